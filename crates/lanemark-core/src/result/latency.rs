@@ -1,0 +1,204 @@
+//! Latency as a histogram of three significant digits from 1 ns to an hour.
+//!
+//! Buckets are those of HdrHistogram (Gil Tene), so merging is exact and a percentile is at most 0.1%
+//! off. Count, sum, least and greatest are kept apart and are exact. In JSON only the buckets that hold
+//! something are written, so a result carries its whole distribution.
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::units::Duration;
+
+/// The longest latency that is told apart; longer ones count as this long.
+const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
+
+/// The percentiles that every view shows.
+pub const PERCENTILES: [f64; 8] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
+
+/// How long requests took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LatencyHistogram {
+    buckets: Histogram<u64>,
+    sum_ns: f64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl LatencyHistogram {
+    /// An empty histogram.
+    pub fn new() -> Self {
+        let buckets = Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3)
+            .expect("the bounds and digits are constants that the crate accepts");
+        Self { buckets, sum_ns: 0.0, min_ns: u64::MAX, max_ns: 0 }
+    }
+
+    /// Counts one latency.
+    pub fn record(&mut self, latency: Duration) {
+        self.record_ns(latency.nanoseconds());
+    }
+
+    /// Counts one latency in nanoseconds.
+    pub fn record_ns(&mut self, latency_ns: u64) {
+        self.buckets.saturating_record(latency_ns);
+        self.sum_ns += latency_ns as f64;
+        self.min_ns = self.min_ns.min(latency_ns);
+        self.max_ns = self.max_ns.max(latency_ns);
+    }
+
+    /// Adds all that `other` counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.buckets.add(&other.buckets).expect("all our histograms have the same bounds");
+        self.sum_ns += other.sum_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Latencies counted.
+    pub fn count(&self) -> u64 {
+        self.buckets.len()
+    }
+
+    /// The mean in ns; zero where nothing was counted.
+    pub fn mean_ns(&self) -> f64 {
+        if self.count() == 0 { 0.0 } else { self.sum_ns / self.count() as f64 }
+    }
+
+    /// The least latency in ns, where anything was counted.
+    pub fn min_ns(&self) -> Option<u64> {
+        (self.count() > 0).then_some(self.min_ns)
+    }
+
+    /// The greatest latency in ns, where anything was counted.
+    pub fn max_ns(&self) -> Option<u64> {
+        (self.count() > 0).then_some(self.max_ns)
+    }
+
+    /// The latency in ns that `percentile` per cent of the requests did not exceed. Absent where fewer
+    /// requests were counted than the percentile needs to mean anything: one beyond it.
+    pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
+        let beyond = self.count() as f64 * (1.0 - percentile / 100.0);
+        // Float rounding of 1 - 99.9/100 must not hide a percentile that 1,000 samples support.
+        if self.count() == 0 || beyond < 1.0 - 1e-6 {
+            return None;
+        }
+        Some(self.buckets.value_at_percentile(percentile).clamp(self.min_ns, self.max_ns))
+    }
+}
+
+impl Default for LatencyHistogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The histogram as it stands in JSON. The percentiles are there for other readers.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    count: u64,
+    sum_ns: f64,
+    min_ns: Option<u64>,
+    max_ns: Option<u64>,
+    #[serde(skip_deserializing)]
+    mean_ns: f64,
+    #[serde(skip_deserializing)]
+    percentiles_ns: std::collections::BTreeMap<String, u64>,
+    /// Pairs of the greatest latency in a bucket and its count.
+    bins: Vec<(u64, u64)>,
+}
+
+impl Serialize for LatencyHistogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let percentiles = PERCENTILES.iter().filter_map(|&percentile| {
+            Some((format!("{percentile:07.4}"), self.percentile_ns(percentile)?))
+        });
+        Stored {
+            count: self.count(),
+            sum_ns: self.sum_ns,
+            min_ns: self.min_ns(),
+            max_ns: self.max_ns(),
+            mean_ns: self.mean_ns(),
+            percentiles_ns: percentiles.collect(),
+            bins: self
+                .buckets
+                .iter_recorded()
+                .map(|bin| (bin.value_iterated_to(), bin.count_at_value()))
+                .collect(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for LatencyHistogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        let mut histogram = Self::new();
+        for (latency_ns, count) in stored.bins {
+            histogram.buckets.saturating_record_n(latency_ns, count);
+        }
+        if histogram.count() != stored.count {
+            return Err(serde::de::Error::custom(format!(
+                "a latency histogram says {} requests and its bins hold {}",
+                stored.count,
+                histogram.count()
+            )));
+        }
+        histogram.sum_ns = stored.sum_ns;
+        histogram.min_ns = stored.min_ns.unwrap_or(u64::MAX);
+        histogram.max_ns = stored.max_ns.unwrap_or(0);
+        Ok(histogram)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ramp(count: u64) -> LatencyHistogram {
+        let mut histogram = LatencyHistogram::new();
+        (1..=count).for_each(|us| histogram.record(Duration::from_microseconds(us)));
+        histogram
+    }
+
+    #[test]
+    fn percentiles_are_within_a_thousandth() {
+        let histogram = ramp(10_000);
+        for (percentile, exact_us) in [(50.0, 5_000.0), (99.0, 9_900.0), (99.9, 9_990.0)] {
+            let seen = histogram.percentile_ns(percentile).unwrap() as f64 / 1e3;
+            assert!((seen / exact_us - 1.0).abs() < 0.001, "p{percentile}: {seen} us");
+        }
+        assert!((histogram.mean_ns() - 5_000_500.0).abs() < 1e-6);
+        assert_eq!(histogram.max_ns(), Some(10_000_000));
+    }
+
+    #[test]
+    fn a_percentile_needs_a_request_beyond_it() {
+        assert_eq!(ramp(99).percentile_ns(99.0), None);
+        assert!(ramp(100).percentile_ns(99.0).is_some());
+        assert!(ramp(1_000).percentile_ns(99.9).is_some());
+        assert_eq!(LatencyHistogram::new().percentile_ns(50.0), None);
+    }
+
+    #[test]
+    fn merging_loses_nothing() {
+        let mut halves = ramp(500);
+        let mut rest = LatencyHistogram::new();
+        (501..=1000).for_each(|us| rest.record(Duration::from_microseconds(us)));
+        halves.merge(&rest);
+        assert_eq!(halves, ramp(1000));
+    }
+
+    #[test]
+    fn json_brings_back_the_same_histogram() {
+        for histogram in [ramp(1_000), LatencyHistogram::new()] {
+            let text = serde_json::to_string(&histogram).unwrap();
+            assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), histogram);
+        }
+    }
+
+    #[test]
+    fn bins_that_do_not_add_up_are_refused() {
+        let text = r#"{"count":3,"sum_ns":1.0,"min_ns":1,"max_ns":1,"bins":[[1,1]]}"#;
+        let error = serde_json::from_str::<LatencyHistogram>(text).unwrap_err();
+        assert!(error.to_string().contains("says 3 requests"), "{error}");
+    }
+}

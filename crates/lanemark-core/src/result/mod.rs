@@ -1,0 +1,305 @@
+//! What came out: one schema for real and simulated runs.
+//!
+//! A [`RunResult`] is one workload on one target. It is plain data that goes to JSON and comes back
+//! without loss. A field's unit ends its name in JSON. What an instrument cannot know is absent, never
+//! zero: a real run has no time budget by hop, a simulated one no page faults.
+
+mod latency;
+mod statistic;
+mod study;
+mod warning;
+
+pub use latency::{LatencyHistogram, PERCENTILES};
+pub use statistic::Statistic;
+pub use study::{
+    Calibration, Comparison, Document, Figure, FigureCheck, Metric, Role, StudyOutcome, StudySystem,
+};
+pub use warning::Warning;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, BytesPerSecond, Duration};
+use crate::workload::{Operation, Test, Workload};
+
+/// The version of the schema; a reader refuses what is newer than it knows.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One workload on one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// [`SCHEMA_VERSION`] of the program that wrote it.
+    pub schema_version: u32,
+    /// Who made it, when, with what.
+    pub provenance: Provenance,
+    /// What the workload ran on.
+    pub target: Target,
+    /// What was asked, as run: overrides from the command line are in it.
+    pub workload: Workload,
+    /// The tests that ended, in the order in which they ran.
+    pub tests: Vec<TestResult>,
+    /// False while the run goes on, and for good when it was cut short.
+    pub complete: bool,
+    /// Doubts about the data.
+    pub warnings: Vec<Warning>,
+}
+
+/// Who made a result, when and with what.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The version of Lanemark.
+    pub version: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The seed that all random numbers come from.
+    pub seed: u64,
+    /// When the run began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// When this file was written, RFC 3339 in UTC.
+    pub finished_at: String,
+    /// The machine that ran it, where asked.
+    pub machine: Option<Machine>,
+    /// SHA-256 of each library and study file that it was made from.
+    pub inputs: BTreeMap<String, String>,
+}
+
+/// The machine that ran Lanemark.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor's model name.
+    pub cpu: String,
+    /// Logical processors that the process may use.
+    pub cores: u32,
+    /// Main memory.
+    pub memory_bytes: Bytes,
+    /// The kernel's name and release.
+    pub kernel: String,
+}
+
+/// What a workload ran on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Target {
+    /// A modelled drive in a port of a modelled platform.
+    Simulated(SimulatedTarget),
+    /// A file or block device of this machine.
+    Measured(MeasuredTarget),
+}
+
+/// A modelled system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimulatedTarget {
+    /// `drive@platform:port`, or the name that a study gives it.
+    pub system: String,
+    /// The drive's name for people.
+    pub drive: String,
+    /// The platform's name for people.
+    pub platform: String,
+    /// The port.
+    pub port: String,
+    /// How many of the model's values have a source.
+    pub values_sourced: u32,
+    /// How many were derived by us from sourced ones.
+    pub values_derived: u32,
+    /// The values that nobody published, by their place in the library file.
+    pub values_assumed: Vec<String>,
+    /// The values that were set otherwise than the library has them.
+    pub overrides: Vec<Calibration>,
+}
+
+/// A real target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredTarget {
+    /// The path as given.
+    pub path: String,
+    /// File or block device.
+    pub device: bool,
+    /// Its size while it was measured.
+    pub size_bytes: Bytes,
+    /// The kind of file system that a file lies on, `ext4`.
+    pub file_system: Option<String>,
+    /// The block device that holds it, `vda`.
+    pub block_device: Option<String>,
+    /// The engine, `io_uring`.
+    pub engine: String,
+    /// Whether the page cache was bypassed.
+    pub direct: bool,
+}
+
+/// One test with all its repeats.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestResult {
+    /// The test as run.
+    pub test: Test,
+    /// One sample a repeat.
+    pub samples: Vec<Sample>,
+    /// Bytes a second over the repeats.
+    pub throughput_bytes_per_second: Statistic,
+    /// Requests a second over the repeats.
+    pub iops: Statistic,
+    /// Mean latency in ns over the repeats.
+    pub latency_mean_ns: Statistic,
+}
+
+/// One repeat of one test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The time over which the requests were counted.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Duration,
+    /// The reads, where there were any.
+    pub reads: Option<DirectionResult>,
+    /// The writes, where there were any.
+    pub writes: Option<DirectionResult>,
+    /// Processor time per request, where known.
+    pub cpu: Option<CpuUse>,
+    /// What each hop of the path did; known for simulated runs.
+    pub path: Option<PathUse>,
+    /// False where the repeat was cut short.
+    pub complete: bool,
+}
+
+/// The requests of one direction in a sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DirectionResult {
+    /// Data moved.
+    pub bytes: Bytes,
+    /// How long each request took, from submission to completion.
+    pub latency: LatencyHistogram,
+}
+
+/// Processor time per request.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuUse {
+    /// In the program.
+    pub user_ns_per_request: f64,
+    /// In the kernel, on the program's behalf.
+    pub system_ns_per_request: f64,
+}
+
+/// What each hop of a simulated path did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathUse {
+    /// The hops from the processor to the media. Waits and services sum to the mean latency.
+    pub hops: Vec<HopUse>,
+    /// The hop that was busiest.
+    pub busiest: String,
+    /// Simulated events.
+    pub events: u64,
+}
+
+/// What one hop of a simulated path did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HopUse {
+    /// Its name in the platform or drive, `SATA 6 Gb/s`.
+    pub name: String,
+    /// The share of the time in which it was busy, averaged over its parts (dies, channels, cores).
+    pub utilisation: f64,
+    /// What it would carry for this workload if it alone were the limit: throughput over utilisation.
+    pub ceiling: Option<BytesPerSecond>,
+    /// Mean time per request spent waiting for it.
+    pub wait_ns: f64,
+    /// Mean time per request spent in it.
+    pub service_ns: f64,
+}
+
+impl Sample {
+    /// Data moved in both directions.
+    pub fn bytes(&self) -> Bytes {
+        self.directions().fold(Bytes::ZERO, |sum, direction| sum + direction.bytes)
+    }
+
+    /// Requests completed in both directions.
+    pub fn operations(&self) -> u64 {
+        self.directions().map(|direction| direction.latency.count()).sum()
+    }
+
+    /// Data moved a second.
+    pub fn throughput(&self) -> BytesPerSecond {
+        self.bytes() / self.elapsed
+    }
+
+    /// Requests completed a second; zero for an empty sample.
+    pub fn iops(&self) -> f64 {
+        if self.elapsed == Duration::ZERO {
+            return 0.0;
+        }
+        self.operations() as f64 / self.elapsed.as_seconds()
+    }
+
+    /// The latency of all requests together.
+    pub fn latency(&self) -> LatencyHistogram {
+        let mut all = LatencyHistogram::new();
+        self.directions().for_each(|direction| all.merge(&direction.latency));
+        all
+    }
+
+    fn directions(&self) -> impl Iterator<Item = &DirectionResult> {
+        self.reads.iter().chain(&self.writes)
+    }
+}
+
+impl DirectionResult {
+    /// No requests yet.
+    pub fn new() -> Self {
+        Self { bytes: Bytes::ZERO, latency: LatencyHistogram::new() }
+    }
+
+    /// Counts one request.
+    pub fn record(&mut self, length: Bytes, latency: Duration) {
+        self.bytes += length;
+        self.latency.record(latency);
+    }
+}
+
+impl Default for DirectionResult {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TestResult {
+    /// The figures of `samples`, averaged as `workload` says.
+    pub fn new(workload: &Workload, test: &Test, samples: Vec<Sample>) -> Self {
+        let over = |value: fn(&Sample) -> f64| {
+            let values: Vec<f64> = samples.iter().map(value).collect();
+            Statistic::of(&values, workload.average)
+        };
+        Self {
+            test: test.clone(),
+            throughput_bytes_per_second: over(|sample| sample.throughput().0 as f64),
+            iops: over(Sample::iops),
+            latency_mean_ns: over(|sample| sample.latency().mean_ns()),
+            samples,
+        }
+    }
+
+    /// The latency of all repeats together.
+    pub fn latency(&self) -> LatencyHistogram {
+        let mut all = LatencyHistogram::new();
+        self.samples.iter().for_each(|sample| all.merge(&sample.latency()));
+        all
+    }
+
+    /// Throughput in MB/s (10^6 bytes a second).
+    pub fn megabytes_per_second(&self) -> f64 {
+        self.throughput_bytes_per_second.value / 1e6
+    }
+
+    /// Whether the test only reads, only writes, or mixes (`None`).
+    pub fn direction(&self) -> Option<Operation> {
+        match (self.test.reads(), self.test.writes()) {
+            (true, false) => Some(Operation::Read),
+            (false, true) => Some(Operation::Write),
+            _ => None,
+        }
+    }
+}
+
+impl RunResult {
+    /// The result of the test that is named `name`.
+    pub fn test(&self, name: &str) -> Option<&TestResult> {
+        self.tests.iter().find(|result| result.test.name == name)
+    }
+}

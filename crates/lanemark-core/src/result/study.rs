@@ -1,0 +1,208 @@
+//! What came out of a study: systems by tests, held against published figures.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Provenance, RunResult, SCHEMA_VERSION, Statistic, TestResult, Warning};
+
+/// A study that was run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyOutcome {
+    /// [`SCHEMA_VERSION`] of the program that wrote it.
+    pub schema_version: u32,
+    /// Who made it, when, with what.
+    pub provenance: Provenance,
+    /// The name of its file, `sata-vs-nvme-crystaldiskmark`.
+    pub id: String,
+    /// The name for people.
+    pub title: String,
+    /// What it asks.
+    pub question: String,
+    /// The publication that it is held against.
+    pub document: Document,
+    /// The systems, in the order of the columns.
+    pub systems: Vec<StudySystem>,
+    /// The published figures and what the model says to each.
+    pub figures: Vec<FigureCheck>,
+    /// The comparison that answers the question.
+    pub comparison: Option<Comparison>,
+    /// What a reader must know: the document's contradictions, and misses with their likely cause.
+    pub notes: Vec<String>,
+}
+
+/// A publication.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// Its file name among the references.
+    pub file: String,
+    /// Author, title, year.
+    pub citation: String,
+}
+
+/// One column of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudySystem {
+    /// The name that the study's figures use.
+    pub name: String,
+    /// The name for people.
+    pub label: String,
+    /// What the simulator said.
+    pub run: RunResult,
+}
+
+/// A model value that was set otherwise than the library has it, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Where it stands, `drive.front_end.read_latency`.
+    pub parameter: String,
+    /// The value, with its unit.
+    pub value: String,
+    /// The published figure that it was set from; absent for a what-if.
+    pub figure: Option<String>,
+    /// Why this parameter answers for that figure.
+    pub reason: Option<String>,
+}
+
+/// A published number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Its id in the references, `NV001`.
+    pub id: String,
+    /// The system that it was taken on, by its name in the study.
+    pub system: String,
+    /// The test, by its name in the workload.
+    pub test: String,
+    /// What was told.
+    pub metric: Metric,
+    /// The value in the metric's unit.
+    pub published: f64,
+    /// Where it is printed, `Table 1`.
+    pub place: String,
+    /// Whether a model value was set from it.
+    pub role: Role,
+}
+
+/// What a published figure tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Metric {
+    /// MB/s, 10^6 bytes a second.
+    #[serde(rename = "throughput")]
+    Throughput,
+    /// Requests a second.
+    #[serde(rename = "iops")]
+    Iops,
+    /// Mean latency in microseconds.
+    #[serde(rename = "latency")]
+    Latency,
+}
+
+/// Whether a model value was set from a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// One was: the model must meet it, and proves nothing by it.
+    Calibrated,
+    /// None was: the model stands or falls by it.
+    Predicted,
+}
+
+/// A published figure and what the model says to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FigureCheck {
+    /// The figure.
+    #[serde(flatten)]
+    pub figure: Figure,
+    /// What the model says, in the figure's unit.
+    pub simulated: Statistic,
+    /// What the model says over what was published, less one.
+    pub error: f64,
+}
+
+/// Two systems test by test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The system above the line.
+    pub system: String,
+    /// The system below the line.
+    pub base: String,
+    /// For each test: its name, the ratio simulated, and the ratio published where both figures are.
+    pub ratios: Vec<(String, f64, Option<f64>)>,
+}
+
+impl Metric {
+    /// The unit in which the metric is told.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Throughput => "MB/s",
+            Self::Iops => "IOPS",
+            Self::Latency => "us",
+        }
+    }
+
+    /// The metric of `result`, in [`Metric::unit`].
+    pub fn of(self, result: &TestResult) -> Statistic {
+        let (statistic, steps) = match self {
+            Self::Throughput => (result.throughput_bytes_per_second, 1e6),
+            Self::Iops => (result.iops, 1.0),
+            Self::Latency => (result.latency_mean_ns, 1e3),
+        };
+        Statistic {
+            value: statistic.value / steps,
+            min: statistic.min / steps,
+            max: statistic.max / steps,
+            deviation: statistic.deviation.map(|deviation| deviation / steps),
+            count: statistic.count,
+        }
+    }
+}
+
+impl FigureCheck {
+    /// `figure` against what the model said.
+    pub fn new(figure: Figure, simulated: Statistic) -> Self {
+        let error = simulated.value / figure.published - 1.0;
+        Self { figure, simulated, error }
+    }
+}
+
+impl StudyOutcome {
+    /// The schema version that this program writes.
+    pub const SCHEMA_VERSION: u32 = SCHEMA_VERSION;
+
+    /// The figures of one role.
+    pub fn figures_of(&self, role: Role) -> impl Iterator<Item = &FigureCheck> {
+        self.figures.iter().filter(move |check| check.figure.role == role)
+    }
+
+    /// The mean of the absolute errors of one role's figures, where there are any.
+    pub fn mean_absolute_error(&self, role: Role) -> Option<f64> {
+        let errors: Vec<f64> = self.figures_of(role).map(|check| check.error.abs()).collect();
+        (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64)
+    }
+
+    /// The figure published for a test of a system.
+    pub fn figure(&self, system: &str, test: &str) -> Option<&FigureCheck> {
+        self.figures.iter().find(|check| check.figure.system == system && check.figure.test == test)
+    }
+
+    /// The doubts of all systems, each once.
+    pub fn warnings(&self) -> Vec<&Warning> {
+        let mut seen: Vec<&Warning> = Vec::new();
+        for warning in self.systems.iter().flat_map(|system| &system.run.warnings) {
+            if !seen.contains(&warning) {
+                seen.push(warning);
+            }
+        }
+        seen
+    }
+}
+
+impl Comparison {
+    /// The simulated ratios alone.
+    pub fn simulated(&self) -> Vec<f64> {
+        self.ratios.iter().map(|(_, simulated, _)| *simulated).collect()
+    }
+
+    /// The published ratios alone.
+    pub fn published(&self) -> Vec<f64> {
+        self.ratios.iter().filter_map(|(_, _, published)| *published).collect()
+    }
+}

@@ -1,0 +1,265 @@
+//! What is asked of a target: tests of one block size, pattern, mix and depth each.
+//!
+//! A [`Workload`] is a named list of [`Test`]s, as a benchmark program runs them. The same value is
+//! given to a modelled drive and to a real one, and [`Accesses`] turns it into the same offsets for
+//! both. Load is closed-loop: each thread keeps `queue_depth` requests outstanding and issues the next
+//! one `think` after a completion.
+//!
+//! Not modelled: traces and arrival processes (open loop), dependent jobs.
+
+mod accesses;
+mod data;
+
+pub use accesses::{Access, Accesses, Operation};
+pub use data::fill_random;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Duration, Ratio};
+
+/// The smallest unit that a drive addresses.
+pub const SECTOR: Bytes = Bytes(512);
+/// The most requests that one thread may keep outstanding: the depth of one NVMe queue.
+pub const QUEUE_DEPTH_MAX: u32 = 65_536;
+/// The most threads of a test.
+pub const THREADS_MAX: u32 = 1024;
+/// The largest block of a request.
+pub const BLOCK_MAX: Bytes = Bytes::mebi(64);
+
+/// A named list of tests that run one after the other on one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// The name of its file in the library, `crystaldiskmark-8`.
+    pub id: String,
+    /// The name for people.
+    pub name: String,
+    /// How often each test is run.
+    pub repeats: u32,
+    /// How the repeats become one figure.
+    pub average: Average,
+    /// The tests, in the order in which they run.
+    pub tests: Vec<Test>,
+}
+
+/// How repeats become one figure. There is no best-of-N: it grows with N on any noisy target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Average {
+    /// The arithmetic mean.
+    Mean,
+    /// The middle value, or the mean of the middle two.
+    Median,
+}
+
+/// One test: a pattern of requests that stays the same until its limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Test {
+    /// The name for people, `RND4K Q32T1 read`.
+    pub name: String,
+    /// The size of each request.
+    #[serde(rename = "block_bytes")]
+    pub block: Bytes,
+    /// Where the requests go.
+    pub pattern: Pattern,
+    /// The share of requests that are reads.
+    pub read_share: Ratio,
+    /// Requests outstanding per thread.
+    pub queue_depth: u32,
+    /// Threads, each with its own queue.
+    pub threads: u32,
+    /// How much of the target is used, from [`Test::offset`] on.
+    #[serde(rename = "span_bytes")]
+    pub span: Bytes,
+    /// Where on the target the span begins.
+    #[serde(rename = "offset_bytes")]
+    pub offset: Bytes,
+    /// Every request starts at a multiple of this within the span.
+    #[serde(rename = "alignment_bytes")]
+    pub alignment: Bytes,
+    /// Stop after this much data, where given.
+    #[serde(rename = "volume_bytes")]
+    pub volume: Option<Bytes>,
+    /// Stop after this time, where given.
+    #[serde(rename = "duration_ns")]
+    pub duration: Option<Duration>,
+    /// How long the load runs before anything is counted.
+    #[serde(rename = "ramp_ns")]
+    pub ramp: Duration,
+    /// How long a thread waits between a completion and its next request.
+    #[serde(rename = "think_ns")]
+    pub think: Duration,
+    /// The share of each written 4 KiB that is zeros, and so can be compressed away.
+    pub compressibility: Ratio,
+}
+
+/// Where the requests of a test go.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// One after the other; each thread has an equal part of the span and starts over at its end.
+    Sequential,
+    /// Anywhere in the span, all places alike.
+    Uniform,
+    /// Rank r of the places, scattered over the span, with probability proportional to `r^-theta`.
+    Zipf {
+        /// The exponent; 0.99 is the YCSB habit.
+        theta: f64,
+    },
+    /// A first part of the span that gets more than its share.
+    HotCold {
+        /// The part of the span that is hot.
+        hot_span: Ratio,
+        /// The share of requests that go there.
+        hot_share: Ratio,
+    },
+}
+
+/// A value of a test that no target can be asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} = {value}: {bound}")]
+pub struct TestError {
+    /// The field's name in a workload file.
+    pub field: &'static str,
+    /// The value as given.
+    pub value: String,
+    /// What would be accepted.
+    pub bound: String,
+}
+
+impl Test {
+    /// Checks every field against its bounds.
+    ///
+    /// # Errors
+    /// The first field that is out of bounds, with the bound.
+    pub fn check(&self) -> Result<(), TestError> {
+        let fail = |field, value: String, bound: &str| {
+            Err(TestError { field, value, bound: bound.to_owned() })
+        };
+        let sectors = |bytes: Bytes| bytes.get() > 0 && bytes.get().is_multiple_of(SECTOR.get());
+        if !sectors(self.block) || self.block > BLOCK_MAX {
+            return fail(
+                "block",
+                self.block.to_string(),
+                "a multiple of 512 B from 512 B to 64 MiB",
+            );
+        }
+        if !sectors(self.alignment) {
+            return fail("alignment", self.alignment.to_string(), "a multiple of 512 B");
+        }
+        if !self.offset.get().is_multiple_of(SECTOR.get()) {
+            return fail("offset", self.offset.to_string(), "a multiple of 512 B");
+        }
+        if self.queue_depth == 0 || self.queue_depth > QUEUE_DEPTH_MAX {
+            return fail("queue_depth", self.queue_depth.to_string(), "from 1 to 65536");
+        }
+        if self.threads == 0 || self.threads > THREADS_MAX {
+            return fail("threads", self.threads.to_string(), "from 1 to 1024");
+        }
+        if self.volume.is_none() && self.duration.is_none() {
+            return fail(
+                "volume",
+                "none".to_owned(),
+                "give volume, duration or both: the test never ends",
+            );
+        }
+        if self.volume == Some(Bytes::ZERO) {
+            return fail("volume", "0 B".to_owned(), "more than 0 B");
+        }
+        if self.duration == Some(Duration::ZERO) {
+            return fail("duration", "0 s".to_owned(), "more than 0 s");
+        }
+        let step = self.block.max(self.alignment).get();
+        let needed = match self.pattern {
+            Pattern::Sequential => step.saturating_mul(u64::from(self.threads)),
+            _ => step,
+        };
+        if self.span.get() < needed {
+            return fail(
+                "span",
+                self.span.to_string(),
+                &format!("at least {}: one block for each sequential thread", Bytes(needed)),
+            );
+        }
+        match self.pattern {
+            Pattern::Zipf { theta } if !(theta > 0.0 && theta <= 10.0) => {
+                fail("theta", theta.to_string(), "above 0 and at most 10")
+            }
+            Pattern::HotCold { hot_span, .. } if hot_span == Ratio::ZERO => {
+                fail("hot_span", hot_span.to_string(), "above 0%")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the test writes at all.
+    pub fn writes(&self) -> bool {
+        self.read_share < Ratio::ONE
+    }
+
+    /// Whether the test reads at all.
+    pub fn reads(&self) -> bool {
+        self.read_share > Ratio::ZERO
+    }
+
+    /// Requests outstanding over all threads.
+    pub fn population(&self) -> u64 {
+        u64::from(self.queue_depth) * u64::from(self.threads)
+    }
+
+    /// The end of the part of the target that is used.
+    pub fn end(&self) -> Bytes {
+        Bytes(self.offset.get().saturating_add(self.span.get()))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// 4 KiB uniform random reads over 1 GiB, one at a time.
+    pub(crate) fn random_read() -> Test {
+        Test {
+            name: "RND4K Q1T1 read".to_owned(),
+            block: Bytes::kibi(4),
+            pattern: Pattern::Uniform,
+            read_share: Ratio::ONE,
+            queue_depth: 1,
+            threads: 1,
+            span: Bytes::mebi(1024),
+            offset: Bytes::ZERO,
+            alignment: Bytes::kibi(4),
+            volume: Some(Bytes::mebi(16)),
+            duration: None,
+            ramp: Duration::ZERO,
+            think: Duration::ZERO,
+            compressibility: Ratio::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_plain_test_is_accepted() {
+        assert_eq!(random_read().check(), Ok(()));
+    }
+
+    #[test]
+    fn each_bound_is_named() {
+        let cases: [(&str, fn(&mut Test)); 9] = [
+            ("block", |t| t.block = Bytes(1000)),
+            ("block", |t| t.block = Bytes::mebi(65)),
+            ("alignment", |t| t.alignment = Bytes::ZERO),
+            ("queue_depth", |t| t.queue_depth = 0),
+            ("threads", |t| t.threads = 5000),
+            ("volume", |t| t.volume = None),
+            ("span", |t| t.span = Bytes(512)),
+            ("theta", |t| t.pattern = Pattern::Zipf { theta: 0.0 }),
+            ("hot_span", |t| {
+                t.pattern = Pattern::HotCold { hot_span: Ratio::ZERO, hot_share: Ratio::ONE };
+            }),
+        ];
+        for (field, spoil) in cases {
+            let mut test = random_read();
+            spoil(&mut test);
+            assert_eq!(test.check().unwrap_err().field, field);
+        }
+    }
+}
