@@ -82,13 +82,10 @@ impl Accesses {
     /// The next request; the stream never ends.
     pub fn next_access(&mut self) -> Access {
         let place = self.places.next(&mut self.rng);
-        let operation = if self.read_share >= Ratio::ONE.get() {
-            Operation::Read
-        } else if self.read_share > 0.0 && self.rng.chance(self.read_share) {
-            Operation::Read
-        } else {
-            Operation::Write
-        };
+        // Pure tests draw nothing for the direction, so their offsets are alike in both.
+        let reads = self.read_share >= Ratio::ONE.get()
+            || (self.read_share > 0.0 && self.rng.chance(self.read_share));
+        let operation = if reads { Operation::Read } else { Operation::Write };
         Access { operation, offset: Bytes(self.start + place * self.step), length: self.block }
     }
 }
