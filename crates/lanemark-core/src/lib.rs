@@ -5,5 +5,6 @@
 
 pub mod result;
 pub mod rng;
+pub mod sim;
 pub mod units;
 pub mod workload;

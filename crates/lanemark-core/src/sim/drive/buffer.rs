@@ -1,0 +1,71 @@
+//! The drive's write buffer: room that commands take and stored units give back.
+//!
+//! A write takes room for its whole length before its data is fetched, in the order of arrival; the
+//! room comes back when the unit that holds the data has been programmed. A write is complete once its
+//! data is in the buffer.
+//!
+//! Not modelled: rewriting data that is still buffered (each write takes its own room), power-loss
+//! protection, an idle flush of a unit that is not full.
+
+use std::collections::VecDeque;
+
+use super::super::slab::Handle;
+use crate::units::Bytes;
+
+/// Room for written data.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    free: Bytes,
+    waiting: VecDeque<(Handle, Bytes)>,
+}
+
+impl Buffer {
+    /// An empty buffer.
+    pub fn new(capacity: Bytes) -> Self {
+        Self { free: capacity, waiting: VecDeque::new() }
+    }
+
+    /// Takes room for `command`, or makes it wait behind those that wait already.
+    pub fn admit(&mut self, command: Handle, bytes: Bytes) -> bool {
+        if self.waiting.is_empty() && bytes <= self.free {
+            self.free = self.free - bytes;
+            return true;
+        }
+        self.waiting.push_back((command, bytes));
+        false
+    }
+
+    /// Gives room back.
+    pub fn release(&mut self, bytes: Bytes) {
+        self.free += bytes;
+    }
+
+    /// The next command that waited and now has its room.
+    pub fn next_admitted(&mut self) -> Option<Handle> {
+        let &(command, bytes) = self.waiting.front()?;
+        if bytes > self.free {
+            return None;
+        }
+        self.free = self.free - bytes;
+        self.waiting.pop_front();
+        Some(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_write_does_not_overtake_a_large_one() {
+        let mut buffer = Buffer::new(Bytes(100));
+        assert!(buffer.admit(1, Bytes(80)));
+        assert!(!buffer.admit(2, Bytes(60)));
+        assert!(!buffer.admit(3, Bytes(10)), "there is room, but command 2 came first");
+        buffer.release(Bytes(40));
+        assert_eq!(buffer.next_admitted(), Some(2));
+        assert_eq!(buffer.next_admitted(), None);
+        buffer.release(Bytes(40));
+        assert_eq!(buffer.next_admitted(), Some(3));
+    }
+}

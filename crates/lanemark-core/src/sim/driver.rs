@@ -1,0 +1,228 @@
+//! A test in closed loop on a simulated system.
+//!
+//! Each thread keeps its queue depth outstanding. Counting begins after the ramp and ends with the
+//! volume or the duration, whichever comes first; requests that are under way at the end of the
+//! duration are not counted, as in a real run.
+
+use super::budget::{Budget, HOPS, Hop};
+use super::simulator::{Completion, SimError, Simulator};
+use super::spec::{ProtocolKind, SystemSpec};
+use crate::result::{DirectionResult, HopUse, PathUse, Sample};
+use crate::rng::StreamKey;
+use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
+use crate::workload::{Accesses, Operation, Test};
+
+/// One repeat of a test.
+#[derive(Clone, Debug)]
+pub struct TestRun {
+    /// What came out.
+    pub sample: Sample,
+    /// What the drive wrote to flash.
+    pub written: Bytes,
+}
+
+/// Runs `test` on `spec` with the random streams of `key` (whose thread is ignored). The span of the
+/// test lies written on the drive when it begins, and the rest of the drive is erased.
+///
+/// # Errors
+/// [`SimError`] where the test does not fit the drive or would need garbage collection.
+pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<TestRun, SimError> {
+    let mut run = Run::new(spec, test, key);
+    run.fill_queues()?;
+    while let Some(completion) = run.simulator.advance()? {
+        if run.is_over(&completion) {
+            break;
+        }
+        run.count(&completion);
+        run.submit_next(&completion)?;
+    }
+    Ok(run.end(spec, test))
+}
+
+struct Run {
+    simulator: Simulator,
+    threads: Vec<Accesses>,
+    queue_depth: u32,
+    think: Duration,
+    /// When counting begins, and when it must end.
+    counting_from: Instant,
+    deadline: Instant,
+    /// Data not yet submitted; the ramp does not use it up.
+    volume_left: u64,
+    /// When the last request was counted.
+    last: Instant,
+    busy_before: Option<[Vec<Duration>; HOPS]>,
+    reads: DirectionResult,
+    writes: DirectionResult,
+    budget: Budget,
+}
+
+impl Run {
+    fn new(spec: &SystemSpec, test: &Test, key: StreamKey) -> Self {
+        let counting_from = Instant::ZERO + test.ramp;
+        Self {
+            simulator: Simulator::new(spec, test.end()),
+            threads: (0..test.threads)
+                .map(|thread| Accesses::new(test, StreamKey { thread, ..key }))
+                .collect(),
+            queue_depth: test.queue_depth,
+            think: test.think,
+            counting_from,
+            deadline: match test.duration {
+                Some(duration) => counting_from + duration,
+                None => Instant::from_picoseconds(u64::MAX),
+            },
+            volume_left: test.volume.map_or(u64::MAX, Bytes::get),
+            last: counting_from,
+            busy_before: None,
+            reads: DirectionResult::new(),
+            writes: DirectionResult::new(),
+            budget: Budget::default(),
+        }
+    }
+
+    fn fill_queues(&mut self) -> Result<(), SimError> {
+        for _ in 0..self.queue_depth {
+            for thread in 0..self.threads.len() {
+                self.submit(Instant::ZERO, thread as u32)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn submit_next(&mut self, completion: &Completion) -> Result<(), SimError> {
+        self.submit(completion.completed + self.think, completion.tag as u32)
+    }
+
+    /// Submits a thread's next request, where the volume has one left.
+    fn submit(&mut self, at: Instant, thread: u32) -> Result<(), SimError> {
+        if self.volume_left == 0 {
+            return Ok(());
+        }
+        let access = self.threads[thread as usize].next_access();
+        if at >= self.counting_from {
+            self.volume_left = self.volume_left.saturating_sub(access.length.get());
+        }
+        self.simulator.submit(at, access, thread, thread.into())
+    }
+
+    fn is_over(&self, completion: &Completion) -> bool {
+        completion.completed > self.deadline
+    }
+
+    fn count(&mut self, completion: &Completion) {
+        if completion.completed < self.counting_from {
+            return;
+        }
+        if self.busy_before.is_none() {
+            self.busy_before = Some(match self.counting_from {
+                Instant::ZERO => Default::default(),
+                _ => self.simulator.busy(),
+            });
+        }
+        self.last = completion.completed;
+        let latency = completion.completed.since(completion.submitted);
+        debug_assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
+        self.budget.accumulate(&completion.budget);
+        let direction = match completion.access.operation {
+            Operation::Read => &mut self.reads,
+            Operation::Write => &mut self.writes,
+        };
+        direction.record(completion.access.length, latency);
+    }
+
+    fn end(self, spec: &SystemSpec, test: &Test) -> TestRun {
+        let end = if test.duration.is_some() && self.last < self.deadline && self.volume_left > 0 {
+            self.deadline
+        } else {
+            self.last
+        };
+        let elapsed = end.since(self.counting_from);
+        let path = self.path_use(spec, elapsed);
+        let counted =
+            |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
+        let sample = Sample {
+            elapsed,
+            reads: counted(self.reads),
+            writes: counted(self.writes),
+            cpu: None,
+            path: Some(path),
+            complete: true,
+        };
+        TestRun { sample, written: self.simulator.written() }
+    }
+
+    fn path_use(&self, spec: &SystemSpec, elapsed: Duration) -> PathUse {
+        let requests = self.reads.latency.count() + self.writes.latency.count();
+        let throughput = (self.reads.bytes + self.writes.bytes) / elapsed;
+        let before = self.busy_before.clone().unwrap_or_default();
+        let busy = self.simulator.busy();
+        let hops: Vec<HopUse> = hop_order(spec)
+            .into_iter()
+            .map(|(hop, name)| {
+                let utilisation = utilisation(&busy[hop], &before[hop], elapsed);
+                let per_request =
+                    |total: Duration| total.picoseconds() as f64 / 1e3 / requests.max(1) as f64;
+                HopUse {
+                    name,
+                    utilisation,
+                    ceiling: ceiling(throughput, utilisation),
+                    wait_ns: per_request(self.budget.wait(hop)),
+                    service_ns: per_request(self.budget.service(hop)),
+                }
+            })
+            .filter(|hop| hop.utilisation > 0.0 || hop.wait_ns > 0.0 || hop.service_ns > 0.0)
+            .collect();
+        let busiest = hops
+            .iter()
+            .max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))
+            .map_or_else(String::new, |hop| hop.name.clone());
+        PathUse { hops, busiest, events: self.simulator.events() }
+    }
+}
+
+/// The hops of a system from the processor to the media, with their names.
+fn hop_order(spec: &SystemSpec) -> Vec<(usize, String)> {
+    let protocol = match spec.protocol.kind {
+        ProtocolKind::Ahci => "AHCI",
+        ProtocolKind::Nvme => "NVMe",
+    };
+    let mut hops = vec![
+        (Hop::Cpu as usize, "CPU core".to_owned()),
+        (Hop::Protocol as usize, protocol.to_owned()),
+    ];
+    let links = spec.links.iter().enumerate();
+    hops.extend(links.map(|(index, link)| (Hop::FirstLink as usize + index, link.name.clone())));
+    let in_drive = [
+        (Hop::FrontEnd, "front end"),
+        (Hop::Buffer, "write buffer"),
+        (Hop::DataPath, "data path"),
+        (Hop::Channel, "flash channels"),
+        (Hop::Die, "flash dies"),
+    ];
+    hops.extend(in_drive.map(|(hop, name)| (hop as usize, name.to_owned())));
+    hops
+}
+
+/// The mean busy share over those parts of a hop that did anything.
+fn utilisation(busy: &[Duration], before: &[Duration], elapsed: Duration) -> f64 {
+    let shares: Vec<f64> = busy
+        .iter()
+        .enumerate()
+        .map(|(part, total)| {
+            let earlier = before.get(part).copied().unwrap_or_default();
+            total.saturating_sub(earlier).as_seconds()
+        })
+        .filter(|&seconds| seconds > 0.0)
+        .collect();
+    if shares.is_empty() || elapsed == Duration::ZERO {
+        return 0.0;
+    }
+    // A service that was booked but not over at the end may push the share past one.
+    (shares.iter().sum::<f64>() / shares.len() as f64 / elapsed.as_seconds()).min(1.0)
+}
+
+/// The utilisation law, X = U / D: what the hop would carry if it alone were busy all the time.
+fn ceiling(throughput: BytesPerSecond, utilisation: f64) -> Option<BytesPerSecond> {
+    (utilisation > 0.0).then(|| BytesPerSecond((throughput.0 as f64 / utilisation) as u64))
+}

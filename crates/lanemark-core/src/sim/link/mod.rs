@@ -1,0 +1,143 @@
+//! Links: what a frame or packet costs on the wire, and the wire as a station.
+//!
+//! A burst is charged as the sum of its frames or packets, in one event. `sata::tests` and
+//! `pcie::tests` show that the sum is the same as one frame or packet after the other.
+
+pub mod pcie;
+pub mod sata;
+
+use super::station::{Span, Station};
+use crate::units::{Bytes, Duration, Instant};
+
+pub use pcie::{Pcie, PcieGeneration};
+pub use sata::{Sata, SataRate};
+
+/// A link by name, as a system is assembled from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSpec {
+    /// Its name in reports, `DMI 3.0`.
+    pub name: String,
+    /// Its law.
+    pub law: LinkLaw,
+    /// The time that anything takes through it besides its own length: serialiser, buffers, a switch.
+    pub latency: Duration,
+}
+
+/// The law of a link. A new kind of link is one module and one arm here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LinkLaw {
+    /// PCI Express, and the chipset uplinks that are PCI Express by another name (DMI).
+    Pcie(Pcie),
+    /// Serial ATA.
+    Sata(Sata),
+}
+
+/// The place of a burst among those of its command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Nothing of the command was sent before.
+    pub first: bool,
+    /// Nothing of it will be sent after.
+    pub last: bool,
+}
+
+/// A doorbell write.
+const DOORBELL: Bytes = Bytes(4);
+
+/// What tells the host of a completion: a 16-byte entry and a 4-byte MSI-X message.
+fn completion_packets(pcie: &Pcie) -> Duration {
+    pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4))
+}
+
+/// A link in use: a station for each direction, or one for both where it is half duplex.
+#[derive(Clone, Debug)]
+pub struct Link {
+    law: LinkLaw,
+    latency: Duration,
+    to_host: Station,
+    to_drive: Station,
+}
+
+impl Link {
+    /// An idle link.
+    pub fn new(spec: &LinkSpec) -> Self {
+        Self {
+            law: spec.law,
+            latency: spec.latency,
+            to_host: Station::default(),
+            to_drive: Station::default(),
+        }
+    }
+
+    /// The time through it besides the length of what is sent.
+    pub fn latency(&self) -> Duration {
+        self.latency
+    }
+
+    /// Sends `bytes` of read data towards the host while they flow in during `inflow`. SATA announces a
+    /// command's first burst with a DMA Setup frame; behind the last one comes the completion.
+    pub fn carry_read(&mut self, inflow: Span, bytes: Bytes, place: Place) -> Span {
+        let service = match &self.law {
+            LinkLaw::Pcie(pcie) if place.last => {
+                self.to_drive.charge(inflow.end, pcie.write_time(DOORBELL));
+                pcie.write_time(bytes) + completion_packets(pcie)
+            }
+            LinkLaw::Pcie(pcie) => pcie.write_time(bytes),
+            LinkLaw::Sata(sata) if place.last => {
+                sata.read_data_time(bytes, place.first) + sata.completion_time()
+            }
+            LinkLaw::Sata(sata) => sata.read_data_time(bytes, place.first),
+        };
+        self.to_host.forward(inflow, service)
+    }
+
+    /// Tells the host that a write is complete.
+    pub fn complete_write(&mut self, now: Instant) -> Span {
+        match &self.law {
+            LinkLaw::Pcie(pcie) => {
+                self.to_drive.charge(now, pcie.write_time(DOORBELL));
+                self.to_host.serve(now, completion_packets(pcie))
+            }
+            LinkLaw::Sata(sata) => self.to_host.serve(now, sata.completion_time()),
+        }
+    }
+
+    /// Sends `bytes` of write data towards the drive while they flow in during `inflow`. The drive asks
+    /// for them first: with read requests over PCIe, with DMA Setup and DMA Activate frames over SATA.
+    pub fn carry_write(&mut self, inflow: Span, bytes: Bytes) -> Span {
+        match &self.law {
+            LinkLaw::Pcie(pcie) => {
+                self.to_host.charge(inflow.start, pcie.read_request_time(bytes));
+                self.to_drive.forward(inflow, pcie.completion_time(bytes))
+            }
+            LinkLaw::Sata(sata) => self.to_host.forward(inflow, sata.write_data_time(bytes)),
+        }
+    }
+
+    /// Carries what it takes to hand a command over: the doorbell and the reads of `entry` bytes in
+    /// `fetches` requests over PCIe, which nobody waits for longer than the protocol says.
+    pub fn charge_issue(&mut self, now: Instant, entry: Bytes, fetches: u64) {
+        if let LinkLaw::Pcie(pcie) = &self.law {
+            self.to_drive.charge(now, pcie.write_time(DOORBELL) + pcie.completion_time(entry));
+            self.to_host.charge(now, pcie.read_request_time(Bytes(64)) * fetches);
+        }
+    }
+
+    /// Sends the frames that issue a command, where the link has such.
+    pub fn issue_frames(&mut self, now: Instant) -> Span {
+        match &self.law {
+            LinkLaw::Pcie(_) => Span { start: now, end: now },
+            LinkLaw::Sata(sata) => self.to_host.serve(now, sata.issue_time()),
+        }
+    }
+
+    /// Whether commands are issued by frames of their own.
+    pub fn issues_by_frames(&self) -> bool {
+        matches!(self.law, LinkLaw::Sata(_))
+    }
+
+    /// Time busy: of the direction that was busier, where there are two.
+    pub fn busy(&self) -> Duration {
+        self.to_host.busy().max(self.to_drive.busy())
+    }
+}

@@ -1,0 +1,35 @@
+//! The simulator: a drive on a platform's port, event by event.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | [`spec`] | what a system is made of |
+//! | [`kernel`], [`slab`], [`station`] | events, things in flight, first-in-first-out servers |
+//! | [`link`] | the law of each kind of link |
+//! | [`protocol`], [`path`], [`drive`] | the three parts of a system |
+//! | [`simulator`] | the life of a request through them |
+//! | [`budget`], [`trace`] | where its time went |
+//! | [`driver`] | a test run in closed loop |
+//!
+//! Stations are passive: they keep the instant at which they are free, and the simulator asks them in
+//! order of time. A request costs an event at each place where the order of arrivals can change, and
+//! none where it cannot. There is no allocation and no hashing per event once a run is under way.
+
+pub mod budget;
+pub mod drive;
+pub mod driver;
+pub mod kernel;
+pub mod link;
+pub mod path;
+pub mod protocol;
+pub mod simulator;
+pub mod slab;
+pub mod spec;
+pub mod station;
+pub mod trace;
+
+pub use driver::run_test;
+pub use simulator::{Completion, Event, SimError, Simulator};
+pub use spec::SystemSpec;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! Host protocols: slots for commands, and what it takes to hand one over.
+//!
+//! AHCI (Serial ATA AHCI 1.3.1): one list of 32 commands a port. The host writes a register; the
+//! controller reads the command header and then the command table from memory, one after the other,
+//! and sends the frames. The uncached register reads of the driver are processor time.
+//!
+//! NVMe (NVM Express 1.2): queues of its own for each core. The host writes a doorbell, a posted write;
+//! the controller reads the 64-byte entry, writes a 16-byte completion and a 4-byte MSI-X message, and
+//! the host writes the doorbell again. The entry describes up to two pages; longer commands need a PRP
+//! list, read beside the media of a read and before the data of a write.
+//!
+//! Not modelled yet: arbitration between queues (commands are taken in order of arrival), interrupt
+//! coalescing (each completion pays its interrupt), SAS.
+
+use super::budget::Hop;
+use super::path::Path;
+use super::slab::{Chain, Handle, Linked, Slab};
+use super::spec::{ProtocolKind, ProtocolSpec};
+use super::station::Span;
+use super::trace::Trace;
+use crate::units::{Bytes, Duration, Instant};
+use crate::workload::Operation;
+
+/// Pages that an NVMe entry describes without a list.
+const PAGES_IN_ENTRY: u64 = 2;
+const PAGE: u64 = 4096;
+
+/// A host protocol at work.
+#[derive(Clone, Debug)]
+pub struct Protocol {
+    spec: ProtocolSpec,
+    queues: Vec<Queue>,
+    /// Processor time to submit a command.
+    pub submit_time: Duration,
+    /// Processor time to complete one.
+    pub complete_time: Duration,
+}
+
+#[derive(Clone, Debug)]
+struct Queue {
+    free: u32,
+    waiting: Chain,
+}
+
+impl Protocol {
+    /// Empty queues.
+    pub fn new(spec: ProtocolSpec) -> Self {
+        let driver = spec.driver_time.picoseconds() as f64;
+        let submit_time = Duration::from_picoseconds((driver * spec.submit_share.get()) as u64);
+        let queue = Queue { free: spec.queue_depth, waiting: Chain::EMPTY };
+        Self {
+            queues: vec![queue; spec.queues as usize],
+            submit_time,
+            complete_time: spec.driver_time - submit_time,
+            spec,
+        }
+    }
+
+    /// The core that takes the completions of a thread's commands: AHCI has one interrupt.
+    pub fn completion_core(&self, thread: u32) -> u32 {
+        match self.spec.kind {
+            ProtocolKind::Ahci => 0,
+            ProtocolKind::Nvme => thread,
+        }
+    }
+
+    /// The queue of a thread's commands.
+    pub fn queue_of(&self, thread: u32) -> u32 {
+        thread % self.queues.len() as u32
+    }
+
+    /// Takes a slot for `command`, or makes it wait for one.
+    pub fn take_slot<T: Linked>(
+        &mut self,
+        slab: &mut Slab<T>,
+        queue: u32,
+        command: Handle,
+    ) -> bool {
+        let queue = &mut self.queues[queue as usize];
+        if queue.free == 0 {
+            queue.waiting.push(slab, command);
+            return false;
+        }
+        queue.free -= 1;
+        true
+    }
+
+    /// Gives a slot back, and returns the command that takes it at once.
+    pub fn give_slot<T: Linked>(&mut self, slab: &mut Slab<T>, queue: u32) -> Option<Handle> {
+        let queue = &mut self.queues[queue as usize];
+        let next = queue.waiting.pop(slab);
+        if next.is_none() {
+            queue.free += 1;
+        }
+        next
+    }
+
+    /// Lets the controller fetch a command, and returns when it has it.
+    pub fn fetch(
+        &self,
+        now: Instant,
+        path: &mut Path,
+        operation: Operation,
+        length: Bytes,
+        trace: &mut Trace,
+    ) -> Instant {
+        let fetches = match (self.spec.kind, operation) {
+            (ProtocolKind::Ahci, _) => 2,
+            (ProtocolKind::Nvme, Operation::Write) if needs_list(length) => 2,
+            (ProtocolKind::Nvme, _) => 1,
+        };
+        path.charge_issue(now, entry_bytes(self.spec.kind, length), fetches);
+        let one_way = path.message_latency();
+        let end = now + one_way + (self.spec.memory_read + one_way * 2) * fetches;
+        trace.spend(Hop::Protocol as usize, Span { start: now, end });
+        end
+    }
+}
+
+/// Whether an NVMe command of `length` needs a PRP list.
+fn needs_list(length: Bytes) -> bool {
+    length.get() > PAGES_IN_ENTRY * PAGE
+}
+
+/// What the controller reads from host memory to learn of a command.
+fn entry_bytes(kind: ProtocolKind, length: Bytes) -> Bytes {
+    let pages = length.get().div_ceil(PAGE);
+    match kind {
+        // A command header of 32 bytes, a table of 128 and one 16-byte region descriptor a page.
+        ProtocolKind::Ahci => Bytes(32 + 128 + 16 * pages),
+        ProtocolKind::Nvme if needs_list(length) => Bytes(64 + 8 * pages),
+        ProtocolKind::Nvme => Bytes(64),
+    }
+}

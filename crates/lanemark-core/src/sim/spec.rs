@@ -1,0 +1,234 @@
+//! What a system is made of: plain values, checked, from which the simulator is assembled.
+//!
+//! Nothing here knows where a value came from. The study crate reads library files, keeps each value's
+//! source, and hands over a [`SystemSpec`].
+
+use super::budget::LINKS_MAX;
+use super::link::{LinkLaw, LinkSpec};
+use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
+
+/// The unit in which a drive maps logical to physical places.
+pub const SLOT: Bytes = Bytes::kibi(4);
+
+/// A drive in a port of a platform.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SystemSpec {
+    /// Processor time outside the storage driver.
+    pub cpu: CpuSpec,
+    /// How commands reach the drive.
+    pub protocol: ProtocolSpec,
+    /// The links from the host to the drive, nearest to the host first.
+    pub links: Vec<LinkSpec>,
+    /// The drive.
+    pub drive: DriveSpec,
+}
+
+/// A host processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuSpec {
+    /// Cores that run benchmark threads, driver and interrupts.
+    pub cores: u32,
+    /// Time per request from the application to the driver.
+    pub request_submit: Duration,
+    /// Time per request from the driver back to the application.
+    pub request_complete: Duration,
+}
+
+/// A host protocol.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProtocolSpec {
+    /// AHCI or NVMe.
+    pub kind: ProtocolKind,
+    /// Queues that commands can wait in: 1 for AHCI.
+    pub queues: u32,
+    /// Commands that each queue holds: 32 for AHCI.
+    pub queue_depth: u32,
+    /// Processor time per command in the driver, submission, interrupt and completion together.
+    pub driver_time: Duration,
+    /// The part of it that is spent before the command leaves.
+    pub submit_share: Ratio,
+    /// The largest command; longer requests are split.
+    pub transfer_max: Bytes,
+    /// A 64-byte read of host memory by the controller, there and back.
+    pub memory_read: Duration,
+}
+
+/// The host protocols. A new one is one arm here and in `sim::protocol`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolKind {
+    /// Advanced Host Controller Interface.
+    Ahci,
+    /// NVM Express.
+    Nvme,
+}
+
+/// A solid-state drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DriveSpec {
+    /// What the host can address.
+    pub capacity: Bytes,
+    /// Command decoding and firmware.
+    pub front_end: FrontEndSpec,
+    /// The write buffer.
+    pub buffer: Bytes,
+    /// The internal path between buffer and link, reading, where it is a limit.
+    pub data_path_read: Option<BytesPerSecond>,
+    /// The same, writing.
+    pub data_path_write: Option<BytesPerSecond>,
+    /// The flash.
+    pub flash: FlashSpec,
+}
+
+/// Command decoding and firmware of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrontEndSpec {
+    /// Commands worked on at once.
+    pub engines: u32,
+    /// How long a read keeps an engine: the drive's limit in reads a second.
+    pub read_time: Duration,
+    /// How long a write keeps an engine.
+    pub write_time: Duration,
+    /// What a read takes besides, pipelined: firmware, error correction.
+    pub read_latency: Duration,
+    /// What a write takes besides, pipelined.
+    pub write_latency: Duration,
+}
+
+/// The flash of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashSpec {
+    /// Channels.
+    pub channels: u32,
+    /// Dies on each channel.
+    pub dies_per_channel: u32,
+    /// Planes of a die, read and programmed together.
+    pub planes: u32,
+    /// A page of one plane.
+    pub page: Bytes,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Blocks of a plane.
+    pub blocks_per_plane: u32,
+    /// Array to page register (tR).
+    pub read: Duration,
+    /// Page register to array (tPROG), mean over page types.
+    pub program: Duration,
+    /// Block erase (tBERS).
+    pub erase: Duration,
+    /// Data on a channel.
+    pub channel_rate: BytesPerSecond,
+    /// Command and address cycles on a channel, for each array operation.
+    pub command_time: Duration,
+}
+
+/// A value that no system can have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} = {value}: {bound}")]
+pub struct SpecError {
+    /// The field's place, `drive.flash.planes`.
+    pub field: &'static str,
+    /// The value.
+    pub value: String,
+    /// What would be accepted.
+    pub bound: String,
+}
+
+impl FlashSpec {
+    /// Dies of the drive.
+    pub fn dies(&self) -> u64 {
+        u64::from(self.channels) * u64::from(self.dies_per_channel)
+    }
+
+    /// What one die reads or programs at once: a page of each plane.
+    pub fn unit(&self) -> Bytes {
+        self.page * u64::from(self.planes)
+    }
+
+    /// Everything that the flash holds.
+    pub fn capacity(&self) -> Bytes {
+        self.unit()
+            * self.dies()
+            * u64::from(self.pages_per_block)
+            * u64::from(self.blocks_per_plane)
+    }
+}
+
+impl SystemSpec {
+    /// Checks all bounds that the simulator relies on.
+    ///
+    /// # Errors
+    /// The first value out of bounds, with the bound.
+    pub fn check(&self) -> Result<(), SpecError> {
+        let fail = |field, value: String, bound: &str| {
+            Err(SpecError { field, value, bound: bound.to_owned() })
+        };
+        let within = |field, value: u64, low: u64, high: u64| {
+            if (low..=high).contains(&value) {
+                return Ok(());
+            }
+            Err(SpecError {
+                field,
+                value: value.to_string(),
+                bound: format!("from {low} to {high}"),
+            })
+        };
+        within("platform.cpu.cores", self.cpu.cores.into(), 1, 1024)?;
+        within("protocol.queues", self.protocol.queues.into(), 1, 65_535)?;
+        within("protocol.queue_depth", self.protocol.queue_depth.into(), 1, 65_536)?;
+        within("links", self.links.len() as u64, 1, LINKS_MAX as u64)?;
+        let flash = &self.drive.flash;
+        within("drive.flash.channels", flash.channels.into(), 1, 256)?;
+        within("drive.flash.dies_per_channel", flash.dies_per_channel.into(), 1, 256)?;
+        within("drive.flash.planes", flash.planes.into(), 1, 16)?;
+        within("drive.flash.pages_per_block", flash.pages_per_block.into(), 1, 65_536)?;
+        within("drive.flash.blocks_per_plane", flash.blocks_per_plane.into(), 1, 1 << 24)?;
+        within("drive.front_end.engines", self.drive.front_end.engines.into(), 1, 1024)?;
+        let page = flash.page;
+        if page < SLOT || !page.get().is_multiple_of(SLOT.get()) || page > Bytes::kibi(64) {
+            return fail("drive.flash.page", page.to_string(), "a multiple of 4 KiB up to 64 KiB");
+        }
+        let transfer = self.protocol.transfer_max;
+        if transfer < SLOT || !transfer.get().is_multiple_of(SLOT.get()) {
+            return fail("transfer_max", transfer.to_string(), "a multiple of 4 KiB");
+        }
+        let rates = [
+            ("drive.flash.channel_rate", Some(flash.channel_rate)),
+            ("drive.data_path.read", self.drive.data_path_read),
+            ("drive.data_path.write", self.drive.data_path_write),
+        ];
+        for (field, rate) in rates {
+            if rate.is_some_and(|rate| rate.0 < 1_000_000) {
+                return fail(field, rate.unwrap_or_default().to_string(), "at least 1 MB/s");
+            }
+        }
+        let raw = flash.capacity();
+        // The unit that is being filled and one superblock of erased units must fit beside the data.
+        let superblock = flash.unit() * flash.dies() * u64::from(flash.pages_per_block);
+        if self.drive.capacity == Bytes::ZERO || self.drive.capacity + superblock * 2 > raw {
+            let bound = format!(
+                "at most {}, the flash less two superblocks",
+                Bytes(raw.get().saturating_sub(superblock.get() * 2))
+            );
+            return fail("drive.capacity", self.drive.capacity.to_string(), &bound);
+        }
+        if raw.get() / SLOT.get() >= u64::from(u32::MAX) {
+            return fail("drive.flash", raw.to_string(), "less than 16 TiB of flash");
+        }
+        let least = transfer + flash.unit() * 2;
+        if self.drive.buffer < least {
+            let bound = format!("at least {least}: the largest command and two flash units");
+            return fail("drive.buffer", self.drive.buffer.to_string(), &bound);
+        }
+        Ok(())
+    }
+
+    /// The largest command that host and drive agree on.
+    pub fn transfer_max(&self) -> Bytes {
+        self.protocol.transfer_max
+    }
+
+    /// The name of the link at the drive.
+    pub fn last_link(&self) -> Option<&LinkLaw> {
+        self.links.last().map(|link| &link.law)
+    }
+}

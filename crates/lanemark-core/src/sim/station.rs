@@ -1,0 +1,117 @@
+//! Stations that serve in the order of arrival, kept as the instant at which they are next free.
+//!
+//! Where arrivals come in time order, `start = max(arrival, free)` and `free = start + service` are
+//! exactly a first-in-first-out single server, without an event for the end of service. The simulator
+//! calls a station at the instant of arrival, so that order holds.
+
+use crate::units::{Duration, Instant};
+
+/// One server.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Station {
+    free: Instant,
+    busy: Duration,
+}
+
+/// When a service begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The server takes it.
+    pub start: Instant,
+    /// The server is done with it.
+    pub end: Instant,
+}
+
+impl Station {
+    /// Serves what arrives at `arrival` for `service`.
+    pub fn serve(&mut self, arrival: Instant, service: Duration) -> Span {
+        let start = arrival.max(self.free);
+        let end = start + service;
+        self.free = end;
+        self.busy += service;
+        Span { start, end }
+    }
+
+    /// Passes on a stream that flows in during `inflow` and takes `service` of this station.
+    ///
+    /// The station forwards what it has while more comes in (cut-through): it is done no earlier than
+    /// the inflow, and holds itself for `service` in all. A slower station starts when the first data
+    /// arrives; a faster one is counted as starting so that it ends with the inflow.
+    pub fn forward(&mut self, inflow: Span, service: Duration) -> Span {
+        let latest = inflow.end.picoseconds().saturating_sub(service.picoseconds());
+        let arrival = inflow.start.max(Instant::from_picoseconds(latest));
+        self.serve(arrival, service)
+    }
+
+    /// Takes `service` of the station's time for small traffic that nobody waits for.
+    pub fn charge(&mut self, now: Instant, service: Duration) {
+        self.serve(now, service);
+    }
+
+    /// The instant from which it can serve.
+    pub fn free_at(&self) -> Instant {
+        self.free
+    }
+
+    /// The time served so far.
+    pub fn busy(&self) -> Duration {
+        self.busy
+    }
+}
+
+/// Several equal servers behind one queue: each arrival takes the one that is free first.
+#[derive(Clone, Debug)]
+pub struct Servers(Vec<Station>);
+
+impl Servers {
+    /// `count` servers, at least one.
+    pub fn new(count: usize) -> Self {
+        Self(vec![Station::default(); count.max(1)])
+    }
+
+    /// Serves what arrives at `arrival` for `service`, on the server that is free first.
+    pub fn serve(&mut self, arrival: Instant, service: Duration) -> Span {
+        let first = (0..self.0.len()).min_by_key(|&index| self.0[index].free_at()).unwrap_or(0);
+        self.0[first].serve(arrival, service)
+    }
+
+    /// The servers one by one.
+    pub fn stations(&self) -> &[Station] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(microseconds: u64) -> Duration {
+        Duration::from_microseconds(microseconds)
+    }
+    fn at(microseconds: u64) -> Instant {
+        Instant::ZERO + us(microseconds)
+    }
+
+    #[test]
+    fn a_busy_station_makes_the_next_one_wait() {
+        let mut station = Station::default();
+        assert_eq!(station.serve(at(5), us(10)), Span { start: at(5), end: at(15) });
+        assert_eq!(station.serve(at(7), us(10)), Span { start: at(15), end: at(25) });
+        assert_eq!(station.serve(at(40), us(10)), Span { start: at(40), end: at(50) });
+        assert_eq!(station.busy(), us(30));
+    }
+
+    #[test]
+    fn a_faster_station_ends_with_its_inflow_and_a_slower_one_starts_with_it() {
+        let inflow = Span { start: at(10), end: at(20) };
+        assert_eq!(Station::default().forward(inflow, us(4)).end, at(20));
+        assert_eq!(Station::default().forward(inflow, us(30)), Span { start: at(10), end: at(40) });
+    }
+
+    #[test]
+    fn two_servers_take_two_at_once() {
+        let mut servers = Servers::new(2);
+        let ends: Vec<Instant> = (0..3).map(|_| servers.serve(at(0), us(10)).end).collect();
+        assert_eq!(ends, [at(10), at(10), at(20)]);
+    }
+}

@@ -1,0 +1,319 @@
+//! The simulator against closed forms, and the invariants of any system.
+
+use super::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration, Sata, SataRate};
+use super::spec::*;
+use super::*;
+use crate::rng::StreamKey;
+use crate::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
+use crate::workload::tests::random_read;
+use crate::workload::{Pattern, Test};
+use proptest::prelude::*;
+
+/// A drive of 64 MiB and a little more flash.
+pub(crate) fn small_drive() -> DriveSpec {
+    DriveSpec {
+        capacity: Bytes::mebi(64),
+        front_end: FrontEndSpec {
+            engines: 1,
+            read_time: Duration::from_microseconds(1),
+            write_time: Duration::from_microseconds(1),
+            read_latency: Duration::from_microseconds(5),
+            write_latency: Duration::from_microseconds(5),
+        },
+        buffer: Bytes::mebi(1),
+        data_path_read: None,
+        data_path_write: None,
+        flash: FlashSpec {
+            channels: 2,
+            dies_per_channel: 2,
+            planes: 2,
+            page: Bytes::kibi(16),
+            pages_per_block: 16,
+            blocks_per_plane: 40,
+            read: Duration::from_microseconds(50),
+            program: Duration::from_microseconds(600),
+            erase: Duration::from_microseconds(3000),
+            channel_rate: BytesPerSecond(400_000_000),
+            command_time: Duration::from_nanoseconds(200),
+        },
+    }
+}
+
+fn nvme(drive: DriveSpec) -> SystemSpec {
+    let law = Pcie::new(PcieGeneration::Three, 4, Bytes(128), Bytes(512));
+    SystemSpec {
+        cpu: CpuSpec { cores: 4, request_submit: Duration::ZERO, request_complete: Duration::ZERO },
+        protocol: ProtocolSpec {
+            kind: ProtocolKind::Nvme,
+            queues: 4,
+            queue_depth: 1024,
+            driver_time: Duration::from_nanoseconds(1_000),
+            submit_share: Ratio::new(0.5).unwrap(),
+            transfer_max: Bytes::kibi(128),
+            memory_read: Duration::from_nanoseconds(500),
+        },
+        links: vec![LinkSpec {
+            name: "PCIe 3.0 x4".to_owned(),
+            law: LinkLaw::Pcie(law),
+            latency: Duration::from_nanoseconds(150),
+        }],
+        drive,
+    }
+}
+
+fn sata(drive: DriveSpec) -> SystemSpec {
+    let mut system = nvme(drive);
+    system.protocol.kind = ProtocolKind::Ahci;
+    system.protocol.queues = 1;
+    system.protocol.queue_depth = 32;
+    system.links.push(LinkSpec {
+        name: "SATA 6 Gb/s".to_owned(),
+        law: LinkLaw::Sata(Sata::new(SataRate::Gen3)),
+        latency: Duration::ZERO,
+    });
+    system
+}
+
+/// A drive so fast that only the path counts.
+fn unlimited() -> DriveSpec {
+    let mut drive = small_drive();
+    drive.front_end.read_time = Duration::from_nanoseconds(10);
+    drive.front_end.read_latency = Duration::ZERO;
+    drive.flash.read = Duration::from_nanoseconds(10);
+    drive.flash.channel_rate = BytesPerSecond(100_000_000_000);
+    drive.flash.command_time = Duration::ZERO;
+    drive
+}
+
+fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Test {
+    Test {
+        block,
+        alignment: block,
+        pattern,
+        read_share: if read { Ratio::ONE } else { Ratio::ZERO },
+        queue_depth: depth,
+        span: Bytes::mebi(32),
+        volume: Some(Bytes::mebi(32)),
+        ..random_read()
+    }
+}
+
+fn run(system: &SystemSpec, test: &Test) -> crate::result::Sample {
+    assert_eq!(system.check(), Ok(()));
+    assert_eq!(test.check(), Ok(()));
+    run_test(system, test, StreamKey::from_seed(1)).unwrap().sample
+}
+
+fn megabytes(sample: &crate::result::Sample) -> f64 {
+    sample.throughput().as_megabytes()
+}
+
+#[test]
+fn one_read_takes_the_sum_of_its_stages() {
+    let system = nvme(small_drive());
+    let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
+    let LinkLaw::Pcie(pcie) = system.links[0].law else { unreachable!() };
+    let drive = &system.drive;
+    let expected = system.protocol.driver_time
+        + Duration::from_nanoseconds(150)       // doorbell
+        + Duration::from_nanoseconds(500 + 300) // entry fetched
+        + drive.front_end.read_time + drive.front_end.read_latency
+        + drive.flash.command_time + drive.flash.read
+        + Bytes::kibi(4) / drive.flash.channel_rate
+        + pcie.write_time(Bytes::kibi(4)) // data, with the completion behind it
+        + pcie.write_time(Bytes(16))
+        + pcie.write_time(Bytes(4))
+        + Duration::from_nanoseconds(150);
+    assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()));
+    assert_eq!(sample.latency().max_ns(), Some(expected.nanoseconds()));
+}
+
+#[test]
+fn a_saturated_sata_link_carries_its_closed_form() {
+    let link = Sata::new(SataRate::Gen3);
+    for (block, depth) in [(Bytes::kibi(4), 32), (Bytes::kibi(128), 8)] {
+        let frames = link.issue_time() + link.read_data_time(block, true) + link.completion_time();
+        // 128 KiB come in four bursts of 32 KiB; Data frames are alike, so the sum is the same.
+        let formula = (block / frames).as_megabytes();
+        let seen = megabytes(&run(&sata(unlimited()), &test(block, Pattern::Uniform, true, depth)));
+        assert!((seen / formula - 1.0).abs() < 0.002, "{block}: {seen} for {formula} MB/s");
+    }
+}
+
+#[test]
+fn a_saturated_pcie_link_carries_its_closed_form() {
+    let system = nvme(unlimited());
+    let LinkLaw::Pcie(pcie) = system.links[0].law else { unreachable!() };
+    let block = Bytes::kibi(128);
+    let overhead =
+        pcie.read_request_time(Bytes(64)) + pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4));
+    let formula = (block / (pcie.write_time(block) + overhead)).as_megabytes();
+    let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 16)));
+    assert!((seen / formula - 1.0).abs() < 0.002, "{seen} for {formula} MB/s");
+}
+
+#[test]
+fn saturated_dies_carry_their_closed_form() {
+    let mut system = nvme(small_drive());
+    system.drive.flash.read = Duration::from_microseconds(400);
+    let flash = system.drive.flash;
+    let block = flash.unit();
+    let per_unit = flash.command_time + flash.read + block / flash.channel_rate;
+    let formula = (block * flash.dies() / per_unit).as_megabytes();
+    let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 64)));
+    assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
+}
+
+#[test]
+fn saturated_channels_carry_their_closed_form() {
+    let mut system = nvme(small_drive());
+    system.drive.flash.read = Duration::from_microseconds(1);
+    system.drive.flash.channel_rate = BytesPerSecond(100_000_000);
+    system.drive.front_end.read_time = Duration::from_nanoseconds(10);
+    let flash = system.drive.flash;
+    let block = flash.unit();
+    let on_channel = flash.command_time + block / flash.channel_rate;
+    let formula = (block * u64::from(flash.channels) / on_channel).as_megabytes();
+    let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 32)));
+    assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
+}
+
+#[test]
+fn sustained_writes_go_at_the_rate_of_programming() {
+    let system = nvme(small_drive());
+    let flash = system.drive.flash;
+    let unit = flash.unit();
+    let per_unit = flash.command_time + unit / flash.channel_rate + flash.program;
+    let formula = (unit * flash.dies() / per_unit).as_megabytes();
+    let test = Test {
+        volume: Some(Bytes::mebi(48)),
+        ..test(Bytes::kibi(128), Pattern::Sequential, false, 8)
+    };
+    let sample = run(&system, &test);
+    // The buffer takes its capacity at once; the rest goes at the rate of the dies.
+    let drained = sample.bytes() - system.drive.buffer;
+    let seen = (drained / sample.elapsed).as_megabytes();
+    assert!((seen / formula - 1.0).abs() < 0.02, "{seen} for {formula} MB/s");
+}
+
+#[test]
+fn a_short_write_is_done_when_it_is_buffered() {
+    let system = nvme(small_drive());
+    let test =
+        Test { volume: Some(Bytes::kibi(512)), ..test(Bytes::kibi(4), Pattern::Uniform, false, 1) };
+    let p99 = run(&system, &test).latency().percentile_ns(99.0).unwrap();
+    assert!(p99 < 20_000, "{p99} ns is not a buffered write");
+}
+
+#[test]
+fn what_was_just_written_is_read_from_the_buffer() {
+    use crate::workload::{Access, Operation};
+    let mut simulator = Simulator::new(&nvme(small_drive()), Bytes::ZERO);
+    let access = |operation| Access { operation, offset: Bytes::ZERO, length: Bytes::kibi(4) };
+    simulator.submit(Instant::ZERO, access(Operation::Write), 0, 0).unwrap();
+    let written = simulator.advance().unwrap().unwrap();
+    simulator.submit(written.completed, access(Operation::Read), 0, 1).unwrap();
+    let read = simulator.advance().unwrap().unwrap();
+    assert!(read.completed.since(read.submitted) < Duration::from_microseconds(20));
+}
+
+#[test]
+fn one_core_carries_no_more_than_its_time_per_request() {
+    let mut system = nvme(unlimited());
+    system.protocol.driver_time = Duration::from_microseconds(5);
+    let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 32));
+    assert!((sample.iops() / 200_000.0 - 1.0).abs() < 0.01, "{} IOPS", sample.iops());
+    assert_eq!(sample.path.unwrap().busiest, "CPU core");
+}
+
+#[test]
+fn ahci_holds_at_most_32_commands() {
+    // With 64 outstanding, half wait in the host: Little's law over the 32 slots bounds the rate.
+    let mut system = sata(small_drive());
+    system.drive.front_end.read_latency = Duration::from_microseconds(1000);
+    let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 64));
+    assert!(sample.iops() < 32.0 / 0.001, "{} IOPS", sample.iops());
+    let deeper = nvme(system.drive);
+    let sample = run(&deeper, &test(Bytes::kibi(4), Pattern::Uniform, true, 64));
+    assert!(sample.iops() > 32.0 / 0.001, "{} IOPS", sample.iops());
+}
+
+#[test]
+fn the_trajectory_of_a_fixed_system_never_changes() {
+    let fingerprint = |system: &SystemSpec, test: &Test| {
+        let sample = run(system, test);
+        (sample.elapsed.picoseconds(), sample.path.unwrap().events)
+    };
+    let mixed = Test {
+        read_share: Ratio::new(0.7).unwrap(),
+        ..test(Bytes::kibi(16), Pattern::Uniform, true, 8)
+    };
+    let seen = [
+        fingerprint(&nvme(small_drive()), &mixed),
+        fingerprint(&sata(small_drive()), &mixed),
+        fingerprint(&sata(small_drive()), &test(Bytes::mebi(1), Pattern::Sequential, false, 1)),
+    ];
+    assert_eq!(seen, GOLDEN, "the model moved: say so in CHANGELOG and set the new fingerprint");
+}
+
+const GOLDEN: [(u64, u64); 3] = [(98384155114, 14007), (103108937434, 16055), (169735392765, 2816)];
+
+prop_compose! {
+    fn any_drive()(
+        channels in 1u32..5, dies_per_channel in 1u32..4, planes in 1u32..4, page in 1u64..5,
+        engines in 1u32..3, read_us in 1u64..100, program_us in 50u64..900, rate in 50u64..800,
+        buffer in 1u64..4, limited: bool,
+    ) -> DriveSpec {
+        let mut drive = small_drive();
+        drive.flash = FlashSpec {
+            channels, dies_per_channel, planes, page: Bytes::kibi(4 * page),
+            read: Duration::from_microseconds(read_us),
+            program: Duration::from_microseconds(program_us),
+            channel_rate: BytesPerSecond(rate * 1_000_000),
+            blocks_per_plane: 4096,
+            ..drive.flash
+        };
+        drive.front_end.engines = engines;
+        drive.buffer = Bytes::mebi(buffer);
+        drive.data_path_read = limited.then_some(BytesPerSecond(300_000_000));
+        drive.data_path_write = limited.then_some(BytesPerSecond(200_000_000));
+        drive
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Bytes in are bytes out, stages sum to the latency, no hop is busy longer than the run, and
+    /// throughput times response time is the population (Little).
+    #[test]
+    fn any_system_keeps_the_invariants(
+        drive in any_drive(), over_sata: bool, blocks in 1u64..80, sequential: bool,
+        read_share in 0.0f64..=1.0, depth in 1u32..40, threads in 1u32..4, seed: u64,
+    ) {
+        let system = if over_sata { sata(drive) } else { nvme(drive) };
+        prop_assert_eq!(system.check(), Ok(()));
+        let block = Bytes(blocks * 4096);
+        let test = Test {
+            block,
+            threads,
+            read_share: Ratio::new(read_share).unwrap(),
+            volume: Some(Bytes(block.get() * 300)),
+            ..test(block, if sequential { Pattern::Sequential } else { Pattern::Uniform }, true, depth)
+        };
+        prop_assert_eq!(test.check(), Ok(()));
+        let sample = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap().sample;
+        prop_assert_eq!(sample.bytes(), Bytes(block.get() * 300));
+        let path = sample.path.as_ref().unwrap();
+        let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+        // The histogram keeps whole ns, so the means may differ by half of one.
+        prop_assert!((staged - sample.latency().mean_ns()).abs() <= 0.51);
+        for hop in &path.hops {
+            prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
+        }
+        let outstanding = sample.iops() * sample.latency().mean_ns() / 1e9;
+        prop_assert!(outstanding <= test.population() as f64 * 1.001, "{outstanding} outstanding");
+        let again = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap().sample;
+        prop_assert_eq!(again, sample);
+    }
+}
