@@ -253,9 +253,7 @@ impl Simulator {
             Event::Fetched(command) => self.issue_frames(command),
             Event::Arrived(command) => self.decode(command),
             Event::Decoded(command) => self.start_media(command),
-            Event::Sensed(operation) => {
-                self.drive.flash.sensed(self.now, operation, &mut self.events)
-            }
+            Event::Sensed(operation) => self.sensed(operation),
             Event::PageOut(operation) => self.page_out(operation),
             Event::FromBuffer(command, bytes) => self.burst(command, Bytes(bytes.into())),
             Event::Stored(operation) => self.stored(operation),
@@ -361,6 +359,10 @@ impl Simulator {
         let notified = self.path.complete_write(self.now, &mut self.commands[handle].trace);
         self.events.schedule(notified, Event::Notified(handle));
         Ok(())
+    }
+
+    fn sensed(&mut self, operation: Handle) {
+        self.drive.flash.sensed(self.now, operation, &mut self.events);
     }
 
     fn page_out(&mut self, operation: Handle) {

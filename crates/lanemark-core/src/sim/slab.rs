@@ -46,6 +46,12 @@ impl<T> Slab<T> {
     }
 }
 
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> Index<Handle> for Slab<T> {
     type Output = T;
     fn index(&self, handle: Handle) -> &T {

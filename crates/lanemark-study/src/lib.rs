@@ -1,0 +1,30 @@
+//! From TOML to checked values: drives, platforms, workloads, systems and studies.
+//!
+//! | file | what it reads |
+//! |---|---|
+//! | [`document`] | any TOML file: values with units, their sources, errors with line and column |
+//! | [`library`] | where files lie, and what is built in |
+//! | [`drive`], [`platform`], [`workload`] | `library/<kind>/*.toml` |
+//! | [`system`] | a drive plugged into a port of a platform |
+//! | [`study`] | `studies/*.toml`: systems, tests and the published figures they are held against |
+//!
+//! Every model value is `{ value, source }`, `{ value, derived }`, `{ value, assumed }` or bare text; a
+//! bare value takes the `source` of its table and is assumed where the table has none. Which is which is
+//! kept and shown with every result.
+
+pub mod document;
+pub mod drive;
+pub mod error;
+pub mod library;
+pub mod origin;
+pub mod platform;
+pub mod study;
+pub mod system;
+mod tree;
+pub mod workload;
+
+pub use error::{Location, StudyError};
+pub use library::Library;
+pub use origin::{Ledger, Origin, Overrides};
+pub use study::Study;
+pub use system::System;

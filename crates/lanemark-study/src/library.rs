@@ -1,0 +1,154 @@
+//! Where library files lie: a folder, else the copies built into the program.
+//!
+//! A drive, platform or workload is named by its file without `.toml`, or by a path that ends in it. The
+//! library as it was at build time is part of the program, so an installed `lanemark` needs no files.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+
+use crate::document::Document;
+use crate::error::{Location, StudyError};
+
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../library");
+
+/// The largest file that is read; a library file has some kilobytes.
+const FILE_MAX: u64 = 4 << 20;
+
+/// A kind of library file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `library/drives`.
+    Drive,
+    /// `library/platforms`.
+    Platform,
+    /// `library/workloads`.
+    Workload,
+}
+
+/// Library files by name, with the hash of each that was used.
+#[derive(Debug, Default)]
+pub struct Library {
+    folder: Option<PathBuf>,
+    used: RefCell<BTreeMap<String, String>>,
+}
+
+impl Kind {
+    /// The folder in a library, and the word for one such file.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Drive => ("drives", "drive"),
+            Self::Platform => ("platforms", "platform"),
+            Self::Workload => ("workloads", "workload"),
+        }
+    }
+}
+
+impl Library {
+    /// The library built into the program.
+    pub fn built_in() -> Self {
+        Self::default()
+    }
+
+    /// The library in `folder`.
+    ///
+    /// # Errors
+    /// Where `folder` does not hold one.
+    pub fn in_folder(folder: &Path) -> Result<Self, StudyError> {
+        if !folder.join("drives").is_dir() {
+            let location = Location::file(folder.display().to_string());
+            return Err(StudyError::new(location, "is no library")
+                .hint("a library is a folder with `drives`, `platforms` and `workloads`"));
+        }
+        Ok(Self { folder: Some(folder.to_owned()), used: RefCell::default() })
+    }
+
+    /// Reads the file `name` of a kind.
+    ///
+    /// # Errors
+    /// Where there is no such file, with the nearest name, or where it cannot be read or parsed.
+    pub fn open(&self, kind: Kind, name: &str) -> Result<Document, StudyError> {
+        let document = if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
+            open_file(Path::new(name))?
+        } else {
+            self.open_named(kind, name)?
+        };
+        self.note(&document);
+        Ok(document)
+    }
+
+    /// The names of all files of a kind.
+    pub fn names(&self, kind: Kind) -> Vec<String> {
+        let (folder, _) = kind.names();
+        let stem = |path: &Path| {
+            let toml = path.extension().is_some_and(|extension| extension == "toml");
+            toml.then(|| path.file_stem()?.to_str().map(str::to_owned)).flatten()
+        };
+        let mut names: Vec<String> = match &self.folder {
+            Some(library) => std::fs::read_dir(library.join(folder))
+                .into_iter()
+                .flatten()
+                .filter_map(|entry| stem(&entry.ok()?.path()))
+                .collect(),
+            None => {
+                let files = BUILT_IN.get_dir(folder).into_iter().flat_map(Dir::files);
+                files.filter_map(|file| stem(file.path())).collect()
+            }
+        };
+        names.sort();
+        names
+    }
+
+    /// Takes down that `document` was used.
+    pub fn note(&self, document: &Document) {
+        self.used.borrow_mut().insert(document.file().to_owned(), document.sha256());
+    }
+
+    /// SHA-256 of each file used so far.
+    pub fn used(&self) -> BTreeMap<String, String> {
+        self.used.borrow().clone()
+    }
+
+    fn open_named(&self, kind: Kind, name: &str) -> Result<Document, StudyError> {
+        let (folder, word) = kind.names();
+        let names = self.names(kind);
+        if !names.iter().any(|known| known == name) {
+            let location = Location::file(format!("library/{folder}"));
+            let known = names.iter().map(String::as_str);
+            return Err(StudyError::unknown(location, word, name, known));
+        }
+        let place = format!("{folder}/{name}.toml");
+        match &self.folder {
+            Some(library) => open_file(&library.join(place)),
+            None => {
+                let file = BUILT_IN.get_file(&place);
+                let text = file.and_then(|file| file.contents_utf8()).unwrap_or_default();
+                Document::parse(&format!("library/{place}"), text)
+            }
+        }
+    }
+}
+
+/// Reads and parses a file.
+///
+/// # Errors
+/// Where it cannot be read, is no text, is larger than a library file can be, or does not parse.
+pub fn open_file(path: &Path) -> Result<Document, StudyError> {
+    let name = path.display().to_string();
+    let fail = |message: String| StudyError::new(Location::file(&name), message);
+    let metadata =
+        std::fs::metadata(path).map_err(|error| fail(format!("can't be read: {error}")))?;
+    if !metadata.is_file() {
+        return Err(fail("is no file".to_owned()));
+    }
+    if metadata.len() > FILE_MAX {
+        return Err(fail(format!("has {} bytes; at most {FILE_MAX} are read", metadata.len())));
+    }
+    let bytes = std::fs::read(path).map_err(|error| fail(format!("can't be read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        fail(format!("is no UTF-8 text: byte {} is wrong", error.utf8_error().valid_up_to()))
+    })?;
+    Document::parse(&name, &text)
+}

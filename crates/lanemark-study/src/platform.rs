@@ -1,0 +1,171 @@
+//! `library/platforms/*.toml`: a host with its processor, protocols, links and ports.
+
+use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie};
+use lanemark_core::sim::spec::{CpuSpec, ProtocolKind, ProtocolSpec};
+use lanemark_core::units::{Bytes, Duration};
+
+use crate::document::{Context, Document, Section};
+use crate::drive::{Plug, pcie_width, plug};
+use crate::error::StudyError;
+
+/// Commands of an AHCI port's one list, and of an NVMe queue at most.
+const AHCI_DEPTH: u32 = 32;
+const NVME_DEPTH_MAX: u64 = 65_536;
+const NVME_QUEUES_MAX: u64 = 65_535;
+
+/// A platform as it stands in the library.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Platform {
+    /// The name for people.
+    pub name: String,
+    /// The processor.
+    pub cpu: CpuSpec,
+    /// The protocols that its driver stack speaks.
+    pub protocols: Vec<ProtocolSpec>,
+    /// The ports.
+    pub ports: Vec<Port>,
+}
+
+/// Where a drive can be plugged in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Port {
+    /// Its name.
+    pub name: String,
+    /// What it takes.
+    pub plug: Plug,
+    /// What PCI Express drives in it are limited to.
+    pub packets: Packets,
+    /// The time through the port's own link besides its length.
+    pub latency: Duration,
+    /// The links between it and the processor, nearest to the processor first.
+    pub behind: Vec<LinkSpec>,
+}
+
+/// The sizes that a PCI Express link was set up with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packets {
+    /// The most data in a packet.
+    pub payload_max: Bytes,
+    /// The most data that one request asks for.
+    pub read_request_max: Bytes,
+}
+
+impl Platform {
+    /// Reads a platform file.
+    ///
+    /// # Errors
+    /// The first thing wrong in it.
+    pub fn read(document: &Document, context: Context<'_>) -> Result<Self, StudyError> {
+        let root = document.root("platform", Some(context));
+        let platform = root.table("platform")?;
+        let name = platform.text("name")?;
+        platform.finish()?;
+        let cpu = root.table("cpu")?;
+        let cpu_spec = CpuSpec {
+            cores: cpu.integer("cores", 1, 1024)? as u32,
+            request_submit: cpu.quantity("request_submit")?,
+            request_complete: cpu.quantity("request_complete")?,
+        };
+        cpu.finish()?;
+        let mut protocols = Vec::new();
+        for (key, kind) in [("ahci", ProtocolKind::Ahci), ("nvme", ProtocolKind::Nvme)] {
+            if let Some(section) = root.optional_table(key)? {
+                protocols.push(protocol(&section, kind)?);
+            }
+        }
+        let mut links = Vec::new();
+        for section in root.tables("link")? {
+            links.push(link(&section)?);
+        }
+        let mut ports: Vec<Port> = Vec::new();
+        for section in root.tables("port")? {
+            let port = port(&section, &links)?;
+            if ports.iter().any(|other| other.name == port.name) {
+                return Err(section.error("name", format!("port `{}` is there twice", port.name)));
+            }
+            ports.push(port);
+        }
+        root.finish()?;
+        Ok(Self { name, cpu: cpu_spec, protocols, ports })
+    }
+}
+
+fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, StudyError> {
+    let (queues, queue_depth) = match kind {
+        ProtocolKind::Ahci => (1, AHCI_DEPTH),
+        ProtocolKind::Nvme => (
+            section.integer("queues", 1, NVME_QUEUES_MAX)? as u32,
+            section.integer("queue_depth", 1, NVME_DEPTH_MAX)? as u32,
+        ),
+    };
+    let spec = ProtocolSpec {
+        kind,
+        queues,
+        queue_depth,
+        driver_time: section.quantity("driver_time")?,
+        submit_share: section.quantity("submit_share")?,
+        transfer_max: section.quantity("transfer_max")?,
+        memory_read: section.quantity("memory_read")?,
+    };
+    section.finish()?;
+    Ok(spec)
+}
+
+/// A named link between processor and ports.
+fn link(section: &Section<'_>) -> Result<(String, LinkSpec), StudyError> {
+    let name = section.text("name")?;
+    let pcie = section.table("pcie")?;
+    let (generation, lanes) = pcie_width(&pcie)?;
+    pcie.finish()?;
+    let Packets { payload_max, read_request_max } = packets(section)?;
+    let spec = LinkSpec {
+        name: section.text("label")?,
+        law: LinkLaw::Pcie(Pcie::new(generation, lanes, payload_max, read_request_max)),
+        latency: section.quantity("latency")?,
+    };
+    section.finish()?;
+    Ok((name, spec))
+}
+
+fn port(section: &Section<'_>, links: &[(String, LinkSpec)]) -> Result<Port, StudyError> {
+    let plug = plug(section)?;
+    let packets = match plug {
+        Plug::Pcie(..) => packets(section)?,
+        Plug::Sata(_) => Packets { payload_max: Bytes(128), read_request_max: Bytes(512) },
+    };
+    let mut behind = Vec::new();
+    for name in section.texts("behind")? {
+        let Some((_, link)) = links.iter().find(|(known, _)| *known == name) else {
+            let known = links.iter().map(|(known, _)| known.as_str());
+            return Err(StudyError::unknown(section.location_of("behind"), "link", &name, known));
+        };
+        behind.push(link.clone());
+    }
+    if matches!(plug, Plug::Sata(_)) && behind.is_empty() {
+        return Err(section
+            .error("sata", "a SATA port stands behind the link of its controller")
+            .hint("name that link in `behind`"));
+    }
+    let port = Port {
+        name: section.text("name")?,
+        plug,
+        packets,
+        latency: section.optional_quantity("latency")?.unwrap_or_default(),
+        behind,
+    };
+    section.finish()?;
+    Ok(port)
+}
+
+/// Reads `payload_max` and `read_request_max`, powers of two from 128 B to 4 KiB.
+fn packets(section: &Section<'_>) -> Result<Packets, StudyError> {
+    let size = |key| {
+        let size: Bytes = section.quantity(key)?;
+        if !size.get().is_power_of_two() || !(128..=4096).contains(&size.get()) {
+            let message = format!("{key} = {size}: must be a power of two from 128 B to 4 KiB");
+            return Err(section.error(key, message));
+        }
+        Ok(size)
+    };
+    Ok(Packets { payload_max: size("payload_max")?, read_request_max: size("read_request_max")? })
+}

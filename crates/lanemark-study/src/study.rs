@@ -1,0 +1,293 @@
+//! `studies/*.toml`: systems × tests × published figures, with the question asked.
+
+use std::path::Path;
+
+use lanemark_core::result::{
+    Calibration, Comparison, Document as Publication, Figure, FigureCheck, Metric, Provenance,
+    Role, RunResult, SCHEMA_VERSION, StudyOutcome, StudySystem,
+};
+use lanemark_core::units::{BytesPerSecond, Duration};
+use lanemark_core::workload::Workload;
+
+use crate::document::{Document, Section};
+use crate::error::{Location, StudyError};
+use crate::library::{Library, open_file};
+use crate::system::{System, SystemName};
+use crate::workload;
+
+/// A study as it stands in its file, checked against the library.
+#[derive(Clone, Debug)]
+pub struct Study {
+    id: String,
+    title: String,
+    question: String,
+    publication: Publication,
+    notes: Vec<String>,
+    workload: Workload,
+    systems: Vec<Column>,
+    figures: Vec<Figure>,
+    answer: Option<(String, String)>,
+}
+
+#[derive(Clone, Debug)]
+struct Column {
+    name: String,
+    label: String,
+    system: System,
+}
+
+impl Study {
+    /// Reads the study at `path` with what it needs from `library`.
+    ///
+    /// # Errors
+    /// The first thing wrong in the study or in the files that it names.
+    pub fn open(library: &Library, path: &Path) -> Result<Self, StudyError> {
+        let document = open_file(path)?;
+        library.note(&document);
+        let id = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("study");
+        Self::read(library, &document, id)
+    }
+
+    fn read(library: &Library, document: &Document, id: &str) -> Result<Self, StudyError> {
+        let root = document.root("study", None);
+        let head = root.table("study")?;
+        let title = head.text("title")?;
+        let question = head.text("question")?;
+        let publication =
+            Publication { file: head.text("document")?, citation: head.text("citation")? };
+        let notes = head.texts("notes")?;
+        let workload_name = head.text("workload")?;
+        let workload = workload::open(library, &workload_name)
+            .map_err(|error| locate(error, &head, "workload"))?;
+        head.finish()?;
+
+        let settings = read_calibrations(&root)?;
+        let mut systems: Vec<Column> = Vec::new();
+        for section in root.tables("system")? {
+            let column = read_system(library, &section, &settings)?;
+            if systems.iter().any(|other| other.name == column.name) {
+                let message = format!("system `{}` is there twice", column.name);
+                return Err(section.error("name", message));
+            }
+            systems.push(column);
+        }
+        if systems.is_empty() {
+            return Err(StudyError::new(head.location(), "the study has no systems")
+                .hint("add at least one [[system]]"));
+        }
+        for setting in &settings {
+            for (system, location) in &setting.systems {
+                known_system(&systems, system, location.clone())?;
+            }
+        }
+        let mut figures: Vec<Figure> = Vec::new();
+        for section in root.tables("figure")? {
+            let figure = read_figure(&section, &systems, &workload, &settings)?;
+            if figures.iter().any(|other| other.id == figure.id) {
+                let message = format!("figure `{}` is there twice", figure.id);
+                return Err(section.error("id", message));
+            }
+            figures.push(figure);
+        }
+        for setting in &settings {
+            let Some(wanted) = &setting.calibration.figure else { continue };
+            if !figures.iter().any(|figure| figure.id == *wanted) {
+                let known = figures.iter().map(|figure| figure.id.as_str());
+                let location = setting.figure_location.clone();
+                return Err(StudyError::unknown(location, "figure", wanted, known));
+            }
+        }
+        let answer = read_answer(&root, &systems)?;
+        root.finish()?;
+        let id = id.to_owned();
+        Ok(Self { id, title, question, publication, notes, workload, systems, figures, answer })
+    }
+
+    /// The workload that it runs.
+    pub fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
+    /// The systems by name and label, in the order of the columns.
+    pub fn systems(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.systems.iter().map(|column| (column.name.as_str(), column.label.as_str()))
+    }
+
+    /// Runs the workload on every system. `on_test` sees each system's result so far after each test.
+    ///
+    /// # Errors
+    /// Where a test does not fit a drive.
+    pub fn run(
+        &self,
+        provenance: &Provenance,
+        on_test: &mut dyn FnMut(&RunResult) -> bool,
+    ) -> Result<StudyOutcome, StudyError> {
+        let mut systems = Vec::new();
+        for column in &self.systems {
+            let run = column.system.run(&self.workload, provenance.clone(), on_test)?;
+            let (name, label) = (column.name.clone(), column.label.clone());
+            systems.push(StudySystem { name, label, run });
+        }
+        let figures = self.figures.iter().filter_map(|figure| check(figure, &systems)).collect();
+        let comparison =
+            self.answer.as_ref().map(|(over, under)| self.compare(over, under, &systems));
+        Ok(StudyOutcome {
+            schema_version: SCHEMA_VERSION,
+            provenance: provenance.clone(),
+            id: self.id.clone(),
+            title: self.title.clone(),
+            question: self.question.clone(),
+            document: self.publication.clone(),
+            systems,
+            figures,
+            comparison,
+            notes: self.notes.clone(),
+        })
+    }
+
+    fn compare(&self, over: &str, under: &str, systems: &[StudySystem]) -> Comparison {
+        let run = |name: &str| systems.iter().find(|system| system.name == name);
+        let published = |system: &str, test: &str| {
+            let wanted = |figure: &&Figure| {
+                figure.system == system
+                    && figure.test == test
+                    && figure.metric == Metric::Throughput
+            };
+            self.figures.iter().find(wanted).map(|figure| figure.published)
+        };
+        let ratios = self.workload.tests.iter().filter_map(|test| {
+            let value = |name| Some(run(name)?.run.test(&test.name)?.megabytes_per_second());
+            let simulated = value(over)? / value(under)?;
+            let printed = published(over, &test.name)
+                .zip(published(under, &test.name))
+                .map(|(above, below)| above / below);
+            Some((test.name.clone(), simulated, printed))
+        });
+        Comparison { system: over.to_owned(), base: under.to_owned(), ratios: ratios.collect() }
+    }
+}
+
+/// A model value that the study sets, with the systems that it is set for.
+struct Setting {
+    calibration: Calibration,
+    location: Location,
+    figure_location: Location,
+    systems: Vec<(String, Location)>,
+}
+
+fn read_calibrations(root: &Section<'_>) -> Result<Vec<Setting>, StudyError> {
+    let mut settings = Vec::new();
+    for section in root.tables("calibration")? {
+        let location = section.location_of("systems");
+        let calibration = Calibration {
+            parameter: section.text("parameter")?,
+            value: section.text("value")?,
+            figure: Some(section.text("figure")?),
+            reason: Some(section.text("reason")?),
+        };
+        let systems = section.texts("systems")?;
+        if systems.is_empty() {
+            return Err(section.error("systems", "`systems` names no system"));
+        }
+        settings.push(Setting {
+            calibration,
+            location: section.location_of("value"),
+            figure_location: section.location_of("figure"),
+            systems: systems.into_iter().map(|system| (system, location.clone())).collect(),
+        });
+        section.finish()?;
+    }
+    Ok(settings)
+}
+
+fn read_system(
+    library: &Library,
+    section: &Section<'_>,
+    settings: &[Setting],
+) -> Result<Column, StudyError> {
+    let name = section.text("name")?;
+    let parts = SystemName {
+        drive: section.text("drive")?,
+        platform: section.text("platform")?,
+        port: section.text("port")?,
+    };
+    let label = section.text("label")?;
+    section.finish()?;
+    let own: Vec<(Calibration, Location)> = settings
+        .iter()
+        .filter(|setting| setting.systems.iter().any(|(system, _)| *system == name))
+        .map(|setting| (setting.calibration.clone(), setting.location.clone()))
+        .collect();
+    let system = System::assemble(library, &parts, &name, &own)?;
+    Ok(Column { name, label, system })
+}
+
+fn read_figure(
+    section: &Section<'_>,
+    systems: &[Column],
+    workload: &Workload,
+    settings: &[Setting],
+) -> Result<Figure, StudyError> {
+    let id = section.text("id")?;
+    let system = section.text("system")?;
+    known_system(systems, &system, section.location_of("system"))?;
+    let test = section.text("test")?;
+    if !workload.tests.iter().any(|known| known.name == test) {
+        let known = workload.tests.iter().map(|known| known.name.as_str());
+        return Err(StudyError::unknown(section.location_of("test"), "test", &test, known));
+    }
+    let metric = section.choice(
+        "metric",
+        &[("throughput", Metric::Throughput), ("iops", Metric::Iops), ("latency", Metric::Latency)],
+    )?;
+    let published = match metric {
+        Metric::Throughput => section.quantity::<BytesPerSecond>("value")?.as_megabytes(),
+        Metric::Latency => section.quantity::<Duration>("value")?.as_microseconds(),
+        Metric::Iops => section.number("value")?,
+    };
+    if published.is_nan() || published <= 0.0 {
+        return Err(section.error("value", format!("value = {published}: must be above zero")));
+    }
+    let place = section.text("place")?;
+    section.finish()?;
+    let calibrates = |setting: &Setting| setting.calibration.figure.as_ref() == Some(&id);
+    let role = match settings.iter().any(calibrates) {
+        true => Role::Calibrated,
+        false => Role::Predicted,
+    };
+    Ok(Figure { id, system, test, metric, published, place, role })
+}
+
+fn read_answer(
+    root: &Section<'_>,
+    systems: &[Column],
+) -> Result<Option<(String, String)>, StudyError> {
+    let Some(section) = root.optional_table("answer")? else { return Ok(None) };
+    let (over, under) = (section.text("compare")?, section.text("with")?);
+    known_system(systems, &over, section.location_of("compare"))?;
+    known_system(systems, &under, section.location_of("with"))?;
+    section.finish()?;
+    Ok(Some((over, under)))
+}
+
+fn known_system(systems: &[Column], name: &str, location: Location) -> Result<(), StudyError> {
+    if systems.iter().any(|column| column.name == name) {
+        return Ok(());
+    }
+    let known = systems.iter().map(|column| column.name.as_str());
+    Err(StudyError::unknown(location, "system", name, known))
+}
+
+/// An unknown name in a library is the fault of the line that names it.
+fn locate(error: StudyError, section: &Section<'_>, key: &str) -> StudyError {
+    match error.message.starts_with("unknown") && error.location.position.is_none() {
+        true => StudyError { location: section.location_of(key), ..error },
+        false => error,
+    }
+}
+
+fn check(figure: &Figure, systems: &[StudySystem]) -> Option<FigureCheck> {
+    let system = systems.iter().find(|system| system.name == figure.system)?;
+    let result = system.run.test(&figure.test)?;
+    Some(FigureCheck::new(figure.clone(), figure.metric.of(result)))
+}

@@ -1,0 +1,146 @@
+//! `library/workloads/*.toml`: what is asked of a target.
+
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{Average, Pattern, Test, Workload};
+
+use crate::document::{Document, Section};
+use crate::error::{Location, StudyError};
+use crate::library::{Kind, Library};
+
+/// The most repeats of a test.
+const REPEATS_MAX: u64 = 1000;
+
+/// Reads the workload `name`, or one test of it where the name is `workload:test`.
+///
+/// # Errors
+/// Where there is no such file or test, or the first thing wrong in the file.
+pub fn open(library: &Library, name: &str) -> Result<Workload, StudyError> {
+    let (file, test) = match name.split_once(':') {
+        Some((file, test)) => (file, Some(test)),
+        None => (name, None),
+    };
+    let document = library.open(Kind::Workload, file)?;
+    let stem = file.trim_end_matches(".toml").rsplit('/').next().unwrap_or(file);
+    let mut workload = read(&document, stem)?;
+    if let Some(wanted) = test {
+        let names: Vec<String> = workload.tests.iter().map(|test| slug(&test.name)).collect();
+        let Some(index) = names.iter().position(|known| *known == slug(wanted)) else {
+            let location = Location::file(document.file());
+            let known = names.iter().map(String::as_str);
+            return Err(StudyError::unknown(location, "test", wanted, known));
+        };
+        workload.tests = vec![workload.tests.swap_remove(index)];
+    }
+    Ok(workload)
+}
+
+/// A test's name as it is typed: lower case, dashes for all that is neither letter nor digit.
+pub fn slug(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
+}
+
+fn read(document: &Document, id: &str) -> Result<Workload, StudyError> {
+    let root = document.root("workload", None);
+    let head = root.table("workload")?;
+    let workload_name = head.text("name")?;
+    let repeats = head.integer("repeats", 1, REPEATS_MAX)? as u32;
+    let average =
+        head.choice("average", &[("mean", Average::Mean), ("median", Average::Median)])?;
+    head.finish()?;
+    let defaults = root.optional_table("defaults")?;
+    let sections = root.tables("test")?;
+    if sections.is_empty() {
+        return Err(StudyError::new(head.location(), "the workload has no tests")
+            .hint("add at least one [[test]]"));
+    }
+    let mut tests: Vec<Test> = Vec::new();
+    for section in &sections {
+        let test = test(section, defaults.as_ref())?;
+        if tests.iter().any(|other| slug(&other.name) == slug(&test.name)) {
+            return Err(section.error("name", format!("test `{}` is there twice", test.name)));
+        }
+        tests.push(test);
+    }
+    defaults.map_or(Ok(()), |section| section.finish())?;
+    root.finish()?;
+    Ok(Workload { id: id.to_owned(), name: workload_name, repeats, average, tests })
+}
+
+/// A test's own table before the defaults.
+struct Layers<'s, 'd> {
+    own: &'s Section<'d>,
+    defaults: Option<&'s Section<'d>>,
+}
+
+impl<'s, 'd> Layers<'s, 'd> {
+    /// The table that holds `key`: the test's own, else the defaults.
+    fn holding(&self, key: &str) -> &'s Section<'d> {
+        let inherited = self.defaults.filter(|defaults| defaults.has(key));
+        match inherited {
+            Some(defaults) if !self.own.has(key) => defaults,
+            _ => self.own,
+        }
+    }
+
+    fn quantity<T>(&self, key: &str) -> Result<Option<T>, StudyError>
+    where
+        T: std::str::FromStr<Err = lanemark_core::units::QuantityError>,
+    {
+        self.holding(key).optional_quantity(key)
+    }
+}
+
+fn test(own: &Section<'_>, defaults: Option<&Section<'_>>) -> Result<Test, StudyError> {
+    let layers = Layers { own, defaults };
+    let block: Bytes = layers.holding("block").quantity("block")?;
+    let pattern = pattern(layers.holding("pattern"))?;
+    let test = Test {
+        name: own.text("name")?,
+        block,
+        pattern,
+        read_share: layers.holding("read").quantity("read")?,
+        queue_depth: layers.holding("queue_depth").integer("queue_depth", 1, 65_536)? as u32,
+        threads: layers.holding("threads").optional_integer("threads", 1, 1024)?.unwrap_or(1)
+            as u32,
+        span: layers.holding("span").quantity("span")?,
+        offset: layers.quantity("offset")?.unwrap_or(Bytes::ZERO),
+        alignment: layers.quantity("alignment")?.unwrap_or(block),
+        volume: layers.quantity("volume")?,
+        duration: layers.quantity("duration")?,
+        ramp: layers.quantity("ramp")?.unwrap_or(Duration::ZERO),
+        think: layers.quantity("think")?.unwrap_or(Duration::ZERO),
+        compressibility: layers.quantity("compressibility")?.unwrap_or(Ratio::ZERO),
+    };
+    own.finish()?;
+    test.check().map_err(|error| {
+        let section = layers.holding(error.field);
+        section.error(error.field, format!("test `{}`: {error}", test.name))
+    })?;
+    Ok(test)
+}
+
+/// Reads `"sequential"`, `"random"`, `{ zipf = 0.99 }` or `{ hot_span, hot_share }`.
+fn pattern(section: &Section<'_>) -> Result<Pattern, StudyError> {
+    if section.is_table("pattern") {
+        let table = section.table("pattern")?;
+        let pattern = match table.has("zipf") {
+            true => Pattern::Zipf { theta: table.number("zipf")? },
+            false => Pattern::HotCold {
+                hot_span: table.quantity("hot_span")?,
+                hot_share: table.quantity("hot_share")?,
+            },
+        };
+        table.finish()?;
+        return Ok(pattern);
+    }
+    section
+        .choice("pattern", &[("sequential", Pattern::Sequential), ("random", Pattern::Uniform)])
+        .map_err(|error| match error.hint {
+            Some(hint) if hint.starts_with("one of") => StudyError {
+                hint: Some(format!("{hint}, {{ zipf = … }}, {{ hot_span, hot_share }}")),
+                ..error
+            },
+            _ => error,
+        })
+}
