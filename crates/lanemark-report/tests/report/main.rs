@@ -1,0 +1,4 @@
+//! The views as a caller sees them: one fixture, exact snapshots, and what must hold for any result.
+
+mod fixture;
+mod snapshots;
