@@ -1,7 +1,7 @@
 //! Time budgets as stacked bars: where a request's mean latency went, for each test and system.
 //!
-//! A bar is as long as the latency. Along it stand the hops of the path in order, waiting light and
-//! service dark. The same as numbers, with utilisation and ceilings, is a table below.
+//! A bar is as long as the latency. Along it stand the hops of the path in order, waiting pale and
+//! service in full colour. The same as numbers, with utilisation and ceilings, is a table below.
 
 use lanemark_core::result::RunResult;
 use maud::{Markup, html};
@@ -14,7 +14,7 @@ use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, signi
 use crate::table::{Cell, Column, Table};
 use crate::test_detail::busiest;
 
-const WIDTH: f64 = 500.0;
+const WIDTH: f64 = 440.0;
 const LINE: f64 = 16.0;
 const BAR: f64 = 17.0;
 const GAP: f64 = 7.0;
@@ -46,7 +46,7 @@ pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!panels.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "Mean latency of a request, along the hops of its path. Light is waiting for a hop, dark is service by it. Each panel has its own scale from zero."
+                "Mean latency of a request, along the hops of its path. Pale is waiting for a hop, full colour is service by it. Each panel has its own scale from zero."
             }
             (legend(&hops))
             div class="panels wide" {
@@ -100,6 +100,15 @@ impl Hops {
 
     fn colour(&self, name: &str) -> String {
         format!("h{}", self.index(name))
+    }
+
+    /// The class of a name that stands on a part of a bar.
+    fn lettering(&self, name: &str, part: &str) -> &'static str {
+        match part {
+            "wait" => "over",
+            _ if DARK.contains(&self.index(name)) => "on light",
+            _ => "on",
+        }
     }
 }
 
@@ -166,14 +175,16 @@ fn stack(budget: &Budget, unit: LatencyUnit, axis: &Axis, hops: &Hops, top: f64)
         }
     }
     html! {
+        // Waits are translucent and must not show the grid.
+        rect class="ground" x="0" y=(num(top)) width=(num(from)) height=(num(BAR)) {}
         @for (hop, class, verb, ns, from, width) in parts {
             @if width > 0.0 {
                 @let name = hop.label();
                 rect class=(format!("part {class} {}", hops.colour(&name))) x=(num(from)) y=(num(top))
                     width=(num(width)) height=(num(BAR)) { title { (told(hop, verb, ns, budget, unit)) } }
-                @if class == "service" && text_width(&name) + 6.0 <= width {
-                    @let light = DARK.contains(&hops.index(&name));
-                    text class=(if light { "on light" } else { "on" }) x=(num(from + width / 2.0))
+                @let wider = (class == "wait") == (hop.wait_ns > hop.service_ns);
+                @if wider && text_width(&name) + 6.0 <= width {
+                    text class=(hops.lettering(&name, class)) x=(num(from + width / 2.0))
                         y=(num(top + BAR / 2.0 + 4.0)) text-anchor="middle" { (name) }
                 }
             }

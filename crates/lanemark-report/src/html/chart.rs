@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use super::axis::Axis;
 use super::grid::typeset;
-use super::svg::{fitted, image, num, text_width};
+use super::svg::{fitted, image, num};
 use crate::figure_table::{metrics, rows, tests};
 use crate::number::{ERROR_DOUBTFUL, known, percent_signed, published, significant};
 
@@ -151,9 +151,7 @@ fn panel_section(panels: &[Panel], metric: Metric, kinds: &[Kind]) -> Markup {
         ul class="legend" {
             @for kind in kinds.iter().filter(used) {
                 li {
-                    svg viewBox="0 0 22 12" aria-hidden="true" {
-                        rect class=(format!("{} neutral", kind.class())) x="0.5" y="0.5" width="21" height="11" {}
-                    }
+                    (kind.swatch())
                     (kind.name())
                 }
             }
@@ -180,6 +178,18 @@ impl Kind {
             Self::Published => "published",
             Self::Simulated => "simulated",
             Self::Measured => "measured here, on other hardware",
+        }
+    }
+
+    /// What its bars look like: in the colours of systems where it has them.
+    fn swatch(self) -> Markup {
+        let colours = if self == Self::Measured { ["neutral"; 2] } else { ["s0", "s1"] };
+        html! {
+            svg viewBox="0 0 22 12" aria-hidden="true" {
+                @for (colour, x) in colours.into_iter().zip(["0.5", "11.5"]) {
+                    rect class=(format!("{} {colour}", self.class())) x=(x) y="0.5" width="10" height="11" {}
+                }
+            }
         }
     }
 
@@ -221,8 +231,10 @@ impl Bar {
     fn draw(&self, axis: &Axis, top: f64, colour: &str) -> Markup {
         let middle = top + BAR / 2.0;
         let label_at = axis.place(self.end()) + 6.0;
-        let note_at = label_at + text_width(&self.text) + 5.0;
         html! {
+            // A published bar is translucent and must not show the grid.
+            rect class="ground" x="0" y=(num(top)) width=(num(axis.place(self.value)))
+                height=(num(BAR)) {}
             rect class=(format!("{} {colour}", self.kind.class())) x="0" y=(num(top))
                 width=(num(axis.place(self.value))) height=(num(BAR)) {}
             @if let Some((min, max)) = self.range {
@@ -231,10 +243,13 @@ impl Bar {
                 path class="whisker"
                     d=(format!("M{from} {}H{to}M{from} {high}V{low}M{to} {high}V{low}", num(middle))) {}
             }
-            text x=(num(label_at)) y=(num(middle + 4.0)) { (self.text) }
-            @if !self.note.is_empty() {
-                text class=(if self.doubtful { "soft doubt" } else { "soft" })
-                    x=(num(note_at)) y=(num(middle + 4.0)) { (self.note) }
+            text x=(num(label_at)) y=(num(middle + 4.0)) {
+                (self.text)
+                @if !self.note.is_empty() {
+                    tspan class=(if self.doubtful { "soft doubt" } else { "soft" }) dx="5" {
+                        (self.note)
+                    }
+                }
             }
         }
     }

@@ -33,7 +33,7 @@ fn fields(provenance: &Provenance) -> Markup {
         }
         @if !provenance.inputs.is_empty() {
             details {
-                summary { "Made from " (provenance.inputs.len()) " library and study files (SHA-256)" }
+                summary { "Library and study files with their SHA-256 (" (provenance.inputs.len()) ")" }
                 ul { @for (file, hash) in &provenance.inputs { li { code { (file) " " (hash) } } } }
             }
         }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 /// Mean width of a character at the size of labels, on the wide side.
-const CHARACTER: f64 = 6.1;
+const CHARACTER: f64 = 6.6;
 
 /// A coordinate with one decimal, enough at the size of a page.
 pub(super) fn num(value: f64) -> String {
