@@ -84,12 +84,12 @@ pub(crate) fn table(
         Column::name("test"),
         Column::name("system"),
         Column::number("simulated", unit),
-        Column::number("spread", "").optional(1),
+        Column::number("spread", "").optional(2),
         Column::number("published", unit),
         Column::number("error", ""),
         Column::text("role"),
     ];
-    columns.extend(measured.iter().map(|(name, _)| Column::number(name, unit).optional(2)));
+    columns.extend(measured.iter().map(|(name, _)| Column::number(name, unit).optional(1)));
     let mut table = Table::new(columns);
     let mut above = None;
     for row in rows(outcome, metric) {

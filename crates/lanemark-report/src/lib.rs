@@ -4,8 +4,8 @@
 //! There is no file system, no clock, no environment and no terminal detection here. What a result
 //! does not know is shown as "–", never as zero, and every doubt it carries is shown with its advice.
 //!
-//! Every table is built once as a [`table::Table`] and drawn twice, by [`terminal`] and by [`html`], so
-//! the two views cannot tell different stories.
+//! Every table is built once, as columns with a unit each, and drawn twice, for a terminal and for a
+//! page, so the two views cannot tell different stories.
 //!
 //! Not done here: no figure is computed that the result does not hold, but for ratios, shares and means
 //! of what it holds; nothing is fitted, smoothed or left out because it looks odd.

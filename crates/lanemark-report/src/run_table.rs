@@ -1,7 +1,7 @@
 //! A run at a glance: one line a test, then the target and every doubt.
 //!
 //! Percentiles are over all repeats together; spread is half the range over repeats. A mean latency
-//! follows the workload's average over repeats. Not shown: the time budget, see [`crate::test_detail`].
+//! follows the workload's average over repeats. Not shown: the time budget, see `test_detail`.
 
 use lanemark_core::result::{RunResult, TestResult};
 
@@ -29,6 +29,9 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     }
     sheet.blank();
     sheet.paragraph(&target::sentence(run));
+    for setting in target::settings(run) {
+        sheet.item("- ", &setting, Ink::Faint);
+    }
     warnings(&mut sheet, &target::doubts(run));
     sheet.finish()
 }

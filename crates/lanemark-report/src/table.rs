@@ -145,12 +145,9 @@ impl Cell {
 /// Where the whole part of a number ends: at its point, or after its last digit. What follows is padded
 /// to the same length down a column, so that points stand below each other.
 pub(crate) fn point(text: &str) -> usize {
-    text.find('.')
-        .or_else(|| text.rfind(|c: char| c.is_ascii_digit()).map(|last| last + 1))
-        .unwrap_or(
-            // A dash stands where the last whole digit would.
-            text.len(),
-        )
+    let after_digits = || text.rfind(|c: char| c.is_ascii_digit()).map(|last| last + 1);
+    // A dash stands where the last whole digit would.
+    text.find('.').or_else(after_digits).unwrap_or(text.len())
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! What a run ran on, as a short label and as a sentence.
 
-use lanemark_core::result::{RunResult, SimulatedTarget, StudyOutcome, Target, Warning};
+use lanemark_core::result::{
+    Calibration, RunResult, SimulatedTarget, StudyOutcome, Target, Warning,
+};
 
 /// The target's short name: the system, or the path as given.
 pub(crate) fn label(run: &RunResult) -> &str {
@@ -51,6 +53,17 @@ pub(crate) fn values(target: &SimulatedTarget) -> String {
         target.values_derived,
         target.values_assumed.len()
     )
+}
+
+/// The model values that were set otherwise than in the library, `parameter = value`, with the id of the
+/// figure behind it.
+pub(crate) fn settings(run: &RunResult) -> Vec<String> {
+    let Target::Simulated(target) = &run.target else { return Vec::new() };
+    let setting = |calibration: &Calibration| {
+        let from = calibration.figure.as_ref().map(|id| format!(", from {id}")).unwrap_or_default();
+        format!("{} = {}{from}", calibration.parameter, calibration.value)
+    };
+    target.overrides.iter().map(setting).collect()
 }
 
 /// The doubts about a run, each with its advice. One that did not end says so even where no warning

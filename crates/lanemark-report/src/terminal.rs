@@ -258,12 +258,24 @@ fn pad_right(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-/// `text` cut to `width` columns, its last one an ellipsis where something is missing.
+/// `text` cut to `width` columns by taking out its middle: names that begin alike differ at their ends.
 fn shorten(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
-    format!("{}…", cut(text, width.saturating_sub(1)).trim_end())
+    let kept = width.saturating_sub(1);
+    let start = cut(text, kept.div_ceil(2));
+    let mut end = text.len();
+    for (index, character) in text.char_indices().rev() {
+        if text[index..].width() + start.width() > kept {
+            break;
+        }
+        // A mark that takes no column belongs with the character before it.
+        if character.width() != Some(0) {
+            end = index;
+        }
+    }
+    format!("{}…{}", start.trim_end(), text[end..].trim_start())
 }
 
 /// The longest start of `text` that takes at most `width` columns.
@@ -339,8 +351,9 @@ mod tests {
 
     #[test]
     fn names_are_cut_by_columns_not_bytes() {
-        assert_eq!(shorten("4K read über alles", 9), "4K read…");
-        assert_eq!(shorten("数据读取", 5), "数据…");
+        assert_eq!(shorten("Plextor M6e in slot", 13), "Plexto…n slot");
+        assert_eq!(shorten("Plextor M6e über alles", 9), "Plex…lles");
+        assert_eq!(shorten("数据读取", 5), "数…取");
         assert_eq!(shorten("short", 5), "short");
     }
 

@@ -140,6 +140,7 @@ fn budget_table(budget: &Budget) -> Table {
     let unit = LatencyUnit::fitting(std::iter::once(total));
     // The same number of decimals in all rows, so that what is shown adds up.
     let decimals = match unit.of(total) {
+        total if total < 10.0 => 3,
         total if total < 100.0 => 2,
         total if total < 1000.0 => 1,
         _ => 0,

@@ -59,7 +59,7 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let models: Vec<_> = runs
         .iter()
         .filter_map(|(label, run)| match &run.target {
-            Target::Simulated(target) => Some((label, target)),
+            Target::Simulated(target) => Some((label, target, target::settings(run))),
             Target::Measured(_) => None,
         })
         .collect();
@@ -72,7 +72,7 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
         Column::number("assumed", "values"),
         Column::number("set", "values"),
     ]);
-    for (label, target) in &models {
+    for (label, target, _) in &models {
         table.push(vec![
             Cell::plain(*label),
             Cell::plain(&target.drive),
@@ -89,16 +89,24 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
                 "Sourced values are published, derived ones follow from those, and nobody published the assumed ones."
             }
             (grid(&table, "Model values"))
-            @for (label, target) in &models {
-                @if !target.values_assumed.is_empty() {
-                    details {
-                        summary { (label) ": " (target.values_assumed.len()) " assumed" }
-                        ul { @for value in &target.values_assumed { li { code { (value) } } } }
-                    }
-                }
+            @for (label, target, settings) in &models {
+                (values(&format!("{label}: values assumed"), &target.values_assumed))
+                (values(&format!("{label}: values set otherwise than in the library"), settings))
             }
         }
     })
+}
+
+/// A list that opens on demand; nothing where it is empty.
+fn values(summary: &str, values: &[String]) -> Markup {
+    html! {
+        @if !values.is_empty() {
+            details {
+                summary { (summary) }
+                ul { @for value in values { li { code { (value) } } } }
+            }
+        }
+    }
 }
 
 /// The document's contradictions and the model's misses; `None` where there are none.
