@@ -16,7 +16,7 @@ pub(super) fn errors(outcome: &StudyOutcome) -> Markup {
         @for role in [Role::Predicted, Role::Calibrated] {
             p {
                 b { (capitalised(role_name(role))) ": " }
-                (ErrorSummary::of(outcome, role).sentence(outcome).replace('-', "−"))
+                (ErrorSummary::of(outcome, role).sentence(outcome))
             }
         }
     }
