@@ -1,1 +1,43 @@
-//! Under construction.
+//! Results as terminal text and as one self-contained HTML file.
+//!
+//! A pure view: everything shown is a function of the result and of a [`Style`] that the caller gives.
+//! There is no file system, no clock, no environment and no terminal detection here. What a result
+//! does not know is shown as "–", never as zero, and every doubt it carries is shown with its advice.
+//!
+//! Every table is built once, as columns with a unit each, and drawn twice, for a terminal and for a
+//! page, so the two views cannot tell different stories.
+//!
+//! Not done here: no figure is computed that the result does not hold, but for ratios, shares and means
+//! of what it holds; nothing is fitted, smoothed or left out because it looks odd.
+
+mod answer;
+mod budget;
+mod calibration;
+mod compare_table;
+mod error_summary;
+mod figure_table;
+mod html;
+mod number;
+mod run_table;
+mod study_table;
+mod table;
+mod target;
+mod terminal;
+mod test_detail;
+
+pub use answer::answer;
+pub use compare_table::compare_table;
+pub use html::html;
+pub use run_table::run_table;
+pub use study_table::study_table;
+pub use test_detail::test_detail;
+
+/// How terminal text is to look; the caller knows the terminal, this crate does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns that a line may take. Tables first shorten names, then leave out columns and say which;
+    /// below 60 they are drawn as if it were 60.
+    pub width: usize,
+    /// Whether to use ANSI colours.
+    pub colour: bool,
+}

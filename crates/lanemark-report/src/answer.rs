@@ -1,0 +1,82 @@
+//! A study's own answer: in how many tests one system is faster than the other, and by how much.
+//!
+//! Ratios count as they are shown, with two decimals: what reads 1.00x is neither faster nor slower,
+//! and what reads 2.00x is twice as fast. The published ratios are counted over the tests that have
+//! one. Not told here: how sure the ratios are; the tables carry spreads and errors.
+
+use lanemark_core::result::StudyOutcome;
+
+use crate::calibration::system_label;
+use crate::number::ratio;
+
+/// The ratios of one side, simulated or published.
+struct Tally<'a> {
+    tests: usize,
+    faster: usize,
+    equal: usize,
+    twice: usize,
+    lowest: (&'a str, f64),
+    highest: (&'a str, f64),
+    median: f64,
+}
+
+/// The answer that `outcome` gives to its question, in one or two sentences; `None` where it compares
+/// nothing.
+pub fn answer(outcome: &StudyOutcome) -> Option<String> {
+    let comparison = outcome.comparison.as_ref()?;
+    let side = |told: fn(&(String, f64, Option<f64>)) -> Option<f64>| {
+        let ratios = comparison.ratios.iter();
+        Tally::of(ratios.filter_map(|row| Some((row.0.as_str(), told(row)?))).collect())
+    };
+    let simulated = side(|row| Some(row.1))?;
+    let published = side(|row| row.2);
+    let system = system_label(outcome, &comparison.system);
+    let base = system_label(outcome, &comparison.base);
+    let published = published.map_or("No published ratio to compare.".to_owned(), |published| {
+        format!("Published: {}.", published.text())
+    });
+    Some(format!("{system} is faster than {base} in {}. {published}", simulated.text()))
+}
+
+impl<'a> Tally<'a> {
+    /// The tally of the ratios that are numbers, where there are any.
+    fn of(ratios: Vec<(&'a str, f64)>) -> Option<Self> {
+        let mut ratios: Vec<(&str, f64)> = ratios
+            .into_iter()
+            .filter(|(_, ratio)| ratio.is_finite())
+            .map(|(test, ratio)| (test, (ratio * 100.0).round() / 100.0))
+            .collect();
+        ratios.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let count = |meets: fn(f64) -> bool| ratios.iter().filter(|(_, r)| meets(*r)).count();
+        Some(Self {
+            tests: ratios.len(),
+            faster: count(|ratio| ratio > 1.0),
+            equal: count(|ratio| ratio == 1.0),
+            twice: count(|ratio| ratio >= 2.0),
+            lowest: *ratios.first()?,
+            highest: *ratios.last()?,
+            median: f64::midpoint(ratios[(ratios.len() - 1) / 2].1, ratios[ratios.len() / 2].1),
+        })
+    }
+
+    /// `7 of 8 tests, from 0.94x (4K read) to 3.02x (Seq read), median 2.31x, at least twice in 4`.
+    fn text(&self) -> String {
+        let named = |(test, value): (&str, f64)| format!("{} ({test})", ratio(value));
+        if self.tests == 1 {
+            return format!("{} of 1 test, at {}", self.faster, named(self.highest));
+        }
+        let equal = match self.equal {
+            0 => String::new(),
+            count => format!(" and as fast in {count}"),
+        };
+        format!(
+            "{} of {} tests{equal}, from {} to {}, median {}, at least twice as fast in {}",
+            self.faster,
+            self.tests,
+            named(self.lowest),
+            named(self.highest),
+            ratio(self.median),
+            self.twice
+        )
+    }
+}

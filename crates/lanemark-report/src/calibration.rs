@@ -1,0 +1,58 @@
+//! The model values that were set otherwise than the library has them: from which figure, and why.
+//!
+//! The same setting in several systems is shown once. A value that was set from no figure is a what-if
+//! and says so.
+
+use lanemark_core::result::{Calibration, StudyOutcome, Target};
+
+use crate::number::published;
+
+/// One setting and where it holds.
+pub(crate) struct Setting<'a> {
+    pub(crate) calibration: &'a Calibration,
+    /// The labels of the systems that it was made in.
+    pub(crate) systems: Vec<&'a str>,
+    /// The figure that it was set from, described.
+    pub(crate) figure: Option<String>,
+}
+
+/// The settings of all systems, each once, in the order of the systems.
+pub(crate) fn settings(outcome: &StudyOutcome) -> Vec<Setting<'_>> {
+    let mut settings: Vec<Setting<'_>> = Vec::new();
+    for system in &outcome.systems {
+        let Target::Simulated(target) = &system.run.target else { continue };
+        for calibration in &target.overrides {
+            match settings.iter_mut().find(|setting| setting.calibration == calibration) {
+                Some(setting) if !setting.systems.contains(&system.label.as_str()) => {
+                    setting.systems.push(&system.label);
+                }
+                Some(_) => {}
+                None => settings.push(Setting {
+                    calibration,
+                    systems: vec![&system.label],
+                    figure: calibration.figure.as_ref().map(|id| figure(outcome, id)),
+                }),
+            }
+        }
+    }
+    settings
+}
+
+/// The label of the system that is named `name`, or the name where no system has it.
+pub(crate) fn system_label<'a>(outcome: &'a StudyOutcome, name: &'a str) -> &'a str {
+    outcome.systems.iter().find(|system| system.name == name).map_or(name, |system| &system.label)
+}
+
+fn figure(outcome: &StudyOutcome, id: &str) -> String {
+    match outcome.figures.iter().find(|check| check.figure.id == id) {
+        Some(check) => format!(
+            "{id} ({} {}, {} {}, {})",
+            system_label(outcome, &check.figure.system),
+            check.figure.test,
+            published(check.figure.published),
+            check.figure.metric.unit(),
+            check.figure.place
+        ),
+        None => id.to_owned(),
+    }
+}

@@ -1,0 +1,200 @@
+//! Two runs test by test: the ratio, its range over repeats, and whether that range means anything.
+//!
+//! The range goes from the least repeat there over the greatest here to the reverse, so it is the
+//! widest that the repeats allow. Where it holds 1 the runs do not differ beyond their spread. That is
+//! no test of significance, and none is made: a handful of repeats does not carry one.
+
+use lanemark_core::result::{Metric, RunResult, Statistic, TestResult};
+
+use crate::Style;
+use crate::number::{ABSENT, known, latency_mean_ns, or_absent, ratio, significant};
+use crate::run_table::warnings;
+use crate::table::{Cell, Column, Ink, Table};
+use crate::target;
+use crate::terminal::Sheet;
+
+/// What the repeats of two runs say about one figure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Higher,
+    Lower,
+    WithinSpread,
+    /// A run has a single repeat.
+    NoSpread,
+    /// A figure is absent.
+    Unknown,
+}
+
+/// One figure of a test in both runs.
+struct Pair {
+    a: Option<Statistic>,
+    b: Option<Statistic>,
+}
+
+/// Tests of the same name side by side, `b` over `a`, for throughput and for mean latency.
+pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.item("A  ", a.0, Ink::Strong);
+    sheet.item("   ", &target::sentence(a.1), Ink::Faint);
+    sheet.item("B  ", b.0, Ink::Strong);
+    sheet.item("   ", &target::sentence(b.1), Ink::Faint);
+    let shared: Vec<(&TestResult, &TestResult)> =
+        a.1.tests.iter().filter_map(|test| Some((test, b.1.test(&test.test.name)?))).collect();
+    if shared.is_empty() {
+        sheet.blank();
+        sheet.paragraph("The runs have no test of the same name.");
+    } else {
+        block(&mut sheet, "Throughput, MB/s = 10^6 bytes a second", Metric::Throughput, &shared);
+        block(&mut sheet, "Mean latency, us", Metric::Latency, &shared);
+    }
+    leftovers(&mut sheet, a.1, b.1, &shared);
+    let named = |name: &str, run: &RunResult| {
+        let doubts = target::doubts(run).into_iter();
+        doubts.map(|(doubt, advice)| (format!("{name}: {doubt}"), advice)).collect::<Vec<_>>()
+    };
+    warnings(&mut sheet, &[named("A", a.1), named("B", b.1)].concat());
+    sheet.finish()
+}
+
+/// One metric over all shared tests, and in words what it comes to.
+fn block(sheet: &mut Sheet, heading: &str, metric: Metric, shared: &[(&TestResult, &TestResult)]) {
+    sheet.blank();
+    sheet.heading(heading);
+    sheet.blank();
+    let mut table = Table::new(vec![
+        Column::name("test"),
+        Column::number("A", metric.unit()),
+        Column::number("B", metric.unit()),
+        Column::number("B/A", ""),
+        Column::number("from", "").optional(1),
+        Column::number("to", "").optional(1),
+        Column::text("over the repeats"),
+    ]);
+    let mut verdicts = Vec::new();
+    for (a, b) in shared {
+        let pair = Pair { a: figure(metric, a), b: figure(metric, b) };
+        let verdict = pair.verdict();
+        verdicts.push(verdict);
+        table.push(pair.cells(&a.test.name, verdict, metric));
+    }
+    sheet.table(&table);
+    sheet.blank();
+    sheet.paragraph(&summary(&verdicts, metric));
+}
+
+impl Pair {
+    fn values(&self) -> Option<(f64, f64)> {
+        Some((known(self.a.as_ref()?)?, known(self.b.as_ref()?)?))
+    }
+
+    fn ratio(&self) -> Option<f64> {
+        let (a, b) = self.values()?;
+        Some(b / a).filter(|ratio| ratio.is_finite())
+    }
+
+    /// The range of the ratio, where both runs have repeats.
+    fn range(&self) -> Option<(f64, f64)> {
+        let (a, b) = (self.a.as_ref()?, self.b.as_ref()?);
+        let (low, high) = b.ratio_range(a);
+        (a.count > 1 && b.count > 1 && low.is_finite() && high.is_finite()).then_some((low, high))
+    }
+
+    fn verdict(&self) -> Verdict {
+        match (self.ratio(), self.range()) {
+            (None, _) => Verdict::Unknown,
+            (Some(_), None) => Verdict::NoSpread,
+            (Some(_), Some((low, _))) if low > 1.0 => Verdict::Higher,
+            (Some(_), Some((_, high))) if high < 1.0 => Verdict::Lower,
+            _ => Verdict::WithinSpread,
+        }
+    }
+
+    fn cells(&self, name: &str, verdict: Verdict, metric: Metric) -> Vec<Cell> {
+        let value = |side: &Option<Statistic>| {
+            Cell::plain(or_absent(side.as_ref().and_then(known), significant))
+        };
+        let range = self.range().filter(|_| verdict != Verdict::Unknown);
+        let certain = matches!(verdict, Verdict::Higher | Verdict::Lower);
+        let ink = if certain { Ink::Strong } else { Ink::Faint };
+        vec![
+            Cell::plain(name),
+            value(&self.a),
+            value(&self.b),
+            Cell::inked(or_absent(self.ratio(), ratio), if certain { ink } else { Ink::Plain }),
+            Cell::inked(or_absent(range.map(|range| range.0), ratio), Ink::Faint),
+            Cell::inked(or_absent(range.map(|range| range.1), ratio), Ink::Faint),
+            Cell::inked(verdict.text(metric), ink),
+        ]
+    }
+}
+
+impl Verdict {
+    fn text(self, metric: Metric) -> &'static str {
+        match (self, metric) {
+            (Self::Higher, Metric::Latency) => "B slower",
+            (Self::Lower, Metric::Latency) => "B quicker",
+            (Self::Higher, _) => "B faster",
+            (Self::Lower, _) => "B slower",
+            (Self::WithinSpread, _) => "no difference",
+            (Self::NoSpread, _) => "spread unknown",
+            (Self::Unknown, _) => ABSENT,
+        }
+    }
+}
+
+/// The figure of a test, absent where nothing was completed.
+fn figure(metric: Metric, result: &TestResult) -> Option<Statistic> {
+    let told = metric != Metric::Latency || latency_mean_ns(&result.latency()).is_some();
+    told.then(|| metric.of(result))
+}
+
+fn summary(verdicts: &[Verdict], metric: Metric) -> String {
+    let count = |wanted: Verdict| verdicts.iter().filter(|verdict| **verdict == wanted).count();
+    let told = |verdict: Verdict, text: &str| match count(verdict) {
+        0 => None,
+        1 => Some(format!("{text} in 1 test")),
+        count => Some(format!("{text} in {count} tests")),
+    };
+    let (better, worse) = match metric {
+        Metric::Latency => (Verdict::Lower, Verdict::Higher),
+        Metric::Throughput | Metric::Iops => (Verdict::Higher, Verdict::Lower),
+    };
+    let parts: Vec<String> = [
+        told(better, better.text(metric)),
+        told(worse, worse.text(metric)),
+        told(Verdict::WithinSpread, "no difference beyond the spread"),
+        told(Verdict::NoSpread, "spread unknown (a single repeat)"),
+        told(Verdict::Unknown, "nothing to compare"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    format!("{}.", parts.join("; "))
+}
+
+/// The tests of one run alone, and those that share no more than a name.
+fn leftovers(
+    sheet: &mut Sheet,
+    a: &RunResult,
+    b: &RunResult,
+    shared: &[(&TestResult, &TestResult)],
+) {
+    let alone = |run: &RunResult, other: &RunResult| {
+        let missing = run.tests.iter().filter(|result| other.test(&result.test.name).is_none());
+        missing.map(|result| result.test.name.clone()).collect::<Vec<_>>()
+    };
+    let unlike: Vec<String> =
+        shared.iter().filter(|(a, b)| a.test != b.test).map(|(a, _)| a.test.name.clone()).collect();
+    let lists = [
+        ("Only in A: ", alone(a, b)),
+        ("Only in B: ", alone(b, a)),
+        ("Same name, but not asked the same: ", unlike),
+    ];
+    let lists: Vec<_> = lists.into_iter().filter(|(_, names)| !names.is_empty()).collect();
+    if !lists.is_empty() {
+        sheet.blank();
+    }
+    for (title, names) in lists {
+        sheet.item(title, &names.join(", "), Ink::Plain);
+    }
+}

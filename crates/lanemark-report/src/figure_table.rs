@@ -1,0 +1,163 @@
+//! The figures of a study: what was simulated and published for each test and system, with the error.
+//!
+//! One table a metric, so a column has one unit. Calibrated figures are faint and their errors stand
+//! in parentheses, because they prove nothing. A simulated test without a published figure has its row.
+//! What was measured here ran on other hardware and so has no error.
+
+use lanemark_core::result::{FigureCheck, Metric, Role, RunResult, Statistic, StudyOutcome};
+
+use crate::calibration::system_label;
+use crate::error_summary::role_name;
+use crate::number::{
+    ABSENT, ERROR_DOUBTFUL, known, or_absent, percent_signed, published, significant, spread,
+};
+use crate::table::{Cell, Column, Ink, Table};
+
+/// One row: a test of a system, and the figure published for it.
+pub(crate) struct FigureRow<'a> {
+    pub(crate) test: &'a str,
+    pub(crate) system: &'a str,
+    pub(crate) simulated: Option<Statistic>,
+    pub(crate) check: Option<&'a FigureCheck>,
+}
+
+/// The metrics that figures tell, the one with the most figures first; throughput where there are none.
+pub(crate) fn metrics(outcome: &StudyOutcome) -> Vec<Metric> {
+    let count = |metric: Metric| {
+        outcome.figures.iter().filter(|check| check.figure.metric == metric).count()
+    };
+    let mut metrics = vec![Metric::Throughput, Metric::Iops, Metric::Latency];
+    metrics.retain(|metric| count(*metric) > 0);
+    metrics.sort_by_key(|metric| std::cmp::Reverse(count(*metric)));
+    if metrics.is_empty() {
+        metrics.push(Metric::Throughput);
+    }
+    metrics
+}
+
+/// What a table of `metric` holds, with its unit.
+pub(crate) fn heading(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Throughput => "Throughput, MB/s = 10^6 bytes a second",
+        Metric::Iops => "Requests a second",
+        Metric::Latency => "Mean latency, us",
+    }
+}
+
+/// The rows of `metric`, test by test and system by system. Simulated tests without any published
+/// figure are among the rows of the first metric.
+pub(crate) fn rows(outcome: &StudyOutcome, metric: Metric) -> Vec<FigureRow<'_>> {
+    let first = metrics(outcome)[0] == metric;
+    let mut rows = Vec::new();
+    for test in tests(outcome) {
+        for system in systems(outcome) {
+            let published =
+                |check: &&FigureCheck| check.figure.test == test && check.figure.system == system;
+            let mut checks = outcome.figures.iter().filter(published).peekable();
+            if checks.peek().is_none() && first {
+                let simulated = outcome
+                    .systems
+                    .iter()
+                    .find(|column| column.name == system)
+                    .and_then(|column| column.run.test(test))
+                    .map(|result| metric.of(result));
+                if simulated.is_some() {
+                    rows.push(FigureRow { test, system, simulated, check: None });
+                }
+            }
+            rows.extend(checks.filter(|check| check.figure.metric == metric).map(|check| {
+                FigureRow { test, system, simulated: Some(check.simulated), check: Some(check) }
+            }));
+        }
+    }
+    rows
+}
+
+/// The table of `metric`, with a column for each of the runs measured here.
+pub(crate) fn table(
+    outcome: &StudyOutcome,
+    metric: Metric,
+    measured: &[(String, &RunResult)],
+) -> Table {
+    let unit = metric.unit();
+    let mut columns = vec![
+        Column::name("test"),
+        Column::name("system"),
+        Column::number("simulated", unit),
+        Column::number("spread", "").optional(2),
+        Column::number("published", unit),
+        Column::number("error", ""),
+        Column::text("role"),
+    ];
+    columns.extend(measured.iter().map(|(name, _)| Column::number(name, unit).optional(1)));
+    let mut table = Table::new(columns);
+    let mut above = None;
+    for row in rows(outcome, metric) {
+        let same = above == Some(row.test);
+        above = Some(row.test);
+        let mut cells = vec![Cell::plain(row.test).repeating(same)];
+        cells.extend(row.cells(outcome));
+        cells.extend(measured.iter().map(|(_, run)| {
+            let value = run.test(row.test).and_then(|result| known(&metric.of(result)));
+            Cell::plain(or_absent(value, significant)).repeating(same)
+        }));
+        table.push(cells);
+    }
+    table.without_empty_columns()
+}
+
+impl FigureRow<'_> {
+    /// The cells from the system to the role.
+    fn cells(&self, outcome: &StudyOutcome) -> Vec<Cell> {
+        let ink = match self.check.map(|check| check.figure.role) {
+            Some(Role::Calibrated) => Ink::Faint,
+            _ => Ink::Plain,
+        };
+        let simulated = or_absent(self.simulated.as_ref().and_then(known), significant);
+        vec![
+            Cell::inked(system_label(outcome, self.system), ink),
+            Cell::inked(simulated, ink),
+            Cell::inked(
+                self.simulated.map_or(ABSENT.to_owned(), |value| spread(&value)),
+                Ink::Faint,
+            ),
+            Cell::inked(or_absent(self.check.map(|check| check.figure.published), published), ink),
+            self.error(),
+            Cell::inked(self.check.map_or(ABSENT, |check| role_name(check.figure.role)), ink),
+        ]
+    }
+
+    fn error(&self) -> Cell {
+        let Some(check) = self.check else { return Cell::plain(ABSENT) };
+        let text = percent_signed(check.error);
+        match check.figure.role {
+            _ if text == ABSENT => Cell::plain(text),
+            Role::Calibrated => Cell::inked(format!("({text})"), Ink::Faint),
+            Role::Predicted if check.error.abs() > ERROR_DOUBTFUL => Cell::inked(text, Ink::Doubt),
+            Role::Predicted => Cell::strong(text),
+        }
+    }
+}
+
+/// The tests in the order in which they run, then those that only a figure names.
+pub(crate) fn tests(outcome: &StudyOutcome) -> Vec<&str> {
+    let run = outcome.systems.iter().flat_map(|system| &system.run.tests);
+    let published = outcome.figures.iter().map(|check| check.figure.test.as_str());
+    unique(run.map(|result| result.test.name.as_str()).chain(published))
+}
+
+/// The systems in the order of the study, then those that only a figure names.
+fn systems(outcome: &StudyOutcome) -> Vec<&str> {
+    let columns = outcome.systems.iter().map(|system| system.name.as_str());
+    unique(columns.chain(outcome.figures.iter().map(|check| check.figure.system.as_str())))
+}
+
+fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = Vec::new();
+    for name in names {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    seen
+}

@@ -1,0 +1,94 @@
+//! A linear axis from zero, with ticks at 1, 2 or 5 times a power of ten.
+//!
+//! There is no logarithmic axis and none that starts elsewhere: a bar's length is its value.
+
+use maud::{Markup, html};
+
+use super::svg::{num, text_width};
+use crate::number::ABSENT;
+
+/// Space between a plot and the labels of its ticks.
+const TICK_LABEL_DROP: f64 = 12.0;
+
+/// A scale from zero to the greatest value.
+pub(super) struct Axis {
+    max: f64,
+    width: f64,
+    step: f64,
+}
+
+impl Axis {
+    /// An axis of `width` that reaches to the greatest of `values`.
+    pub(super) fn new(values: impl Iterator<Item = f64>, width: f64) -> Self {
+        let greatest = values.filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
+        let max = if greatest > 0.0 { greatest } else { 1.0 };
+        Self { max, width, step: step(max / 4.0) }
+    }
+
+    /// How far from zero `value` lies.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        if value.is_finite() { (value / self.max).clamp(0.0, 1.0) * self.width } else { 0.0 }
+    }
+
+    /// Grid lines from `top` to `bottom`, the ticks' labels below them, and `unit` after the last.
+    pub(super) fn draw(&self, top: f64, bottom: f64, unit: &str) -> Markup {
+        let ticks: Vec<f64> = self.ticks();
+        let last = ticks.last().copied().unwrap_or(0.0);
+        let label = |tick: f64| tick_label(tick, self.step);
+        let unit_at = self.place(last) + text_width(&label(last)) / 2.0 + 4.0;
+        html! {
+            @for &tick in &ticks {
+                @let x = num(self.place(tick));
+                line class=(if tick == 0.0 { "base" } else { "grid" })
+                    x1=(x) x2=(x) y1=(num(top)) y2=(num(bottom)) {}
+                text class="soft" x=(x) y=(num(bottom + TICK_LABEL_DROP))
+                    text-anchor=(if tick == 0.0 { "start" } else { "middle" }) { (label(tick)) }
+            }
+            text class="soft" x=(num(unit_at)) y=(num(bottom + TICK_LABEL_DROP)) { (unit) }
+        }
+    }
+
+    fn ticks(&self) -> Vec<f64> {
+        let count = (self.max / self.step + 1e-9).floor() as usize;
+        (0..=count).map(|tick| tick as f64 * self.step).collect()
+    }
+}
+
+/// The least of 1, 2 and 5 times a power of ten that is not below `least`.
+fn step(least: f64) -> f64 {
+    let power = 10f64.powf(least.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= least * (1.0 - 1e-9));
+    factor.unwrap_or(10.0) * power
+}
+
+fn tick_label(tick: f64, step: f64) -> String {
+    if !tick.is_finite() {
+        return ABSENT.to_owned();
+    }
+    let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
+    format!("{tick:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(max: f64) -> Vec<String> {
+        let axis = Axis::new([max].into_iter(), 100.0);
+        axis.ticks().into_iter().map(|tick| tick_label(tick, axis.step)).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_numbers_within_the_axis() {
+        assert_eq!(labels(1610.0), ["0", "500", "1000", "1500"]);
+        assert_eq!(labels(37.1), ["0", "10", "20", "30"]);
+        assert_eq!(labels(0.9), ["0.0", "0.5"]);
+        assert_eq!(labels(4.0), ["0", "1", "2", "3", "4"]);
+    }
+
+    #[test]
+    fn nothing_to_show_is_still_an_axis() {
+        let axis = Axis::new([f64::NAN, 0.0].into_iter(), 100.0);
+        assert_eq!((axis.place(0.0), axis.place(f64::NAN), axis.place(2.0)), (0.0, 0.0, 100.0));
+    }
+}

@@ -1,0 +1,242 @@
+//! Time budgets as stacked bars: where a request's mean latency went, for each test and system.
+//!
+//! A bar is as long as the latency. Along it stand the hops of the path in order, waiting pale and
+//! service in full colour. The same as numbers, with utilisation and ceilings, is a table below.
+
+use lanemark_core::result::RunResult;
+use maud::{Markup, html};
+
+use super::axis::Axis;
+use super::grid::{grid, typeset};
+use super::svg::{fitted, image, num, text_width};
+use crate::budget::{Budget, HopShare};
+use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
+use crate::table::{Cell, Column, Table};
+use crate::test_detail::busiest;
+
+const WIDTH: f64 = 440.0;
+const LINE: f64 = 16.0;
+const BAR: f64 = 17.0;
+const GAP: f64 = 7.0;
+const AXIS: f64 = 16.0;
+/// Room for the unit beyond the last tick.
+const UNIT: f64 = 24.0;
+/// Colours of hops before they come again, and which of them need light text.
+const COLOURS: usize = 10;
+const DARK: [usize; 4] = [2, 3, 5, 9];
+
+/// The budgets of one test.
+struct Panel<'a> {
+    test: &'a str,
+    bars: Vec<(&'a str, Budget)>,
+}
+
+/// Colours by hop: the same name has the same everywhere.
+struct Hops(Vec<String>);
+
+/// The section's content, or `None` where no run knows its hops.
+pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
+    let panels = panels(runs);
+    let mut hops = Hops(Vec::new());
+    for hop in panels.iter().flat_map(|panel| &panel.bars).flat_map(|(_, budget)| &budget.hops) {
+        if !hops.0.contains(&hop.label()) {
+            hops.0.push(hop.label());
+        }
+    }
+    (!panels.is_empty()).then(|| {
+        html! {
+            p class="soft" {
+                "Mean latency of a request, along the hops of its path. Pale is waiting for a hop, full colour is service by it. Each panel has its own scale from zero."
+            }
+            (legend(&hops))
+            div class="panels wide" {
+                @for panel in &panels {
+                    figure { figcaption { (panel.test) } (panel.draw(&hops)) }
+                }
+            }
+            details {
+                summary { "Time budgets as numbers" }
+                (grid(&table(&panels), "Time budgets"))
+            }
+        }
+    })
+}
+
+fn panels<'a>(runs: &'a [(String, &'a RunResult)]) -> Vec<Panel<'a>> {
+    let mut panels: Vec<Panel<'a>> = Vec::new();
+    for (label, run) in runs {
+        for result in &run.tests {
+            let Some(budget) = Budget::of(result) else { continue };
+            let test = result.test.name.as_str();
+            match panels.iter_mut().find(|panel| panel.test == test) {
+                Some(panel) => panel.bars.push((label, budget)),
+                None => panels.push(Panel { test, bars: vec![(label, budget)] }),
+            }
+        }
+    }
+    panels
+}
+
+fn legend(hops: &Hops) -> Markup {
+    html! {
+        ul class="legend" {
+            @for name in &hops.0 {
+                li {
+                    svg viewBox="0 0 22 12" aria-hidden="true" {
+                        rect class=(format!("wait {}", hops.colour(name))) width="11" height="12" {}
+                        rect class=(hops.colour(name)) x="11" width="11" height="12" {}
+                    }
+                    (name)
+                }
+            }
+        }
+    }
+}
+
+impl Hops {
+    fn index(&self, name: &str) -> usize {
+        self.0.iter().position(|known| known == name).unwrap_or(0) % COLOURS
+    }
+
+    fn colour(&self, name: &str) -> String {
+        format!("h{}", self.index(name))
+    }
+
+    /// The class of a name that stands on a part of a bar.
+    fn lettering(&self, name: &str, part: &str) -> &'static str {
+        match part {
+            "wait" => "over",
+            _ if DARK.contains(&self.index(name)) => "on light",
+            _ => "on",
+        }
+    }
+}
+
+impl Panel<'_> {
+    fn unit(&self) -> LatencyUnit {
+        LatencyUnit::fitting(self.bars.iter().map(|(_, budget)| budget.total_ns()))
+    }
+
+    fn draw(&self, hops: &Hops) -> Markup {
+        let unit = self.unit();
+        let totals = self.bars.iter().map(|(_, budget)| unit.of(budget.total_ns()));
+        let axis = Axis::new(totals, WIDTH - UNIT);
+        let height = self.bars.len() as f64 * (LINE + BAR + GAP);
+        let content = html! {
+            (axis.draw(0.0, height, &typeset(unit.name())))
+            @for (index, (label, budget)) in self.bars.iter().enumerate() {
+                @let top = index as f64 * (LINE + BAR + GAP);
+                (heading(label, budget, unit, top))
+                (stack(budget, unit, &axis, hops, top + LINE))
+            }
+        };
+        image(WIDTH, height + AXIS, &self.told(unit), &content)
+    }
+
+    /// The panel in words.
+    fn told(&self, unit: LatencyUnit) -> String {
+        let bars = self.bars.iter().map(|(label, budget)| {
+            let most = budget.hops.iter().max_by(|a, b| a.total_ns().total_cmp(&b.total_ns()));
+            let most = most.map_or(String::new(), |hop| {
+                let share = percent_whole(hop.total_ns() / budget.total_ns());
+                format!(", {share} of it in {}", hop.label())
+            });
+            format!("{label}: {} {}{most}", significant(unit.of(budget.total_ns())), unit.name())
+        });
+        format!("Time budget of {}. {}", self.test, bars.collect::<Vec<_>>().join("; "))
+    }
+}
+
+/// The line above a bar: whose it is, how long, and the busiest hop.
+fn heading(label: &str, budget: &Budget, unit: LatencyUnit, top: f64) -> Markup {
+    let total = format!("{} {}", significant(unit.of(budget.total_ns())), typeset(unit.name()));
+    let busy = budget.busiest().map_or(String::new(), |hop| {
+        format!("{} {} busy", fitted(&hop.label(), 160.0), percent_whole(hop.utilisation))
+    });
+    let room = WIDTH - text_width(&busy) - text_width(&total) - 30.0;
+    let label = fitted(label, room);
+    let y = num(top + LINE - 5.0);
+    html! {
+        text x="4" y=(y) { (label) " " tspan class="soft" dx="4" { (total) } }
+        text class="soft" x=(num(WIDTH)) y=(y) text-anchor="end" { (busy) }
+    }
+}
+
+fn stack(budget: &Budget, unit: LatencyUnit, axis: &Axis, hops: &Hops, top: f64) -> Markup {
+    let mut from = 0.0;
+    let mut parts = Vec::new();
+    for hop in &budget.hops {
+        for (class, verb, ns) in
+            [("wait", "waiting", hop.wait_ns), ("service", "service", hop.service_ns)]
+        {
+            let width = axis.place(unit.of(ns));
+            parts.push((hop, class, verb, ns, from, width));
+            from += width;
+        }
+    }
+    html! {
+        // Waits are translucent and must not show the grid.
+        rect class="ground" x="0" y=(num(top)) width=(num(from)) height=(num(BAR)) {}
+        @for (hop, class, verb, ns, from, width) in parts {
+            @if width > 0.0 {
+                @let name = hop.label();
+                rect class=(format!("part {class} {}", hops.colour(&name))) x=(num(from)) y=(num(top))
+                    width=(num(width)) height=(num(BAR)) { title { (told(hop, verb, ns, budget, unit)) } }
+                @let wider = (class == "wait") == (hop.wait_ns > hop.service_ns);
+                @if wider && text_width(&name) + 6.0 <= width {
+                    text class=(hops.lettering(&name, class)) x=(num(from + width / 2.0))
+                        y=(num(top + BAR / 2.0 + 4.0)) text-anchor="middle" { (name) }
+                }
+            }
+        }
+    }
+}
+
+/// `SATA 6 Gb/s, waiting: 105 us, 31.0%`, and what the hop carries.
+fn told(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: LatencyUnit) -> String {
+    format!(
+        "{}, {verb}: {} {}, {} of the latency. {}",
+        hop.label(),
+        significant(unit.of(ns)),
+        typeset(unit.name()),
+        percent(ns / budget.total_ns()),
+        busiest(hop)
+    )
+}
+
+fn table(panels: &[Panel<'_>]) -> Table {
+    let bars = || panels.iter().flat_map(|panel| &panel.bars);
+    let unit = LatencyUnit::fitting(bars().map(|(_, budget)| budget.total_ns()));
+    let mut table = Table::new(vec![
+        Column::name("test"),
+        Column::name("system"),
+        Column::name("hop"),
+        Column::number("busy", ""),
+        Column::number("ceiling", "MB/s"),
+        Column::number("wait", unit.name()),
+        Column::number("service", unit.name()),
+        Column::number("both", unit.name()),
+        Column::number("share", ""),
+    ]);
+    let told = |ns: f64| Cell::plain(fixed(unit.of(ns), 2));
+    for panel in panels {
+        let mut first_of_test = true;
+        for (label, budget) in &panel.bars {
+            for (index, hop) in budget.hops.iter().enumerate() {
+                table.push(vec![
+                    Cell::plain(panel.test).repeating(!first_of_test),
+                    Cell::plain(*label).repeating(index > 0),
+                    Cell::plain(hop.label()),
+                    Cell::plain(percent_whole(hop.utilisation)),
+                    Cell::plain(or_absent(hop.ceiling_megabytes, significant)),
+                    told(hop.wait_ns),
+                    told(hop.service_ns),
+                    told(hop.total_ns()),
+                    Cell::plain(percent(hop.total_ns() / budget.total_ns())),
+                ]);
+                first_of_test = false;
+            }
+        }
+    }
+    table
+}

@@ -1,0 +1,293 @@
+//! Bars of one metric: a panel a test, each with its own linear axis from zero.
+//!
+//! Tests differ fiftyfold, so on one axis the small ones would vanish, and on a logarithmic one a bar's
+//! length would mean nothing. Panels keep both honest; the text above them says that scales differ.
+//! Whiskers go from the least to the greatest repeat. What is absent has no bar.
+
+use lanemark_core::result::{Metric, Role, RunResult, Statistic, StudyOutcome};
+use maud::{Markup, html};
+
+use super::axis::Axis;
+use super::grid::typeset;
+use super::svg::{fitted, image, num};
+use crate::figure_table::{metrics, rows, tests};
+use crate::number::{ERROR_DOUBTFUL, known, percent_signed, published, significant};
+
+/// The width of a panel in its own units, about pixels.
+const WIDTH: f64 = 340.0;
+/// What is left for the values beside the bars.
+const VALUES: f64 = 100.0;
+/// The height of a line of text.
+const LINE: f64 = 15.0;
+const BAR: f64 = 11.0;
+const BAR_GAP: f64 = 3.0;
+const GROUP_GAP: f64 = 6.0;
+/// Tick labels below the plot.
+const AXIS: f64 = 16.0;
+/// Colours of systems before they come again.
+const COLOURS: usize = 6;
+
+/// One test.
+struct Panel {
+    test: String,
+    groups: Vec<Group>,
+}
+
+/// The bars of one system or run.
+struct Group {
+    label: String,
+    colour: String,
+    bars: Vec<Bar>,
+}
+
+struct Bar {
+    kind: Kind,
+    text: String,
+    note: String,
+    doubtful: bool,
+    value: f64,
+    /// The least and the greatest repeat.
+    range: Option<(f64, f64)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Published,
+    Simulated,
+    Measured,
+}
+
+/// The class that colours the system at `index`.
+pub(super) fn system_colour(index: usize) -> String {
+    format!("s{}", index % COLOURS)
+}
+
+/// The panels of a study: what was published and simulated for each system, and measured here.
+pub(super) fn study(outcome: &StudyOutcome, measured: &[(String, &RunResult)]) -> Markup {
+    let metric = metrics(outcome)[0];
+    let panels: Vec<Panel> = tests(outcome)
+        .into_iter()
+        .map(|test| {
+            let mut groups = study_groups(outcome, metric, test);
+            groups.extend(measured.iter().filter_map(|(label, run)| {
+                Some(Group {
+                    label: label.clone(),
+                    colour: "neutral".to_owned(),
+                    bars: vec![Bar::of(Kind::Measured, &metric.of(run.test(test)?))?],
+                })
+            }));
+            Panel { test: test.to_owned(), groups }
+        })
+        .collect();
+    let kinds = [Kind::Published, Kind::Simulated, Kind::Measured];
+    panel_section(&panels, metric, &kinds)
+}
+
+/// The panels of runs alone: a bar for each run.
+pub(super) fn runs(runs: &[(String, &RunResult)]) -> Markup {
+    let mut names: Vec<&str> = Vec::new();
+    for result in runs.iter().flat_map(|(_, run)| &run.tests) {
+        if !names.contains(&result.test.name.as_str()) {
+            names.push(&result.test.name);
+        }
+    }
+    let group = |(index, (label, run)): (usize, &(String, &RunResult)), test: &str| {
+        let bar = Bar::of(Kind::Measured, &Metric::Throughput.of(run.test(test)?))?;
+        Some(Group { label: label.clone(), colour: system_colour(index), bars: vec![bar] })
+    };
+    let panels: Vec<Panel> = names
+        .into_iter()
+        .map(|test| Panel {
+            test: test.to_owned(),
+            groups: runs.iter().enumerate().filter_map(|run| group(run, test)).collect(),
+        })
+        .collect();
+    panel_section(&panels, Metric::Throughput, &[])
+}
+
+fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group> {
+    let rows: Vec<_> = rows(outcome, metric).into_iter().filter(|row| row.test == test).collect();
+    let group = |(index, system): (usize, &lanemark_core::result::StudySystem)| {
+        let rows = rows.iter().filter(|row| row.system == system.name);
+        let bars: Vec<Bar> = rows
+            .flat_map(|row| {
+                let printed = row.check.and_then(|check| Bar::published(check.figure.published));
+                let simulated = row.simulated.as_ref().and_then(|value| {
+                    let mut bar = Bar::of(Kind::Simulated, value)?;
+                    if let Some(check) = row.check {
+                        let calibrated = check.figure.role == Role::Calibrated;
+                        bar.doubtful = !calibrated && check.error.abs() > ERROR_DOUBTFUL;
+                        bar.note = match calibrated {
+                            true => "calibrated".to_owned(),
+                            false => percent_signed(check.error).replace('-', "−"),
+                        };
+                    }
+                    Some(bar)
+                });
+                [printed, simulated].into_iter().flatten()
+            })
+            .collect();
+        let label = system.label.clone();
+        (!bars.is_empty()).then(|| Group { label, colour: system_colour(index), bars })
+    };
+    outcome.systems.iter().enumerate().filter_map(group).collect()
+}
+
+fn panel_section(panels: &[Panel], metric: Metric, kinds: &[Kind]) -> Markup {
+    let used = |kind: &&Kind| {
+        let mut bars = panels.iter().flat_map(|panel| &panel.groups).flat_map(|group| &group.bars);
+        bars.any(|bar| bar.kind == **kind)
+    };
+    let ranged = panels
+        .iter()
+        .flat_map(|panel| &panel.groups)
+        .flat_map(|group| &group.bars)
+        .any(|bar| bar.range.is_some());
+    html! {
+        p class="soft" {
+            (typeset(crate::figure_table::heading(metric)))
+            ". Each panel has its own scale from zero."
+        }
+        ul class="legend" {
+            @for kind in kinds.iter().filter(used) {
+                li {
+                    (kind.swatch())
+                    (kind.name())
+                }
+            }
+            @if ranged {
+                li {
+                    svg viewBox="0 0 22 12" aria-hidden="true" {
+                        path class="whisker" d="M1 6H21M1 2V10M21 2V10" {}
+                    }
+                    "least to greatest repeat"
+                }
+            }
+        }
+        div class="panels" {
+            @for panel in panels {
+                figure { figcaption { (panel.test) } (panel.draw(metric)) }
+            }
+        }
+    }
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Simulated => "simulated",
+            Self::Measured => "measured here, on other hardware",
+        }
+    }
+
+    /// What its bars look like: in the colours of systems where it has them.
+    fn swatch(self) -> Markup {
+        let colours = if self == Self::Measured { ["neutral"; 2] } else { ["s0", "s1"] };
+        html! {
+            svg viewBox="0 0 22 12" aria-hidden="true" {
+                @for (colour, x) in colours.into_iter().zip(["0.5", "11.5"]) {
+                    rect class=(format!("{} {colour}", self.class())) x=(x) y="0.5" width="10" height="11" {}
+                }
+            }
+        }
+    }
+
+    fn class(self) -> &'static str {
+        if self == Self::Published { "published" } else { "solid" }
+    }
+}
+
+impl Bar {
+    fn of(kind: Kind, statistic: &Statistic) -> Option<Self> {
+        let value = known(statistic)?;
+        let range = (statistic.min, statistic.max);
+        Some(Self {
+            kind,
+            text: significant(value),
+            note: String::new(),
+            doubtful: false,
+            value,
+            range: (statistic.count > 1 && range.0.is_finite() && range.1.is_finite())
+                .then_some(range),
+        })
+    }
+
+    fn published(value: f64) -> Option<Self> {
+        value.is_finite().then(|| Self {
+            kind: Kind::Published,
+            text: published(value),
+            note: String::new(),
+            doubtful: false,
+            value,
+            range: None,
+        })
+    }
+
+    fn end(&self) -> f64 {
+        self.range.map_or(self.value, |(_, max)| self.value.max(max))
+    }
+
+    fn draw(&self, axis: &Axis, top: f64, colour: &str) -> Markup {
+        let middle = top + BAR / 2.0;
+        let label_at = axis.place(self.end()) + 6.0;
+        html! {
+            // A published bar is translucent and must not show the grid.
+            rect class="ground" x="0" y=(num(top)) width=(num(axis.place(self.value)))
+                height=(num(BAR)) {}
+            rect class=(format!("{} {colour}", self.kind.class())) x="0" y=(num(top))
+                width=(num(axis.place(self.value))) height=(num(BAR)) {}
+            @if let Some((min, max)) = self.range {
+                @let (from, to) = (num(axis.place(min)), num(axis.place(max)));
+                @let (high, low) = (num(middle - 3.0), num(middle + 3.0));
+                path class="whisker"
+                    d=(format!("M{from} {}H{to}M{from} {high}V{low}M{to} {high}V{low}", num(middle))) {}
+            }
+            text x=(num(label_at)) y=(num(middle + 4.0)) {
+                (self.text)
+                @if !self.note.is_empty() {
+                    tspan class=(if self.doubtful { "soft doubt" } else { "soft" }) dx="5" {
+                        (self.note)
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Panel {
+    fn draw(&self, metric: Metric) -> Markup {
+        let ends = self.groups.iter().flat_map(|group| &group.bars).map(Bar::end);
+        let axis = Axis::new(ends, WIDTH - VALUES);
+        let mut top = 0.0;
+        let mut places = Vec::new();
+        for group in &self.groups {
+            places.push(top);
+            top += LINE + group.bars.len() as f64 * (BAR + BAR_GAP) + GROUP_GAP;
+        }
+        let content = html! {
+            (axis.draw(0.0, top, &typeset(metric.unit())))
+            @for (group, &top) in self.groups.iter().zip(&places) {
+                @let label = fitted(&group.label, WIDTH - 8.0);
+                text x="4" y=(num(top + LINE - 4.0)) { (label) }
+                @for (index, bar) in group.bars.iter().enumerate() {
+                    (bar.draw(&axis, top + LINE + index as f64 * (BAR + BAR_GAP), &group.colour))
+                }
+            }
+        };
+        image(WIDTH, top + AXIS, &self.told(metric), &content)
+    }
+
+    /// The panel in words.
+    fn told(&self, metric: Metric) -> String {
+        let unit = metric.unit();
+        let groups = self.groups.iter().map(|group| {
+            let bars = group.bars.iter().map(|bar| match bar.kind {
+                Kind::Measured => format!("{} {unit}", bar.text),
+                kind => format!("{} {} {unit}", kind.name(), bar.text),
+            });
+            format!("{}: {}", group.label, bars.collect::<Vec<_>>().join(", "))
+        });
+        format!("{}. {}", self.test, groups.collect::<Vec<_>>().join("; "))
+    }
+}

@@ -1,0 +1,143 @@
+//! What the figures rest on: errors, calibrations, model values, notes and doubts.
+
+use lanemark_core::result::{Role, RunResult, StudyOutcome, Target};
+use maud::{Markup, html};
+
+use super::grid::grid;
+use crate::calibration::settings;
+use crate::error_summary::{ErrorSummary, role_name};
+use crate::number::ABSENT;
+use crate::table::{Cell, Column, Table};
+use crate::target;
+
+/// How far off the model is, predicted and calibrated figures apart.
+pub(super) fn errors(outcome: &StudyOutcome) -> Markup {
+    html! {
+        @for role in [Role::Predicted, Role::Calibrated] {
+            p {
+                b { (capitalised(role_name(role))) ": " }
+                (ErrorSummary::of(outcome, role).sentence(outcome))
+            }
+        }
+    }
+}
+
+/// Which value was set from which figure, and why; `None` where none was.
+pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
+    let settings = settings(outcome);
+    (!settings.is_empty()).then(|| {
+        html! {
+            div class="scroll" role="region" aria-label="Calibrations" tabindex="0" {
+                table {
+                    thead { tr {
+                        th scope="col" { "parameter" } th scope="col" { "value" }
+                        th scope="col" { "system" } th scope="col" { "set from" } th scope="col" { "why" }
+                    } }
+                    tbody {
+                        @for setting in &settings {
+                            @let calibration = setting.calibration;
+                            tr class="first" {
+                                th scope="row" { code { (calibration.parameter) } }
+                                td { (calibration.value) }
+                                td { (setting.systems.join(", ")) }
+                                td class="prose" {
+                                    (setting.figure.as_deref().unwrap_or("no figure, a what-if"))
+                                }
+                                td class="prose" { (calibration.reason.as_deref().unwrap_or(ABSENT)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// How many values of each model are sourced, derived and assumed, with the assumed ones by name;
+/// `None` where nothing was simulated.
+pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
+    let models: Vec<_> = runs
+        .iter()
+        .filter_map(|(label, run)| match &run.target {
+            Target::Simulated(target) => Some((label, target, target::settings(run))),
+            Target::Measured(_) => None,
+        })
+        .collect();
+    let mut table = Table::new(vec![
+        Column::name("system"),
+        Column::name("drive"),
+        Column::name("port"),
+        Column::number("sourced", "values"),
+        Column::number("derived", "values"),
+        Column::number("assumed", "values"),
+        Column::number("set", "values"),
+    ]);
+    for (label, target, _) in &models {
+        table.push(vec![
+            Cell::plain(*label),
+            Cell::plain(&target.drive),
+            Cell::plain(format!("{} of {}", target.port, target.platform)),
+            Cell::plain(target.values_sourced.to_string()),
+            Cell::plain(target.values_derived.to_string()),
+            Cell::plain(target.values_assumed.len().to_string()),
+            Cell::plain(target.overrides.len().to_string()),
+        ]);
+    }
+    (!models.is_empty()).then(|| {
+        html! {
+            p class="soft" {
+                "Sourced values are published, derived ones follow from those, and nobody published the assumed ones."
+            }
+            (grid(&table, "Model values"))
+            @for (label, target, settings) in &models {
+                (values(&format!("{label}: values assumed"), &target.values_assumed))
+                (values(&format!("{label}: values set otherwise than in the library"), settings))
+            }
+        }
+    })
+}
+
+/// A list that opens on demand; nothing where it is empty.
+fn values(summary: &str, values: &[String]) -> Markup {
+    html! {
+        @if !values.is_empty() {
+            details {
+                summary { (summary) }
+                ul { @for value in values { li { code { (value) } } } }
+            }
+        }
+    }
+}
+
+/// The document's contradictions and the model's misses; `None` where there are none.
+pub(super) fn notes(outcome: &StudyOutcome) -> Option<Markup> {
+    (!outcome.notes.is_empty())
+        .then(|| html! { ul { @for note in &outcome.notes { li { (note) } } } })
+}
+
+/// Every doubt with its advice, those about the runs after their names; `None` where there are none.
+pub(super) fn warnings(
+    study: Option<&StudyOutcome>,
+    runs: &[(String, &RunResult)],
+) -> Option<Markup> {
+    let mut doubts: Vec<(String, &'static str)> =
+        study.map(target::study_doubts).unwrap_or_default();
+    for (label, run) in runs {
+        let of_run = target::doubts(run).into_iter();
+        doubts.extend(of_run.map(|(doubt, advice)| (format!("{label}: {doubt}"), advice)));
+    }
+    (!doubts.is_empty()).then(|| {
+        html! {
+            ul class="warnings" {
+                @for (doubt, advice) in &doubts { li { b { (doubt) } ": " (advice) "." } }
+            }
+        }
+    })
+}
+
+fn capitalised(word: &str) -> String {
+    let mut characters = word.chars();
+    characters
+        .next()
+        .map_or(String::new(), |first| first.to_uppercase().chain(characters).collect())
+}

@@ -1,0 +1,151 @@
+//! One self-contained HTML file: no script, no font, no image and no link to anything outside.
+//!
+//! The page reads from the answer down to what it rests on. It follows the reader's light or dark
+//! preference, a phone's width and paper. Names from results are escaped by maud, and nothing is
+//! written into the page unescaped but this crate's own style sheet.
+
+mod axis;
+mod budget;
+mod chart;
+mod evidence;
+mod grid;
+mod provenance;
+mod svg;
+
+use lanemark_core::result::{Provenance, RunResult, StudyOutcome, Target};
+use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
+
+use crate::{answer, figure_table, run_table, target};
+
+const STYLE: &str = include_str!("style.css");
+
+/// One self-contained HTML file of a study, of runs, or of a study beside runs.
+pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {
+    let runs = labelled(runs, study.is_some());
+    let title = match (study, runs.first()) {
+        (Some(study), _) => study.title.as_str(),
+        (None, Some((_, run))) => run.workload.name.as_str(),
+        (None, None) => "No results",
+    };
+    markup! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " · Lanemark" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body { main {
+                (header(title, study, &runs))
+                (sections(study, &runs))
+                footer { "Lanemark · MB is 10⁶ bytes, MiB 2²⁰. – means not known." }
+            } }
+        }
+    }
+    .into_string()
+}
+
+fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Markup {
+    markup! {
+        header {
+            h1 { (title) }
+            @if let Some(study) = study {
+                p class="question" { (study.question) }
+                p class="soft" { "Held against " (study.document.citation) }
+                @if let Some(answer) = answer(study) { div class="answer" { p { (answer) } } }
+            } @else {
+                @for (_, run) in runs { p class="soft" { (target::sentence(run)) } }
+            }
+        }
+    }
+}
+
+fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Markup {
+    let mut all: Vec<(String, &RunResult)> = Vec::new();
+    if let Some(study) = study {
+        all.extend(study.systems.iter().map(|system| (system.label.clone(), &system.run)));
+    }
+    all.extend(runs.iter().cloned());
+    let tested = all.iter().any(|(_, run)| !run.tests.is_empty());
+    let named: Vec<(&str, &RunResult)> =
+        all.iter().map(|(label, run)| (label.as_str(), *run)).collect();
+    markup! {
+        @if let Some(study) = study {
+            (section("Published and simulated", &chart::study(study, runs)))
+            (section("Figures and errors", &figures(study, runs)))
+        } @else if tested {
+            (section("Throughput", &chart::runs(runs)))
+        }
+        (optional("Where the time goes", budget::budgets(&all)))
+        @if tested {
+            (section("Throughput and latency", &latencies(&named)))
+        }
+        @if let Some(study) = study {
+            (optional("Calibrations", evidence::calibrations(study)))
+        }
+        (optional("Model values", evidence::models(&all)))
+        @if let Some(study) = study { (optional("Notes", evidence::notes(study))) }
+        (optional("Warnings", evidence::warnings(study, runs)))
+        @let results = provenance_list(study, runs);
+        @if !results.is_empty() {
+            (section("Provenance", &provenance::provenances(&results)))
+        }
+    }
+}
+
+fn figures(study: &StudyOutcome, runs: &[(String, &RunResult)]) -> Markup {
+    markup! {
+        (evidence::errors(study))
+        @for metric in figure_table::metrics(study) {
+            @let heading = grid::typeset(figure_table::heading(metric));
+            h3 { (heading) }
+            (grid::grid(&figure_table::table(study, metric, runs), &heading))
+        }
+        p class="soft" {
+            "Errors in parentheses are of calibrated figures. Spread is half the range over repeats."
+            @if !runs.is_empty() { " What was measured here ran on other hardware and has no error." }
+        }
+    }
+}
+
+fn latencies(runs: &[(&str, &RunResult)]) -> Markup {
+    markup! {
+        p class="soft" { "Percentiles are over all repeats together, and absent where too few requests support them." }
+        (grid::grid(&run_table::figures(runs), "Throughput and latency"))
+    }
+}
+
+fn section(heading: &str, content: &Markup) -> Markup {
+    markup! { section { h2 { (heading) } (content) } }
+}
+
+fn optional(heading: &str, content: Option<Markup>) -> Markup {
+    content.map_or_else(|| markup! {}, |content| section(heading, &content))
+}
+
+fn provenance_list<'a>(
+    study: Option<&'a StudyOutcome>,
+    runs: &[(String, &'a RunResult)],
+) -> Vec<(String, &'a Provenance)> {
+    let study = study.map(|study| (format!("Study {}", study.id), &study.provenance));
+    let runs = runs.iter().map(|(label, run)| (label.clone(), &run.provenance));
+    study.into_iter().chain(runs).collect()
+}
+
+/// The runs under names that tell them apart. Beside a study the only measured one is `measured here`.
+fn labelled<'a>(runs: &[&'a RunResult], beside_study: bool) -> Vec<(String, &'a RunResult)> {
+    let name = |run: &RunResult| match &run.target {
+        Target::Measured(_) if beside_study && runs.len() == 1 => "measured here".to_owned(),
+        _ => target::label(run).to_owned(),
+    };
+    let mut labelled: Vec<(String, &RunResult)> = Vec::new();
+    for run in runs {
+        let own = name(run);
+        let before = labelled.iter().filter(|(_, other)| name(other) == own).count();
+        let label = if before == 0 { own } else { format!("{own} ({})", before + 1) };
+        labelled.push((label, run));
+    }
+    labelled
+}

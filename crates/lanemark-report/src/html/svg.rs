@@ -1,0 +1,43 @@
+//! Small things of inline SVG: short numbers, the width of text, and a frame that says what it shows.
+
+use maud::{Markup, html};
+
+/// Mean width of a character at the size of labels, on the wide side.
+const CHARACTER: f64 = 6.6;
+
+/// A coordinate with one decimal, enough at the size of a page.
+pub(super) fn num(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+}
+
+/// About how wide `text` is as a label. There is no font here to ask.
+pub(super) fn text_width(text: &str) -> f64 {
+    unicode_width::UnicodeWidthStr::width(text) as f64 * CHARACTER
+}
+
+/// `text` cut to what fits in `width` as a label.
+pub(super) fn fitted(text: &str, width: f64) -> String {
+    if text_width(text) <= width {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    for character in text.chars() {
+        cut.push(character);
+        if text_width(&cut) + CHARACTER > width {
+            cut.pop();
+            break;
+        }
+    }
+    format!("{}…", cut.trim_end())
+}
+
+/// An image of `width` by `height` that reads as `label` to those who do not see it.
+pub(super) fn image(width: f64, height: f64, label: &str, content: &Markup) -> Markup {
+    html! {
+        svg viewBox=(format!("0 0 {} {}", num(width), num(height))) role="img" aria-label=(label) {
+            title { (label) }
+            (content)
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! A table as both views draw it: columns with a unit each, rows of cells that say how they matter.
+//!
+//! It holds no layout. Widths belong to [`crate::terminal`], markup to [`crate::html`].
+
+use crate::number::ABSENT;
+
+/// Rows under named columns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One column.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    /// The unit of every number in it.
+    pub(crate) unit: &'static str,
+    pub(crate) kind: ColumnKind,
+    /// Its place in the order in which columns are left out where the width is short, greatest first;
+    /// a column of rank 0 always stays.
+    pub(crate) optional: u8,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ColumnKind {
+    /// Names, which may be shortened.
+    Name,
+    /// Text that is shown whole.
+    Text,
+    /// Numbers, aligned at their points.
+    Number,
+}
+
+/// One row.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) cells: Vec<Cell>,
+    /// Whether a line parts it from the row above.
+    pub(crate) ruled: bool,
+}
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    pub(crate) ink: Ink,
+    /// Whether it says the same as the cell above and belongs with it.
+    pub(crate) repeated: bool,
+}
+
+/// How much a cell matters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Ink {
+    #[default]
+    Plain,
+    Strong,
+    Faint,
+    /// Something that a reader should doubt.
+    Doubt,
+}
+
+impl Table {
+    pub(crate) fn new(columns: Vec<Column>) -> Self {
+        Self { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row, which must have a cell for each column.
+    pub(crate) fn push(&mut self, cells: Vec<Cell>) {
+        debug_assert_eq!(cells.len(), self.columns.len());
+        self.rows.push(Row { cells, ruled: false });
+    }
+
+    /// Adds a row below a line.
+    pub(crate) fn push_ruled(&mut self, cells: Vec<Cell>) {
+        self.push(cells);
+        if let Some(row) = self.rows.last_mut() {
+            row.ruled = true;
+        }
+    }
+
+    /// Leaves out the columns that know nothing in any row, where they are optional.
+    pub(crate) fn without_empty_columns(mut self) -> Self {
+        let empty = |index: usize| self.rows.iter().all(|row| row.cells[index].text == ABSENT);
+        let kept: Vec<bool> = (0..self.columns.len())
+            .map(|index| self.columns[index].optional == 0 || !empty(index))
+            .collect();
+        let mut keep = kept.iter();
+        self.columns.retain(|_| *keep.next().unwrap_or(&true));
+        for row in &mut self.rows {
+            let mut keep = kept.iter();
+            row.cells.retain(|_| *keep.next().unwrap_or(&true));
+        }
+        self
+    }
+}
+
+impl Column {
+    fn new(name: &str, unit: &'static str, kind: ColumnKind) -> Self {
+        Self { name: name.to_owned(), unit, kind, optional: 0 }
+    }
+
+    /// A column of names.
+    pub(crate) fn name(name: &str) -> Self {
+        Self::new(name, "", ColumnKind::Name)
+    }
+
+    /// A column of short text.
+    pub(crate) fn text(name: &str) -> Self {
+        Self::new(name, "", ColumnKind::Text)
+    }
+
+    /// A column of numbers in `unit`.
+    pub(crate) fn number(name: &str, unit: &'static str) -> Self {
+        Self::new(name, unit, ColumnKind::Number)
+    }
+
+    /// The same column, to be left out in the order of `rank` where the width is short.
+    pub(crate) fn optional(self, rank: u8) -> Self {
+        Self { optional: rank, ..self }
+    }
+}
+
+impl Cell {
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
+        Self::inked(text, Ink::Plain)
+    }
+
+    pub(crate) fn strong(text: impl Into<String>) -> Self {
+        Self::inked(text, Ink::Strong)
+    }
+
+    pub(crate) fn inked(text: impl Into<String>, ink: Ink) -> Self {
+        Self { text: text.into(), ink, repeated: false }
+    }
+
+    /// The same cell, marked as a repetition of the one above where `repeated`.
+    pub(crate) fn repeating(self, repeated: bool) -> Self {
+        Self { repeated, ..self }
+    }
+}
+
+/// Where the whole part of a number ends: at its point, or after its last digit. What follows is padded
+/// to the same length down a column, so that points stand below each other.
+pub(crate) fn point(text: &str) -> usize {
+    let after_digits = || text.rfind(|c: char| c.is_ascii_digit()).map(|last| last + 1);
+    // A dash stands where the last whole digit would.
+    text.find('.').or_else(after_digits).unwrap_or(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_breaks_at_its_point_or_after_its_digits() {
+        for (text, tail) in [("37.2", ".2"), ("1610", ""), ("(+4%)", "%)"), ("–", ""), ("", "")] {
+            assert_eq!(&text[point(text)..], tail);
+        }
+    }
+
+    #[test]
+    fn only_optional_columns_without_any_value_go() {
+        let mut table = Table::new(vec![
+            Column::number("a", ""),
+            Column::number("b", "").optional(1),
+            Column::number("c", "").optional(1),
+        ]);
+        table.push(vec![Cell::plain(ABSENT), Cell::plain(ABSENT), Cell::plain("1")]);
+        let table = table.without_empty_columns();
+        let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["a", "c"]);
+        assert_eq!(table.rows[0].cells.len(), 2);
+    }
+}

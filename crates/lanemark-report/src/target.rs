@@ -1,0 +1,92 @@
+//! What a run ran on, as a short label and as a sentence.
+
+use lanemark_core::result::{
+    Calibration, RunResult, SimulatedTarget, StudyOutcome, Target, Warning,
+};
+
+/// The target's short name: the system, or the path as given.
+pub(crate) fn label(run: &RunResult) -> &str {
+    match &run.target {
+        Target::Simulated(target) => &target.system,
+        Target::Measured(target) => &target.path,
+    }
+}
+
+/// The target in a sentence.
+pub(crate) fn sentence(run: &RunResult) -> String {
+    match &run.target {
+        Target::Simulated(target) => {
+            format!(
+                "Simulated: {} in {} of {}; {}.",
+                target.drive,
+                target.port,
+                target.platform,
+                values(target)
+            )
+        }
+        Target::Measured(target) => {
+            let kind = if target.device { "block device" } else { "file" };
+            let system =
+                target.file_system.as_ref().map(|name| format!(" on {name}")).unwrap_or_default();
+            let holder =
+                target.block_device.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+            let cache =
+                if target.direct { "page cache bypassed" } else { "through the page cache" };
+            format!(
+                "Measured: {}, a {kind} of {}{system}{holder}, by {}, {cache}.",
+                target.path, target.size_bytes, target.engine
+            )
+        }
+    }
+}
+
+/// How much of a model rests on what.
+pub(crate) fn values(target: &SimulatedTarget) -> String {
+    let set = match target.overrides.len() {
+        0 => String::new(),
+        1 => ", 1 set otherwise than in the library".to_owned(),
+        count => format!(", {count} set otherwise than in the library"),
+    };
+    format!(
+        "of its values {} are sourced, {} derived, {} assumed{set}",
+        target.values_sourced,
+        target.values_derived,
+        target.values_assumed.len()
+    )
+}
+
+/// The model values that were set otherwise than in the library, `parameter = value`, with the id of the
+/// figure behind it.
+pub(crate) fn settings(run: &RunResult) -> Vec<String> {
+    let Target::Simulated(target) = &run.target else { return Vec::new() };
+    let setting = |calibration: &Calibration| {
+        let from = calibration.figure.as_ref().map(|id| format!(", from {id}")).unwrap_or_default();
+        format!("{} = {}{from}", calibration.parameter, calibration.value)
+    };
+    target.overrides.iter().map(setting).collect()
+}
+
+/// The doubts about a run, each with its advice. One that did not end says so even where no warning
+/// was written.
+pub(crate) fn doubts(run: &RunResult) -> Vec<(String, &'static str)> {
+    let mut doubts: Vec<(String, &'static str)> = run.warnings.iter().map(doubt).collect();
+    if !run.complete && !run.warnings.contains(&Warning::Interrupted) {
+        doubts.push(("the run has not ended".to_owned(), Warning::Interrupted.advice()));
+    }
+    doubts
+}
+
+/// The doubts about the systems of a study, each once.
+pub(crate) fn study_doubts(outcome: &StudyOutcome) -> Vec<(String, &'static str)> {
+    let mut seen = Vec::new();
+    for doubt in outcome.systems.iter().flat_map(|system| doubts(&system.run)) {
+        if !seen.contains(&doubt) {
+            seen.push(doubt);
+        }
+    }
+    seen
+}
+
+fn doubt(warning: &Warning) -> (String, &'static str) {
+    (warning.to_string(), warning.advice())
+}

@@ -1,0 +1,377 @@
+//! Terminal text: headings, wrapped paragraphs and aligned tables within a width.
+//!
+//! A table that is too wide first shortens its names, then leaves out optional columns and says which.
+//! No line has trailing spaces. Control characters in names are replaced, so a result file cannot
+//! write escape sequences to a terminal.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::Style;
+use crate::table::{Cell, Column, ColumnKind, Ink, Table, point};
+
+/// Narrower than this no table can be read.
+const WIDTH_MIN: usize = 60;
+/// Names keep this many columns while there are optional columns to leave out.
+const NAME_FAIR: usize = 14;
+/// Names are never shorter.
+const NAME_MIN: usize = 3;
+/// Between two columns.
+const GAP: usize = 2;
+
+/// Terminal text as it grows.
+pub(crate) struct Sheet {
+    text: String,
+    width: usize,
+    colour: bool,
+}
+
+/// The columns that a table keeps, and the width of each.
+struct Layout {
+    kept: Vec<usize>,
+    widths: Vec<usize>,
+    /// Per column, how far numbers reach beyond their whole part.
+    tails: Vec<usize>,
+}
+
+impl Sheet {
+    pub(crate) fn new(style: &Style) -> Self {
+        Self { text: String::new(), width: style.width.max(WIDTH_MIN), colour: style.colour }
+    }
+
+    /// A line that names what follows.
+    pub(crate) fn heading(&mut self, text: &str) {
+        self.wrapped(text, "", "", Ink::Strong);
+    }
+
+    /// A paragraph over the full width.
+    pub(crate) fn paragraph(&mut self, text: &str) {
+        self.wrapped(text, "", "", Ink::Plain);
+    }
+
+    /// A paragraph that matters less.
+    pub(crate) fn aside(&mut self, text: &str) {
+        self.wrapped(text, "", "", Ink::Faint);
+    }
+
+    /// A paragraph whose later lines stand below the first one's text, after `mark`.
+    pub(crate) fn item(&mut self, mark: &str, text: &str, ink: Ink) {
+        let indent = " ".repeat(mark.width());
+        self.wrapped(text, mark, &indent, ink);
+    }
+
+    /// An empty line.
+    pub(crate) fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    /// A table, and below it the names of the columns that had no room.
+    pub(crate) fn table(&mut self, table: &Table) {
+        let layout = Layout::fit(table, self.width);
+        for line in header_lines(table, &layout) {
+            self.line(&[(line, Ink::Faint)]);
+        }
+        self.rule(&layout);
+        for row in &table.rows {
+            if row.ruled {
+                self.rule(&layout);
+            }
+            let pieces: Vec<(String, Ink)> = (0..layout.kept.len())
+                .map(|place| layout.cell(table, &row.cells[layout.kept[place]], place))
+                .collect();
+            self.line(&pieces);
+        }
+        let dropped: Vec<String> = (0..table.columns.len())
+            .filter(|index| !layout.kept.contains(index))
+            .map(|index| table.columns[index].name.replace('\n', " "))
+            .collect();
+        if !dropped.is_empty() {
+            self.aside(&format!("no room for: {}", dropped.join(", ")));
+        }
+    }
+
+    /// The text, ending in one line end.
+    pub(crate) fn finish(mut self) -> String {
+        self.text.truncate(self.text.trim_end_matches('\n').len());
+        self.text.push('\n');
+        self.text
+    }
+
+    fn rule(&mut self, layout: &Layout) {
+        let width = layout.total();
+        self.line(&[("─".repeat(width), Ink::Faint)]);
+    }
+
+    fn wrapped(&mut self, text: &str, first: &str, rest: &str, ink: Ink) {
+        let room = self.width.saturating_sub(first.width()).max(1);
+        for (index, line) in wrap(&plain(text), room).into_iter().enumerate() {
+            let indent = if index == 0 { first } else { rest };
+            self.line(&[(indent.to_owned(), Ink::Faint), (line, ink)]);
+        }
+    }
+
+    /// One line from pieces, without trailing spaces inside or outside of any colour.
+    fn line(&mut self, pieces: &[(String, Ink)]) {
+        let end = pieces.iter().rposition(|(text, _)| !text.trim_end().is_empty());
+        for (index, (text, ink)) in pieces.iter().enumerate().take(end.map_or(0, |end| end + 1)) {
+            let shown = if Some(index) == end { text.trim_end() } else { text.as_str() };
+            let body = shown.trim_start_matches(' ');
+            let tail = body.trim_end_matches(' ');
+            self.text.push_str(&shown[..shown.len() - body.len()]);
+            match code(*ink) {
+                Some(code) if self.colour && !tail.is_empty() => {
+                    self.text.push_str(&format!("\x1b[{code}m{tail}\x1b[0m"));
+                }
+                _ => self.text.push_str(tail),
+            }
+            self.text.push_str(&body[tail.len()..]);
+        }
+        self.text.push('\n');
+    }
+}
+
+impl Layout {
+    /// The first layout that fits: whole, then with shorter names, then with fewer columns.
+    fn fit(table: &Table, width: usize) -> Self {
+        let mut ranks: Vec<u8> = table.columns.iter().map(|column| column.optional).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        for rank in ranks.iter().rev() {
+            let layout = Self::natural(table, *rank).shortened(table, width, NAME_FAIR);
+            if layout.total() <= width {
+                return layout;
+            }
+        }
+        Self::natural(table, 0).shortened(table, width, NAME_MIN)
+    }
+
+    fn natural(table: &Table, rank_max: u8) -> Self {
+        let kept: Vec<usize> = (0..table.columns.len())
+            .filter(|&index| table.columns[index].optional <= rank_max)
+            .collect();
+        let tails: Vec<usize> = kept.iter().map(|&index| tail_width(table, index)).collect();
+        let widths = kept
+            .iter()
+            .zip(&tails)
+            .map(|(&index, &tail)| {
+                let cells = table.rows.iter().map(|row| &row.cells[index]);
+                let body = match table.columns[index].kind {
+                    ColumnKind::Number => {
+                        tail + cells.map(|cell| whole(&cell.text).width()).max().unwrap_or(0)
+                    }
+                    _ => cells.map(|cell| plain(&cell.text).width()).max().unwrap_or(0),
+                };
+                body.max(
+                    header(&table.columns[index])
+                        .iter()
+                        .map(|line| line.width())
+                        .max()
+                        .unwrap_or(0),
+                )
+            })
+            .collect();
+        Self { kept, widths, tails }
+    }
+
+    /// The same with its longest names cut until it fits or none is longer than `least`.
+    fn shortened(mut self, table: &Table, width: usize, least: usize) -> Self {
+        while self.total() > width {
+            let longest = (0..self.kept.len())
+                .filter(|&place| table.columns[self.kept[place]].kind == ColumnKind::Name)
+                .max_by_key(|&place| self.widths[place]);
+            match longest {
+                Some(place) if self.widths[place] > least => self.widths[place] -= 1,
+                _ => break,
+            }
+        }
+        self
+    }
+
+    fn total(&self) -> usize {
+        self.widths.iter().sum::<usize>() + GAP * self.widths.len().saturating_sub(1)
+    }
+
+    /// A cell's text in the column at `place`, padded, with the gap before it.
+    fn cell(&self, table: &Table, cell: &Cell, place: usize) -> (String, Ink) {
+        let width = self.widths[place];
+        let gap = if place == 0 { 0 } else { GAP };
+        let text = if cell.repeated { String::new() } else { plain(&cell.text) };
+        let padded = match table.columns[self.kept[place]].kind {
+            ColumnKind::Number => {
+                let tail = text[point(&text)..].width();
+                let text = format!("{text}{}", " ".repeat(self.tails[place].saturating_sub(tail)));
+                pad_left(&text, width + gap)
+            }
+            _ => format!("{}{}", " ".repeat(gap), pad_right(&shorten(&text, width), width)),
+        };
+        (padded, cell.ink)
+    }
+}
+
+/// The lines of all column headers, with names above units and the units in the last line.
+fn header_lines(table: &Table, layout: &Layout) -> Vec<String> {
+    let headers: Vec<Vec<String>> =
+        layout.kept.iter().map(|&index| header(&table.columns[index])).collect();
+    let height = headers.iter().map(Vec::len).max().unwrap_or(0);
+    (0..height)
+        .map(|line| {
+            let mut text = String::new();
+            for (place, lines) in headers.iter().enumerate() {
+                let gap = if place == 0 { 0 } else { GAP };
+                let above = height - lines.len();
+                let name = line.checked_sub(above).map_or("", |line| lines[line].as_str());
+                let width = layout.widths[place];
+                text.push_str(&match table.columns[layout.kept[place]].kind {
+                    ColumnKind::Number => pad_left(name, width + gap),
+                    _ => format!("{}{}", " ".repeat(gap), pad_right(&shorten(name, width), width)),
+                });
+            }
+            text
+        })
+        .collect()
+}
+
+fn header(column: &Column) -> Vec<String> {
+    let mut lines: Vec<String> = column.name.split('\n').map(plain).collect();
+    if !column.unit.is_empty() {
+        lines.push(column.unit.to_owned());
+    }
+    lines
+}
+
+fn tail_width(table: &Table, index: usize) -> usize {
+    if table.columns[index].kind != ColumnKind::Number {
+        return 0;
+    }
+    let tails = table.rows.iter().map(|row| &row.cells[index].text);
+    tails.map(|text| text[point(text)..].width()).max().unwrap_or(0)
+}
+
+fn whole(text: &str) -> &str {
+    &text[..point(text)]
+}
+
+fn pad_left(text: &str, width: usize) -> String {
+    format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+fn pad_right(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+/// `text` cut to `width` columns by taking out its middle: names that begin alike differ at their ends.
+fn shorten(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let kept = width.saturating_sub(1);
+    let start = cut(text, kept.div_ceil(2));
+    let mut end = text.len();
+    for (index, character) in text.char_indices().rev() {
+        if text[index..].width() + start.width() > kept {
+            break;
+        }
+        // A mark that takes no column belongs with the character before it.
+        if character.width() != Some(0) {
+            end = index;
+        }
+    }
+    format!("{}…{}", start.trim_end(), text[end..].trim_start())
+}
+
+/// The longest start of `text` that takes at most `width` columns.
+fn cut(text: &str, width: usize) -> &str {
+    let mut used = 0;
+    for (index, character) in text.char_indices() {
+        used += character.width().unwrap_or(0);
+        if used > width {
+            return &text[..index];
+        }
+    }
+    text
+}
+
+/// `text` in lines of at most `width` columns; a longer word is broken.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let mut word = word;
+        loop {
+            let line = lines.last_mut().expect("there is always a line");
+            let gap = usize::from(!line.is_empty());
+            if line.width() + gap + word.width() <= width {
+                line.push_str(&" ".repeat(gap));
+                line.push_str(word);
+                break;
+            }
+            if !line.is_empty() {
+                lines.push(String::new());
+                continue;
+            }
+            let start = cut(word, width);
+            // A character wider than the line still has to go somewhere.
+            let start = if start.is_empty() { word } else { start };
+            line.push_str(start);
+            word = &word[start.len()..];
+            if word.is_empty() {
+                break;
+            }
+        }
+    }
+    lines
+}
+
+/// `text` without control characters, which a terminal would obey.
+fn plain(text: &str) -> String {
+    let shown = |character: char| match character {
+        '\n' | '\t' => ' ',
+        character if character.is_control() => '\u{fffd}',
+        character => character,
+    };
+    text.chars().map(shown).collect()
+}
+
+fn code(ink: Ink) -> Option<&'static str> {
+    match ink {
+        Ink::Plain => None,
+        Ink::Strong => Some("1"),
+        Ink::Faint => Some("2"),
+        Ink::Doubt => Some("33"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_wrap_and_long_words_break() {
+        assert_eq!(wrap("aa bb ccccccc d", 5), ["aa bb", "ccccc", "cc d"]);
+        assert_eq!(wrap("", 5), [""]);
+    }
+
+    #[test]
+    fn names_are_cut_by_columns_not_bytes() {
+        assert_eq!(shorten("Plextor M6e in slot", 13), "Plexto…n slot");
+        assert_eq!(shorten("Plextor M6e über alles", 9), "Plex…lles");
+        assert_eq!(shorten("数据读取", 5), "数…取");
+        assert_eq!(shorten("short", 5), "short");
+    }
+
+    #[test]
+    fn points_stand_below_each_other() {
+        let mut table = Table::new(vec![Column::number("MB/s", "")]);
+        for text in ["1610", "37.2", "–"] {
+            table.push(vec![Cell::plain(text)]);
+        }
+        let mut sheet = Sheet::new(&Style { width: 80, colour: false });
+        sheet.table(&table);
+        assert_eq!(sheet.finish(), "  MB/s\n──────\n1610\n  37.2\n   –\n");
+    }
+
+    #[test]
+    fn colour_encloses_text_and_no_spaces() {
+        let mut sheet = Sheet::new(&Style { width: 80, colour: true });
+        sheet.line(&[("  a ".to_owned(), Ink::Strong), ("  ".to_owned(), Ink::Faint)]);
+        assert_eq!(sheet.finish(), "  \x1b[1ma\x1b[0m\n");
+    }
+}

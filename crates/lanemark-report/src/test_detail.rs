@@ -1,0 +1,194 @@
+//! One test in detail: its figures, its latency, and where the time of a request went.
+//!
+//! The time budget is averaged over repeats and its rows sum to the mean latency. Utilisation is a
+//! hop's own; a hop can be busy and add little latency, or idle and add much. Nothing is said about
+//! what a faster hop would gain, which no single run can tell.
+
+use lanemark_core::result::{DirectionResult, LatencyHistogram, RunResult, Sample, TestResult};
+
+use crate::Style;
+use crate::budget::{Budget, HopShare};
+use crate::number::{
+    ABSENT, LatencyUnit, fixed, known, latency_mean_ns, or_absent, percent, percent_whole,
+    significant, spread,
+};
+use crate::run_table::{cpu_ns, warnings};
+use crate::table::{Cell, Column, Ink, Table};
+use crate::target;
+use crate::terminal::Sheet;
+
+/// Columns of a utilisation bar.
+const BAR: usize = 10;
+/// Columns of the latency table beside mean and maximum, with the order in which they are left out.
+const PERCENTILES: [(f64, &str, u8); 5] = [
+    (50.0, "p50", 0),
+    (90.0, "p90", 2),
+    (99.0, "p99", 0),
+    (99.9, "p99.9", 1),
+    (99.99, "p99.99", 3),
+];
+
+/// One test of `run` in detail: throughput, latency, and the time budget where it is known.
+pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.heading(&format!("{}: {}", target::label(run), test.test.name));
+    sheet.paragraph(&figures(test));
+    sheet.blank();
+    let latency = test.latency();
+    if latency.count() == 0 {
+        sheet.paragraph("No request was completed.");
+    } else {
+        sheet.table(&latency_table(test, &latency));
+    }
+    sheet.blank();
+    match Budget::of(test) {
+        Some(budget) => {
+            sheet.table(&budget_table(&budget));
+            sheet.blank();
+            if let Some(hop) = budget.busiest() {
+                sheet.paragraph(&busiest(hop));
+            }
+        }
+        None => sheet.paragraph("No time budget: only a simulated path knows its hops."),
+    }
+    sheet.blank();
+    sheet.paragraph(&target::sentence(run));
+    warnings(&mut sheet, &target::doubts(run));
+    sheet.finish()
+}
+
+/// `SATA 6 Gb/s: 97% busy, carries at most 552 MB/s of this workload`.
+pub(crate) fn busiest(hop: &HopShare) -> String {
+    let busy = format!("{}: {} busy", hop.label(), percent_whole(hop.utilisation));
+    match hop.ceiling_megabytes {
+        Some(ceiling) => {
+            format!("{busy}, carries at most {} MB/s of this workload", significant(ceiling))
+        }
+        None => busy,
+    }
+}
+
+/// Throughput, requests and processor time in a sentence.
+fn figures(test: &TestResult) -> String {
+    let throughput = &test.throughput_bytes_per_second;
+    let rate = or_absent(known(throughput), |bytes| significant(bytes / 1e6));
+    let iops = or_absent(known(&test.iops), |iops| fixed(iops, 0));
+    let spread = match spread(throughput) {
+        spread if spread == ABSENT => String::new(),
+        spread => format!(" {spread}"),
+    };
+    let repeats = match test.samples.len() {
+        1 => "1 repeat".to_owned(),
+        count => format!("{count} repeats"),
+    };
+    let cpu = cpu_ns(test).map_or(String::new(), |ns| {
+        format!(", {} us of processor a request", significant(ns / 1e3))
+    });
+    format!(
+        "{rate} MB/s (10^6 bytes a second){spread}, {iops} requests a second over {repeats}{cpu}."
+    )
+}
+
+fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {
+    let reads = direction(test, |sample| sample.reads.as_ref());
+    let writes = direction(test, |sample| sample.writes.as_ref());
+    let rows: Vec<(&str, &LatencyHistogram)> = match (&reads, &writes) {
+        (Some(reads), Some(writes)) => vec![("reads", reads), ("writes", writes), ("all", all)],
+        (None, Some(writes)) => vec![("writes", writes)],
+        _ => vec![("reads", all)],
+    };
+    let unit = LatencyUnit::fitting(rows.iter().map(|(_, latency)| latency.mean_ns()));
+    let mut columns = vec![
+        Column::text("latency"),
+        Column::number("requests", "").optional(4),
+        Column::number("mean", unit.name()),
+    ];
+    let percentile =
+        |(_, name, rank): &(f64, &str, u8)| Column::number(name, unit.name()).optional(*rank);
+    columns.extend(PERCENTILES.iter().map(percentile));
+    columns.push(Column::number("max", unit.name()));
+    let mut table = Table::new(columns);
+    let told = |ns: Option<f64>| or_absent(ns, |ns| significant(unit.of(ns)));
+    for (name, latency) in rows {
+        let mut cells = vec![
+            Cell::plain(name),
+            Cell::plain(latency.count().to_string()),
+            Cell::strong(told(latency_mean_ns(latency))),
+        ];
+        cells.extend(PERCENTILES.iter().map(|(percentile, ..)| {
+            Cell::plain(told(latency.percentile_ns(*percentile).map(|ns| ns as f64)))
+        }));
+        cells.push(Cell::plain(told(latency.max_ns().map(|ns| ns as f64))));
+        table.push(cells);
+    }
+    table
+}
+
+/// The latency of one direction over all repeats, where any request went there.
+fn direction(
+    test: &TestResult,
+    of: impl Fn(&Sample) -> Option<&DirectionResult>,
+) -> Option<LatencyHistogram> {
+    let mut all = LatencyHistogram::new();
+    test.samples.iter().filter_map(of).for_each(|direction| all.merge(&direction.latency));
+    (all.count() > 0).then_some(all)
+}
+
+/// The hops with their shares, and the row that they sum to.
+fn budget_table(budget: &Budget) -> Table {
+    let total = budget.total_ns();
+    let unit = LatencyUnit::fitting(std::iter::once(total));
+    // The same number of decimals in all rows, so that what is shown adds up.
+    let decimals = match unit.of(total) {
+        total if total < 10.0 => 3,
+        total if total < 100.0 => 2,
+        total if total < 1000.0 => 1,
+        _ => 0,
+    };
+    let told = |ns: f64| Cell::plain(fixed(unit.of(ns), decimals));
+    let share = |ns: f64| Cell::plain(percent(ns / total));
+    let mut table = Table::new(vec![
+        Column::name("hop"),
+        Column::text("busy").optional(2),
+        Column::number("busy", ""),
+        Column::number("ceiling", "MB/s"),
+        Column::number("wait", unit.name()),
+        Column::number("service", unit.name()),
+        Column::number("both", unit.name()).optional(1),
+        Column::number("share", ""),
+    ]);
+    table.columns[1].name = String::new();
+    for hop in &budget.hops {
+        table.push(vec![
+            Cell::plain(hop.label()),
+            Cell::plain(bar(hop.utilisation)),
+            Cell::plain(percent_whole(hop.utilisation)),
+            Cell::plain(or_absent(hop.ceiling_megabytes, significant)),
+            told(hop.wait_ns),
+            told(hop.service_ns),
+            told(hop.total_ns()),
+            share(hop.total_ns()),
+        ]);
+    }
+    let blank = || Cell::plain("");
+    let mut sums = vec![
+        Cell::strong("mean latency"),
+        blank(),
+        blank(),
+        blank(),
+        told(budget.wait_ns()),
+        told(budget.service_ns()),
+        told(total),
+        share(total),
+    ];
+    sums.iter_mut().for_each(|cell| cell.ink = Ink::Strong);
+    table.push_ruled(sums);
+    table
+}
+
+/// A share as a heavy line along a light one.
+fn bar(share: f64) -> String {
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    let filled = (share * BAR as f64).round() as usize;
+    format!("{}{}", "━".repeat(filled), "─".repeat(BAR - filled))
+}

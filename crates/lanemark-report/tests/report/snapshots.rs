@@ -1,0 +1,79 @@
+//! What every view shows for the fixture, to the byte. `LANEMARK_BLESS=1` rewrites the expected files.
+
+use std::path::Path;
+
+use crate::fixture;
+use lanemark_report::{Style, compare_table, html, run_table, study_table, test_detail};
+
+/// Compares `shown` with the file `name`, or rewrites the file where asked to.
+fn assert_snapshot(name: &str, shown: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
+    if std::env::var_os("LANEMARK_BLESS").is_some() {
+        std::fs::write(&path, shown).unwrap();
+        return;
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    let differing = expected.lines().zip(shown.lines()).position(|(one, other)| one != other);
+    let line = differing.unwrap_or(expected.lines().count().min(shown.lines().count()));
+    assert!(
+        expected == shown,
+        "{name} differs from line {}; look at it and bless it with LANEMARK_BLESS=1\n  was: {}\n  is:  {}",
+        line + 1,
+        expected.lines().nth(line).unwrap_or_default(),
+        shown.lines().nth(line).unwrap_or_default(),
+    );
+}
+
+const fn plain(width: usize) -> Style {
+    Style { width, colour: false }
+}
+
+#[test]
+fn a_simulated_run() {
+    assert_snapshot("run-simulated-100.txt", &run_table(&fixture::simulated(), &plain(100)));
+}
+
+#[test]
+fn a_measured_run_in_80_columns() {
+    assert_snapshot("run-measured-80.txt", &run_table(&fixture::measured(), &plain(80)));
+}
+
+#[test]
+fn a_test_in_detail() {
+    let run = fixture::simulated();
+    let test = run.test("4K QD32 read").unwrap();
+    assert_snapshot("detail-simulated-100.txt", &test_detail(&run, test, &plain(100)));
+    let run = fixture::measured();
+    let test = run.test("Seq write").unwrap();
+    assert_snapshot("detail-measured-80.txt", &test_detail(&run, test, &plain(80)));
+}
+
+#[test]
+fn a_study() {
+    let (study, measured) = (fixture::study(), fixture::measured());
+    assert_snapshot("study-100.txt", &study_table(&study, Some(&measured), &plain(100)));
+    assert_snapshot("study-80.txt", &study_table(&study, None, &plain(80)));
+    let colour = Style { width: 100, colour: true };
+    assert_snapshot("study-100-colour.txt", &study_table(&study, Some(&measured), &colour));
+}
+
+#[test]
+fn two_runs_compared() {
+    let study = fixture::study();
+    let (sata, nvme) = (&study.systems[0].run, &study.systems[1].run);
+    assert_snapshot(
+        "compare-simulated-100.txt",
+        &compare_table(("sata.json", sata), ("nvme.json", nvme), &plain(100)),
+    );
+    assert_snapshot(
+        "compare-measured-80.txt",
+        &compare_table(("sata.json", sata), ("here.json", &fixture::measured()), &plain(80)),
+    );
+}
+
+#[test]
+fn a_page() {
+    let (study, measured) = (fixture::study(), fixture::measured());
+    assert_snapshot("study.html", &html(Some(&study), &[&measured]));
+    assert_snapshot("runs.html", &html(None, &[&measured, &fixture::simulated()]));
+}

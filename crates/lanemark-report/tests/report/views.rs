@@ -1,0 +1,329 @@
+//! What must hold in every view for any result, odd ones too.
+
+use lanemark_core::result::{
+    Metric, Role, RunResult, Statistic, StudyOutcome, Target, TestResult, Warning,
+};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_report::{Style, compare_table, html, run_table, study_table, test_detail};
+use unicode_width::UnicodeWidthStr;
+
+use crate::fixture;
+
+const PLAIN: Style = Style { width: 100, colour: false };
+
+/// Every terminal view of a study and a run.
+fn terminal_views(study: &StudyOutcome, run: &RunResult, style: &Style) -> Vec<String> {
+    let other = &study.systems[0].run;
+    let mut views = vec![
+        run_table(run, style),
+        study_table(study, Some(run), style),
+        study_table(study, None, style),
+        compare_table(("a.json", other), ("b.json", run), style),
+    ];
+    views.extend(run.tests.iter().chain(&other.tests).map(|test| test_detail(run, test, style)));
+    views
+}
+
+fn pages(study: &StudyOutcome, run: &RunResult) -> Vec<String> {
+    vec![html(Some(study), &[run]), html(Some(study), &[]), html(None, &[run])]
+}
+
+/// Text without the line breaks that wrapping put in.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn one_of_each_warning() -> Vec<Warning> {
+    let text = || "reason".to_owned();
+    vec![
+        Warning::PageCache { reason: text() },
+        Warning::NotRegistered { reason: text() },
+        Warning::FewRepeats { repeats: 2 },
+        Warning::ShortSample { test: text(), elapsed: Duration::from_microseconds(7) },
+        Warning::Interrupted,
+        Warning::TrainedDown { drive: text(), port: text() },
+        Warning::NoCollection { written_bytes: Bytes::mebi(1) },
+    ]
+}
+
+#[test]
+fn lines_keep_to_the_width_and_have_no_trailing_spaces() {
+    let (study, measured) = (fixture::study(), fixture::measured());
+    for width in 60..=120 {
+        for view in terminal_views(&study, &measured, &Style { width, colour: false }) {
+            for line in view.lines() {
+                assert!(line.width() <= width, "{} columns of {width}: {line}", line.width());
+                assert_eq!(line, line.trim_end());
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_without_room_are_named() {
+    let (study, measured) = (fixture::study(), fixture::measured());
+    let shown = |width| study_table(&study, Some(&measured), &Style { width, colour: false });
+    assert!(!shown(100).contains("no room for"));
+    assert!(shown(78).contains("no room for: spread\n"), "{}", shown(78));
+    assert!(shown(64).contains("no room for: spread, measured here\n"), "{}", shown(64));
+}
+
+#[test]
+fn colour_is_used_only_when_asked_for() {
+    let (study, measured) = (fixture::study(), fixture::measured());
+    for view in terminal_views(&study, &measured, &PLAIN) {
+        assert!(!view.contains('\x1b'), "{view}");
+    }
+    let coloured = study_table(&study, None, &Style { colour: true, ..PLAIN });
+    assert!(coloured.contains("\x1b[33m+18.2%"), "the one figure off by more than 15% is marked");
+    assert!(!coloured.contains("\x1b[33m+5.8%"));
+    let mut stripped = coloured;
+    for code in ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"] {
+        stripped = stripped.replace(code, "");
+    }
+    assert_eq!(stripped, study_table(&study, None, &PLAIN), "colour moves nothing");
+}
+
+#[test]
+fn names_are_text_and_never_markup_or_escape_sequences() {
+    let hostile = "<script>alert('x')</script>\x1b[31m\"&";
+    let mut study = fixture::study();
+    hostile.clone_into(&mut study.title);
+    hostile.clone_into(&mut study.question);
+    hostile.clone_into(&mut study.document.citation);
+    study.notes.push(hostile.to_owned());
+    let mut run = fixture::measured();
+    run.provenance.command.push(hostile.to_owned());
+    run.provenance.inputs.insert(hostile.to_owned(), hostile.to_owned());
+    run.warnings.push(Warning::PageCache { reason: hostile.to_owned() });
+    hostile.clone_into(&mut run.workload.name);
+    hostile.clone_into(&mut run.tests[0].test.name);
+    let Target::Measured(target) = &mut run.target else { panic!("the fixture is measured") };
+    hostile.clone_into(&mut target.path);
+    for system in &mut study.systems {
+        hostile.clone_into(&mut system.label);
+        hostile.clone_into(&mut system.run.tests[0].test.name);
+        let path = system.run.tests[1].samples[0].path.as_mut().unwrap();
+        hostile.clone_into(&mut path.hops[0].name);
+        let Target::Simulated(target) = &mut system.run.target else { panic!() };
+        for text in [&mut target.drive, &mut target.overrides[0].parameter] {
+            hostile.clone_into(text);
+        }
+        target.values_assumed.push(hostile.to_owned());
+        target.overrides[0].reason = Some(hostile.to_owned());
+    }
+    hostile.clone_into(&mut study.figures[0].figure.place);
+    for page in pages(&study, &run) {
+        assert!(!page.contains("<script"), "an element of a name is in the page");
+        assert!(page.contains("&lt;script&gt;"));
+    }
+    for view in terminal_views(&study, &run, &PLAIN) {
+        assert!(!view.contains('\x1b'), "{view}");
+    }
+}
+
+#[test]
+fn a_page_asks_for_nothing_outside_itself() {
+    for page in pages(&fixture::study(), &fixture::measured()) {
+        for reference in ["http", "src=", "href", "url(", "@import", "<link", "<script"] {
+            assert!(!page.contains(reference), "the page has {reference}");
+        }
+        assert!(page.starts_with("<!DOCTYPE html>"));
+    }
+}
+
+#[test]
+fn every_chart_and_table_can_be_read_out() {
+    let page = html(Some(&fixture::study()), &[&fixture::measured()]);
+    let count = |text: &str| page.matches(text).count();
+    assert_eq!(count(r#"role="img" aria-label="#), 16, "a chart and a budget for each of 8 tests");
+    assert_eq!(count("<svg"), count(r#"role="img""#) + count(r#"aria-hidden="true""#));
+    assert_eq!(count("<th>") + count("<th class"), 0, "every header cell has its scope");
+    assert!(page.contains("Seq read. SATA: published 533 MB/s, simulated 534 MB/s; NVMe:"));
+}
+
+#[test]
+fn every_warning_is_shown_with_its_advice_in_every_view() {
+    let warnings = one_of_each_warning();
+    let mut study = fixture::study();
+    study.systems[0].run.warnings.clone_from(&warnings);
+    let run = RunResult { warnings: warnings.clone(), ..fixture::measured() };
+    let bare = RunResult { warnings: Vec::new(), ..fixture::measured() };
+    let mut views = vec![
+        run_table(&run, &PLAIN),
+        test_detail(&run, &run.tests[0], &PLAIN),
+        study_table(&study, None, &PLAIN),
+        study_table(&fixture::study(), Some(&run), &PLAIN),
+        compare_table(("a", &run), ("b", &bare), &PLAIN),
+        compare_table(("a", &bare), ("b", &run), &PLAIN),
+    ];
+    for page in [html(Some(&study), &[]), html(None, &[&run])] {
+        views.push(page.replace("<b>", "").replace("</b>", ""));
+    }
+    for view in views {
+        let view = unwrapped(&view);
+        for warning in &warnings {
+            let expected = format!("{warning}: {}", warning.advice());
+            assert!(view.contains(&expected), "`{expected}` is missing in\n{view}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_has_not_ended_says_so() {
+    let shown = run_table(&fixture::empty(), &PLAIN);
+    assert!(shown.contains("No test has ended."), "{shown}");
+    assert!(shown.contains("! the run has not ended: run again"), "{shown}");
+}
+
+#[test]
+fn what_is_empty_shows_neither_panic_nor_false_numbers() {
+    let mut run = fixture::simulated();
+    let (test, workload) = (run.tests[0].test.clone(), run.workload.clone());
+    let without_requests = {
+        let mut samples = run.tests[1].samples.clone();
+        for sample in &mut samples {
+            (sample.reads, sample.writes, sample.elapsed) = (None, None, Duration::ZERO);
+            sample.path.as_mut().unwrap().hops.clear();
+        }
+        samples
+    };
+    run.tests = vec![
+        TestResult::new(&workload, &test, Vec::new()),
+        TestResult::new(&workload, &run.tests[1].test, without_requests),
+    ];
+    let mut study = fixture::study();
+    study.systems[0].run = run.clone();
+    study.figures[0].simulated = Statistic::default();
+    study.figures[1].figure.published = 0.0;
+    study.figures[1].error = f64::INFINITY;
+    study.figures[2].error = f64::NAN;
+    study.comparison.as_mut().unwrap().ratios[0].1 = f64::NAN;
+    let mut bare = study.clone();
+    (bare.figures, bare.systems) = (Vec::new(), bare.systems[..1].to_vec());
+    bare.systems[0].run = fixture::empty();
+    for study in [&study, &bare] {
+        for run in [&run, &fixture::empty()] {
+            let views = terminal_views(study, run, &PLAIN).into_iter().chain(pages(study, run));
+            for view in views.chain([html(None, &[]), html(None, &[run, run])]) {
+                assert!(!view.contains("NaN"), "{view}");
+                assert!(!view.contains("inf%") && !view.contains("infx"), "{view}");
+            }
+        }
+    }
+    let shown = run_table(&run, &PLAIN);
+    let row = shown.lines().find(|line| line.starts_with("Seq read")).unwrap();
+    assert!(row.split_whitespace().skip(2).all(|cell| cell == "–"), "no sample: {row}");
+    assert!(test_detail(&run, &run.tests[0], &PLAIN).contains("No request was completed."));
+}
+
+#[test]
+fn what_is_not_known_is_a_dash_and_never_zero() {
+    let shown = study_table(&fixture::study(), Some(&fixture::measured()), &PLAIN);
+    let row = shown.lines().find(|line| line.starts_with("4K QD32 read")).unwrap();
+    assert!(row.ends_with('–'), "this test was not measured here: {row}");
+    let mut study = fixture::study();
+    study.figures.retain(|check| check.figure.test != "4K read");
+    let shown = study_table(&study, None, &PLAIN);
+    let row = shown.lines().find(|line| line.starts_with("4K read")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells, ["4K", "read", "SATA", "37.1", "±0.3%", "–", "–", "–"]);
+    let mut single = fixture::simulated();
+    for result in &mut single.tests {
+        let samples = result.samples[..1].to_vec();
+        *result = TestResult::new(&single.workload, &result.test, samples);
+    }
+    assert!(!run_table(&single, &PLAIN).contains('±'), "one repeat has no spread");
+}
+
+#[test]
+fn the_rows_of_a_time_budget_sum_to_the_mean_latency() {
+    let run = fixture::simulated();
+    for test in &run.tests {
+        let shown = test_detail(&run, test, &PLAIN);
+        // The last four columns from the right: share, both, service and wait.
+        let cells = |line: &str| -> Vec<String> {
+            line.split_whitespace().rev().take(4).map(|cell| cell.replace('%', "")).collect()
+        };
+        let number = |cell: &String| cell.parse::<f64>().unwrap();
+        let hops = shown.lines().skip_while(|line| !line.starts_with("hop "));
+        let rows: Vec<&str> = hops.skip(2).take_while(|line| !line.starts_with('─')).collect();
+        assert_eq!(rows.len(), 8, "{shown}");
+        let total = shown.lines().find(|line| line.starts_with("mean latency ")).unwrap();
+        for (column, sum) in cells(total).iter().enumerate() {
+            let added: f64 = rows.iter().map(|row| number(&cells(row)[column])).sum();
+            let decimals = sum.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+            // Each row is rounded, and so is the total.
+            let rounding = 4.5 * 10f64.powi(-(decimals as i32));
+            assert!((added - number(sum)).abs() <= rounding, "{added} against {sum} in\n{shown}");
+        }
+        let mean_ns = number(&cells(total)[1]) * unit_of_budget(&shown);
+        let ratio = mean_ns / test.latency_mean_ns.value;
+        assert!((ratio - 1.0).abs() < 0.002, "{ratio} of the mean latency in\n{shown}");
+    }
+}
+
+/// The unit of the budget's times in ns, as its header says.
+fn unit_of_budget(shown: &str) -> f64 {
+    let header = shown.lines().find(|line| line.starts_with("hop ")).unwrap();
+    if header.contains(" ms ") { 1e6 } else { 1e3 }
+}
+
+#[test]
+fn the_busiest_hop_is_named_with_what_it_carries() {
+    let run = fixture::simulated();
+    let shown = test_detail(&run, run.test("Seq read").unwrap(), &PLAIN);
+    assert!(
+        shown.contains("SATA 6 Gb/s: 97% busy, carries at most 551 MB/s of this workload"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn calibrated_figures_are_apart_from_predicted_ones() {
+    let study = fixture::study();
+    let shown = study_table(&study, None, &PLAIN);
+    let rows = |role: &str| shown.lines().filter(|line| line.trim_end().ends_with(role)).count();
+    let count = |role| study.figures_of(role).count();
+    assert_eq!(rows(")  calibrated"), count(Role::Calibrated), "their errors are in parentheses");
+    assert_eq!(rows("   predicted"), count(Role::Predicted));
+    assert!(
+        unwrapped(&shown).contains("predicted 12 figures, mean absolute error 4.3%"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn each_metric_has_a_table_of_its_own() {
+    let mut study = fixture::study();
+    study.figures[3].figure.metric = Metric::Latency;
+    study.figures[5].figure.metric = Metric::Iops;
+    let shown = study_table(&study, None, &PLAIN);
+    for heading in ["Throughput, MB/s = 10^6", "Requests a second", "Mean latency, us"] {
+        assert!(shown.contains(heading), "{shown}");
+    }
+    let rows =
+        shown.lines().filter(|line| line.contains("predicted") || line.contains("calibrated"));
+    let in_tables = rows.filter(|line| line.ends_with("predicted") || line.ends_with("calibrated"));
+    assert_eq!(in_tables.count(), 16, "every figure once:\n{shown}");
+}
+
+#[test]
+fn a_comparison_tells_a_difference_from_the_spread() {
+    let a = fixture::measured();
+    let mut b = a.clone();
+    b.tests.swap(0, 1);
+    b.tests.pop();
+    let same = compare_table(("a", &a), ("b", &b), &PLAIN);
+    assert!(same.contains("no difference beyond the spread in 5 tests."), "{same}");
+    assert!(same.contains("Only in A: 4K write"), "{same}");
+    let other = compare_table(("a", &a), ("b", &fixture::simulated()), &PLAIN);
+    assert!(other.contains("B slower in 6 tests."), "{other}");
+    assert!(other.contains("Only in B: 4K QD32 read, 4K QD32 write"), "{other}");
+    b.tests[0].test.queue_depth = 8;
+    let unlike = compare_table(("a", &a), ("b", &b), &PLAIN);
+    assert!(unlike.contains("Same name, but not asked the same: Seq write"), "{unlike}");
+    b.tests[0].throughput_bytes_per_second.count = 1;
+    let single = compare_table(("a", &a), ("b", &b), &PLAIN);
+    assert!(single.contains("spread unknown (a single repeat) in 1 test."), "{single}");
+}
