@@ -1,1 +1,45 @@
-fn main() {}
+//! The `lanemark` command.
+//!
+//! Data goes to stdout; progress, warnings about the command and errors go to stderr. Exit codes:
+//! 0 done, 1 the run failed, 2 something in the input is wrong, 3 a target was refused so that nothing is
+//! lost, 130 interrupted (what had ended is saved).
+
+mod args;
+mod bench;
+mod compare;
+mod failure;
+mod library;
+mod output;
+mod progress;
+mod report;
+mod results;
+mod sim;
+mod stop;
+mod study;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+use failure::Outcome;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let outcome = match &args.command {
+        Command::Study(args) => study::run(args),
+        Command::Sim(args) => sim::run(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Compare(args) => compare::run(args),
+        Command::Report(args) => report::run(args),
+        Command::Library(args) => library::run(args),
+    };
+    match outcome {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Interrupted) => ExitCode::from(130),
+        Err(failure) => {
+            eprint!("{failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -101,6 +101,16 @@ impl Library {
         names
     }
 
+    /// The name for people in the file `name` of a kind.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or has no name.
+    pub fn summary(&self, kind: Kind, name: &str) -> Result<String, StudyError> {
+        let (_, word) = kind.names();
+        let document = self.open_named(kind, name)?;
+        document.root(word, None).table(word)?.text("name")
+    }
+
     /// Takes down that `document` was used.
     pub fn note(&self, document: &Document) {
         self.used.borrow_mut().insert(document.file().to_owned(), document.sha256());

@@ -103,6 +103,11 @@ impl Study {
         Ok(Self { id, title, question, publication, notes, workload, systems, figures, answer })
     }
 
+    /// The name of its file.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     /// The workload that it runs.
     pub fn workload(&self) -> &Workload {
         &self.workload

@@ -1,0 +1,105 @@
+//! `lanemark sim`: a workload on a modelled system.
+
+use lanemark_core::result::{Calibration, RunResult, Target};
+use lanemark_core::workload::{TestError, Workload};
+use lanemark_study::{Location, System, system::SystemName, workload};
+
+use crate::args::{ScaleArgs, SimArgs};
+use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
+use crate::{library, output, results, stop};
+
+pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
+    let stop = stop::on_signal()?;
+    let library = library::open(&args.run.library)?;
+    let parts = SystemName::parse(&args.system)?;
+    let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
+    let system = System::assemble(&library, &parts, &parts.to_string(), &settings)?;
+    let workload = scaled(workload::open(&library, &args.workload)?, &args.scale)?;
+    let mut provenance = results::provenance(args.run.seed);
+    provenance.inputs = library.used();
+    let what = format!("sim-{}-{}", workload.id, parts.drive.rsplit('/').next().unwrap_or("drive"));
+    let place = results::Place::new(&args.run.out, &what, &provenance.started_at)?;
+
+    let mut progress = Progress::new();
+    let mut saved = Ok(());
+    let mut result = system.run(&workload, provenance, &mut |so_far| {
+        progress.show(&format!("simulated {} of {} tests", so_far.tests.len(), workload.tests.len()));
+        saved = save(&place, &mut so_far.clone());
+        saved.is_ok() && !stop::requested(&stop)
+    })?;
+    saved?;
+    save(&place, &mut result)?;
+    drop(progress);
+    show(&result, args)?;
+    eprintln!("saved {}", place.path().display());
+    Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
+}
+
+/// Saves a result with the time.
+pub(crate) fn save(place: &results::Place, result: &mut RunResult) -> Result<(), Failure> {
+    result.provenance.finished_at = results::now();
+    place.save(result)
+}
+
+/// A workload with the changes of the command line.
+pub(crate) fn scaled(mut workload: Workload, scale: &ScaleArgs) -> Result<Workload, Failure> {
+    if let Some(repeats) = scale.repeats {
+        workload.repeats = repeats;
+    }
+    for test in &mut workload.tests {
+        if let Some(size) = scale.size {
+            test.volume = test.volume.map(|volume| {
+                let scaled =
+                    u128::from(volume.get()) * u128::from(size.get()) / u128::from(test.span.get());
+                lanemark_core::units::Bytes(u64::try_from(scaled).unwrap_or(u64::MAX))
+            });
+            test.span = size;
+        }
+        if let Some(duration) = scale.duration {
+            test.duration = Some(duration);
+        }
+        test.check().map_err(|TestError { field, value, bound }| {
+            let option = if scale.size.is_some() { "--size" } else { "--duration" };
+            Failure::input(format!("{option}: test `{}`: {field} = {value}: {bound}", test.name))
+        })?;
+    }
+    Ok(workload)
+}
+
+/// Reads `parameter=value`.
+fn setting(text: &str) -> Result<(Calibration, Location), Failure> {
+    let Some((parameter, value)) = text.split_once('=') else {
+        return Err(Failure::input(format!("--set {text}: is not written as PARAMETER=VALUE"))
+            .hint("for example --set drive.flash.read=\"60 us\""));
+    };
+    let calibration = Calibration {
+        parameter: parameter.trim().to_owned(),
+        value: value.trim().to_owned(),
+        figure: None,
+        reason: None,
+    };
+    Ok((calibration, Location::file(format!("--set {text}"))))
+}
+
+fn show(result: &RunResult, args: &SimArgs) -> Result<(), Failure> {
+    if args.run.json {
+        return output::print_json(result);
+    }
+    let style = output::style();
+    let mut text = lanemark_report::run_table(result, &style);
+    if args.detail || result.tests.len() == 1 {
+        for test in &result.tests {
+            text += "\n";
+            text += &lanemark_report::test_detail(result, test, &style);
+        }
+    }
+    output::print(&text)?;
+    if let (Target::Simulated(_), [first, _, ..], false) =
+        (&result.target, result.tests.as_slice(), args.detail)
+    {
+        let slug = workload::slug(&first.test.name);
+        eprintln!("hint: --detail, or {}:{slug}, shows where the time goes", result.workload.id);
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! `lanemark study`: modelled systems held against published figures.
+
+use lanemark_core::result::RunResult;
+use lanemark_report::{html, study_table};
+use lanemark_study::Study;
+
+use crate::args::StudyArgs;
+use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
+use crate::{library, output, results, stop};
+
+pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
+    let stop = stop::on_signal()?;
+    let library = library::open(&args.run.library)?;
+    let study = Study::open(&library, &args.file)?;
+    let measured: Option<RunResult> = match &args.measured {
+        Some(path) => Some(results::load_run(&path.to_string_lossy())?),
+        None => None,
+    };
+    let mut provenance = results::provenance(args.run.seed);
+    provenance.inputs = library.used();
+    let what = format!("study-{}", study.id());
+    let place = results::Place::new(&args.run.out, &what, &provenance.started_at)?;
+
+    let mut progress = Progress::new();
+    let tests = study.workload().tests.len();
+    let total = tests * study.systems().count();
+    let mut done = 0;
+    let mut outcome = study.run(&provenance, &mut |_| {
+        done += 1;
+        progress.show(&format!("simulated {done} of {total} cells"));
+        !stop::requested(&stop)
+    })?;
+    drop(progress);
+    outcome.provenance.finished_at = results::now();
+    place.save(&outcome)?;
+    if let Some(path) = &args.html {
+        let runs: Vec<&RunResult> = measured.iter().collect();
+        results::write_page(path, &html(Some(&outcome), &runs))?;
+    }
+    if args.run.json {
+        output::print_json(&outcome)?;
+    } else {
+        output::print(&study_table(&outcome, measured.as_ref(), &output::style()))?;
+    }
+    eprintln!("saved {}", place.path().display());
+    if let Some(path) = &args.html {
+        eprintln!("wrote {}", path.display());
+    }
+    let complete = outcome.systems.iter().all(|system| system.run.complete);
+    Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
+}
