@@ -185,25 +185,25 @@ impl<'u> Ring<'u> {
         entry.flags(flags).user_data(u64::from(slot))
     }
 
-    /// Submits what is queued and waits for one completion, at most `timeout_ns`.
-    ///
-    /// Returning in time without a completion is not an error; what the kernel did not take yet stays
-    /// queued for the next call.
+    /// Submits what is queued and does not wait. What the kernel does not take stays queued.
+    pub(crate) fn submit(&mut self) -> io::Result<()> {
+        self.submission.sync();
+        let answer = self.submitter.submit();
+        self.submission.sync();
+        in_order(answer)
+    }
+
+    /// Submits what is queued and waits for one completion, at most `timeout_ns`. Returning in time
+    /// without a completion is not an error.
     pub(crate) fn submit_and_wait(&mut self, timeout_ns: u64) -> io::Result<()> {
         self.submission.sync();
         let timeout = Timespec::new()
             .sec(timeout_ns / 1_000_000_000)
             .nsec((timeout_ns % 1_000_000_000) as u32);
-        let waited = self.submitter.submit_with_args(1, &SubmitArgs::new().timespec(&timeout));
+        let answer = self.submitter.submit_with_args(1, &SubmitArgs::new().timespec(&timeout));
         self.submission.sync();
         self.completion.sync();
-        match waited {
-            Ok(_) => Ok(()),
-            Err(error) => match error.raw_os_error() {
-                Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
-                _ => Err(error),
-            },
-        }
+        in_order(answer)
     }
 
     /// The next of the completions that were there when the last wait ended: the slot, and bytes moved
@@ -214,6 +214,18 @@ impl<'u> Ring<'u> {
         self.in_flight[slot as usize] = false;
         self.outstanding -= 1;
         Some((slot, completion.result()))
+    }
+}
+
+/// Takes as success what only asks to call again: time is up, a signal came, memory is short, or
+/// completions are to be taken first.
+fn in_order(answer: io::Result<usize>) -> io::Result<()> {
+    match answer {
+        Ok(_) => Ok(()),
+        Err(error) => match error.raw_os_error() {
+            Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
+            _ => Err(error),
+        },
     }
 }
 
@@ -233,5 +245,92 @@ impl Drop for Ring<'_> {
         }
         // SAFETY: this is the only place that drops the arena, and nothing uses it afterwards.
         unsafe { ManuallyDrop::drop(&mut self.arena) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileExt;
+
+    fn transfer(operation: Operation, offset: u64) -> Transfer {
+        Transfer { operation, offset, skip: 0, length: 4096 }
+    }
+
+    /// Writes two blocks and reads them back by other slots.
+    fn round_trip(register: bool) {
+        let file = tempfile::tempfile().unwrap();
+        let mut uring = open_uring(4).unwrap();
+        let arena = Arena::new(4, 4096).unwrap();
+        let mut ring = Ring::new(&mut uring, file.as_fd(), arena, register);
+        assert_eq!(ring.refusal(), None);
+        for slot in 0..2 {
+            ring.buffer_mut(slot).fill(slot as u8 + 1);
+            ring.push(slot, transfer(Operation::Write, u64::from(slot) * 4096));
+        }
+        finish(&mut ring);
+        for slot in 2..4 {
+            ring.push(slot, transfer(Operation::Read, u64::from(slot - 2) * 4096));
+        }
+        finish(&mut ring);
+        assert!(ring.buffer_mut(2).iter().all(|&byte| byte == 1));
+        assert!(ring.buffer_mut(3).iter().all(|&byte| byte == 2));
+    }
+
+    fn finish(ring: &mut Ring<'_>) {
+        while ring.outstanding() > 0 {
+            ring.submit_and_wait(1_000_000_000).unwrap();
+            while let Some((_, result)) = ring.next_completion() {
+                assert_eq!(result, 4096);
+            }
+        }
+    }
+
+    #[test]
+    fn data_goes_and_comes_back_registered_or_not() {
+        round_trip(true);
+        round_trip(false);
+    }
+
+    #[test]
+    fn a_dropped_ring_has_finished_what_was_outstanding() {
+        let file = tempfile::tempfile().unwrap();
+        let mut uring = open_uring(1).unwrap();
+        let mut ring = Ring::new(&mut uring, file.as_fd(), Arena::new(1, 4096).unwrap(), true);
+        ring.buffer_mut(0).fill(7);
+        ring.push(0, transfer(Operation::Write, 0));
+        drop(ring);
+        let mut written = vec![0; 4096];
+        file.read_exact_at(&mut written, 0).unwrap();
+        assert!(written.iter().all(|&byte| byte == 7));
+    }
+
+    #[test]
+    #[should_panic(expected = "the kernel has the buffer of slot 0")]
+    fn a_buffer_in_flight_is_out_of_reach() {
+        let file = tempfile::tempfile().unwrap();
+        let mut uring = open_uring(1).unwrap();
+        let mut ring = Ring::new(&mut uring, file.as_fd(), Arena::new(1, 4096).unwrap(), true);
+        ring.push(0, transfer(Operation::Write, 0));
+        ring.buffer_mut(0);
+    }
+
+    #[test]
+    fn waiting_for_nothing_ends_in_time() {
+        let file = tempfile::tempfile().unwrap();
+        let mut uring = open_uring(1).unwrap();
+        let mut ring = Ring::new(&mut uring, file.as_fd(), Arena::new(1, 4096).unwrap(), true);
+        let begun = std::time::Instant::now();
+        ring.submit_and_wait(20_000_000).unwrap();
+        let waited = begun.elapsed().as_millis();
+        assert!((19..2_000).contains(&waited), "{waited} ms");
+        assert_eq!(ring.next_completion(), None);
+    }
+
+    #[test]
+    fn more_entries_than_the_kernel_takes_are_an_error() {
+        assert!(open_uring(crate::error::RING_ENTRIES_MAX).is_ok());
+        assert!(open_uring(crate::error::RING_ENTRIES_MAX + 1).is_err());
     }
 }

@@ -1,13 +1,14 @@
 //! The closed loop of one thread: `queue_depth` requests outstanding, each completion answered by the
 //! next request of the stream.
 //!
-//! A turn of the loop takes all completions that are there, queues a request for each, and gives them to
-//! the kernel with the same call that waits for the next completion. Nothing is allocated in it.
+//! A turn of the loop takes all completions that are there and queues a request for each. They go to the
+//! kernel in batches of at most [`BATCH`], the last of them with the same call that waits for the next
+//! completion. Nothing is allocated in it.
 //!
 //! **Latency** goes from the stamp before the call that submits a request to the stamp after the call
 //! that brought its completion. Both stamps are shared by the batch, and neither is biased by that: the
 //! program asks the kernel for a whole batch with one call, so a request that the kernel reaches late in
-//! the batch has waited, and it learns of all completions of a batch when the same call returns. What a
+//! the batch has waited, and it learns of all completions that are there when one call returns. What a
 //! completion waits while the program handles the batch before it counts as latency, as it would in any
 //! program. Preparing requests (drawing offsets, stamping data) is not counted.
 //!
@@ -37,6 +38,13 @@ use crate::ring::{Ring, Transfer};
 
 /// The longest that a thread waits before it looks whether the run was stopped.
 pub(crate) const POLL_NS: u64 = 50_000_000;
+
+/// The most requests that are submitted by one call.
+///
+/// Submitting all at once lets a fast drive run dry meanwhile, and drive and program take turns. 4 KiB
+/// random reads at queue depth 32 on a virtio disk: 74,000 to 84,000 a second with 1 to 8, 64,000 to
+/// 74,000 with 32, at 4.4 us of processor time each with 1 and 3.3 to 4.0 with 4.
+const BATCH: usize = 4;
 
 /// What all threads of a sample share.
 pub(crate) struct Shared<'a> {
@@ -147,7 +155,7 @@ impl<'a> Worker<'a> {
             payload,
             slots: vec![idle; depth].into(),
             resting: (0..test.queue_depth).map(|slot| (0, slot)).collect(),
-            prepared: Vec::with_capacity(depth),
+            prepared: Vec::with_capacity(BATCH),
             quota: quota(test, key.thread),
             counted: 0,
             think_ns: test.think.nanoseconds(),
@@ -168,14 +176,12 @@ impl<'a> Worker<'a> {
         self.turn_window(now);
         loop {
             if self.window.state != State::Closed {
-                self.issue(now);
+                self.issue(now)?;
             } else if self.ring.outstanding() == 0 {
                 return Ok(self.tally);
             }
-            self.ring.submit_and_wait(self.timeout(now)).map_err(|source| {
-                let (path, action) = (self.shared.path.to_owned(), "wait for requests on");
-                MeasureError::System { path, action, source }
-            })?;
+            let timeout = self.timeout(now);
+            self.ring.submit_and_wait(timeout).map_err(|source| self.ring_error(source))?;
             now = now_ns();
             self.turn_window(now);
             self.reap(now)?;
@@ -213,10 +219,14 @@ impl<'a> Worker<'a> {
     }
 
     /// Queues a request for each slot that has rested, as far as the quota goes.
-    fn issue(&mut self, now: u64) {
+    fn issue(&mut self, now: u64) -> Result<(), MeasureError> {
         while let Some(&(due_ns, slot)) = self.resting.front() {
             if due_ns > now || !self.quota_left() {
                 break;
+            }
+            if self.prepared.len() == BATCH {
+                self.stamp_prepared();
+                self.ring.submit().map_err(|source| self.ring_error(source))?;
             }
             self.resting.pop_front();
             let access = self.accesses.next_access();
@@ -230,12 +240,24 @@ impl<'a> Worker<'a> {
             self.push(slot);
             self.prepared.push(slot);
         }
-        if !self.prepared.is_empty() {
-            let submitted_ns = now_ns();
-            for slot in self.prepared.drain(..) {
-                self.slots[slot as usize].submitted_ns = submitted_ns;
-            }
+        self.stamp_prepared();
+        Ok(())
+    }
+
+    /// Notes the time of submission of the requests that the next call submits.
+    fn stamp_prepared(&mut self) {
+        if self.prepared.is_empty() {
+            return;
         }
+        let submitted_ns = now_ns();
+        for slot in self.prepared.drain(..) {
+            self.slots[slot as usize].submitted_ns = submitted_ns;
+        }
+    }
+
+    fn ring_error(&self, source: io::Error) -> MeasureError {
+        let (path, action) = (self.shared.path.to_owned(), "submit requests to");
+        MeasureError::System { path, action, source }
     }
 
     /// Whether one more request could be counted. The load of a ramp has no end of its own.
@@ -320,5 +342,35 @@ impl<'a> Worker<'a> {
                 Err(MeasureError::Request { path, operation, offset, length, source })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_core::units::{Duration, Ratio};
+    use lanemark_core::workload::Pattern;
+
+    #[test]
+    fn the_volume_is_split_to_the_last_request_and_rounded_up() {
+        let test = Test {
+            name: "split".to_owned(),
+            block: Bytes(4096),
+            pattern: Pattern::Uniform,
+            read_share: Ratio::ONE,
+            queue_depth: 1,
+            threads: 3,
+            span: Bytes::mebi(1),
+            offset: Bytes::ZERO,
+            alignment: Bytes(4096),
+            volume: Some(Bytes(4096 * 10 - 512)),
+            duration: None,
+            ramp: Duration::ZERO,
+            think: Duration::ZERO,
+            compressibility: Ratio::ZERO,
+        };
+        assert_eq!([0, 1, 2].map(|thread| quota(&test, thread)), [4, 3, 3]);
+        let endless = Test { volume: None, ..test };
+        assert_eq!(quota(&endless, 0), u64::MAX);
     }
 }
