@@ -239,10 +239,16 @@ impl Drop for Ring<'_> {
             }
             while self.next_completion().is_some() {}
         }
+        // The kernel takes a closed ring apart some time later. Until then its locked memory would be
+        // counted against this user, and a removed file would keep its space, so give them back now.
+        // The registered descriptor would keep the ring for as long as the thread lives.
         if self.slots_per_buffer.is_some() {
-            // Closing a ring frees its locked memory only later, and the next ring may need it now.
             let _ = self.submitter.unregister_buffers();
         }
+        if self.file_registered {
+            let _ = self.submitter.unregister_files();
+        }
+        let _ = self.submitter.unregister_ring_fd();
         // SAFETY: this is the only place that drops the arena, and nothing uses it afterwards.
         unsafe { ManuallyDrop::drop(&mut self.arena) };
     }
