@@ -1,0 +1,68 @@
+//! Reads an existing file in one pattern and prints what a comparison with another tool needs.
+//!
+//! `cargo run --release -p lanemark-measure --example read_file -- PATH random|sequential BLOCK DEPTH TIME`
+//! for example `... -- /mnt/file random "4 KiB" 32 "3 s"`. The file is never written. The same by fio:
+//! `fio --name=x --filename=PATH --rw=randread --bs=4k --iodepth=32 --ioengine=io_uring --direct=1
+//! --registerfiles --fixedbufs --time_based --runtime=3`.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{Average, Pattern, Test, Workload};
+use lanemark_measure::Bench;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [path, pattern, block, depth, time] = &arguments[..] else {
+        return Err("usage: read_file PATH random|sequential BLOCK DEPTH TIME".into());
+    };
+    let block: Bytes = block.parse()?;
+    let sequential = pattern == "sequential";
+    let test = Test {
+        name: format!("{pattern} {block} Q{depth}T1 read"),
+        block,
+        pattern: if sequential { Pattern::Sequential } else { Pattern::Uniform },
+        read_share: Ratio::ONE,
+        queue_depth: depth.parse()?,
+        threads: 1,
+        span: Bytes(std::fs::metadata(path)?.len() / block.get() * block.get()),
+        offset: Bytes::ZERO,
+        alignment: block,
+        volume: None,
+        duration: Some(time.parse()?),
+        ramp: Duration::ZERO,
+        think: Duration::ZERO,
+        compressibility: Ratio::ZERO,
+    };
+    test.check()?;
+    let workload = Workload {
+        id: "read-file".to_owned(),
+        name: test.name.clone(),
+        repeats: 1,
+        average: Average::Mean,
+        tests: vec![test],
+    };
+    let stop = AtomicBool::new(false);
+    let bench =
+        Bench { path: Path::new(path), workload: &workload, seed: 1, overwrite: None, stop: &stop };
+    let outcome = bench.run(&mut |_| ())?;
+    for result in &outcome.tests {
+        let cpu = result.samples[0].cpu.ok_or("nothing was read")?;
+        println!(
+            "{}: {:.1} MB/s, {:.0} IOPS, p50 {:.1} us, CPU {:.2} us/request (user {:.2}, system {:.2})",
+            result.test.name,
+            result.megabytes_per_second(),
+            result.iops.value,
+            result.latency().percentile_ns(50.0).unwrap_or(0) as f64 / 1e3,
+            (cpu.user_ns_per_request + cpu.system_ns_per_request) / 1e3,
+            cpu.user_ns_per_request / 1e3,
+            cpu.system_ns_per_request / 1e3,
+        );
+    }
+    for warning in &outcome.warnings {
+        eprintln!("warning: {warning}");
+    }
+    Ok(())
+}

@@ -1,0 +1,253 @@
+//! A file that was made for a run and is gone after it.
+//!
+//! It is made with `O_CREAT | O_EXCL | O_NOFOLLOW`, so it never is a file that was there before nor the
+//! end of somebody's link, and it is removed when dropped: at the end, on an error, on a panic. Its
+//! folder is held open and its name is looked up there again, so renaming a folder on the way misleads
+//! nothing; it is removed only while the name still means the file that was made (device and inode;
+//! the open descriptor keeps the inode from being used again).
+//!
+//! Not guarded against: a kill that cannot be caught, which leaves the file, and a file put in its place
+//! in the instant between looking and removing, for which Linux has no call.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use lanemark_core::units::Bytes;
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, StatVfs};
+use rustix::io::Errno;
+
+use crate::error::MeasureError;
+
+/// Makes names in a folder different from each other within this process.
+static NAMES: AtomicU32 = AtomicU32::new(0);
+
+/// Which file something is, whatever it is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+/// A file that is removed when dropped.
+#[derive(Debug)]
+pub(crate) struct CreatedFile {
+    file: OwnedFd,
+    folder: OwnedFd,
+    name: OsString,
+    path: PathBuf,
+    identity: Identity,
+    removed: bool,
+}
+
+impl Identity {
+    pub(crate) fn new(stat: &rustix::fs::Stat) -> Self {
+        Self { device: stat.st_dev, inode: stat.st_ino }
+    }
+}
+
+impl CreatedFile {
+    /// Makes the file `path`, where nothing is, with room for `size` bytes.
+    pub(crate) fn at(path: &Path, size: u64) -> Result<Self, MeasureError> {
+        let ends_as_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let name = path.file_name().filter(|_| !ends_as_folder).ok_or_else(|| {
+            MeasureError::NoFolder { path: path.to_owned(), folder: path.to_owned() }
+        })?;
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let folder = open_folder(path, folder)?;
+        check_space(path, &folder, size)?;
+        match Self::make(path, &folder, name) {
+            Ok(made) => made.reserve(size),
+            Err(Errno::EXIST) => Err(existing(path, &folder, name)),
+            Err(error) => Err(refused(path, error)),
+        }
+    }
+
+    /// Makes a file with a name of its own in the folder `path`, with room for `size` bytes.
+    pub(crate) fn inside(path: &Path, size: u64) -> Result<Self, MeasureError> {
+        let folder = open_folder(path, path)?;
+        check_space(path, &folder, size)?;
+        loop {
+            let number = NAMES.fetch_add(1, Ordering::Relaxed);
+            let name = OsString::from(format!("lanemark-{}-{number}.dat", std::process::id()));
+            match Self::make(&path.join(&name), &folder, &name) {
+                Ok(made) => return made.reserve(size),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(refused(path, error)),
+            }
+        }
+    }
+
+    fn make(path: &Path, folder: &OwnedFd, name: &OsStr) -> Result<Self, Errno> {
+        // The folder is duplicated first: once the file is there, nothing may fail before the guard is.
+        let folder = rustix::io::fcntl_dupfd_cloexec(folder, 0)?;
+        let flags =
+            OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
+        let identity = Identity::new(&rustix::fs::fstat(&file)?);
+        Ok(Self {
+            file,
+            folder,
+            name: name.to_owned(),
+            path: path.to_owned(),
+            identity,
+            removed: false,
+        })
+    }
+
+    fn reserve(self, size: u64) -> Result<Self, MeasureError> {
+        reserve(&self.path, self.file.as_fd(), size)?;
+        Ok(self)
+    }
+
+    /// Removes the file now, to learn whether that worked.
+    pub(crate) fn remove(mut self) -> Result<(), MeasureError> {
+        let path = self.path.clone();
+        self.unlink().map_err(|source| MeasureError::NotRemoved { path, source })
+    }
+
+    fn unlink(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.removed, true) {
+            return Ok(());
+        }
+        match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if Identity::new(&stat) == self.identity => {
+                Ok(rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty())?)
+            }
+            // Somebody moved or replaced it: what has the name now is theirs.
+            Ok(_) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl AsFd for CreatedFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for CreatedFile {
+    fn drop(&mut self) {
+        // An error is on its way already where the file is dropped and not removed.
+        let _ = self.unlink();
+    }
+}
+
+/// Gives a file blocks up to `size` and at least that length; its content stays.
+pub(crate) fn reserve(path: &Path, file: BorrowedFd<'_>, size: u64) -> Result<(), MeasureError> {
+    let failed = |error: Errno| match error {
+        Errno::NOSPC | Errno::DQUOT => MeasureError::NoSpace {
+            path: path.to_owned(),
+            free: Bytes(rustix::fs::fstatvfs(file).map_or(0, |space| free(&space))),
+            needed: Bytes(size),
+        },
+        error => system(path, "reserve room for", error),
+    };
+    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size) {
+        Ok(()) => Ok(()),
+        // The layout writes all of it anyway, so the length is enough. It must not become less.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            let stat = rustix::fs::fstat(file).map_err(failed)?;
+            if stat.st_size.cast_unsigned() < size {
+                rustix::fs::ftruncate(file, size).map_err(failed)?;
+            }
+            Ok(())
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Refuses what the file system of `place` has no room for.
+pub(crate) fn check_space(path: &Path, place: impl AsFd, size: u64) -> Result<(), MeasureError> {
+    let space = rustix::fs::fstatvfs(place)
+        .map_err(|error| system(path, "ask the free space of", error))?;
+    // A file system without a size (some tmpfs and network ones) tells nothing; the writing will.
+    if space.f_blocks > 0 && free(&space) < size {
+        let path = path.to_owned();
+        return Err(MeasureError::NoSpace { path, free: Bytes(free(&space)), needed: Bytes(size) });
+    }
+    Ok(())
+}
+
+fn free(space: &StatVfs) -> u64 {
+    space.f_bavail.saturating_mul(space.f_frsize)
+}
+
+fn open_folder(path: &Path, folder: &Path) -> Result<OwnedFd, MeasureError> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(folder, flags, Mode::empty()).map_err(|error| match error {
+        Errno::NOENT | Errno::NOTDIR => {
+            MeasureError::NoFolder { path: path.to_owned(), folder: folder.to_owned() }
+        }
+        error => refused(path, error),
+    })
+}
+
+/// Why something has a name that led nowhere before.
+fn existing(path: &Path, folder: &OwnedFd, name: &OsStr) -> MeasureError {
+    let path = path.to_owned();
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_symlink() => {
+            MeasureError::DanglingLink { path }
+        }
+        _ => MeasureError::Replaced { path },
+    }
+}
+
+fn refused(path: &Path, error: Errno) -> MeasureError {
+    match error {
+        Errno::ACCESS | Errno::PERM => {
+            MeasureError::Permission { path: path.to_owned(), action: "create" }
+        }
+        error => system(path, "create", error),
+    }
+}
+
+fn system(path: &Path, action: &'static str, error: Errno) -> MeasureError {
+    MeasureError::System { path: path.to_owned(), action, source: error.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_put_in_its_place_is_not_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("target");
+        let created = CreatedFile::at(&path, 4096).unwrap();
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "somebody's").unwrap();
+        drop(created);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's");
+    }
+
+    #[test]
+    fn it_is_found_in_a_folder_that_was_renamed() {
+        let outer = tempfile::tempdir().unwrap();
+        let (before, after) = (outer.path().join("before"), outer.path().join("after"));
+        fs::create_dir(&before).unwrap();
+        let created = CreatedFile::inside(&before, 4096).unwrap();
+        fs::rename(&before, &after).unwrap();
+        assert_eq!(fs::read_dir(&after).unwrap().count(), 1);
+        created.remove().unwrap();
+        assert_eq!(fs::read_dir(&after).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn it_has_its_size_and_is_private() {
+        use std::os::unix::fs::MetadataExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("target");
+        let _created = CreatedFile::at(&path, 1 << 20).unwrap();
+        let metadata = fs::metadata(&path).unwrap();
+        assert_eq!((metadata.len(), metadata.mode() & 0o777), (1 << 20, 0o600));
+    }
+}

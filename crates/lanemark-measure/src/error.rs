@@ -1,0 +1,293 @@
+//! Why a target could not be measured: what, where, and one hint how to go on.
+
+use std::io;
+use std::path::PathBuf;
+
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::Operation;
+
+/// The most requests that one ring takes, `IORING_MAX_ENTRIES` of the kernel.
+pub(crate) const RING_ENTRIES_MAX: u32 = 32_768;
+
+/// Why a target could not be measured.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MeasureError {
+    /// The workload has no tests or no repeats.
+    #[error("workload `{workload}` has nothing to run")]
+    NothingToRun {
+        /// Its id.
+        workload: String,
+    },
+    /// The folder that a new file would be created in is not there.
+    #[error("{}: there is no folder {}", path.display(), folder.display())]
+    NoFolder {
+        /// The target as given.
+        path: PathBuf,
+        /// The folder that is missing.
+        folder: PathBuf,
+    },
+    /// The kernel does not let this user do it.
+    #[error("{}: no permission to {action} it", path.display())]
+    Permission {
+        /// The target as given.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+    },
+    /// The file is there, the workload writes, and nobody said that it may be overwritten.
+    #[error(
+        "{}: the file exists, and test `{test}` would overwrite its content", path.display()
+    )]
+    Exists {
+        /// The target as given.
+        path: PathBuf,
+        /// The first test that writes.
+        test: String,
+    },
+    /// A symbolic link that leads nowhere: nothing is created through it.
+    #[error("{}: a symbolic link to something that is not there", path.display())]
+    DanglingLink {
+        /// The target as given.
+        path: PathBuf,
+    },
+    /// What may be overwritten is not what would be.
+    #[error(
+        "the target {} and the file that may be overwritten, {}, are not the same file",
+        path.display(), overwrite.display()
+    )]
+    OverwriteMismatch {
+        /// The target as given.
+        path: PathBuf,
+        /// What may be overwritten.
+        overwrite: PathBuf,
+    },
+    /// A test that writes, on a block device.
+    #[error(
+        "{}: writing to block devices is not supported yet, and test `{test}` writes",
+        path.display()
+    )]
+    DeviceWrite {
+        /// The target as given.
+        path: PathBuf,
+        /// The first test that writes.
+        test: String,
+    },
+    /// Neither a file, nor a folder, nor a block device.
+    #[error("{}: a {kind} cannot be measured", path.display())]
+    WrongKind {
+        /// The target as given.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// The path came to name another file while it was being opened.
+    #[error("{}: it was replaced by another file while it was being opened", path.display())]
+    Replaced {
+        /// The target as given.
+        path: PathBuf,
+    },
+    /// The workload reaches beyond the target's end.
+    #[error("{}: it holds {size}, and test `{test}` needs {needed}", path.display())]
+    TargetTooSmall {
+        /// The target as given.
+        path: PathBuf,
+        /// Its size.
+        size: Bytes,
+        /// What the workload needs.
+        needed: Bytes,
+        /// The test that reaches furthest.
+        test: String,
+    },
+    /// The file system has no room for the file.
+    #[error("{}: the file system has {free} free and the workload needs {needed}", path.display())]
+    NoSpace {
+        /// The target as given.
+        path: PathBuf,
+        /// What is free for this user.
+        free: Bytes,
+        /// What would be taken.
+        needed: Bytes,
+    },
+    /// Direct I/O wants coarser steps than a test makes.
+    #[error(
+        "{}: direct I/O works in steps of {step} there, and test `{test}` has {field} = {value}",
+        path.display()
+    )]
+    Misaligned {
+        /// The target as given.
+        path: PathBuf,
+        /// The test.
+        test: String,
+        /// The field's name in a workload file.
+        field: &'static str,
+        /// Its value.
+        value: Bytes,
+        /// What it must be a multiple of.
+        step: Bytes,
+    },
+    /// More requests outstanding than one ring takes.
+    #[error(
+        "test `{test}` has queue_depth = {queue_depth}: io_uring takes at most {} a thread",
+        RING_ENTRIES_MAX
+    )]
+    QueueDepth {
+        /// The test.
+        test: String,
+        /// What it asks for.
+        queue_depth: u32,
+    },
+    /// The buffers of a test do not fit into memory.
+    #[error("the buffers of test `{test}` take {needed}, and {available} of memory are available")]
+    Memory {
+        /// The test.
+        test: String,
+        /// Block times queue depth times threads.
+        needed: Bytes,
+        /// What the kernel says is available.
+        available: Bytes,
+    },
+    /// The kernel gives no ring.
+    #[error("io_uring cannot be used: {source}")]
+    Ring {
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// The kernel gives no more threads or memory.
+    #[error("test `{test}` could not start: {action}: {source}")]
+    Start {
+        /// The test.
+        test: String,
+        /// What was tried.
+        action: &'static str,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// A request failed.
+    #[error(
+        "{}: {} of {length} at offset {} failed: {source}",
+        path.display(), name(*operation), offset.get()
+    )]
+    Request {
+        /// The target as given.
+        path: PathBuf,
+        /// What was asked.
+        operation: Operation,
+        /// Where.
+        offset: Bytes,
+        /// How much.
+        length: Bytes,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// A request moved nothing: the target ended, as when somebody truncates it meanwhile.
+    #[error(
+        "{}: {} at offset {} moved no data: the target became smaller",
+        path.display(), name(*operation), offset.get()
+    )]
+    Ended {
+        /// The target as given.
+        path: PathBuf,
+        /// What was asked.
+        operation: Operation,
+        /// Where.
+        offset: Bytes,
+    },
+    /// Another call on the target failed.
+    #[error("{}: could not {action} it: {source}", path.display())]
+    System {
+        /// The target as given.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// The run ended well, but the file that was made for it is still there.
+    #[error("{}: the file made for the run could not be removed: {source}", path.display())]
+    NotRemoved {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+}
+
+impl MeasureError {
+    /// One line on how to go on, where there is a way.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::NoFolder { folder, .. } => format!("create it: mkdir -p {}", folder.display()),
+            Self::Permission { .. } => "choose a path of your own, or run as root".to_owned(),
+            Self::Exists { path, .. } => format!(
+                "name a path that does not exist, or say `--overwrite {}` if its content may go",
+                path.display()
+            ),
+            Self::DanglingLink { .. } => {
+                "name the file itself; links are not created through".into()
+            }
+            Self::OverwriteMismatch { .. } => {
+                "name the same existing file twice, or leave `--overwrite` out".to_owned()
+            }
+            Self::DeviceWrite { .. } => {
+                "name a file or folder on a file system of that device".to_owned()
+            }
+            Self::WrongKind { .. } => "name a file, a folder or a block device".to_owned(),
+            Self::Replaced { .. } => "run again when nothing else changes that path".to_owned(),
+            Self::TargetTooSmall { .. } => {
+                "use a smaller size, or a path that does not exist yet".to_owned()
+            }
+            Self::NoSpace { .. } => "use a smaller size, or another file system".to_owned(),
+            Self::Misaligned { step, .. } => format!("use a multiple of {step}"),
+            Self::QueueDepth { .. } => {
+                format!("use at most {RING_ENTRIES_MAX}, and more threads")
+            }
+            Self::Memory { .. } => "use a smaller block, queue depth or thread count".to_owned(),
+            Self::Ring { source } => return ring_hint(source),
+            Self::Start { .. } => "use fewer threads, or raise `ulimit -n` and `ulimit -u`".into(),
+            Self::Request { source, .. } => return request_hint(source),
+            Self::Ended { .. } => "let nothing else change the target during a run".to_owned(),
+            Self::NotRemoved { path, .. } => format!("remove it: rm {}", path.display()),
+            Self::NothingToRun { .. } | Self::System { .. } => return None,
+        };
+        Some(hint)
+    }
+}
+
+fn ring_hint(source: &io::Error) -> Option<String> {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => Some(
+            "allow it: `sysctl kernel.io_uring_disabled=0`, and in a container its seccomp profile"
+                .to_owned(),
+        ),
+        io::ErrorKind::Unsupported => Some("use Linux 5.11 or newer".to_owned()),
+        _ if source.raw_os_error() == Some(libc::EMFILE) => {
+            Some("use fewer threads, or raise `ulimit -n`".to_owned())
+        }
+        io::ErrorKind::OutOfMemory => {
+            Some("raise `ulimit -l` (locked memory), or use a smaller queue depth".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn request_hint(source: &io::Error) -> Option<String> {
+    match source.raw_os_error() {
+        Some(libc::EINVAL) => {
+            Some("the device may need larger steps: use a block and alignment of 4 KiB".to_owned())
+        }
+        Some(libc::EIO) => Some("look at `dmesg`: the device reports an error".to_owned()),
+        Some(libc::ENOSPC | libc::EDQUOT) => {
+            Some("use a smaller size, or another file system".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// The operation in the middle of a sentence.
+fn name(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Read => "a read",
+        Operation::Write => "a write",
+    }
+}

@@ -1,0 +1,131 @@
+//! Writing a file full before it is measured: a hole or an unwritten extent is read from no media.
+//!
+//! Random data in large direct writes, several in flight, from the file's start to the size that the
+//! workload needs, then fsync. Nothing is timed here.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use lanemark_core::rng::StreamKey;
+use lanemark_core::units::{Bytes, Ratio};
+use lanemark_core::workload::Operation;
+
+use crate::arena::Arena;
+use crate::error::MeasureError;
+use crate::payload::Payload;
+use crate::ring::{Ring, Transfer, open_uring};
+use crate::worker::POLL_NS;
+
+const BLOCK: u32 = 1 << 20;
+const IN_FLIGHT: u32 = 8;
+/// How often whoever looks on hears of it.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+/// A file about to be written full.
+pub(crate) struct Layout<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) file: BorrowedFd<'a>,
+    pub(crate) size: u64,
+    pub(crate) seed: u64,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// A write in flight: where its block begins, how long it is, how much of it is written.
+#[derive(Clone, Copy, Default)]
+struct Piece {
+    offset: u64,
+    length: u32,
+    done: u32,
+}
+
+impl Layout<'_> {
+    /// Writes the file. True when all of it was written, false when stopped.
+    pub(crate) fn run(&self, on: &mut dyn FnMut(Bytes)) -> Result<bool, MeasureError> {
+        let arena = Arena::new(IN_FLIGHT, BLOCK as usize)
+            .map_err(|source| self.error("map buffers to write", source))?;
+        let mut uring = open_uring(IN_FLIGHT).map_err(|source| MeasureError::Ring { source })?;
+        let mut ring = Ring::new(&mut uring, self.file, arena, true);
+        // A key that no thread of a test has.
+        let key = StreamKey { test: u32::MAX, ..StreamKey::from_seed(self.seed) };
+        let mut payload = Payload::new(key, Ratio::ZERO);
+        (0..IN_FLIGHT).for_each(|slot| payload.fill(ring.buffer_mut(slot)));
+        let mut pieces = [Piece::default(); IN_FLIGHT as usize];
+        let mut idle: Vec<u32> = (0..IN_FLIGHT).collect();
+        let (mut next, mut done) = (0, 0);
+        let mut told = Instant::now();
+        on(Bytes::ZERO);
+        while done < self.size {
+            let stopped = self.stop.load(Ordering::Relaxed);
+            while next < self.size && !stopped {
+                let Some(slot) = idle.pop() else { break };
+                let length = (self.size - next).min(u64::from(BLOCK)) as u32;
+                pieces[slot as usize] = Piece { offset: next, length, done: 0 };
+                payload.stamp(ring.buffer_mut(slot));
+                push(&mut ring, slot, pieces[slot as usize]);
+                next += u64::from(length);
+            }
+            if stopped && ring.outstanding() == 0 {
+                return Ok(false);
+            }
+            ring.submit_and_wait(POLL_NS).map_err(|source| self.error("write", source))?;
+            while let Some((slot, result)) = ring.next_completion() {
+                let piece = &mut pieces[slot as usize];
+                let moved = self.moved(*piece, result)?;
+                piece.done += moved;
+                done += u64::from(moved);
+                if piece.done < piece.length {
+                    push(&mut ring, slot, *piece);
+                } else {
+                    idle.push(slot);
+                }
+            }
+            if told.elapsed() >= PROGRESS_INTERVAL {
+                told = Instant::now();
+                on(Bytes(done));
+            }
+        }
+        rustix::fs::fsync(self.file).map_err(|error| self.error("sync", error.into()))?;
+        on(Bytes(done));
+        Ok(true)
+    }
+
+    /// The bytes that a completion says were written.
+    fn moved(&self, piece: Piece, result: i32) -> Result<u32, MeasureError> {
+        let path = || self.path.to_owned();
+        let operation = Operation::Write;
+        match u32::try_from(result) {
+            Ok(0) => {
+                Err(MeasureError::Ended { path: path(), operation, offset: Bytes(piece.offset) })
+            }
+            Ok(moved) => Ok(moved),
+            Err(_) if matches!(-result, libc::EINTR | libc::EAGAIN) => Ok(0),
+            Err(_) => Err(MeasureError::Request {
+                path: path(),
+                operation,
+                offset: Bytes(piece.offset),
+                length: Bytes(piece.length.into()),
+                source: io::Error::from_raw_os_error(-result),
+            }),
+        }
+    }
+
+    fn error(&self, action: &'static str, source: io::Error) -> MeasureError {
+        MeasureError::System { path: self.path.to_owned(), action, source }
+    }
+}
+
+/// Queues what is left of a piece.
+fn push(ring: &mut Ring<'_>, slot: u32, piece: Piece) {
+    ring.push(
+        slot,
+        Transfer {
+            operation: Operation::Write,
+            offset: piece.offset + u64::from(piece.done),
+            skip: piece.done,
+            length: piece.length - piece.done,
+        },
+    );
+}

@@ -1,0 +1,79 @@
+//! The machine that a measurement ran on, as `/proc` and `uname` tell it.
+//!
+//! Nothing here fails: what the kernel does not tell is `"unknown"` or zero, because a measurement is
+//! worth keeping on a machine whose model name cannot be read.
+
+use std::fs;
+use std::thread;
+
+use lanemark_core::result::Machine;
+use lanemark_core::units::Bytes;
+
+/// The machine that runs this program.
+pub fn machine() -> Machine {
+    let uname = rustix::system::uname();
+    Machine {
+        cpu: cpu(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
+        cores: thread::available_parallelism().map_or(0, |cores| cores.get() as u32),
+        memory_bytes: Bytes(memory("MemTotal").unwrap_or(0)),
+        kernel: format!(
+            "{} {}",
+            uname.sysname().to_string_lossy(),
+            uname.release().to_string_lossy()
+        ),
+    }
+}
+
+/// Memory in bytes that new buffers could have, where the kernel tells.
+pub(crate) fn memory_available() -> Option<u64> {
+    memory("MemAvailable")
+}
+
+fn memory(field: &str) -> Option<u64> {
+    memory_field(&fs::read_to_string("/proc/meminfo").ok()?, field)
+}
+
+/// The value of `MemTotal:  32871348 kB` in bytes; the file's kB are 1,024 bytes.
+fn memory_field(meminfo: &str, field: &str) -> Option<u64> {
+    let value = meminfo.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
+    value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The model name: x86 has it under `model name`, other processors under `Hardware` or `cpu`.
+fn cpu(cpuinfo: &str) -> String {
+    let named = |wanted: &str| {
+        cpuinfo.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            (name.trim() == wanted && !value.trim().is_empty()).then(|| value.trim().to_owned())
+        })
+    };
+    ["model name", "Hardware", "cpu"]
+        .into_iter()
+        .find_map(named)
+        .unwrap_or_else(|| "unknown".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_cores_memory_and_a_kernel() {
+        let machine = machine();
+        assert!(machine.cores > 0 && machine.memory_bytes > Bytes::mebi(64), "{machine:?}");
+        assert!(machine.kernel.starts_with("Linux "), "{machine:?}");
+        assert!(!machine.cpu.is_empty());
+    }
+
+    #[test]
+    fn a_processor_without_a_name_is_unknown() {
+        assert_eq!(cpu("processor : 0\nmodel name\t: AMD EPYC\n"), "AMD EPYC");
+        assert_eq!(cpu("processor : 0\nBogoMIPS : 50.00\n"), "unknown");
+    }
+
+    #[test]
+    fn memory_is_told_in_kibibytes() {
+        assert_eq!(memory_field("MemTotal:       1000 kB\n", "MemTotal"), Some(1_024_000));
+        assert_eq!(memory_field("MemTotal: many\n", "MemTotal"), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! The bytes that are written: random with a share of zeros, and no two 4 KiB alike.
+//!
+//! Filling a buffer anew for every write would cost the thread more than the write, and writing one
+//! buffer over and over would let a drive or file system that deduplicates skip the media. So a buffer
+//! is filled once by `fill_random`, and before every write the first 8 bytes of each 4 KiB are
+//! replaced by a fresh random number. A unit that is zeros throughout keeps them.
+
+use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_core::units::Ratio;
+use lanemark_core::workload::fill_random;
+
+/// The unit in which blocks are kept different, the same as that of compressibility.
+const UNIT: usize = 4096;
+/// The random bytes that make a unit different from every other.
+const STAMP: usize = 8;
+/// Sets the stream of written bytes apart from the stream of offsets that has the same key.
+const DATA_STREAM: u64 = 0x5c7d_a11a_0b5e_55ed;
+
+/// A source of bytes to write.
+#[derive(Debug)]
+pub(crate) struct Payload {
+    rng: Rng,
+    compressibility: Ratio,
+}
+
+impl Payload {
+    /// The source for the thread that `key` names.
+    pub(crate) fn new(key: StreamKey, compressibility: Ratio) -> Self {
+        let rng = Rng::new(StreamKey { seed: key.seed ^ DATA_STREAM, ..key });
+        Self { rng, compressibility }
+    }
+
+    /// Fills a buffer before its first use.
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) {
+        fill_random(buffer, self.compressibility, &mut self.rng);
+    }
+
+    /// Makes each 4 KiB of a filled buffer different from all that were written before.
+    pub(crate) fn stamp(&mut self, buffer: &mut [u8]) {
+        let share = 1.0 - self.compressibility.get();
+        for unit in buffer.chunks_mut(UNIT) {
+            let random = (unit.len() as f64 * share).round() as usize;
+            let stamp = self.rng.next_u64().to_le_bytes();
+            let length = random.min(STAMP);
+            unit[..length].copy_from_slice(&stamp[..length]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn payload(share: f64) -> Payload {
+        Payload::new(StreamKey::from_seed(9), Ratio::new(share).unwrap())
+    }
+
+    #[test]
+    fn a_stamp_changes_the_start_of_each_unit_and_nothing_else() {
+        let mut payload = payload(0.5);
+        let mut buffer = vec![0u8; 3 * UNIT + 512];
+        payload.fill(&mut buffer);
+        let filled = buffer.clone();
+        payload.stamp(&mut buffer);
+        for (new, old) in buffer.chunks(UNIT).zip(filled.chunks(UNIT)) {
+            assert_ne!(new[..STAMP], old[..STAMP]);
+            assert_eq!(new[STAMP..], old[STAMP..]);
+        }
+    }
+
+    #[test]
+    fn zeros_stay_zeros() {
+        let mut payload = payload(1.0);
+        let mut buffer = vec![0u8; 2 * UNIT];
+        payload.fill(&mut buffer);
+        payload.stamp(&mut buffer);
+        assert!(buffer.iter().all(|&byte| byte == 0));
+    }
+}

@@ -1,0 +1,342 @@
+//! An io_uring of one thread with the buffers that it moves data to and from.
+//!
+//! The ring owns its [`Arena`] and knows which slots the kernel has, so that nothing outside can touch
+//! a buffer in flight and no buffer is unmapped under the kernel: dropping a ring waits for what is
+//! outstanding. Buffers, file and the ring's own descriptor are registered with the kernel where it
+//! allows that (io_uring_register(2)); otherwise plain requests are used and [`Ring::refusal`] says why.
+//!
+//! Set up with `SINGLE_ISSUER | DEFER_TASKRUN` (io_uring_setup(2), Linux 6.1): completions are posted
+//! only while this thread waits for them, so it is never interrupted to do so. Older kernels get
+//! `COOP_TASKRUN`, then nothing.
+//!
+//! Not used: `IOPOLL` and `SQPOLL`, which are other paths than those of an ordinary program.
+
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{Builder, CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue};
+use lanemark_core::workload::Operation;
+
+use crate::arena::Arena;
+
+/// The largest buffer that may be registered as one, by `io_sqe_buffer_register` in the kernel.
+const REGISTERED_MAX: usize = 1 << 30;
+
+/// A ring with its buffers.
+pub(crate) struct Ring<'u> {
+    submitter: Submitter<'u>,
+    submission: SubmissionQueue<'u>,
+    completion: CompletionQueue<'u>,
+    arena: ManuallyDrop<Arena>,
+    in_flight: Box<[bool]>,
+    outstanding: u32,
+    file: BorrowedFd<'u>,
+    file_registered: bool,
+    /// Slots in one registered buffer, where buffers are registered.
+    slots_per_buffer: Option<u32>,
+    refusal: Option<String>,
+}
+
+/// A request or what is left of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    pub(crate) operation: Operation,
+    /// Where on the target.
+    pub(crate) offset: u64,
+    /// Where in the slot's buffer.
+    pub(crate) skip: u32,
+    /// How much.
+    pub(crate) length: u32,
+}
+
+/// Makes the kernel's part of a ring for `entries` requests, with the best flags that it knows.
+pub(crate) fn open_uring(entries: u32) -> io::Result<IoUring> {
+    let attempts: [fn(&mut Builder) -> &mut Builder; 4] = [
+        |builder| builder.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray(),
+        |builder| builder.setup_single_issuer().setup_defer_taskrun(),
+        |builder| builder.setup_coop_taskrun(),
+        |builder| builder,
+    ];
+    let mut refused = None;
+    for configure in attempts {
+        match configure(IoUring::builder().dontfork()).build(entries) {
+            Ok(uring) if !uring.params().is_feature_ext_arg() => {
+                return Err(io::ErrorKind::Unsupported.into());
+            }
+            Ok(uring) => return Ok(uring),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => refused = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into()))
+}
+
+impl<'u> Ring<'u> {
+    /// Joins a ring, the file that it works on and its buffers. `uring` must have an entry for each
+    /// slot of `arena`. With `register` false nothing is registered.
+    pub(crate) fn new(
+        uring: &'u mut IoUring,
+        file: BorrowedFd<'u>,
+        arena: Arena,
+        register: bool,
+    ) -> Self {
+        assert!(uring.params().sq_entries() >= arena.slots());
+        let (submitter, submission, completion) = uring.split();
+        let mut ring = Self {
+            submitter,
+            submission,
+            completion,
+            in_flight: vec![false; arena.slots() as usize].into(),
+            arena: ManuallyDrop::new(arena),
+            outstanding: 0,
+            file,
+            file_registered: false,
+            slots_per_buffer: None,
+            refusal: None,
+        };
+        if register {
+            ring.register();
+        }
+        ring
+    }
+
+    fn register(&mut self) {
+        // Its failure only costs a descriptor lookup per call, so nobody is warned of it.
+        let _ = self.submitter.register_ring_fd();
+        match self.submitter.register_files(&[self.file.as_raw_fd()]) {
+            Ok(()) => self.file_registered = true,
+            Err(error) => self.refusal = Some(format!("file: {error}")),
+        }
+        let stride = self.arena.stride();
+        let slots = self.arena.slots();
+        let slots_per_buffer = u32::try_from(REGISTERED_MAX / stride).unwrap_or(slots).max(1);
+        let buffers: Vec<libc::iovec> = (0..slots)
+            .step_by(slots_per_buffer as usize)
+            .map(|first| libc::iovec {
+                iov_base: self.arena.pointer(first).cast(),
+                iov_len: (slots - first).min(slots_per_buffer) as usize * stride,
+            })
+            .collect();
+        // SAFETY: every range lies in the arena, which outlives the registration: dropping the ring
+        // unregisters the buffers before it drops the arena.
+        match unsafe { self.submitter.register_buffers(&buffers) } {
+            Ok(()) => self.slots_per_buffer = Some(slots_per_buffer),
+            Err(error) => self.refusal = Some(format!("buffers: {error}")),
+        }
+    }
+
+    /// Why something is not registered that should be.
+    pub(crate) fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+
+    /// Requests pushed whose completion was not taken yet.
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.outstanding
+    }
+
+    /// The buffer of a slot that is not in flight.
+    pub(crate) fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
+        assert!(!self.in_flight[slot as usize], "the kernel has the buffer of slot {slot}");
+        // SAFETY: the slot is not in flight, so the kernel does not touch its buffer.
+        unsafe { self.arena.buffer_mut(slot) }
+    }
+
+    /// Queues a transfer between the target and the buffer of `slot`, which must not be in flight.
+    pub(crate) fn push(&mut self, slot: u32, transfer: Transfer) {
+        assert!(!std::mem::replace(&mut self.in_flight[slot as usize], true));
+        assert!(transfer.skip as usize + transfer.length as usize <= self.arena.stride());
+        let entry = self.entry(slot, transfer);
+        // SAFETY: the buffer lies in the arena and is ours to lend: the slot was not in flight and now
+        // is, and neither a reference to it nor its unmapping can come before its completion.
+        unsafe { self.submission.push(&entry) }
+            .expect("the queue has an entry for each slot, and a slot is queued at most once");
+        self.outstanding += 1;
+    }
+
+    fn entry(&self, slot: u32, transfer: Transfer) -> squeue::Entry {
+        let Transfer { operation, offset, skip, length } = transfer;
+        // SAFETY: `skip` lies inside the slot, as `push` asserts.
+        let buffer = unsafe { self.arena.pointer(slot).add(skip as usize) };
+        // A registered file goes by its number, which is 0, and a flag that says so.
+        let (file, flags) = if self.file_registered {
+            (Fd(0), squeue::Flags::FIXED_FILE)
+        } else {
+            (Fd(self.file.as_raw_fd()), squeue::Flags::empty())
+        };
+        let entry = match (self.slots_per_buffer, operation) {
+            (Some(slots), Operation::Read) => {
+                let index = (slot / slots) as u16;
+                opcode::ReadFixed::new(file, buffer, length, index).offset(offset).build()
+            }
+            (Some(slots), Operation::Write) => {
+                let index = (slot / slots) as u16;
+                opcode::WriteFixed::new(file, buffer, length, index).offset(offset).build()
+            }
+            (None, Operation::Read) => {
+                opcode::Read::new(file, buffer, length).offset(offset).build()
+            }
+            (None, Operation::Write) => {
+                opcode::Write::new(file, buffer, length).offset(offset).build()
+            }
+        };
+        entry.flags(flags).user_data(u64::from(slot))
+    }
+
+    /// Submits what is queued and does not wait. What the kernel does not take stays queued.
+    pub(crate) fn submit(&mut self) -> io::Result<()> {
+        self.submission.sync();
+        let answer = self.submitter.submit();
+        self.submission.sync();
+        in_order(answer)
+    }
+
+    /// Submits what is queued and waits for one completion, at most `timeout_ns`. Returning in time
+    /// without a completion is not an error.
+    pub(crate) fn submit_and_wait(&mut self, timeout_ns: u64) -> io::Result<()> {
+        self.submission.sync();
+        let timeout = Timespec::new()
+            .sec(timeout_ns / 1_000_000_000)
+            .nsec((timeout_ns % 1_000_000_000) as u32);
+        let answer = self.submitter.submit_with_args(1, &SubmitArgs::new().timespec(&timeout));
+        self.submission.sync();
+        self.completion.sync();
+        in_order(answer)
+    }
+
+    /// The next of the completions that were there when the last wait ended: the slot, and bytes moved
+    /// or a negative error number.
+    pub(crate) fn next_completion(&mut self) -> Option<(u32, i32)> {
+        let completion = self.completion.next()?;
+        let slot = completion.user_data() as u32;
+        self.in_flight[slot as usize] = false;
+        self.outstanding -= 1;
+        Some((slot, completion.result()))
+    }
+}
+
+/// Takes as success what only asks to call again: time is up, a signal came, memory is short, or
+/// completions are to be taken first.
+fn in_order(answer: io::Result<usize>) -> io::Result<()> {
+    match answer {
+        Ok(_) => Ok(()),
+        Err(error) => match error.raw_os_error() {
+            Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
+            _ => Err(error),
+        },
+    }
+}
+
+impl Drop for Ring<'_> {
+    fn drop(&mut self) {
+        while self.outstanding > 0 {
+            if self.submit_and_wait(1_000_000_000).is_err() {
+                // The kernel may still write to the buffers: better to lose the memory than to let
+                // another allocation have it.
+                return;
+            }
+            while self.next_completion().is_some() {}
+        }
+        // The kernel takes a closed ring apart some time later. Until then its locked memory would be
+        // counted against this user, and a removed file would keep its space, so give them back now.
+        // The registered descriptor would keep the ring for as long as the thread lives.
+        if self.slots_per_buffer.is_some() {
+            let _ = self.submitter.unregister_buffers();
+        }
+        if self.file_registered {
+            let _ = self.submitter.unregister_files();
+        }
+        let _ = self.submitter.unregister_ring_fd();
+        // SAFETY: this is the only place that drops the arena, and nothing uses it afterwards.
+        unsafe { ManuallyDrop::drop(&mut self.arena) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileExt;
+
+    fn transfer(operation: Operation, offset: u64) -> Transfer {
+        Transfer { operation, offset, skip: 0, length: 4096 }
+    }
+
+    /// Writes two blocks and reads them back by other slots.
+    fn round_trip(register: bool) {
+        let file = tempfile::tempfile().unwrap();
+        let mut uring = open_uring(4).unwrap();
+        let arena = Arena::new(4, 4096).unwrap();
+        let mut ring = Ring::new(&mut uring, file.as_fd(), arena, register);
+        assert_eq!(ring.refusal(), None);
+        for slot in 0..2 {
+            ring.buffer_mut(slot).fill(slot as u8 + 1);
+            ring.push(slot, transfer(Operation::Write, u64::from(slot) * 4096));
+        }
+        finish(&mut ring);
+        for slot in 2..4 {
+            ring.push(slot, transfer(Operation::Read, u64::from(slot - 2) * 4096));
+        }
+        finish(&mut ring);
+        assert!(ring.buffer_mut(2).iter().all(|&byte| byte == 1));
+        assert!(ring.buffer_mut(3).iter().all(|&byte| byte == 2));
+    }
+
+    fn finish(ring: &mut Ring<'_>) {
+        while ring.outstanding() > 0 {
+            ring.submit_and_wait(1_000_000_000).unwrap();
+            while let Some((_, result)) = ring.next_completion() {
+                assert_eq!(result, 4096);
+            }
+        }
+    }
+
+    #[test]
+    fn data_goes_and_comes_back_registered_or_not() {
+        round_trip(true);
+        round_trip(false);
+    }
+
+    #[test]
+    fn a_dropped_ring_has_finished_what_was_outstanding() {
+        let file = tempfile::tempfile().unwrap();
+        let mut uring = open_uring(1).unwrap();
+        let mut ring = Ring::new(&mut uring, file.as_fd(), Arena::new(1, 4096).unwrap(), true);
+        ring.buffer_mut(0).fill(7);
+        ring.push(0, transfer(Operation::Write, 0));
+        drop(ring);
+        let mut written = vec![0; 4096];
+        file.read_exact_at(&mut written, 0).unwrap();
+        assert!(written.iter().all(|&byte| byte == 7));
+    }
+
+    #[test]
+    #[should_panic(expected = "the kernel has the buffer of slot 0")]
+    fn a_buffer_in_flight_is_out_of_reach() {
+        let file = tempfile::tempfile().unwrap();
+        let mut uring = open_uring(1).unwrap();
+        let mut ring = Ring::new(&mut uring, file.as_fd(), Arena::new(1, 4096).unwrap(), true);
+        ring.push(0, transfer(Operation::Write, 0));
+        ring.buffer_mut(0);
+    }
+
+    #[test]
+    fn waiting_for_nothing_ends_in_time() {
+        let file = tempfile::tempfile().unwrap();
+        let mut uring = open_uring(1).unwrap();
+        let mut ring = Ring::new(&mut uring, file.as_fd(), Arena::new(1, 4096).unwrap(), true);
+        let begun = std::time::Instant::now();
+        ring.submit_and_wait(20_000_000).unwrap();
+        let waited = begun.elapsed().as_millis();
+        assert!((19..2_000).contains(&waited), "{waited} ms");
+        assert_eq!(ring.next_completion(), None);
+    }
+
+    #[test]
+    fn more_entries_than_the_kernel_takes_are_an_error() {
+        assert!(open_uring(crate::error::RING_ENTRIES_MAX).is_ok());
+        assert!(open_uring(crate::error::RING_ENTRIES_MAX + 1).is_err());
+    }
+}

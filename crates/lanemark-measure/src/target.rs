@@ -1,0 +1,295 @@
+//! What is measured, opened so that nothing of anybody's can be lost.
+//!
+//! The rules: what does not exist is created, written full and removed. A file that exists is written
+//! only if `overwrite` names that very file, and is never truncated or removed. Without a test that
+//! writes it is opened read-only. Block devices are only read. All else is refused.
+//!
+//! The path is looked up first with `O_PATH`, which opens nothing (opening a tape or a watchdog does
+//! things), and what is opened then must be what was found, by device and inode. Files are compared by
+//! those and never by name: a file has many names.
+//!
+//! `O_DIRECT` is set after opening, because creating a file with it leaves an empty file behind on file
+//! systems that refuse it.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::{Test, Workload};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, Stat, StatxFlags};
+use rustix::io::Errno;
+
+use crate::created::{CreatedFile, Identity, check_space, reserve};
+use crate::error::MeasureError;
+
+/// Created and overwritten files end at a multiple of this, so that direct I/O reaches their end.
+const SIZE_STEP: u64 = 4096;
+/// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `linux/magic.h`: file systems that are the page cache.
+const MEMORY_FILE_SYSTEMS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+
+/// An open target.
+#[derive(Debug)]
+pub(crate) struct Target {
+    held: Held,
+    /// Its size while it is measured.
+    pub(crate) size: u64,
+    /// Whether it is a block device.
+    pub(crate) device: bool,
+    /// How much of it is to be written before it is measured.
+    pub(crate) layout: Option<u64>,
+    /// Why the page cache is in use, where it is.
+    pub(crate) page_cache: Option<String>,
+}
+
+#[derive(Debug)]
+enum Held {
+    Created(CreatedFile),
+    Existing(OwnedFd),
+}
+
+/// What a path leads to, links followed.
+struct Found {
+    identity: Identity,
+    kind: FileType,
+}
+
+impl Target {
+    /// Opens or creates what `path` names, for `workload`.
+    pub(crate) fn open(
+        path: &Path,
+        workload: &Workload,
+        overwrite: Option<&Path>,
+    ) -> Result<Self, MeasureError> {
+        let furthest = workload.tests.iter().max_by_key(|test| test.end());
+        let furthest =
+            furthest.ok_or_else(|| MeasureError::NothingToRun { workload: workload.id.clone() })?;
+        let layout = furthest.end().get().next_multiple_of(SIZE_STEP);
+        let writer = workload.tests.iter().find(|test| test.writes());
+        let found = find(path)?;
+        let named = match overwrite {
+            Some(overwrite) => Some((overwrite, find(overwrite)?)),
+            None => None,
+        };
+        check_overwrite(path, found.as_ref(), named.as_ref())?;
+        let target = match (&found, writer) {
+            (None, _) => Self::created(CreatedFile::at(path, layout)?, layout),
+            (Some(found), _) if found.kind.is_dir() => {
+                Self::created(CreatedFile::inside(path, layout)?, layout)
+            }
+            (Some(found), None) if found.kind.is_file() || found.kind.is_block_device() => {
+                Self::read_only(path, found, furthest)?
+            }
+            (Some(found), Some(test)) if found.kind.is_block_device() => {
+                return Err(MeasureError::DeviceWrite {
+                    path: path.to_owned(),
+                    test: test.name.clone(),
+                });
+            }
+            (Some(found), Some(test)) if found.kind.is_file() => {
+                if named.is_none() {
+                    let (path, test) = (path.to_owned(), test.name.clone());
+                    return Err(MeasureError::Exists { path, test });
+                }
+                Self::overwritten(path, found, layout)?
+            }
+            (Some(found), _) => {
+                return Err(MeasureError::WrongKind {
+                    path: path.to_owned(),
+                    kind: kind_name(found.kind),
+                });
+            }
+        };
+        let target = target.bypass_page_cache(path)?;
+        target.check_alignment(path, &workload.tests)?;
+        Ok(target)
+    }
+
+    fn created(file: CreatedFile, size: u64) -> Self {
+        Self {
+            held: Held::Created(file),
+            size,
+            device: false,
+            layout: Some(size),
+            page_cache: None,
+        }
+    }
+
+    /// An existing file or block device for a workload that only reads.
+    fn read_only(path: &Path, found: &Found, furthest: &Test) -> Result<Self, MeasureError> {
+        let (file, stat) = reopen(path, found, OFlags::RDONLY, "read")?;
+        let device = found.kind.is_block_device();
+        let size = if device {
+            rustix::fs::seek(&file, SeekFrom::End(0))
+                .map_err(|error| system(path, "ask the size of", error))?
+        } else {
+            stat.st_size.cast_unsigned()
+        };
+        if size < furthest.end().get() {
+            return Err(MeasureError::TargetTooSmall {
+                path: path.to_owned(),
+                size: Bytes(size),
+                needed: furthest.end(),
+                test: furthest.name.clone(),
+            });
+        }
+        Ok(Self { held: Held::Existing(file), size, device, layout: None, page_cache: None })
+    }
+
+    /// An existing file whose content may go. It may grow and never shrinks.
+    fn overwritten(path: &Path, found: &Found, layout: u64) -> Result<Self, MeasureError> {
+        let (file, stat) = reopen(path, found, OFlags::RDWR, "write")?;
+        let allocated = stat.st_blocks.cast_unsigned().saturating_mul(512);
+        check_space(path, &file, layout.saturating_sub(allocated))?;
+        let size = stat.st_size.cast_unsigned();
+        if size < layout {
+            reserve(path, file.as_fd(), layout)?;
+        }
+        Ok(Self {
+            held: Held::Existing(file),
+            size: size.max(layout),
+            device: false,
+            layout: Some(layout),
+            page_cache: None,
+        })
+    }
+
+    /// Asks for direct I/O, or notes why there is none.
+    fn bypass_page_cache(mut self, path: &Path) -> Result<Self, MeasureError> {
+        self.page_cache = self.memory_file_system();
+        if self.page_cache.is_none() {
+            match rustix::fs::fcntl_setfl(&self, OFlags::DIRECT) {
+                Ok(()) => return Ok(self),
+                Err(Errno::INVAL) => {
+                    self.page_cache = Some("the file system refuses O_DIRECT".to_owned());
+                }
+                Err(error) => return Err(system(path, "ask for direct I/O on", error)),
+            }
+        }
+        // Without the O_NONBLOCK that it was opened with: requests would fail instead of waiting.
+        rustix::fs::fcntl_setfl(&self, OFlags::empty())
+            .map_err(|error| system(path, "set the flags of", error))?;
+        Ok(self)
+    }
+
+    /// Newer kernels grant O_DIRECT on tmpfs, but there is nothing behind the page cache.
+    fn memory_file_system(&self) -> Option<String> {
+        // A device node's own file system is a tmpfs and tells nothing of the device.
+        let kind = (!self.device).then(|| rustix::fs::fstatfs(self).ok())??.f_type as u64;
+        MEMORY_FILE_SYSTEMS
+            .contains(&kind)
+            .then(|| "the file system keeps its files in memory".to_owned())
+    }
+
+    /// Refuses tests whose steps direct I/O cannot do, where the kernel tells them (Linux 6.1).
+    fn check_alignment(&self, path: &Path, tests: &[Test]) -> Result<(), MeasureError> {
+        if self.page_cache.is_some() {
+            return Ok(());
+        }
+        let told = rustix::fs::statx(self, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
+        let step = told.map_or(0, |stat| u64::from(stat.stx_dio_offset_align));
+        if step == 0 {
+            return Ok(());
+        }
+        for test in tests {
+            for (field, value) in
+                [("block", test.block), ("alignment", test.alignment), ("offset", test.offset)]
+            {
+                if !value.get().is_multiple_of(step) {
+                    return Err(MeasureError::Misaligned {
+                        path: path.to_owned(),
+                        test: test.name.clone(),
+                        field,
+                        value,
+                        step: Bytes(step),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the use of the target; a created file is removed.
+    pub(crate) fn finish(self) -> Result<(), MeasureError> {
+        match self.held {
+            Held::Created(file) => file.remove(),
+            Held::Existing(_) => Ok(()),
+        }
+    }
+}
+
+impl AsFd for Target {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.held {
+            Held::Created(file) => file.as_fd(),
+            Held::Existing(file) => file.as_fd(),
+        }
+    }
+}
+
+/// What `path` leads to, where it leads anywhere.
+fn find(path: &Path) -> Result<Option<Found>, MeasureError> {
+    let looked_up = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .and_then(rustix::fs::fstat);
+    match looked_up {
+        Ok(stat) => {
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            Ok(Some(Found { identity: Identity::new(&stat), kind }))
+        }
+        // A folder missing on the way is told when the file is created in it.
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(Errno::ACCESS) => {
+            Err(MeasureError::Permission { path: path.to_owned(), action: "look up" })
+        }
+        Err(error) => Err(system(path, "look up", error)),
+    }
+}
+
+/// Refuses a permission to overwrite that is not for the regular file that was found.
+fn check_overwrite(
+    path: &Path,
+    found: Option<&Found>,
+    named: Option<&(&Path, Option<Found>)>,
+) -> Result<(), MeasureError> {
+    let Some((overwrite, named)) = named else { return Ok(()) };
+    let same = match (found, named) {
+        (Some(found), Some(named)) => found.identity == named.identity && !found.kind.is_dir(),
+        _ => false,
+    };
+    if same {
+        return Ok(());
+    }
+    let (path, overwrite) = (path.to_owned(), (*overwrite).to_owned());
+    Err(MeasureError::OverwriteMismatch { path, overwrite })
+}
+
+/// Opens what was found, and nothing that took its place meanwhile.
+fn reopen(
+    path: &Path,
+    found: &Found,
+    access: OFlags,
+    action: &'static str,
+) -> Result<(OwnedFd, Stat), MeasureError> {
+    // Should a pipe have taken its place, O_NONBLOCK keeps the opening from waiting for a writer.
+    let flags = access | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
+        Errno::ACCESS | Errno::PERM => MeasureError::Permission { path: path.to_owned(), action },
+        error => system(path, "open", error),
+    })?;
+    let stat = rustix::fs::fstat(&file).map_err(|error| system(path, "look up", error))?;
+    let same = Identity::new(&stat) == found.identity
+        && FileType::from_raw_mode(stat.st_mode) == found.kind;
+    if same { Ok((file, stat)) } else { Err(MeasureError::Replaced { path: path.to_owned() }) }
+}
+
+fn kind_name(kind: FileType) -> &'static str {
+    match kind {
+        FileType::CharacterDevice => "character device",
+        FileType::Fifo => "pipe",
+        FileType::Socket => "socket",
+        _ => "thing of this kind",
+    }
+}
+
+fn system(path: &Path, action: &'static str, error: Errno) -> MeasureError {
+    MeasureError::System { path: path.to_owned(), action, source: error.into() }
+}

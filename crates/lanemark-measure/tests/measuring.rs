@@ -1,0 +1,298 @@
+//! What is counted is what was asked: requests, offsets, data, windows and directions.
+
+mod workloads;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use lanemark_core::result::Warning;
+use lanemark_core::rng::StreamKey;
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{Access, Accesses, Operation, Pattern, Test, Workload};
+use lanemark_measure::{Bench, Event};
+use workloads::{read, run, timed, workload, write};
+
+const BLOCK: usize = 4096;
+
+/// What the stream of each thread asks for when `test` counts `requests` in all.
+fn asked(test: &Test, index: u32, repeat: u32, requests: u64) -> Vec<Access> {
+    let threads = u64::from(test.threads);
+    let stream = |thread: u64| {
+        let key = StreamKey { seed: 42, test: index, repeat, thread: thread as u32 };
+        let mut accesses = Accesses::new(test, key);
+        let share = requests / threads + u64::from(thread < requests % threads);
+        (0..share).map(|_| accesses.next_access()).collect::<Vec<_>>()
+    };
+    (0..threads).flat_map(stream).collect()
+}
+
+/// Runs on a file that is kept: its content after the layout and after the run.
+fn before_and_after(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept");
+    fs::write(&path, "").unwrap();
+    let stop = AtomicBool::new(false);
+    let bench = Bench { path: &path, workload, seed: 42, overwrite: Some(&path), stop: &stop };
+    let mut laid_out = Vec::new();
+    let outcome = bench
+        .run(&mut |event| {
+            if matches!(event, Event::LayingOut { done, total } if done == total) {
+                laid_out = fs::read(&path).unwrap();
+            }
+        })
+        .unwrap();
+    assert!(outcome.complete);
+    (laid_out, fs::read(&path).unwrap())
+}
+
+fn changed_blocks(before: &[u8], after: &[u8]) -> BTreeSet<u64> {
+    assert_eq!(before.len(), after.len());
+    let pairs = before.chunks(BLOCK).zip(after.chunks(BLOCK)).zip(0..);
+    pairs.filter(|((old, new), _)| old != new).map(|(_, place)| place * BLOCK as u64).collect()
+}
+
+#[test]
+fn exactly_the_volume_is_counted_whatever_the_depth_and_threads() {
+    for (threads, queue_depth, requests) in [(1, 1, 7), (3, 7, 1000), (2, 64, 5), (4, 3, 2)] {
+        let volume = Some(Bytes(requests * BLOCK as u64));
+        let test = Test { threads, queue_depth, volume, ..read() };
+        let folder = tempfile::tempdir().unwrap();
+        let outcome = run(folder.path(), &workload([test]), None).unwrap();
+        let sample = &outcome.tests[0].samples[0];
+        assert!(outcome.complete && sample.complete && sample.writes.is_none());
+        assert_eq!(sample.operations(), requests);
+        assert_eq!(sample.bytes().get(), requests * BLOCK as u64);
+        assert!(sample.elapsed > Duration::ZERO && sample.path.is_none());
+    }
+}
+
+#[test]
+fn writes_change_the_blocks_of_the_stream_and_no_others() {
+    let volume = Some(Bytes(300 * BLOCK as u64));
+    let base = Test { threads: 2, queue_depth: 5, span: Bytes::mebi(4), volume, ..write() };
+    for pattern in [Pattern::Uniform, Pattern::Zipf { theta: 0.99 }, Pattern::Sequential] {
+        let test = Test { pattern, offset: Bytes::mebi(1), ..base.clone() };
+        let mut workload = workload([test.clone(), test.clone()]);
+        workload.repeats = 2;
+        let (before, after) = before_and_after(&workload);
+        let runs = [(0, 0), (0, 1), (1, 0), (1, 1)];
+        let expected: BTreeSet<u64> = runs
+            .iter()
+            .flat_map(|&(index, repeat)| asked(&test, index, repeat, 300))
+            .map(|access| access.offset.get())
+            .collect();
+        assert_eq!(changed_blocks(&before, &after), expected, "{pattern:?}");
+    }
+}
+
+#[test]
+fn large_blocks_are_written_whole() {
+    let block = Bytes::kibi(640);
+    let volume = Some(Bytes(block.get() * 3));
+    let pattern = Pattern::Sequential;
+    let test = Test { block, alignment: block, volume, pattern, span: Bytes::mebi(4), ..write() };
+    let (before, after) = before_and_after(&workload([test]));
+    let expected: BTreeSet<u64> = (0..480).map(|place| place * BLOCK as u64).collect();
+    assert_eq!(changed_blocks(&before, &after), expected);
+}
+
+#[test]
+fn no_two_written_blocks_are_alike() {
+    let half = Ratio::new(0.5).unwrap();
+    let test = Test { compressibility: half, span: Bytes::mebi(2), ..write() };
+    let (before, after) = before_and_after(&workload([test]));
+    for content in [&before, &after] {
+        let blocks: BTreeSet<&[u8]> = content.chunks(BLOCK).collect();
+        assert_eq!(blocks.len(), content.len() / BLOCK);
+    }
+    let changed = changed_blocks(&before, &after);
+    assert!(!changed.is_empty());
+    for place in changed {
+        let block = &after[place as usize..][..BLOCK];
+        assert!(block[BLOCK / 2..].iter().all(|&byte| byte == 0));
+        assert!(block[..BLOCK / 2].iter().filter(|&&byte| byte == 0).count() < 100);
+    }
+}
+
+#[test]
+fn reads_and_writes_of_a_mix_are_those_of_the_stream() {
+    let test = Test { read_share: Ratio::new(0.7).unwrap(), threads: 2, ..read() };
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = run(folder.path(), &workload([test.clone()]), None).unwrap();
+    let sample = &outcome.tests[0].samples[0];
+    let mut expected = BTreeMap::from([(true, 0), (false, 0)]);
+    for access in asked(&test, 0, 0, 256) {
+        *expected.entry(access.operation == Operation::Read).or_default() += 1;
+    }
+    let counted = |direction: &Option<lanemark_core::result::DirectionResult>| {
+        let direction = direction.as_ref().unwrap();
+        assert_eq!(direction.bytes.get(), direction.latency.count() * BLOCK as u64);
+        direction.latency.count()
+    };
+    assert_eq!(counted(&sample.reads), expected[&true]);
+    assert_eq!(counted(&sample.writes), expected[&false]);
+}
+
+#[test]
+fn a_timed_window_lasts_as_long_as_asked_and_the_ramp_is_not_in_it() {
+    let test = Test { ramp: Duration::from_microseconds(200_000), ..timed(read(), 300) };
+    let folder = tempfile::tempdir().unwrap();
+    let begun = Instant::now();
+    let outcome = run(folder.path(), &workload([test]), None).unwrap();
+    let sample = &outcome.tests[0].samples[0];
+    assert_eq!(sample.elapsed, Duration::from_microseconds(300_000));
+    assert!(begun.elapsed().as_millis() >= 500);
+    assert!(sample.operations() > 0 && sample.complete);
+    assert!(!outcome.warnings.iter().any(|w| matches!(w, Warning::ShortSample { .. })));
+}
+
+/// Little's law: requests a second times their mean latency are the requests outstanding.
+#[test]
+fn the_depth_is_kept_and_never_exceeded() {
+    for (queue_depth, threads) in [(1, 1), (8, 1), (8, 2)] {
+        let test = timed(Test { queue_depth, threads, ..read() }, 400);
+        let population = test.population() as f64;
+        let folder = tempfile::tempdir().unwrap();
+        let outcome = run(folder.path(), &workload([test]), None).unwrap();
+        let sample = &outcome.tests[0].samples[0];
+        let outstanding = sample.iops() * sample.latency().mean_ns() / 1e9;
+        assert!(outstanding <= population * 1.01, "{outstanding} of {population}");
+        assert!(outstanding >= population * 0.5, "{outstanding} of {population}");
+    }
+}
+
+#[test]
+fn a_slot_thinks_between_its_requests() {
+    let think = Duration::from_microseconds(20_000);
+    let test = timed(Test { think, queue_depth: 3, ..read() }, 400);
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = run(folder.path(), &workload([test]), None).unwrap();
+    let operations = outcome.tests[0].samples[0].operations();
+    assert!((15..=60).contains(&operations), "{operations} where 3 x 20 fit without latency");
+}
+
+#[test]
+fn stopped_it_keeps_what_was_counted_and_removes_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let think = Duration::from_seconds(3600);
+    // The second is a drive that answers almost never: the stop must not wait for it.
+    for slow in [false, true] {
+        let test = timed(read(), 60_000);
+        let test = if slow { Test { think, queue_depth: 1, ..test } } else { test };
+        let mut workload = workload([Test { name: "first".to_owned(), ..read() }, test, read()]);
+        workload.repeats = 3;
+        let stop = AtomicBool::new(false);
+        let bench = Bench {
+            path: folder.path(),
+            workload: &workload,
+            seed: 1,
+            overwrite: None,
+            stop: &stop,
+        };
+        let mut stopped_at = None;
+        let outcome = bench
+            .run(&mut |event| {
+                if matches!(event, Event::Running { index: 1, .. }) {
+                    stop.store(true, Ordering::Relaxed);
+                    stopped_at.get_or_insert_with(Instant::now);
+                }
+            })
+            .unwrap();
+        let late = stopped_at.unwrap().elapsed().as_millis();
+        assert!(late < 1_000, "{late} ms from the stop to the end");
+        assert!(!outcome.complete && outcome.warnings.contains(&Warning::Interrupted));
+        assert_eq!(outcome.tests.len(), 2);
+        assert_eq!(outcome.tests[0].samples.len(), 3);
+        let [sample] = &outcome.tests[1].samples[..] else { panic!("one sample was begun") };
+        assert!(!sample.complete && sample.operations() > 0);
+        assert!(sample.elapsed < Duration::from_seconds(10));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn the_caller_hears_of_layout_progress_and_each_test() {
+    let folder = tempfile::tempdir().unwrap();
+    let workload = workload([timed(read(), 500), write()]);
+    let stop = AtomicBool::new(false);
+    let bench =
+        Bench { path: folder.path(), workload: &workload, seed: 1, overwrite: None, stop: &stop };
+    let (mut laid_out, mut running, mut ended) = (Bytes::ZERO, Vec::new(), Vec::new());
+    let outcome = bench
+        .run(&mut |event| match event {
+            Event::LayingOut { done, total } => {
+                assert!(laid_out <= done && done <= total);
+                laid_out = done;
+            }
+            Event::Running { test, index, repeat, bytes, operations, .. } => {
+                assert_eq!((test, repeat), (&workload.tests[index], 0));
+                assert_eq!(bytes.get(), operations * BLOCK as u64);
+                running.push(operations);
+            }
+            Event::TestEnded { outcome } => {
+                assert!(!outcome.complete);
+                ended.push(outcome.tests.len());
+            }
+        })
+        .unwrap();
+    assert_eq!(laid_out, Bytes::mebi(1));
+    assert!(running.len() >= 2 && running.is_sorted(), "{running:?}");
+    assert_eq!(ended, [1, 2]);
+    assert!(outcome.complete);
+}
+
+#[test]
+fn a_run_says_what_it_measured_and_what_to_doubt() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = run(folder.path(), &workload([read()]), None).unwrap();
+    assert_eq!(outcome.target.engine, "io_uring");
+    assert_eq!(outcome.target.path, folder.path().display().to_string());
+    assert!(!outcome.target.device && outcome.target.file_system.is_some());
+    assert!(outcome.warnings.contains(&Warning::FewRepeats { repeats: 1 }));
+    let short = |warning: &&Warning| matches!(warning, Warning::ShortSample { .. });
+    assert_eq!(outcome.warnings.iter().filter(short).count(), 1, "{:?}", outcome.warnings);
+    let cpu = outcome.tests[0].samples[0].cpu.unwrap();
+    assert!(cpu.user_ns_per_request + cpu.system_ns_per_request > 0.0);
+}
+
+/// A file system mounted for a test.
+struct Mounted(tempfile::TempDir);
+
+impl Mounted {
+    fn new(kind: &str) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let mount =
+            Command::new("mount").args(["-t", kind, "lanemark"]).arg(folder.path()).output();
+        if mount.is_ok_and(|mount| mount.status.success()) {
+            return Some(Self(folder));
+        }
+        eprintln!("skipped: this user may not mount a {kind}");
+        None
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // Also a test of its own: after a run nothing holds the file system any more.
+        let unmounted = Command::new("umount").arg(self.0.path()).status();
+        assert!(unmounted.is_ok_and(|status| status.success()) || std::thread::panicking());
+    }
+}
+
+#[test]
+fn where_the_page_cache_cannot_be_bypassed_the_result_says_so() {
+    // ramfs refuses O_DIRECT; tmpfs grants it and has only the page cache all the same.
+    for kind in ["ramfs", "tmpfs"] {
+        let Some(mounted) = Mounted::new(kind) else { return };
+        let folder: &Path = mounted.0.path();
+        let outcome = run(folder, &workload([read(), write()]), None).unwrap();
+        assert!(outcome.complete && !outcome.target.direct);
+        assert_eq!(outcome.target.file_system.as_deref(), Some(kind));
+        assert!(matches!(outcome.warnings[0], Warning::PageCache { .. }), "{:?}", outcome.warnings);
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,316 @@
+//! Nothing of anybody's is lost: what is created is removed, what exists is kept or refused.
+
+mod workloads;
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lanemark_core::result::Warning;
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::{Pattern, Test};
+use lanemark_measure::{Bench, Event, MeasureError};
+use workloads::{content, read, run, timed, workload, write};
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// A folder with a file of 2 MiB in it, whose content is returned too.
+fn folder_with_file() -> (tempfile::TempDir, PathBuf, Vec<u8>) {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, content) = (folder.path().join("precious"), content(2 << 20));
+    fs::write(&path, &content).unwrap();
+    (folder, path, content)
+}
+
+#[test]
+fn what_does_not_exist_is_created_and_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new");
+    for test in [read(), write()] {
+        let outcome = run(&path, &workload([test]), None).unwrap();
+        assert!(outcome.complete);
+        assert_eq!(outcome.target.size_bytes, Bytes::mebi(1));
+        assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
+    }
+}
+
+#[test]
+fn a_folder_gets_a_file_of_its_own_and_keeps_the_others() {
+    let (folder, path, before) = folder_with_file();
+    let (workload, stop) = (workload([write()]), AtomicBool::new(false));
+    let bench =
+        Bench { path: folder.path(), workload: &workload, seed: 1, overwrite: None, stop: &stop };
+    let mut seen = Vec::new();
+    let outcome = bench.run(&mut |_| seen = entries(folder.path())).unwrap();
+    assert!(outcome.complete);
+    let name = format!("lanemark-{}-", std::process::id());
+    assert_eq!(seen.len(), 2);
+    assert!(seen.iter().any(|path| path.file_name().unwrap().to_str().unwrap().starts_with(&name)));
+    assert_eq!(entries(folder.path()), std::slice::from_ref(&path));
+    assert_eq!(fs::read(path).unwrap(), before);
+}
+
+#[test]
+fn an_existing_file_is_refused_and_stays_as_it_is() {
+    let (folder, path, before) = folder_with_file();
+    let link = folder.path().join("link");
+    symlink(&path, &link).unwrap();
+    for name in [&path, &link] {
+        for tests in [vec![write()], vec![read(), write()]] {
+            let error = run(name, &workload(tests), None).unwrap_err();
+            assert!(matches!(error, MeasureError::Exists { .. }), "{error}");
+            assert!(error.hint().unwrap().contains("--overwrite"));
+        }
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_file_that_may_be_overwritten_is_kept_and_never_shortened() {
+    let (_folder, path, before) = folder_with_file();
+    let inode = fs::metadata(&path).unwrap().ino();
+    let outcome = run(&path, &workload([write()]), Some(&path)).unwrap();
+    assert!(outcome.complete);
+    assert_eq!(outcome.target.size_bytes, Bytes::mebi(2));
+    let after = fs::read(&path).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().ino(), inode);
+    assert_eq!(after.len(), before.len());
+    assert_ne!(after[..1 << 20], before[..1 << 20]);
+    assert_eq!(after[1 << 20..], before[1 << 20..], "what no test reaches is not written");
+}
+
+#[test]
+fn a_file_that_may_be_overwritten_grows_where_it_is_too_small() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small");
+    fs::write(&path, "some").unwrap();
+    let outcome = run(&path, &workload([write()]), Some(&path)).unwrap();
+    assert_eq!(outcome.target.size_bytes, Bytes::mebi(1));
+    assert_eq!(fs::metadata(&path).unwrap().len(), 1 << 20);
+}
+
+#[test]
+fn another_name_of_the_same_file_may_stand_for_it() {
+    let (folder, path, _) = folder_with_file();
+    let (link, hard) = (folder.path().join("link"), folder.path().join("hard"));
+    symlink(&path, &link).unwrap();
+    fs::hard_link(&path, &hard).unwrap();
+    for other in [&link, &hard] {
+        assert!(run(&path, &workload([write()]), Some(other)).unwrap().complete);
+    }
+    assert!(link.is_symlink() && hard.exists() && path.exists());
+}
+
+#[test]
+fn permission_to_overwrite_another_file_is_refused() {
+    let (folder, path, before) = folder_with_file();
+    let other = folder.path().join("other");
+    fs::write(&other, &before).unwrap();
+    let nothing = folder.path().join("nothing");
+    for (path, overwrite) in
+        [(&path, &other), (&path, &nothing), (&nothing, &path), (&nothing, &nothing)]
+    {
+        for test in [read(), write()] {
+            let error = run(path, &workload([test]), Some(overwrite)).unwrap_err();
+            assert!(matches!(error, MeasureError::OverwriteMismatch { .. }), "{error}");
+        }
+    }
+    let error = run(folder.path(), &workload([write()]), Some(folder.path())).unwrap_err();
+    assert!(matches!(error, MeasureError::OverwriteMismatch { .. }), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert_eq!(fs::read(&other).unwrap(), before);
+    assert!(!nothing.exists());
+}
+
+#[test]
+fn nothing_is_created_through_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let (link, end) = (folder.path().join("link"), folder.path().join("end"));
+    symlink(&end, &link).unwrap();
+    let error = run(&link, &workload([write()]), None).unwrap_err();
+    assert!(matches!(error, MeasureError::DanglingLink { .. }), "{error}");
+    assert!(link.is_symlink() && !end.exists());
+}
+
+#[test]
+fn reading_leaves_an_existing_file_as_it_is() {
+    let (_folder, path, before) = folder_with_file();
+    let changed = fs::metadata(&path).unwrap().modified().unwrap();
+    for overwrite in [None, Some(path.as_path())] {
+        let outcome = run(&path, &workload([read()]), overwrite).unwrap();
+        assert!(outcome.complete && outcome.target.size_bytes == Bytes::mebi(2));
+        assert_eq!(fs::read(&path).unwrap(), before);
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), changed);
+    }
+}
+
+#[test]
+fn a_file_too_small_to_be_read_is_refused_with_both_sizes() {
+    let (_folder, path, before) = folder_with_file();
+    let test = Test { span: Bytes::mebi(3), ..read() };
+    let error = run(&path, &workload([read(), test]), None).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("it holds 2 MiB, and test `read` needs 3 MiB"), "{text}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn without_room_nothing_is_created() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new");
+    let vast = Test { span: Bytes(1 << 60), pattern: Pattern::Sequential, ..write() };
+    for path in [&path, folder.path()] {
+        let error = run(path, &workload([vast.clone()]), None).unwrap_err();
+        assert!(matches!(error, MeasureError::NoSpace { .. }), "{error}");
+        assert!(error.to_string().contains("free and the workload needs"), "{error}");
+        assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
+    }
+    let existing = folder.path().join("existing");
+    fs::write(&existing, "some").unwrap();
+    let error = run(&existing, &workload([vast]), Some(&existing)).unwrap_err();
+    assert!(matches!(error, MeasureError::NoSpace { .. }), "{error}");
+    assert_eq!(fs::read(&existing).unwrap(), b"some");
+}
+
+#[test]
+fn stopped_while_laying_out_it_removes_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let workload = workload([Test { span: Bytes::mebi(64), ..write() }]);
+    let stop = AtomicBool::new(false);
+    let bench =
+        Bench { path: folder.path(), workload: &workload, seed: 1, overwrite: None, stop: &stop };
+    let outcome = bench.run(&mut |_| stop.store(true, Ordering::Relaxed)).unwrap();
+    assert!(!outcome.complete && outcome.tests.is_empty());
+    assert!(outcome.warnings.contains(&Warning::Interrupted));
+    assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn after_an_error_the_file_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new");
+    let workload = workload([timed(read(), 20_000)]);
+    let stop = AtomicBool::new(false);
+    let bench = Bench { path: &path, workload: &workload, seed: 1, overwrite: None, stop: &stop };
+    let error = bench
+        .run(&mut |event| {
+            // Somebody empties the file under the run: the next read moves nothing.
+            if matches!(event, Event::Running { .. }) {
+                fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+            }
+        })
+        .unwrap_err();
+    assert!(matches!(error, MeasureError::Ended { .. }), "{error}");
+    assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn after_a_panic_the_file_is_removed_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let workload = workload([timed(read(), 60_000)]);
+    let stop = AtomicBool::new(false);
+    let bench =
+        Bench { path: folder.path(), workload: &workload, seed: 1, overwrite: None, stop: &stop };
+    let begun = std::time::Instant::now();
+    for at_layout in [true, false] {
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            bench.run(&mut |event| {
+                assert!(matches!(event, Event::LayingOut { .. }) != at_layout, "as planned");
+            })
+        }));
+        assert!(ran.is_err());
+        assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
+    }
+    assert!(begun.elapsed().as_secs() < 10);
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pipe, socket) = (folder.path().join("pipe"), folder.path().join("socket"));
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    for (path, kind) in
+        [(Path::new("/dev/null"), "character device"), (&pipe, "pipe"), (&socket, "socket")]
+    {
+        for (test, overwrite) in [(read(), None), (write(), None), (write(), Some(path))] {
+            let error = run(path, &workload([test]), overwrite).unwrap_err();
+            assert!(
+                error.to_string().ends_with(&format!("a {kind} cannot be measured")),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_block_device_is_read_and_not_written() {
+    let devices = entries(Path::new("/dev"));
+    let device = devices.iter().find(|path| {
+        let block = fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device());
+        block
+            && fs::File::open(path).is_ok_and(|mut file| {
+                std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0))
+                    .is_ok_and(|end| end >= 1 << 20)
+            })
+    });
+    let Some(device) = device else {
+        eprintln!("skipped: there is no block device that this user may read");
+        return;
+    };
+    for overwrite in [None, Some(device.as_path())] {
+        let error = run(device, &workload([read(), write()]), overwrite).unwrap_err();
+        assert!(matches!(error, MeasureError::DeviceWrite { .. }), "{error}");
+        assert!(error.hint().unwrap().contains("file system of that device"));
+    }
+    let outcome = run(device, &workload([read()]), None).unwrap();
+    assert!(outcome.complete && outcome.target.device && outcome.target.direct);
+    assert_eq!(outcome.target.file_system, None);
+    assert!(outcome.target.block_device.is_some());
+}
+
+#[test]
+fn a_missing_folder_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    let slash = PathBuf::from(format!("{}/", missing.display()));
+    for path in [&missing.join("new"), &slash] {
+        let error = run(path, &workload([write()]), None).unwrap_err();
+        assert!(matches!(error, MeasureError::NoFolder { .. }), "{error}");
+        assert!(error.hint().unwrap().starts_with("create it: mkdir -p "), "{error}");
+    }
+    assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn a_folder_that_takes_no_files_is_a_matter_of_permission() {
+    // No user may create files in sysfs, root included.
+    let error = run(Path::new("/sys/lanemark"), &workload([write()]), None).unwrap_err();
+    assert!(matches!(error, MeasureError::Permission { .. }), "{error}");
+}
+
+#[test]
+fn what_the_machine_cannot_hold_is_refused_before_anything_is_created() {
+    let folder = tempfile::tempdir().unwrap();
+    let deep = Test { queue_depth: 40_000, ..read() };
+    let error = run(folder.path(), &workload([deep]), None).unwrap_err();
+    assert!(error.to_string().contains("queue_depth = 40000: io_uring takes at most 32768"));
+    let block = Bytes::mebi(64);
+    let wide = Test { queue_depth: 32_768, threads: 1024, block, span: block, ..read() };
+    let error = run(folder.path(), &workload([wide]), None).unwrap_err();
+    assert!(matches!(error, MeasureError::Memory { .. }), "{error}");
+    let error = run(folder.path(), &workload([]), None).unwrap_err();
+    assert!(matches!(error, MeasureError::NothingToRun { .. }), "{error}");
+    assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
+}

@@ -1,0 +1,66 @@
+//! Small workloads, and a bench of them with nothing else set.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{Average, Pattern, Test, Workload};
+use lanemark_measure::{Bench, MeasureError, Outcome};
+
+/// 256 random reads of 4 KiB over 1 MiB.
+pub(crate) fn read() -> Test {
+    Test {
+        name: "read".to_owned(),
+        block: Bytes::kibi(4),
+        pattern: Pattern::Uniform,
+        read_share: Ratio::ONE,
+        queue_depth: 4,
+        threads: 1,
+        span: Bytes::mebi(1),
+        offset: Bytes::ZERO,
+        alignment: Bytes::kibi(4),
+        volume: Some(Bytes::mebi(1)),
+        duration: None,
+        ramp: Duration::ZERO,
+        think: Duration::ZERO,
+        compressibility: Ratio::ZERO,
+    }
+}
+
+/// The same with writes.
+pub(crate) fn write() -> Test {
+    Test { name: "write".to_owned(), read_share: Ratio::ZERO, ..read() }
+}
+
+/// `test` for so many milliseconds instead of so much data.
+pub(crate) fn timed(test: Test, milliseconds: u64) -> Test {
+    Test { volume: None, duration: Some(Duration::from_microseconds(milliseconds * 1000)), ..test }
+}
+
+pub(crate) fn workload(tests: impl IntoIterator<Item = Test>) -> Workload {
+    let tests: Vec<Test> = tests.into_iter().collect();
+    tests.iter().for_each(|test| test.check().unwrap());
+    Workload {
+        id: "small".to_owned(),
+        name: "Small".to_owned(),
+        repeats: 1,
+        average: Average::Mean,
+        tests,
+    }
+}
+
+pub(crate) fn run(
+    path: &Path,
+    workload: &Workload,
+    overwrite: Option<&Path>,
+) -> Result<Outcome, MeasureError> {
+    let stop = AtomicBool::new(false);
+    Bench { path, workload, seed: 42, overwrite, stop: &stop }.run(&mut |_| ())
+}
+
+/// Bytes that are no zeros and no layout of ours.
+pub(crate) fn content(length: usize) -> Vec<u8> {
+    (0..length).map(|place| (place % 251) as u8 + 1).collect()
+}
