@@ -60,13 +60,21 @@ impl From<StudyError> for Failure {
 
 impl From<MeasureError> for Failure {
     fn from(error: MeasureError) -> Self {
+        use MeasureError as E;
         let (message, hint) = (error.to_string(), error.hint());
-        if error.is_refusal() {
-            Self::Refused { message, hint }
-        } else if error.is_input() {
-            Self::Input { message, hint }
-        } else {
-            Self::Run { message, hint }
+        match error {
+            E::Exists { .. }
+            | E::DanglingLink { .. }
+            | E::OverwriteMismatch { .. }
+            | E::DeviceWrite { .. }
+            | E::Replaced { .. } => Self::Refused { message, hint },
+            E::NothingToRun { .. }
+            | E::NoFolder { .. }
+            | E::Permission { .. }
+            | E::WrongKind { .. }
+            | E::TargetTooSmall { .. }
+            | E::NoSpace { .. } => Self::Input { message, hint },
+            _ => Self::Run { message, hint },
         }
     }
 }

@@ -13,7 +13,9 @@ use crate::output;
 pub(crate) fn open(args: &LibraryArgs) -> Result<Library, Failure> {
     match &args.library {
         Some(folder) => Ok(Library::in_folder(folder)?),
-        None if Path::new("library/drives").is_dir() => Ok(Library::in_folder(Path::new("library"))?),
+        None if Path::new("library/drives").is_dir() => {
+            Ok(Library::in_folder(Path::new("library"))?)
+        }
         None => Ok(Library::built_in()),
     }
 }

@@ -9,10 +9,11 @@ use crate::failure::Failure;
 /// The width where no terminal tells one.
 const WIDTH: usize = 100;
 
-/// Prints `text` to stdout. A reader that has gone away (`| head`) is no error.
+/// Prints `text` to stdout and ends its last line. A reader that has gone away (`| head`) is no error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    match write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::run(format!("stdout can't be written: {error}"))),
         Ok(()) => Ok(()),
@@ -23,7 +24,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Failure::run(format!("the result can't be written as JSON: {error}")))?;
-    print(&format!("{text}\n"))
+    print(&text)
 }
 
 /// How tables look on this stdout: as wide as the terminal, in colour where it is one.

@@ -123,7 +123,8 @@ pub(crate) fn load_run(name: &str) -> Result<RunResult, Failure> {
 /// Writes an HTML page, over an older page of ours but over nothing else.
 pub(crate) fn write_page(path: &Path, page: &str) -> Result<(), Failure> {
     let old = std::fs::read(path).unwrap_or_default();
-    let ours = old.is_empty() || String::from_utf8_lossy(&old[..old.len().min(1024)]).contains(PAGE_MARK);
+    let ours =
+        old.is_empty() || String::from_utf8_lossy(&old[..old.len().min(1024)]).contains(PAGE_MARK);
     if !ours {
         let message = format!("{}: exists and is no Lanemark page", path.display());
         return Err(Failure::Refused { message, hint: Some("give another --html".to_owned()) });

@@ -24,7 +24,11 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let mut progress = Progress::new();
     let mut saved = Ok(());
     let mut result = system.run(&workload, provenance, &mut |so_far| {
-        progress.show(&format!("simulated {} of {} tests", so_far.tests.len(), workload.tests.len()));
+        progress.show(&format!(
+            "simulated {} of {} tests",
+            so_far.tests.len(),
+            workload.tests.len()
+        ));
         saved = save(&place, &mut so_far.clone());
         saved.is_ok() && !stop::requested(&stop)
     })?;

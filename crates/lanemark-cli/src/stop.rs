@@ -15,8 +15,7 @@ pub(crate) fn on_signal() -> Result<Arc<AtomicBool>, Failure> {
         // The order matters: at the first signal the flag is still down when this handler looks.
         let registered = flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)));
-        registered
-            .map_err(|error| Failure::run(format!("signals can't be caught: {error}")))?;
+        registered.map_err(|error| Failure::run(format!("signals can't be caught: {error}")))?;
     }
     Ok(stop)
 }
