@@ -455,7 +455,8 @@ bad = "12"
 
     fn error_of<T: std::fmt::Debug>(result: Result<T, StudyError>) -> String {
         let error = result.unwrap_err();
-        format!("{error}{}", error.hint.map(|hint| format!(" | {hint}")).unwrap_or_default())
+        let hint = error.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
+        format!("{error}{hint}")
     }
 
     #[test]

@@ -1,0 +1,48 @@
+# Lanemark. `make help` lists the targets; each does its own set-up.
+
+LANEMARK := target/release/lanemark
+DEMO     := demo
+export CARGO_TERM_COLOR ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench build tools clean
+
+help:            ## this list
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: build      ## measure this machine, run the first study, show both (under two minutes)
+	@mkdir -p $(DEMO)
+	$(LANEMARK) bench $(DEMO) --workload crystaldiskmark-5 --size 128MiB --duration 1s --repeats 3 \
+	    --out $(DEMO)/measured.json
+	@echo
+	$(LANEMARK) study studies/sata-vs-nvme-crystaldiskmark.toml --measured $(DEMO)/measured.json \
+	    --out $(DEMO)/study.json --html $(DEMO)/lanemark.html
+	@echo
+	@echo "The page with the charts: $(abspath $(DEMO))/lanemark.html"
+
+test: tools      ## every test, and the benches once and short
+	cargo test --workspace --locked
+	cargo test --workspace --locked --benches
+
+check:           ## format, lints, docs, the tree's own rules
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	cargo test --locked -p lanemark-cli --test tidy
+
+bench: build tools ## speed of the simulator; agreement with fio on a file here (five minutes)
+	cargo bench --locked -p lanemark-cli --bench simulator
+	cargo bench --locked -p lanemark-cli --bench agreement
+
+build:           ## the release program, target/release/lanemark
+	cargo build --release --locked -p lanemark-cli
+
+# What the tests need beyond cargo. Only root can install; anybody else is told.
+tools:
+	@command -v fio >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	    apt-get update -qq && apt-get install -y -qq fio; } || \
+	    echo "fio is missing (apt-get install fio): the test beside it will be skipped"
+
+clean:           ## what was built, and the demo's results
+	cargo clean
+	rm -rf $(DEMO)

@@ -1,0 +1,180 @@
+//! `lanemark bench` beside fio on one file with equal settings: do they see the same drive?
+//!
+//! Each round runs fio, then Lanemark, then fio again, so that the drift of a noisy machine meets both;
+//! the spread of fio's own runs is the yardstick. Settings: io_uring, direct I/O, registered buffers and
+//! files, the tests of CrystalDiskMark 8. `LANEMARK_AGREEMENT_ROUNDS` and `LANEMARK_AGREEMENT_FOLDER`
+//! change how often and where.
+//!
+//! As part of the tests (without `--bench`) one short round runs where fio is installed, so that this
+//! cannot rot; without fio it says that it was skipped, except in CI, where that fails.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// One test of CrystalDiskMark 8 as both programs are told it.
+struct Case {
+    slug: &'static str,
+    fio: [&'static str; 3],
+}
+
+const CASES: [Case; 8] = [
+    Case { slug: "seq1m-q8t1-read", fio: ["--rw=read", "--bs=1m", "--iodepth=8"] },
+    Case { slug: "seq1m-q8t1-write", fio: ["--rw=write", "--bs=1m", "--iodepth=8"] },
+    Case { slug: "seq1m-q1t1-read", fio: ["--rw=read", "--bs=1m", "--iodepth=1"] },
+    Case { slug: "seq1m-q1t1-write", fio: ["--rw=write", "--bs=1m", "--iodepth=1"] },
+    Case { slug: "rnd4k-q32t1-read", fio: ["--rw=randread", "--bs=4k", "--iodepth=32"] },
+    Case { slug: "rnd4k-q32t1-write", fio: ["--rw=randwrite", "--bs=4k", "--iodepth=32"] },
+    Case { slug: "rnd4k-q1t1-read", fio: ["--rw=randread", "--bs=4k", "--iodepth=1"] },
+    Case { slug: "rnd4k-q1t1-write", fio: ["--rw=randwrite", "--bs=4k", "--iodepth=1"] },
+];
+
+/// What one run saw.
+#[derive(Clone, Copy)]
+struct Seen {
+    megabytes: f64,
+    mean_us: f64,
+    cpu_us: f64,
+}
+
+struct Plan {
+    file: PathBuf,
+    size: &'static str,
+    seconds: &'static str,
+    rounds: usize,
+}
+
+fn main() {
+    let full = std::env::args().any(|arg| arg == "--bench");
+    if Command::new("fio").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "fio is not installed: apt-get install fio");
+        println!("skipped: fio is not installed (apt-get install fio)");
+        return;
+    }
+    let folder = std::env::var_os("LANEMARK_AGREEMENT_FOLDER")
+        .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")), PathBuf::from);
+    let rounds = std::env::var("LANEMARK_AGREEMENT_ROUNDS").ok().and_then(|text| text.parse().ok());
+    let file = folder.join("agreement.dat");
+    let plan = match full {
+        true => Plan { file, size: "256MiB", seconds: "2s", rounds: rounds.unwrap_or(5) },
+        false => Plan { file, size: "16MiB", seconds: "100ms", rounds: 1 },
+    };
+    // The file must be there for both; it is ours, so Lanemark may overwrite it.
+    std::fs::write(&plan.file, b"").expect("the folder can be written");
+    println!("{}", machine());
+    println!("{} of {}, {} a run, {} rounds", plan.size, folder.display(), plan.seconds, plan.rounds);
+    println!(
+        "{:<20}{:>10}{:>18}{:>10}{:>8}{:>10}{:>10}{:>10}{:>10}",
+        "", "fio", "its range", "lanemark", "ratio", "fio", "lanemark", "fio", "lanemark"
+    );
+    println!(
+        "{:<20}{:>10}{:>18}{:>10}{:>8}{:>10}{:>10}{:>10}{:>10}",
+        "test", "MB/s", "MB/s", "MB/s", "", "mean us", "mean us", "CPU us", "CPU us"
+    );
+    let mut outside = 0;
+    for case in &CASES {
+        outside += u32::from(!compare(case, &plan, full));
+    }
+    std::fs::remove_file(&plan.file).expect("our own file can be removed");
+    println!("{} of {} medians lie within the range of fio's own runs", 8 - outside, CASES.len());
+}
+
+/// Runs one test in all rounds and prints its row; tells whether the medians agree.
+fn compare(case: &Case, plan: &Plan, full: bool) -> bool {
+    let (mut fio, mut ours) = (Vec::new(), Vec::new());
+    // The first run of each lays the file out, and is not counted.
+    if full {
+        lanemark(case, plan);
+        run_fio(case, plan);
+    }
+    for _ in 0..plan.rounds {
+        fio.push(run_fio(case, plan));
+        ours.push(lanemark(case, plan));
+        fio.push(run_fio(case, plan));
+    }
+    let median = |runs: &[Seen], value: fn(&Seen) -> f64| {
+        let mut values: Vec<f64> = runs.iter().map(value).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let rates: Vec<f64> = fio.iter().map(|seen| seen.megabytes).collect();
+    let (low, high) = (
+        rates.iter().copied().fold(f64::INFINITY, f64::min),
+        rates.iter().copied().fold(0.0, f64::max),
+    );
+    let (theirs, own) = (median(&fio, |seen| seen.megabytes), median(&ours, |seen| seen.megabytes));
+    println!(
+        "{:<20}{:>10.1}{:>18}{:>10.1}{:>8.3}{:>10.1}{:>10.1}{:>10.2}{:>10.2}",
+        case.slug,
+        theirs,
+        format!("{low:.1} – {high:.1}"),
+        own,
+        own / theirs,
+        median(&fio, |seen| seen.mean_us),
+        median(&ours, |seen| seen.mean_us),
+        median(&fio, |seen| seen.cpu_us),
+        median(&ours, |seen| seen.cpu_us),
+    );
+    (low..=high).contains(&own)
+}
+
+fn run_fio(case: &Case, plan: &Plan) -> Seen {
+    let seconds = plan.seconds.trim_end_matches("ms").trim_end_matches('s');
+    let runtime = match plan.seconds.ends_with("ms") {
+        true => format!("--runtime={seconds}ms"),
+        false => format!("--runtime={seconds}s"),
+    };
+    let output = Command::new("fio")
+        .args(["--name=agreement", "--ioengine=io_uring", "--direct=1", "--registerfiles"])
+        .args(["--fixedbufs", "--time_based", "--output-format=json", "--norandommap"])
+        .arg(format!("--filename={}", plan.file.display()))
+        .arg(format!("--size={}", plan.size.trim_end_matches("iB")))
+        .arg(runtime)
+        .args(case.fio)
+        .output()
+        .expect("fio runs");
+    assert!(output.status.success(), "fio: {}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("fio's JSON");
+    let job = &report["jobs"][0];
+    let direction = if case.slug.ends_with("read") { &job["read"] } else { &job["write"] };
+    let number = |value: &Value| value.as_f64().expect("a number in fio's JSON");
+    let runtime_ms = number(&job["job_runtime"]);
+    let cpu_share = (number(&job["usr_cpu"]) + number(&job["sys_cpu"])) / 100.0;
+    Seen {
+        megabytes: number(&direction["bw_bytes"]) / 1e6,
+        mean_us: number(&direction["lat_ns"]["mean"]) / 1e3,
+        cpu_us: cpu_share * runtime_ms * 1e3 / number(&direction["total_ios"]),
+    }
+}
+
+fn lanemark(case: &Case, plan: &Plan) -> Seen {
+    let file = plan.file.to_str().expect("the path is text");
+    let saved = plan.file.with_extension("json");
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
+    let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .args(["bench", file, "--overwrite", file, "--size", plan.size])
+        .args(["--duration", plan.seconds, "--repeats", "1", "--json", "--out"])
+        .arg(&saved)
+        .arg("--library")
+        .arg(library)
+        .args(["--workload", &format!("crystaldiskmark-8:{}", case.slug)])
+        .output()
+        .expect("lanemark runs");
+    assert!(output.status.success(), "lanemark: {}", String::from_utf8_lossy(&output.stderr));
+    std::fs::remove_file(saved).expect("the result was saved");
+    let result: Value = serde_json::from_slice(&output.stdout).expect("our JSON");
+    let test = &result["tests"][0];
+    let cpu = &test["samples"][0]["cpu"];
+    let number = |value: &Value| value.as_f64().expect("a number in our JSON");
+    Seen {
+        megabytes: number(&test["throughput_bytes_per_second"]["value"]) / 1e6,
+        mean_us: number(&test["latency_mean_ns"]["value"]) / 1e3,
+        cpu_us: (number(&cpu["user_ns_per_request"]) + number(&cpu["system_ns_per_request"])) / 1e3,
+    }
+}
+
+fn machine() -> String {
+    let machine = lanemark_measure::machine();
+    format!("{}, {} cores, {}", machine.cpu, machine.cores, machine.kernel)
+}

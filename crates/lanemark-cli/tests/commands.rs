@@ -1,0 +1,311 @@
+//! The command as a person meets it: exit codes, what goes to stdout and to stderr, files that are made.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const STUDY: &str = "studies/sata-vs-nvme-crystaldiskmark.toml";
+const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// A folder for results on the disk of the checkout, where direct I/O works.
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(arguments).current_dir(project()).env_remove("LANEMARK_LIBRARY");
+    command
+}
+
+fn lanemark(arguments: &[&str]) -> Output {
+    command(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+/// Runs and returns stdout, which must be all there is to say.
+#[track_caller]
+fn succeeds(arguments: &[&str]) -> String {
+    let output = lanemark(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    stdout(&output).to_owned()
+}
+
+/// Runs and returns stderr, which must end with a hint and not be mixed with data.
+#[track_caller]
+fn fails(arguments: &[&str], code: i32) -> String {
+    let output = lanemark(arguments);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+    assert_eq!(stdout(&output), "", "data on stdout of a failed command");
+    assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
+    stderr(&output).to_owned()
+}
+
+/// JSON without the times and command of its provenance.
+fn without_times(text: &str) -> Value {
+    let mut value: Value = serde_json::from_str(text).unwrap();
+    strip(&mut value);
+    value
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            if let Some(Value::Object(provenance)) = object.get_mut("provenance") {
+                provenance.retain(|key, _| !["started_at", "finished_at"].contains(&key.as_str()));
+            }
+            object.values_mut().for_each(strip);
+        }
+        Value::Array(array) => array.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_study_shows_sixteen_cells_and_calibrates_at_most_six() {
+    let folder = folder();
+    let out = folder.path().join("study.json");
+    let text = succeeds(&["study", STUDY, "--json", "--out", out.to_str().unwrap()]);
+    let outcome: Value = serde_json::from_str(&text).unwrap();
+    let figures = outcome["figures"].as_array().unwrap();
+    assert_eq!(figures.len(), 16);
+    let calibrated: Vec<&Value> =
+        figures.iter().filter(|figure| figure["role"] == "calibrated").collect();
+    assert!(calibrated.len() <= 6, "{} figures are calibrated", calibrated.len());
+    for figure in &calibrated {
+        let error = figure["error"].as_f64().unwrap();
+        assert!(error.abs() < 0.005, "{}: a calibrated figure is off by {error}", figure["id"]);
+    }
+    // The errors stand as they are told in README and CHANGELOG; a model change must tell new ones.
+    let predicted = figures.iter().filter(|figure| figure["role"] == "predicted");
+    let errors: Vec<f64> =
+        predicted.map(|figure| figure["error"].as_f64().unwrap().abs()).collect();
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    assert!((0.085..0.098).contains(&mean), "mean absolute error of the predicted cells: {mean}");
+    let table = succeeds(&["study", STUDY, "--out", out.to_str().unwrap()]);
+    for word in ["predicted", "calibrated", "Answer", "mean absolute error", "NVMe"] {
+        assert!(table.contains(word), "no `{word}` in\n{table}");
+    }
+}
+
+#[test]
+fn one_seed_gives_one_result_and_another_differs_within_the_spread() {
+    let folder = folder();
+    let run = |seed: &str| {
+        let out = folder.path().join("sim.json");
+        let arguments = [
+            "sim",
+            NVME,
+            "crystaldiskmark-8",
+            "--duration",
+            "100ms",
+            "--json",
+            "--seed",
+            seed,
+            "--out",
+            out.to_str().unwrap(),
+        ];
+        succeeds(&arguments)
+    };
+    let (first, again, other) = (run("1"), run("1"), run("2"));
+    assert_eq!(without_times(&first), without_times(&again));
+    let (first, other): (Value, Value) = (without_times(&first), without_times(&other));
+    assert_ne!(first["tests"], other["tests"]);
+    for (one, two) in
+        first["tests"].as_array().unwrap().iter().zip(other["tests"].as_array().unwrap())
+    {
+        let statistic = |test: &Value, key: &str| {
+            test["throughput_bytes_per_second"][key].as_f64().unwrap_or(0.0)
+        };
+        // Two means of five repeats each: their difference has the spread of the repeats.
+        let spread = 3.0 * (statistic(one, "deviation") + statistic(two, "deviation"));
+        let apart = (statistic(one, "value") - statistic(two, "value")).abs();
+        assert!(apart <= spread + 1.0, "{}: {apart} B/s apart", one["test"]["name"]);
+    }
+}
+
+#[test]
+fn one_simulated_test_tells_where_its_time_goes() {
+    let folder = folder();
+    let out = folder.path().to_str().unwrap();
+    let text = succeeds(&["sim", SATA, "crystaldiskmark-5:4k-read", "--out", out]);
+    for word in ["SATA 6 Gb/s", "AHCI", "DMI 3.0", "flash dies", "mean latency", "busy"] {
+        assert!(text.contains(word), "no `{word}` in\n{text}");
+    }
+    assert_eq!(fs::read_dir(out).unwrap().count(), 1, "one result is saved");
+}
+
+#[test]
+fn a_setting_on_the_command_line_moves_the_model() {
+    let folder = folder();
+    let out = folder.path().to_str().unwrap();
+    let rate = |set: &[&str]| {
+        let mut arguments = vec!["sim", NVME, "crystaldiskmark-5:4k-read", "--json", "--out", out];
+        arguments.extend(set);
+        let result: Value = serde_json::from_str(&succeeds(&arguments)).unwrap();
+        result["tests"][0]["throughput_bytes_per_second"]["value"].as_f64().unwrap()
+    };
+    assert!(rate(&["--set", "drive.flash.read=100 us"]) < 0.8 * rate(&[]));
+}
+
+#[test]
+fn wrong_input_is_told_and_exits_with_2() {
+    let folder = folder();
+    let out = folder.path().to_str().unwrap();
+    let cases: [(&[&str], &str); 9] = [
+        (&["study", "studies/nothing.toml"], "studies/nothing.toml: can't be read"),
+        (&["study", "README.md"], "README.md:"),
+        (&["sim", "nonsense", "crystaldiskmark-5"], "drive@platform:port"),
+        (&["sim", NVME, "crystaldiskmark-7"], "did you mean `crystaldiskmark-5`?"),
+        (&["sim", NVME, "crystaldiskmark-5", "--size", "1PB"], "is not a unit of data"),
+        (&["sim", NVME, "crystaldiskmark-5", "--size", "1TB"], "ends behind the drive's 512 GB"),
+        (&["sim", NVME, "crystaldiskmark-5", "--size", "4KiB"], "span = 4 KiB: at least 1 MiB"),
+        (&["sim", NVME, "crystaldiskmark-5", "--set", "drive.flash.read"], "PARAMETER=VALUE"),
+        (&["compare", "README.md", "README.md"], "is no JSON"),
+    ];
+    for (arguments, expected) in cases {
+        let mut arguments = arguments.to_vec();
+        if arguments[0] != "compare" {
+            arguments.extend(["--out", out]);
+        }
+        let said = fails(&arguments, 2);
+        assert!(said.contains(expected), "{arguments:?} said: {said}");
+    }
+}
+
+#[test]
+fn measuring_makes_a_file_and_removes_it_and_keeps_the_result() {
+    let folder = folder();
+    let target = folder.path().join("bench.dat");
+    let out = folder.path().join("bench.json");
+    let text = succeeds(&[
+        "bench",
+        target.to_str().unwrap(),
+        "--size",
+        "16MiB",
+        "--duration",
+        "100ms",
+        "--repeats",
+        "3",
+        "--json",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    assert!(!target.exists(), "the target must be gone");
+    let result: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(result["tests"].as_array().unwrap().len(), 8);
+    assert_eq!(result["complete"], true);
+    let saved = fs::read_to_string(&out).unwrap();
+    assert_eq!(without_times(&saved), without_times(&text));
+    let name = out.to_str().unwrap();
+    let table = succeeds(&["compare", name, name]);
+    assert!(table.contains("SEQ1M Q8T1 read") && table.contains("1.00"), "{table}");
+    let page = folder.path().join("page.html");
+    succeeds(&["report", name, "--html", page.to_str().unwrap()]);
+    assert!(fs::read_to_string(page).unwrap().contains("SEQ1M Q8T1 read"));
+}
+
+#[test]
+fn a_file_of_the_users_is_refused_with_3_and_left_alone() {
+    let folder = folder();
+    let file = folder.path().join("thesis.dat");
+    fs::write(&file, "three years of work").unwrap();
+    let (path, out) = (file.to_str().unwrap(), folder.path().to_str().unwrap());
+    let said = fails(&["bench", path, "--size", "1MiB", "--out", out], 3);
+    assert!(said.contains("--overwrite"), "{said}");
+    fails(&["bench", path, "--size", "1MiB", "--overwrite", "README.md", "--out", out], 3);
+    // Nor does a result or a page go over it.
+    let json = folder.path().join("thesis.json");
+    fs::write(&json, "{}").unwrap();
+    fails(&["sim", NVME, "crystaldiskmark-5:4k-read", "--out", json.to_str().unwrap()], 3);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "three years of work");
+    assert_eq!(fs::read_to_string(&json).unwrap(), "{}");
+}
+
+#[test]
+fn an_unwritable_or_missing_folder_is_told() {
+    let said =
+        fails(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", "/proc/results"], 1);
+    assert!(said.contains("/proc/results"), "{said}");
+    let folder = folder();
+    let out = folder.path().to_str().unwrap();
+    let said = fails(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", out], 2);
+    assert!(said.contains("/nonexistent"), "{said}");
+}
+
+#[test]
+fn more_than_the_disk_holds_is_told_before_anything_is_written() {
+    let folder = folder();
+    let target = folder.path().join("bench.dat");
+    let (path, out) = (target.to_str().unwrap(), folder.path().to_str().unwrap());
+    let said = fails(&["bench", path, "--size", "900TiB", "--out", out], 2);
+    assert!(said.contains("free"), "{said}");
+    assert!(!target.exists());
+}
+
+#[test]
+fn ctrl_c_ends_a_measurement_with_what_it_has() {
+    let folder = folder();
+    let target = folder.path().join("bench.dat");
+    let out = folder.path().join("bench.json");
+    let arguments = [
+        "bench",
+        target.to_str().unwrap(),
+        "--size",
+        "16MiB",
+        "--duration",
+        "1s",
+        "--repeats",
+        "3",
+        "--out",
+        out.to_str().unwrap(),
+    ];
+    let child = command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The first test takes three seconds; its result is on disk as soon as it ends.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !out.exists() {
+        assert!(Instant::now() < deadline, "no result was saved in a minute");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(!target.exists(), "the target must be gone");
+    let result: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
+    assert_eq!(result["complete"], false);
+    assert!(!result["tests"].as_array().unwrap().is_empty());
+    assert!(stdout(&output).contains("interrupted"), "{}", stdout(&output));
+}
+
+#[test]
+fn the_library_lists_what_can_be_named() {
+    let text = succeeds(&["library"]);
+    for name in ["samsung-850-pro-1tb", "workstation-z170", "crystaldiskmark-8"] {
+        assert!(text.contains(name), "{text}");
+    }
+}
+
+#[test]
+fn the_built_in_library_needs_no_files() {
+    let folder = folder();
+    let mut command = command(&["sim", NVME, "crystaldiskmark-5:seq-read"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(folder.path().join("results").is_dir());
+}

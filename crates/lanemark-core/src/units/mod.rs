@@ -1,0 +1,325 @@
+//! Quantities: simulated time, bytes, rates and ratios.
+//!
+//! Simulated time is a whole number of picoseconds, so a trajectory is the same on every machine:
+//! one SATA dword at 6 Gb/s is 6,666.7 ps and one PCIe 5.0 symbol 250 ps, and neither accumulates a
+//! rounding error that matters. `u64` picoseconds reach 213 days. Only operations with a meaning
+//! exist: `Bytes / BytesPerSecond` is a [`Duration`], `Instant + Duration` an [`Instant`], and two
+//! instants can be subtracted but not added.
+//!
+//! A quantity in a file or on a command line is text with its unit, `"115 us"` or `"16 KiB"`. MB is
+//! 10^6 bytes and MiB 2^20, and neither stands for the other. A bare number is an error.
+//!
+//! Not modelled: fractions of a picosecond, and negative durations (an underflow is a bug and panics
+//! in debug builds).
+
+mod notation;
+
+pub use notation::QuantityError;
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, Sub};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Picoseconds in one second.
+const PICOSECONDS_PER_SECOND: u64 = 1_000_000_000_000;
+
+/// A point in simulated time: picoseconds since the start of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(u64);
+
+/// A length of time in picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration(u64);
+
+/// An amount of data in bytes.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// A data rate in bytes a second.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct BytesPerSecond(pub u64);
+
+/// A line rate in bits a second, before any line code is taken off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitsPerSecond(pub u64);
+
+/// A share of a whole, from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ratio(f64);
+
+impl Instant {
+    /// The start of every run.
+    pub const ZERO: Self = Self(0);
+
+    /// The instant that lies `picoseconds` after the start.
+    pub const fn from_picoseconds(picoseconds: u64) -> Self {
+        Self(picoseconds)
+    }
+
+    /// Picoseconds since the start.
+    pub const fn picoseconds(self) -> u64 {
+        self.0
+    }
+
+    /// The time from `earlier` to `self`; `earlier` must not lie after `self`.
+    pub const fn since(self, earlier: Self) -> Duration {
+        debug_assert!(self.0 >= earlier.0);
+        Duration(self.0 - earlier.0)
+    }
+}
+
+impl Duration {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// The longest time that can be told, 213 days.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// A duration of so many picoseconds.
+    pub const fn from_picoseconds(picoseconds: u64) -> Self {
+        Self(picoseconds)
+    }
+
+    /// A duration of so many nanoseconds.
+    pub const fn from_nanoseconds(nanoseconds: u64) -> Self {
+        Self(nanoseconds * 1_000)
+    }
+
+    /// A duration of so many microseconds.
+    pub const fn from_microseconds(microseconds: u64) -> Self {
+        Self(microseconds * 1_000_000)
+    }
+
+    /// A duration of so many seconds.
+    pub const fn from_seconds(seconds: u64) -> Self {
+        Self(seconds * PICOSECONDS_PER_SECOND)
+    }
+
+    /// Picoseconds, exactly.
+    pub const fn picoseconds(self) -> u64 {
+        self.0
+    }
+
+    /// Nanoseconds, rounded to the nearest.
+    pub const fn nanoseconds(self) -> u64 {
+        (self.0 + 500) / 1_000
+    }
+
+    /// Microseconds, for people and plots.
+    pub fn as_microseconds(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// Seconds, for statistics.
+    pub fn as_seconds(self) -> f64 {
+        self.0 as f64 / PICOSECONDS_PER_SECOND as f64
+    }
+
+    /// The difference, or zero where `other` is the longer.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// This time `numerator / denominator` times over, rounded to the nearest picosecond.
+    pub const fn scaled(self, numerator: u64, denominator: u64) -> Self {
+        let product = self.0 as u128 * numerator as u128;
+        let rounded = (product + denominator as u128 / 2) / denominator as u128;
+        debug_assert!(rounded <= u64::MAX as u128);
+        Self(rounded as u64)
+    }
+}
+
+impl Bytes {
+    /// No data.
+    pub const ZERO: Self = Self(0);
+
+    /// So many KiB (2^10 bytes).
+    pub const fn kibi(kibibytes: u64) -> Self {
+        Self(kibibytes << 10)
+    }
+
+    /// So many MiB (2^20 bytes).
+    pub const fn mebi(mebibytes: u64) -> Self {
+        Self(mebibytes << 20)
+    }
+
+    /// The bare count.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl BytesPerSecond {
+    /// Megabytes (10^6 bytes) a second, for people and plots.
+    pub fn as_megabytes(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+}
+
+impl BitsPerSecond {
+    /// The time of `bits` bit times, rounded to the nearest picosecond.
+    pub const fn time(self, bits: u64) -> Duration {
+        divide_rounded(bits, PICOSECONDS_PER_SECOND, self.0)
+    }
+}
+
+impl Ratio {
+    /// None of it.
+    pub const ZERO: Self = Self(0.0);
+    /// All of it.
+    pub const ONE: Self = Self(1.0);
+
+    /// The share `value`, or `None` outside 0 to 1.
+    pub fn new(value: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&value).then_some(Self(value))
+    }
+
+    /// The share as a number from 0 to 1.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// `count * scale / divisor` to the nearest whole, in 64 bits where they suffice.
+const fn divide_rounded(count: u64, scale: u64, divisor: u64) -> Duration {
+    match count.checked_mul(scale) {
+        Some(product) if product <= u64::MAX - divisor => {
+            Duration((product + divisor / 2) / divisor)
+        }
+        _ => {
+            let product = count as u128 * scale as u128;
+            let rounded = (product + divisor as u128 / 2) / divisor as u128;
+            debug_assert!(rounded <= u64::MAX as u128);
+            Duration(rounded as u64)
+        }
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+    fn add(self, rhs: Duration) -> Self {
+        Self(self.0 + rhs.0)
+    }
+}
+
+impl Add for Duration {
+    type Output = Self;
+    fn add(self, rhs: Self) -> Self {
+        Self(self.0 + rhs.0)
+    }
+}
+
+impl AddAssign for Duration {
+    fn add_assign(&mut self, rhs: Self) {
+        self.0 += rhs.0;
+    }
+}
+
+impl Sub for Duration {
+    type Output = Self;
+    fn sub(self, rhs: Self) -> Self {
+        Self(self.0 - rhs.0)
+    }
+}
+
+impl Mul<u64> for Duration {
+    type Output = Self;
+    fn mul(self, rhs: u64) -> Self {
+        Self(self.0 * rhs)
+    }
+}
+
+impl Div<u64> for Duration {
+    type Output = Self;
+    fn div(self, rhs: u64) -> Self {
+        Self(self.0 / rhs)
+    }
+}
+
+impl Sum for Duration {
+    fn sum<I: Iterator<Item = Self>>(durations: I) -> Self {
+        durations.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, rhs: Self) -> Self {
+        Self(self.0 + rhs.0)
+    }
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, rhs: Self) {
+        self.0 += rhs.0;
+    }
+}
+
+impl Sub for Bytes {
+    type Output = Self;
+    fn sub(self, rhs: Self) -> Self {
+        Self(self.0 - rhs.0)
+    }
+}
+
+impl Mul<u64> for Bytes {
+    type Output = Self;
+    fn mul(self, rhs: u64) -> Self {
+        Self(self.0 * rhs)
+    }
+}
+
+impl Div<BytesPerSecond> for Bytes {
+    type Output = Duration;
+    fn div(self, rhs: BytesPerSecond) -> Duration {
+        divide_rounded(self.0, PICOSECONDS_PER_SECOND, rhs.0)
+    }
+}
+
+impl Div<Duration> for Bytes {
+    type Output = BytesPerSecond;
+    /// The mean rate; zero for an empty duration, where no rate is known.
+    fn div(self, rhs: Duration) -> BytesPerSecond {
+        if rhs == Duration::ZERO {
+            return BytesPerSecond(0);
+        }
+        let scaled = u128::from(self.0) * u128::from(PICOSECONDS_PER_SECOND);
+        BytesPerSecond(u64::try_from(scaled / u128::from(rhs.0)).unwrap_or(u64::MAX))
+    }
+}
+
+/// In results a duration is a number of nanoseconds with three decimals: exact to the picosecond.
+impl Serialize for Duration {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0 as f64 / 1e3)
+    }
+}
+
+impl<'de> Deserialize<'de> for Duration {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let nanoseconds = f64::deserialize(deserializer)?;
+        if !(0.0..1.8e16).contains(&nanoseconds) {
+            return Err(serde::de::Error::custom("a duration in ns must be from 0 to 1.8e16"));
+        }
+        Ok(Self((nanoseconds * 1e3).round() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_over_a_rate_are_a_time_in_both_word_sizes() {
+        let rate = BytesPerSecond(600_000_000);
+        assert_eq!(Bytes(600) / rate, Duration::from_microseconds(1));
+        assert_eq!(Bytes(600_000_000_000_000) / rate, Duration::from_seconds(1_000_000));
+    }
+}

@@ -1,0 +1,284 @@
+//! Whatever is wrong in a file is told with its place and with what would be right.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lanemark_core::result::{Calibration, Warning};
+use lanemark_study::system::SystemName;
+use lanemark_study::{Library, Location, Study, StudyError, System, workload};
+use tempfile::TempDir;
+
+const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+
+/// A copy of the library and the studies, with one text replaced in one file.
+struct Spoilt {
+    folder: TempDir,
+}
+
+impl Spoilt {
+    fn new(file: &str, from: &str, to: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for kind in ["library/drives", "library/platforms", "library/workloads", "studies"] {
+            fs::create_dir_all(folder.path().join(kind)).unwrap();
+            for entry in fs::read_dir(project.join(kind)).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.file_name().unwrap();
+                fs::copy(&path, folder.path().join(kind).join(name)).unwrap();
+            }
+        }
+        let path = folder.path().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{file} has no `{from}` any more: mend this test");
+        fs::write(path, text.replacen(from, to, 1)).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.folder.path().join(file)
+    }
+
+    fn library(&self) -> Library {
+        Library::in_folder(&self.path("library")).unwrap()
+    }
+
+    /// The error without the folder's own path.
+    fn shown(&self, error: &StudyError) -> String {
+        let hint = error.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
+        let folder = format!("{}/", self.folder.path().display());
+        format!("{error}{hint}").replace(&folder, "")
+    }
+
+    fn system(&self, name: &str) -> Result<System, StudyError> {
+        System::assemble(&self.library(), &SystemName::parse(name).unwrap(), name, &[])
+    }
+}
+
+#[track_caller]
+fn system_says(system: &str, file: &str, from: &str, to: &str, expected: &str) {
+    let spoilt = Spoilt::new(file, from, to);
+    let seen = spoilt.shown(&spoilt.system(system).unwrap_err());
+    assert!(seen.contains(expected), "\n  seen: {seen}\nwanted: {expected}");
+}
+
+const DRIVE: &str = "library/drives/samsung-850-pro-1tb.toml";
+const PLATFORM: &str = "library/platforms/workstation-z170.toml";
+
+#[test]
+fn an_unknown_key_is_named_with_the_nearest() {
+    let expected =
+        "library/drives/samsung-850-pro-1tb.toml:26:1: unknown key `chanels` | did you mean";
+    system_says(SATA, DRIVE, "channels         =", "chanels = 8\nchannels         =", expected);
+}
+
+#[test]
+fn a_missing_unit_is_told_with_the_units() {
+    system_says(
+        SATA,
+        DRIVE,
+        "\"10 us\"",
+        "\"10\"",
+        "`10` has no unit; write it with one of ps, ns, us",
+    );
+}
+
+#[test]
+fn a_wrong_unit_is_told_with_the_units() {
+    system_says(
+        SATA,
+        DRIVE,
+        "\"16 KiB\"",
+        "\"16 us\"",
+        "`us` is not a unit of data; use one of B, kB",
+    );
+}
+
+#[test]
+fn a_bare_number_where_a_unit_belongs_is_an_error() {
+    system_says(SATA, DRIVE, "\"400 MB/s\"", "400", "`400` has no unit; write it with one of B/s");
+}
+
+#[test]
+fn a_value_out_of_bounds_is_told_with_the_bounds() {
+    let expected = "channels = 8000: must be a whole number from 1 to 256";
+    system_says(SATA, DRIVE, "{ value = 8,", "{ value = 8000,", expected);
+}
+
+#[test]
+fn a_misspelt_source_is_an_error_and_not_an_assumption() {
+    let expected = "unknown key `sourc` | did you mean `source`?";
+    system_says(SATA, DRIVE, "\"400 MB/s\", source", "\"400 MB/s\", sourc", expected);
+}
+
+#[test]
+fn a_capacity_beyond_the_flash_is_told_with_its_line() {
+    let expected = "samsung-850-pro-1tb.toml:8:12: drive.capacity = 2 TB: at most";
+    system_says(SATA, DRIVE, "\"1024 GB\"", "\"2 TB\"", expected);
+}
+
+#[test]
+fn a_buffer_below_one_command_is_told_with_the_least() {
+    let expected = "drive.buffer = 64 KiB: at least 192 KiB";
+    system_says(SATA, DRIVE, "\"16 MiB\"", "\"64 KiB\"", expected);
+}
+
+#[test]
+fn lanes_that_do_not_exist_are_an_error() {
+    let (from, to) = ("lanes = 16", "lanes = 12");
+    system_says(NVME, PLATFORM, from, to, "lanes = 12: must be 1, 2, 4, 8 or 16");
+}
+
+#[test]
+fn a_link_that_is_not_there_is_named_with_the_nearest() {
+    let expected = "unknown link `dmj` | did you mean `dmi`?";
+    system_says(SATA, PLATFORM, "behind = [\"dmi\"]", "behind = [\"dmj\"]", expected);
+}
+
+#[test]
+fn text_that_is_no_toml_is_told_with_its_place() {
+    let expected = "samsung-850-pro-1tb.toml:7:";
+    system_says(
+        SATA,
+        DRIVE,
+        "source   = \"Samsung SSD 850 PRO data sheet, 2014\"",
+        "source = = 3",
+        expected,
+    );
+}
+
+#[test]
+fn a_drive_in_a_port_of_another_kind_names_both_ends_and_the_ports_that_fit() {
+    let spoilt = Spoilt::new(DRIVE, "mlc", "mlc");
+    let error = spoilt.system("samsung-950-pro-512gb@workstation-z170:sata").unwrap_err();
+    let seen = spoilt.shown(&error);
+    assert!(
+        seen.ends_with(
+            "Samsung SSD 950 PRO 512GB has PCIe 3.0 x4 and does not fit port `sata` of Workstation, \
+             Intel Z170, which is SATA 6 Gb/s | it fits pcie-slot, m2"
+        ),
+        "{seen}"
+    );
+}
+
+#[test]
+fn a_port_a_platform_and_a_drive_that_are_not_there_get_the_nearest_name() {
+    let spoilt = Spoilt::new(DRIVE, "mlc", "mlc");
+    for (system, hint) in [
+        ("samsung-850-pro-1tb@workstation-z170:sato", "did you mean `sata`?"),
+        ("samsung-850-pro-1tb@workstation-z710:sata", "did you mean `workstation-z170`?"),
+        ("samsung-850-pro-2tb@workstation-z170:sata", "did you mean `samsung-850-pro-1tb`?"),
+    ] {
+        assert_eq!(spoilt.system(system).unwrap_err().hint.as_deref(), Some(hint), "{system}");
+    }
+    for text in ["a@b", "a:b", "@b:c", "a@:c", "a@b:"] {
+        assert!(SystemName::parse(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_narrower_port_trains_the_drive_down_and_says_so() {
+    let spoilt = Spoilt::new(PLATFORM, "generation = 3, lanes = 16", "generation = 2, lanes = 1");
+    let system = spoilt.system(NVME).unwrap();
+    assert_eq!(
+        system.warnings,
+        [Warning::TrainedDown { drive: "PCIe 3.0 x4".to_owned(), port: "PCIe 2.0 x1".to_owned() }]
+    );
+    assert_eq!(system.spec.links.last().unwrap().name, "PCIe 2.0 x1");
+}
+
+#[test]
+fn a_setting_that_meets_no_parameter_is_an_error() {
+    let setting = Calibration {
+        parameter: "drive.flash.raed".to_owned(),
+        value: "60 us".to_owned(),
+        figure: None,
+        reason: None,
+    };
+    let parts = SystemName::parse(SATA).unwrap();
+    let settings = [(setting, Location::file("--set"))];
+    let error = System::assemble(&Library::built_in(), &parts, SATA, &settings).unwrap_err();
+    assert_eq!(error.hint.as_deref(), Some("did you mean `drive.flash.read`?"));
+}
+
+const WORKLOAD: &str = "library/workloads/crystaldiskmark-5.toml";
+
+#[track_caller]
+fn workload_says(from: &str, to: &str, expected: &str) {
+    let spoilt = Spoilt::new(WORKLOAD, from, to);
+    let seen = spoilt.shown(&workload::open(&spoilt.library(), "crystaldiskmark-5").unwrap_err());
+    assert!(seen.contains(expected), "\n  seen: {seen}\nwanted: {expected}");
+}
+
+#[test]
+fn a_workload_that_cannot_be_run_is_told_with_its_place() {
+    workload_says(
+        "\"sequential\"",
+        "\"sequentail\"",
+        "19:11: unknown pattern `sequentail` | did you mean",
+    );
+    workload_says("\"1 MiB\"", "\"1 MB\"", "block = 1 MB: a multiple of 512 B");
+    workload_says(
+        "queue_depth = 1",
+        "queue_depth = 0",
+        "queue_depth = 0: must be a whole number from 1",
+    );
+    workload_says("\"1000 MiB\"", "\"512 KiB\"", "span = 512 KiB: at least 1 MiB");
+    workload_says(
+        "repeats = 5",
+        "repeats = 0",
+        "repeats = 0: must be a whole number from 1 to 1000",
+    );
+    workload_says("\"512K read\"", "\"Seq read\"", "test `Seq read` is there twice");
+    workload_says("read    = \"100%\"", "read    = \"101%\"", "read = 101%");
+}
+
+#[test]
+fn one_test_of_a_workload_goes_by_its_name_as_typed() {
+    let library = Library::built_in();
+    let one = workload::open(&library, "crystaldiskmark-5:4k-qd32-read").unwrap();
+    assert_eq!(one.tests.len(), 1);
+    assert_eq!(one.tests[0].name, "4K QD32 read");
+    let error = workload::open(&library, "crystaldiskmark-5:4k-qd23-read").unwrap_err();
+    assert_eq!(error.hint.as_deref(), Some("did you mean `4k-qd32-read`?"));
+}
+
+const STUDY: &str = "studies/sata-vs-nvme-crystaldiskmark.toml";
+
+#[track_caller]
+fn study_says(from: &str, to: &str, expected: &str) {
+    let spoilt = Spoilt::new(STUDY, from, to);
+    let error = Study::open(&spoilt.library(), &spoilt.path(STUDY)).unwrap_err();
+    let seen = spoilt.shown(&error);
+    assert!(seen.contains(expected), "\n  seen: {seen}\nwanted: {expected}");
+}
+
+#[test]
+fn a_study_that_does_not_hang_together_is_told_with_its_place() {
+    study_says(
+        "test   = \"Seq read\"",
+        "test   = \"Seq reed\"",
+        "unknown test `Seq reed` | did you mean",
+    );
+    study_says("system = \"sata\"", "system = \"stat\"", "unknown system `stat`");
+    study_says("figure    = \"NV002\"", "figure    = \"NV099\"", "unknown figure `NV099`");
+    study_says("id     = \"NV003\"", "id     = \"NV001\"", "figure `NV001` is there twice");
+    study_says("value  = \"533 MB/s\"", "value  = \"0 MB/s\"", "must be above zero");
+    study_says(
+        "[\"sata\", \"nvme\"]",
+        "[\"sata\", \"nvne\"]",
+        "unknown system `nvne` | did you mean `nvme`?",
+    );
+    study_says(
+        "drive.flash.program",
+        "drive.flash.progarm",
+        "unknown parameter `drive.flash.progarm`",
+    );
+    study_says("\"733 us\"", "\"733 MB\"", "`MB` is not a unit of time");
+    study_says("metric = \"throughput\"", "metric = \"speed\"", "unknown metric `speed`");
+    study_says(
+        "\"crystaldiskmark-5\"",
+        "\"crystaldiskmark-6\"",
+        "sata-vs-nvme-crystaldiskmark.toml:12:12: unknown workload",
+    );
+}
