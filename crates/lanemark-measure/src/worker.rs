@@ -240,6 +240,8 @@ impl<'a> Worker<'a> {
             }
             self.resting.pop_front();
             let access = self.accesses.next_access();
+            // What lies outside is not ours to write.
+            assert!(access.offset + access.length <= self.shared.test.end());
             if access.operation == Operation::Write {
                 self.payload.stamp(self.ring.buffer_mut(slot));
             }

@@ -193,7 +193,7 @@ fn stopped_while_laying_out_it_removes_the_file() {
 fn after_an_error_the_file_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new");
-    let workload = workload([timed(read(), 20_000)]);
+    let workload = workload([Test { threads: 3, ..timed(read(), 20_000) }]);
     let stop = AtomicBool::new(false);
     let bench = Bench { path: &path, workload: &workload, seed: 1, overwrite: None, stop: &stop };
     let error = bench
