@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lanemark_core::result::Warning;
@@ -124,6 +125,22 @@ fn permission_to_overwrite_another_file_is_refused() {
     assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(fs::read(&other).unwrap(), before);
     assert!(!nothing.exists());
+}
+
+#[test]
+fn a_file_under_a_loop_device_is_not_overwritten() {
+    let (_folder, path, before) = folder_with_file();
+    let attached = Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
+    let Some(attached) = attached.ok().filter(|attached| attached.status.success()) else {
+        eprintln!("skipped: this user may not attach loop devices (losetup of util-linux)");
+        return;
+    };
+    let device = String::from_utf8(attached.stdout).unwrap();
+    let refused = run(&path, &workload([write()]), Some(&path));
+    Command::new("losetup").args(["-d", device.trim()]).status().unwrap();
+    let error = refused.unwrap_err();
+    assert!(error.hint().unwrap().ends_with(&format!("losetup -d {}", device.trim())), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
 }
 
 #[test]
@@ -258,8 +275,11 @@ fn what_is_no_file_is_refused() {
 fn a_block_device_is_read_and_not_written() {
     let devices = entries(Path::new("/dev"));
     let device = devices.iter().find(|path| {
+        // Loop devices come and go with other tests.
+        let lasting = !path.to_string_lossy().starts_with("/dev/loop");
         let block = fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device());
-        block
+        lasting
+            && block
             && fs::File::open(path).is_ok_and(|mut file| {
                 std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0))
                     .is_ok_and(|end| end >= 1 << 20)
