@@ -1,11 +1,13 @@
-//! Reads an existing file in one pattern and prints what a comparison with another tool needs.
+//! Reads an existing file or block device in one pattern and prints what a comparison with another tool needs.
 //!
 //! `cargo run --release -p lanemark-measure --example read_file -- PATH random|sequential BLOCK DEPTH TIME`
-//! for example `... -- /mnt/file random "4 KiB" 32 "3 s"`. The file is never written. The same by fio:
+//! for example `... -- /mnt/file random "4 KiB" 32 "3 s"`. It is never written. The same by fio:
 //! `fio --name=x --filename=PATH --rw=randread --bs=4k --iodepth=32 --ioengine=io_uring --direct=1
 //! --registerfiles --fixedbufs --time_based --runtime=3`.
 
 use std::error::Error;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -19,6 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: read_file PATH random|sequential BLOCK DEPTH TIME".into());
     };
     let block: Bytes = block.parse()?;
+    // A block device tells its size only so.
+    let end = File::open(path)?.seek(SeekFrom::End(0))?;
     let sequential = pattern == "sequential";
     let test = Test {
         name: format!("{pattern} {block} Q{depth}T1 read"),
@@ -27,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         read_share: Ratio::ONE,
         queue_depth: depth.parse()?,
         threads: 1,
-        span: Bytes(std::fs::metadata(path)?.len() / block.get() * block.get()),
+        span: Bytes(end / block.get() * block.get()),
         offset: Bytes::ZERO,
         alignment: block,
         volume: None,

@@ -62,6 +62,14 @@ pub enum MeasureError {
         /// What may be overwritten.
         overwrite: PathBuf,
     },
+    /// The file is the medium of a loop device, on which a file system may be mounted.
+    #[error("{}: it is in use as the medium of {device}", path.display())]
+    InUse {
+        /// The target as given.
+        path: PathBuf,
+        /// The kernel's name of the device.
+        device: String,
+    },
     /// A test that writes, on a block device.
     #[error(
         "{}: writing to block devices is not supported yet, and test `{test}` writes",
@@ -229,6 +237,7 @@ impl MeasureError {
             Self::OverwriteMismatch { .. } => {
                 "name the same existing file twice, or leave `--overwrite` out".to_owned()
             }
+            Self::InUse { device, .. } => format!("end that first: losetup -d /dev/{device}"),
             Self::DeviceWrite { .. } => {
                 "name a file or folder on a file system of that device".to_owned()
             }

@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use lanemark_core::rng::StreamKey;
 use lanemark_core::units::{Bytes, Ratio};
@@ -17,12 +17,11 @@ use crate::arena::Arena;
 use crate::error::MeasureError;
 use crate::payload::Payload;
 use crate::ring::{Ring, Transfer, open_uring};
+use crate::sample::PROGRESS_INTERVAL;
 use crate::worker::POLL_NS;
 
 const BLOCK: u32 = 1 << 20;
 const IN_FLIGHT: u32 = 8;
-/// How often whoever looks on hears of it.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A file about to be written full.
 pub(crate) struct Layout<'a> {

@@ -24,8 +24,8 @@ use crate::error::MeasureError;
 use crate::ring::{Ring, open_uring};
 use crate::worker::{Shared, Tally, Worker};
 
-/// How often whoever looks on hears of a sample.
-const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(200);
+/// How often whoever looks on hears of progress.
+pub(crate) const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// One repeat of one test, about to run.
 pub(crate) struct SampleRun<'a> {

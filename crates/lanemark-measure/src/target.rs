@@ -1,7 +1,8 @@
 //! What is measured, opened so that nothing of anybody's can be lost.
 //!
 //! The rules: what does not exist is created, written full and removed. A file that exists is written
-//! only if `overwrite` names that very file, and is never truncated or removed. Without a test that
+//! only if `overwrite` names that very file and it is not under a loop device, and is never truncated or
+//! removed. Without a test that
 //! writes it is opened read-only. Block devices are only read. All else is refused.
 //!
 //! The path is looked up first with `O_PATH`, which opens nothing (opening a tape or a watchdog does
@@ -11,6 +12,7 @@
 //! `O_DIRECT` is set after opening, because creating a file with it leaves an empty file behind on file
 //! systems that refuse it.
 
+use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -137,6 +139,9 @@ impl Target {
 
     /// An existing file whose content may go. It may grow and never shrinks.
     fn overwritten(path: &Path, found: &Found, layout: u64) -> Result<Self, MeasureError> {
+        if let Some(device) = loop_device(found.identity) {
+            return Err(MeasureError::InUse { path: path.to_owned(), device });
+        }
         let (file, stat) = reopen(path, found, OFlags::RDWR, "write")?;
         let allocated = stat.st_blocks.cast_unsigned().saturating_mul(512);
         check_space(path, &file, layout.saturating_sub(allocated))?;
@@ -279,6 +284,17 @@ fn reopen(
     let same = Identity::new(&stat) == found.identity
         && FileType::from_raw_mode(stat.st_mode) == found.kind;
     if same { Ok((file, stat)) } else { Err(MeasureError::Replaced { path: path.to_owned() }) }
+}
+
+/// The loop device that has a file for its medium, `loop0`: there may be a mounted file system on it.
+fn loop_device(identity: Identity) -> Option<String> {
+    let devices = fs::read_dir("/sys/block").ok()?.flatten();
+    let mut over = devices.filter(|device| {
+        let backing = fs::read_to_string(device.path().join("loop/backing_file"));
+        let stat = backing.ok().and_then(|file| rustix::fs::stat(file.trim_end()).ok());
+        stat.is_some_and(|stat| Identity::new(&stat) == identity)
+    });
+    Some(over.next()?.file_name().to_string_lossy().into_owned())
 }
 
 fn kind_name(kind: FileType) -> &'static str {

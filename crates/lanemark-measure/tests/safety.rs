@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lanemark_core::result::Warning;
@@ -127,6 +128,22 @@ fn permission_to_overwrite_another_file_is_refused() {
 }
 
 #[test]
+fn a_file_under_a_loop_device_is_not_overwritten() {
+    let (_folder, path, before) = folder_with_file();
+    let attached = Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
+    let Some(attached) = attached.ok().filter(|attached| attached.status.success()) else {
+        eprintln!("skipped: this user may not attach loop devices (losetup of util-linux)");
+        return;
+    };
+    let device = String::from_utf8(attached.stdout).unwrap();
+    let refused = run(&path, &workload([write()]), Some(&path));
+    Command::new("losetup").args(["-d", device.trim()]).status().unwrap();
+    let error = refused.unwrap_err();
+    assert!(error.hint().unwrap().ends_with(&format!("losetup -d {}", device.trim())), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
 fn nothing_is_created_through_a_link() {
     let folder = tempfile::tempdir().unwrap();
     let (link, end) = (folder.path().join("link"), folder.path().join("end"));
@@ -193,7 +210,7 @@ fn stopped_while_laying_out_it_removes_the_file() {
 fn after_an_error_the_file_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new");
-    let workload = workload([timed(read(), 20_000)]);
+    let workload = workload([Test { threads: 3, ..timed(read(), 20_000) }]);
     let stop = AtomicBool::new(false);
     let bench = Bench { path: &path, workload: &workload, seed: 1, overwrite: None, stop: &stop };
     let error = bench
@@ -258,8 +275,11 @@ fn what_is_no_file_is_refused() {
 fn a_block_device_is_read_and_not_written() {
     let devices = entries(Path::new("/dev"));
     let device = devices.iter().find(|path| {
+        // Loop devices come and go with other tests.
+        let lasting = !path.to_string_lossy().starts_with("/dev/loop");
         let block = fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device());
-        block
+        lasting
+            && block
             && fs::File::open(path).is_ok_and(|mut file| {
                 std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0))
                     .is_ok_and(|end| end >= 1 << 20)
