@@ -8,9 +8,13 @@
 //! As part of the tests (without `--bench`) one short round runs where fio is installed, so that this
 //! cannot rot; without fio it says that it was skipped, except in CI, where that fails.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_core::units::{Bytes, Ratio};
+use lanemark_core::workload::fill_random;
 use serde_json::Value;
 
 /// One test of CrystalDiskMark 8 as both programs are told it.
@@ -60,10 +64,15 @@ fn main() {
         true => Plan { file, size: "256MiB", seconds: "2s", rounds: rounds.unwrap_or(5) },
         false => Plan { file, size: "16MiB", seconds: "100ms", rounds: 1 },
     };
-    // The file must be there for both; it is ours, so Lanemark may overwrite it.
-    std::fs::write(&plan.file, b"").expect("the folder can be written");
+    make_file(&plan);
     println!("{}", machine());
-    println!("{} of {}, {} a run, {} rounds", plan.size, folder.display(), plan.seconds, plan.rounds);
+    println!(
+        "{} of {}, {} a run, {} rounds",
+        plan.size,
+        folder.display(),
+        plan.seconds,
+        plan.rounds
+    );
     println!(
         "{:<20}{:>10}{:>18}{:>10}{:>8}{:>10}{:>10}{:>10}{:>10}",
         "", "fio", "its range", "lanemark", "ratio", "fio", "lanemark", "fio", "lanemark"
@@ -74,20 +83,28 @@ fn main() {
     );
     let mut outside = 0;
     for case in &CASES {
-        outside += u32::from(!compare(case, &plan, full));
+        outside += u32::from(!compare(case, &plan));
     }
     std::fs::remove_file(&plan.file).expect("our own file can be removed");
     println!("{} of {} medians lie within the range of fio's own runs", 8 - outside, CASES.len());
 }
 
-/// Runs one test in all rounds and prints its row; tells whether the medians agree.
-fn compare(case: &Case, plan: &Plan, full: bool) -> bool {
-    let (mut fio, mut ours) = (Vec::new(), Vec::new());
-    // The first run of each lays the file out, and is not counted.
-    if full {
-        lanemark(case, plan);
-        run_fio(case, plan);
+/// Lays out the file that both measure; it is ours, so Lanemark may overwrite it.
+fn make_file(plan: &Plan) {
+    let size: Bytes = plan.size.parse().expect("a size");
+    let mut block = vec![0; 1 << 20];
+    let mut rng = Rng::new(StreamKey::from_seed(1));
+    let mut file = std::fs::File::create(&plan.file).expect("the folder can be written");
+    for _ in 0..size.get() >> 20 {
+        fill_random(&mut block, Ratio::ZERO, &mut rng);
+        file.write_all(&block).expect("the disk has room");
     }
+    file.sync_all().expect("the disk takes it");
+}
+
+/// Runs one test in all rounds and prints its row; tells whether the medians agree.
+fn compare(case: &Case, plan: &Plan) -> bool {
+    let (mut fio, mut ours) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
         fio.push(run_fio(case, plan));
         ours.push(lanemark(case, plan));
@@ -126,6 +143,8 @@ fn run_fio(case: &Case, plan: &Plan) -> Seen {
         false => format!("--runtime={seconds}s"),
     };
     let output = Command::new("fio")
+        // Lanemark's large buffers lie on huge pages; let fio's do so too.
+        .env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
         .args(["--name=agreement", "--ioengine=io_uring", "--direct=1", "--registerfiles"])
         .args(["--fixedbufs", "--time_based", "--output-format=json", "--norandommap"])
         .arg(format!("--filename={}", plan.file.display()))

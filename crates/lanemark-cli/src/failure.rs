@@ -66,6 +66,7 @@ impl From<MeasureError> for Failure {
             E::Exists { .. }
             | E::DanglingLink { .. }
             | E::OverwriteMismatch { .. }
+            | E::InUse { .. }
             | E::DeviceWrite { .. }
             | E::Replaced { .. } => Self::Refused { message, hint },
             E::NothingToRun { .. }
@@ -73,6 +74,8 @@ impl From<MeasureError> for Failure {
             | E::Permission { .. }
             | E::WrongKind { .. }
             | E::TargetTooSmall { .. }
+            | E::Misaligned { .. }
+            | E::QueueDepth { .. }
             | E::NoSpace { .. } => Self::Input { message, hint },
             _ => Self::Run { message, hint },
         }

@@ -52,14 +52,11 @@ impl Accesses {
     pub fn new(test: &Test, key: StreamKey) -> Self {
         let threads = u64::from(test.threads);
         let block = test.block.get();
-        let alignment = test.alignment.get();
-        let sequential = test.pattern == Pattern::Sequential;
-        let step = if sequential { block.next_multiple_of(alignment) } else { alignment };
+        let step = test.step();
         // A place may hold a whole block only if the block ends inside the span.
-        let count = if sequential {
-            (test.span.get() / step / threads).max(1)
-        } else {
-            (test.span.get() - block) / step + 1
+        let count = match test.pattern {
+            Pattern::Sequential => test.span.get() / step / threads,
+            _ => (test.span.get() - block) / step + 1,
         };
         let start = match test.pattern {
             Pattern::Sequential => test.offset.get() + u64::from(key.thread) * count * step,

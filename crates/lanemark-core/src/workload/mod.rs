@@ -168,10 +168,9 @@ impl Test {
         if self.duration == Some(Duration::ZERO) {
             return fail("duration", "0 s".to_owned(), "more than 0 s");
         }
-        let step = self.block.max(self.alignment).get();
         let needed = match self.pattern {
-            Pattern::Sequential => step.saturating_mul(u64::from(self.threads)),
-            _ => step,
+            Pattern::Sequential => self.step().saturating_mul(u64::from(self.threads)),
+            _ => self.block.get(),
         };
         if self.span.get() < needed {
             return fail(
@@ -188,6 +187,15 @@ impl Test {
                 fail("hot_span", hot_span.to_string(), "above 0%")
             }
             _ => Ok(()),
+        }
+    }
+
+    /// How far apart the places of requests are: sequential blocks begin at the next multiple of the
+    /// alignment, others at any.
+    pub(crate) fn step(&self) -> u64 {
+        match self.pattern {
+            Pattern::Sequential => self.block.get().next_multiple_of(self.alignment.get()),
+            _ => self.alignment.get(),
         }
     }
 
