@@ -90,7 +90,7 @@ pub(crate) struct ScaleArgs {
     /// Use this much of the target in every test, "256MiB"; volumes shrink or grow with it
     #[arg(long)]
     pub(crate) size: Option<Bytes>,
-    /// Limit every test to this time, "1s"
+    /// Run every test for this time, "1s", whatever its volume
     #[arg(long)]
     pub(crate) duration: Option<Duration>,
     /// Run every test so often

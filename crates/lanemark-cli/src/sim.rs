@@ -62,6 +62,7 @@ pub(crate) fn scaled(mut workload: Workload, scale: &ScaleArgs) -> Result<Worklo
         }
         if let Some(duration) = scale.duration {
             test.duration = Some(duration);
+            test.volume = None;
         }
         test.check().map_err(|TestError { field, value, bound }| {
             let option = if scale.size.is_some() { "--size" } else { "--duration" };

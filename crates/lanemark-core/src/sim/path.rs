@@ -72,7 +72,7 @@ impl Path {
     ) -> Instant {
         let mut span = self.read.carry(Span { start: now, end: now }, bytes, trace);
         for (index, link) in self.links.iter_mut().enumerate().rev() {
-            span = delayed(link.carry_read(span, bytes, place), link.latency());
+            span = delayed(link.carry_read(now, span, bytes, place), link.latency());
             trace.spend(Hop::FirstLink as usize + index, span);
         }
         span.end
@@ -93,7 +93,7 @@ impl Path {
     pub fn carry_write(&mut self, now: Instant, bytes: Bytes, trace: &mut Trace) -> Instant {
         let mut span = Span { start: now, end: now };
         for (index, link) in self.links.iter_mut().enumerate() {
-            span = delayed(link.carry_write(span, bytes), link.latency());
+            span = delayed(link.carry_write(now, span, bytes), link.latency());
             trace.spend(Hop::FirstLink as usize + index, span);
         }
         self.write.carry(span, bytes, trace).end

@@ -43,7 +43,8 @@ impl Station {
         self.serve(arrival, service)
     }
 
-    /// Takes `service` of the station's time for small traffic that nobody waits for.
+    /// Takes `service` of the station's time from `now` on for small traffic that nobody waits for. `now`
+    /// must be the present: booked for later, it would make what comes before it wait.
     pub fn charge(&mut self, now: Instant, service: Duration) {
         self.serve(now, service);
     }

@@ -76,10 +76,10 @@ impl Link {
 
     /// Sends `bytes` of read data towards the host while they flow in during `inflow`. SATA announces a
     /// command's first burst with a DMA Setup frame; behind the last one comes the completion.
-    pub fn carry_read(&mut self, inflow: Span, bytes: Bytes, place: Place) -> Span {
+    pub fn carry_read(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
         let service = match &self.law {
             LinkLaw::Pcie(pcie) if place.last => {
-                self.to_drive.charge(inflow.end, pcie.write_time(DOORBELL));
+                self.to_drive.charge(now, pcie.write_time(DOORBELL));
                 pcie.write_time(bytes) + completion_packets(pcie)
             }
             LinkLaw::Pcie(pcie) => pcie.write_time(bytes),
@@ -91,26 +91,30 @@ impl Link {
         self.to_host.forward(inflow, service)
     }
 
-    /// Tells the host that a write is complete.
+    /// Sends `bytes` of write data towards the drive while they flow in during `inflow`. The drive asks
+    /// for them first: with read requests over PCIe, with DMA Setup and DMA Activate frames over SATA.
+    /// Over SATA the frame that ends the command goes behind its data, before another command's.
+    pub fn carry_write(&mut self, now: Instant, inflow: Span, bytes: Bytes) -> Span {
+        match &self.law {
+            LinkLaw::Pcie(pcie) => {
+                self.to_host.charge(now, pcie.read_request_time(bytes));
+                self.to_drive.forward(inflow, pcie.completion_time(bytes))
+            }
+            LinkLaw::Sata(sata) => {
+                let service = sata.write_data_time(bytes) + sata.completion_time();
+                self.to_host.forward(inflow, service)
+            }
+        }
+    }
+
+    /// Tells the host that a write is complete; over SATA the frame for it has gone already.
     pub fn complete_write(&mut self, now: Instant) -> Span {
         match &self.law {
             LinkLaw::Pcie(pcie) => {
                 self.to_drive.charge(now, pcie.write_time(DOORBELL));
                 self.to_host.serve(now, completion_packets(pcie))
             }
-            LinkLaw::Sata(sata) => self.to_host.serve(now, sata.completion_time()),
-        }
-    }
-
-    /// Sends `bytes` of write data towards the drive while they flow in during `inflow`. The drive asks
-    /// for them first: with read requests over PCIe, with DMA Setup and DMA Activate frames over SATA.
-    pub fn carry_write(&mut self, inflow: Span, bytes: Bytes) -> Span {
-        match &self.law {
-            LinkLaw::Pcie(pcie) => {
-                self.to_host.charge(inflow.start, pcie.read_request_time(bytes));
-                self.to_drive.forward(inflow, pcie.completion_time(bytes))
-            }
-            LinkLaw::Sata(sata) => self.to_host.forward(inflow, sata.write_data_time(bytes)),
+            LinkLaw::Sata(_) => Span { start: now, end: now },
         }
     }
 
