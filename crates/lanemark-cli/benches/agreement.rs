@@ -47,6 +47,39 @@ struct Plan {
     size: &'static str,
     seconds: &'static str,
     rounds: usize,
+    huge_pages: bool,
+}
+
+/// Huge pages for fio's buffers while this lives. Lanemark asks for them by itself where its buffers
+/// have 2 MiB or more; on a virtual disk that alone can decide how fast large reads are.
+struct HugePages {
+    before: String,
+}
+
+const HUGE_PAGES: &str = "/proc/sys/vm/nr_hugepages";
+
+impl HugePages {
+    /// Reserves some, where this user may.
+    fn reserve() -> Option<Self> {
+        let before = std::fs::read_to_string(HUGE_PAGES).ok()?;
+        let enough = before.trim().parse::<u32>().ok()?.max(16);
+        std::fs::write(HUGE_PAGES, enough.to_string()).ok()?;
+        Some(Self { before })
+    }
+}
+
+impl Drop for HugePages {
+    fn drop(&mut self) {
+        // Nothing can be done about pages that stay reserved; a message would not help.
+        let _ = std::fs::write(HUGE_PAGES, &self.before);
+    }
+}
+
+impl Case {
+    /// Whether the buffers of all requests together fill a huge page.
+    fn large_buffers(&self) -> bool {
+        self.slug.starts_with("seq1m-q8")
+    }
 }
 
 fn main() {
@@ -60,10 +93,19 @@ fn main() {
         .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")), PathBuf::from);
     let rounds = std::env::var("LANEMARK_AGREEMENT_ROUNDS").ok().and_then(|text| text.parse().ok());
     let file = folder.join("agreement.dat");
+    let reserved = full.then(HugePages::reserve).flatten();
+    let huge_pages = reserved.is_some();
     let plan = match full {
-        true => Plan { file, size: "256MiB", seconds: "2s", rounds: rounds.unwrap_or(5) },
-        false => Plan { file, size: "16MiB", seconds: "100ms", rounds: 1 },
+        true => {
+            Plan { file, size: "256MiB", seconds: "2s", rounds: rounds.unwrap_or(5), huge_pages }
+        }
+        false => Plan { file, size: "16MiB", seconds: "100ms", rounds: 1, huge_pages },
     };
+    if full && !huge_pages {
+        println!(
+            "fio's buffers lie on small pages (only root can reserve others), Lanemark's do not"
+        );
+    }
     make_file(&plan);
     println!("{}", machine());
     println!(
@@ -143,14 +185,13 @@ fn run_fio(case: &Case, plan: &Plan) -> Seen {
         false => format!("--runtime={seconds}s"),
     };
     let output = Command::new("fio")
-        // Lanemark's large buffers lie on huge pages; let fio's do so too.
-        .env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
         .args(["--name=agreement", "--ioengine=io_uring", "--direct=1", "--registerfiles"])
         .args(["--fixedbufs", "--time_based", "--output-format=json", "--norandommap"])
         .arg(format!("--filename={}", plan.file.display()))
         .arg(format!("--size={}", plan.size.trim_end_matches("iB")))
         .arg(runtime)
         .args(case.fio)
+        .args((plan.huge_pages && case.large_buffers()).then_some("--iomem=shmhuge"))
         .output()
         .expect("fio runs");
     assert!(output.status.success(), "fio: {}", String::from_utf8_lossy(&output.stderr));

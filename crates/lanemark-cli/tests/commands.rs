@@ -145,10 +145,12 @@ fn one_simulated_test_tells_where_its_time_goes() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let text = succeeds(&["sim", SATA, "crystaldiskmark-5:4k-read", "--out", out]);
-    for word in ["SATA 6 Gb/s", "AHCI", "DMI 3.0", "flash dies", "mean latency", "busy"] {
+    for word in ["SATA 6 Gb/s", "AHCI", "DMI 3.0", "mean latency", "goes to flash dies"] {
         assert!(text.contains(word), "no `{word}` in\n{text}");
     }
     assert_eq!(fs::read_dir(out).unwrap().count(), 1, "one result is saved");
+    let text = succeeds(&["sim", SATA, "crystaldiskmark-5:4k-qd32-read", "--out", out]);
+    assert!(text.contains("front end: 100% busy"), "{text}");
 }
 
 #[test]

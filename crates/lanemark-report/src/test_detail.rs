@@ -17,6 +17,9 @@ use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
 use crate::terminal::Sheet;
 
+/// From this utilisation on a hop is called busy. Below it, queueing theory has a request wait for at
+/// most about as long as it is served, and the latency of an idle path says more.
+const BUSY: f64 = 0.5;
 /// Columns of a utilisation bar.
 const BAR: usize = 10;
 /// Columns of the latency table beside mean and maximum, with the order in which they are left out.
@@ -46,7 +49,7 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
             sheet.table(&budget_table(&budget));
             sheet.blank();
             if let Some(hop) = budget.busiest() {
-                sheet.paragraph(&busiest(hop));
+                sheet.paragraph(&limit(hop, &budget, test));
             }
         }
         None => sheet.paragraph("No time budget: only a simulated path knows its hops."),
@@ -55,6 +58,27 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
     sheet.paragraph(&target::sentence(run));
     warnings(&mut sheet, &target::doubts(run));
     sheet.finish()
+}
+
+/// What limits the test: the busiest hop, or where none is busy the latency and what has most of it.
+fn limit(hop: &HopShare, budget: &Budget, test: &TestResult) -> String {
+    let total = budget.total_ns();
+    let longest = budget.hops.iter().max_by(|a, b| a.total_ns().total_cmp(&b.total_ns()));
+    let Some(longest) = longest.filter(|_| hop.utilisation < BUSY && total > 0.0) else {
+        return busiest(hop);
+    };
+    let outstanding = match test.test.population() {
+        1 => "1 request".to_owned(),
+        population => format!("{population} requests"),
+    };
+    format!(
+        "No hop is busy ({}, the most, {}): with {outstanding} outstanding the latency is the limit, \
+         and most of it, {}, goes to {}",
+        hop.label(),
+        percent_whole(hop.utilisation),
+        percent(longest.total_ns() / total),
+        longest.label(),
+    )
 }
 
 /// `SATA 6 Gb/s: 97% busy, carries at most 552 MB/s of this workload`.

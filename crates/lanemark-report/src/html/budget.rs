@@ -22,7 +22,7 @@ const AXIS: f64 = 16.0;
 /// Room for the unit beyond the last tick.
 const UNIT: f64 = 24.0;
 /// Colours of hops before they come again, and which of them need light text.
-const COLOURS: usize = 10;
+const COLOURS: usize = 12;
 const DARK: [usize; 4] = [2, 3, 5, 9];
 
 /// The budgets of one test.
