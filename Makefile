@@ -22,7 +22,7 @@ demo: build      ## measure this machine, run the first study, show both (under 
 
 test: tools      ## every test, and the benches once and short
 	cargo test --workspace --locked
-	cargo test --workspace --locked --benches
+	cargo test --locked -p lanemark-cli --bench simulator --bench agreement
 
 check:           ## format, lints, docs, the tree's own rules
 	cargo fmt --all --check

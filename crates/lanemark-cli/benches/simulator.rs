@@ -12,7 +12,8 @@ use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::{Simulator, run_test};
 use lanemark_core::units::{Bytes, Duration, Ratio};
 use lanemark_core::workload::{Pattern, Test};
-use lanemark_study::{Library, System, system::SystemName};
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Library, Location, System};
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
@@ -113,7 +114,9 @@ fn startup_ms() -> f64 {
 
 fn assemble(name: &str) -> System {
     let parts = SystemName::parse(name).expect("a system's name");
-    System::assemble(&Library::built_in(), &parts, name, &[]).expect("a system of the library")
+    let named_at = NamedAt::all(&Location::file(name));
+    System::assemble(&Library::built_in(), &parts, &named_at, name, &[])
+        .expect("a system of the library")
 }
 
 fn cpu_seconds() -> f64 {

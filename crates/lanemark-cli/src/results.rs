@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::failure::Failure;
 
 /// What a page of ours has near its top.
-const PAGE_MARK: &str = "Lanemark";
+const PAGE_MARK: &str = "<meta name=\"generator\" content=\"Lanemark\">";
 
 /// A saved result of either kind.
 pub(crate) enum Saved {

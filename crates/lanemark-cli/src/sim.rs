@@ -2,7 +2,8 @@
 
 use lanemark_core::result::{Calibration, RunResult, Target};
 use lanemark_core::workload::{TestError, Workload};
-use lanemark_study::{Location, System, system::SystemName, workload};
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Location, System, workload};
 
 use crate::args::{ScaleArgs, SimArgs};
 use crate::failure::{Failure, Outcome};
@@ -13,8 +14,9 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let stop = stop::on_signal()?;
     let library = library::open(&args.run.library)?;
     let parts = SystemName::parse(&args.system)?;
+    let named_at = NamedAt::all(&Location::file(&args.system));
     let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
-    let system = System::assemble(&library, &parts, &parts.to_string(), &settings)?;
+    let system = System::assemble(&library, &parts, &named_at, &args.system, &settings)?;
     let workload = scaled(workload::open(&library, &args.workload)?, &args.scale)?;
     let mut provenance = results::provenance(args.run.seed);
     provenance.inputs = library.used();

@@ -220,7 +220,8 @@ fn measuring_makes_a_file_and_removes_it_and_keeps_the_result() {
     assert!(table.contains("SEQ1M Q8T1 read") && table.contains("1.00"), "{table}");
     let page = folder.path().join("page.html");
     succeeds(&["report", name, "--html", page.to_str().unwrap()]);
-    assert!(fs::read_to_string(page).unwrap().contains("SEQ1M Q8T1 read"));
+    assert!(fs::read_to_string(&page).unwrap().contains("SEQ1M Q8T1 read"));
+    succeeds(&["report", name, "--html", page.to_str().unwrap()]);
 }
 
 #[test]
@@ -236,6 +237,14 @@ fn a_file_of_the_users_is_refused_with_3_and_left_alone() {
     let json = folder.path().join("thesis.json");
     fs::write(&json, "{}").unwrap();
     fails(&["sim", NVME, "crystaldiskmark-5:4k-read", "--out", json.to_str().unwrap()], 3);
+    // Not even where it speaks of Lanemark.
+    let notes = folder.path().join("notes.html");
+    fs::write(&notes, "<!DOCTYPE html>my notes on Lanemark").unwrap();
+    let result = folder.path().join("run.json");
+    let result = result.to_str().unwrap();
+    succeeds(&["sim", NVME, "crystaldiskmark-5:4k-read", "--out", result]);
+    fails(&["report", result, "--html", notes.to_str().unwrap()], 3);
+    assert_eq!(fs::read_to_string(&notes).unwrap(), "<!DOCTYPE html>my notes on Lanemark");
     assert_eq!(fs::read_to_string(&file).unwrap(), "three years of work");
     assert_eq!(fs::read_to_string(&json).unwrap(), "{}");
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use lanemark_study::library::{Kind, open_file};
-use lanemark_study::system::SystemName;
-use lanemark_study::{Library, Study, System, workload};
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Library, Location, Study, System, workload};
 
 /// Who may import whom: the table of ARCHITECTURE.md.
 const IMPORTS: [(&str, &[&str]); 5] = [
@@ -107,6 +107,7 @@ fn every_figure_of_every_study_is_in_the_references_as_printed() {
 #[test]
 fn every_library_file_can_be_used() {
     let library = Library::in_folder(&project().join("library")).unwrap();
+    let named_at = NamedAt::all(&Location::file("any"));
     let mut fitting = 0;
     for drive in library.names(Kind::Drive) {
         let mut fits = 0;
@@ -114,7 +115,8 @@ fn every_library_file_can_be_used() {
             for port in ports(&library, &platform) {
                 let (drive, platform) = (drive.clone(), platform.clone());
                 let parts = SystemName { drive, platform, port };
-                fits += u32::from(System::assemble(&library, &parts, "any", &[]).is_ok());
+                fits +=
+                    u32::from(System::assemble(&library, &parts, &named_at, "any", &[]).is_ok());
             }
         }
         assert!(fits > 0, "{drive} fits no port of any platform");

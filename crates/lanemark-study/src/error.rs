@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// How a message about a name that does not exist begins.
+const UNKNOWN: &str = "unknown";
+
 /// A place in a file, or on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
@@ -60,6 +63,11 @@ impl StudyError {
         self
     }
 
+    /// Whether it is about a name that does not exist.
+    pub fn is_unknown_name(&self) -> bool {
+        self.message.starts_with(UNKNOWN)
+    }
+
     /// An unknown name, with the nearest of those that exist.
     pub fn unknown<'a>(
         location: Location,
@@ -70,7 +78,7 @@ impl StudyError {
         let mut known: Vec<&str> = known.into_iter().collect();
         known.sort_unstable();
         known.dedup();
-        let error = Self::new(location, format!("unknown {what} `{name}`"));
+        let error = Self::new(location, format!("{UNKNOWN} {what} `{name}`"));
         match nearest(name, known.iter().copied()) {
             Some(nearest) => error.hint(format!("did you mean `{nearest}`?")),
             None if known.is_empty() => error,

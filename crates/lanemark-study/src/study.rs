@@ -12,7 +12,7 @@ use lanemark_core::workload::Workload;
 use crate::document::{Document, Section};
 use crate::error::{Location, StudyError};
 use crate::library::{Library, open_file};
-use crate::system::{System, SystemName};
+use crate::system::{NamedAt, System, SystemName};
 use crate::workload;
 
 /// A study as it stands in its file, checked against the library.
@@ -223,7 +223,12 @@ fn read_system(
         .filter(|setting| setting.systems.iter().any(|(system, _)| *system == name))
         .map(|setting| (setting.calibration.clone(), setting.location.clone()))
         .collect();
-    let system = System::assemble(library, &parts, &name, &own)?;
+    let named_at = NamedAt {
+        drive: section.location_of("drive"),
+        platform: section.location_of("platform"),
+        port: section.location_of("port"),
+    };
+    let system = System::assemble(library, &parts, &named_at, &name, &own)?;
     Ok(Column { name, label, system })
 }
 
@@ -285,7 +290,7 @@ fn known_system(systems: &[Column], name: &str, location: Location) -> Result<()
 
 /// An unknown name in a library is the fault of the line that names it.
 fn locate(error: StudyError, section: &Section<'_>, key: &str) -> StudyError {
-    match error.message.starts_with("unknown") && error.location.position.is_none() {
+    match error.is_unknown_name() && error.location.position.is_none() {
         true => StudyError { location: section.location_of(key), ..error },
         false => error,
     }

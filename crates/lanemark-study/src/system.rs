@@ -29,6 +29,17 @@ pub struct SystemName {
     pub port: String,
 }
 
+/// Where the names of a system's parts stand, for errors about them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedAt {
+    /// The drive's name.
+    pub drive: Location,
+    /// The platform's name.
+    pub platform: Location,
+    /// The port's name.
+    pub port: Location,
+}
+
 /// A system, assembled and checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct System {
@@ -65,6 +76,13 @@ impl SystemName {
     }
 }
 
+impl NamedAt {
+    /// All three in one place, such as the command line.
+    pub fn all(location: &Location) -> Self {
+        Self { drive: location.clone(), platform: location.clone(), port: location.clone() }
+    }
+}
+
 impl std::fmt::Display for SystemName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}@{}:{}", self.drive, self.platform, self.port)
@@ -72,14 +90,15 @@ impl std::fmt::Display for SystemName {
 }
 
 impl System {
-    /// Plugs a drive into a port. `name` is what results call the system; each of `settings` takes the
-    /// place of a library value and comes from `set_at`.
+    /// Plugs a drive into a port. `name` is what results call the system, `named_at` where its parts are
+    /// named; each of `settings` takes the place of a library value.
     ///
     /// # Errors
     /// The first thing wrong in the files, or in how they fit together.
     pub fn assemble(
         library: &Library,
         parts: &SystemName,
+        named_at: &NamedAt,
         name: &str,
         settings: &[(Calibration, Location)],
     ) -> Result<Self, StudyError> {
@@ -89,19 +108,25 @@ impl System {
             overrides.set(&setting.parameter, &setting.value, location.clone());
         }
         let context = Context { ledger: &ledger, overrides: &overrides };
-        let drive_file = library.open(Kind::Drive, &parts.drive)?;
+        let found = |error: StudyError, place: &Location| match error.is_unknown_name() {
+            true => StudyError { location: place.clone(), ..error },
+            false => error,
+        };
+        let drive_file = library
+            .open(Kind::Drive, &parts.drive)
+            .map_err(|error| found(error, &named_at.drive))?;
         let drive = Drive::read(&drive_file, context)?;
-        let platform_file = library.open(Kind::Platform, &parts.platform)?;
+        let platform_file = library
+            .open(Kind::Platform, &parts.platform)
+            .map_err(|error| found(error, &named_at.platform))?;
         let platform = Platform::read(&platform_file, context)?;
         overrides.check_used(&ledger)?;
 
         let Some(port) = platform.ports.iter().find(|port| port.name == parts.port) else {
             let known = platform.ports.iter().map(|port| port.name.as_str());
-            let location = Location::file(platform_file.file());
-            return Err(StudyError::unknown(location, "port", &parts.port, known));
+            return Err(StudyError::unknown(named_at.port.clone(), "port", &parts.port, known));
         };
-        let (link, warnings) = plug_in(&drive, &platform, port)
-            .map_err(|error| StudyError { location: Location::file(drive_file.file()), ..error })?;
+        let (link, warnings) = plug_in(&drive, &platform, port, &named_at.port)?;
         let mut protocol =
             *platform.protocols.iter().find(|spec| spec.kind == drive.protocol).ok_or_else(
                 || {
@@ -199,6 +224,7 @@ fn plug_in(
     drive: &Drive,
     platform: &Platform,
     port: &Port,
+    named_at: &Location,
 ) -> Result<(LinkSpec, Vec<Warning>), StudyError> {
     let (trained, law) = match (drive.plug, port.plug) {
         (Plug::Sata(drive_rate), Plug::Sata(port_rate)) => {
@@ -222,7 +248,7 @@ fn plug_in(
             };
             let fitting: Vec<&str> =
                 platform.ports.iter().filter(fits).map(|port| port.name.as_str()).collect();
-            let error = StudyError::new(Location::file(&drive.name), message);
+            let error = StudyError::new(named_at.clone(), message);
             return Err(match fitting.is_empty() {
                 true => error.hint("no port of this platform takes the drive"),
                 false => error.hint(format!("it fits {}", fitting.join(", "))),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lanemark_core::result::{Calibration, Warning};
-use lanemark_study::system::SystemName;
+use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, Study, StudyError, System, workload};
 use tempfile::TempDir;
 
@@ -51,7 +51,8 @@ impl Spoilt {
     }
 
     fn system(&self, name: &str) -> Result<System, StudyError> {
-        System::assemble(&self.library(), &SystemName::parse(name).unwrap(), name, &[])
+        let named_at = NamedAt::all(&Location::file("SYSTEM"));
+        System::assemble(&self.library(), &SystemName::parse(name).unwrap(), &named_at, name, &[])
     }
 }
 
@@ -197,7 +198,9 @@ fn a_setting_that_meets_no_parameter_is_an_error() {
     };
     let parts = SystemName::parse(SATA).unwrap();
     let settings = [(setting, Location::file("--set"))];
-    let error = System::assemble(&Library::built_in(), &parts, SATA, &settings).unwrap_err();
+    let named_at = NamedAt::all(&Location::file("SYSTEM"));
+    let error =
+        System::assemble(&Library::built_in(), &parts, &named_at, SATA, &settings).unwrap_err();
     assert_eq!(error.hint.as_deref(), Some("did you mean `drive.flash.read`?"));
 }
 
@@ -275,6 +278,13 @@ fn a_study_that_does_not_hang_together_is_told_with_its_place() {
         "unknown parameter `drive.flash.progarm`",
     );
     study_says("\"733 us\"", "\"733 MB\"", "`MB` is not a unit of time");
+    study_says(
+        "\"pcie-slot\"",
+        "\"sata\"",
+        "sata-vs-nvme-crystaldiskmark.toml:32:12: Samsung SSD 950 PRO 512GB has PCIe 3.0 x4 and does not fit",
+    );
+    study_says("\"pcie-slot\"", "\"pcie-slit\"", ":32:12: unknown port `pcie-slit` | did you mean");
+    study_says("\"samsung-850-pro-1tb\"", "\"samsung-850\"", ":23:12: unknown drive `samsung-850`");
     study_says("metric = \"throughput\"", "metric = \"speed\"", "unknown metric `speed`");
     study_says(
         "\"crystaldiskmark-5\"",

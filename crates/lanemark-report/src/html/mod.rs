@@ -33,6 +33,7 @@ pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content="Lanemark";
                 meta name="color-scheme" content="light dark";
                 title { (title) " · Lanemark" }
                 style { (PreEscaped(STYLE)) }
