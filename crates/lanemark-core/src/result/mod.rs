@@ -5,11 +5,13 @@
 //! zero: a real run has no time budget by hop, a simulated one no page faults.
 
 mod latency;
+mod path;
 mod statistic;
 mod study;
 mod warning;
 
 pub use latency::{LatencyHistogram, PERCENTILES};
+pub use path::{PathHop, PathView, TopologyNode};
 pub use statistic::Statistic;
 pub use study::{
     Calibration, Comparison, Document, Figure, FigureCheck, Metric, Role, StudyOutcome, StudySystem,
