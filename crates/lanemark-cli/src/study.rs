@@ -23,8 +23,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     let place = results::Place::new(&args.run.out, &what, &provenance.started_at)?;
 
     let mut progress = Progress::new();
-    let tests = study.workload().tests.len();
-    let total = tests * study.systems().count();
+    let total = study.cells();
     let mut done = 0;
     let mut outcome = study.run(&provenance, &mut |_| {
         done += 1;

@@ -156,7 +156,7 @@ fn summary(verdicts: &[Verdict], metric: Metric) -> String {
         count => Some(format!("{text} in {count} tests")),
     };
     let (better, worse) = match metric {
-        Metric::Latency => (Verdict::Lower, Verdict::Higher),
+        Metric::Latency | Metric::ProcessorShare => (Verdict::Lower, Verdict::Higher),
         Metric::Throughput | Metric::Iops => (Verdict::Higher, Verdict::Lower),
     };
     let parts: Vec<String> = [

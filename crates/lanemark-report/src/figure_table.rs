@@ -4,7 +4,9 @@
 //! in parentheses, because they prove nothing. A simulated test without a published figure has its row.
 //! What was measured here ran on other hardware and so has no error.
 
-use lanemark_core::result::{FigureCheck, Metric, Role, RunResult, Statistic, StudyOutcome};
+use lanemark_core::result::{
+    Bound, Figure, FigureCheck, Metric, Role, RunResult, Statistic, StudyOutcome,
+};
 
 use crate::calibration::system_label;
 use crate::error_summary::role_name;
@@ -26,7 +28,8 @@ pub(crate) fn metrics(outcome: &StudyOutcome) -> Vec<Metric> {
     let count = |metric: Metric| {
         outcome.figures.iter().filter(|check| check.figure.metric == metric).count()
     };
-    let mut metrics = vec![Metric::Throughput, Metric::Iops, Metric::Latency];
+    let mut metrics =
+        vec![Metric::Throughput, Metric::Iops, Metric::Latency, Metric::ProcessorShare];
     metrics.retain(|metric| count(*metric) > 0);
     metrics.sort_by_key(|metric| std::cmp::Reverse(count(*metric)));
     if metrics.is_empty() {
@@ -41,6 +44,7 @@ pub(crate) fn heading(metric: Metric) -> &'static str {
         Metric::Throughput => "Throughput, MB/s = 10^6 bytes a second",
         Metric::Iops => "Requests a second",
         Metric::Latency => "Mean latency, us",
+        Metric::ProcessorShare => "Share of the latency on the processor or controller, %",
     }
 }
 
@@ -121,7 +125,7 @@ impl FigureRow<'_> {
                 self.simulated.map_or(ABSENT.to_owned(), |value| spread(&value)),
                 Ink::Faint,
             ),
-            Cell::inked(or_absent(self.check.map(|check| check.figure.published), published), ink),
+            Cell::inked(self.check.map_or(ABSENT.to_owned(), |check| printed(&check.figure)), ink),
             self.error(),
             Cell::inked(self.check.map_or(ABSENT, |check| role_name(check.figure.role)), ink),
         ]
@@ -136,6 +140,16 @@ impl FigureRow<'_> {
             Role::Predicted if check.error.abs() > ERROR_DOUBTFUL => Cell::inked(text, Ink::Doubt),
             Role::Predicted => Cell::strong(text),
         }
+    }
+}
+
+/// The value as published, with the bound that it is.
+fn printed(figure: &Figure) -> String {
+    let value = published(figure.published);
+    match figure.bound {
+        Bound::Exactly => value,
+        Bound::AtLeast => format!("≥{value}"),
+        Bound::AtMost => format!("≤{value}"),
     }
 }
 

@@ -38,6 +38,14 @@ pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: 
         sheet.heading("Answer");
         sheet.paragraph(&answer);
     }
+    if !outcome.not_modelled.is_empty() {
+        sheet.blank();
+        sheet.heading("Published figures that no run here speaks to");
+        for entry in &outcome.not_modelled {
+            let line = format!("{}: {}", entry.figures.join(", "), entry.reason);
+            sheet.item("- ", &line, Ink::Plain);
+        }
+    }
     if !outcome.notes.is_empty() {
         sheet.blank();
         sheet.heading("Notes");

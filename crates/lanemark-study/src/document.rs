@@ -270,6 +270,16 @@ impl<'d> Section<'d> {
         })
     }
 
+    /// A share in per cent, as finely as it is written.
+    ///
+    /// # Errors
+    /// Where it is missing or not written as `"0.5%"`.
+    pub fn percentage(&self, key: &str) -> Result<f64, StudyError> {
+        let text = self.text(key)?;
+        let number = text.strip_suffix("%").and_then(|number| number.trim().parse().ok());
+        number.ok_or_else(|| self.error(key, format!("{key} = {text}: must be per cent, \"0.5%\"")))
+    }
+
     /// A quantity with its unit.
     ///
     /// # Errors

@@ -16,6 +16,8 @@ pub struct Drive {
     pub protocol: ProtocolKind,
     /// What it is plugged in with.
     pub plug: Plug,
+    /// Whether it queues commands; a SATA drive may not.
+    pub queued: bool,
     /// The largest command that it takes, where it has a limit of its own.
     pub transfer_max: Option<Bytes>,
     /// The model.
@@ -58,6 +60,10 @@ impl Drive {
         if protocol == ProtocolKind::Nvme && matches!(plug, Plug::Sata(_)) {
             return Err(port.error("protocol", "NVMe runs over PCIe, not over SATA"));
         }
+        let queued = match port.has("commands") {
+            true => port.choice("commands", &[("queued", true), ("unqueued", false)])?,
+            false => true,
+        };
         port.finish()?;
         drive.finish()?;
 
@@ -87,7 +93,7 @@ impl Drive {
         buffer.finish()?;
         data_path.map_or(Ok(()), |section| section.finish())?;
         root.finish()?;
-        Ok(Self { name, protocol, plug, transfer_max, spec })
+        Ok(Self { name, protocol, plug, queued, transfer_max, spec })
     }
 }
 

@@ -2,14 +2,14 @@
 
 use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie};
 use lanemark_core::sim::spec::{CpuSpec, ProtocolKind, ProtocolSpec};
-use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::units::{Bytes, Duration, Ratio};
 
 use crate::document::{Context, Document, Section};
 use crate::drive::{Plug, pcie_width, plug};
 use crate::error::StudyError;
 
 /// Commands of an AHCI port's one list, and of an NVMe queue at most.
-const AHCI_DEPTH: u32 = 32;
+pub const AHCI_DEPTH: u32 = 32;
 const NVME_DEPTH_MAX: u64 = 65_536;
 const NVME_QUEUES_MAX: u64 = 65_535;
 
@@ -33,6 +33,8 @@ pub struct Port {
     pub name: String,
     /// What it takes.
     pub plug: Plug,
+    /// What drives a SATA port.
+    pub controller: ProtocolKind,
     /// What PCI Express drives in it are limited to.
     pub packets: Packets,
     /// The time through the port's own link besides its length.
@@ -68,8 +70,9 @@ impl Platform {
         };
         cpu.finish()?;
         let mut protocols = Vec::new();
-        for (key, kind) in [("ahci", ProtocolKind::Ahci), ("nvme", ProtocolKind::Nvme)] {
-            if let Some(section) = root.optional_table(key)? {
+        let kinds = [ProtocolKind::Ahci, ProtocolKind::Nvme, ProtocolKind::AtaDma];
+        for kind in kinds {
+            if let Some(section) = root.optional_table(table_of(kind))? {
                 protocols.push(protocol(&section, kind)?);
             }
         }
@@ -90,22 +93,49 @@ impl Platform {
     }
 }
 
+/// The table of a platform file that describes a protocol's driver.
+pub fn table_of(kind: ProtocolKind) -> &'static str {
+    match kind {
+        ProtocolKind::Ahci => "ahci",
+        ProtocolKind::Nvme => "nvme",
+        ProtocolKind::AtaDma => "ata_dma",
+    }
+}
+
 fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, StudyError> {
-    let (queues, queue_depth) = match kind {
-        ProtocolKind::Ahci => (1, AHCI_DEPTH),
-        ProtocolKind::Nvme => (
-            section.integer("queues", 1, NVME_QUEUES_MAX)? as u32,
-            section.integer("queue_depth", 1, NVME_DEPTH_MAX)? as u32,
-        ),
-    };
-    let spec = ProtocolSpec {
-        kind,
-        queues,
-        queue_depth,
-        driver_time: section.quantity("driver_time")?,
-        submit_share: section.quantity("submit_share")?,
-        transfer_max: section.quantity("transfer_max")?,
-        memory_read: section.quantity("memory_read")?,
+    let transfer_max = section.quantity("transfer_max")?;
+    let spec = match kind {
+        // A controller of its own does all its work before the command leaves, and fetches nothing.
+        ProtocolKind::AtaDma => ProtocolSpec {
+            kind,
+            queues: 1,
+            queue_depth: 1,
+            read_time: section.quantity("read_time")?,
+            write_time: section.quantity("write_time")?,
+            submit_share: Ratio::ONE,
+            transfer_max,
+            memory_read: Duration::ZERO,
+        },
+        ProtocolKind::Ahci | ProtocolKind::Nvme => {
+            let driver_time = section.quantity("driver_time")?;
+            let (queues, queue_depth) = match kind {
+                ProtocolKind::Nvme => (
+                    section.integer("queues", 1, NVME_QUEUES_MAX)? as u32,
+                    section.integer("queue_depth", 1, NVME_DEPTH_MAX)? as u32,
+                ),
+                _ => (1, AHCI_DEPTH),
+            };
+            ProtocolSpec {
+                kind,
+                queues,
+                queue_depth,
+                read_time: driver_time,
+                write_time: driver_time,
+                submit_share: section.quantity("submit_share")?,
+                transfer_max,
+                memory_read: section.quantity("memory_read")?,
+            }
+        }
     };
     section.finish()?;
     Ok(spec)
@@ -141,14 +171,23 @@ fn port(section: &Section<'_>, links: &[(String, LinkSpec)]) -> Result<Port, Stu
         };
         behind.push(link.clone());
     }
-    if matches!(plug, Plug::Sata(_)) && behind.is_empty() {
+    let controller = match section.has("controller") {
+        true => section.choice(
+            "controller",
+            &[("ahci", ProtocolKind::Ahci), ("ata-dma", ProtocolKind::AtaDma)],
+        )?,
+        false => ProtocolKind::Ahci,
+    };
+    let alone = matches!(plug, Plug::Sata(_)) && behind.is_empty();
+    if alone && controller == ProtocolKind::Ahci {
         return Err(section
-            .error("sata", "a SATA port stands behind the link of its controller")
+            .error("sata", "an AHCI port stands behind the link of its controller")
             .hint("name that link in `behind`"));
     }
     let port = Port {
         name: section.text("name")?,
         plug,
+        controller,
         packets,
         latency: section.optional_quantity("latency")?.unwrap_or_default(),
         behind,

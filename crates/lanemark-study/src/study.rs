@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use lanemark_core::result::{
-    Calibration, Comparison, Document as Publication, Figure, FigureCheck, Metric, Provenance,
-    Role, RunResult, SCHEMA_VERSION, StudyOutcome, StudySystem,
+    Bound, Calibration, Comparison, Document as Publication, Figure, FigureCheck, Metric,
+    NotModelled, Provenance, Role, RunResult, SCHEMA_VERSION, StudyOutcome, StudySystem,
 };
 use lanemark_core::units::{BytesPerSecond, Duration};
 use lanemark_core::workload::Workload;
@@ -27,6 +27,7 @@ pub struct Study {
     systems: Vec<Column>,
     figures: Vec<Figure>,
     answer: Option<(String, String)>,
+    not_modelled: Vec<NotModelled>,
 }
 
 #[derive(Clone, Debug)]
@@ -34,6 +35,7 @@ struct Column {
     name: String,
     label: String,
     system: System,
+    workload: Workload,
 }
 
 impl Study {
@@ -64,7 +66,7 @@ impl Study {
         let settings = read_calibrations(&root)?;
         let mut systems: Vec<Column> = Vec::new();
         for section in root.tables("system")? {
-            let column = read_system(library, &section, &settings)?;
+            let column = read_system(library, &section, &workload, &settings)?;
             if systems.iter().any(|other| other.name == column.name) {
                 let message = format!("system `{}` is there twice", column.name);
                 return Err(section.error("name", message));
@@ -98,9 +100,25 @@ impl Study {
             }
         }
         let answer = read_answer(&root, &systems)?;
+        let mut not_modelled = Vec::new();
+        for section in root.tables("not_modelled")? {
+            let (figures, reason) = (section.texts("figures")?, section.text("reason")?);
+            not_modelled.push(NotModelled { figures, reason });
+            section.finish()?;
+        }
         root.finish()?;
-        let id = id.to_owned();
-        Ok(Self { id, title, question, publication, notes, workload, systems, figures, answer })
+        Ok(Self {
+            id: id.to_owned(),
+            title,
+            question,
+            publication,
+            notes,
+            workload,
+            systems,
+            figures,
+            answer,
+            not_modelled,
+        })
     }
 
     /// The name of its file.
@@ -108,14 +126,9 @@ impl Study {
         &self.id
     }
 
-    /// The workload that it runs.
-    pub fn workload(&self) -> &Workload {
-        &self.workload
-    }
-
-    /// The systems by name and label, in the order of the columns.
-    pub fn systems(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.systems.iter().map(|column| (column.name.as_str(), column.label.as_str()))
+    /// How many cells it runs: tests over all systems.
+    pub fn cells(&self) -> usize {
+        self.systems.iter().map(|column| column.workload.tests.len()).sum()
     }
 
     /// Runs the workload on every system. `on_test` sees each system's result so far after each test.
@@ -129,7 +142,7 @@ impl Study {
     ) -> Result<StudyOutcome, StudyError> {
         let mut systems = Vec::new();
         for column in &self.systems {
-            let run = column.system.run(&self.workload, provenance.clone(), on_test)?;
+            let run = column.system.run(&column.workload, provenance.clone(), on_test)?;
             let (name, label) = (column.name.clone(), column.label.clone());
             systems.push(StudySystem { name, label, run });
         }
@@ -146,6 +159,7 @@ impl Study {
             systems,
             figures,
             comparison,
+            not_modelled: self.not_modelled.clone(),
             notes: self.notes.clone(),
         })
     }
@@ -208,9 +222,11 @@ fn read_calibrations(root: &Section<'_>) -> Result<Vec<Setting>, StudyError> {
 fn read_system(
     library: &Library,
     section: &Section<'_>,
+    workload: &Workload,
     settings: &[Setting],
 ) -> Result<Column, StudyError> {
     let name = section.text("name")?;
+    let workload = chosen(workload, section)?;
     let parts = SystemName {
         drive: section.text("drive")?,
         platform: section.text("platform")?,
@@ -229,7 +245,28 @@ fn read_system(
         port: section.location_of("port"),
     };
     let system = System::assemble(library, &parts, &named_at, &name, &own)?;
-    Ok(Column { name, label, system })
+    Ok(Column { name, label, system, workload })
+}
+
+/// The tests of `workload` that a system runs: those that it names, else all.
+fn chosen(workload: &Workload, section: &Section<'_>) -> Result<Workload, StudyError> {
+    let names = section.texts("tests")?;
+    let mut chosen = workload.clone();
+    for name in &names {
+        known_test(workload, name, section.location_of("tests"))?;
+    }
+    if !names.is_empty() {
+        chosen.tests.retain(|test| names.contains(&test.name));
+    }
+    Ok(chosen)
+}
+
+fn known_test(workload: &Workload, name: &str, location: Location) -> Result<(), StudyError> {
+    if workload.tests.iter().any(|known| known.name == name) {
+        return Ok(());
+    }
+    let known = workload.tests.iter().map(|known| known.name.as_str());
+    Err(StudyError::unknown(location, "test", name, known))
 }
 
 fn read_figure(
@@ -242,18 +279,29 @@ fn read_figure(
     let system = section.text("system")?;
     known_system(systems, &system, section.location_of("system"))?;
     let test = section.text("test")?;
-    if !workload.tests.iter().any(|known| known.name == test) {
-        let known = workload.tests.iter().map(|known| known.name.as_str());
-        return Err(StudyError::unknown(section.location_of("test"), "test", &test, known));
-    }
+    let column = systems.iter().find(|column| column.name == system);
+    let workload = column.map_or(workload, |column| &column.workload);
+    known_test(workload, &test, section.location_of("test"))?;
     let metric = section.choice(
         "metric",
-        &[("throughput", Metric::Throughput), ("iops", Metric::Iops), ("latency", Metric::Latency)],
+        &[
+            ("throughput", Metric::Throughput),
+            ("iops", Metric::Iops),
+            ("latency", Metric::Latency),
+            ("processor-share", Metric::ProcessorShare),
+        ],
     )?;
     let published = match metric {
         Metric::Throughput => section.quantity::<BytesPerSecond>("value")?.as_megabytes(),
         Metric::Latency => section.quantity::<Duration>("value")?.as_microseconds(),
         Metric::Iops => section.number("value")?,
+        Metric::ProcessorShare => section.percentage("value")?,
+    };
+    let bound = match section.has("bound") {
+        true => {
+            section.choice("bound", &[("at-least", Bound::AtLeast), ("at-most", Bound::AtMost)])?
+        }
+        false => Bound::Exactly,
     };
     if published.is_nan() || published <= 0.0 {
         return Err(section.error("value", format!("value = {published}: must be above zero")));
@@ -265,7 +313,7 @@ fn read_figure(
         true => Role::Calibrated,
         false => Role::Predicted,
     };
-    Ok(Figure { id, system, test, metric, published, place, role })
+    Ok(Figure { id, system, test, metric, published, bound, place, role })
 }
 
 fn read_answer(

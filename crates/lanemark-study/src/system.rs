@@ -5,7 +5,7 @@ use lanemark_core::result::{
     Warning,
 };
 use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, Sata};
+use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, Sata, SataCommands};
 use lanemark_core::sim::spec::{ProtocolKind, SystemSpec};
 use lanemark_core::sim::{SimError, run_test};
 use lanemark_core::units::Bytes;
@@ -16,7 +16,7 @@ use crate::drive::{Drive, Plug};
 use crate::error::{Location, StudyError};
 use crate::library::{Kind, Library};
 use crate::origin::{Ledger, Origin, Overrides};
-use crate::platform::{Platform, Port};
+use crate::platform::{Platform, Port, table_of};
 
 /// A system by the names of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,15 +127,19 @@ impl System {
             return Err(StudyError::unknown(named_at.port.clone(), "port", &parts.port, known));
         };
         let (link, warnings) = plug_in(&drive, &platform, port, &named_at.port)?;
-        let mut protocol =
-            *platform.protocols.iter().find(|spec| spec.kind == drive.protocol).ok_or_else(
-                || {
-                    let location = Location::file(platform_file.file());
-                    let word = protocol_word(drive.protocol);
-                    StudyError::new(location, format!("`{}` has no {word} driver", platform.name))
-                        .hint(format!("add the table [{word}], which {} needs", drive.name))
-                },
-            )?;
+        let kind = match drive.plug {
+            Plug::Sata(_) => port.controller,
+            Plug::Pcie(..) => drive.protocol,
+        };
+        let known = platform.protocols.iter().find(|spec| spec.kind == kind);
+        let mut protocol = *known.ok_or_else(|| {
+            let location = Location::file(platform_file.file());
+            StudyError::new(location, format!("`{}` has no {} driver", platform.name, kind.name()))
+                .hint(format!("add the table [{}], which {} needs", table_of(kind), drive.name))
+        })?;
+        if !drive.queued {
+            protocol.queue_depth = 1;
+        }
         if let Some(limit) = drive.transfer_max {
             protocol.transfer_max = protocol.transfer_max.min(limit);
         }
@@ -212,13 +216,6 @@ impl System {
     }
 }
 
-fn protocol_word(kind: ProtocolKind) -> &'static str {
-    match kind {
-        ProtocolKind::Ahci => "ahci",
-        ProtocolKind::Nvme => "nvme",
-    }
-}
-
 /// The link between a port and a drive: what both of them can.
 fn plug_in(
     drive: &Drive,
@@ -229,7 +226,12 @@ fn plug_in(
     let (trained, law) = match (drive.plug, port.plug) {
         (Plug::Sata(drive_rate), Plug::Sata(port_rate)) => {
             let rate = drive_rate.min(port_rate);
-            (Plug::Sata(rate), LinkLaw::Sata(Sata::new(rate)))
+            let one_by_one = port.controller == ProtocolKind::AtaDma || !drive.queued;
+            let commands = match one_by_one {
+                true => SataCommands::Unqueued,
+                false => SataCommands::Queued,
+            };
+            (Plug::Sata(rate), LinkLaw::Sata(Sata::new(rate, commands)))
         }
         (Plug::Pcie(drive_generation, drive_lanes), Plug::Pcie(port_generation, port_lanes)) => {
             let generation = drive_generation.min(port_generation);

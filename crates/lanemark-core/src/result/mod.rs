@@ -14,7 +14,8 @@ pub use latency::{LatencyHistogram, PERCENTILES};
 pub use path::{PathHop, PathView, TopologyNode};
 pub use statistic::Statistic;
 pub use study::{
-    Calibration, Comparison, Document, Figure, FigureCheck, Metric, Role, StudyOutcome, StudySystem,
+    Bound, Calibration, Comparison, Document, Figure, FigureCheck, Metric, NotModelled, Role,
+    StudyOutcome, StudySystem,
 };
 pub use warning::Warning;
 

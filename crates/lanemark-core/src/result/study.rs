@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Provenance, RunResult, SCHEMA_VERSION, Statistic, TestResult, Warning};
+use super::{Provenance, RunResult, SCHEMA_VERSION, Sample, Statistic, TestResult, Warning};
+use crate::workload::Average;
 
 /// A study that was run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub struct StudyOutcome {
     pub figures: Vec<FigureCheck>,
     /// The comparison that answers the question.
     pub comparison: Option<Comparison>,
+    /// Published figures of the document that no run speaks to, with the reason.
+    #[serde(default)]
+    pub not_modelled: Vec<NotModelled>,
     /// What a reader must know: the document's contradictions, and misses with their likely cause.
     pub notes: Vec<String>,
 }
@@ -75,10 +79,35 @@ pub struct Figure {
     pub metric: Metric,
     /// The value in the metric's unit.
     pub published: f64,
+    /// How the value is meant.
+    #[serde(default)]
+    pub bound: Bound,
     /// Where it is printed, `Table 1`.
     pub place: String,
     /// Whether a model value was set from it.
     pub role: Role,
+}
+
+/// Published figures that no run of the study speaks to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotModelled {
+    /// Their ids in the references.
+    pub figures: Vec<String>,
+    /// Why not.
+    pub reason: String,
+}
+
+/// How a published value is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// The value itself, or about it.
+    #[default]
+    Exactly,
+    /// The value or more: only less is an error.
+    AtLeast,
+    /// The value or less: only more is an error.
+    AtMost,
 }
 
 /// What a published figure tells.
@@ -93,6 +122,9 @@ pub enum Metric {
     /// Mean latency in microseconds.
     #[serde(rename = "latency")]
     Latency,
+    /// The share of a request's latency spent on the processor or controller, in per cent.
+    #[serde(rename = "processor-share")]
+    ProcessorShare,
 }
 
 /// Whether a model value was set from a figure.
@@ -135,6 +167,7 @@ impl Metric {
             Self::Throughput => "MB/s",
             Self::Iops => "IOPS",
             Self::Latency => "us",
+            Self::ProcessorShare => "%",
         }
     }
 
@@ -144,6 +177,7 @@ impl Metric {
             Self::Throughput => (result.throughput_bytes_per_second, 1e6),
             Self::Iops => (result.iops, 1.0),
             Self::Latency => (result.latency_mean_ns, 1e3),
+            Self::ProcessorShare => (processor_share(result), 0.01),
         };
         Statistic {
             value: statistic.value / steps,
@@ -155,10 +189,26 @@ impl Metric {
     }
 }
 
+/// The share of the latency that a request spends at the first hop of its path.
+fn processor_share(result: &TestResult) -> Statistic {
+    let share = |sample: &Sample| {
+        let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);
+        let total: f64 = hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+        hops.first().map_or(0.0, |hop| (hop.wait_ns + hop.service_ns) / total)
+    };
+    let shares: Vec<f64> = result.samples.iter().map(share).collect();
+    Statistic::of(&shares, Average::Mean)
+}
+
 impl FigureCheck {
     /// `figure` against what the model said.
     pub fn new(figure: Figure, simulated: Statistic) -> Self {
-        let error = simulated.value / figure.published - 1.0;
+        let off = simulated.value / figure.published - 1.0;
+        let error = match figure.bound {
+            Bound::Exactly => off,
+            Bound::AtLeast => off.min(0.0),
+            Bound::AtMost => off.max(0.0),
+        };
         Self { figure, simulated, error }
     }
 }

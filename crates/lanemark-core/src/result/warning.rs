@@ -74,6 +74,7 @@ impl fmt::Display for Warning {
             Self::NotRegistered { reason } => {
                 write!(f, "buffers are not registered with the kernel ({reason})")
             }
+            Self::FewRepeats { repeats: 1 } => write!(f, "only one repeat"),
             Self::FewRepeats { repeats } => write!(f, "only {repeats} repeats"),
             Self::ShortSample { test, elapsed } => write!(f, "{test}: a sample of only {elapsed}"),
             Self::Interrupted => write!(f, "the run was interrupted"),

@@ -183,13 +183,13 @@ impl Run {
 
 /// The hops of a system from the processor to the media, with their names.
 fn hop_order(spec: &SystemSpec) -> Vec<(usize, String)> {
-    let protocol = match spec.protocol.kind {
-        ProtocolKind::Ahci => "AHCI",
-        ProtocolKind::Nvme => "NVMe",
+    let processor = match spec.protocol.kind {
+        ProtocolKind::AtaDma => "controller",
+        ProtocolKind::Ahci | ProtocolKind::Nvme => "CPU core",
     };
     let mut hops = vec![
-        (Hop::Cpu as usize, "CPU core".to_owned()),
-        (Hop::Protocol as usize, protocol.to_owned()),
+        (Hop::Cpu as usize, processor.to_owned()),
+        (Hop::Protocol as usize, spec.protocol.kind.name().to_owned()),
     ];
     let links = spec.links.iter().enumerate();
     hops.extend(links.map(|(index, link)| (Hop::FirstLink as usize + index, link.name.clone())));

@@ -90,10 +90,16 @@ impl Path {
     }
 
     /// Sends write data from host memory to the drive and returns when it is there.
-    pub fn carry_write(&mut self, now: Instant, bytes: Bytes, trace: &mut Trace) -> Instant {
+    pub fn carry_write(
+        &mut self,
+        now: Instant,
+        bytes: Bytes,
+        place: Place,
+        trace: &mut Trace,
+    ) -> Instant {
         let mut span = Span { start: now, end: now };
         for (index, link) in self.links.iter_mut().enumerate() {
-            span = delayed(link.carry_write(now, span, bytes), link.latency());
+            span = delayed(link.carry_write(now, span, bytes, place), link.latency());
             trace.spend(Hop::FirstLink as usize + index, span);
         }
         self.write.carry(span, bytes, trace).end

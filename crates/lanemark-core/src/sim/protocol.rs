@@ -9,6 +9,9 @@
 //! the host writes the doorbell again. The entry describes up to two pages; longer commands need a PRP
 //! list, read beside the media of a read and before the data of a write.
 //!
+//! ATA DMA from a host of its own (an FPGA with a SATA core): firmware or a state machine writes the
+//! command's registers straight into the frame, one command at a time; nothing is fetched from memory.
+//!
 //! Not modelled yet: arbitration between queues (commands are taken in order of arrival), interrupt
 //! coalescing (each completion pays its interrupt), SAS.
 
@@ -30,10 +33,15 @@ const PAGE: u64 = 4096;
 pub struct Protocol {
     spec: ProtocolSpec,
     queues: Vec<Queue>,
-    /// Processor time to submit a command.
-    pub submit_time: Duration,
-    /// Processor time to complete one.
-    pub complete_time: Duration,
+    read: DriverTime,
+    write: DriverTime,
+}
+
+/// Processor time of a command in the driver, before it leaves and after it came back.
+#[derive(Clone, Copy, Debug)]
+struct DriverTime {
+    submit: Duration,
+    complete: Duration,
 }
 
 #[derive(Clone, Debug)]
@@ -45,21 +53,41 @@ struct Queue {
 impl Protocol {
     /// Empty queues.
     pub fn new(spec: ProtocolSpec) -> Self {
-        let driver = spec.driver_time.picoseconds() as f64;
-        let submit_time = Duration::from_picoseconds((driver * spec.submit_share.get()) as u64);
+        let split = |whole: Duration| {
+            let before = whole.picoseconds() as f64 * spec.submit_share.get();
+            let submit = Duration::from_picoseconds(before as u64);
+            DriverTime { submit, complete: whole - submit }
+        };
         let queue = Queue { free: spec.queue_depth, waiting: Chain::EMPTY };
         Self {
             queues: vec![queue; spec.queues as usize],
-            submit_time,
-            complete_time: spec.driver_time - submit_time,
+            read: split(spec.read_time),
+            write: split(spec.write_time),
             spec,
+        }
+    }
+
+    /// Processor time to submit a command.
+    pub fn submit_time(&self, operation: Operation) -> Duration {
+        self.driver(operation).submit
+    }
+
+    /// Processor time to complete a command.
+    pub fn complete_time(&self, operation: Operation) -> Duration {
+        self.driver(operation).complete
+    }
+
+    fn driver(&self, operation: Operation) -> &DriverTime {
+        match operation {
+            Operation::Read => &self.read,
+            Operation::Write => &self.write,
         }
     }
 
     /// The core that takes the completions of a thread's commands: AHCI has one interrupt.
     pub fn completion_core(&self, thread: u32) -> u32 {
         match self.spec.kind {
-            ProtocolKind::Ahci => 0,
+            ProtocolKind::Ahci | ProtocolKind::AtaDma => 0,
             ProtocolKind::Nvme => thread,
         }
     }
@@ -105,10 +133,14 @@ impl Protocol {
         trace: &mut Trace,
     ) -> Instant {
         let fetches = match (self.spec.kind, operation) {
+            (ProtocolKind::AtaDma, _) => 0,
             (ProtocolKind::Ahci, _) => 2,
             (ProtocolKind::Nvme, Operation::Write) if needs_list(length) => 2,
             (ProtocolKind::Nvme, _) => 1,
         };
+        if fetches == 0 {
+            return now;
+        }
         path.charge_issue(now, entry_bytes(self.spec.kind, length), fetches);
         let one_way = path.message_latency();
         let end = now + one_way + (self.spec.memory_read + one_way * 2) * fetches;
@@ -127,6 +159,7 @@ fn entry_bytes(kind: ProtocolKind, length: Bytes) -> Bytes {
     let pages = length.get().div_ceil(PAGE);
     match kind {
         // A command header of 32 bytes, a table of 128 and one 16-byte region descriptor a page.
+        ProtocolKind::AtaDma => Bytes::ZERO,
         ProtocolKind::Ahci => Bytes(32 + 128 + 16 * pages),
         ProtocolKind::Nvme if needs_list(length) => Bytes(64 + 8 * pages),
         ProtocolKind::Nvme => Bytes(64),

@@ -41,8 +41,8 @@ pub enum Event {
     FromBuffer(Handle, u32),
     /// A die has programmed or erased.
     Stored(Handle),
-    /// A write's data is in the buffer.
-    DataIn(Handle),
+    /// A burst of a write is in the buffer; whether it is the last of its command.
+    DataIn(Handle, bool),
     /// The interrupt of a command has reached the host.
     Notified(Handle),
     /// A core has completed a command.
@@ -92,6 +92,17 @@ struct Request {
     incomplete: u32,
 }
 
+/// The most data that a drive asks for at once.
+const WRITE_BURST: Bytes = Bytes::kibi(128);
+
+/// Data of a write on its way into the buffer.
+#[derive(Clone, Copy)]
+struct WriteBurst {
+    command: Handle,
+    offset: Bytes,
+    length: Bytes,
+}
+
 struct Command {
     request: Handle,
     operation: Operation,
@@ -99,7 +110,7 @@ struct Command {
     length: Bytes,
     thread: u32,
     queue: u32,
-    /// Bursts of read data that have not left the drive.
+    /// Bursts that have not left the drive, reading, or have not entered its buffer, writing.
     bursts_left: u32,
     announced: bool,
     trace: Trace,
@@ -127,6 +138,7 @@ pub struct Simulator {
     drive: Drive,
     requests: Slab<Request>,
     commands: Slab<Command>,
+    write_bursts: Slab<WriteBurst>,
 }
 
 impl Simulator {
@@ -147,6 +159,7 @@ impl Simulator {
             drive: Drive::new(&spec.drive, laid_out),
             requests: Slab::new(),
             commands: Slab::new(),
+            write_bursts: Slab::new(),
         }
     }
 
@@ -257,7 +270,7 @@ impl Simulator {
             Event::PageOut(operation) => self.page_out(operation),
             Event::FromBuffer(command, bytes) => self.burst(command, Bytes(bytes.into())),
             Event::Stored(operation) => self.stored(operation),
-            Event::DataIn(command) => self.data_in(command)?,
+            Event::DataIn(burst, last) => self.data_in(burst, last)?,
             Event::Notified(command) => self.notified(command),
             Event::Completed(command) => return Ok(self.completed(command)),
         }
@@ -293,10 +306,11 @@ impl Simulator {
 
     /// The application's part of a command, and the driver's where a slot is free.
     fn use_core(&mut self, command: Handle, thread: u32, request_time: Duration) {
-        let queue = self.commands[command].queue;
+        let Command { queue, operation, .. } = self.commands[command];
         let core = thread as usize % self.cores.len();
         if self.protocol.take_slot(&mut self.commands, queue, command) {
-            let span = self.cores[core].serve(self.now, request_time + self.protocol.submit_time);
+            let span = self.cores[core]
+                .serve(self.now, request_time + self.protocol.submit_time(operation));
             self.commands[command].trace.spend(Hop::Cpu as usize, span);
             self.events.schedule(span.end, Event::Submitted(command));
         } else if request_time > Duration::ZERO {
@@ -337,27 +351,49 @@ impl Simulator {
                 let bursts = self.drive.read(self.now, handle, offset, length, events);
                 self.commands[handle].bursts_left = bursts;
             }
-            Operation::Write => {
-                if self.drive.buffer.admit(handle, buffered(offset, length)) {
-                    self.fetch_data(handle);
-                }
+            Operation::Write => self.ask_for_data(handle, offset, length),
+        }
+    }
+
+    /// Splits the data of a write into bursts, each of which is fetched when the buffer has room.
+    fn ask_for_data(&mut self, command: Handle, offset: Bytes, length: Bytes) {
+        let count = length.get().div_ceil(WRITE_BURST.get());
+        self.commands[command].bursts_left = count as u32;
+        for index in 0..count {
+            let done = WRITE_BURST * index;
+            let length = (length - done).min(WRITE_BURST);
+            let burst = WriteBurst { command, offset: offset + done, length };
+            let handle = self.write_bursts.insert(burst);
+            if self.drive.buffer.admit(handle, buffered(burst.offset, length)) {
+                self.fetch_data(handle);
             }
         }
     }
 
-    /// The buffer has room: the data of a write comes over the links.
+    /// The buffer has room: a burst of a write comes over the links.
     fn fetch_data(&mut self, handle: Handle) {
-        let command = &mut self.commands[handle];
-        command.trace.waited(Hop::Buffer, self.now);
-        let arrival = self.path.carry_write(self.now, command.length, &mut command.trace);
-        self.events.schedule(arrival, Event::DataIn(handle));
+        let WriteBurst { command, length, .. } = self.write_bursts[handle];
+        let command = &mut self.commands[command];
+        command.bursts_left -= 1;
+        let place = Place { first: !command.announced, last: command.bursts_left == 0 };
+        command.announced = true;
+        // Only the last burst is on the critical path: what came before it was waiting for room.
+        let mut aside = Trace::new(self.now);
+        let trace = if place.last { &mut command.trace } else { &mut aside };
+        trace.waited(Hop::Buffer, self.now);
+        let arrival = self.path.carry_write(self.now, length, place, trace);
+        self.events.schedule(arrival, Event::DataIn(handle, place.last));
     }
 
-    fn data_in(&mut self, handle: Handle) -> Result<(), SimError> {
-        let Command { offset, length, .. } = self.commands[handle];
+    fn data_in(&mut self, handle: Handle, last: bool) -> Result<(), SimError> {
+        let WriteBurst { command, offset, length } = self.write_bursts[handle];
+        self.write_bursts.free(handle);
         self.drive.write(self.now, offset, length, &mut self.events)?;
-        let notified = self.path.complete_write(self.now, &mut self.commands[handle].trace);
-        self.events.schedule(notified, Event::Notified(handle));
+        if last {
+            let trace = &mut self.commands[command].trace;
+            let notified = self.path.complete_write(self.now, trace);
+            self.events.schedule(notified, Event::Notified(command));
+        }
         Ok(())
     }
 
@@ -393,8 +429,8 @@ impl Simulator {
         let operation = self.drive.flash.finish(self.now, operation, &mut self.events);
         if matches!(operation.task, FlashTask::Program { .. }) {
             self.drive.buffer.release(operation.bytes);
-            while let Some(command) = self.drive.buffer.next_admitted() {
-                self.fetch_data(command);
+            while let Some(burst) = self.drive.buffer.next_admitted() {
+                self.fetch_data(burst);
             }
         }
     }
@@ -405,8 +441,9 @@ impl Simulator {
         request.unnotified -= 1;
         let last = request.unnotified == 0;
         let request_time = if last { self.request_complete } else { Duration::ZERO };
+        let complete_time = self.protocol.complete_time(command.operation);
         let core = self.protocol.completion_core(command.thread) as usize % self.cores.len();
-        let span = self.cores[core].serve(self.now, self.protocol.complete_time + request_time);
+        let span = self.cores[core].serve(self.now, complete_time + request_time);
         command.trace.spend(Hop::Cpu as usize, span);
         self.events.schedule(span.end, Event::Completed(handle));
     }
@@ -438,7 +475,8 @@ impl Simulator {
         let core = core_of as usize % self.cores.len();
         let command = &mut self.commands[handle];
         command.trace.waited(Hop::Protocol, self.now);
-        let span = self.cores[core].serve(self.now, self.protocol.submit_time);
+        let submit_time = self.protocol.submit_time(command.operation);
+        let span = self.cores[core].serve(self.now, submit_time);
         command.trace.spend(Hop::Cpu as usize, span);
         self.events.schedule(span.end, Event::Submitted(handle));
     }

@@ -43,8 +43,10 @@ pub struct ProtocolSpec {
     pub queues: u32,
     /// Commands that each queue holds: 32 for AHCI.
     pub queue_depth: u32,
-    /// Processor time per command in the driver, submission, interrupt and completion together.
-    pub driver_time: Duration,
+    /// Processor time per read in the driver or firmware, submission, interrupt and completion together.
+    pub read_time: Duration,
+    /// The same per write.
+    pub write_time: Duration,
     /// The part of it that is spent before the command leaves.
     pub submit_share: Ratio,
     /// The largest command; longer requests are split.
@@ -60,6 +62,19 @@ pub enum ProtocolKind {
     Ahci,
     /// NVM Express.
     Nvme,
+    /// READ and WRITE DMA from a SATA host without a list of commands.
+    AtaDma,
+}
+
+impl ProtocolKind {
+    /// The name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ahci => "AHCI",
+            Self::Nvme => "NVMe",
+            Self::AtaDma => "ATA DMA",
+        }
+    }
 }
 
 /// A solid-state drive.
@@ -214,9 +229,9 @@ impl SystemSpec {
         if raw.get() / SLOT.get() >= u64::from(u32::MAX) {
             return fail("drive.flash", raw.to_string(), "less than 16 TiB of flash");
         }
-        let least = transfer + flash.unit() * 2;
+        let least = transfer.min(Bytes::kibi(128)) + flash.unit() * 2;
         if self.drive.buffer < least {
-            let bound = format!("at least {least}: the largest command and two flash units");
+            let bound = format!("at least {least}: a burst and two flash units");
             return fail("drive.buffer", self.drive.buffer.to_string(), &bound);
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! The simulator against closed forms, and the invariants of any system.
 
-use super::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration, Sata, SataRate};
+use super::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration, Sata, SataCommands, SataRate};
 use super::spec::*;
 use super::*;
 use crate::rng::StreamKey;
@@ -47,7 +47,8 @@ fn nvme(drive: DriveSpec) -> SystemSpec {
             kind: ProtocolKind::Nvme,
             queues: 4,
             queue_depth: 1024,
-            driver_time: Duration::from_nanoseconds(1_000),
+            read_time: Duration::from_nanoseconds(1_000),
+            write_time: Duration::from_nanoseconds(1_000),
             submit_share: Ratio::new(0.5).unwrap(),
             transfer_max: Bytes::kibi(128),
             memory_read: Duration::from_nanoseconds(500),
@@ -68,7 +69,7 @@ fn sata(drive: DriveSpec) -> SystemSpec {
     system.protocol.queue_depth = 32;
     system.links.push(LinkSpec {
         name: "SATA 6 Gb/s".to_owned(),
-        law: LinkLaw::Sata(Sata::new(SataRate::Gen3)),
+        law: LinkLaw::Sata(Sata::new(SataRate::Gen3, SataCommands::Queued)),
         latency: Duration::ZERO,
     });
     system
@@ -114,7 +115,7 @@ fn one_read_takes_the_sum_of_its_stages() {
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
     let LinkLaw::Pcie(pcie) = system.links[0].law else { unreachable!() };
     let drive = &system.drive;
-    let expected = system.protocol.driver_time
+    let expected = system.protocol.read_time
         + Duration::from_nanoseconds(150)       // doorbell
         + Duration::from_nanoseconds(500 + 300) // entry fetched
         + drive.front_end.read_time + drive.front_end.read_latency
@@ -130,7 +131,7 @@ fn one_read_takes_the_sum_of_its_stages() {
 
 #[test]
 fn a_saturated_sata_link_carries_its_closed_form() {
-    let link = Sata::new(SataRate::Gen3);
+    let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
     for (block, depth) in [(Bytes::kibi(4), 32), (Bytes::kibi(128), 8)] {
         let frames = link.issue_time() + link.read_data_time(block, true) + link.completion_time();
         // 128 KiB come in four bursts of 32 KiB; Data frames are alike, so the sum is the same.
@@ -220,7 +221,7 @@ fn what_was_just_written_is_read_from_the_buffer() {
 #[test]
 fn one_core_carries_no_more_than_its_time_per_request() {
     let mut system = nvme(unlimited());
-    system.protocol.driver_time = Duration::from_microseconds(5);
+    system.protocol.read_time = Duration::from_microseconds(5);
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 32));
     assert!((sample.iops() / 200_000.0 - 1.0).abs() < 0.01, "{} IOPS", sample.iops());
     assert_eq!(sample.path.unwrap().busiest, "CPU core");

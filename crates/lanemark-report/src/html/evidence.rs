@@ -109,6 +109,19 @@ fn values(summary: &str, values: &[String]) -> Markup {
     }
 }
 
+/// The published figures that no run speaks to, with the reason; `None` where there are none.
+pub(super) fn not_modelled(outcome: &StudyOutcome) -> Option<Markup> {
+    (!outcome.not_modelled.is_empty()).then(|| {
+        html! {
+            ul {
+                @for entry in &outcome.not_modelled {
+                    li { (entry.figures.join(", ")) ": " (entry.reason) }
+                }
+            }
+        }
+    })
+}
+
 /// The document's contradictions and the model's misses; `None` where there are none.
 pub(super) fn notes(outcome: &StudyOutcome) -> Option<Markup> {
     (!outcome.notes.is_empty())

@@ -87,7 +87,10 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
             (optional("Calibrations", evidence::calibrations(study)))
         }
         (optional("Model values", evidence::models(&all)))
-        @if let Some(study) = study { (optional("Notes", evidence::notes(study))) }
+        @if let Some(study) = study {
+            (optional("Not modelled", evidence::not_modelled(study)))
+            (optional("Notes", evidence::notes(study)))
+        }
         (optional("Warnings", evidence::warnings(study, runs)))
         @let results = provenance_list(study, runs);
         @if !results.is_empty() {

@@ -1,8 +1,9 @@
 //! The drive's write buffer: room that commands take and stored units give back.
 //!
-//! A write takes room for its whole length before its data is fetched, in the order of arrival; the
-//! room comes back when the unit that holds the data has been programmed. A write is complete once its
-//! data is in the buffer.
+//! A write takes room before its data is fetched, burst by burst in the order of arrival; the room comes
+//! back when the unit that holds the data has been programmed. A write is complete once all its data is in
+//! the buffer. A drive that is full does not ask for more, so its link is free: what HOLD does inside a
+//! frame happens here between bursts.
 //!
 //! Not modelled: rewriting data that is still buffered (each write takes its own room), power-loss
 //! protection, an idle flush of a unit that is not full.
@@ -25,13 +26,13 @@ impl Buffer {
         Self { free: capacity, waiting: VecDeque::new() }
     }
 
-    /// Takes room for `command`, or makes it wait behind those that wait already.
-    pub fn admit(&mut self, command: Handle, bytes: Bytes) -> bool {
+    /// Takes room for a burst, or makes it wait behind those that wait already.
+    pub fn admit(&mut self, burst: Handle, bytes: Bytes) -> bool {
         if self.waiting.is_empty() && bytes <= self.free {
             self.free = self.free - bytes;
             return true;
         }
-        self.waiting.push_back((command, bytes));
+        self.waiting.push_back((burst, bytes));
         false
     }
 
@@ -40,15 +41,15 @@ impl Buffer {
         self.free += bytes;
     }
 
-    /// The next command that waited and now has its room.
+    /// The next burst that waited and now has its room.
     pub fn next_admitted(&mut self) -> Option<Handle> {
-        let &(command, bytes) = self.waiting.front()?;
+        let &(burst, bytes) = self.waiting.front()?;
         if bytes > self.free {
             return None;
         }
         self.free = self.free - bytes;
         self.waiting.pop_front();
-        Some(command)
+        Some(burst)
     }
 }
 
@@ -57,11 +58,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_small_write_does_not_overtake_a_large_one() {
+    fn a_small_burst_does_not_overtake_a_large_one() {
         let mut buffer = Buffer::new(Bytes(100));
         assert!(buffer.admit(1, Bytes(80)));
         assert!(!buffer.admit(2, Bytes(60)));
-        assert!(!buffer.admit(3, Bytes(10)), "there is room, but command 2 came first");
+        assert!(!buffer.admit(3, Bytes(10)), "there is room, but burst 2 came first");
         buffer.release(Bytes(40));
         assert_eq!(buffer.next_admitted(), Some(2));
         assert_eq!(buffer.next_admitted(), None);

@@ -10,7 +10,7 @@ use super::station::{Span, Station};
 use crate::units::{Bytes, Duration, Instant};
 
 pub use pcie::{Pcie, PcieGeneration};
-pub use sata::{Sata, SataRate};
+pub use sata::{Sata, SataCommands, SataRate};
 
 /// A link by name, as a system is assembled from it.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,15 +94,16 @@ impl Link {
     /// Sends `bytes` of write data towards the drive while they flow in during `inflow`. The drive asks
     /// for them first: with read requests over PCIe, with DMA Setup and DMA Activate frames over SATA.
     /// Over SATA the frame that ends the command goes behind its data, before another command's.
-    pub fn carry_write(&mut self, now: Instant, inflow: Span, bytes: Bytes) -> Span {
+    pub fn carry_write(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
         match &self.law {
             LinkLaw::Pcie(pcie) => {
                 self.to_host.charge(now, pcie.read_request_time(bytes));
                 self.to_drive.forward(inflow, pcie.completion_time(bytes))
             }
             LinkLaw::Sata(sata) => {
-                let service = sata.write_data_time(bytes) + sata.completion_time();
-                self.to_host.forward(inflow, service)
+                let data = sata.write_data_time(bytes, place.first);
+                let end = if place.last { sata.completion_time() } else { Duration::ZERO };
+                self.to_host.forward(inflow, data + end)
             }
         }
     }

@@ -7,7 +7,9 @@
 //! dwords in 256 are ALIGN. A Data frame holds one dword of header and at most 2048 of data.
 //!
 //! Queued commands (NCQ): Register Host-to-Device and the drive's release to issue; DMA Setup before the
-//! data; Set Device Bits at the end. A write's Data frames are each asked for by DMA Activate.
+//! data; Set Device Bits at the end. Others (READ and WRITE DMA, with 28 or 48-bit addresses): Register
+//! Host-to-Device to issue, Register Device-to-Host at the end, one command at a time. A write's Data
+//! frames are each asked for by DMA Activate.
 //!
 //! The link is half duplex: one direction carries frames at a time, so it is one station.
 //!
@@ -39,15 +41,24 @@ pub enum SataRate {
     Gen3,
 }
 
+/// Which commands go over a SATA link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SataCommands {
+    /// READ and WRITE FPDMA QUEUED, 32 at a time.
+    Queued,
+    /// READ and WRITE DMA, one at a time.
+    Unqueued,
+}
+
 /// A trained SATA link: its law with everything worked out once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sata {
     rate: SataRate,
     full_data_frame: Duration,
-    register: Duration,
-    dma_setup: Duration,
+    issue: Duration,
+    announcement: Duration,
     dma_activate: Duration,
-    set_device_bits: Duration,
+    completion: Duration,
 }
 
 impl SataRate {
@@ -74,15 +85,21 @@ impl SataRate {
 }
 
 impl Sata {
-    /// The link at a rate.
-    pub fn new(rate: SataRate) -> Self {
+    /// The link at a rate, with a kind of commands.
+    pub fn new(rate: SataRate, commands: SataCommands) -> Self {
+        let (issue, announcement, completion) = match commands {
+            SataCommands::Queued => {
+                (rate.frame(REGISTER) * 2, rate.frame(DMA_SETUP), rate.frame(SET_DEVICE_BITS))
+            }
+            SataCommands::Unqueued => (rate.frame(REGISTER), Duration::ZERO, rate.frame(REGISTER)),
+        };
         Self {
             rate,
             full_data_frame: rate.frame(1 + DATA_FRAME / 4),
-            register: rate.frame(REGISTER),
-            dma_setup: rate.frame(DMA_SETUP),
+            issue,
+            announcement,
             dma_activate: rate.frame(DMA_ACTIVATE),
-            set_device_bits: rate.frame(SET_DEVICE_BITS),
+            completion,
         }
     }
 
@@ -91,26 +108,28 @@ impl Sata {
         self.rate
     }
 
-    /// Issuing a queued command: Register Host-to-Device, and the drive's release.
+    /// Issuing a command, up to the drive's release of a queued one.
     pub fn issue_time(&self) -> Duration {
-        self.register * 2
+        self.issue
     }
 
-    /// Ending a queued command: Set Device Bits.
+    /// Ending a command.
     pub fn completion_time(&self) -> Duration {
-        self.set_device_bits
+        self.completion
     }
 
-    /// Data frames for `bytes` of a queued read; the first burst of a command is announced.
+    /// Data frames for `bytes` of a read; the first burst of a queued command is announced.
     pub fn read_data_time(&self, bytes: Bytes, first: bool) -> Duration {
-        let setup = if first { self.dma_setup } else { Duration::ZERO };
-        setup + self.data_time(bytes)
+        let announcement = if first { self.announcement } else { Duration::ZERO };
+        announcement + self.data_time(bytes)
     }
 
-    /// Data frames for the `bytes` of a queued write, each asked for, the command announced.
-    pub fn write_data_time(&self, bytes: Bytes) -> Duration {
+    /// Data frames for `bytes` of a write, each asked for; the first burst of a queued command is
+    /// announced.
+    pub fn write_data_time(&self, bytes: Bytes, first: bool) -> Duration {
+        let announcement = if first { self.announcement } else { Duration::ZERO };
         let frames = bytes.get().div_ceil(DATA_FRAME);
-        self.dma_setup + self.dma_activate * frames + self.data_time(bytes)
+        announcement + self.dma_activate * frames + self.data_time(bytes)
     }
 
     fn data_time(&self, bytes: Bytes) -> Duration {
@@ -126,6 +145,10 @@ impl Sata {
 mod tests {
     use super::*;
 
+    fn queued(rate: SataRate) -> Sata {
+        Sata::new(rate, SataCommands::Queued)
+    }
+
     fn megabytes(bytes: Bytes, time: Duration) -> f64 {
         (bytes / time).as_megabytes()
     }
@@ -134,13 +157,26 @@ mod tests {
     #[test]
     fn long_reads_at_3_gigabits_meet_the_published_rate() {
         let block = Bytes::mebi(32);
-        let seen = megabytes(block, Sata::new(SataRate::Gen2).read_data_time(block, false));
+        let seen = megabytes(block, queued(SataRate::Gen2).read_data_time(block, false));
         assert!((seen - 286.7).abs() < 0.1, "{seen} MB/s");
     }
 
     #[test]
+    fn a_command_that_is_not_queued_has_two_frames_less() {
+        let rate = SataRate::Gen3;
+        let (queued, plain) = (queued(rate), Sata::new(rate, SataCommands::Unqueued));
+        let whole = |sata: &Sata| {
+            let data = sata.read_data_time(Bytes::kibi(4), true);
+            sata.issue_time() + data + sata.completion_time()
+        };
+        let fewer = rate.frame(REGISTER) + rate.frame(DMA_SETUP) + rate.frame(SET_DEVICE_BITS)
+            - rate.frame(REGISTER);
+        assert_eq!(whole(&queued) - whole(&plain), fewer);
+    }
+
+    #[test]
     fn ncq_reads_of_128k_at_6_gigabits_carry_568() {
-        let sata = Sata::new(SataRate::Gen3);
+        let sata = queued(SataRate::Gen3);
         let block = Bytes::kibi(128);
         let time = sata.issue_time() + sata.read_data_time(block, true) + sata.completion_time();
         assert!((megabytes(block, time) - 568.0).abs() < 1.0);
@@ -148,7 +184,7 @@ mod tests {
 
     #[test]
     fn ncq_reads_of_4k_at_6_gigabits_reach_104_thousand() {
-        let sata = Sata::new(SataRate::Gen3);
+        let sata = queued(SataRate::Gen3);
         let block = Bytes::kibi(4);
         let time = sata.issue_time() + sata.read_data_time(block, true) + sata.completion_time();
         let iops = 1.0 / time.as_seconds();
@@ -158,7 +194,7 @@ mod tests {
     #[test]
     fn a_burst_costs_the_same_as_its_frames_one_by_one() {
         for rate in [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3] {
-            let sata = Sata::new(rate);
+            let sata = queued(rate);
             let frames = sata.read_data_time(Bytes(8192), false) * 16
                 + sata.read_data_time(Bytes(4096), false);
             assert_eq!(sata.read_data_time(Bytes(16 * 8192 + 4096), false), frames);
@@ -167,10 +203,10 @@ mod tests {
 
     #[test]
     fn everything_takes_twice_as_long_at_half_the_rate() {
-        let (fast, slow) = (Sata::new(SataRate::Gen3), Sata::new(SataRate::Gen2));
+        let (fast, slow) = (queued(SataRate::Gen3), queued(SataRate::Gen2));
         let block = Bytes::kibi(128);
-        let ratio =
-            slow.write_data_time(block).as_seconds() / fast.write_data_time(block).as_seconds();
+        let ratio = slow.write_data_time(block, true).as_seconds()
+            / fast.write_data_time(block, true).as_seconds();
         assert!((ratio - 2.0).abs() < 1e-6, "{ratio}");
     }
 }
