@@ -178,7 +178,16 @@ impl<'d> Section<'d> {
         let Some(array) = value.as_array() else {
             return Err(self.error(key, format!("`{key}` must be written as [[{key}]] tables")));
         };
-        array.iter().map(|entry| self.section(key, entry)).collect()
+        array
+            .iter()
+            .map(|entry| {
+                let section = self.section(key, entry)?;
+                // Values of several tables are told apart by the name that each table gives itself.
+                let name =
+                    section.get("name").and_then(Value::as_text).map(|name| format!(".{name}"));
+                Ok(Section { path: section.path.clone() + &name.unwrap_or_default(), ..section })
+            })
+            .collect()
     }
 
     /// The texts of the array `key`; none where it is missing.

@@ -196,12 +196,13 @@ fn port(section: &Section<'_>, links: &[(String, LinkSpec)]) -> Result<Port, Stu
     Ok(port)
 }
 
-/// Reads `payload_max` and `read_request_max`, powers of two from 128 B to 4 KiB.
+/// Reads `payload_max` and `read_request_max`, powers of two. The least payload that a link is set up with is 128 B;
+/// 64 B is that of a device that ends its packets at cache lines.
 fn packets(section: &Section<'_>) -> Result<Packets, StudyError> {
     let size = |key| {
         let size: Bytes = section.quantity(key)?;
-        if !size.get().is_power_of_two() || !(128..=4096).contains(&size.get()) {
-            let message = format!("{key} = {size}: must be a power of two from 128 B to 4 KiB");
+        if !size.get().is_power_of_two() || !(64..=4096).contains(&size.get()) {
+            let message = format!("{key} = {size}: must be a power of two from 64 B to 4 KiB");
             return Err(section.error(key, message));
         }
         Ok(size)

@@ -4,12 +4,14 @@
 //! `pcie::tests` show that the sum is the same as one frame or packet after the other.
 
 pub mod pcie;
+pub mod sas;
 pub mod sata;
 
 use super::station::{Span, Station};
 use crate::units::{Bytes, Duration, Instant};
 
 pub use pcie::{Pcie, PcieGeneration};
+pub use sas::{Sas, SasRate};
 pub use sata::{Sata, SataCommands, SataRate};
 
 /// A link by name, as a system is assembled from it.

@@ -1,0 +1,378 @@
+//! Serial Attached SCSI: what frames and connections cost at each line rate.
+//!
+//! Law (SAS Protocol Layer, SPL-4: link layer and SSP transport). 3, 6 and 12 Gb/s carry a dword in 40 bit
+//! times (8b/10b), 22.5 Gb/s carries four in 150 (128b/150b, error correction included). An SSP frame is
+//! start, 6 dwords of header, its information unit, CRC and end, so 9 dwords more than it holds, and holds
+//! at most 1024 bytes. One dword in 2048 is ALIGN, or another that a receiver may drop.
+//!
+//! Frames go inside *connections*. An OPEN address frame is 8 dwords between a start and an end, and the
+//! other port accepts it with one. At the end the last frame's acknowledgement is waited for, then go DONE,
+//! and CLOSE three times. Each such exchange is a *turn-around*, and a connection has three. Of every frame
+//! the other direction carries an ACK and an R_RDY, the credit for one more.
+//!
+//! Commands (SSP): a COMMAND frame; for a read its data frames and a RESPONSE behind them; for a write
+//! XFER_RDY, data frames and a RESPONSE.
+//!
+//! Policy. One connection for each COMMAND, XFER_RDY, RESPONSE after a write, and burst of data; frames
+//! go back to back in it, and a read's RESPONSE behind its last data. [`Sas::kept_open`] is the other
+//! bound, which a busy link comes near: connections that never close, and cost nothing.
+//!
+//! The link is full duplex. A wide port's phys carry one connection each, side by side: times here are of
+//! one phy, and a port serves as many bursts at once as it has phys.
+//!
+//! A SATA drive behind an expander is reached through STP: the frames of the SATA law at the drive's own
+//! rate inside such connections, without DONE or acknowledgements of their own. One that is plugged into
+//! the host's phy itself speaks SATA and needs none of it.
+//!
+//! Not modelled: expanders (arbitration, rate matching, blocked paths), OPENs that cross or are rejected,
+//! frames that ride in a connection which the other side opened, too few credits, NAK and retries,
+//! XFER_RDY for less than the whole burst, wide-port affinity, link power states. At 22.5 Gb/s dwords
+//! travel in packets of four, of which those with primitives hold no data; here a dword costs a quarter
+//! packet wherever it goes. Filling up packets would cost a long stream about 1%.
+
+use crate::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
+
+/// The dwords that a frame has beside its information unit: start, header, CRC, end.
+const FRAME_DWORDS: u64 = 1 + 6 + 1 + 1;
+/// The most data of one frame.
+const DATA_FRAME: u64 = 1024;
+/// Information units that are not data, in bytes: COMMAND with a CDB of at most 16, the others bare.
+const COMMAND: u64 = 28;
+const TRANSFER_READY: u64 = 12;
+const RESPONSE: u64 = 24;
+/// What one frame makes the other direction carry: ACK and R_RDY.
+const ACKNOWLEDGE_DWORDS: u64 = 2;
+/// An OPEN address frame, between its start and its end.
+const OPEN_DWORDS: u64 = 8 + 2;
+/// OPEN_ACCEPT.
+const ACCEPT_DWORDS: u64 = 1;
+/// DONE, once from each side.
+const DONE_DWORDS: u64 = 1;
+/// CLOSE, three times from each side.
+const CLOSE_DWORDS: u64 = 3;
+/// Of this many dwords one is ALIGN.
+const ALIGN_INTERVAL: u64 = 2048;
+/// Bit times from the end of a question to its answer, over a short cable there and back. Derived: half
+/// of the SATA turn-around, which holds two such exchanges (X_RDY and R_RDY, WTRM and R_OK).
+const TURN_AROUND_BITS: u64 = 1_500;
+/// What an OPEN waits for besides its answer. Assumed: nothing, with no expander to arbitrate.
+const ARBITRATION: Duration = Duration::ZERO;
+
+/// A SAS line rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SasRate {
+    /// 3 Gb/s, SAS-1.
+    Gen1,
+    /// 6 Gb/s, SAS-2.
+    Gen2,
+    /// 12 Gb/s, SAS-3.
+    Gen3,
+    /// 22.5 Gb/s, SAS-4, sold as 24G.
+    Gen4,
+}
+
+/// A trained SAS port: its law with everything worked out once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sas {
+    rate: SasRate,
+    phys: u32,
+    full_data_frame: Duration,
+    command: Duration,
+    transfer_ready: Duration,
+    response: Duration,
+    acknowledge: Duration,
+    /// Opening and closing, and what that takes of the other direction.
+    connection: Duration,
+    connection_answer: Duration,
+    stp_connection: Duration,
+}
+
+impl SasRate {
+    /// The rate that is written so, if it is one of SAS's.
+    pub fn new(line_rate: BitsPerSecond) -> Option<Self> {
+        [Self::Gen1, Self::Gen2, Self::Gen3, Self::Gen4]
+            .into_iter()
+            .find(|rate| rate.line_rate() == line_rate)
+    }
+
+    /// Bits a second on the wire.
+    pub fn line_rate(self) -> BitsPerSecond {
+        BitsPerSecond(match self {
+            Self::Gen1 => 3_000_000_000,
+            Self::Gen2 => 6_000_000_000,
+            Self::Gen3 => 12_000_000_000,
+            Self::Gen4 => 22_500_000_000,
+        })
+    }
+
+    /// Bit times of four dwords.
+    fn four_dwords(self) -> u64 {
+        match self {
+            Self::Gen1 | Self::Gen2 | Self::Gen3 => 160,
+            Self::Gen4 => 150,
+        }
+    }
+
+    /// The time of so many dwords, with the share of ALIGN.
+    fn dwords(self, count: u64) -> Duration {
+        let four_times = self.line_rate().time(count * self.four_dwords());
+        four_times.scaled(ALIGN_INTERVAL, 4 * (ALIGN_INTERVAL - 1))
+    }
+
+    /// The time of a frame with an information unit of so many bytes.
+    fn frame(self, information_unit: u64) -> Duration {
+        self.dwords(FRAME_DWORDS + information_unit.div_ceil(4))
+    }
+
+    fn turn_around(self) -> Duration {
+        self.line_rate().time(TURN_AROUND_BITS)
+    }
+
+    fn open(self) -> Duration {
+        self.dwords(OPEN_DWORDS) + ARBITRATION + self.turn_around()
+    }
+}
+
+impl Sas {
+    /// A port of `phys` phys at a rate, with one connection a burst. The caller has checked that phys
+    /// are 1, 2 or 4.
+    pub fn new(rate: SasRate, phys: u32) -> Self {
+        let close = rate.dwords(CLOSE_DWORDS) + rate.turn_around();
+        Self {
+            rate,
+            phys,
+            full_data_frame: rate.frame(DATA_FRAME),
+            command: rate.frame(COMMAND),
+            transfer_ready: rate.frame(TRANSFER_READY),
+            response: rate.frame(RESPONSE),
+            acknowledge: rate.dwords(ACKNOWLEDGE_DWORDS),
+            connection: rate.open() + rate.turn_around() + rate.dwords(DONE_DWORDS) + close,
+            connection_answer: rate.dwords(ACCEPT_DWORDS + DONE_DWORDS + CLOSE_DWORDS),
+            stp_connection: rate.open() + close,
+        }
+    }
+
+    /// The same port with connections that are open already and stay so.
+    pub fn kept_open(self) -> Self {
+        Self {
+            connection: Duration::ZERO,
+            connection_answer: Duration::ZERO,
+            stp_connection: Duration::ZERO,
+            ..self
+        }
+    }
+
+    /// The rate that its phys trained to.
+    pub fn rate(&self) -> SasRate {
+        self.rate
+    }
+
+    /// How many connections it carries side by side.
+    pub fn phys(&self) -> u32 {
+        self.phys
+    }
+
+    /// The data that all phys together carry one way in full frames.
+    pub fn port_rate(&self) -> BytesPerSecond {
+        Bytes(DATA_FRAME * u64::from(self.phys)) / self.full_data_frame
+    }
+
+    /// Opening and closing a connection, of the direction that opens it. It is part of every time below
+    /// that does not say otherwise.
+    pub fn connection_time(&self) -> Duration {
+        self.connection
+    }
+
+    /// Issuing a command: a COMMAND frame to the drive.
+    pub fn command_time(&self) -> Duration {
+        self.connection + self.command
+    }
+
+    /// Data frames for a burst of `bytes` of a read, to the host.
+    pub fn read_data_time(&self, bytes: Bytes) -> Duration {
+        self.connection + self.data_time(bytes)
+    }
+
+    /// The RESPONSE of a read behind its last data, in their connection, to the host.
+    pub fn response_behind_data_time(&self) -> Duration {
+        self.response
+    }
+
+    /// Asking for a burst of a write: an XFER_RDY frame to the host.
+    pub fn transfer_ready_time(&self) -> Duration {
+        self.connection + self.transfer_ready
+    }
+
+    /// Data frames for a burst of `bytes` of a write, to the drive.
+    pub fn write_data_time(&self, bytes: Bytes) -> Duration {
+        self.connection + self.data_time(bytes)
+    }
+
+    /// The RESPONSE of a write, to the host.
+    pub fn response_time(&self) -> Duration {
+        self.connection + self.response
+    }
+
+    /// What a burst of data costs the direction that it does not go: the answers to its connection, and
+    /// ACK and R_RDY for each of its frames.
+    pub fn data_acknowledge_time(&self, bytes: Bytes) -> Duration {
+        self.connection_answer + self.acknowledge * bytes.get().div_ceil(DATA_FRAME)
+    }
+
+    /// The same for a COMMAND, an XFER_RDY or the RESPONSE of a write.
+    pub fn frame_acknowledge_time(&self) -> Duration {
+        self.connection_answer + self.acknowledge
+    }
+
+    /// The same for a RESPONSE behind a read's last data.
+    pub fn response_acknowledge_time(&self) -> Duration {
+        self.acknowledge
+    }
+
+    /// What a connection adds to the frames of a SATA drive that are carried in it over STP. They hold
+    /// their phy in both directions for the time of the SATA law, as SATA is half duplex.
+    pub fn stp_connection_time(&self) -> Duration {
+        self.stp_connection
+    }
+
+    fn data_time(&self, bytes: Bytes) -> Duration {
+        let full = self.full_data_frame * (bytes.get() / DATA_FRAME);
+        match bytes.get() % DATA_FRAME {
+            0 => full,
+            rest => full + self.rate.frame(rest),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATES: [SasRate; 4] = [SasRate::Gen1, SasRate::Gen2, SasRate::Gen3, SasRate::Gen4];
+
+    fn megabytes(bytes: Bytes, time: Duration) -> f64 {
+        (bytes / time).as_megabytes()
+    }
+
+    /// A 4 KiB read as the direction to the host carries it.
+    fn reads_a_second(sas: &Sas) -> f64 {
+        1.0 / (sas.read_data_time(Bytes::kibi(4)) + sas.response_behind_data_time()).as_seconds()
+    }
+
+    /// 256 of the 265 dwords of a full frame are data, of what 8b/10b or 128b/150b leave, less one ALIGN
+    /// in 2,048: 1,158 MB/s at 12 Gb/s.
+    #[test]
+    fn long_reads_in_an_open_connection_meet_the_closed_form() {
+        for (rate, coded, expected) in [
+            (SasRate::Gen1, 300.0, 289.67),
+            (SasRate::Gen2, 600.0, 579.34),
+            (SasRate::Gen3, 1_200.0, 1_158.68),
+            (SasRate::Gen4, 2_400.0, 2_317.36),
+        ] {
+            let formula: f64 = coded * 256.0 / 265.0 * 2047.0 / 2048.0;
+            assert!((formula - expected).abs() < 0.005, "{formula} MB/s");
+            let block = Bytes::mebi(32);
+            let seen = megabytes(block, Sas::new(rate, 1).kept_open().read_data_time(block));
+            assert!((seen - expected).abs() < 0.01, "{seen} for {expected} MB/s");
+        }
+    }
+
+    /// With as much data the other way, each frame comes with two more dwords: 1,150 MB/s.
+    #[test]
+    fn acknowledging_as_much_reverse_traffic_costs_two_dwords_a_frame() {
+        let sas = Sas::new(SasRate::Gen3, 1).kept_open();
+        let block = Bytes::mebi(32);
+        let time = sas.read_data_time(block) + sas.data_acknowledge_time(block);
+        let seen = megabytes(block, time);
+        assert!((seen - 1_150.0).abs() < 0.1, "{seen} MB/s");
+    }
+
+    /// 1,075 dwords a read: four full frames and a RESPONSE of 15.
+    #[test]
+    fn reads_of_4k_at_12_gigabits_reach_279_thousand_in_an_open_connection() {
+        let seen = reads_a_second(&Sas::new(SasRate::Gen3, 1).kept_open());
+        let formula = 300e6 / 1075.0 * 2047.0 / 2048.0;
+        assert!((seen / formula - 1.0).abs() < 1e-4, "{seen} for {formula} IOPS");
+        assert!((278_500.0..279_500.0).contains(&seen), "{seen} IOPS");
+    }
+
+    /// 14 dwords more and three turn-arounds, 0.42 us in all at 12 Gb/s.
+    #[test]
+    fn a_connection_for_each_read_of_4k_takes_a_tenth_of_them() {
+        let sas = Sas::new(SasRate::Gen3, 1);
+        let connection = (14.0 / 300e6 * 2048.0 / 2047.0 + 3.0 * 1500.0 / 12e9) * 1e6;
+        assert!((sas.connection_time().as_microseconds() - connection).abs() < 1e-5);
+        let share = reads_a_second(&sas) / reads_a_second(&sas.kept_open());
+        assert!((share - 0.895).abs() < 0.001, "{share}");
+    }
+
+    #[test]
+    fn a_burst_costs_the_same_as_its_frames_one_by_one_and_one_connection() {
+        for rate in RATES {
+            let sas = Sas::new(rate, 1);
+            let open = sas.kept_open();
+            let frames = open.read_data_time(Bytes(1024)) * 16 + open.read_data_time(Bytes(514));
+            let burst = Bytes(16 * 1024 + 514);
+            assert_eq!(open.read_data_time(burst), frames);
+            assert_eq!(sas.read_data_time(burst), sas.connection_time() + frames);
+            assert_eq!(sas.write_data_time(burst), sas.read_data_time(burst));
+            assert_eq!(open.data_acknowledge_time(burst), open.frame_acknowledge_time() * 17);
+        }
+    }
+
+    /// Beside 9 dwords of their own, COMMAND holds 7, XFER_RDY 3 and RESPONSE 6.
+    #[test]
+    fn small_frames_have_16_12_and_15_dwords() {
+        let sas = Sas::new(SasRate::Gen3, 1).kept_open();
+        for (time, dwords) in
+            [(sas.command_time(), 16), (sas.transfer_ready_time(), 12), (sas.response_time(), 15)]
+        {
+            let exact = dwords as f64 / 300.0 * 2048.0 / 2047.0;
+            assert!((time.as_microseconds() - exact).abs() < 1e-6, "{dwords} dwords");
+        }
+    }
+
+    /// 22.5 Gb/s carries dwords twice as fast as 12 Gb/s; its turn-arounds are 12/22.5 as long.
+    #[test]
+    fn everything_takes_twice_as_long_at_half_the_rate() {
+        let block = Bytes::kibi(128);
+        let ratio = |slow: Sas, fast: Sas| {
+            slow.write_data_time(block).as_seconds() / fast.write_data_time(block).as_seconds()
+        };
+        let at = |rate| Sas::new(rate, 1);
+        assert!((ratio(at(SasRate::Gen1), at(SasRate::Gen2)) - 2.0).abs() < 1e-6);
+        assert!((ratio(at(SasRate::Gen2), at(SasRate::Gen3)) - 2.0).abs() < 1e-6);
+        let kept = |rate| at(rate).kept_open();
+        assert!((ratio(kept(SasRate::Gen3), kept(SasRate::Gen4)) - 2.0).abs() < 1e-5);
+    }
+
+    /// MultiLink: two connections side by side, each at the rate of one phy.
+    #[test]
+    fn a_wide_port_carries_more_but_no_burst_faster() {
+        let (narrow, wide) = (Sas::new(SasRate::Gen3, 1), Sas::new(SasRate::Gen3, 2));
+        let block = Bytes::kibi(128);
+        assert_eq!(wide.read_data_time(block), narrow.read_data_time(block));
+        let (one, two) = (narrow.port_rate().as_megabytes(), wide.port_rate().as_megabytes());
+        assert!((one - 1_158.68).abs() < 0.01, "{one} MB/s");
+        assert!((two - 2.0 * one).abs() < 0.01, "{two} MB/s");
+    }
+
+    /// STP has neither DONE nor a last acknowledgement: one dword and one turn-around less than SSP.
+    #[test]
+    fn an_stp_connection_is_shorter_than_one_of_ssp() {
+        let sas = Sas::new(SasRate::Gen2, 4);
+        let less = sas.connection_time() - sas.stp_connection_time();
+        let expected = 40.0 / 6e3 * 2048.0 / 2047.0 + 1500.0 / 6e3;
+        assert!((less.as_microseconds() - expected).abs() < 1e-5, "{less:?}");
+        assert_eq!(sas.kept_open().stp_connection_time(), Duration::ZERO);
+    }
+
+    #[test]
+    fn only_rates_of_sas_are_taken() {
+        for rate in RATES {
+            assert_eq!(SasRate::new(rate.line_rate()), Some(rate));
+        }
+        assert_eq!(SasRate::new(BitsPerSecond(1_500_000_000)), None);
+        assert_eq!(SasRate::new(BitsPerSecond(24_000_000_000)), None);
+    }
+}
