@@ -157,7 +157,7 @@ fn summary(verdicts: &[Verdict], metric: Metric) -> String {
     };
     let (better, worse) = match metric {
         Metric::Latency | Metric::ProcessorShare => (Verdict::Lower, Verdict::Higher),
-        Metric::Throughput | Metric::Iops => (Verdict::Higher, Verdict::Lower),
+        Metric::Throughput | Metric::Iops | Metric::Gain => (Verdict::Higher, Verdict::Lower),
     };
     let parts: Vec<String> = [
         told(better, better.text(metric)),

@@ -28,8 +28,13 @@ pub(crate) fn metrics(outcome: &StudyOutcome) -> Vec<Metric> {
     let count = |metric: Metric| {
         outcome.figures.iter().filter(|check| check.figure.metric == metric).count()
     };
-    let mut metrics =
-        vec![Metric::Throughput, Metric::Iops, Metric::Latency, Metric::ProcessorShare];
+    let mut metrics = vec![
+        Metric::Throughput,
+        Metric::Iops,
+        Metric::Latency,
+        Metric::ProcessorShare,
+        Metric::Gain,
+    ];
     metrics.retain(|metric| count(*metric) > 0);
     metrics.sort_by_key(|metric| std::cmp::Reverse(count(*metric)));
     if metrics.is_empty() {
@@ -45,6 +50,7 @@ pub(crate) fn heading(metric: Metric) -> &'static str {
         Metric::Iops => "Requests a second",
         Metric::Latency => "Mean latency, us",
         Metric::ProcessorShare => "Share of the latency on the processor or controller, %",
+        Metric::Gain => "Throughput over another system's, less one, %",
     }
 }
 

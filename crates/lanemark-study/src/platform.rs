@@ -67,6 +67,8 @@ impl Platform {
             cores: cpu.integer("cores", 1, 1024)? as u32,
             request_submit: cpu.quantity("request_submit")?,
             request_complete: cpu.quantity("request_complete")?,
+            wake: cpu.optional_quantity("wake")?.unwrap_or_default(),
+            idle_after: cpu.optional_quantity("idle_after")?.unwrap_or_default(),
         };
         cpu.finish()?;
         let mut protocols = Vec::new();

@@ -289,13 +289,22 @@ fn read_figure(
             ("iops", Metric::Iops),
             ("latency", Metric::Latency),
             ("processor-share", Metric::ProcessorShare),
+            ("gain", Metric::Gain),
         ],
     )?;
     let published = match metric {
         Metric::Throughput => section.quantity::<BytesPerSecond>("value")?.as_megabytes(),
         Metric::Latency => section.quantity::<Duration>("value")?.as_microseconds(),
         Metric::Iops => section.number("value")?,
-        Metric::ProcessorShare => section.percentage("value")?,
+        Metric::ProcessorShare | Metric::Gain => section.percentage("value")?,
+    };
+    let over = match metric {
+        Metric::Gain => {
+            let over = section.text("over")?;
+            known_system(systems, &over, section.location_of("over"))?;
+            Some(over)
+        }
+        _ => None,
     };
     let bound = match section.has("bound") {
         true => {
@@ -303,7 +312,8 @@ fn read_figure(
         }
         false => Bound::Exactly,
     };
-    if published.is_nan() || published <= 0.0 {
+    let told = if metric == Metric::Gain { published != 0.0 } else { published > 0.0 };
+    if !told {
         return Err(section.error("value", format!("value = {published}: must be above zero")));
     }
     let place = section.text("place")?;
@@ -313,7 +323,7 @@ fn read_figure(
         true => Role::Calibrated,
         false => Role::Predicted,
     };
-    Ok(Figure { id, system, test, metric, published, bound, place, role })
+    Ok(Figure { id, system, test, metric, published, bound, over, place, role })
 }
 
 fn read_answer(
@@ -344,8 +354,16 @@ fn locate(error: StudyError, section: &Section<'_>, key: &str) -> StudyError {
     }
 }
 
+/// What the systems' results say to a figure.
 fn check(figure: &Figure, systems: &[StudySystem]) -> Option<FigureCheck> {
-    let system = systems.iter().find(|system| system.name == figure.system)?;
-    let result = system.run.test(&figure.test)?;
-    Some(FigureCheck::new(figure.clone(), figure.metric.of(result)))
+    let result = |name: &str| {
+        let system = systems.iter().find(|system| system.name == name)?;
+        system.run.test(&figure.test)
+    };
+    let own = result(&figure.system)?;
+    let simulated = match &figure.over {
+        Some(over) => Metric::gain(own, result(over)?),
+        None => figure.metric.of(own),
+    };
+    Some(FigureCheck::new(figure.clone(), simulated))
 }

@@ -82,6 +82,9 @@ pub struct Figure {
     /// How the value is meant.
     #[serde(default)]
     pub bound: Bound,
+    /// The system that a gain is told over, by its name in the study.
+    #[serde(default)]
+    pub over: Option<String>,
     /// Where it is printed, `Table 1`.
     pub place: String,
     /// Whether a model value was set from it.
@@ -125,6 +128,9 @@ pub enum Metric {
     /// The share of a request's latency spent on the processor or controller, in per cent.
     #[serde(rename = "processor-share")]
     ProcessorShare,
+    /// Throughput over that of another system, less one, in per cent.
+    #[serde(rename = "gain")]
+    Gain,
 }
 
 /// Whether a model value was set from a figure.
@@ -167,17 +173,19 @@ impl Metric {
             Self::Throughput => "MB/s",
             Self::Iops => "IOPS",
             Self::Latency => "us",
-            Self::ProcessorShare => "%",
+            Self::ProcessorShare | Self::Gain => "%",
         }
     }
 
-    /// The metric of `result`, in [`Metric::unit`].
+    /// The metric of `result`, in [`Metric::unit`]. A gain needs two results: see [`Metric::gain`]; of
+    /// one alone it is nothing.
     pub fn of(self, result: &TestResult) -> Statistic {
         let (statistic, steps) = match self {
             Self::Throughput => (result.throughput_bytes_per_second, 1e6),
             Self::Iops => (result.iops, 1.0),
             Self::Latency => (result.latency_mean_ns, 1e3),
             Self::ProcessorShare => (processor_share(result), 0.01),
+            Self::Gain => (Statistic::default(), 1.0),
         };
         Statistic {
             value: statistic.value / steps,
@@ -185,6 +193,22 @@ impl Metric {
             max: statistic.max / steps,
             deviation: statistic.deviation.map(|deviation| deviation / steps),
             count: statistic.count,
+        }
+    }
+}
+
+impl Metric {
+    /// The gain in throughput of `result` over `base`, in per cent.
+    pub fn gain(result: &TestResult, base: &TestResult) -> Statistic {
+        let (above, below) = (result.throughput_bytes_per_second, base.throughput_bytes_per_second);
+        let per_cent = |ratio: f64| (ratio - 1.0) * 100.0;
+        let (low, high) = above.ratio_range(&below);
+        Statistic {
+            value: per_cent(above.value / below.value),
+            min: per_cent(low),
+            max: per_cent(high),
+            deviation: None,
+            count: above.count.min(below.count),
         }
     }
 }
@@ -203,7 +227,11 @@ fn processor_share(result: &TestResult) -> Statistic {
 impl FigureCheck {
     /// `figure` against what the model said.
     pub fn new(figure: Figure, simulated: Statistic) -> Self {
-        let off = simulated.value / figure.published - 1.0;
+        // A gain is told as a difference of a ratio from one; its error is that of the ratio.
+        let off = match figure.metric {
+            Metric::Gain => (100.0 + simulated.value) / (100.0 + figure.published) - 1.0,
+            _ => simulated.value / figure.published - 1.0,
+        };
         let error = match figure.bound {
             Bound::Exactly => off,
             Bound::AtLeast => off.min(0.0),

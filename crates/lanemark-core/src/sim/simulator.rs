@@ -129,6 +129,8 @@ pub struct Simulator {
     capacity: Bytes,
     request_submit: Duration,
     request_complete: Duration,
+    wake: Duration,
+    idle_after: Duration,
     transfer_max: Bytes,
     events: EventQueue<Event>,
     handled: u64,
@@ -150,6 +152,8 @@ impl Simulator {
             capacity: spec.drive.capacity,
             request_submit: spec.cpu.request_submit,
             request_complete: spec.cpu.request_complete,
+            wake: spec.cpu.wake,
+            idle_after: spec.cpu.idle_after,
             transfer_max: spec.transfer_max(),
             events: EventQueue::with_capacity(256),
             handled: 0,
@@ -443,7 +447,10 @@ impl Simulator {
         let request_time = if last { self.request_complete } else { Duration::ZERO };
         let complete_time = self.protocol.complete_time(command.operation);
         let core = self.protocol.completion_core(command.thread) as usize % self.cores.len();
-        let span = self.cores[core].serve(self.now, complete_time + request_time);
+        // A sleeping core wakes first; what arrives meanwhile finds it awake.
+        let sleeps = self.cores[core].free_at() + self.idle_after < self.now;
+        let ready = if sleeps { self.now + self.wake } else { self.now };
+        let span = self.cores[core].serve(ready, complete_time + request_time);
         command.trace.spend(Hop::Cpu as usize, span);
         self.events.schedule(span.end, Event::Completed(handle));
     }

@@ -32,6 +32,10 @@ pub struct CpuSpec {
     pub request_submit: Duration,
     /// Time per request from the driver back to the application.
     pub request_complete: Duration,
+    /// How long a core that has been idle takes to wake for an interrupt (C1E, C6 and their like).
+    pub wake: Duration,
+    /// How long it must have been idle for that.
+    pub idle_after: Duration,
 }
 
 /// A host protocol.

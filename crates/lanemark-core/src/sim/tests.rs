@@ -42,7 +42,13 @@ pub(crate) fn small_drive() -> DriveSpec {
 fn nvme(drive: DriveSpec) -> SystemSpec {
     let law = Pcie::new(PcieGeneration::Three, 4, Bytes(128), Bytes(512));
     SystemSpec {
-        cpu: CpuSpec { cores: 4, request_submit: Duration::ZERO, request_complete: Duration::ZERO },
+        cpu: CpuSpec {
+            cores: 4,
+            request_submit: Duration::ZERO,
+            request_complete: Duration::ZERO,
+            wake: Duration::ZERO,
+            idle_after: Duration::ZERO,
+        },
         protocol: ProtocolSpec {
             kind: ProtocolKind::Nvme,
             queues: 4,
@@ -225,6 +231,22 @@ fn one_core_carries_no_more_than_its_time_per_request() {
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 32));
     assert!((sample.iops() / 200_000.0 - 1.0).abs() < 0.01, "{} IOPS", sample.iops());
     assert_eq!(sample.path.unwrap().busiest, "CPU core");
+}
+
+#[test]
+fn a_sleeping_core_delays_one_request_but_not_many() {
+    let mut system = nvme(small_drive());
+    let alone = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
+    let before = run(&system, &alone).latency();
+    system.cpu.wake = Duration::from_microseconds(40);
+    system.cpu.idle_after = Duration::from_microseconds(5);
+    let after = run(&system, &alone).latency();
+    assert_eq!(after.max_ns().unwrap(), before.max_ns().unwrap() + 40_000);
+    // With a hundred outstanding the core has no time to sleep.
+    let many = test(Bytes::kibi(4), Pattern::Uniform, true, 100);
+    let busy = run(&system, &many).iops();
+    system.cpu.wake = Duration::ZERO;
+    assert!((busy / run(&system, &many).iops() - 1.0).abs() < 0.03);
 }
 
 #[test]

@@ -96,6 +96,7 @@ pub(crate) fn study() -> StudyOutcome {
             let calibrated = matches!(row.0, "Seq read" | "4K read");
             let figure = Figure {
                 bound: Bound::Exactly,
+                over: None,
                 id: format!("NV{:03}", 2 * index + column + 1),
                 system: system.name.clone(),
                 test: row.0.to_owned(),
