@@ -1,4 +1,4 @@
-//! Results as terminal text and as one self-contained HTML file.
+//! Results as terminal text, as one self-contained HTML file and as a drawing of a path.
 //!
 //! A pure view: everything shown is a function of the result and of a [`Style`] that the caller gives.
 //! There is no file system, no clock, no environment and no terminal detection here. What a result
@@ -18,6 +18,7 @@ mod error_summary;
 mod figure_table;
 mod html;
 mod number;
+mod path;
 mod run_table;
 mod study_table;
 mod table;
@@ -28,6 +29,7 @@ mod test_detail;
 pub use answer::answer;
 pub use compare_table::compare_table;
 pub use html::html;
+pub use path::{path_svg, path_table};
 pub use run_table::run_table;
 pub use study_table::study_table;
 pub use test_detail::test_detail;

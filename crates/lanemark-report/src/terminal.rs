@@ -38,6 +38,11 @@ impl Sheet {
         Self { text: String::new(), width: style.width.max(WIDTH_MIN), colour: style.colour }
     }
 
+    /// Columns that a line may take.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
     /// A line that names what follows.
     pub(crate) fn heading(&mut self, text: &str) {
         self.wrapped(text, "", "", Ink::Strong);
@@ -110,7 +115,7 @@ impl Sheet {
     }
 
     /// One line from pieces, without trailing spaces inside or outside of any colour.
-    fn line(&mut self, pieces: &[(String, Ink)]) {
+    pub(crate) fn line(&mut self, pieces: &[(String, Ink)]) {
         let end = pieces.iter().rposition(|(text, _)| !text.trim_end().is_empty());
         for (index, (text, ink)) in pieces.iter().enumerate().take(end.map_or(0, |end| end + 1)) {
             let shown = if Some(index) == end { text.trim_end() } else { text.as_str() };
@@ -259,7 +264,7 @@ fn pad_right(text: &str, width: usize) -> String {
 }
 
 /// `text` cut to `width` columns by taking out its middle: names that begin alike differ at their ends.
-fn shorten(text: &str, width: usize) -> String {
+pub(crate) fn shorten(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -291,7 +296,7 @@ fn cut(text: &str, width: usize) -> &str {
 }
 
 /// `text` in lines of at most `width` columns; a longer word is broken.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let mut word = word;
@@ -321,7 +326,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// `text` without control characters, which a terminal would obey.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let shown = |character: char| match character {
         '\n' | '\t' => ' ',
         character if character.is_control() => '\u{fffd}',

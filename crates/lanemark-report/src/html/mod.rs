@@ -4,13 +4,13 @@
 //! preference, a phone's width and paper. Names from results are escaped by maud, and nothing is
 //! written into the page unescaped but this crate's own style sheet.
 
-mod axis;
+pub(crate) mod axis;
 mod budget;
 mod chart;
 mod evidence;
 mod grid;
 mod provenance;
-mod svg;
+pub(crate) mod svg;
 
 use lanemark_core::result::{Provenance, RunResult, StudyOutcome, Target};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};

@@ -6,18 +6,18 @@ use maud::{Markup, html};
 const CHARACTER: f64 = 6.6;
 
 /// A coordinate with one decimal, enough at the size of a page.
-pub(super) fn num(value: f64) -> String {
+pub(crate) fn num(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
 /// About how wide `text` is as a label. There is no font here to ask.
-pub(super) fn text_width(text: &str) -> f64 {
+pub(crate) fn text_width(text: &str) -> f64 {
     unicode_width::UnicodeWidthStr::width(text) as f64 * CHARACTER
 }
 
 /// `text` cut to what fits in `width` as a label.
-pub(super) fn fitted(text: &str, width: f64) -> String {
+pub(crate) fn fitted(text: &str, width: f64) -> String {
     if text_width(text) <= width {
         return text.to_owned();
     }

@@ -2,5 +2,8 @@
 
 mod answers;
 mod fixture;
+mod path_fixture;
+mod path_svg;
+mod path_table;
 mod snapshots;
 mod views;

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use crate::fixture;
-use lanemark_report::{Style, compare_table, html, run_table, study_table, test_detail};
+use crate::{fixture, path_fixture};
+use lanemark_report::{
+    Style, compare_table, html, path_svg, path_table, run_table, study_table, test_detail,
+};
 
 /// Compares `shown` with the file `name`, or rewrites the file where asked to.
 fn assert_snapshot(name: &str, shown: &str) {
@@ -76,4 +78,14 @@ fn a_page() {
     let (study, measured) = (fixture::study(), fixture::measured());
     assert_snapshot("study.html", &html(Some(&study), &[&measured]));
     assert_snapshot("runs.html", &html(None, &[&measured, &fixture::simulated()]));
+}
+
+#[test]
+fn a_path() {
+    let view = path_fixture::marvell();
+    assert_snapshot("path-100.txt", &path_table(&view, &plain(100)));
+    assert_snapshot("path-60.txt", &path_table(&view, &plain(60)));
+    let colour = Style { width: 80, colour: true };
+    assert_snapshot("path-80-colour.txt", &path_table(&view, &colour));
+    assert_snapshot("path.svg", &path_svg(&view));
 }

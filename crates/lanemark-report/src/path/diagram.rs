@@ -1,0 +1,225 @@
+//! The tree of a platform as one SVG file: links as wide as their rates, the system's path highlighted.
+//!
+//! It asks for nothing outside itself, follows the reader's light or dark preference, and its style is
+//! scoped to its own class, so that it can stand alone or inside a page. The narrowest link is that of
+//! the least rate on the path, which is what widths show; what the hops carry of the test stands below.
+
+use lanemark_core::result::{PathView, TopologyNode};
+use maud::{Markup, PreEscaped, html};
+
+use super::layout::{LINE, Layout, MARGIN, Placed, printable};
+use super::scale::{SAMPLES, Scale, THIN, WIDE};
+use super::{link_name, rate, sentence};
+use crate::html::svg::{fitted, num, text_width};
+use crate::number::significant;
+use crate::terminal::wrap;
+
+const STYLE: &str = include_str!("diagram.css");
+
+/// The least width of the drawing, for the text below it.
+const WIDTH_MIN: f64 = 560.0;
+/// The text below is not wider than this, however wide the tree.
+const TEXT_WIDTH_MAX: f64 = 900.0;
+/// The heading's size over that of labels, for which widths are estimated.
+const HEADING: f64 = 15.0 / 11.0;
+/// Where the tree begins, below the heading.
+const TREE_TOP: f64 = 64.0;
+/// The height of a line of the text below.
+const LEADING: f64 = 17.0;
+/// Space above the legend, whose widest sample reaches half its width above it.
+const LEGEND_DROP: f64 = 30.0;
+/// The length of a sample.
+const SAMPLE: f64 = 30.0;
+
+/// The platform of `view` as one self-contained SVG file, with the system's path highlighted.
+pub fn path_svg(view: &PathView) -> String {
+    let scale = Scale::of(&view.topology);
+    let layout = Layout::new(&view.topology, scale, TREE_TOP);
+    let width = layout.width.max(WIDTH_MIN);
+    let said = said(view, &layout, scale);
+    let legend_top = layout.height + LEGEND_DROP;
+    let text_top = if scale.is_some() { legend_top + LEADING + 6.0 } else { legend_top };
+    let columns = ((width.min(TEXT_WIDTH_MAX) - 2.0 * MARGIN) / text_width(" ")) as usize;
+    let lines: Vec<(&str, String)> = said
+        .into_iter()
+        .flat_map(|(class, text)| {
+            wrap(&printable(&text), columns).into_iter().map(move |line| (class, line))
+        })
+        .collect();
+    let height = text_top + lines.len() as f64 * LEADING + MARGIN - 8.0;
+    let title = title(view);
+    let room = width - 2.0 * MARGIN;
+    html! {
+        svg xmlns="http://www.w3.org/2000/svg" class="lanemark-path" role="img" aria-label=(title)
+            width=(num(width)) height=(num(height))
+            viewBox=(format!("0 0 {} {}", num(width), num(height))) {
+            title { (title) }
+            style { (PreEscaped(STYLE)) }
+            rect class="page" width=(num(width)) height=(num(height)) {}
+            text class="heading" x=(num(MARGIN)) y="26" {
+                (fitted(&printable(&view.system), room / HEADING))
+            }
+            text x=(num(MARGIN)) y="44" { (fitted(&printable(&view.test), room)) }
+            @let least = least_rate(&layout);
+            @for placed in &layout.boxes { (draw(placed, least)) }
+            @if let Some(scale) = scale { (legend(scale, legend_top)) }
+            @for (line, (class, text)) in lines.iter().enumerate() {
+                text class=(class) x=(num(MARGIN))
+                    y=(num(text_top + line as f64 * LEADING)) { (text) }
+            }
+        }
+    }
+    .into_string()
+}
+
+/// A box, its label, and the link that leads to it with its name above and its rate below.
+fn draw(placed: &Placed<'_>, least: Option<u64>) -> Markup {
+    let narrow = is_narrow(placed, least);
+    let class = match (placed.node.on_path, narrow) {
+        (true, true) => "on narrow",
+        (true, false) => "on",
+        (false, _) => "off",
+    };
+    let middle = num(placed.x + placed.width / 2.0);
+    let first = placed.anchor - LINE * (placed.lines.len() as f64 - 1.0) / 2.0 + 4.0;
+    html! {
+        g class=(class) {
+            title { (described(placed.node)) }
+            @if let Some(link) = &placed.link {
+                @let at = num((link.from + link.to) / 2.0);
+                @let y = num(placed.anchor);
+                line class=(if placed.node.link_rate.is_some() { "link" } else { "link unknown" })
+                    x1=(num(link.from)) x2=(num(link.to)) y1=(y) y2=(y)
+                    stroke-width=(num(link.width)) {}
+                @if !link.name.is_empty() {
+                    text class="wire" x=(at) y=(num(placed.anchor - link.width / 2.0 - 5.0))
+                        text-anchor="middle" { (link.name) }
+                }
+                @if !link.rate.is_empty() {
+                    text class="wire" x=(at) y=(num(placed.anchor + link.width / 2.0 + 12.0))
+                        text-anchor="middle" { (link.rate) }
+                }
+            }
+            rect class="node" x=(num(placed.x)) y=(num(placed.y)) width=(num(placed.width))
+                height=(num(placed.height)) rx="5" {}
+            @for (line, text) in placed.lines.iter().enumerate() {
+                text class="label" x=(middle) y=(num(first + line as f64 * LINE))
+                    text-anchor="middle" { (text) }
+            }
+        }
+    }
+}
+
+/// Samples of lines with the rates that they stand for.
+fn legend(scale: Scale, y: f64) -> Markup {
+    const HEAD: &str = "Line width, one way:";
+    let mut x = MARGIN + text_width(HEAD) + 10.0;
+    let samples = SAMPLES.map(|width| {
+        let label = format!("{} MB/s", significant(scale.megabytes(width)));
+        let from = x;
+        x += SAMPLE + 6.0 + text_width(&label) + 14.0;
+        (width, from, label)
+    });
+    html! {
+        text x=(num(MARGIN)) y=(num(y + 4.0)) { (HEAD) }
+        @for (width, from, label) in samples {
+            line class="link" x1=(num(from)) x2=(num(from + SAMPLE)) y1=(num(y)) y2=(num(y))
+                stroke-width=(num(width)) {}
+            text x=(num(from + SAMPLE + 6.0)) y=(num(y + 4.0)) { (label) }
+        }
+    }
+}
+
+/// The paragraphs below the tree, each with its class.
+fn said(view: &PathView, layout: &Layout<'_>, scale: Option<Scale>) -> Vec<(&'static str, String)> {
+    let links = || layout.boxes.iter().filter(|placed| placed.link.is_some());
+    let rates =
+        || links().filter_map(|placed| placed.node.link_rate).map(|rate| rate.as_megabytes());
+    let mut notes = Vec::new();
+    if let Some(scale) = scale {
+        let (least, most) = (scale.megabytes(THIN), scale.megabytes(WIDE));
+        if rates().any(|rate| rate > most) {
+            notes.push(format!("No line is wider than that of {} MB/s.", significant(most)));
+        }
+        if rates().any(|rate| rate < least) {
+            notes.push(format!("No line is thinner than that of {} MB/s.", significant(least)));
+        }
+    }
+    if links().any(|placed| placed.node.link_rate.is_none()) {
+        notes.push("Dashed: the rate is not known.".to_owned());
+    }
+    let mut said = Vec::new();
+    if !notes.is_empty() {
+        said.push(("note", notes.join(" ")));
+    }
+    said.extend(narrowest_link(layout).map(|text| ("narrowest", text)));
+    said.push(("said", sentence(view)));
+    said
+}
+
+/// The least rate of a link on the path, in bytes a second.
+fn least_rate(layout: &Layout<'_>) -> Option<u64> {
+    let on_path = |placed: &&Placed<'_>| placed.link.is_some() && placed.node.on_path;
+    layout
+        .boxes
+        .iter()
+        .filter(on_path)
+        .filter_map(|placed| placed.node.link_rate)
+        .map(|r| r.0)
+        .min()
+}
+
+fn is_narrow(placed: &Placed<'_>, least: Option<u64>) -> bool {
+    placed.link.is_some()
+        && placed.node.on_path
+        && least.is_some()
+        && placed.node.link_rate.map(|rate| rate.0) == least
+}
+
+/// The narrowest link of the path by name, or all that are equally narrow.
+fn narrowest_link(layout: &Layout<'_>) -> Option<String> {
+    let least = least_rate(layout);
+    let narrow: Vec<&TopologyNode> = layout
+        .boxes
+        .iter()
+        .filter(|placed| is_narrow(placed, least))
+        .map(|placed| placed.node)
+        .collect();
+    let carries = narrow.first()?.link_rate.map(rate)?;
+    let name = |node: &&TopologyNode| match link_name(node) {
+        Some(name) => format!("{name} to {}", node.label),
+        None => format!("the link to {}", node.label),
+    };
+    let names: Vec<String> = narrow.iter().map(name).collect();
+    let head = if names.len() == 1 { "Narrowest link" } else { "Narrowest links" };
+    let each = if names.len() == 1 { "" } else { " each" };
+    Some(format!("{head} on the path: {}, {carries}{each}.", names.join("; ")))
+}
+
+/// A node and its link in words.
+fn described(node: &TopologyNode) -> String {
+    let link = link_name(node).map(printable);
+    let parts: Vec<String> = link.into_iter().chain(node.link_rate.map(rate)).collect();
+    match parts.as_slice() {
+        [] => printable(&node.label),
+        parts => format!("{}: {}", printable(&node.label), parts.join(", ")),
+    }
+}
+
+/// What the drawing shows, for those who do not see it.
+fn title(view: &PathView) -> String {
+    let mut path = Vec::new();
+    collect(&view.topology, &mut path);
+    let head = format!("{} under {}", printable(&view.system), printable(&view.test));
+    if path.is_empty() { head } else { format!("{head}: {}", path.join(" → ")) }
+}
+
+/// The labels of the nodes on the path, from the processor on.
+fn collect(node: &TopologyNode, path: &mut Vec<String>) {
+    if node.on_path {
+        path.push(printable(&node.label));
+    }
+    for child in &node.children {
+        collect(child, path);
+    }
+}

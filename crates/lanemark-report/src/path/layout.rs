@@ -1,0 +1,212 @@
+//! Where the boxes and links of a drawn tree stand.
+//!
+//! Levels are columns from left to right. A box is as tall as everything that hangs below it, like the
+//! chip in a block diagram with its ports along one edge, so every link is a straight line, none crosses
+//! another and no box can overlap. A link meets its node at the row of the node's child on the path: the
+//! whole path is one straight line.
+
+use lanemark_core::result::TopologyNode;
+
+use super::scale::{Scale, THIN};
+use super::{link_name, rate};
+use crate::html::svg::{fitted, text_width};
+use crate::terminal::{plain, wrap};
+
+/// The height of a line of text in a box.
+pub(super) const LINE: f64 = 13.0;
+/// Space around all boxes.
+pub(super) const MARGIN: f64 = 16.0;
+/// The least height of a box, two lines of text.
+const BOX: f64 = 34.0;
+/// The least width of a box.
+const BOX_WIDTH: f64 = 64.0;
+/// Columns of text in a box before it goes on in a second line.
+const BOX_TEXT: usize = 24;
+/// How much wider text on the path is, which is bold.
+const BOLD: f64 = 1.15;
+/// Space at either side of a text in a box, or of a label along a link.
+const PAD: f64 = 10.0;
+/// What a label above or below a link takes.
+const LABEL: f64 = 16.0;
+/// The least and the greatest room for the labels of a link.
+const LINK: (f64, f64) = (56.0, 190.0);
+/// Space between two rows.
+const GAP: f64 = 10.0;
+
+/// All boxes of a tree, and the size of what holds them.
+pub(super) struct Layout<'a> {
+    pub(super) boxes: Vec<Placed<'a>>,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// A node's box and the link that leads to it.
+pub(super) struct Placed<'a> {
+    pub(super) node: &'a TopologyNode,
+    /// The label in at most two lines.
+    pub(super) lines: Vec<String>,
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+    /// Where the link meets the box, and its label stands.
+    pub(super) anchor: f64,
+    /// Absent at the root.
+    pub(super) link: Option<Line>,
+}
+
+/// A link as a horizontal line at its box's anchor.
+pub(super) struct Line {
+    pub(super) from: f64,
+    pub(super) to: f64,
+    pub(super) width: f64,
+    pub(super) name: String,
+    pub(super) rate: String,
+}
+
+/// The boxes and the gaps before them, by level.
+struct Columns {
+    widths: Vec<f64>,
+    gaps: Vec<f64>,
+}
+
+/// Top, bottom and anchor of a placed box.
+#[derive(Clone, Copy)]
+struct Span {
+    top: f64,
+    bottom: f64,
+    anchor: f64,
+}
+
+/// What is placed so far.
+struct Placing<'a> {
+    columns: Columns,
+    scale: Option<Scale>,
+    boxes: Vec<Placed<'a>>,
+    /// The top of the next row.
+    cursor: f64,
+}
+
+impl<'a> Layout<'a> {
+    /// The tree below `root` with its first row at `top`.
+    pub(super) fn new(root: &'a TopologyNode, scale: Option<Scale>, top: f64) -> Self {
+        let mut columns = Columns { widths: Vec::new(), gaps: Vec::new() };
+        columns.measure(root, 0);
+        let width = columns.widths.iter().chain(&columns.gaps).sum::<f64>() + 2.0 * MARGIN;
+        let mut placing = Placing { columns, scale, boxes: Vec::new(), cursor: top };
+        placing.place(root, 0, 0.0);
+        Self { boxes: placing.boxes, width, height: placing.cursor - GAP }
+    }
+}
+
+impl Columns {
+    fn measure(&mut self, node: &TopologyNode, level: usize) {
+        if self.widths.len() == level {
+            self.widths.push(BOX_WIDTH);
+            self.gaps.push(if level == 0 { 0.0 } else { LINK.0 });
+        }
+        let bold = if node.on_path { BOLD } else { 1.0 };
+        let text = bold * lines(node).iter().map(|line| text_width(line)).fold(0.0, f64::max);
+        self.widths[level] = self.widths[level].max(text + 2.0 * PAD);
+        if level > 0 {
+            let (name, rate) = labels(node);
+            let text = bold * text_width(&name).max(text_width(&rate));
+            self.gaps[level] = self.gaps[level].max(text + 2.0 * PAD);
+        }
+        for child in &node.children {
+            self.measure(child, level + 1);
+        }
+    }
+
+    /// The left edge of the boxes of `level`.
+    fn left(&self, level: usize) -> f64 {
+        let before = self.widths[..level].iter().chain(&self.gaps[..=level]);
+        MARGIN + before.sum::<f64>()
+    }
+}
+
+impl<'a> Placing<'a> {
+    /// Places `node` and all below it from the cursor on. A line `through` the row of its anchor, which
+    /// comes from further left, needs its room there too.
+    fn place(&mut self, node: &'a TopologyNode, level: usize, through: f64) -> Span {
+        let width = match (node.link_rate, self.scale) {
+            _ if level == 0 => 0.0,
+            (Some(rate), Some(scale)) => scale.width(rate),
+            _ => THIN,
+        };
+        let through = through.max(width);
+        let index = self.boxes.len();
+        let left = self.columns.left(level);
+        let link = (level > 0).then(|| {
+            let (name, rate) = labels(node);
+            Line { from: left - self.columns.gaps[level], to: left, width, name, rate }
+        });
+        self.boxes.push(Placed {
+            node,
+            lines: lines(node),
+            x: left,
+            y: 0.0,
+            width: self.columns.widths[level],
+            height: 0.0,
+            anchor: 0.0,
+            link,
+        });
+        let span = match node.children.as_slice() {
+            [] => self.row(through),
+            children => self.rows(children, level + 1, through),
+        };
+        let placed = &mut self.boxes[index];
+        (placed.y, placed.height, placed.anchor) = (span.top, span.bottom - span.top, span.anchor);
+        span
+    }
+
+    /// The next row, for a node with nothing below it.
+    fn row(&mut self, through: f64) -> Span {
+        let height = BOX.max(through + 8.0);
+        let row = height.max(through + 2.0 * LABEL);
+        let anchor = self.cursor + row / 2.0;
+        self.cursor += row + GAP;
+        Span { top: anchor - height / 2.0, bottom: anchor + height / 2.0, anchor }
+    }
+
+    /// The rows of `children`; the anchor is that of the one on the path, or else in the middle.
+    fn rows(&mut self, children: &'a [TopologyNode], level: usize, through: f64) -> Span {
+        let on_path = children.iter().position(|child| child.on_path);
+        // The middle of two rows or more has room for any line, that of a single row has to be made.
+        let aligned = on_path.or((children.len() == 1).then_some(0));
+        let spans: Vec<Span> = children
+            .iter()
+            .enumerate()
+            .map(|(index, child)| {
+                self.place(child, level, if aligned == Some(index) { through } else { 0.0 })
+            })
+            .collect();
+        let (first, last) = (spans[0], spans[spans.len() - 1]);
+        let middle = (first.anchor + last.anchor) / 2.0;
+        let anchor = aligned.map_or(middle, |index| spans[index].anchor);
+        Span { top: first.top, bottom: last.bottom, anchor }
+    }
+}
+
+/// `text` as a drawing can hold it: XML has no control characters and not these two others.
+pub(super) fn printable(text: &str) -> String {
+    plain(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
+/// The label of a node in at most two lines.
+fn lines(node: &TopologyNode) -> Vec<String> {
+    let mut lines = wrap(&printable(&node.label), BOX_TEXT);
+    if lines.len() > 2 {
+        let room = text_width(&" ".repeat(BOX_TEXT));
+        lines[1] = fitted(&lines[1..].join(" "), room);
+        lines.truncate(2);
+    }
+    lines
+}
+
+/// The name and the rate of the link to `node`, each empty where it is not known.
+fn labels(node: &TopologyNode) -> (String, String) {
+    let name = link_name(node).map(printable).unwrap_or_default();
+    let rate = node.link_rate.map(rate).unwrap_or_default();
+    (fitted(&name, LINK.1), fitted(&rate, LINK.1))
+}

@@ -1,0 +1,222 @@
+//! A system's path: the platform as a tree, the hops with their ceilings, and the narrowest of them.
+//!
+//! A ceiling is what a hop carries for one test by its own law, as core computed it; a link's rate is
+//! what it carries one way whatever the test. The two are told apart: hops are compared by ceiling,
+//! links by rate. Not done here: latencies are not summed, since hops may overlap, and no hop is matched
+//! with a link, since the view has no key that both share.
+
+mod diagram;
+mod layout;
+mod scale;
+mod tree;
+
+use lanemark_core::result::{PathHop, PathView, TopologyNode};
+use lanemark_core::units::BytesPerSecond;
+use unicode_width::UnicodeWidthStr;
+
+use crate::Style;
+use crate::number::{ABSENT, LatencyUnit, or_absent, percent_whole, significant};
+use crate::table::{Cell, Column, Ink, Table, point};
+use crate::terminal::{Sheet, plain, wrap};
+
+pub use diagram::path_svg;
+
+/// What marks the narrowest hop, in its row and before the sentence about it.
+const MARK: &str = "◀";
+/// Names of hops take no more than this from the laws beside them.
+const NAME_FAIR: usize = 26;
+/// Laws are wrapped in no fewer columns than this.
+const LAW_MIN: usize = 16;
+
+/// A system's path: the platform as a tree with the path marked, the hops with their ceilings for the
+/// test in MB/s (10^6 bytes a second) and their one-way latencies, and the narrowest in a sentence.
+pub fn path_table(view: &PathView, style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.heading(&format!("{} under {}", view.system, view.test));
+    sheet.blank();
+    tree::draw(&mut sheet, &view.topology);
+    sheet.blank();
+    if !view.hops.is_empty() {
+        let width = sheet.width();
+        sheet.table(&hop_table(&view.hops, width));
+        sheet.blank();
+    }
+    let mark = if narrowest(&view.hops).is_empty() { String::new() } else { format!("{MARK} ") };
+    sheet.item(&mark, &sentence(view), Ink::Plain);
+    sheet.finish()
+}
+
+/// The narrowest hop and what it carries, and where it is known what the whole path does.
+pub(crate) fn sentence(view: &PathView) -> String {
+    let names = names(&view.hops);
+    let least = narrowest(&view.hops);
+    let ceiling = least.first().and_then(|&index| view.hops[index].ceiling);
+    let named: Vec<&str> = least.iter().map(|&index| names[index].as_str()).collect();
+    let hop = match (named.as_slice(), ceiling) {
+        ([name], Some(ceiling)) => {
+            format!("The narrowest hop is {name}: at most {} of this workload.", rate(ceiling))
+        }
+        ([before @ .., last], Some(ceiling)) => format!(
+            "The narrowest hops are {} and {last}: at most {} of this workload each.",
+            before.join(", "),
+            rate(ceiling)
+        ),
+        _ if view.hops.is_empty() => "The path has no hops.".to_owned(),
+        _ => "No hop of the path has a ceiling for this test.".to_owned(),
+    };
+    let Some(simulated) = view.simulated else { return hop };
+    let share = ceiling.filter(|ceiling| ceiling.0 > 0).map_or(String::new(), |ceiling| {
+        format!(" ({} of it)", percent_whole(simulated.as_megabytes() / ceiling.as_megabytes()))
+    });
+    format!("{hop} The whole path carries {} in the simulator{share}.", rate(simulated))
+}
+
+/// A rate with its unit, `600 MB/s`.
+fn rate(rate: BytesPerSecond) -> String {
+    format!("{} MB/s", significant(rate.as_megabytes()))
+}
+
+/// The name of the link to `node`, where it has one that can be shown.
+fn link_name(node: &TopologyNode) -> Option<&str> {
+    node.link.as_deref().filter(|name| !name.trim().is_empty())
+}
+
+/// The hops with the least ceiling: none where no ceiling is known, several where they are equal.
+fn narrowest(hops: &[PathHop]) -> Vec<usize> {
+    let least = hops.iter().filter_map(|hop| hop.ceiling).map(|ceiling| ceiling.0).min();
+    let is_least = |hop: &PathHop| least.is_some() && hop.ceiling.map(|rate| rate.0) == least;
+    (0..hops.len()).filter(|&index| is_least(&hops[index])).collect()
+}
+
+/// The names of the hops, numbered from the second of a name on.
+fn names(hops: &[PathHop]) -> Vec<String> {
+    let name = |(index, hop): (usize, &PathHop)| match hops[..index]
+        .iter()
+        .filter(|other| other.name == hop.name)
+        .count()
+    {
+        0 => hop.name.clone(),
+        before => format!("{} ({})", hop.name, before + 1),
+    };
+    hops.iter().enumerate().map(name).collect()
+}
+
+/// The hops in order, each law whole: where it is longer than its column it goes on below.
+fn hop_table(hops: &[PathHop], width: usize) -> Table {
+    let known_ns = |hop: &PathHop| hop.latency.map(|latency| latency.picoseconds() as f64 / 1e3);
+    let unit = LatencyUnit::fitting(hops.iter().filter_map(known_ns));
+    let names = names(hops);
+    let least = narrowest(hops);
+    let ceilings: Vec<String> = hops
+        .iter()
+        .map(|hop| or_absent(hop.ceiling.map(BytesPerSecond::as_megabytes), significant))
+        .collect();
+    let latencies: Vec<String> =
+        hops.iter().map(|hop| or_absent(known_ns(hop), |ns| significant(unit.of(ns)))).collect();
+    let mut columns = vec![
+        Column::name("hop"),
+        Column::text("law"),
+        Column::number("ceiling", "MB/s"),
+        Column::text(""),
+        Column::number("latency\none way", unit.name()),
+    ];
+    let latency_known = latencies.iter().any(|latency| latency != ABSENT);
+    columns.truncate(if latency_known { 5 } else { 4 });
+
+    let name_width = names.iter().map(|name| plain(name).width()).max().unwrap_or(0);
+    let others = name_width.min(NAME_FAIR) + number_width(&ceilings) + number_width(&latencies);
+    let gaps = 2 * columns.len();
+    let law_width = width.saturating_sub(others + gaps + MARK.width()).max(LAW_MIN);
+
+    let mut table = Table::new(columns);
+    for (index, hop) in hops.iter().enumerate() {
+        let narrow = least.contains(&index);
+        let ink = if narrow { Ink::Strong } else { Ink::Plain };
+        let law = if hop.law.trim().is_empty() { ABSENT } else { &hop.law };
+        for (line, law) in wrap(&plain(law), law_width).into_iter().enumerate() {
+            let first = |text: &str| Cell::inked(if line == 0 { text } else { "" }, ink);
+            let mut cells = vec![
+                first(&names[index]),
+                Cell::inked(law, Ink::Faint),
+                first(&ceilings[index]),
+                first(if narrow { MARK } else { "" }),
+                Cell::plain(if line == 0 { latencies[index].as_str() } else { "" }),
+            ];
+            cells.truncate(table.columns.len());
+            table.push(cells);
+        }
+    }
+    table
+}
+
+/// The columns that `numbers` take when their points stand below each other, under a header of seven.
+fn number_width(numbers: &[String]) -> usize {
+    let whole = numbers.iter().map(|text| text[..point(text)].width()).max().unwrap_or(0);
+    let tail = numbers.iter().map(|text| text[point(text)..].width()).max().unwrap_or(0);
+    (whole + tail).max("latency".len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(ceilings: &[(&str, Option<u64>)], simulated: Option<u64>) -> PathView {
+        let megabytes = |value: u64| BytesPerSecond(value * 1_000_000);
+        let hop = |(name, ceiling): &(&str, Option<u64>)| PathHop {
+            name: (*name).to_owned(),
+            law: String::new(),
+            ceiling: ceiling.map(megabytes),
+            latency: None,
+        };
+        PathView {
+            system: String::new(),
+            test: String::new(),
+            hops: ceilings.iter().map(hop).collect(),
+            simulated: simulated.map(megabytes),
+            topology: TopologyNode {
+                label: String::new(),
+                link: None,
+                link_rate: None,
+                on_path: true,
+                children: Vec::new(),
+            },
+        }
+    }
+
+    #[test]
+    fn the_narrowest_hop_is_told_with_what_the_path_makes_of_it() {
+        let cases: [(&[(&str, Option<u64>)], Option<u64>, &str); 6] = [
+            (
+                &[("a", Some(500)), ("b", None), ("c", Some(400))],
+                Some(390),
+                "The narrowest hop is c: at most 400 MB/s of this workload. The whole path carries \
+                 390 MB/s in the simulator (98% of it).",
+            ),
+            (
+                &[("a", Some(500))],
+                None,
+                "The narrowest hop is a: at most 500 MB/s of this workload.",
+            ),
+            (
+                &[("a", Some(400)), ("b", Some(500)), ("a", Some(400))],
+                None,
+                "The narrowest hops are a and a (2): at most 400 MB/s of this workload each.",
+            ),
+            (
+                &[("a", Some(0))],
+                Some(1),
+                "The narrowest hop is a: at most 0 MB/s of this workload. The whole path carries \
+                 1.00 MB/s in the simulator.",
+            ),
+            (&[("a", None)], None, "No hop of the path has a ceiling for this test."),
+            (
+                &[],
+                Some(390),
+                "The path has no hops. The whole path carries 390 MB/s in the simulator.",
+            ),
+        ];
+        for (ceilings, simulated, expected) in cases {
+            assert_eq!(sentence(&view(ceilings, simulated)), expected);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! How wide a link is drawn: in proportion to its rate, within bounds that keep it visible and apart.
+//!
+//! The slots of a platform may carry thirty times what the path does. The scale is therefore set by the
+//! path: none of its links is cut, and its slowest is about three units wide where the widest allows. What
+//! is faster than the widest line shows is cut to it; the legend says from which rate on.
+
+use lanemark_core::result::TopologyNode;
+use lanemark_core::units::BytesPerSecond;
+
+use crate::html::axis::step;
+
+/// The thinnest line, which a slow link has and one of unknown rate.
+pub(super) const THIN: f64 = 1.5;
+/// The widest line.
+pub(super) const WIDE: f64 = 22.0;
+/// How wide the slowest link of the path should be.
+const PATH_SLOWEST: f64 = 3.0;
+/// The widths of the legend's samples.
+pub(super) const SAMPLES: [f64; 3] = [2.0, 5.0, 10.0];
+
+/// MB/s for each unit of width: 1, 2 or 5 times a power of ten, so that the legend has round numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Scale {
+    megabytes: f64,
+}
+
+impl Scale {
+    /// The scale for a tree, where any of its links has a rate.
+    pub(super) fn of(root: &TopologyNode) -> Option<Self> {
+        let mut rates = Vec::new();
+        collect(root, &mut rates);
+        let greatest = |rates: &[f64]| rates.iter().copied().fold(0.0_f64, f64::max);
+        let all: Vec<f64> = rates.iter().map(|(rate, _)| *rate).collect();
+        let path: Vec<f64> =
+            rates.iter().filter(|(_, on_path)| *on_path).map(|(rate, _)| *rate).collect();
+        let fastest = greatest(&all);
+        let slowest = path.iter().copied().fold(f64::INFINITY, f64::min);
+        let wanted = (slowest / PATH_SLOWEST).max(greatest(&path) / WIDE).min(fastest / WIDE);
+        (fastest > 0.0).then(|| Self { megabytes: step(wanted) })
+    }
+
+    /// How wide a link of `rate` is drawn.
+    pub(super) fn width(self, rate: BytesPerSecond) -> f64 {
+        (rate.as_megabytes() / self.megabytes).clamp(THIN, WIDE)
+    }
+
+    /// The rate in MB/s that a line of `width` stands for.
+    pub(super) fn megabytes(self, width: f64) -> f64 {
+        width * self.megabytes
+    }
+}
+
+/// The rates in MB/s of all links below `node` that have one, and whether the path goes through each.
+fn collect(node: &TopologyNode, rates: &mut Vec<(f64, bool)>) {
+    for child in &node.children {
+        let rate = child.link_rate.map(BytesPerSecond::as_megabytes);
+        rates.extend(rate.filter(|rate| *rate > 0.0).map(|rate| (rate, child.on_path)));
+        collect(child, rates);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scale(links: &[(u64, bool)]) -> Option<Scale> {
+        let node = |link: Option<(u64, bool)>, children: Vec<TopologyNode>| TopologyNode {
+            label: String::new(),
+            link: None,
+            link_rate: link.map(|(megabytes, _)| BytesPerSecond(megabytes * 1_000_000)),
+            on_path: link.is_none_or(|(_, on_path)| on_path),
+            children,
+        };
+        Scale::of(&node(None, links.iter().map(|link| node(Some(*link), Vec::new())).collect()))
+    }
+
+    #[test]
+    fn the_path_sets_the_scale_and_none_of_its_links_is_cut() {
+        let cases: [(&[(u64, bool)], f64); 5] = [
+            // 500 MB/s should be 3 wide: 167 for each unit, and rounded up.
+            (&[(8000, false), (2000, true), (500, true)], 200.0),
+            // The fastest on the path would be cut at that scale: 15754 over 22 is 716.
+            (&[(15754, true), (600, true)], 1000.0),
+            // Nothing is faster than the path: no need to draw it thinner than the widest line.
+            (&[(600, true)], 50.0),
+            // The path has no rate: the fastest of all links is the widest.
+            (&[(8000, false)], 500.0),
+            (&[(0, true), (100, true)], 5.0),
+        ];
+        for (links, megabytes) in cases {
+            assert_eq!(scale(links), Some(Scale { megabytes }), "{links:?}");
+        }
+        assert_eq!(scale(&[]), None);
+        assert_eq!(scale(&[(0, true)]), None);
+    }
+
+    #[test]
+    fn widths_are_in_proportion_between_the_bounds() {
+        let scale = Scale { megabytes: 200.0 };
+        let width = |megabytes: u64| scale.width(BytesPerSecond(megabytes * 1_000_000));
+        assert_eq!(width(1000), 5.0);
+        assert_eq!(width(2000), 2.0 * width(1000));
+        assert_eq!((width(0), width(299)), (THIN, THIN));
+        assert_eq!((width(4400), width(16_000)), (WIDE, WIDE));
+    }
+}

@@ -1,0 +1,136 @@
+//! The tree of a platform in a terminal: a line a node, with the link from its parent on its branch.
+//!
+//! The path is drawn with heavy lines and full marks, so that it can be seen without colour. A line that
+//! is too long has the longer of its two names shortened; a rate is never shortened where there is room
+//! for three columns of each name beside it.
+
+use lanemark_core::result::TopologyNode;
+use unicode_width::UnicodeWidthStr;
+
+use super::{link_name, rate};
+use crate::table::Ink;
+use crate::terminal::{Sheet, plain, shorten};
+
+/// Names are never shorter.
+const NAME_MIN: usize = 3;
+/// Links of one parent are drawn as long as the longest of them, but for what goes beyond this.
+const LINK_ALIGNED: usize = 32;
+
+/// A node's mark and the spaces around it.
+const MARKED: usize = 3;
+/// The spaces around a link and the least of the line after it.
+const LINKED: usize = 3;
+
+/// Draws the tree, its root first.
+pub(super) fn draw(sheet: &mut Sheet, root: &TopologyNode) {
+    let room = sheet.width() - MARKED;
+    let label = shorten(&plain(&root.label), room);
+    sheet.line(&[node_piece(root.on_path, &label)]);
+    draw_children(sheet, root, "");
+}
+
+/// Draws what hangs below `parent`, each line after `prefix`.
+fn draw_children(sheet: &mut Sheet, parent: &TopologyNode, prefix: &str) {
+    let children = &parent.children;
+    let path_end = children.iter().rposition(|child| child.on_path);
+    let aligned = children.iter().map(|child| link_text(child).width()).max().unwrap_or(0);
+    for (index, child) in children.iter().enumerate() {
+        let last = index + 1 == children.len();
+        // Above the last child on the path the trunk is part of it.
+        let trunk_on_path = path_end.is_some_and(|end| index < end);
+        let branch = match (child.on_path, trunk_on_path, last) {
+            (true, true, _) => "┣━",
+            (true, false, false) => "┡━",
+            (true, false, true) => "┗━",
+            (false, true, _) => "┠─",
+            (false, false, false) => "├─",
+            (false, false, true) => "└─",
+        };
+        draw_branch(sheet, child, &format!("{prefix}{branch}"), aligned.min(LINK_ALIGNED));
+        let trunk = match (trunk_on_path, last) {
+            (true, _) => "┃  ",
+            (false, false) => "│  ",
+            (false, true) => "   ",
+        };
+        draw_children(sheet, child, &format!("{prefix}{trunk}"));
+    }
+}
+
+/// One line: the branch, the link on it, drawn out to `aligned` columns where there is room, the node.
+fn draw_branch(sheet: &mut Sheet, node: &TopologyNode, branch: &str, aligned: usize) {
+    let ink = if node.on_path { Ink::Plain } else { Ink::Faint };
+    // A tree may be deeper than a line is wide.
+    let branch = shorten(branch, sheet.width() / 2);
+    let label = plain(&node.label);
+    let mut pieces = inked(&branch);
+    let room = sheet.width() - branch.width() - MARKED;
+    let label = if link_text(node).is_empty() {
+        let stroke = if aligned == 0 { 0 } else { aligned + LINKED };
+        let stroke = stroke.min(room.saturating_sub(label.width()));
+        pieces.push((line_of(node, stroke), ink));
+        shorten(&label, room)
+    } else {
+        let (link, label) = fitted(node, &label, room - LINKED);
+        let used = link.width() + label.width();
+        let drawn_out =
+            aligned.saturating_sub(link.width()).min((room - LINKED).saturating_sub(used));
+        pieces.push((format!(" {link} "), ink));
+        pieces.push((line_of(node, 1 + drawn_out), ink));
+        label
+    };
+    pieces.push((" ".to_owned(), ink));
+    pieces.push(node_piece(node.on_path, &label));
+    sheet.line(&pieces);
+}
+
+/// The lines before a node, those of the path bright wherever they pass.
+fn inked(branch: &str) -> Vec<(String, Ink)> {
+    let mut pieces: Vec<(String, Ink)> = Vec::new();
+    for character in branch.chars() {
+        let ink = if "┃┣┡┗┠━".contains(character) { Ink::Plain } else { Ink::Faint };
+        match pieces.last_mut() {
+            Some((text, last)) if *last == ink => text.push(character),
+            _ => pieces.push((character.to_string(), ink)),
+        }
+    }
+    pieces
+}
+
+/// The link of `node` and `label`, both as short as they must be to take `room` together.
+fn fitted(node: &TopologyNode, label: &str, room: usize) -> (String, String) {
+    let whole = link_text(node);
+    let (name, tail) = match link_name(node) {
+        Some(name) => (plain(name), whole[plain(name).len()..].to_owned()),
+        None => (String::new(), whole.clone()),
+    };
+    let (name, tail) =
+        if tail.width() + 2 * NAME_MIN > room { (whole, String::new()) } else { (name, tail) };
+    let (mut name_width, mut label_width) = (name.width(), label.width());
+    while name_width + tail.width() + label_width > room {
+        if label_width >= name_width {
+            label_width -= 1;
+        } else {
+            name_width -= 1;
+        }
+    }
+    (format!("{}{tail}", shorten(&name, name_width)), shorten(label, label_width))
+}
+
+/// `DMI 3.0, 3938 MB/s`, or as much of it as is known.
+fn link_text(node: &TopologyNode) -> String {
+    let name = link_name(node).map(plain);
+    let parts: Vec<String> = name.into_iter().chain(node.link_rate.map(rate)).collect();
+    parts.join(", ")
+}
+
+fn line_of(node: &TopologyNode, length: usize) -> String {
+    if node.on_path { "━" } else { "─" }.repeat(length)
+}
+
+/// A node behind its mark.
+fn node_piece(on_path: bool, label: &str) -> (String, Ink) {
+    match on_path {
+        true => (format!("● {label}"), Ink::Strong),
+        false => (format!("○ {label}"), Ink::Faint),
+    }
+}

@@ -1,0 +1,182 @@
+//! Paths: a drive far behind a chipset, a server of many ports, and trees that no platform has.
+//!
+//! Ceilings and latencies are invented, near to what such parts do.
+
+use lanemark_core::result::{PathHop, PathView, TopologyNode};
+use lanemark_core::units::{BytesPerSecond, Duration};
+
+/// A desktop of 2009 with a SATA controller of its own behind a switch in a slot.
+pub(crate) fn marvell() -> PathView {
+    let drive = node("Samsung SSD 850 PRO 1TB", Some(("SATA 6 Gb/s", 600)), true, vec![]);
+    let controller =
+        node("Marvell 88SE9123", Some(("PCIe 2.0 x1", 500)), true, vec![drive.clone()]);
+    let switch = node("PLX PEX8608 switch", Some(("PCIe 2.0 x4", 2000)), true, vec![controller]);
+    let other = node("Intel SSD 320 300GB", Some(("SATA 3 Gb/s", 300)), false, vec![]);
+    let chipset = node(
+        "ICH10R",
+        Some(("DMI 1.0: PCIe 1.1 x4", 1000)),
+        true,
+        vec![
+            node("port sata0", Some(("SATA 3 Gb/s", 300)), false, vec![]),
+            node("port sata1", None, false, vec![other]),
+            node("slot x4", Some(("PCIe 1.1 x4", 1000)), true, vec![switch]),
+            node("slot x1", Some(("PCIe 1.1 x1", 250)), false, vec![]),
+        ],
+    );
+    let graphics = node("slot x16", Some(("PCIe 2.0 x16", 8000)), false, vec![]);
+    PathView {
+        system: "850-pro@desktop-x58:marvell".to_owned(),
+        test: "Seq read".to_owned(),
+        hops: vec![
+            hop("CPU", "2 us to submit, 1 us to complete, a request a core", Some(41_230), 2_000),
+            hop("AHCI", "8 us of driver, 128 KiB at most", Some(13_107), 4_800),
+            hop("DMI 1.0", "PCIe 1.1 x4, 8b/10b, payloads of 128 B", Some(844), 150),
+            hop("slot x4", "PCIe 1.1 x4, 8b/10b, payloads of 128 B", Some(844), 150),
+            hop("PCIe 2.0 x1", "8b/10b, payloads of 128 B, reads of 512 B", Some(412), 230),
+            hop("SATA 6 Gb/s", "8b/10b, 8 KiB frames, 0.5 us turn-around", Some(556), 610),
+            PathHop { latency: None, ..hop("channels", "8 channels of 400 MB/s", Some(3016), 0) },
+            hop("dies", "", None, 52_000),
+        ],
+        simulated: Some(BytesPerSecond(398_600_000)),
+        topology: node("Core i7-920, X58", None, true, vec![graphics, chipset]),
+    }
+}
+
+/// A server with many drives below each of its ports.
+pub(crate) fn server() -> PathView {
+    let port = |index: u64| {
+        let on_path = index == 13;
+        let drive = node("Micron 9300 PRO 3.84TB", Some(("PCIe 3.0 x4", 3938)), on_path, vec![]);
+        let slot = format!("U.2 bay {index}");
+        node(&slot, Some(("PCIe 3.0 x4", 3938)), on_path, vec![drive])
+    };
+    let switch = |name: &str, ports: std::ops::Range<u64>| {
+        let on_path = ports.contains(&13);
+        node(name, Some(("PCIe 3.0 x16", 15_754)), on_path, ports.map(port).collect())
+    };
+    let children = vec![switch("switch A", 0..8), switch("switch B", 8..20)];
+    PathView { topology: node("2 x EPYC 7B13", None, true, children), ..marvell() }
+}
+
+/// A tree that goes down `levels` levels with `wide` children each time, the path through the last.
+pub(crate) fn comb(levels: usize, wide: usize) -> PathView {
+    let mut below = node("the end of the path", Some(("link", 10)), true, vec![]);
+    for level in 1..levels {
+        let rate = 10_u64.pow(level as u32 % 6);
+        let mut children: Vec<TopologyNode> = (1..wide)
+            .map(|index| {
+                let below = node("below", Some(("SATA 6 Gb/s", 600)), false, vec![]);
+                let children = if index % 3 == 1 { vec![below.clone(), below] } else { vec![] };
+                let label = format!("a box with a long name at level {level}, number {index}");
+                node(&label, Some(("PCIe 5.0 x16", 63_015)), false, children)
+            })
+            .collect();
+        children.insert(children.len() / 2, below);
+        below = node(&format!("level {level}"), Some(("link", rate)), true, children);
+    }
+    below.link = None;
+    below.link_rate = None;
+    PathView { topology: below, ..marvell() }
+}
+
+/// Nothing but a processor, and nothing known about it.
+pub(crate) fn bare() -> PathView {
+    PathView {
+        hops: Vec::new(),
+        simulated: None,
+        topology: node("processor", None, true, vec![]),
+        ..marvell()
+    }
+}
+
+/// The same without any rate, ceiling or latency.
+pub(crate) fn unknown() -> PathView {
+    let mut view = marvell();
+    for hop in &mut view.hops {
+        (hop.ceiling, hop.latency) = (None, None);
+    }
+    each(&mut view.topology, &mut |node| node.link_rate = None);
+    PathView { simulated: None, ..view }
+}
+
+/// The same with every name `hostile`.
+pub(crate) fn named(hostile: &str) -> PathView {
+    let mut view = marvell();
+    for hop in &mut view.hops {
+        hostile.clone_into(&mut hop.name);
+        hostile.clone_into(&mut hop.law);
+    }
+    each(&mut view.topology, &mut |node| {
+        hostile.clone_into(&mut node.label);
+        node.link = node.link.as_ref().map(|_| hostile.to_owned());
+    });
+    PathView { system: hostile.to_owned(), test: hostile.to_owned(), ..view }
+}
+
+/// All of them, with the greatest and least of rates.
+pub(crate) fn all() -> Vec<PathView> {
+    let mut extreme = marvell();
+    extreme.hops[2].ceiling = Some(BytesPerSecond(0));
+    extreme.hops[3].ceiling = Some(BytesPerSecond(u64::MAX));
+    let mut index = 0;
+    each(&mut extreme.topology, &mut |node| {
+        index += 1;
+        node.link_rate = Some(BytesPerSecond([0, u64::MAX, 1][index % 3]));
+    });
+    let mut off = marvell();
+    each(&mut off.topology, &mut |node| node.on_path = false);
+    let mut everywhere = server();
+    each(&mut everywhere.topology, &mut |node| node.on_path = true);
+    let mut zero = marvell();
+    each(&mut zero.topology, &mut |node| node.link_rate = Some(BytesPerSecond(0)));
+    vec![
+        marvell(),
+        server(),
+        comb(6, 4),
+        comb(2, 20),
+        comb(1, 1),
+        comb(40, 2),
+        bare(),
+        unknown(),
+        named("<script>alert('x')</script>\x1b[31m\"&\u{ffff}\u{0}"),
+        named(&"a very long name ".repeat(20)),
+        named(&"unbroken".repeat(30)),
+        named("数据读取速率测试数据读取速率测试数据读取速率测试数据读取速率测试"),
+        named(""),
+        extreme,
+        off,
+        everywhere,
+        zero,
+    ]
+}
+
+fn node(
+    label: &str,
+    link: Option<(&str, u64)>,
+    on_path: bool,
+    children: Vec<TopologyNode>,
+) -> TopologyNode {
+    TopologyNode {
+        label: label.to_owned(),
+        link: link.map(|(name, _)| name.to_owned()),
+        link_rate: link.map(|(_, megabytes)| BytesPerSecond(megabytes * 1_000_000)),
+        on_path,
+        children,
+    }
+}
+
+fn hop(name: &str, law: &str, megabytes: Option<u64>, latency_ns: u64) -> PathHop {
+    PathHop {
+        name: name.to_owned(),
+        law: law.to_owned(),
+        ceiling: megabytes.map(|megabytes| BytesPerSecond(megabytes * 1_000_000)),
+        latency: Some(Duration::from_nanoseconds(latency_ns)),
+    }
+}
+
+fn each(node: &mut TopologyNode, change: &mut impl FnMut(&mut TopologyNode)) {
+    change(node);
+    for child in &mut node.children {
+        each(child, change);
+    }
+}

@@ -1,0 +1,238 @@
+//! What must hold for a path as a drawing, odd ones too: nothing overlaps, all numbers are finite, and
+//! the file is XML that asks for nothing outside itself.
+
+use std::collections::HashMap;
+
+use lanemark_report::path_svg;
+use unicode_width::UnicodeWidthStr;
+
+use crate::path_fixture::{all, bare, marvell, named, server, unknown};
+
+/// Coordinates have one decimal, and an edge is the sum of two.
+const ROUNDING: f64 = 0.15;
+
+/// A rectangle as drawn, with what it is for messages.
+#[derive(Debug)]
+struct Area {
+    what: String,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
+
+impl Area {
+    fn overlaps(&self, other: &Self) -> bool {
+        self.left + ROUNDING < other.right
+            && other.left + ROUNDING < self.right
+            && self.top + ROUNDING < other.bottom
+            && other.top + ROUNDING < self.bottom
+    }
+
+    fn contains(&self, other: &Self) -> bool {
+        self.left <= other.left
+            && other.right <= self.right
+            && self.top <= other.top
+            && other.bottom <= self.bottom
+    }
+}
+
+/// The elements called `name` with their attributes and the text in them.
+fn elements(svg: &str, name: &str) -> Vec<(HashMap<String, String>, String)> {
+    svg.split(&format!("<{name} "))
+        .skip(1)
+        .map(|rest| {
+            let (head, body) = rest.split_once('>').unwrap();
+            let words: Vec<&str> = head.split('"').collect();
+            let attribute = |pair: &[&str]| {
+                (pair[0].trim().trim_end_matches('=').to_owned(), pair[1].to_owned())
+            };
+            let attributes = words.chunks_exact(2).map(attribute).collect();
+            (attributes, body.split('<').next().unwrap().to_owned())
+        })
+        .collect()
+}
+
+fn number(attributes: &HashMap<String, String>, name: &str) -> f64 {
+    attributes.get(name).map_or(0.0, |text| text.parse().unwrap())
+}
+
+/// The page first, then the boxes.
+fn boxes(svg: &str) -> Vec<Area> {
+    elements(svg, "rect")
+        .into_iter()
+        .map(|(attributes, _)| {
+            let at = |name| number(&attributes, name);
+            Area {
+                what: attributes["class"].clone(),
+                left: at("x"),
+                right: at("x") + at("width"),
+                top: at("y"),
+                bottom: at("y") + at("height"),
+            }
+        })
+        .collect()
+}
+
+fn lines(svg: &str) -> Vec<Area> {
+    elements(svg, "line")
+        .into_iter()
+        .map(|(attributes, _)| {
+            let half = number(&attributes, "stroke-width") / 2.0;
+            let (left, right) = (number(&attributes, "x1"), number(&attributes, "x2"));
+            let y = number(&attributes, "y1");
+            assert_eq!(y, number(&attributes, "y2"), "links are level");
+            let what = format!("{} at {y}", attributes["class"]);
+            Area { what, left, right, top: y - half, bottom: y + half }
+        })
+        .collect()
+}
+
+/// All texts at the width that characters of their size take about.
+fn texts(svg: &str) -> Vec<Area> {
+    elements(svg, "text")
+        .into_iter()
+        .map(|(attributes, text)| {
+            let shown = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+            let shown = shown.replace("&quot;", "\"");
+            let heading = attributes.get("class").is_some_and(|class| class == "heading");
+            let character = if heading { 9.0 } else { 6.6 };
+            let width = shown.width() as f64 * character;
+            let (x, y) = (number(&attributes, "x"), number(&attributes, "y"));
+            let middle = attributes.get("text-anchor").is_some_and(|anchor| anchor == "middle");
+            let left = if middle { x - width / 2.0 } else { x };
+            Area { what: shown, left, right: left + width, top: y - 9.0, bottom: y + 3.0 }
+        })
+        .collect()
+}
+
+fn assert_apart(areas: &[Area]) {
+    for (index, one) in areas.iter().enumerate() {
+        for other in &areas[index + 1..] {
+            assert!(
+                !one.overlaps(other),
+                "{} overlaps {}: {one:?}, {other:?}",
+                one.what,
+                other.what
+            );
+        }
+    }
+}
+
+#[test]
+fn boxes_links_and_labels_do_not_overlap() {
+    for view in all() {
+        let svg = path_svg(&view);
+        let (boxes, lines, texts) = (boxes(&svg), lines(&svg), texts(&svg));
+        assert_apart(&boxes[1..]);
+        assert_apart(&lines);
+        assert_apart(&texts);
+        for line in &lines {
+            assert!(!boxes[1..].iter().any(|one| one.overlaps(line)), "a box is over {line:?}");
+            assert!(!texts.iter().any(|text| text.overlaps(line)), "a text is on {line:?}");
+        }
+        for text in &texts {
+            let over: Vec<&Area> = boxes[1..].iter().filter(|one| one.overlaps(text)).collect();
+            assert!(over.iter().all(|one| one.contains(text)), "{text:?} crosses {over:?}");
+        }
+        let page = &boxes[0];
+        for area in boxes.iter().chain(&lines).chain(&texts) {
+            assert!(page.contains(area), "{area:?} is off the page {page:?}");
+        }
+    }
+}
+
+#[test]
+fn the_path_is_one_straight_line() {
+    for view in [marvell(), server()] {
+        let svg = path_svg(&view);
+        let on_path = svg.split("<g ").filter(|group| group.starts_with("class=\"on"));
+        let rows: Vec<f64> =
+            on_path.flat_map(lines).map(|line| (line.top + line.bottom) / 2.0).collect();
+        assert!(rows.len() > 2 && rows.iter().all(|row| *row == rows[0]), "{rows:?}");
+    }
+}
+
+#[test]
+fn numbers_are_finite_and_lines_within_their_bounds() {
+    for view in all() {
+        let svg = path_svg(&view);
+        for word in ["NaN", "inf"] {
+            assert!(!svg.contains(&format!("\"{word}")) && !svg.contains(&format!("{word} MB/s")));
+        }
+        for (attributes, _) in elements(&svg, "line") {
+            let width = number(&attributes, "stroke-width");
+            assert!((1.5..=22.0).contains(&width), "{width}");
+        }
+    }
+}
+
+#[test]
+fn widths_are_in_proportion_to_rates_and_the_legend_says_how() {
+    let svg = path_svg(&marvell());
+    let width_of = |label: &str| {
+        let end = svg.find(&format!("<title>{label}: ")).unwrap_or_else(|| panic!("no {label}"));
+        number(&elements(&svg[end..], "line")[0].0, "stroke-width")
+    };
+    assert_eq!(width_of("Marvell 88SE9123"), 2.5, "500 MB/s");
+    assert_eq!(width_of("slot x4"), 5.0, "1000 MB/s");
+    assert_eq!(width_of("PLX PEX8608 switch"), 10.0, "2000 MB/s");
+    assert_eq!(width_of("slot x16"), 22.0, "8000 MB/s, cut");
+    assert_eq!(width_of("slot x1"), 1.5, "250 MB/s, lifted");
+    for text in [
+        ">400 MB/s<",
+        ">1000 MB/s<",
+        ">2000 MB/s<",
+        "No line is wider than that of 4400 MB/s. No line is thinner than that of 300 MB/s.",
+    ] {
+        assert!(svg.contains(text), "`{text}` is missing");
+    }
+    let svg = path_svg(&unknown());
+    assert!(svg.contains("Dashed: the rate is not known.") && !svg.contains("Line width"));
+    assert!(!path_svg(&bare()).contains("Dashed"));
+}
+
+#[test]
+fn the_path_and_its_narrowest_link_are_highlighted_and_named() {
+    let svg = path_svg(&marvell());
+    assert_eq!(svg.matches("<g class=\"on").count(), 6);
+    assert_eq!(svg.matches("<g class=\"on narrow\"").count(), 1);
+    assert!(svg.contains("<g class=\"on narrow\"><title>Marvell 88SE9123: PCIe 2.0 x1, 500 MB/s<"));
+    assert!(svg.contains("Narrowest link on the path: PCIe 2.0 x1 to Marvell 88SE9123, 500 MB/s."));
+    assert!(svg.contains("The narrowest hop is PCIe 2.0 x1: at most 412 MB/s"));
+    assert_eq!(path_svg(&unknown()).matches("on narrow\"").count(), 0);
+}
+
+#[test]
+fn a_drawing_is_one_image_that_asks_for_nothing_outside_itself() {
+    for view in all() {
+        let svg = path_svg(&view);
+        assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" class"));
+        assert_eq!(svg.matches("role=\"img\" aria-label=\"").count(), 1);
+        assert_eq!(svg.matches("http").count(), 1, "the name of SVG itself");
+        for reference in ["src=", "href", "url(", "@import", "<link", "<script"] {
+            assert!(!svg.contains(reference), "the drawing has {reference}");
+        }
+    }
+    assert!(path_svg(&marvell()).contains("prefers-color-scheme: dark"));
+}
+
+#[test]
+fn names_are_text_that_xml_can_hold() {
+    let svg = path_svg(&named("<script>alert('x')</script>\x1b[31m\"&\u{ffff}\u{0}"));
+    assert!(svg.contains("&lt;script&gt;") && !svg.contains("<script"));
+    let forbidden = |character: char| {
+        (character.is_control() && character != '\n')
+            || matches!(character, '\u{fffe}' | '\u{ffff}')
+    };
+    assert!(!svg.contains(forbidden));
+    for entity in svg.split('&').skip(1) {
+        let name = entity.split(';').next().unwrap();
+        assert!(["lt", "gt", "amp", "quot"].contains(&name), "&{name}");
+    }
+    for element in ["g", "title", "text", "rect", "line", "svg", "style"] {
+        let opened = svg.matches(&format!("<{element}>")).count()
+            + svg.matches(&format!("<{element} ")).count();
+        assert_eq!(opened, svg.matches(&format!("</{element}>")).count(), "<{element}> is closed");
+    }
+}

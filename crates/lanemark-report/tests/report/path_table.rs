@@ -1,0 +1,119 @@
+//! What must hold for a path in a terminal, odd ones too.
+
+use lanemark_report::{Style, path_table};
+use unicode_width::UnicodeWidthStr;
+
+use crate::path_fixture::{all, bare, comb, marvell, named, server, unknown};
+
+const PLAIN: Style = Style { width: 100, colour: false };
+
+/// Text without the line breaks that wrapping put in.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn lines_keep_to_the_width_and_have_no_trailing_spaces() {
+    for view in all() {
+        for width in (60..=120).chain([0, 20]) {
+            for line in path_table(&view, &Style { width, colour: false }).lines() {
+                let columns = width.max(60);
+                assert!(line.width() <= columns, "{} columns of {width}: {line}", line.width());
+                assert_eq!(line, line.trim_end());
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_moves_nothing_and_the_path_is_bright() {
+    for view in all() {
+        let mut stripped = path_table(&view, &Style { colour: true, ..PLAIN });
+        for code in ["\x1b[0m", "\x1b[1m", "\x1b[2m"] {
+            stripped = stripped.replace(code, "");
+        }
+        assert_eq!(stripped, path_table(&view, &PLAIN));
+        assert!(!stripped.contains('\x1b'));
+    }
+    let shown = path_table(&marvell(), &Style { colour: true, ..PLAIN });
+    assert!(shown.contains("\x1b[1m● Samsung SSD 850 PRO 1TB\x1b[0m"), "{shown}");
+    assert!(shown.contains("\x1b[2m○ slot x16\x1b[0m"), "{shown}");
+    assert!(shown.contains("   ┃  \x1b[2m└─\x1b[0m"), "the path is bright beside others: {shown}");
+}
+
+#[test]
+fn every_node_has_a_line_and_the_path_is_marked() {
+    let shown = path_table(&server(), &PLAIN);
+    let marked: Vec<&str> =
+        shown.lines().filter_map(|line| Some(line.split_once("● ")?.1)).collect();
+    assert_eq!(marked, ["2 x EPYC 7B13", "switch B", "U.2 bay 13", "Micron 9300 PRO 3.84TB"]);
+    assert_eq!(shown.matches("○ ").count(), 1 + 19 * 2, "{shown}");
+    assert_eq!(path_table(&comb(6, 4), &PLAIN).matches("● ").count(), 6);
+}
+
+#[test]
+fn each_link_stands_on_its_branch_with_its_rate() {
+    let shown = path_table(&marvell(), &PLAIN);
+    for branch in [
+        "┠─ PCIe 2.0 x16, 8000 MB/s ───────── ○ slot x16",
+        "┗━ DMI 1.0: PCIe 1.1 x4, 1000 MB/s ━ ● ICH10R",
+        "┡━ PCIe 1.1 x4, 1000 MB/s ━ ● slot x4",
+        "│        ┗━ SATA 6 Gb/s, 600 MB/s ━ ● Samsung SSD 850 PRO 1TB",
+        "└─ PCIe 1.1 x1, 250 MB/s ── ○ slot x1",
+    ] {
+        assert!(shown.contains(branch), "`{branch}` is missing in\n{shown}");
+    }
+}
+
+#[test]
+fn the_narrowest_hop_is_marked_in_its_row_and_told() {
+    let shown = path_table(&marvell(), &PLAIN);
+    let marked: Vec<&str> = shown.lines().filter(|line| line.contains('◀')).collect();
+    assert_eq!(marked.len(), 2, "its row and the sentence: {shown}");
+    assert!(marked[0].starts_with("PCIe 2.0 x1 ") && marked[0].contains("412  ◀"), "{shown}");
+    assert!(
+        unwrapped(&shown).contains(
+            "◀ The narrowest hop is PCIe 2.0 x1: at most 412 MB/s of this workload. The whole path \
+             carries 399 MB/s in the simulator (97% of it)."
+        ),
+        "{shown}"
+    );
+}
+
+#[test]
+fn laws_are_told_whole_at_every_width() {
+    for width in [60, 80, 100] {
+        let shown = path_table(&marvell(), &Style { width, colour: false });
+        let words = unwrapped(&shown);
+        for word in ["turn-around", "complete,", "payloads", "128", "KiB"] {
+            assert!(words.contains(word), "`{word}` is missing in\n{shown}");
+        }
+        assert!(
+            !shown
+                .lines()
+                .skip_while(|line| !line.starts_with("hop "))
+                .any(|line| line.contains('…'))
+        );
+    }
+}
+
+#[test]
+fn what_is_not_known_is_not_told_as_zero() {
+    let shown = path_table(&unknown(), &PLAIN);
+    assert!(!shown.contains('◀') && !shown.contains("latency"), "{shown}");
+    assert!(shown.contains("┗━ DMI 1.0: PCIe 1.1 x4 ━ ● ICH10R"), "{shown}");
+    assert!(shown.contains("No hop of the path has a ceiling for this test."), "{shown}");
+    let bare = path_table(&bare(), &PLAIN);
+    let expected =
+        "850-pro@desktop-x58:marvell under Seq read\n\n● processor\n\nThe path has no hops.\n";
+    assert_eq!(bare, expected);
+    let dies = path_table(&marvell(), &PLAIN);
+    let dies = dies.lines().find(|line| line.starts_with("dies")).unwrap();
+    assert_eq!(dies.split_whitespace().collect::<Vec<_>>(), ["dies", "–", "–", "52.0"]);
+}
+
+#[test]
+fn control_characters_do_not_reach_the_terminal() {
+    let shown = path_table(&named("\x1b[31m\u{7}\r\n\t"), &PLAIN);
+    assert!(shown.chars().all(|character| character == '\n' || !character.is_control()));
+}
