@@ -39,7 +39,8 @@ pub struct Section<'d> {
     /// The table's place, `drive.flash`; keys are appended to it.
     path: String,
     offset: usize,
-    source: Option<String>,
+    /// Where values come from that do not say so themselves.
+    origin: Origin,
     context: Option<Context<'d>>,
     asked: RefCell<Vec<String>>,
 }
@@ -84,7 +85,7 @@ impl Document {
             table: &self.root,
             path: kind.to_owned(),
             offset: 0,
-            source: None,
+            origin: Origin::Assumed(None),
             context,
             asked: RefCell::default(),
         }
@@ -357,17 +358,16 @@ impl<'d> Section<'d> {
             true => self.path.clone(),
             false => format!("{}.{key}", self.path),
         };
-        let source = table.get("source").and_then(|entry| entry.value.as_text());
         let section = Section {
             document: self.document,
             table,
             path,
             offset: value.offset,
-            source: source.map(str::to_owned).or_else(|| self.source.clone()),
+            origin: noted_origin(table).unwrap_or_else(|| self.origin.clone()),
             context: self.context,
             asked: RefCell::default(),
         };
-        section.ask("source");
+        ORIGINS.iter().for_each(|key| section.ask(key));
         Ok(section)
     }
 
@@ -384,7 +384,7 @@ impl<'d> Section<'d> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let (value, origin) = match value.as_table() {
             Some(table) => self.sourced(key, value, table)?,
-            None => (value, self.source.clone().map_or(Origin::Assumed(None), Origin::Sourced)),
+            None => (value, self.origin.clone()),
         };
         let scalar = self.bare(key, value)?;
         if let Some(context) = self.context {
@@ -429,11 +429,11 @@ impl<'d> Section<'d> {
         whole: &Value,
         table: &'d Table,
     ) -> Result<(&'d Value, Origin), StudyError> {
-        const KNOWN: [&str; 4] = ["value", "source", "derived", "assumed"];
         for (name, entry) in table {
-            if !KNOWN.contains(&name.as_str()) {
+            if name != "value" && !ORIGINS.contains(&name.as_str()) {
                 let location = self.document.location(entry.key_offset);
-                return Err(StudyError::unknown(location, "key", name, KNOWN));
+                let known = ["value"].into_iter().chain(ORIGINS);
+                return Err(StudyError::unknown(location, "key", name, known));
             }
         }
         let Some(value) = table.get("value").map(|entry| &entry.value) else {
@@ -441,18 +441,22 @@ impl<'d> Section<'d> {
             return Err(StudyError::new(location, format!("`{key}` has no value"))
                 .hint("write { value = \"…\", source = \"…\" }"));
         };
-        let note =
-            |name: &str| table.get(name).and_then(|entry| entry.value.as_text()).map(str::to_owned);
-        let origin = match (note("source"), note("derived"), note("assumed")) {
-            (Some(source), _, _) => Origin::Sourced(source),
-            (None, Some(derived), _) => Origin::Derived(derived),
-            (None, None, reason @ Some(_)) => Origin::Assumed(reason),
-            (None, None, None) => {
-                self.source.clone().map_or(Origin::Assumed(None), Origin::Sourced)
-            }
-        };
+        let origin = noted_origin(table).unwrap_or_else(|| self.origin.clone());
         Ok((value, origin))
     }
+}
+
+/// The keys that say where a value, or all values of a table, come from.
+const ORIGINS: [&str; 3] = ["source", "derived", "assumed"];
+
+/// The origin that a table gives.
+fn noted_origin(table: &Table) -> Option<Origin> {
+    let note = |name: &str| Some(table.get(name)?.value.as_text()?.to_owned());
+    let [source, derived, assumed] = ORIGINS.map(note);
+    source
+        .map(Origin::Sourced)
+        .or_else(|| derived.map(Origin::Derived))
+        .or_else(|| assumed.map(|reason| Origin::Assumed(Some(reason))))
 }
 
 #[cfg(test)]
