@@ -26,6 +26,8 @@ pub(crate) enum Command {
     Study(StudyArgs),
     /// Simulate a workload on a modelled drive in a port of a modelled platform
     Sim(SimArgs),
+    /// Show the hops of a modelled system with what each can carry, and draw its platform
+    Path(PathArgs),
     /// Measure a workload on a real file, folder or block device
     Bench(BenchArgs),
     /// Compare two results test by test
@@ -66,6 +68,29 @@ pub(crate) struct SimArgs {
     pub(crate) scale: ScaleArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PathArgs {
+    /// The system, written DRIVE@PLATFORM:PORT
+    pub(crate) system: String,
+    /// The test that the ceilings are for, WORKLOAD:TEST
+    #[arg(default_value = "iometer-128k-qd32:128kb-sequential-read")]
+    pub(crate) workload: String,
+    /// Set a model value, platform.link.dmi.latency="1 us"
+    #[arg(long, value_name = "PARAMETER=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Also draw the platform to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print the view as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The seed of the run that the ceilings are held against
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
 }
 
 #[derive(Debug, ClapArgs)]

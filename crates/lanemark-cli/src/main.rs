@@ -10,6 +10,7 @@ mod compare;
 mod failure;
 mod library;
 mod output;
+mod path;
 mod progress;
 mod report;
 mod results;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let outcome = match &args.command {
         Command::Study(args) => study::run(args),
         Command::Sim(args) => sim::run(args),
+        Command::Path(args) => path::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Report(args) => report::run(args),

@@ -14,6 +14,9 @@ use crate::failure::Failure;
 /// What a page of ours has near its top.
 const PAGE_MARK: &str = "<meta name=\"generator\" content=\"Lanemark\">";
 
+/// What a drawing of ours has near its top.
+const DRAWING_MARK: &str = "lanemark-path";
+
 /// A saved result of either kind.
 pub(crate) enum Saved {
     Run(Box<RunResult>),
@@ -122,14 +125,28 @@ pub(crate) fn load_run(name: &str) -> Result<RunResult, Failure> {
 
 /// Writes an HTML page, over an older page of ours but over nothing else.
 pub(crate) fn write_page(path: &Path, page: &str) -> Result<(), Failure> {
+    write_marked(path, page, PAGE_MARK, "page", "--html")
+}
+
+/// Writes a drawing, over an older drawing of ours but over nothing else.
+pub(crate) fn write_drawing(path: &Path, drawing: &str) -> Result<(), Failure> {
+    write_marked(path, drawing, DRAWING_MARK, "drawing", "--svg")
+}
+
+fn write_marked(
+    path: &Path,
+    text: &str,
+    mark: &str,
+    word: &str,
+    option: &str,
+) -> Result<(), Failure> {
     let old = std::fs::read(path).unwrap_or_default();
-    let ours =
-        old.is_empty() || String::from_utf8_lossy(&old[..old.len().min(1024)]).contains(PAGE_MARK);
-    if !ours {
-        let message = format!("{}: exists and is no Lanemark page", path.display());
-        return Err(Failure::Refused { message, hint: Some("give another --html".to_owned()) });
+    let ours = String::from_utf8_lossy(&old[..old.len().min(1024)]).contains(mark);
+    if path.exists() && !ours {
+        let message = format!("{}: exists and is no Lanemark {word}", path.display());
+        return Err(Failure::Refused { message, hint: Some(format!("give another {option}")) });
     }
-    write_atomically(path, page)
+    write_atomically(path, text)
 }
 
 /// Writes `text` to `path` so that a reader sees the old file or the new one and nothing between.

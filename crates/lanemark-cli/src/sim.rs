@@ -75,7 +75,7 @@ pub(crate) fn scaled(mut workload: Workload, scale: &ScaleArgs) -> Result<Worklo
 }
 
 /// Reads `parameter=value`.
-fn setting(text: &str) -> Result<(Calibration, Location), Failure> {
+pub(crate) fn setting(text: &str) -> Result<(Calibration, Location), Failure> {
     let Some((parameter, value)) = text.split_once('=') else {
         return Err(Failure::input(format!("--set {text}: is not written as PARAMETER=VALUE"))
             .hint("for example --set drive.flash.read=\"60 us\""));

@@ -154,6 +154,45 @@ fn one_simulated_test_tells_where_its_time_goes() {
 }
 
 #[test]
+fn a_path_is_shown_with_its_ceilings_and_drawn() {
+    let folder = folder();
+    let svg = folder.path().join("path.svg");
+    let drawing = svg.to_str().unwrap();
+    let system = "crucial-c300-256gb@intel-x58:card-in-ich-x1";
+    let text =
+        succeeds(&["path", system, "iometer-2mb-4k-qd3:2mb-sequential-read", "--svg", drawing]);
+    assert!(text.contains("The narrowest hop is Marvell, PCIe 1.0 x1"), "{text}");
+    assert!(text.contains("ICH10") && text.contains("port card-in-x16"), "{text}");
+    assert!(fs::read_to_string(&svg).unwrap().starts_with("<svg"));
+    succeeds(&["path", system, "--svg", drawing]);
+    let said = fails(&["path", system, "crystaldiskmark-5"], 2);
+    assert!(said.contains("has several tests") && said.contains("seq-read"), "{said}");
+    let notes = folder.path().join("notes.svg");
+    fs::write(&notes, "<svg>mine</svg>").unwrap();
+    fails(&["path", system, "--svg", notes.to_str().unwrap()], 3);
+}
+
+#[test]
+fn a_narrow_or_mistrained_link_is_the_bottleneck_by_name() {
+    let folder = folder();
+    let out = folder.path().to_str().unwrap();
+    let busiest = |system: &str, set: &[&str]| {
+        let mut arguments = vec!["sim", system, "iometer-128k-qd32:128kb-sequential-read"];
+        arguments.extend(["--json", "--out", out]);
+        arguments.extend(set);
+        let result: Value = serde_json::from_str(&succeeds(&arguments)).unwrap();
+        result["tests"][0]["samples"][0]["path"]["busiest"].as_str().unwrap().to_owned()
+    };
+    let x1 = "crucial-c300-256gb@intel-x58:card-in-ich-x1";
+    assert_eq!(busiest(x1, &[]), "Marvell, PCIe 1.0 x1");
+    let slot = "--set=platform.port.pcie-slot.pcie.lanes=1";
+    assert_eq!(busiest(NVME, &[slot]), "PCIe 3.0 x1");
+    let m2 = "samsung-950-pro-512gb@workstation-z170:m2";
+    let uplink = ["--set=platform.link.dmi.pcie.generation=1"];
+    assert_eq!(busiest(m2, &uplink), "DMI 3.0");
+}
+
+#[test]
 fn a_setting_on_the_command_line_moves_the_model() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();

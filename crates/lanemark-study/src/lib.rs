@@ -6,6 +6,7 @@
 //! | [`library`] | where files lie, and what is built in |
 //! | [`drive`], [`platform`], [`workload`] | `library/<kind>/*.toml` |
 //! | [`system`] | a drive plugged into a port of a platform |
+//! | [`path`] | a system's hops with their ceilings, and its platform's tree |
 //! | [`study`] | `studies/*.toml`: systems, tests and the published figures they are held against |
 //!
 //! Every model value is `{ value, source }`, `{ value, derived }`, `{ value, assumed }` or bare text; a
@@ -17,6 +18,7 @@ pub mod drive;
 pub mod error;
 pub mod library;
 pub mod origin;
+pub mod path;
 pub mod platform;
 pub mod study;
 pub mod system;

@@ -40,7 +40,18 @@ pub struct Port {
     /// The time through the port's own link besides its length.
     pub latency: Duration,
     /// The links between it and the processor, nearest to the processor first.
-    pub behind: Vec<LinkSpec>,
+    pub behind: Vec<NamedLink>,
+}
+
+/// A link inside a platform.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedLink {
+    /// Its name in the platform file.
+    pub name: String,
+    /// The chip at its far end.
+    pub to: String,
+    /// The link.
+    pub spec: LinkSpec,
 }
 
 /// The sizes that a PCI Express link was set up with.
@@ -143,9 +154,10 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
     Ok(spec)
 }
 
-/// A named link between processor and ports.
-fn link(section: &Section<'_>) -> Result<(String, LinkSpec), StudyError> {
+/// A link between processor and ports.
+fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     let name = section.text("name")?;
+    let to = section.optional_text("to")?.unwrap_or_else(|| name.clone());
     let pcie = section.table("pcie")?;
     let (generation, lanes) = pcie_width(&pcie)?;
     pcie.finish()?;
@@ -156,10 +168,10 @@ fn link(section: &Section<'_>) -> Result<(String, LinkSpec), StudyError> {
         latency: section.quantity("latency")?,
     };
     section.finish()?;
-    Ok((name, spec))
+    Ok(NamedLink { name, to, spec })
 }
 
-fn port(section: &Section<'_>, links: &[(String, LinkSpec)]) -> Result<Port, StudyError> {
+fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> {
     let plug = plug(section)?;
     let packets = match plug {
         Plug::Pcie(..) => packets(section)?,
@@ -167,8 +179,8 @@ fn port(section: &Section<'_>, links: &[(String, LinkSpec)]) -> Result<Port, Stu
     };
     let mut behind = Vec::new();
     for name in section.texts("behind")? {
-        let Some((_, link)) = links.iter().find(|(known, _)| *known == name) else {
-            let known = links.iter().map(|(known, _)| known.as_str());
+        let Some(link) = links.iter().find(|link| link.name == name) else {
+            let known = links.iter().map(|link| link.name.as_str());
             return Err(StudyError::unknown(section.location_of("behind"), "link", &name, known));
         };
         behind.push(link.clone());

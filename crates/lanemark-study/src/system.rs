@@ -45,6 +45,8 @@ pub struct NamedAt {
 pub struct System {
     /// What the simulator needs.
     pub spec: SystemSpec,
+    /// The platform, for its other ports.
+    pub platform: Platform,
     /// What a result says about it.
     pub target: SimulatedTarget,
     /// Doubts that come with the assembly.
@@ -143,7 +145,7 @@ impl System {
         if let Some(limit) = drive.transfer_max {
             protocol.transfer_max = protocol.transfer_max.min(limit);
         }
-        let mut links = port.behind.clone();
+        let mut links: Vec<LinkSpec> = port.behind.iter().map(|link| link.spec.clone()).collect();
         links.push(link);
         let spec = SystemSpec { cpu: platform.cpu, protocol, links, drive: drive.spec };
         spec.check().map_err(|error| {
@@ -154,7 +156,7 @@ impl System {
             StudyError::new(location, error.to_string())
         })?;
         let target = describe(name, &drive, &platform, port, &ledger, settings);
-        Ok(Self { spec, target, warnings })
+        Ok(Self { spec, platform, target, warnings })
     }
 
     /// Runs all tests of `workload`. `on_test` sees the result so far after each of them, and may end the

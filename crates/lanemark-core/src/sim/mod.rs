@@ -8,6 +8,7 @@
 //! | [`protocol`], [`path`], [`drive`] | the three parts of a system |
 //! | [`simulator`] | the life of a request through them |
 //! | [`budget`], [`trace`] | where its time went |
+//! | [`ceiling`] | what each hop can carry by its law |
 //! | [`driver`] | a test run in closed loop |
 //!
 //! Stations are passive: they keep the instant at which they are free, and the simulator asks them in
@@ -15,6 +16,7 @@
 //! none where it cannot. There is no allocation and no hashing per event once a run is under way.
 
 pub mod budget;
+pub mod ceiling;
 pub mod drive;
 pub mod driver;
 pub mod kernel;
@@ -27,6 +29,7 @@ pub mod spec;
 pub mod station;
 pub mod trace;
 
+pub use ceiling::{Ceiling, ceilings};
 pub use driver::run_test;
 pub use simulator::{Completion, Event, SimError, Simulator};
 pub use spec::SystemSpec;

@@ -336,6 +336,20 @@ proptest! {
         }
         let outstanding = sample.iops() * sample.latency().mean_ns() / 1e9;
         prop_assert!(outstanding <= test.population() as f64 * 1.001, "{outstanding} outstanding");
+        // Sustained, no hop carries more than its law allows. The fill of the write buffer is not
+        // sustained, and reads that it serves need no flash.
+        let reads = sample.reads.as_ref().map_or(0, |reads| reads.latency.count());
+        let share = Ratio::new(reads as f64 / sample.operations() as f64).unwrap();
+        let pure = share == Ratio::ZERO || share == Ratio::ONE;
+        for ceiling in ceilings(&system, &Test { read_share: share, ..test.clone() }) {
+            let in_flash = ceiling.name.starts_with("flash");
+            let buffered = if in_flash && test.writes() { system.drive.buffer } else { Bytes::ZERO };
+            let drained = sample.bytes().get().saturating_sub(buffered.get());
+            let carried = (Bytes(drained) / sample.elapsed).0 as f64;
+            let most = ceiling.rate.map_or(f64::INFINITY, |rate| rate.0 as f64);
+            let held = carried <= most * 1.02 || (in_flash && !pure);
+            prop_assert!(held, "{}: {} of {}", ceiling.name, carried, most);
+        }
         let again = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap().sample;
         prop_assert_eq!(again, sample);
     }

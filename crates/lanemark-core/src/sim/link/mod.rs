@@ -8,7 +8,9 @@ pub mod sas;
 pub mod sata;
 
 use super::station::{Span, Station};
-use crate::units::{Bytes, Duration, Instant};
+use std::fmt;
+
+use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 
 pub use pcie::{Pcie, PcieGeneration};
 pub use sas::{Sas, SasRate};
@@ -49,6 +51,31 @@ const DOORBELL: Bytes = Bytes(4);
 /// What tells the host of a completion: a 16-byte entry and a 4-byte MSI-X message.
 fn completion_packets(pcie: &Pcie) -> Duration {
     pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4))
+}
+
+impl LinkLaw {
+    /// Bytes a second one way after the line code, before frames and packets.
+    pub fn rate(&self) -> BytesPerSecond {
+        match self {
+            Self::Pcie(pcie) => pcie.rate(),
+            Self::Sata(sata) => BytesPerSecond(sata.rate().line_rate().0 / 10),
+        }
+    }
+}
+
+impl fmt::Display for LinkLaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pcie(pcie) => write!(
+                f,
+                "PCIe {}.0 x{}, packets of {}",
+                pcie.generation().number(),
+                pcie.lanes(),
+                pcie.payload_max()
+            ),
+            Self::Sata(sata) => write!(f, "{}, frames of 8 KiB", sata.rate().line_rate()),
+        }
+    }
 }
 
 /// A link in use: a station for each direction, or one for both where it is half duplex.

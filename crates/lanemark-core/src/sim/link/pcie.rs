@@ -136,6 +136,16 @@ impl Pcie {
         self.lanes
     }
 
+    /// The most data of a packet.
+    pub fn payload_max(&self) -> Bytes {
+        Bytes(self.payload_max)
+    }
+
+    /// Bytes a second one way after the line code, before packets.
+    pub fn rate(&self) -> BytesPerSecond {
+        BytesPerSecond(self.generation.lane_rate().0 * u64::from(self.lanes))
+    }
+
     /// Bytes on the wire for posted writes of `payload` in all: data to memory, doorbells, MSI-X.
     pub fn write_bytes(&self, payload: Bytes) -> u64 {
         let packets = payload.get().div_ceil(self.payload_max);

@@ -1,0 +1,46 @@
+//! `lanemark path`: where a system's hops are, and what each can carry.
+
+use lanemark_core::result::Provenance;
+use lanemark_report::{path_svg, path_table};
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Location, System, path, workload};
+
+use crate::args::PathArgs;
+use crate::failure::{Failure, Outcome};
+use crate::sim::setting;
+use crate::{library, output, results};
+
+pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
+    let library = library::open(&args.library)?;
+    let parts = SystemName::parse(&args.system)?;
+    let named_at = NamedAt::all(&Location::file(&args.system));
+    let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
+    let system = System::assemble(&library, &parts, &named_at, &args.system, &settings)?;
+    let mut workload = workload::open(&library, &args.workload)?;
+    workload.repeats = 1;
+    if workload.tests.len() > 1 {
+        let names: Vec<String> =
+            workload.tests.iter().map(|test| workload::slug(&test.name)).collect();
+        return Err(Failure::input(format!("{}: has several tests", args.workload)).hint(format!(
+            "name one: {}:{}",
+            args.workload,
+            names.join(", :")
+        )));
+    }
+    let provenance = Provenance { seed: args.seed, ..Provenance::default() };
+    let run = system.run(&workload, provenance, &mut |_| true)?;
+    let simulated = run.tests.first().map(|result| result.samples[0].throughput());
+    let view = path::view(&system, &workload.tests[0], simulated);
+    if let Some(file) = &args.svg {
+        results::write_drawing(file, &path_svg(&view))?;
+    }
+    if args.json {
+        output::print_json(&view)?;
+    } else {
+        output::print(&path_table(&view, &output::style()))?;
+    }
+    if let Some(file) = &args.svg {
+        eprintln!("wrote {}", file.display());
+    }
+    Ok(Outcome::Done)
+}

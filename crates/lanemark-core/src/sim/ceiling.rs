@@ -1,0 +1,188 @@
+//! Ceilings by law: the most that each hop of a system can carry for a test, without simulating it.
+//!
+//! Each is the hop's own law at saturation with everything else free of charge: block over the time that
+//! one request keeps it, times how many of it there are. No hop of any run can exceed its ceiling, which a
+//! property test holds; how close the narrowest comes is for the simulator to say. For a mix of reads and
+//! writes the times add up in their shares, but for the two directions of PCI Express and of a drive's data
+//! path, which carry at once.
+
+use super::link::{LinkLaw, Pcie, Place, Sata};
+use super::spec::{FlashSpec, ProtocolKind, SLOT, SystemSpec};
+use crate::units::{Bytes, BytesPerSecond, Duration};
+use crate::workload::Test;
+
+/// What one hop can carry for a test.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ceiling {
+    /// The hop's name, as in results.
+    pub name: String,
+    /// Its law in words.
+    pub law: String,
+    /// The most that it carries, where it has a limit.
+    pub rate: Option<BytesPerSecond>,
+    /// The time of a small message through it, one way, where that is known.
+    pub latency: Option<Duration>,
+}
+
+/// The time that one request keeps a hop, reading and writing.
+#[derive(Clone, Copy)]
+struct Demand {
+    read: Duration,
+    write: Duration,
+}
+
+/// The ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked.
+pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
+    let mut hops = vec![processor(spec, test), protocol(spec)];
+    hops.extend(spec.links.iter().map(|link| Ceiling {
+        name: link.name.clone(),
+        law: link.law.to_string(),
+        rate: Some(over_link(&link.law, spec, test)),
+        latency: Some(link.latency),
+    }));
+    hops.extend([front_end(spec, test), data_path(spec, test)]);
+    hops.extend([channels(&spec.drive.flash, test), dies(&spec.drive.flash, test)]);
+    hops
+}
+
+/// Commands that a request is split into.
+fn commands(spec: &SystemSpec, test: &Test) -> u64 {
+    test.block.get().div_ceil(spec.transfer_max().get())
+}
+
+/// The rate at which `servers` carry requests that keep one of them for `demand`.
+fn served(test: &Test, demand: Demand, servers: u64) -> Option<BytesPerSecond> {
+    let share = test.read_share.get();
+    let seconds = demand.read.as_seconds() * share + demand.write.as_seconds() * (1.0 - share);
+    let rate = test.block.get() as f64 * servers as f64 / seconds;
+    rate.is_finite().then_some(BytesPerSecond(rate as u64))
+}
+
+fn processor(spec: &SystemSpec, test: &Test) -> Ceiling {
+    let request = spec.cpu.request_submit + spec.cpu.request_complete;
+    let protocol = &spec.protocol;
+    let count = commands(spec, test);
+    let demand = Demand {
+        read: request + protocol.read_time * count,
+        write: request + protocol.write_time * count,
+    };
+    let cores = u64::from(test.threads.min(spec.cpu.cores));
+    let (name, law) = match protocol.kind {
+        ProtocolKind::AtaDma => {
+            ("controller", format!("{} a read, {} a write", demand.read, demand.write))
+        }
+        _ => (
+            "CPU core",
+            format!("{} a request on {cores} of {} cores", demand.read, spec.cpu.cores),
+        ),
+    };
+    Ceiling { name: name.to_owned(), law, rate: served(test, demand, cores), latency: None }
+}
+
+fn protocol(spec: &SystemSpec) -> Ceiling {
+    let protocol = &spec.protocol;
+    let law = format!(
+        "{} x {} commands of at most {}",
+        protocol.queues,
+        protocol.queue_depth,
+        spec.transfer_max()
+    );
+    Ceiling { name: protocol.kind.name().to_owned(), law, rate: None, latency: None }
+}
+
+fn over_link(law: &LinkLaw, spec: &SystemSpec, test: &Test) -> BytesPerSecond {
+    let count = commands(spec, test);
+    match law {
+        LinkLaw::Sata(sata) => served(test, sata_demand(sata, test, count), 1).unwrap_or_default(),
+        LinkLaw::Pcie(pcie) => over_pcie(pcie, test, count),
+    }
+}
+
+fn sata_demand(sata: &Sata, test: &Test, count: u64) -> Demand {
+    let length = Bytes(test.block.get().div_ceil(count));
+    let whole = Place { first: true, last: true };
+    let around = sata.issue_time() + sata.completion_time();
+    Demand {
+        read: (around + sata.read_data_time(length, whole.first)) * count,
+        write: (around + sata.write_data_time(length, whole.first)) * count,
+    }
+}
+
+/// Reads fill the direction to the host and writes the other; whichever is full first is the limit.
+fn over_pcie(pcie: &Pcie, test: &Test, count: u64) -> BytesPerSecond {
+    let share = test.read_share.get();
+    let completion = (pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4))) * count;
+    let read = (pcie.write_time(test.block) + completion).as_seconds();
+    let write = pcie.completion_time(test.block).as_seconds();
+    let asked = pcie.read_request_time(test.block).as_seconds();
+    let to_host = read * share + (asked + completion.as_seconds()) * (1.0 - share);
+    let to_drive = write * (1.0 - share);
+    BytesPerSecond((test.block.get() as f64 / to_host.max(to_drive)) as u64)
+}
+
+fn front_end(spec: &SystemSpec, test: &Test) -> Ceiling {
+    let front_end = &spec.drive.front_end;
+    let count = commands(spec, test);
+    let demand = Demand { read: front_end.read_time * count, write: front_end.write_time * count };
+    Ceiling {
+        name: "front end".to_owned(),
+        law: format!("{} a read, {} a write command", front_end.read_time, front_end.write_time),
+        rate: served(test, demand, front_end.engines.into()),
+        latency: Some(front_end.read_latency),
+    }
+}
+
+fn data_path(spec: &SystemSpec, test: &Test) -> Ceiling {
+    let time = |rate: Option<BytesPerSecond>| rate.map_or(Duration::ZERO, |rate| test.block / rate);
+    let (read, write) = (spec.drive.data_path_read, spec.drive.data_path_write);
+    let told = |rate: Option<BytesPerSecond>| {
+        rate.map_or_else(|| "no limit".to_owned(), |rate| rate.to_string())
+    };
+    // Both directions go at once, each at its own rate.
+    let nothing = Duration::ZERO;
+    let reading = served(test, Demand { read: time(read), write: nothing }, 1);
+    let writing = served(test, Demand { read: nothing, write: time(write) }, 1);
+    Ceiling {
+        name: "data path".to_owned(),
+        law: format!("reading {}, writing {}", told(read), told(write)),
+        rate: reading.into_iter().chain(writing).min(),
+        latency: None,
+    }
+}
+
+/// Flash operations of a request: the units that it touches at least.
+fn operations(flash: &FlashSpec, test: &Test) -> u64 {
+    test.block.get().div_ceil(flash.unit().get())
+}
+
+fn channels(flash: &FlashSpec, test: &Test) -> Ceiling {
+    let busy = flash.command_time * operations(flash, test) + test.block / flash.channel_rate;
+    // A write takes whole slots; small ones share a unit and its command.
+    let written = Bytes(test.block.get().next_multiple_of(SLOT.get())) / flash.channel_rate;
+    Ceiling {
+        name: "flash channels".to_owned(),
+        law: format!("{} channels of {}", flash.channels, flash.channel_rate),
+        rate: served(test, Demand { read: busy, write: written }, flash.channels.into()),
+        latency: None,
+    }
+}
+
+fn dies(flash: &FlashSpec, test: &Test) -> Ceiling {
+    let unit = flash.unit();
+    let count = operations(flash, test);
+    let read = (flash.command_time + flash.read) * count + test.block / flash.channel_rate;
+    let program = flash.command_time + unit / flash.channel_rate + flash.program;
+    let written = test.block.get().next_multiple_of(SLOT.get());
+    let write = program.scaled(written, unit.get());
+    Ceiling {
+        name: "flash dies".to_owned(),
+        law: format!(
+            "{} dies, units of {unit}, {} to read, {} to program",
+            flash.dies(),
+            flash.read,
+            flash.program
+        ),
+        rate: served(test, Demand { read, write }, flash.dies()),
+        latency: Some(flash.read),
+    }
+}

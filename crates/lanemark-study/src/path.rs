@@ -1,0 +1,86 @@
+//! A system's path as a view: the hops with their ceilings, and the platform's tree around it.
+
+use lanemark_core::result::{PathHop, PathView, TopologyNode};
+use lanemark_core::sim::ceilings;
+use lanemark_core::units::BytesPerSecond;
+use lanemark_core::workload::Test;
+
+use crate::drive::Plug;
+use crate::platform::{NamedLink, Platform, Port};
+use crate::system::System;
+
+/// The path of `system` under `test`; `simulated` is what a run of it carried, where there was one.
+pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> PathView {
+    let hops = ceilings(&system.spec, test).into_iter().map(|ceiling| PathHop {
+        name: ceiling.name,
+        law: ceiling.law,
+        ceiling: ceiling.rate,
+        latency: ceiling.latency,
+    });
+    PathView {
+        system: system.target.system.clone(),
+        test: test.name.clone(),
+        hops: hops.collect(),
+        simulated,
+        topology: tree(system),
+    }
+}
+
+/// The platform with its processor at the root; ports behind the same links hang together.
+fn tree(system: &System) -> TopologyNode {
+    let Platform { name, ports, .. } = &system.platform;
+    let mut root = node(name, None, true);
+    for port in ports {
+        let used = port.name == system.target.port;
+        let mut parent = &mut root;
+        for link in &port.behind {
+            parent = child(parent, link, used);
+        }
+        parent.children.push(leaf(system, port, used));
+    }
+    root
+}
+
+/// The node at the far end of `link` below `parent`, made where it is not there.
+fn child<'n>(
+    parent: &'n mut TopologyNode,
+    link: &NamedLink,
+    on_path: bool,
+) -> &'n mut TopologyNode {
+    let known = parent.children.iter().position(|node| node.link.as_ref() == Some(&link.spec.name));
+    let index = known.unwrap_or_else(|| {
+        let mut below = node(&link.to, Some(link.spec.name.clone()), false);
+        below.link_rate = Some(link.spec.law.rate());
+        parent.children.push(below);
+        parent.children.len() - 1
+    });
+    let found = &mut parent.children[index];
+    found.on_path |= on_path;
+    found
+}
+
+/// A port, and the drive in it where it is the system's.
+fn leaf(system: &System, port: &Port, used: bool) -> TopologyNode {
+    let mut port_node = node(&format!("port {}", port.name), Some(port.plug.to_string()), used);
+    port_node.link_rate = Some(rate(port.plug));
+    if used && let Some(link) = system.spec.links.last() {
+        // What the drive trained to may be less than the port.
+        port_node.link = Some(link.name.clone());
+        port_node.link_rate = Some(link.law.rate());
+        port_node.label = format!("{} in port {}", system.target.drive, port.name);
+    }
+    port_node
+}
+
+fn rate(plug: Plug) -> BytesPerSecond {
+    match plug {
+        Plug::Sata(rate) => BytesPerSecond(rate.line_rate().0 / 10),
+        Plug::Pcie(generation, lanes) => {
+            BytesPerSecond(generation.lane_rate().0 * u64::from(lanes))
+        }
+    }
+}
+
+fn node(label: &str, link: Option<String>, on_path: bool) -> TopologyNode {
+    TopologyNode { label: label.to_owned(), link, link_rate: None, on_path, children: Vec::new() }
+}
