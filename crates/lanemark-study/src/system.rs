@@ -147,7 +147,13 @@ impl System {
         }
         let mut links: Vec<LinkSpec> = port.behind.iter().map(|link| link.spec.clone()).collect();
         links.push(link);
-        let spec = SystemSpec { cpu: platform.cpu, protocol, links, drive: drive.spec };
+        let spec = SystemSpec {
+            cpu: platform.cpu,
+            protocol,
+            links,
+            drive: drive.spec,
+            siblings: Vec::new(),
+        };
         spec.check().map_err(|error| {
             let location = match error.field.starts_with("drive") {
                 true => drive_file.location_of_parameter("drive", error.field),

@@ -10,7 +10,7 @@ use super::spec::{ProtocolKind, SystemSpec};
 use crate::result::{DirectionResult, HopUse, PathUse, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
-use crate::workload::{Accesses, Operation, Test};
+use crate::workload::{Accesses, Operation, Pattern, Test};
 
 /// One repeat of a test.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct TestRun {
     pub written: Bytes,
 }
 
-/// Runs `test` on `spec` with the random streams of `key` (whose thread is ignored). The span of the
+/// Runs `test` on each drive of `spec` at once with the random streams of `key` (whose thread is ignored). The span of the
 /// test lies written on the drive when it begins, and the rest of the drive is erased.
 ///
 /// # Errors
@@ -41,7 +41,9 @@ pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<TestRu
 
 struct Run {
     simulator: Simulator,
+    /// The threads of the first drive, then those of the next.
     threads: Vec<Accesses>,
+    threads_per_drive: u32,
     queue_depth: u32,
     think: Duration,
     /// When counting begins, and when it must end.
@@ -62,9 +64,10 @@ impl Run {
         let counting_from = Instant::ZERO + test.ramp;
         Self {
             simulator: Simulator::new(spec, test.end()),
-            threads: (0..test.threads)
-                .map(|thread| Accesses::new(test, StreamKey { thread, ..key }))
+            threads: (0..test.threads * spec.drives() as u32)
+                .map(|thread| stream(test, thread, key))
                 .collect(),
+            threads_per_drive: test.threads,
             queue_depth: test.queue_depth,
             think: test.think,
             counting_from,
@@ -72,7 +75,7 @@ impl Run {
                 Some(duration) => counting_from + duration,
                 None => Instant::from_picoseconds(u64::MAX),
             },
-            volume_left: test.volume.map_or(u64::MAX, Bytes::get),
+            volume_left: test.volume.map_or(u64::MAX, |volume| volume.get() * spec.drives() as u64),
             last: counting_from,
             busy_before: None,
             reads: DirectionResult::new(),
@@ -103,7 +106,8 @@ impl Run {
         if at >= self.counting_from {
             self.volume_left = self.volume_left.saturating_sub(access.length.get());
         }
-        self.simulator.submit(at, access, thread, thread.into())
+        let drive = (thread / self.threads_per_drive) as u16;
+        self.simulator.submit(at, drive, access, thread, thread.into())
     }
 
     fn is_over(&self, completion: &Completion) -> bool {
@@ -178,6 +182,15 @@ impl Run {
             .max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))
             .map_or_else(String::new, |hop| hop.name.clone());
         PathUse { hops, busiest, events: self.simulator.events() }
+    }
+}
+
+/// The stream of a thread, counted over all drives. Sequential threads share the span of their own drive.
+fn stream(test: &Test, thread: u32, key: StreamKey) -> Accesses {
+    let own = thread % test.threads;
+    match test.pattern {
+        Pattern::Sequential => Accesses::new(test, StreamKey { thread: own, ..key }),
+        _ => Accesses::new(test, StreamKey { thread, ..key }),
     }
 }
 

@@ -5,7 +5,7 @@
 //! | [`spec`] | what a system is made of |
 //! | [`kernel`], [`slab`], [`station`] | events, things in flight, first-in-first-out servers |
 //! | [`link`] | the law of each kind of link |
-//! | [`protocol`], [`path`], [`drive`] | the three parts of a system |
+//! | [`protocol`], [`path`], [`shared`], [`drive`] | the parts of a system |
 //! | [`simulator`] | the life of a request through them |
 //! | [`budget`], [`trace`] | where its time went |
 //! | [`ceiling`] | what each hop can carry by its law |
@@ -23,6 +23,7 @@ pub mod kernel;
 pub mod link;
 pub mod path;
 pub mod protocol;
+pub mod shared;
 pub mod simulator;
 pub mod slab;
 pub mod spec;

@@ -1,19 +1,23 @@
-//! The way of data between host memory and the drive's buffer: the links and the drive's data path.
+//! The way of data between host memory and a drive's buffer: links, and the drive's data path.
 //!
 //! Stations along the way pass a burst on while it flows in (cut-through), so its time is that of the
-//! slowest and not the sum. All stations of a path that only this drive uses see its bursts in one
-//! order, so the whole way is worked out when the burst sets off.
+//! slowest and not the sum. A drive's own links see its bursts in one order, so their part of the way is
+//! worked out at once. Links that several drives share are asked when a burst gets there: bursts of
+//! different drives take turns in the order of their arrival, and since a drive's own link brings its
+//! bursts one after the other, none of them is left behind.
 
 use super::budget::{HOPS, Hop};
-use super::link::{Link, Place};
-use super::spec::SystemSpec;
+use super::link::{Link, LinkSpec, Place};
+use super::spec::DriveSpec;
 use super::station::{Span, Station};
 use super::trace::Trace;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 
-/// The links to a drive and its data path.
+/// A drive's own links and its data path, behind the links that it shares.
 #[derive(Clone, Debug)]
 pub struct Path {
+    /// How many shared links, counted from the host, lie on the way.
+    shared: usize,
     links: Vec<Link>,
     read: DataPath,
     write: DataPath,
@@ -27,19 +31,26 @@ struct DataPath {
 }
 
 impl Path {
-    /// The idle path of a system.
-    pub fn new(spec: &SystemSpec) -> Self {
+    /// An idle path behind the first `shared` shared links.
+    pub fn new(shared: usize, links: &[LinkSpec], drive: &DriveSpec) -> Self {
         let path = |rate| DataPath { rate, station: Station::default() };
         Self {
-            links: spec.links.iter().map(Link::new).collect(),
-            read: path(spec.drive.data_path_read),
-            write: path(spec.drive.data_path_write),
+            shared,
+            links: links.iter().map(Link::new).collect(),
+            read: path(drive.data_path_read),
+            write: path(drive.data_path_write),
         }
     }
 
+    /// How many shared links lie on the way.
+    pub fn shared(&self) -> usize {
+        self.shared
+    }
+
     /// The time of a small packet between host and controller: through all links that carry packets.
-    pub fn message_latency(&self) -> Duration {
-        self.links.iter().filter(|link| !link.issues_by_frames()).map(Link::latency).sum()
+    pub fn message_latency(&self, shared: &[Link]) -> Duration {
+        let way = shared[..self.shared].iter().chain(&self.links);
+        way.filter(|link| !link.issues_by_frames()).map(Link::latency).sum()
     }
 
     /// Whether the drive gets its commands by frames, after the controller has fetched them.
@@ -48,40 +59,49 @@ impl Path {
     }
 
     /// Takes the links' time for the packets of a command's doorbell and fetches.
-    pub fn charge_issue(&mut self, now: Instant, entry: Bytes, fetches: u64) {
-        self.links.iter_mut().for_each(|link| link.charge_issue(now, entry, fetches));
+    pub fn charge_issue(&mut self, shared: &mut [Link], now: Instant, entry: Bytes, fetches: u64) {
+        let way = shared[..self.shared].iter_mut().chain(&mut self.links);
+        way.for_each(|link| link.charge_issue(now, entry, fetches));
     }
 
     /// Sends the frames of a command that the controller has fetched, and returns when the drive has it.
     pub fn issue_frames(&mut self, now: Instant, trace: &mut Trace) -> Instant {
         for (index, link) in self.links.iter_mut().enumerate() {
             let span = link.issue_frames(now);
-            trace.spend(Hop::FirstLink as usize + index, span);
+            trace.spend(Hop::FirstLink as usize + self.shared + index, span);
         }
         trace.mark()
     }
 
-    /// Sends read data from the drive to host memory, the completion behind the last of it, and returns
-    /// when it is there.
+    /// Sends read data from the drive over its own links, the completion behind the last of it, and
+    /// returns when it flows out of them.
     pub fn carry_read(
         &mut self,
         now: Instant,
         bytes: Bytes,
         place: Place,
         trace: &mut Trace,
-    ) -> Instant {
+    ) -> Span {
         let mut span = self.read.carry(Span { start: now, end: now }, bytes, trace);
         for (index, link) in self.links.iter_mut().enumerate().rev() {
             span = delayed(link.carry_read(now, span, bytes, place), link.latency());
-            trace.spend(Hop::FirstLink as usize + index, span);
+            trace.spend(Hop::FirstLink as usize + self.shared + index, span);
         }
-        span.end
+        span
     }
 
     /// Tells the host that a write is complete, and returns when its interrupt is there.
-    pub fn complete_write(&mut self, now: Instant, trace: &mut Trace) -> Instant {
+    pub fn complete_write(
+        &mut self,
+        shared: &mut [Link],
+        now: Instant,
+        trace: &mut Trace,
+    ) -> Instant {
         let mut at = now;
-        for (index, link) in self.links.iter_mut().enumerate().rev() {
+        let own =
+            self.links.iter_mut().enumerate().map(|(index, link)| (self.shared + index, link));
+        let above = shared[..self.shared].iter_mut().enumerate();
+        for (index, link) in own.rev().chain(above.rev()) {
             let span = delayed(link.complete_write(at), link.latency());
             trace.spend(Hop::FirstLink as usize + index, span);
             at = span.end;
@@ -89,30 +109,48 @@ impl Path {
         at
     }
 
-    /// Sends write data from host memory to the drive and returns when it is there.
+    /// Sends write data from host memory to the drive and returns when it is there. All data for links
+    /// further down comes through those further up, in one order, so the whole way is worked out at once.
     pub fn carry_write(
         &mut self,
+        shared: &mut [Link],
         now: Instant,
         bytes: Bytes,
         place: Place,
         trace: &mut Trace,
     ) -> Instant {
         let mut span = Span { start: now, end: now };
-        for (index, link) in self.links.iter_mut().enumerate() {
+        let way = shared[..self.shared].iter_mut().chain(&mut self.links);
+        for (index, link) in way.enumerate() {
             span = delayed(link.carry_write(now, span, bytes, place), link.latency());
             trace.spend(Hop::FirstLink as usize + index, span);
         }
         self.write.carry(span, bytes, trace).end
     }
 
-    /// Adds the time busy of links and data path.
+    /// Adds the time busy of the data path and of the path's own links.
     pub fn add_busy(&self, busy: &mut [Vec<Duration>; HOPS]) {
-        busy[Hop::DataPath as usize] =
-            vec![self.read.station.busy().max(self.write.station.busy())];
+        let data_path = self.read.station.busy().max(self.write.station.busy());
+        busy[Hop::DataPath as usize].push(data_path);
         for (index, link) in self.links.iter().enumerate() {
-            busy[Hop::FirstLink as usize + index] = vec![link.busy()];
+            busy[Hop::FirstLink as usize + self.shared + index].push(link.busy());
         }
     }
+}
+
+/// Sends read data over the shared link `index`, into which it flowed during `inflow`.
+pub fn carry_shared(
+    link: &mut Link,
+    index: usize,
+    now: Instant,
+    (bytes, place): (Bytes, Place),
+    inflow: Span,
+    trace: &mut Trace,
+) -> Span {
+    let inflow = Span { start: now, end: inflow.end.max(now) };
+    let span = delayed(link.carry_read(now, inflow, bytes, place), link.latency());
+    trace.spend(Hop::FirstLink as usize + index, span);
+    span
 }
 
 impl DataPath {

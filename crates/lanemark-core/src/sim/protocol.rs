@@ -16,6 +16,7 @@
 //! coalescing (each completion pays its interrupt), SAS.
 
 use super::budget::Hop;
+use super::link::Link;
 use super::path::Path;
 use super::slab::{Chain, Handle, Linked, Slab};
 use super::spec::{ProtocolKind, ProtocolSpec};
@@ -128,6 +129,7 @@ impl Protocol {
         &self,
         now: Instant,
         path: &mut Path,
+        shared: &mut [Link],
         operation: Operation,
         length: Bytes,
         trace: &mut Trace,
@@ -141,8 +143,8 @@ impl Protocol {
         if fetches == 0 {
             return now;
         }
-        path.charge_issue(now, entry_bytes(self.spec.kind, length), fetches);
-        let one_way = path.message_latency();
+        path.charge_issue(shared, now, entry_bytes(self.spec.kind, length), fetches);
+        let one_way = path.message_latency(shared);
         let end = now + one_way + (self.spec.memory_read + one_way * 2) * fetches;
         trace.spend(Hop::Protocol as usize, Span { start: now, end });
         end

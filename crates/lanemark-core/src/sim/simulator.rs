@@ -10,12 +10,13 @@
 use super::budget::{Budget, HOPS, Hop};
 use super::drive::{Drive, FlashTask, OutOfErasedBlocks, buffered};
 use super::kernel::EventQueue;
-use super::link::Place;
-use super::path::Path;
+use super::link::{Link, Place};
+use super::path::{Path, carry_shared};
 use super::protocol::Protocol;
+use super::shared::{SharedLink, Transfer};
 use super::slab::{Handle, Linked, NONE, Slab};
 use super::spec::SystemSpec;
-use super::station::Station;
+use super::station::{Span, Station};
 use super::trace::Trace;
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::{Access, Operation};
@@ -33,14 +34,18 @@ pub enum Event {
     Arrived(Handle),
     /// The firmware has done its part of a command.
     Decoded(Handle),
-    /// A die has a page in its register.
-    Sensed(Handle),
-    /// A die's data is in the controller.
-    PageOut(Handle),
+    /// A die of a drive has a page in its register.
+    Sensed(u16, Handle),
+    /// A die's data is in the drive's controller.
+    PageOut(u16, Handle),
+    /// A burst has come to a link that several drives share.
+    AtShared(Handle),
+    /// A link that several drives share has sent a burst.
+    SharedFree(u16),
     /// Data of a command, so many bytes, needs no flash.
     FromBuffer(Handle, u32),
-    /// A die has programmed or erased.
-    Stored(Handle),
+    /// A die of a drive has programmed or erased.
+    Stored(u16, Handle),
     /// A burst of a write is in the buffer; whether it is the last of its command.
     DataIn(Handle, bool),
     /// The interrupt of a command has reached the host.
@@ -82,7 +87,17 @@ pub enum SimError {
     OutOfErasedBlocks(#[from] OutOfErasedBlocks),
 }
 
+/// A drive, and the way to it.
+struct Attachment {
+    capacity: Bytes,
+    transfer_max: Bytes,
+    protocol: Protocol,
+    path: Path,
+    drive: Drive,
+}
+
 struct Request {
+    drive: u16,
     tag: u64,
     access: Access,
     thread: u32,
@@ -105,6 +120,7 @@ struct WriteBurst {
 
 struct Command {
     request: Handle,
+    drive: u16,
     operation: Operation,
     offset: Bytes,
     length: Bytes,
@@ -126,44 +142,59 @@ impl Linked for Command {
 /// One system at work.
 pub struct Simulator {
     now: Instant,
-    capacity: Bytes,
     request_submit: Duration,
     request_complete: Duration,
     wake: Duration,
     idle_after: Duration,
-    transfer_max: Bytes,
     events: EventQueue<Event>,
     handled: u64,
     cores: Vec<Station>,
-    protocol: Protocol,
-    path: Path,
-    drive: Drive,
+    shared: Vec<Link>,
+    turns: Vec<SharedLink>,
+    attachments: Vec<Attachment>,
     requests: Slab<Request>,
     commands: Slab<Command>,
     write_bursts: Slab<WriteBurst>,
+    transfers: Slab<Transfer>,
+}
+
+impl Attachment {
+    fn new(index: usize, spec: &SystemSpec, shared: usize, laid_out: Bytes) -> Self {
+        Self {
+            capacity: spec.drive.capacity,
+            transfer_max: spec.transfer_max(),
+            protocol: Protocol::new(spec.protocol),
+            path: Path::new(shared, &spec.links[shared..], &spec.drive),
+            drive: Drive::new(index as u16, &spec.drive, laid_out),
+        }
+    }
 }
 
 impl Simulator {
-    /// An idle system, whose drive holds data in its first `laid_out` bytes. `spec` must have passed
-    /// [`SystemSpec::check`].
+    /// An idle system, each of whose drives holds data in its first `laid_out` bytes. `spec` must have
+    /// passed [`SystemSpec::check`].
     pub fn new(spec: &SystemSpec, laid_out: Bytes) -> Self {
+        let shared = spec.shared_links();
+        let attachments = (0..spec.drives()).map(|index| {
+            let own = index.checked_sub(1).map_or(shared, |place| spec.siblings[place].shared);
+            Attachment::new(index, &spec.alone(index), own, laid_out)
+        });
         Self {
             now: Instant::ZERO,
-            capacity: spec.drive.capacity,
             request_submit: spec.cpu.request_submit,
             request_complete: spec.cpu.request_complete,
             wake: spec.cpu.wake,
             idle_after: spec.cpu.idle_after,
-            transfer_max: spec.transfer_max(),
             events: EventQueue::with_capacity(256),
             handled: 0,
             cores: vec![Station::default(); spec.cpu.cores as usize],
-            protocol: Protocol::new(spec.protocol),
-            path: Path::new(spec),
-            drive: Drive::new(&spec.drive, laid_out),
+            shared: spec.links[..shared].iter().map(Link::new).collect(),
+            turns: vec![SharedLink::new(spec.drives()); shared],
+            attachments: attachments.collect(),
             requests: Slab::new(),
             commands: Slab::new(),
             write_bursts: Slab::new(),
+            transfers: Slab::new(),
         }
     }
 
@@ -182,9 +213,10 @@ impl Simulator {
         self.requests.live()
     }
 
-    /// What the drive has written to flash.
+    /// What the drive that wrote most has written to flash.
     pub fn written(&self) -> Bytes {
-        self.drive.written()
+        let written = self.attachments.iter().map(|attachment| attachment.drive.written());
+        written.max().unwrap_or_default()
     }
 
     /// The instant of the next event, where anything is under way.
@@ -192,23 +224,26 @@ impl Simulator {
         self.events.next_at()
     }
 
-    /// Submits a request of `thread` at `at`, which must not lie in the past. `tag` comes back with its
-    /// completion.
+    /// Submits a request of `thread` to drive `drive` at `at`, which must not lie in the past. `tag` comes
+    /// back with its completion.
     ///
     /// # Errors
     /// [`SimError::OutOfRange`]
     pub fn submit(
         &mut self,
         at: Instant,
+        drive: u16,
         access: Access,
         thread: u32,
         tag: u64,
     ) -> Result<(), SimError> {
-        if access.offset.get().saturating_add(access.length.get()) > self.capacity.get() {
+        let capacity = self.attachments[usize::from(drive)].capacity;
+        if access.offset.get().saturating_add(access.length.get()) > capacity.get() {
             let Access { offset, length, .. } = access;
-            return Err(SimError::OutOfRange { offset, length, capacity: self.capacity });
+            return Err(SimError::OutOfRange { offset, length, capacity });
         }
         let request = Request {
+            drive,
             tag,
             access,
             thread,
@@ -254,12 +289,17 @@ impl Simulator {
     /// Time busy so far at each part of each hop.
     pub fn busy(&self) -> [Vec<Duration>; HOPS] {
         let mut busy: [Vec<Duration>; HOPS] = Default::default();
-        let (channels, dies) = self.drive.flash.busy(self.now);
         busy[Hop::Cpu as usize] = self.cores.iter().map(Station::busy).collect();
-        busy[Hop::FrontEnd as usize] = self.drive.front_end_busy();
-        busy[Hop::Channel as usize] = channels;
-        busy[Hop::Die as usize] = dies;
-        self.path.add_busy(&mut busy);
+        for (index, link) in self.shared.iter().enumerate() {
+            busy[Hop::FirstLink as usize + index].push(link.busy());
+        }
+        for attachment in &self.attachments {
+            let (channels, dies) = attachment.drive.flash.busy(self.now);
+            busy[Hop::FrontEnd as usize].extend(attachment.drive.front_end_busy());
+            busy[Hop::Channel as usize].extend(channels);
+            busy[Hop::Die as usize].extend(dies);
+            attachment.path.add_busy(&mut busy);
+        }
         busy
     }
 
@@ -270,10 +310,12 @@ impl Simulator {
             Event::Fetched(command) => self.issue_frames(command),
             Event::Arrived(command) => self.decode(command),
             Event::Decoded(command) => self.start_media(command),
-            Event::Sensed(operation) => self.sensed(operation),
-            Event::PageOut(operation) => self.page_out(operation),
+            Event::Sensed(drive, operation) => self.sensed(drive, operation),
+            Event::PageOut(drive, operation) => self.page_out(drive, operation),
+            Event::AtShared(transfer) => self.at_shared(transfer),
+            Event::SharedFree(link) => self.serve_shared(usize::from(link)),
             Event::FromBuffer(command, bytes) => self.burst(command, Bytes(bytes.into())),
-            Event::Stored(operation) => self.stored(operation),
+            Event::Stored(drive, operation) => self.stored(drive, operation),
             Event::DataIn(burst, last) => self.data_in(burst, last)?,
             Event::Notified(command) => self.notified(command),
             Event::Completed(command) => return Ok(self.completed(command)),
@@ -283,19 +325,21 @@ impl Simulator {
 
     /// Splits a request into commands and gives them to the protocol.
     fn begin(&mut self, handle: Handle) {
-        let Request { access, thread, .. } = self.requests[handle];
-        let count = access.length.get().div_ceil(self.transfer_max.get()).max(1);
+        let Request { drive, access, thread, .. } = self.requests[handle];
+        let Attachment { transfer_max, protocol, .. } = &self.attachments[usize::from(drive)];
+        let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
+        let count = access.length.get().div_ceil(transfer_max.get()).max(1);
         self.requests[handle].submitted = self.now;
         self.requests[handle].unnotified = count as u32;
         self.requests[handle].incomplete = count as u32;
-        let queue = self.protocol.queue_of(thread);
         for index in 0..count {
-            let done = self.transfer_max * index;
+            let done = transfer_max * index;
             let command = self.commands.insert(Command {
                 request: handle,
+                drive,
                 operation: access.operation,
                 offset: access.offset + done,
-                length: (access.length - done).min(self.transfer_max),
+                length: (access.length - done).min(transfer_max),
                 thread,
                 queue,
                 bursts_left: 0,
@@ -310,11 +354,12 @@ impl Simulator {
 
     /// The application's part of a command, and the driver's where a slot is free.
     fn use_core(&mut self, command: Handle, thread: u32, request_time: Duration) {
-        let Command { queue, operation, .. } = self.commands[command];
+        let Command { drive, queue, operation, .. } = self.commands[command];
         let core = thread as usize % self.cores.len();
-        if self.protocol.take_slot(&mut self.commands, queue, command) {
-            let span = self.cores[core]
-                .serve(self.now, request_time + self.protocol.submit_time(operation));
+        let protocol = &mut self.attachments[usize::from(drive)].protocol;
+        if protocol.take_slot(&mut self.commands, queue, command) {
+            let time = request_time + protocol.submit_time(operation);
+            let span = self.cores[core].serve(self.now, time);
             self.commands[command].trace.spend(Hop::Cpu as usize, span);
             self.events.schedule(span.end, Event::Submitted(command));
         } else if request_time > Duration::ZERO {
@@ -325,10 +370,11 @@ impl Simulator {
 
     fn fetch(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
+        let Attachment { protocol, path, .. } = &mut self.attachments[usize::from(command.drive)];
         let (operation, length) = (command.operation, command.length);
-        let fetched =
-            self.protocol.fetch(self.now, &mut self.path, operation, length, &mut command.trace);
-        let event = match self.path.issues_by_frames() {
+        let shared = &mut self.shared;
+        let fetched = protocol.fetch(self.now, path, shared, operation, length, &mut command.trace);
+        let event = match path.issues_by_frames() {
             true => Event::Fetched(handle),
             false => Event::Arrived(handle),
         };
@@ -336,23 +382,26 @@ impl Simulator {
     }
 
     fn issue_frames(&mut self, handle: Handle) {
-        let arrival = self.path.issue_frames(self.now, &mut self.commands[handle].trace);
+        let command = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(command.drive)].path;
+        let arrival = path.issue_frames(self.now, &mut command.trace);
         self.events.schedule(arrival, Event::Arrived(handle));
     }
 
     fn decode(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
-        let span = self.drive.decode(self.now, command.operation);
+        let drive = &mut self.attachments[usize::from(command.drive)].drive;
+        let span = drive.decode(self.now, command.operation);
         command.trace.spend(Hop::FrontEnd as usize, span);
         self.events.schedule(span.end, Event::Decoded(handle));
     }
 
     fn start_media(&mut self, handle: Handle) {
-        let Command { operation, offset, length, .. } = self.commands[handle];
+        let Command { drive, operation, offset, length, .. } = self.commands[handle];
         match operation {
             Operation::Read => {
-                let events = &mut self.events;
-                let bursts = self.drive.read(self.now, handle, offset, length, events);
+                let drive = &mut self.attachments[usize::from(drive)].drive;
+                let bursts = drive.read(self.now, handle, offset, length, &mut self.events);
                 self.commands[handle].bursts_left = bursts;
             }
             Operation::Write => self.ask_for_data(handle, offset, length),
@@ -361,6 +410,7 @@ impl Simulator {
 
     /// Splits the data of a write into bursts, each of which is fetched when the buffer has room.
     fn ask_for_data(&mut self, command: Handle, offset: Bytes, length: Bytes) {
+        let drive = usize::from(self.commands[command].drive);
         let count = length.get().div_ceil(WRITE_BURST.get());
         self.commands[command].bursts_left = count as u32;
         for index in 0..count {
@@ -368,7 +418,8 @@ impl Simulator {
             let length = (length - done).min(WRITE_BURST);
             let burst = WriteBurst { command, offset: offset + done, length };
             let handle = self.write_bursts.insert(burst);
-            if self.drive.buffer.admit(handle, buffered(burst.offset, length)) {
+            let buffer = &mut self.attachments[drive].drive.buffer;
+            if buffer.admit(handle, buffered(burst.offset, length)) {
                 self.fetch_data(handle);
             }
         }
@@ -383,30 +434,35 @@ impl Simulator {
         command.announced = true;
         // Only the last burst is on the critical path: what came before it was waiting for room.
         let mut aside = Trace::new(self.now);
+        let path = &mut self.attachments[usize::from(command.drive)].path;
         let trace = if place.last { &mut command.trace } else { &mut aside };
         trace.waited(Hop::Buffer, self.now);
-        let arrival = self.path.carry_write(self.now, length, place, trace);
+        let arrival = path.carry_write(&mut self.shared, self.now, length, place, trace);
         self.events.schedule(arrival, Event::DataIn(handle, place.last));
     }
 
     fn data_in(&mut self, handle: Handle, last: bool) -> Result<(), SimError> {
         let WriteBurst { command, offset, length } = self.write_bursts[handle];
         self.write_bursts.free(handle);
-        self.drive.write(self.now, offset, length, &mut self.events)?;
+        let Attachment { drive, path, .. } =
+            &mut self.attachments[usize::from(self.commands[command].drive)];
+        drive.write(self.now, offset, length, &mut self.events)?;
         if last {
             let trace = &mut self.commands[command].trace;
-            let notified = self.path.complete_write(self.now, trace);
+            let notified = path.complete_write(&mut self.shared, self.now, trace);
             self.events.schedule(notified, Event::Notified(command));
         }
         Ok(())
     }
 
-    fn sensed(&mut self, operation: Handle) {
-        self.drive.flash.sensed(self.now, operation, &mut self.events);
+    fn sensed(&mut self, drive: u16, operation: Handle) {
+        let flash = &mut self.attachments[usize::from(drive)].drive.flash;
+        flash.sensed(self.now, operation, &mut self.events);
     }
 
-    fn page_out(&mut self, operation: Handle) {
-        let operation = self.drive.flash.finish(self.now, operation, &mut self.events);
+    fn page_out(&mut self, drive: u16, operation: Handle) {
+        let flash = &mut self.attachments[usize::from(drive)].drive.flash;
+        let operation = flash.finish(self.now, operation, &mut self.events);
         if let FlashTask::Read { command } = operation.task {
             if self.commands[command].bursts_left == 1 {
                 self.commands[command].trace.through_flash(&operation, self.now);
@@ -418,35 +474,87 @@ impl Simulator {
     /// Data of a read leaves the drive; the completion goes behind the last burst.
     fn burst(&mut self, handle: Handle, bytes: Bytes) {
         let command = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(command.drive)].path;
         command.bursts_left -= 1;
         let place = Place { first: !command.announced, last: command.bursts_left == 0 };
         command.announced = true;
-        if place.last {
-            let notified = self.path.carry_read(self.now, bytes, place, &mut command.trace);
-            self.events.schedule(notified, Event::Notified(handle));
-        } else {
-            self.path.carry_read(self.now, bytes, place, &mut Trace::new(self.now));
+        let mut aside = Trace::new(self.now);
+        let trace = if place.last { &mut command.trace } else { &mut aside };
+        let outflow = path.carry_read(self.now, bytes, place, trace);
+        match path.shared() {
+            0 if place.last => self.events.schedule(outflow.end, Event::Notified(handle)),
+            0 => {}
+            links => {
+                let transfer = self.transfers.insert(Transfer {
+                    command: handle,
+                    port: command.drive,
+                    bytes,
+                    place,
+                    inflow: outflow,
+                    link: links - 1,
+                    next: NONE,
+                });
+                self.towards_shared(transfer);
+            }
         }
     }
 
-    fn stored(&mut self, operation: Handle) {
-        let operation = self.drive.flash.finish(self.now, operation, &mut self.events);
-        if matches!(operation.task, FlashTask::Program { .. }) {
-            self.drive.buffer.release(operation.bytes);
-            while let Some(burst) = self.drive.buffer.next_admitted() {
-                self.fetch_data(burst);
-            }
+    /// A burst flows towards a shared link, and queues there when enough of it has come.
+    fn towards_shared(&mut self, handle: Handle) {
+        let transfer = &self.transfers[handle];
+        let ready = SharedLink::ready(&self.shared[transfer.link], transfer);
+        self.events.schedule(ready.max(self.now), Event::AtShared(handle));
+    }
+
+    fn at_shared(&mut self, handle: Handle) {
+        let link = self.transfers[handle].link;
+        if self.turns[link].queue(&mut self.transfers, handle) {
+            self.serve_shared(link);
+        }
+    }
+
+    /// A shared link takes the next burst in turn, which goes on to the next link or to the host.
+    fn serve_shared(&mut self, link: usize) {
+        let Some(handle) = self.turns[link].next(&mut self.transfers) else { return };
+        let Transfer { command, bytes, place, inflow, .. } = self.transfers[handle];
+        let mut aside = Trace::new(self.now);
+        let trace = if place.last { &mut self.commands[command].trace } else { &mut aside };
+        let station = &mut self.shared[link];
+        let outflow = carry_shared(station, link, self.now, (bytes, place), inflow, trace);
+        self.events.schedule(station.free_at(), Event::SharedFree(link as u16));
+        if link > 0 {
+            self.transfers[handle].inflow = outflow;
+            self.transfers[handle].link = link - 1;
+            self.towards_shared(handle);
+            return;
+        }
+        self.transfers.free(handle);
+        if place.last {
+            self.events.schedule(outflow.end, Event::Notified(command));
+        }
+    }
+
+    fn stored(&mut self, index: u16, operation: Handle) {
+        let drive = &mut self.attachments[usize::from(index)].drive;
+        let operation = drive.flash.finish(self.now, operation, &mut self.events);
+        if !matches!(operation.task, FlashTask::Program { .. }) {
+            return;
+        }
+        drive.buffer.release(operation.bytes);
+        while let Some(burst) = self.attachments[usize::from(index)].drive.buffer.next_admitted() {
+            self.fetch_data(burst);
         }
     }
 
     fn notified(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
+        let protocol = &self.attachments[usize::from(command.drive)].protocol;
         let request = &mut self.requests[command.request];
         request.unnotified -= 1;
         let last = request.unnotified == 0;
         let request_time = if last { self.request_complete } else { Duration::ZERO };
-        let complete_time = self.protocol.complete_time(command.operation);
-        let core = self.protocol.completion_core(command.thread) as usize % self.cores.len();
+        let complete_time = protocol.complete_time(command.operation);
+        let core = protocol.completion_core(command.thread) as usize % self.cores.len();
         // A sleeping core wakes first; what arrives meanwhile finds it awake.
         let sleeps = self.cores[core].free_at() + self.idle_after < self.now;
         let ready = if sleeps { self.now + self.wake } else { self.now };
@@ -456,9 +564,10 @@ impl Simulator {
     }
 
     fn completed(&mut self, handle: Handle) -> Option<Completion> {
-        let Command { request, thread, queue, trace, .. } = self.commands[handle];
+        let Command { request, drive, thread, queue, trace, .. } = self.commands[handle];
         self.commands.free(handle);
-        if let Some(waiting) = self.protocol.give_slot(&mut self.commands, queue) {
+        let protocol = &mut self.attachments[usize::from(drive)].protocol;
+        if let Some(waiting) = protocol.give_slot(&mut self.commands, queue) {
             self.resume(waiting, thread);
         }
         let pending = &mut self.requests[request];
@@ -482,8 +591,8 @@ impl Simulator {
         let core = core_of as usize % self.cores.len();
         let command = &mut self.commands[handle];
         command.trace.waited(Hop::Protocol, self.now);
-        let submit_time = self.protocol.submit_time(command.operation);
-        let span = self.cores[core].serve(self.now, submit_time);
+        let protocol = &self.attachments[usize::from(command.drive)].protocol;
+        let span = self.cores[core].serve(self.now, protocol.submit_time(command.operation));
         command.trace.spend(Hop::Cpu as usize, span);
         self.events.schedule(span.end, Event::Submitted(handle));
     }

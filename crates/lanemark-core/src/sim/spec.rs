@@ -21,6 +21,21 @@ pub struct SystemSpec {
     pub links: Vec<LinkSpec>,
     /// The drive.
     pub drive: DriveSpec,
+    /// Further drives at work at the same time.
+    pub siblings: Vec<Sibling>,
+}
+
+/// A further drive of a system. Its way to the host begins with links that it shares with the first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sibling {
+    /// How commands reach it.
+    pub protocol: ProtocolSpec,
+    /// How many of the first drive's links, counted from the host, are its links too.
+    pub shared: usize,
+    /// The links behind those, nearest to the host first.
+    pub links: Vec<LinkSpec>,
+    /// The drive.
+    pub drive: DriveSpec,
 }
 
 /// A host processor.
@@ -178,6 +193,10 @@ impl SystemSpec {
     /// # Errors
     /// The first value out of bounds, with the bound.
     pub fn check(&self) -> Result<(), SpecError> {
+        (0..self.drives()).try_for_each(|index| self.alone(index).check_alone())
+    }
+
+    fn check_alone(&self) -> Result<(), SpecError> {
         let fail = |field, value: String, bound: &str| {
             Err(SpecError { field, value, bound: bound.to_owned() })
         };
@@ -239,6 +258,31 @@ impl SystemSpec {
             return fail("drive.buffer", self.drive.buffer.to_string(), &bound);
         }
         Ok(())
+    }
+
+    /// Drives of the system.
+    pub fn drives(&self) -> usize {
+        1 + self.siblings.len()
+    }
+
+    /// How many of the first drive's links another drive uses too.
+    pub fn shared_links(&self) -> usize {
+        self.siblings.iter().map(|sibling| sibling.shared).max().unwrap_or(0)
+    }
+
+    /// The system of drive `index` alone, 0 for the first.
+    pub fn alone(&self, index: usize) -> Self {
+        let Some(sibling) = index.checked_sub(1).and_then(|place| self.siblings.get(place)) else {
+            return Self { siblings: Vec::new(), ..self.clone() };
+        };
+        let shared = self.links.iter().take(sibling.shared);
+        Self {
+            cpu: self.cpu,
+            protocol: sibling.protocol,
+            links: shared.chain(&sibling.links).cloned().collect(),
+            drive: sibling.drive,
+            siblings: Vec::new(),
+        }
     }
 
     /// The largest command that host and drive agree on.

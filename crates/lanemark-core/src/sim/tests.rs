@@ -65,6 +65,7 @@ fn nvme(drive: DriveSpec) -> SystemSpec {
             latency: Duration::from_nanoseconds(150),
         }],
         drive,
+        siblings: Vec::new(),
     }
 }
 
@@ -217,9 +218,9 @@ fn what_was_just_written_is_read_from_the_buffer() {
     use crate::workload::{Access, Operation};
     let mut simulator = Simulator::new(&nvme(small_drive()), Bytes::ZERO);
     let access = |operation| Access { operation, offset: Bytes::ZERO, length: Bytes::kibi(4) };
-    simulator.submit(Instant::ZERO, access(Operation::Write), 0, 0).unwrap();
+    simulator.submit(Instant::ZERO, 0, access(Operation::Write), 0, 0).unwrap();
     let written = simulator.advance().unwrap().unwrap();
-    simulator.submit(written.completed, access(Operation::Read), 0, 1).unwrap();
+    simulator.submit(written.completed, 0, access(Operation::Read), 0, 1).unwrap();
     let read = simulator.advance().unwrap().unwrap();
     assert!(read.completed.since(read.submitted) < Duration::from_microseconds(20));
 }
@@ -259,6 +260,87 @@ fn ahci_holds_at_most_32_commands() {
     let deeper = nvme(system.drive);
     let sample = run(&deeper, &test(Bytes::kibi(4), Pattern::Uniform, true, 64));
     assert!(sample.iops() > 32.0 / 0.001, "{} IOPS", sample.iops());
+}
+
+/// `count` SATA drives behind one uplink of `lanes` PCIe 1.0 lanes.
+fn behind_one_uplink(drive: DriveSpec, count: usize, lanes: u32) -> SystemSpec {
+    let mut system = sata(drive);
+    let law = Pcie::new(PcieGeneration::One, lanes, Bytes(128), Bytes(512));
+    system.links[0].law = LinkLaw::Pcie(law);
+    let own =
+        Sibling { protocol: system.protocol, shared: 1, links: system.links[1..].to_vec(), drive };
+    system.siblings = vec![own; count - 1];
+    system
+}
+
+#[test]
+fn drives_behind_one_uplink_share_it_and_no_more() {
+    let test = test(Bytes::kibi(128), Pattern::Sequential, true, 8);
+    let alone = megabytes(&run(&behind_one_uplink(unlimited(), 1, 4), &test));
+    let two = run(&behind_one_uplink(unlimited(), 2, 4), &test);
+    let four = run(&behind_one_uplink(unlimited(), 4, 4), &test);
+    // One drive is limited by its SATA link, two by theirs together, four by the uplink.
+    assert!((megabytes(&two) / alone - 1.4).abs() < 0.02 || megabytes(&two) > 1.35 * alone);
+    let LinkLaw::Pcie(pcie) = behind_one_uplink(unlimited(), 1, 4).links[0].law else {
+        unreachable!()
+    };
+    let block = Bytes::kibi(128);
+    let messages = pcie.write_time(Bytes(16))
+        + pcie.write_time(Bytes(4))
+        + pcie.read_request_time(Bytes(64)) * 2;
+    let formula = (block / (pcie.write_time(block) + messages)).as_megabytes();
+    assert!(
+        (megabytes(&four) / formula - 1.0).abs() < 0.01,
+        "{} for {formula} MB/s",
+        megabytes(&four)
+    );
+    let path = four.path.unwrap();
+    assert_eq!(path.busiest, "PCIe 3.0 x4", "the uplink's name in this fixture");
+    let waits: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+    assert!((waits - four.reads.unwrap().latency.mean_ns()).abs() < 0.51);
+}
+
+#[test]
+fn a_shared_uplink_is_fair_to_its_ports() {
+    use crate::workload::{Access, Operation};
+    let system = behind_one_uplink(unlimited(), 4, 1);
+    let mut simulator = Simulator::new(&system, Bytes::mebi(32));
+    let access = |turn: u64| Access {
+        operation: Operation::Read,
+        offset: Bytes::kibi(128) * (turn % 256),
+        length: Bytes::kibi(128),
+    };
+    // Drive 0 keeps sixteen requests outstanding, the others two.
+    for drive in 0..4u16 {
+        for turn in 0..if drive == 0 { 16 } else { 2 } {
+            simulator
+                .submit(Instant::ZERO, drive, access(turn), drive.into(), drive.into())
+                .unwrap();
+        }
+    }
+    let mut counts = [0u64; 4];
+    for turn in 0..4000 {
+        let done = simulator.advance().unwrap().unwrap();
+        counts[done.tag as usize] += 1;
+        let drive = done.tag as u16;
+        simulator.submit(done.completed, drive, access(turn), drive.into(), done.tag).unwrap();
+    }
+    // Two bursts under way suffice for an equal share; sixteen bring no more.
+    assert!(counts.iter().all(|&count| (960..1040).contains(&count)), "{counts:?}");
+}
+
+#[test]
+fn drives_that_share_nothing_do_not_disturb_each_other() {
+    let mut pair = nvme(small_drive());
+    pair.siblings = vec![Sibling {
+        protocol: pair.protocol,
+        shared: 0,
+        links: pair.links.clone(),
+        drive: pair.drive,
+    }];
+    let test = test(Bytes::kibi(128), Pattern::Sequential, true, 4);
+    let (one, two) = (run(&nvme(small_drive()), &test), run(&pair, &test));
+    assert!((megabytes(&two) / megabytes(&one) - 2.0).abs() < 0.01);
 }
 
 #[test]
@@ -311,10 +393,15 @@ proptest! {
     /// throughput times response time is the population (Little).
     #[test]
     fn any_system_keeps_the_invariants(
-        drive in any_drive(), over_sata: bool, blocks in 1u64..80, sequential: bool,
+        drive in any_drive(), over_sata: bool, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,
         read_share in 0.0f64..=1.0, depth in 1u32..40, threads in 1u32..4, seed: u64,
     ) {
-        let system = if over_sata { sata(drive) } else { nvme(drive) };
+        let mut system = if over_sata { sata(drive) } else { nvme(drive) };
+        let shared = usize::from(shares);
+        let links = system.links[shared..].to_vec();
+        let sibling = Sibling { protocol: system.protocol, shared, links, drive };
+        system.siblings = vec![sibling; beside];
+        let drives = system.drives() as u64;
         prop_assert_eq!(system.check(), Ok(()));
         let block = Bytes(blocks * 4096);
         let test = Test {
@@ -326,7 +413,7 @@ proptest! {
         };
         prop_assert_eq!(test.check(), Ok(()));
         let sample = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap().sample;
-        prop_assert_eq!(sample.bytes(), Bytes(block.get() * 300));
+        prop_assert_eq!(sample.bytes(), Bytes(block.get() * 300 * drives));
         let path = sample.path.as_ref().unwrap();
         let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
         // The histogram keeps whole ns, so the means may differ by half of one.
@@ -335,13 +422,14 @@ proptest! {
             prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
         }
         let outstanding = sample.iops() * sample.latency().mean_ns() / 1e9;
-        prop_assert!(outstanding <= test.population() as f64 * 1.001, "{outstanding} outstanding");
+        prop_assert!(outstanding <= (test.population() * drives) as f64 * 1.001, "{outstanding} outstanding");
         // Sustained, no hop carries more than its law allows. The fill of the write buffer is not
         // sustained, and reads that it serves need no flash.
         let reads = sample.reads.as_ref().map_or(0, |reads| reads.latency.count());
         let share = Ratio::new(reads as f64 / sample.operations() as f64).unwrap();
         let pure = share == Ratio::ZERO || share == Ratio::ONE;
-        for ceiling in ceilings(&system, &Test { read_share: share, ..test.clone() }) {
+        let alone = if drives == 1 { ceilings(&system, &Test { read_share: share, ..test.clone() }) } else { Vec::new() };
+        for ceiling in alone {
             let in_flash = ceiling.name.starts_with("flash");
             let buffered = if in_flash && test.writes() { system.drive.buffer } else { Bytes::ZERO };
             let drained = sample.bytes().get().saturating_sub(buffered.get());

@@ -73,6 +73,8 @@ struct Die {
 /// The flash of a drive.
 #[derive(Clone, Debug)]
 pub struct Flash {
+    /// Which drive of the system this is, for its events.
+    drive: u16,
     spec: FlashSpec,
     channels: Vec<Station>,
     dies: Vec<Die>,
@@ -80,8 +82,8 @@ pub struct Flash {
 }
 
 impl Flash {
-    /// Idle flash.
-    pub fn new(spec: FlashSpec) -> Self {
+    /// Idle flash of drive `drive`.
+    pub fn new(drive: u16, spec: FlashSpec) -> Self {
         let idle = Die {
             waiting: Chain::EMPTY,
             current: NONE,
@@ -89,6 +91,7 @@ impl Flash {
             busy: Duration::ZERO,
         };
         Self {
+            drive,
             spec,
             channels: vec![Station::default(); spec.channels as usize],
             dies: vec![idle; spec.dies() as usize],
@@ -142,7 +145,7 @@ impl Flash {
     pub fn sensed(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) {
         let bytes = self.operations[handle].bytes;
         let end = self.use_channel(now, handle, bytes / self.spec.channel_rate);
-        events.schedule(end, Event::PageOut(handle));
+        events.schedule(end, Event::PageOut(self.drive, handle));
     }
 
     /// The die is done with `handle`: returns it, freed, and lets the die go on.
@@ -214,8 +217,8 @@ impl Flash {
         operation.die_service += in_array;
         operation.mark = end;
         match task {
-            FlashTask::Read { .. } => events.schedule(end, Event::Sensed(handle)),
-            _ => events.schedule(end, Event::Stored(handle)),
+            FlashTask::Read { .. } => events.schedule(end, Event::Sensed(self.drive, handle)),
+            _ => events.schedule(end, Event::Stored(self.drive, handle)),
         }
     }
 

@@ -57,8 +57,8 @@ pub fn buffered(offset: Bytes, length: Bytes) -> Bytes {
 }
 
 impl Drive {
-    /// An idle drive whose first `laid_out` bytes were written in order.
-    pub fn new(spec: &DriveSpec, laid_out: Bytes) -> Self {
+    /// Drive `index` of a system, idle, whose first `laid_out` bytes were written in order.
+    pub fn new(index: u16, spec: &DriveSpec, laid_out: Bytes) -> Self {
         Self {
             front_end: FrontEnd {
                 spec: spec.front_end,
@@ -66,7 +66,7 @@ impl Drive {
             },
             buffer: Buffer::new(spec.buffer),
             translation: Translation::new(spec, laid_out),
-            flash: Flash::new(spec.flash),
+            flash: Flash::new(index, spec.flash),
             unit: spec.flash.unit(),
         }
     }

@@ -103,21 +103,30 @@ impl Link {
         self.latency
     }
 
-    /// Sends `bytes` of read data towards the host while they flow in during `inflow`. SATA announces a
-    /// command's first burst with a DMA Setup frame; behind the last one comes the completion.
-    pub fn carry_read(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
-        let service = match &self.law {
-            LinkLaw::Pcie(pcie) if place.last => {
-                self.to_drive.charge(now, pcie.write_time(DOORBELL));
-                pcie.write_time(bytes) + completion_packets(pcie)
+    /// How long `bytes` of read data keep the link. SATA announces a command's first burst with a DMA
+    /// Setup frame; behind the last one comes the completion.
+    pub fn read_time(&self, bytes: Bytes, place: Place) -> Duration {
+        let (data, end) = match &self.law {
+            LinkLaw::Pcie(pcie) => (pcie.write_time(bytes), completion_packets(pcie)),
+            LinkLaw::Sata(sata) => {
+                (sata.read_data_time(bytes, place.first), sata.completion_time())
             }
-            LinkLaw::Pcie(pcie) => pcie.write_time(bytes),
-            LinkLaw::Sata(sata) if place.last => {
-                sata.read_data_time(bytes, place.first) + sata.completion_time()
-            }
-            LinkLaw::Sata(sata) => sata.read_data_time(bytes, place.first),
         };
+        if place.last { data + end } else { data }
+    }
+
+    /// Sends `bytes` of read data towards the host while they flow in during `inflow`.
+    pub fn carry_read(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
+        if let (LinkLaw::Pcie(pcie), true) = (&self.law, place.last) {
+            self.to_drive.charge(now, pcie.write_time(DOORBELL));
+        }
+        let service = self.read_time(bytes, place);
         self.to_host.forward(inflow, service)
+    }
+
+    /// The instant from which the direction to the host is free.
+    pub fn free_at(&self) -> Instant {
+        self.to_host.free_at()
     }
 
     /// Sends `bytes` of write data towards the drive while they flow in during `inflow`. The drive asks

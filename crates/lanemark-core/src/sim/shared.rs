@@ -1,0 +1,119 @@
+//! A link that several drives share on their way to the host: a chipset's uplink, a switch's.
+//!
+//! Bursts towards the host queue by the port that they come from, and the ports take turns (round robin,
+//! PCI Express Base Specification 5.0, 6.3.3): a drive with many bursts under way gets no more than one
+//! with few. A burst is ready when so much of it has flowed in that it will go through without a gap.
+//! Towards the drives there is nothing to choose: all data comes from the host, in one order.
+//!
+//! Not modelled: weighted port arbitration and virtual channels; credits that would hold a burst back in
+//! the link before (the queues here are as long as they get).
+
+use super::link::{Link, Place};
+use super::slab::{Chain, Handle, Linked, Slab};
+use super::station::Span;
+use crate::units::{Bytes, Instant};
+
+/// A burst of read data on its way over shared links.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    /// The command that it belongs to.
+    pub command: Handle,
+    /// The port that it comes from: the drive's number.
+    pub port: u16,
+    /// Its length.
+    pub bytes: Bytes,
+    /// Its place among the bursts of its command.
+    pub place: Place,
+    /// When it flows into the link.
+    pub inflow: Span,
+    /// The link, counted from the host.
+    pub link: usize,
+    /// The burst behind it in the queue of its port.
+    pub next: Handle,
+}
+
+impl Linked for Transfer {
+    fn next(&mut self) -> &mut Handle {
+        &mut self.next
+    }
+}
+
+/// A shared link with the queues of its ports.
+#[derive(Clone, Debug)]
+pub struct SharedLink {
+    queues: Vec<Chain>,
+    /// The port whose turn it is.
+    turn: usize,
+    waiting: usize,
+    /// A burst goes through, and an event will tell when the link is free.
+    busy: bool,
+}
+
+impl SharedLink {
+    /// An idle link with so many ports.
+    pub fn new(ports: usize) -> Self {
+        Self { queues: vec![Chain::EMPTY; ports], turn: 0, waiting: 0, busy: false }
+    }
+
+    /// The instant from which `transfer` can go through `link` without a gap.
+    pub fn ready(link: &Link, transfer: &Transfer) -> Instant {
+        let service = link.read_time(transfer.bytes, transfer.place);
+        let latest = transfer.inflow.end.picoseconds().saturating_sub(service.picoseconds());
+        transfer.inflow.start.max(Instant::from_picoseconds(latest))
+    }
+
+    /// Queues a burst; true where the link is free to take one.
+    pub fn queue(&mut self, transfers: &mut Slab<Transfer>, handle: Handle) -> bool {
+        let port = usize::from(transfers[handle].port);
+        self.queues[port].push(transfers, handle);
+        self.waiting += 1;
+        !self.busy
+    }
+
+    /// The link is free: the next burst in turn, where one waits.
+    pub fn next(&mut self, transfers: &mut Slab<Transfer>) -> Option<Handle> {
+        self.busy = self.waiting > 0;
+        if self.waiting == 0 {
+            return None;
+        }
+        let ports = self.queues.len();
+        let port = (0..ports)
+            .map(|step| (self.turn + step) % ports)
+            .find(|&port| !self.queues[port].is_empty())?;
+        self.turn = (port + 1) % ports;
+        self.waiting -= 1;
+        self.queues[port].pop(transfers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::slab::NONE;
+    use super::*;
+
+    #[test]
+    fn ports_take_turns_however_many_bursts_each_has() {
+        let mut transfers = Slab::new();
+        let mut link = SharedLink::new(3);
+        for port in [0u16, 0, 0, 0, 2] {
+            let now = Span { start: Instant::ZERO, end: Instant::ZERO };
+            let place = Place { first: true, last: true };
+            let burst = Transfer {
+                command: 0,
+                port,
+                bytes: Bytes(1),
+                place,
+                inflow: now,
+                link: 0,
+                next: NONE,
+            };
+            let handle = transfers.insert(burst);
+            link.queue(&mut transfers, handle);
+        }
+        let mut order = Vec::new();
+        while let Some(handle) = link.next(&mut transfers) {
+            order.push(transfers[handle].port);
+        }
+        assert_eq!(order, [0, 2, 0, 0, 0]);
+    }
+}
