@@ -1,6 +1,6 @@
 //! `library/drives/*.toml`: a solid-state drive.
 
-use lanemark_core::sim::link::{PcieGeneration, SataRate};
+use lanemark_core::sim::link::{PcieGeneration, SasRate, SataRate};
 use lanemark_core::sim::spec::{DriveSpec, FlashSpec, FrontEndSpec, ProtocolKind};
 use lanemark_core::units::{BitsPerSecond, Bytes};
 
@@ -31,6 +31,8 @@ pub enum Plug {
     Sata(SataRate),
     /// PCI Express up to a generation and a width.
     Pcie(PcieGeneration, u32),
+    /// SAS up to a rate, over so many phys.
+    Sas(SasRate, u32),
 }
 
 impl std::fmt::Display for Plug {
@@ -38,6 +40,8 @@ impl std::fmt::Display for Plug {
         match self {
             Self::Sata(rate) => write!(f, "SATA {}", rate.line_rate()),
             Self::Pcie(generation, lanes) => write!(f, "PCIe {}.0 x{lanes}", generation.number()),
+            Self::Sas(rate, 1) => write!(f, "SAS {}", rate.line_rate()),
+            Self::Sas(rate, phys) => write!(f, "SAS {} x{phys}", rate.line_rate()),
         }
     }
 }
@@ -54,11 +58,24 @@ impl Drive {
         let name = drive.text("name")?;
         let capacity = drive.quantity("capacity")?;
         let port = drive.table("port")?;
-        let protocol =
-            port.choice("protocol", &[("ahci", ProtocolKind::Ahci), ("nvme", ProtocolKind::Nvme)])?;
+        let protocol = port.choice(
+            "protocol",
+            &[
+                ("ahci", ProtocolKind::Ahci),
+                ("nvme", ProtocolKind::Nvme),
+                ("sas", ProtocolKind::SasHba),
+            ],
+        )?;
         let plug = plug(&port)?;
-        if protocol == ProtocolKind::Nvme && matches!(plug, Plug::Sata(_)) {
-            return Err(port.error("protocol", "NVMe runs over PCIe, not over SATA"));
+        let fits = match protocol {
+            ProtocolKind::Ahci => !matches!(plug, Plug::Sas(..)),
+            ProtocolKind::Nvme => matches!(plug, Plug::Pcie(..)),
+            ProtocolKind::SasHba => matches!(plug, Plug::Sas(..)),
+            ProtocolKind::AtaDma => false,
+        };
+        if !fits {
+            let message = format!("{} does not run over {plug}", protocol.name());
+            return Err(port.error("protocol", message));
         }
         let queued = match port.has("commands") {
             true => port.choice("commands", &[("queued", true), ("unqueued", false)])?,
@@ -97,26 +114,46 @@ impl Drive {
     }
 }
 
-/// Reads `sata = "6 Gb/s"` or `pcie = { generation, lanes }` of a drive's or platform's port.
+/// Reads `sata = "6 Gb/s"`, `pcie = { generation, lanes }` or `sas = { rate, phys }` of a drive's or
+/// platform's port.
 pub fn plug(port: &Section<'_>) -> Result<Plug, StudyError> {
     let sata: Option<BitsPerSecond> = port.optional_quantity("sata")?;
     let pcie = port.optional_table("pcie")?;
-    match (sata, pcie) {
-        (Some(rate), None) => match SataRate::new(rate) {
+    let sas = port.optional_table("sas")?;
+    match (sata, pcie, sas) {
+        (Some(rate), None, None) => match SataRate::new(rate) {
             Some(rate) => Ok(Plug::Sata(rate)),
             None => {
                 Err(port.error("sata", format!("sata = {rate}: SATA runs at 1.5, 3 or 6 Gb/s")))
             }
         },
-        (None, Some(pcie)) => {
+        (None, Some(pcie), None) => {
             let (generation, lanes) = pcie_width(&pcie)?;
             pcie.finish()?;
             Ok(Plug::Pcie(generation, lanes))
         }
-        (Some(_), Some(_)) => Err(port.error("pcie", "a port is `sata` or `pcie`, not both")),
-        (None, None) => Err(StudyError::new(port.location(), "neither `sata` nor `pcie` is given")
-            .hint("write sata = \"6 Gb/s\" or pcie = { generation = 3, lanes = 4 }")),
+        (None, None, Some(sas)) => sas_width(&sas),
+        (None, None, None) => {
+            let message = "none of `sata`, `pcie` and `sas` is given";
+            Err(StudyError::new(port.location(), message)
+                .hint("write sata = \"6 Gb/s\" or pcie = { generation = 3, lanes = 4 }"))
+        }
+        _ => Err(StudyError::new(port.location(), "a port is one of `sata`, `pcie` and `sas`")),
     }
+}
+
+fn sas_width(section: &Section<'_>) -> Result<Plug, StudyError> {
+    let line_rate: BitsPerSecond = section.quantity("rate")?;
+    let phys = section.integer("phys", 1, 8)? as u32;
+    let Some(rate) = SasRate::new(line_rate) else {
+        let message = format!("rate = {line_rate}: SAS runs at 3, 6, 12 or 22.5 Gb/s");
+        return Err(section.error("rate", message));
+    };
+    if !phys.is_power_of_two() {
+        return Err(section.error("phys", format!("phys = {phys}: must be 1, 2, 4 or 8")));
+    }
+    section.finish()?;
+    Ok(Plug::Sas(rate, phys))
 }
 
 /// Reads `generation` and `lanes`.

@@ -5,7 +5,7 @@
 //! | [`document`] | any TOML file: values with units, their sources, errors with line and column |
 //! | [`library`] | where files lie, and what is built in |
 //! | [`drive`], [`platform`], [`workload`] | `library/<kind>/*.toml` |
-//! | [`system`] | a drive plugged into a port of a platform |
+//! | [`plug`], [`system`] | drives in ports of a platform |
 //! | [`path`] | a system's hops with their ceilings, and its platform's tree |
 //! | [`study`] | `studies/*.toml`: systems, tests and the published figures they are held against |
 //!
@@ -20,6 +20,7 @@ pub mod library;
 pub mod origin;
 pub mod path;
 pub mod platform;
+pub mod plug;
 pub mod study;
 pub mod system;
 mod tree;

@@ -2,6 +2,7 @@
 
 use lanemark_core::result::{PathHop, PathView, TopologyNode};
 use lanemark_core::sim::ceilings;
+use lanemark_core::sim::link::Sas;
 use lanemark_core::units::BytesPerSecond;
 use lanemark_core::workload::Test;
 
@@ -30,8 +31,9 @@ pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> 
 fn tree(system: &System) -> TopologyNode {
     let Platform { name, ports, .. } = &system.platform;
     let mut root = node(name, None, true);
+    let taken: Vec<&str> = system.target.port.split(" + ").collect();
     for port in ports {
-        let used = port.name == system.target.port;
+        let used = taken.contains(&port.name.as_str());
         let mut parent = &mut root;
         for link in &port.behind {
             parent = child(parent, link, used);
@@ -78,6 +80,7 @@ fn rate(plug: Plug) -> BytesPerSecond {
         Plug::Pcie(generation, lanes) => {
             BytesPerSecond(generation.lane_rate().0 * u64::from(lanes))
         }
+        Plug::Sas(rate, phys) => Sas::new(rate, phys).port_rate(),
     }
 }
 

@@ -10,6 +10,8 @@ use crate::error::StudyError;
 
 /// Commands of an AHCI port's one list, and of an NVMe queue at most.
 pub const AHCI_DEPTH: u32 = 32;
+/// Commands that a SAS drive holds.
+pub const SAS_DEPTH: u32 = 256;
 const NVME_DEPTH_MAX: u64 = 65_536;
 const NVME_QUEUES_MAX: u64 = 65_535;
 
@@ -83,7 +85,8 @@ impl Platform {
         };
         cpu.finish()?;
         let mut protocols = Vec::new();
-        let kinds = [ProtocolKind::Ahci, ProtocolKind::Nvme, ProtocolKind::AtaDma];
+        let kinds =
+            [ProtocolKind::Ahci, ProtocolKind::Nvme, ProtocolKind::AtaDma, ProtocolKind::SasHba];
         for kind in kinds {
             if let Some(section) = root.optional_table(table_of(kind))? {
                 protocols.push(protocol(&section, kind)?);
@@ -112,6 +115,7 @@ pub fn table_of(kind: ProtocolKind) -> &'static str {
         ProtocolKind::Ahci => "ahci",
         ProtocolKind::Nvme => "nvme",
         ProtocolKind::AtaDma => "ata_dma",
+        ProtocolKind::SasHba => "sas",
     }
 }
 
@@ -129,13 +133,14 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
             transfer_max,
             memory_read: Duration::ZERO,
         },
-        ProtocolKind::Ahci | ProtocolKind::Nvme => {
+        ProtocolKind::Ahci | ProtocolKind::Nvme | ProtocolKind::SasHba => {
             let driver_time = section.quantity("driver_time")?;
             let (queues, queue_depth) = match kind {
                 ProtocolKind::Nvme => (
                     section.integer("queues", 1, NVME_QUEUES_MAX)? as u32,
                     section.integer("queue_depth", 1, NVME_DEPTH_MAX)? as u32,
                 ),
+                ProtocolKind::SasHba => (1, SAS_DEPTH),
                 _ => (1, AHCI_DEPTH),
             };
             ProtocolSpec {
@@ -175,7 +180,9 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
     let plug = plug(section)?;
     let packets = match plug {
         Plug::Pcie(..) => packets(section)?,
-        Plug::Sata(_) => Packets { payload_max: Bytes(128), read_request_max: Bytes(512) },
+        Plug::Sata(_) | Plug::Sas(..) => {
+            Packets { payload_max: Bytes(128), read_request_max: Bytes(512) }
+        }
     };
     let mut behind = Vec::new();
     for name in section.texts("behind")? {
@@ -186,16 +193,17 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
         behind.push(link.clone());
     }
     let controller = match section.has("controller") {
+        _ if matches!(plug, Plug::Sas(..)) => ProtocolKind::SasHba,
         true => section.choice(
             "controller",
             &[("ahci", ProtocolKind::Ahci), ("ata-dma", ProtocolKind::AtaDma)],
         )?,
         false => ProtocolKind::Ahci,
     };
-    let alone = matches!(plug, Plug::Sata(_)) && behind.is_empty();
-    if alone && controller == ProtocolKind::Ahci {
+    let alone = !matches!(plug, Plug::Pcie(..)) && behind.is_empty();
+    if alone && controller != ProtocolKind::AtaDma {
         return Err(section
-            .error("sata", "an AHCI port stands behind the link of its controller")
+            .error("name", "a SATA or SAS port stands behind the link of its controller")
             .hint("name that link in `behind`"));
     }
     let port = Port {

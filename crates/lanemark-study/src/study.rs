@@ -231,6 +231,7 @@ fn read_system(
         drive: section.text("drive")?,
         platform: section.text("platform")?,
         port: section.text("port")?,
+        beside: Vec::new(),
     };
     let label = section.text("label")?;
     section.finish()?;

@@ -5,18 +5,19 @@ use lanemark_core::result::{
     Warning,
 };
 use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, Sata, SataCommands};
-use lanemark_core::sim::spec::{ProtocolKind, SystemSpec};
+use lanemark_core::sim::link::LinkSpec;
+use lanemark_core::sim::spec::{CpuSpec, Sibling, SystemSpec};
 use lanemark_core::sim::{SimError, run_test};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Workload;
 
-use crate::document::Context;
-use crate::drive::{Drive, Plug};
+use crate::document::{Context, Document};
+use crate::drive::Drive;
 use crate::error::{Location, StudyError};
 use crate::library::{Kind, Library};
 use crate::origin::{Ledger, Origin, Overrides};
-use crate::platform::{Platform, Port, table_of};
+use crate::platform::{Platform, Port};
+use crate::plug::{Plugged, plug_in};
 
 /// A system by the names of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct SystemName {
     pub platform: String,
     /// The port.
     pub port: String,
+    /// Further drives, each with its port, at work at the same time.
+    pub beside: Vec<(String, String)>,
 }
 
 /// Where the names of a system's parts stand, for errors about them.
@@ -54,27 +57,41 @@ pub struct System {
 }
 
 impl SystemName {
-    /// Reads `drive@platform:port`.
+    /// Reads `drive@platform:port`; further ports follow after `+`, each with a drive of its own before a
+    /// colon or with another of the first kind: `drive@platform:port+port+other-drive:port`.
     ///
     /// # Errors
     /// Where `text` is not written so.
     pub fn parse(text: &str) -> Result<Self, StudyError> {
-        let parts = text.split_once('@').and_then(|(drive, rest)| {
-            let (platform, port) = rest.rsplit_once(':')?;
-            Some([drive, platform, port])
-        });
-        match parts {
-            Some([drive, platform, port]) if ![drive, platform, port].contains(&"") => Ok(Self {
-                drive: drive.to_owned(),
-                platform: platform.to_owned(),
-                port: port.to_owned(),
-            }),
-            _ => Err(StudyError::new(
-                Location::file("SYSTEM"),
-                format!("`{text}` is not written as drive@platform:port"),
-            )
-            .hint("for example samsung-950-pro-512gb@workstation-z170:pcie-slot")),
+        let fail = || {
+            let message = format!("`{text}` is not written as drive@platform:port");
+            StudyError::new(Location::file("SYSTEM"), message)
+                .hint("for example samsung-950-pro-512gb@workstation-z170:pcie-slot")
+        };
+        let mut places = text.split('+');
+        let first = places.next().unwrap_or_default();
+        let (drive, rest) = first.split_once('@').ok_or_else(fail)?;
+        let (platform, port) = rest.rsplit_once(':').ok_or_else(fail)?;
+        let beside: Vec<(String, String)> = places
+            .map(|place| place.rsplit_once(':').unwrap_or((drive, place)))
+            .map(|(drive, port)| (drive.to_owned(), port.to_owned()))
+            .collect();
+        let further = beside.iter().flat_map(|(drive, port)| [drive.as_str(), port.as_str()]);
+        if [drive, platform, port].into_iter().chain(further).any(str::is_empty) {
+            return Err(fail());
         }
+        Ok(Self {
+            drive: drive.to_owned(),
+            platform: platform.to_owned(),
+            port: port.to_owned(),
+            beside,
+        })
+    }
+
+    /// Every drive with its port, the first first.
+    pub fn places(&self) -> impl Iterator<Item = (&str, &str)> {
+        let further = self.beside.iter().map(|(drive, port)| (drive.as_str(), port.as_str()));
+        std::iter::once((self.drive.as_str(), self.port.as_str())).chain(further)
     }
 }
 
@@ -87,7 +104,11 @@ impl NamedAt {
 
 impl std::fmt::Display for SystemName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}@{}:{}", self.drive, self.platform, self.port)
+        write!(f, "{}@{}:{}", self.drive, self.platform, self.port)?;
+        self.beside.iter().try_for_each(|(drive, port)| match *drive == self.drive {
+            true => write!(f, "+{port}"),
+            false => write!(f, "+{drive}:{port}"),
+        })
     }
 }
 
@@ -110,58 +131,38 @@ impl System {
             overrides.set(&setting.parameter, &setting.value, location.clone());
         }
         let context = Context { ledger: &ledger, overrides: &overrides };
-        let found = |error: StudyError, place: &Location| match error.is_unknown_name() {
-            true => StudyError { location: place.clone(), ..error },
-            false => error,
-        };
-        let drive_file = library
-            .open(Kind::Drive, &parts.drive)
-            .map_err(|error| found(error, &named_at.drive))?;
-        let drive = Drive::read(&drive_file, context)?;
         let platform_file = library
             .open(Kind::Platform, &parts.platform)
             .map_err(|error| found(error, &named_at.platform))?;
         let platform = Platform::read(&platform_file, context)?;
+        let mut attached: Vec<Attached> = Vec::new();
+        for (drive, port) in parts.places() {
+            if attached.iter().any(|other| other.port.name == port) {
+                let message = format!("port `{port}` of {} is taken twice", platform.name);
+                return Err(StudyError::new(named_at.port.clone(), message));
+            }
+            let names = (drive, port);
+            attached.push(Attached::new(
+                library,
+                names,
+                &platform,
+                &platform_file,
+                named_at,
+                context,
+            )?);
+        }
         overrides.check_used(&ledger)?;
 
-        let Some(port) = platform.ports.iter().find(|port| port.name == parts.port) else {
-            let known = platform.ports.iter().map(|port| port.name.as_str());
-            return Err(StudyError::unknown(named_at.port.clone(), "port", &parts.port, known));
-        };
-        let (link, warnings) = plug_in(&drive, &platform, port, &named_at.port)?;
-        let kind = match drive.plug {
-            Plug::Sata(_) => port.controller,
-            Plug::Pcie(..) => drive.protocol,
-        };
-        let known = platform.protocols.iter().find(|spec| spec.kind == kind);
-        let mut protocol = *known.ok_or_else(|| {
-            let location = Location::file(platform_file.file());
-            StudyError::new(location, format!("`{}` has no {} driver", platform.name, kind.name()))
-                .hint(format!("add the table [{}], which {} needs", table_of(kind), drive.name))
-        })?;
-        if !drive.queued {
-            protocol.queue_depth = 1;
-        }
-        if let Some(limit) = drive.transfer_max {
-            protocol.transfer_max = protocol.transfer_max.min(limit);
-        }
-        let mut links: Vec<LinkSpec> = port.behind.iter().map(|link| link.spec.clone()).collect();
-        links.push(link);
-        let spec = SystemSpec {
-            cpu: platform.cpu,
-            protocol,
-            links,
-            drive: drive.spec,
-            siblings: Vec::new(),
-        };
+        let spec = join(platform.cpu, &attached);
         spec.check().map_err(|error| {
             let location = match error.field.starts_with("drive") {
-                true => drive_file.location_of_parameter("drive", error.field),
+                true => attached[0].file.location_of_parameter("drive", error.field),
                 false => platform_file.location_of_parameter("platform", error.field),
             };
             StudyError::new(location, error.to_string())
         })?;
-        let target = describe(name, &drive, &platform, port, &ledger, settings);
+        let target = describe(name, &attached, &platform, &ledger, settings);
+        let warnings = attached.iter().flat_map(|one| one.plugged.warnings.clone()).collect();
         Ok(Self { spec, platform, target, warnings })
     }
 
@@ -224,70 +225,97 @@ impl System {
     }
 }
 
-/// The link between a port and a drive: what both of them can.
-fn plug_in(
-    drive: &Drive,
-    platform: &Platform,
-    port: &Port,
-    named_at: &Location,
-) -> Result<(LinkSpec, Vec<Warning>), StudyError> {
-    let (trained, law) = match (drive.plug, port.plug) {
-        (Plug::Sata(drive_rate), Plug::Sata(port_rate)) => {
-            let rate = drive_rate.min(port_rate);
-            let one_by_one = port.controller == ProtocolKind::AtaDma || !drive.queued;
-            let commands = match one_by_one {
-                true => SataCommands::Unqueued,
-                false => SataCommands::Queued,
-            };
-            (Plug::Sata(rate), LinkLaw::Sata(Sata::new(rate, commands)))
+/// A drive in its port, with where both come from.
+struct Attached {
+    file: Document,
+    drive: Drive,
+    port: Port,
+    plugged: Plugged,
+}
+
+impl Attached {
+    fn new(
+        library: &Library,
+        (drive, port): (&str, &str),
+        platform: &Platform,
+        platform_file: &Document,
+        named_at: &NamedAt,
+        context: Context<'_>,
+    ) -> Result<Self, StudyError> {
+        let file =
+            library.open(Kind::Drive, drive).map_err(|error| found(error, &named_at.drive))?;
+        let drive = Drive::read(&file, context)?;
+        let Some(port) = platform.ports.iter().find(|known| known.name == port) else {
+            let known = platform.ports.iter().map(|known| known.name.as_str());
+            return Err(StudyError::unknown(named_at.port.clone(), "port", port, known));
+        };
+        let plugged = plug_in(&drive, platform, platform_file.file(), port, &named_at.port)?;
+        Ok(Self { file, drive, port: port.clone(), plugged })
+    }
+
+    /// All links from the host to the drive.
+    fn links(&self) -> Vec<LinkSpec> {
+        let behind = self.port.behind.iter().map(|link| link.spec.clone());
+        behind.chain([self.plugged.link.clone()]).collect()
+    }
+
+    /// How many of the first drive's links, counted from the host, lie on this one's way too.
+    fn shared_with(&self, first: &Self) -> usize {
+        let both = self.port.behind.iter().zip(&first.port.behind);
+        both.take_while(|(own, other)| own.name == other.name).count()
+    }
+}
+
+/// An unknown name in a library is the fault of the place that names it.
+fn found(error: StudyError, place: &Location) -> StudyError {
+    match error.is_unknown_name() {
+        true => StudyError { location: place.clone(), ..error },
+        false => error,
+    }
+}
+
+/// The system of all attached drives, of which there is at least one.
+fn join(cpu: CpuSpec, attached: &[Attached]) -> SystemSpec {
+    let first = &attached[0];
+    let siblings = attached[1..].iter().map(|one| {
+        let shared = one.shared_with(first);
+        Sibling {
+            protocol: one.plugged.protocol,
+            shared,
+            links: one.links().split_off(shared),
+            drive: one.drive.spec,
         }
-        (Plug::Pcie(drive_generation, drive_lanes), Plug::Pcie(port_generation, port_lanes)) => {
-            let generation = drive_generation.min(port_generation);
-            let lanes = drive_lanes.min(port_lanes);
-            let packets = port.packets;
-            let law = Pcie::new(generation, lanes, packets.payload_max, packets.read_request_max);
-            (Plug::Pcie(generation, lanes), LinkLaw::Pcie(law))
-        }
-        (own, other) => {
-            let message = format!(
-                "{} has {own} and does not fit port `{}` of {}, which is {other}",
-                drive.name, port.name, platform.name
-            );
-            let fits = |candidate: &&Port| {
-                std::mem::discriminant(&candidate.plug) == std::mem::discriminant(&own)
-            };
-            let fitting: Vec<&str> =
-                platform.ports.iter().filter(fits).map(|port| port.name.as_str()).collect();
-            let error = StudyError::new(named_at.clone(), message);
-            return Err(match fitting.is_empty() {
-                true => error.hint("no port of this platform takes the drive"),
-                false => error.hint(format!("it fits {}", fitting.join(", "))),
-            });
-        }
-    };
-    let trained_down = (trained != drive.plug)
-        .then(|| Warning::TrainedDown { drive: drive.plug.to_string(), port: trained.to_string() });
-    let link = LinkSpec { name: trained.to_string(), law, latency: port.latency };
-    Ok((link, trained_down.into_iter().collect()))
+    });
+    SystemSpec {
+        cpu,
+        protocol: first.plugged.protocol,
+        links: first.links(),
+        drive: first.drive.spec,
+        siblings: siblings.collect(),
+    }
 }
 
 fn describe(
     name: &str,
-    drive: &Drive,
+    attached: &[Attached],
     platform: &Platform,
-    port: &Port,
     ledger: &Ledger,
     settings: &[(Calibration, Location)],
 ) -> SimulatedTarget {
-    let records = ledger.records();
+    let mut records = ledger.records();
+    // A drive that is there twice has its values once.
+    let mut seen = std::collections::BTreeSet::new();
+    records.retain(|record| seen.insert((record.parameter.clone(), record.text.clone())));
     let count = |wanted: fn(&Origin) -> bool| {
         records.iter().filter(|record| wanted(&record.origin)).count() as u32
     };
+    let joined =
+        |of: fn(&Attached) -> &str| attached.iter().map(of).collect::<Vec<_>>().join(" + ");
     SimulatedTarget {
         system: name.to_owned(),
-        drive: drive.name.clone(),
+        drive: joined(|one| &one.drive.name),
         platform: platform.name.clone(),
-        port: port.name.clone(),
+        port: joined(|one| &one.port.name),
         values_sourced: count(|origin| matches!(origin, Origin::Sourced(_))),
         values_derived: count(|origin| matches!(origin, Origin::Derived(_))),
         values_assumed: records

@@ -189,6 +189,34 @@ fn a_narrower_port_trains_the_drive_down_and_says_so() {
 }
 
 #[test]
+fn a_sas_drive_fits_no_sata_port_but_a_sata_drive_fits_a_sas_port() {
+    let spoilt = Spoilt::new(DRIVE, "mlc", "mlc");
+    let error = spoilt.system("kioxia-rm5-960gb@dell-r730xd:sata").unwrap_err();
+    let seen = spoilt.shown(&error);
+    assert!(seen.contains("has SAS 12 Gb/s x2 and does not fit port `sata`"), "{seen}");
+    assert!(seen.contains("it fits sas, sas-2"), "{seen}");
+    let system = spoilt.system("intel-s4500-960gb@dell-r730xd:sas").unwrap();
+    assert_eq!(system.spec.protocol.queue_depth, 32, "a SATA drive queues no more behind SAS");
+    assert_eq!(system.spec.links.last().unwrap().name, "SATA 6 Gb/s");
+}
+
+#[test]
+fn a_port_takes_one_drive() {
+    let spoilt = Spoilt::new(DRIVE, "mlc", "mlc");
+    let error = spoilt.system("samsung-850-pro-1tb@workstation-z170:sata+sata").unwrap_err();
+    assert!(
+        error.message.contains("port `sata` of Workstation, Intel Z170 is taken twice"),
+        "{error}"
+    );
+    let several = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+samsung-950-pro-512gb:m2";
+    let system = spoilt.system(several).unwrap();
+    let shared: Vec<usize> = system.spec.siblings.iter().map(|sibling| sibling.shared).collect();
+    assert_eq!(shared, [1, 1], "all three stand behind the chipset's uplink");
+    assert_eq!(SystemName::parse(several).unwrap().to_string(), several);
+    assert!(SystemName::parse("a@b:c+").is_err());
+}
+
+#[test]
 fn a_setting_that_meets_no_parameter_is_an_error() {
     let setting = Calibration {
         parameter: "drive.flash.raed".to_owned(),

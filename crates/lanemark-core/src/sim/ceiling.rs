@@ -6,7 +6,7 @@
 //! writes the times add up in their shares, but for the two directions of PCI Express and of a drive's data
 //! path, which carry at once.
 
-use super::link::{LinkLaw, Pcie, Place, Sata};
+use super::link::{LinkLaw, Pcie, Place, Sas, Sata};
 use super::spec::{FlashSpec, ProtocolKind, SLOT, SystemSpec};
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::Test;
@@ -95,6 +95,7 @@ fn over_link(law: &LinkLaw, spec: &SystemSpec, test: &Test) -> BytesPerSecond {
     match law {
         LinkLaw::Sata(sata) => served(test, sata_demand(sata, test, count), 1).unwrap_or_default(),
         LinkLaw::Pcie(pcie) => over_pcie(pcie, test, count),
+        LinkLaw::Sas(sas) => over_sas(sas, test, count),
     }
 }
 
@@ -118,6 +119,21 @@ fn over_pcie(pcie: &Pcie, test: &Test, count: u64) -> BytesPerSecond {
     let to_host = read * share + (asked + completion.as_seconds()) * (1.0 - share);
     let to_drive = write * (1.0 - share);
     BytesPerSecond((test.block.get() as f64 / to_host.max(to_drive)) as u64)
+}
+
+/// Both directions carry at once, each on all phys of the port.
+fn over_sas(sas: &Sas, test: &Test, count: u64) -> BytesPerSecond {
+    let share = test.read_share.get();
+    let length = Bytes(test.block.get().div_ceil(count));
+    let times = count as f64;
+    let read = (sas.read_data_time(length) + sas.response_behind_data_time()).as_seconds();
+    let written = (sas.transfer_ready_time() + sas.response_time()).as_seconds();
+    let command = sas.command_time().as_seconds();
+    let to_host = (read * share + written * (1.0 - share)) * times;
+    let write = sas.write_data_time(length).as_seconds();
+    let to_drive = (command + write * (1.0 - share)) * times;
+    let seconds = to_host.max(to_drive) / f64::from(sas.phys());
+    BytesPerSecond((test.block.get() as f64 / seconds) as u64)
 }
 
 fn front_end(spec: &SystemSpec, test: &Test) -> Ceiling {

@@ -198,7 +198,7 @@ fn stream(test: &Test, thread: u32, key: StreamKey) -> Accesses {
 fn hop_order(spec: &SystemSpec) -> Vec<(usize, String)> {
     let processor = match spec.protocol.kind {
         ProtocolKind::AtaDma => "controller",
-        ProtocolKind::Ahci | ProtocolKind::Nvme => "CPU core",
+        ProtocolKind::Ahci | ProtocolKind::Nvme | ProtocolKind::SasHba => "CPU core",
     };
     let mut hops = vec![
         (Hop::Cpu as usize, processor.to_owned()),

@@ -12,6 +12,9 @@
 //! ATA DMA from a host of its own (an FPGA with a SATA core): firmware or a state machine writes the
 //! command's registers straight into the frame, one command at a time; nothing is fetched from memory.
 //!
+//! SAS host adapters: the host writes a request to a queue in memory and a doorbell; the adapter reads it
+//! with one request and drives the links itself. Each drive holds up to 256 commands.
+//!
 //! Not modelled yet: arbitration between queues (commands are taken in order of arrival), interrupt
 //! coalescing (each completion pays its interrupt), SAS.
 
@@ -89,7 +92,7 @@ impl Protocol {
     pub fn completion_core(&self, thread: u32) -> u32 {
         match self.spec.kind {
             ProtocolKind::Ahci | ProtocolKind::AtaDma => 0,
-            ProtocolKind::Nvme => thread,
+            ProtocolKind::Nvme | ProtocolKind::SasHba => thread,
         }
     }
 
@@ -138,7 +141,7 @@ impl Protocol {
             (ProtocolKind::AtaDma, _) => 0,
             (ProtocolKind::Ahci, _) => 2,
             (ProtocolKind::Nvme, Operation::Write) if needs_list(length) => 2,
-            (ProtocolKind::Nvme, _) => 1,
+            (ProtocolKind::Nvme | ProtocolKind::SasHba, _) => 1,
         };
         if fetches == 0 {
             return now;
@@ -162,6 +165,8 @@ fn entry_bytes(kind: ProtocolKind, length: Bytes) -> Bytes {
     match kind {
         // A command header of 32 bytes, a table of 128 and one 16-byte region descriptor a page.
         ProtocolKind::AtaDma => Bytes::ZERO,
+        // A message of 128 bytes, with a 16-byte element for each page.
+        ProtocolKind::SasHba => Bytes(128 + 16 * pages),
         ProtocolKind::Ahci => Bytes(32 + 128 + 16 * pages),
         ProtocolKind::Nvme if needs_list(length) => Bytes(64 + 8 * pages),
         ProtocolKind::Nvme => Bytes(64),

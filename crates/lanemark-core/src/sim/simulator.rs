@@ -16,7 +16,7 @@ use super::protocol::Protocol;
 use super::shared::{SharedLink, Transfer};
 use super::slab::{Handle, Linked, NONE, Slab};
 use super::spec::SystemSpec;
-use super::station::{Span, Station};
+use super::station::Station;
 use super::trace::Trace;
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::{Access, Operation};

@@ -83,6 +83,8 @@ pub enum ProtocolKind {
     Nvme,
     /// READ and WRITE DMA from a SATA host without a list of commands.
     AtaDma,
+    /// A SAS host bus adapter.
+    SasHba,
 }
 
 impl ProtocolKind {
@@ -92,6 +94,7 @@ impl ProtocolKind {
             Self::Ahci => "AHCI",
             Self::Nvme => "NVMe",
             Self::AtaDma => "ATA DMA",
+            Self::SasHba => "SAS HBA",
         }
     }
 }

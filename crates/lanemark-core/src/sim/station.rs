@@ -72,8 +72,33 @@ impl Servers {
 
     /// Serves what arrives at `arrival` for `service`, on the server that is free first.
     pub fn serve(&mut self, arrival: Instant, service: Duration) -> Span {
+        self.first_free().serve(arrival, service)
+    }
+
+    /// Passes on a stream as [`Station::forward`] does, on the server that is free first.
+    pub fn forward(&mut self, inflow: Span, service: Duration) -> Span {
+        self.first_free().forward(inflow, service)
+    }
+
+    /// Takes `service` of a server's time from `now` on for small traffic that nobody waits for.
+    pub fn charge(&mut self, now: Instant, service: Duration) {
+        self.first_free().charge(now, service);
+    }
+
+    /// The instant from which one of them can serve.
+    pub fn free_at(&self) -> Instant {
+        self.0.iter().map(Station::free_at).min().unwrap_or_default()
+    }
+
+    /// The time served so far, averaged over the servers.
+    pub fn busy(&self) -> Duration {
+        let total: Duration = self.0.iter().map(Station::busy).sum();
+        total / self.0.len() as u64
+    }
+
+    fn first_free(&mut self) -> &mut Station {
         let first = (0..self.0.len()).min_by_key(|&index| self.0[index].free_at()).unwrap_or(0);
-        self.0[first].serve(arrival, service)
+        &mut self.0[first]
     }
 
     /// The servers one by one.

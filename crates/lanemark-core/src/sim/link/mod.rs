@@ -7,7 +7,7 @@ pub mod pcie;
 pub mod sas;
 pub mod sata;
 
-use super::station::{Span, Station};
+use super::station::{Servers, Span};
 use std::fmt;
 
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
@@ -34,6 +34,8 @@ pub enum LinkLaw {
     Pcie(Pcie),
     /// Serial ATA.
     Sata(Sata),
+    /// Serial Attached SCSI.
+    Sas(Sas),
 }
 
 /// The place of a burst among those of its command.
@@ -59,6 +61,15 @@ impl LinkLaw {
         match self {
             Self::Pcie(pcie) => pcie.rate(),
             Self::Sata(sata) => BytesPerSecond(sata.rate().line_rate().0 / 10),
+            Self::Sas(sas) => sas.port_rate(),
+        }
+    }
+
+    /// Connections that it carries side by side.
+    fn phys(&self) -> u32 {
+        match self {
+            Self::Pcie(_) | Self::Sata(_) => 1,
+            Self::Sas(sas) => sas.phys(),
         }
     }
 }
@@ -74,6 +85,9 @@ impl fmt::Display for LinkLaw {
                 pcie.payload_max()
             ),
             Self::Sata(sata) => write!(f, "{}, frames of 8 KiB", sata.rate().line_rate()),
+            Self::Sas(sas) => {
+                write!(f, "{} x{}, frames of 1 KiB", sas.rate().line_rate(), sas.phys())
+            }
         }
     }
 }
@@ -83,19 +97,15 @@ impl fmt::Display for LinkLaw {
 pub struct Link {
     law: LinkLaw,
     latency: Duration,
-    to_host: Station,
-    to_drive: Station,
+    to_host: Servers,
+    to_drive: Servers,
 }
 
 impl Link {
     /// An idle link.
     pub fn new(spec: &LinkSpec) -> Self {
-        Self {
-            law: spec.law,
-            latency: spec.latency,
-            to_host: Station::default(),
-            to_drive: Station::default(),
-        }
+        let servers = Servers::new(spec.law.phys() as usize);
+        Self { law: spec.law, latency: spec.latency, to_host: servers.clone(), to_drive: servers }
     }
 
     /// The time through it besides the length of what is sent.
@@ -111,14 +121,19 @@ impl Link {
             LinkLaw::Sata(sata) => {
                 (sata.read_data_time(bytes, place.first), sata.completion_time())
             }
+            LinkLaw::Sas(sas) => (sas.read_data_time(bytes), sas.response_behind_data_time()),
         };
         if place.last { data + end } else { data }
     }
 
     /// Sends `bytes` of read data towards the host while they flow in during `inflow`.
     pub fn carry_read(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
-        if let (LinkLaw::Pcie(pcie), true) = (&self.law, place.last) {
-            self.to_drive.charge(now, pcie.write_time(DOORBELL));
+        match &self.law {
+            LinkLaw::Pcie(pcie) if place.last => {
+                self.to_drive.charge(now, pcie.write_time(DOORBELL));
+            }
+            LinkLaw::Sas(sas) => self.to_drive.charge(now, sas.data_acknowledge_time(bytes)),
+            LinkLaw::Pcie(_) | LinkLaw::Sata(_) => {}
         }
         let service = self.read_time(bytes, place);
         self.to_host.forward(inflow, service)
@@ -143,6 +158,11 @@ impl Link {
                 let end = if place.last { sata.completion_time() } else { Duration::ZERO };
                 self.to_host.forward(inflow, data + end)
             }
+            LinkLaw::Sas(sas) => {
+                let asked = sas.transfer_ready_time() + sas.data_acknowledge_time(bytes);
+                self.to_host.charge(now, asked);
+                self.to_drive.forward(inflow, sas.write_data_time(bytes))
+            }
         }
     }
 
@@ -154,6 +174,10 @@ impl Link {
                 self.to_host.serve(now, completion_packets(pcie))
             }
             LinkLaw::Sata(_) => Span { start: now, end: now },
+            LinkLaw::Sas(sas) => {
+                self.to_drive.charge(now, sas.frame_acknowledge_time());
+                self.to_host.serve(now, sas.response_time())
+            }
         }
     }
 
@@ -171,12 +195,16 @@ impl Link {
         match &self.law {
             LinkLaw::Pcie(_) => Span { start: now, end: now },
             LinkLaw::Sata(sata) => self.to_host.serve(now, sata.issue_time()),
+            LinkLaw::Sas(sas) => {
+                self.to_host.charge(now, sas.frame_acknowledge_time());
+                self.to_drive.serve(now, sas.command_time())
+            }
         }
     }
 
     /// Whether commands are issued by frames of their own.
     pub fn issues_by_frames(&self) -> bool {
-        matches!(self.law, LinkLaw::Sata(_))
+        matches!(self.law, LinkLaw::Sata(_) | LinkLaw::Sas(_))
     }
 
     /// Time busy: of the direction that was busier, where there are two.

@@ -103,6 +103,13 @@ impl Sata {
         }
     }
 
+    /// The same link carried through SAS (STP): a connection is opened and closed, which takes
+    /// `connection`, around the frames that issue a command and around its data and end.
+    #[must_use]
+    pub fn over_stp(self, connection: Duration) -> Self {
+        Self { issue: self.issue + connection, completion: self.completion + connection, ..self }
+    }
+
     /// The rate that it trained to.
     pub fn rate(&self) -> SataRate {
         self.rate

@@ -1,0 +1,124 @@
+//! A drive in a port: the link that both train to, the protocol that runs over it, and what does not fit.
+
+use lanemark_core::result::Warning;
+use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata, SataCommands};
+use lanemark_core::sim::spec::{ProtocolKind, ProtocolSpec};
+
+use crate::drive::{Drive, Plug};
+use crate::error::{Location, StudyError};
+use crate::platform::{Platform, Port, table_of};
+
+/// A drive in a port.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plugged {
+    /// How commands reach it.
+    pub protocol: ProtocolSpec,
+    /// The port's own link, as trained.
+    pub link: LinkSpec,
+    /// Doubts that come with it.
+    pub warnings: Vec<Warning>,
+}
+
+/// Plugs `drive` into `port` of `platform`, which is read from `platform_file`. The port is named at
+/// `named_at`.
+///
+/// # Errors
+/// Where the two do not fit, or the platform has no driver for what would run.
+pub fn plug_in(
+    drive: &Drive,
+    platform: &Platform,
+    platform_file: &str,
+    port: &Port,
+    named_at: &Location,
+) -> Result<Plugged, StudyError> {
+    let (trained, law) = train(drive, platform, port, named_at)?;
+    let kind = match port.plug {
+        Plug::Pcie(..) => drive.protocol,
+        Plug::Sata(_) | Plug::Sas(..) => port.controller,
+    };
+    let known = platform.protocols.iter().find(|spec| spec.kind == kind);
+    let mut protocol = *known.ok_or_else(|| {
+        let message = format!("`{}` has no {} driver", platform.name, kind.name());
+        StudyError::new(Location::file(platform_file), message).hint(format!(
+            "add the table [{}], which {} needs",
+            table_of(kind),
+            drive.name
+        ))
+    })?;
+    if !drive.queued {
+        protocol.queue_depth = 1;
+    }
+    if kind == ProtocolKind::SasHba && matches!(drive.plug, Plug::Sata(_)) {
+        protocol.queue_depth = protocol.queue_depth.min(crate::platform::AHCI_DEPTH);
+    }
+    if let Some(limit) = drive.transfer_max {
+        protocol.transfer_max = protocol.transfer_max.min(limit);
+    }
+    let trained_down = (trained != drive.plug)
+        .then(|| Warning::TrainedDown { drive: drive.plug.to_string(), port: trained.to_string() });
+    let link = LinkSpec { name: trained.to_string(), law, latency: port.latency };
+    Ok(Plugged { protocol, link, warnings: trained_down.into_iter().collect() })
+}
+
+/// What drive and port train to: the lesser of both.
+fn train(
+    drive: &Drive,
+    platform: &Platform,
+    port: &Port,
+    named_at: &Location,
+) -> Result<(Plug, LinkLaw), StudyError> {
+    let one_by_one = port.controller == ProtocolKind::AtaDma || !drive.queued;
+    let commands = match one_by_one {
+        true => SataCommands::Unqueued,
+        false => SataCommands::Queued,
+    };
+    match (drive.plug, port.plug) {
+        (Plug::Sata(own), Plug::Sata(other)) => {
+            let rate = own.min(other);
+            Ok((Plug::Sata(rate), LinkLaw::Sata(Sata::new(rate, commands))))
+        }
+        (Plug::Sata(own), Plug::Sas(other, _)) => {
+            // A SAS phy speaks to a SATA drive at SATA's rate, through connections of its own kind.
+            let connection = Sas::new(other, 1).stp_connection_time();
+            let sata = Sata::new(own, commands).over_stp(connection);
+            Ok((Plug::Sata(own), LinkLaw::Sata(sata)))
+        }
+        (Plug::Sas(own, own_phys), Plug::Sas(other, phys)) => {
+            let (rate, phys) = (own.min(other), own_phys.min(phys));
+            // Connections stay open while there is work, as initiators keep them under load.
+            Ok((Plug::Sas(rate, phys), LinkLaw::Sas(Sas::new(rate, phys).kept_open())))
+        }
+        (Plug::Pcie(own, own_lanes), Plug::Pcie(other, lanes)) => {
+            let (generation, lanes) = (own.min(other), own_lanes.min(lanes));
+            let packets = port.packets;
+            let law = Pcie::new(generation, lanes, packets.payload_max, packets.read_request_max);
+            Ok((Plug::Pcie(generation, lanes), LinkLaw::Pcie(law)))
+        }
+        (own, other) => Err(misfit(drive, platform, port, named_at, own, other)),
+    }
+}
+
+fn misfit(
+    drive: &Drive,
+    platform: &Platform,
+    port: &Port,
+    named_at: &Location,
+    own: Plug,
+    other: Plug,
+) -> StudyError {
+    let message = format!(
+        "{} has {own} and does not fit port `{}` of {}, which is {other}",
+        drive.name, port.name, platform.name
+    );
+    let fits = |candidate: &&Port| match (own, candidate.plug) {
+        (Plug::Sata(_), Plug::Sas(..)) => true,
+        (own, other) => std::mem::discriminant(&own) == std::mem::discriminant(&other),
+    };
+    let fitting: Vec<&str> =
+        platform.ports.iter().filter(fits).map(|port| port.name.as_str()).collect();
+    let error = StudyError::new(named_at.clone(), message);
+    match fitting.is_empty() {
+        true => error.hint("no port of this platform takes the drive"),
+        false => error.hint(format!("it fits {}", fitting.join(", "))),
+    }
+}
