@@ -104,6 +104,36 @@ fn the_study_shows_sixteen_cells_and_calibrates_at_most_six() {
     }
 }
 
+/// METHOD.md and CHANGELOG.md tell these errors; a change of the model must tell the new ones.
+#[test]
+fn the_studies_of_paths_stand_as_told() {
+    let folder = folder();
+    let out = folder.path().join("study.json");
+    let (mut predicted, mut calibrated) = (Vec::new(), 0);
+    for (study, figures, low, high) in [
+        ("sata-express", 14, 0.020, 0.030),
+        ("chipset-paths", 25, 0.090, 0.105),
+        ("sata-ip", 54, 0.005, 0.015),
+    ] {
+        let file = format!("studies/{study}.toml");
+        let text = succeeds(&["study", &file, "--json", "--out", out.to_str().unwrap()]);
+        let outcome: Value = serde_json::from_str(&text).unwrap();
+        let checks = outcome["figures"].as_array().unwrap();
+        assert_eq!(checks.len(), figures, "{study}");
+        let errors: Vec<f64> = checks
+            .iter()
+            .filter(|check| check["role"] == "predicted")
+            .map(|check| check["error"].as_f64().unwrap().abs())
+            .collect();
+        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+        assert!((low..high).contains(&mean), "{study}: mean absolute error {mean}");
+        calibrated += figures - errors.len();
+        predicted.extend(errors);
+    }
+    let mean = predicted.iter().sum::<f64>() / predicted.len() as f64;
+    assert!(mean <= 0.07 && calibrated * 3 <= predicted.len() + calibrated, "{mean}, {calibrated}");
+}
+
 #[test]
 fn one_seed_gives_one_result_and_another_differs_within_the_spread() {
     let folder = folder();
