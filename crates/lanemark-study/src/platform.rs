@@ -2,7 +2,7 @@
 
 use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie};
 use lanemark_core::sim::spec::{CpuSpec, ProtocolKind, ProtocolSpec};
-use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::units::{Bytes, Duration, Instant, Ratio};
 
 use crate::document::{Context, Document, Section};
 use crate::drive::{Plug, pcie_width, plug};
@@ -41,6 +41,8 @@ pub struct Port {
     pub packets: Packets,
     /// The time through the port's own link besides its length.
     pub latency: Duration,
+    /// When the port's own link trains anew, and what it then takes.
+    pub retrain: Option<(Duration, Plug)>,
     /// The links between it and the processor, nearest to the processor first.
     pub behind: Vec<NamedLink>,
 }
@@ -167,10 +169,27 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     let (generation, lanes) = pcie_width(&pcie)?;
     pcie.finish()?;
     let Packets { payload_max, read_request_max } = packets(section)?;
+    let latency: Duration = section.quantity("latency")?;
+    // A switch that stores a packet before it forwards it adds the time of one to its latency.
+    let forwarding = [("cut-through", false), ("store-and-forward", true)];
+    let stores = section.has("forwarding") && section.choice("forwarding", &forwarding)?;
+    let retrain = match section.optional_table("retrain")? {
+        Some(retrain) => {
+            let (generation, lanes) = pcie_width(&retrain)?;
+            let law = Pcie::new(generation, lanes, payload_max, read_request_max);
+            let after: Duration = retrain.quantity("after")?;
+            retrain.finish()?;
+            Some((Instant::ZERO + after, LinkLaw::Pcie(law)))
+        }
+        None => None,
+    };
+    let pcie = Pcie::new(generation, lanes, payload_max, read_request_max);
+    let stored = if stores { pcie.write_time(payload_max) } else { Duration::ZERO };
     let spec = LinkSpec {
         name: section.text("label")?,
-        law: LinkLaw::Pcie(Pcie::new(generation, lanes, payload_max, read_request_max)),
-        latency: section.quantity("latency")?,
+        law: LinkLaw::Pcie(pcie),
+        latency: latency + stored,
+        retrain,
     };
     section.finish()?;
     Ok(NamedLink { name, to, spec })
@@ -212,10 +231,19 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
         controller,
         packets,
         latency: section.optional_quantity("latency")?.unwrap_or_default(),
+        retrain: retrain(section)?,
         behind,
     };
     section.finish()?;
     Ok(port)
+}
+
+/// Reads `retrain = { after = "1 s", sata | pcie | sas = … }` of a port.
+fn retrain(section: &Section<'_>) -> Result<Option<(Duration, Plug)>, StudyError> {
+    let Some(table) = section.optional_table("retrain")? else { return Ok(None) };
+    let retrain = (table.quantity("after")?, plug(&table)?);
+    table.finish()?;
+    Ok(Some(retrain))
 }
 
 /// Reads `payload_max` and `read_request_max`, powers of two. The least payload that a link is set up with is 128 B;

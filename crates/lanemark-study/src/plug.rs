@@ -3,6 +3,7 @@
 use lanemark_core::result::Warning;
 use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata, SataCommands};
 use lanemark_core::sim::spec::{ProtocolKind, ProtocolSpec};
+use lanemark_core::units::Instant;
 
 use crate::drive::{Drive, Plug};
 use crate::error::{Location, StudyError};
@@ -32,6 +33,14 @@ pub fn plug_in(
     named_at: &Location,
 ) -> Result<Plugged, StudyError> {
     let (trained, law) = train(drive, platform, port, named_at)?;
+    let retrain = match port.retrain {
+        Some((after, plug)) => {
+            let later = Port { plug, ..port.clone() };
+            let (_, law) = train(drive, platform, &later, named_at)?;
+            Some((Instant::ZERO + after, law))
+        }
+        None => None,
+    };
     let kind = match port.plug {
         Plug::Pcie(..) => drive.protocol,
         Plug::Sata(_) | Plug::Sas(..) => port.controller,
@@ -56,7 +65,7 @@ pub fn plug_in(
     }
     let trained_down = (trained != drive.plug)
         .then(|| Warning::TrainedDown { drive: drive.plug.to_string(), port: trained.to_string() });
-    let link = LinkSpec { name: trained.to_string(), law, latency: port.latency };
+    let link = LinkSpec { name: trained.to_string(), law, latency: port.latency, retrain };
     Ok(Plugged { protocol, link, warnings: trained_down.into_iter().collect() })
 }
 

@@ -201,6 +201,24 @@ fn a_sas_drive_fits_no_sata_port_but_a_sata_drive_fits_a_sas_port() {
 }
 
 #[test]
+fn a_port_that_retrains_and_a_switch_that_stores_are_read() {
+    let retrain = "[[port]]\nretrain = { after = \"1 s\", pcie = { generation = 1, lanes = 1 } }\nname             = \"pcie-slot\"";
+    let spoilt = Spoilt::new(PLATFORM, "[[port]]\nname             = \"pcie-slot\"", retrain);
+    let system = spoilt.system(NVME).unwrap();
+    let (at, law) = system.spec.links[0].retrain.unwrap();
+    assert_eq!(at.picoseconds(), 1_000_000_000_000);
+    assert_eq!(law.to_string(), "PCIe 1.0 x1, packets of 128 B");
+    let stores = "[[link]]\nforwarding = \"store-and-forward\"\n";
+    let spoilt = Spoilt::new(PLATFORM, "[[link]]\n", stores);
+    let (stored, cut) =
+        (spoilt.system(SATA).unwrap(), Spoilt::new(PLATFORM, "sata", "sata").system(SATA));
+    let added = stored.spec.links[0].latency.picoseconds()
+        - cut.unwrap().spec.links[0].latency.picoseconds();
+    // One packet of 128 B and its 24 B of frame and header on PCIe 3.0 x4.
+    assert!((38_000..42_000).contains(&added), "{added} ps");
+}
+
+#[test]
 fn a_port_takes_one_drive() {
     let spoilt = Spoilt::new(DRIVE, "mlc", "mlc");
     let error = spoilt.system("samsung-850-pro-1tb@workstation-z170:sata+sata").unwrap_err();

@@ -65,6 +65,7 @@ fn nvme(drive: DriveSpec) -> SystemSpec {
             name: "PCIe 3.0 x4".to_owned(),
             law: LinkLaw::Pcie(law),
             latency: Duration::from_nanoseconds(150),
+            retrain: None,
         }],
         drive,
         siblings: Vec::new(),
@@ -80,6 +81,7 @@ fn sata(drive: DriveSpec) -> SystemSpec {
         name: "SATA 6 Gb/s".to_owned(),
         law: LinkLaw::Sata(Sata::new(SataRate::Gen3, SataCommands::Queued)),
         latency: Duration::ZERO,
+        retrain: None,
     });
     system
 }
@@ -93,6 +95,7 @@ fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
         name: "SAS 12 Gb/s".to_owned(),
         law: LinkLaw::Sas(Sas::new(SasRate::Gen3, phys).kept_open()),
         latency: Duration::ZERO,
+        retrain: None,
     });
     system
 }
@@ -343,6 +346,25 @@ fn behind_one_uplink(drive: DriveSpec, count: usize, lanes: u32) -> SystemSpec {
         Sibling { protocol: system.protocol, shared: 1, links: system.links[1..].to_vec(), drive };
     system.siblings = vec![own; count - 1];
     system
+}
+
+#[test]
+fn a_link_that_retrains_carries_less_from_then_on() {
+    let mut system = nvme(unlimited());
+    let test = Test {
+        volume: None,
+        duration: Some(Duration::from_microseconds(200_000)),
+        ..test(Bytes::kibi(128), Pattern::Sequential, true, 16)
+    };
+    let before = megabytes(&run(&system, &test));
+    let narrow = LinkLaw::Pcie(Pcie::new(PcieGeneration::Three, 1, Bytes(128), Bytes(512)));
+    let middle = Instant::ZERO + Duration::from_microseconds(100_000);
+    system.links[0].retrain = Some((middle, narrow));
+    let seen = megabytes(&run(&system, &test));
+    system.links[0].law = narrow;
+    let after = megabytes(&run(&system, &test));
+    let expected = f64::midpoint(before, after);
+    assert!((seen / expected - 1.0).abs() < 0.03, "{seen} for {expected} MB/s");
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub struct LinkSpec {
     pub law: LinkLaw,
     /// The time that anything takes through it besides its own length: serialiser, buffers, a switch.
     pub latency: Duration,
+    /// When it trains anew, and what to: a link that falls back, or recovers.
+    pub retrain: Option<(Instant, LinkLaw)>,
 }
 
 /// The law of a link. A new kind of link is one module and one arm here.
@@ -97,6 +99,7 @@ impl fmt::Display for LinkLaw {
 pub struct Link {
     law: LinkLaw,
     latency: Duration,
+    retrain: Option<(Instant, LinkLaw)>,
     to_host: Servers,
     to_drive: Servers,
 }
@@ -105,7 +108,13 @@ impl Link {
     /// An idle link.
     pub fn new(spec: &LinkSpec) -> Self {
         let servers = Servers::new(spec.law.phys() as usize);
-        Self { law: spec.law, latency: spec.latency, to_host: servers.clone(), to_drive: servers }
+        Self {
+            law: spec.law,
+            latency: spec.latency,
+            retrain: spec.retrain,
+            to_host: servers.clone(),
+            to_drive: servers,
+        }
     }
 
     /// The time through it besides the length of what is sent.
@@ -126,8 +135,19 @@ impl Link {
         if place.last { data + end } else { data }
     }
 
+    /// Trains anew when the time for that has come. What is under way by then goes on as it began.
+    fn train(&mut self, now: Instant) {
+        if let Some((at, law)) = self.retrain
+            && now >= at
+        {
+            self.law = law;
+            self.retrain = None;
+        }
+    }
+
     /// Sends `bytes` of read data towards the host while they flow in during `inflow`.
     pub fn carry_read(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
+        self.train(now);
         match &self.law {
             LinkLaw::Pcie(pcie) if place.last => {
                 self.to_drive.charge(now, pcie.write_time(DOORBELL));
@@ -148,6 +168,7 @@ impl Link {
     /// for them first: with read requests over PCIe, with DMA Setup and DMA Activate frames over SATA.
     /// Over SATA the frame that ends the command goes behind its data, before another command's.
     pub fn carry_write(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
+        self.train(now);
         match &self.law {
             LinkLaw::Pcie(pcie) => {
                 self.to_host.charge(now, pcie.read_request_time(bytes));
@@ -192,6 +213,7 @@ impl Link {
 
     /// Sends the frames that issue a command, where the link has such.
     pub fn issue_frames(&mut self, now: Instant) -> Span {
+        self.train(now);
         match &self.law {
             LinkLaw::Pcie(_) => Span { start: now, end: now },
             LinkLaw::Sata(sata) => self.to_host.serve(now, sata.issue_time()),
