@@ -162,7 +162,12 @@ impl System {
             StudyError::new(location, error.to_string())
         })?;
         let target = describe(name, &attached, &platform, &ledger, settings);
-        let warnings = attached.iter().flat_map(|one| one.plugged.warnings.clone()).collect();
+        let mut warnings: Vec<Warning> = Vec::new();
+        for warning in attached.iter().flat_map(|one| &one.plugged.warnings) {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
         Ok(Self { spec, platform, target, warnings })
     }
 
