@@ -238,8 +238,7 @@ fn plug_in(
         (Plug::Pcie(drive_generation, drive_lanes), Plug::Pcie(port_generation, port_lanes)) => {
             let generation = drive_generation.min(port_generation);
             let lanes = drive_lanes.min(port_lanes);
-            let packets = port.packets;
-            let law = Pcie::new(generation, lanes, packets.payload_max, packets.read_request_max);
+            let law = Pcie::with_setup(generation, lanes, port.latency, &port.packets);
             (Plug::Pcie(generation, lanes), LinkLaw::Pcie(law))
         }
         (own, other) => {
