@@ -1,6 +1,6 @@
 //! `library/platforms/*.toml`: a host with its processor, protocols, links and ports.
 
-use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie};
+use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, PcieAddress, PcieSetup};
 use lanemark_core::sim::spec::{CpuSpec, ProtocolKind, ProtocolSpec};
 use lanemark_core::units::{Bytes, Duration, Instant, Ratio};
 
@@ -14,6 +14,14 @@ pub const AHCI_DEPTH: u32 = 32;
 pub const SAS_DEPTH: u32 = 256;
 const NVME_DEPTH_MAX: u64 = 65_536;
 const NVME_QUEUES_MAX: u64 = 65_535;
+
+/// Requests that 10-bit tags tell apart (PCI Express Base Specification 5.0, 2.2.6.2).
+const TAGS_MAX: u64 = 768;
+/// Posted data is credited in units of 16 B, with scaled flow control at most 32,752 of them (2.6.1, 3.4.2).
+const CREDIT: Bytes = Bytes(16);
+const POSTED_CREDITS_MAX: Bytes = Bytes(32_752 * CREDIT.0);
+/// Far longer than any path to memory takes, and short enough for every sum of times.
+const ROUND_TRIP_MAX: Duration = Duration::from_microseconds(1000);
 
 /// A platform as it stands in the library.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +46,7 @@ pub struct Port {
     /// What drives a SATA port.
     pub controller: ProtocolKind,
     /// What PCI Express drives in it are limited to.
-    pub packets: Packets,
+    pub packets: PcieSetup,
     /// The time through the port's own link besides its length.
     pub latency: Duration,
     /// When the port's own link trains anew, and what it then takes.
@@ -56,15 +64,6 @@ pub struct NamedLink {
     pub to: String,
     /// The link.
     pub spec: LinkSpec,
-}
-
-/// The sizes that a PCI Express link was set up with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packets {
-    /// The most data in a packet.
-    pub payload_max: Bytes,
-    /// The most data that one request asks for.
-    pub read_request_max: Bytes,
 }
 
 impl Platform {
@@ -168,7 +167,7 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     let pcie = section.table("pcie")?;
     let (generation, lanes) = pcie_width(&pcie)?;
     pcie.finish()?;
-    let Packets { payload_max, read_request_max } = packets(section)?;
+    let setup = packets(section)?;
     let latency: Duration = section.quantity("latency")?;
     // A switch that stores a packet before it forwards it adds the time of one to its latency.
     let forwarding = [("cut-through", false), ("store-and-forward", true)];
@@ -176,15 +175,15 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     let retrain = match section.optional_table("retrain")? {
         Some(retrain) => {
             let (generation, lanes) = pcie_width(&retrain)?;
-            let law = Pcie::new(generation, lanes, payload_max, read_request_max);
+            let law = Pcie::with_setup(generation, lanes, latency, &setup);
             let after: Duration = retrain.quantity("after")?;
             retrain.finish()?;
             Some((Instant::ZERO + after, LinkLaw::Pcie(law)))
         }
         None => None,
     };
-    let pcie = Pcie::new(generation, lanes, payload_max, read_request_max);
-    let stored = if stores { pcie.write_time(payload_max) } else { Duration::ZERO };
+    let pcie = Pcie::with_setup(generation, lanes, latency, &setup);
+    let stored = if stores { pcie.write_time(setup.payload_max) } else { Duration::ZERO };
     let spec = LinkSpec {
         name: section.text("label")?,
         law: LinkLaw::Pcie(pcie),
@@ -199,9 +198,7 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
     let plug = plug(section)?;
     let packets = match plug {
         Plug::Pcie(..) => packets(section)?,
-        Plug::Sata(_) | Plug::Sas(..) => {
-            Packets { payload_max: Bytes(128), read_request_max: Bytes(512) }
-        }
+        Plug::Sata(_) | Plug::Sas(..) => PcieSetup::new(Bytes(128), Bytes(512)),
     };
     let mut behind = Vec::new();
     for name in section.texts("behind")? {
@@ -246,16 +243,112 @@ fn retrain(section: &Section<'_>) -> Result<Option<(Duration, Plug)>, StudyError
     Ok(Some(retrain))
 }
 
-/// Reads `payload_max` and `read_request_max`, powers of two. The least payload that a link is set up with is 128 B;
-/// 64 B is that of a device that ends its packets at cache lines.
-fn packets(section: &Section<'_>) -> Result<Packets, StudyError> {
-    let size = |key| {
-        let size: Bytes = section.quantity(key)?;
-        if !size.get().is_power_of_two() || !(64..=4096).contains(&size.get()) {
-            let message = format!("{key} = {size}: must be a power of two from 64 B to 4 KiB");
-            return Err(section.error(key, message));
-        }
-        Ok(size)
+/// Reads how a PCI Express link was set up: `payload_max` and `read_request_max`, and what is told besides.
+/// The least payload that a link is set up with is 128 B; 64 B is that of a device that ends its packets at
+/// cache lines.
+fn packets(section: &Section<'_>) -> Result<PcieSetup, StudyError> {
+    let size = |key| power_of_two(section, key, section.quantity(key)?, Bytes::kibi(4));
+    let usual = PcieSetup::new(size("payload_max")?, size("read_request_max")?);
+    let address = match section.has("address") {
+        true => section
+            .choice("address", &[("64-bit", PcieAddress::Long), ("32-bit", PcieAddress::Short)])?,
+        false => usual.address,
     };
-    Ok(Packets { payload_max: size("payload_max")?, read_request_max: size("read_request_max")? })
+    let ecrc = match section.has("ecrc") {
+        true => section.choice("ecrc", &[("on", true), ("off", false)])?,
+        false => usual.ecrc,
+    };
+    let completion_payload = match section.optional_quantity("completion_payload")? {
+        Some(size) => power_of_two(section, "completion_payload", size, usual.payload_max)?,
+        None => usual.completion_payload,
+    };
+    let tags = section.optional_integer("tags", 1, TAGS_MAX)?.map(|tags| tags as u32);
+    let posted_credits = posted_credits(section, usual.payload_max)?;
+    let round_trip = round_trip(section, tags.is_some() || posted_credits.is_some())?;
+    Ok(PcieSetup { address, ecrc, completion_payload, tags, posted_credits, round_trip, ..usual })
+}
+
+/// Checks that `size`, which stands at `key`, is a power of two from 64 B to `most`.
+fn power_of_two(
+    section: &Section<'_>,
+    key: &str,
+    size: Bytes,
+    most: Bytes,
+) -> Result<Bytes, StudyError> {
+    if size.get().is_power_of_two() && (Bytes(64)..=most).contains(&size) {
+        return Ok(size);
+    }
+    let message = format!("{key} = {size}: must be a power of two from 64 B to {most}");
+    Err(section.error(key, message))
+}
+
+/// Reads `posted_credits`, with which at least one packet must go.
+fn posted_credits(section: &Section<'_>, least: Bytes) -> Result<Option<Bytes>, StudyError> {
+    let key = "posted_credits";
+    let credits: Option<Bytes> = section.optional_quantity(key)?;
+    if let Some(size) = credits
+        && (!size.get().is_multiple_of(CREDIT.get())
+            || !(least..=POSTED_CREDITS_MAX).contains(&size))
+    {
+        let most = POSTED_CREDITS_MAX.get();
+        let message =
+            format!("{key} = {size}: must be a multiple of {CREDIT} from {least} to {most} B");
+        return Err(section.error(key, message));
+    }
+    Ok(credits)
+}
+
+/// Reads `round_trip`, which means nothing unless tags or credits are `bounded`.
+fn round_trip(section: &Section<'_>, bounded: bool) -> Result<Option<Duration>, StudyError> {
+    let key = "round_trip";
+    let round_trip: Option<Duration> = section.optional_quantity(key)?;
+    match round_trip {
+        Some(time) if !(Duration::from_nanoseconds(1)..=ROUND_TRIP_MAX).contains(&time) => {
+            let message = format!("{key} = {time}: must be from 1 ns to {ROUND_TRIP_MAX}");
+            Err(section.error(key, message))
+        }
+        Some(time) if !bounded => {
+            let message = format!("{key} = {time}: neither `tags` nor `posted_credits` is given");
+            Err(section.error(key, message).hint("give what may be under way for that time"))
+        }
+        _ => Ok(round_trip),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(keys: &str) -> PcieSetup {
+        let text = format!("payload_max = \"256 B\"\nread_request_max = \"512 B\"\n{keys}");
+        let document = Document::parse("p.toml", &text).unwrap();
+        let section = document.root("platform", None);
+        let setup = packets(&section).unwrap();
+        section.finish().unwrap();
+        setup
+    }
+
+    #[test]
+    fn a_setup_of_which_nothing_is_told_is_the_usual_one() {
+        let usual = PcieSetup::new(Bytes(256), Bytes(512));
+        assert_eq!(read(""), usual);
+        assert_eq!(read("address = \"64-bit\"\necrc = \"off\"\n"), usual);
+    }
+
+    #[test]
+    fn every_key_of_a_setup_is_read() {
+        let keys = "address = \"32-bit\"\necrc = \"on\"\ncompletion_payload = \"64 B\"\ntags = 32\n\
+                    posted_credits = \"8 KiB\"\nround_trip = \"1.5 us\"\n";
+        let expected = PcieSetup {
+            payload_max: Bytes(256),
+            read_request_max: Bytes(512),
+            address: PcieAddress::Short,
+            ecrc: true,
+            completion_payload: Bytes(64),
+            tags: Some(32),
+            posted_credits: Some(Bytes::kibi(8)),
+            round_trip: Some(Duration::from_nanoseconds(1_500)),
+        };
+        assert_eq!(read(keys), expected);
+    }
 }

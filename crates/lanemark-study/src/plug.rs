@@ -99,8 +99,7 @@ fn train(
         }
         (Plug::Pcie(own, own_lanes), Plug::Pcie(other, lanes)) => {
             let (generation, lanes) = (own.min(other), own_lanes.min(lanes));
-            let packets = port.packets;
-            let law = Pcie::new(generation, lanes, packets.payload_max, packets.read_request_max);
+            let law = Pcie::with_setup(generation, lanes, port.latency, &port.packets);
             Ok((Plug::Pcie(generation, lanes), LinkLaw::Pcie(law)))
         }
         (own, other) => Err(misfit(drive, platform, port, named_at, own, other)),

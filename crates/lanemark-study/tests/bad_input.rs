@@ -131,6 +131,40 @@ fn lanes_that_do_not_exist_are_an_error() {
 }
 
 #[test]
+fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
+    // The first latency of the file is the DMI's, and its keys may stand before it.
+    let says = |line: &str, expected: &str| {
+        let (from, to) = ("latency          =", format!("{line}\nlatency          ="));
+        system_says(NVME, PLATFORM, from, &to, expected);
+    };
+    says("address = \"46-bit\"", "33:11: unknown address `46-bit` | did you mean");
+    says("ecrc = \"onn\"", "33:8: unknown ecrc `onn` | did you mean `on`?");
+    for size in ["96 B", "32 B", "256 B"] {
+        let line = format!("completion_payload = \"{size}\"");
+        let expected = "must be a power of two from 64 B to 128 B";
+        says(&line, &format!("33:22: completion_payload = {size}: {expected}"));
+    }
+    says("completion_payload = 64", "33:22: completion_payload = 64: `64` has no unit");
+    says("tags = 0", "33:8: tags = 0: must be a whole number from 1 to 768");
+    says("tags = 1024", "33:8: tags = 1024: must be a whole number from 1 to 768");
+    for size in ["112 B", "1000 B", "524048 B"] {
+        let line = format!("posted_credits = \"{size}\"");
+        says(&line, "33:18: posted_credits = ");
+        says(&line, ": must be a multiple of 16 B from 128 B to 524032 B");
+    }
+    let expected = "34:14: round_trip = 2 ms: must be from 1 ns to 1 ms";
+    says("tags = 32\nround_trip = \"2 ms\"", expected);
+    let expected = "round_trip = 2 us: neither `tags` nor `posted_credits` is given | give what";
+    says("round_trip = \"2 us\"", expected);
+}
+
+#[test]
+fn a_sata_port_has_no_pcie_setup() {
+    let (from, to) = ("sata   = {", "tags   = 32\nsata   = {");
+    system_says(SATA, PLATFORM, from, to, "unknown key `tags`");
+}
+
+#[test]
 fn a_link_that_is_not_there_is_named_with_the_nearest() {
     let expected = "unknown link `dmj` | did you mean `dmi`?";
     system_says(SATA, PLATFORM, "behind = [\"dmi\"]", "behind = [\"dmj\"]", expected);

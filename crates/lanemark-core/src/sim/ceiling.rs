@@ -113,8 +113,8 @@ fn sata_demand(sata: &Sata, test: &Test, count: u64) -> Demand {
 fn over_pcie(pcie: &Pcie, test: &Test, count: u64) -> BytesPerSecond {
     let share = test.read_share.get();
     let completion = (pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4))) * count;
-    let read = (pcie.write_time(test.block) + completion).as_seconds();
-    let write = pcie.completion_time(test.block).as_seconds();
+    let read = (pcie.post_time(test.block) + completion).as_seconds();
+    let write = pcie.fetch_time(test.block).as_seconds();
     let asked = pcie.read_request_time(test.block).as_seconds();
     let to_host = read * share + (asked + completion.as_seconds()) * (1.0 - share);
     let to_drive = write * (1.0 - share);

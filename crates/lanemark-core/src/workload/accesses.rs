@@ -150,6 +150,18 @@ mod tests {
     }
 
     #[test]
+    fn a_sequential_step_that_is_rounded_up_to_the_alignment_must_fit_the_span() {
+        let test = Test {
+            pattern: Pattern::Sequential,
+            alignment: Bytes(3072),
+            threads: 2,
+            span: Bytes(8192),
+            ..random_read()
+        };
+        assert_eq!(test.check().unwrap_err().field, "span");
+    }
+
+    #[test]
     fn the_mix_keeps_its_share() {
         let test = Test { read_share: Ratio::new(0.7).unwrap(), ..random_read() };
         let mut stream = Accesses::new(&test, key());
@@ -187,11 +199,11 @@ mod tests {
             };
             let block = Bytes(blocks * 512);
             let alignment = Bytes(align * 512);
-            let least = block.max(alignment).get() * u64::from(threads);
-            let span = Bytes(least + span_blocks * 512);
             let test = Test {
-                block, alignment, span, pattern, threads, offset: Bytes(offset * 512), ..random_read()
+                block, alignment, pattern, threads, offset: Bytes(offset * 512), ..random_read()
             };
+            let least = test.step().max(block.get()) * u64::from(threads);
+            let test = Test { span: Bytes(least + span_blocks * 512), ..test };
             prop_assert_eq!(test.check(), Ok(()));
             for thread in 0..threads {
                 let mut stream = Accesses::new(&test, StreamKey { seed, test: 0, repeat: 0, thread });

@@ -12,7 +12,7 @@ use std::fmt;
 
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 
-pub use pcie::{Pcie, PcieGeneration};
+pub use pcie::{Pcie, PcieAddress, PcieGeneration, PcieSetup};
 pub use sas::{Sas, SasRate};
 pub use sata::{Sata, SataCommands, SataRate};
 
@@ -79,13 +79,7 @@ impl LinkLaw {
 impl fmt::Display for LinkLaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Pcie(pcie) => write!(
-                f,
-                "PCIe {}.0 x{}, packets of {}",
-                pcie.generation().number(),
-                pcie.lanes(),
-                pcie.payload_max()
-            ),
+            Self::Pcie(pcie) => pcie.fmt(f),
             Self::Sata(sata) => write!(f, "{}, frames of 8 KiB", sata.rate().line_rate()),
             Self::Sas(sas) => {
                 write!(f, "{} x{}, frames of 1 KiB", sas.rate().line_rate(), sas.phys())
@@ -126,7 +120,7 @@ impl Link {
     /// Setup frame; behind the last one comes the completion.
     pub fn read_time(&self, bytes: Bytes, place: Place) -> Duration {
         let (data, end) = match &self.law {
-            LinkLaw::Pcie(pcie) => (pcie.write_time(bytes), completion_packets(pcie)),
+            LinkLaw::Pcie(pcie) => (pcie.post_time(bytes), completion_packets(pcie)),
             LinkLaw::Sata(sata) => {
                 (sata.read_data_time(bytes, place.first), sata.completion_time())
             }
@@ -172,7 +166,7 @@ impl Link {
         match &self.law {
             LinkLaw::Pcie(pcie) => {
                 self.to_host.charge(now, pcie.read_request_time(bytes));
-                self.to_drive.forward(inflow, pcie.completion_time(bytes))
+                self.to_drive.forward(inflow, pcie.fetch_time(bytes))
             }
             LinkLaw::Sata(sata) => {
                 let data = sata.write_data_time(bytes, place.first);
@@ -232,5 +226,104 @@ impl Link {
     /// Time busy: of the direction that was busier, where there are two.
     pub fn busy(&self) -> Duration {
         self.to_host.busy().max(self.to_drive.busy())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: Bytes = Bytes::kibi(4);
+    const ENTRY: Bytes = Bytes(64);
+    const WHOLE: Place = Place { first: true, last: true };
+
+    /// An idle link of generation 3 x4 with MPS 128 and MRRS 512, changed by `change`.
+    fn link(change: impl FnOnce(&mut PcieSetup)) -> (Pcie, Link) {
+        let mut setup = PcieSetup::new(Bytes(128), Bytes(512));
+        change(&mut setup);
+        let pcie = Pcie::with_setup(PcieGeneration::Three, 4, Duration::ZERO, &setup);
+        let spec = LinkSpec {
+            name: String::new(),
+            law: LinkLaw::Pcie(pcie),
+            latency: Duration::ZERO,
+            retrain: None,
+        };
+        (pcie, Link::new(&spec))
+    }
+
+    /// Issues `count` NVMe commands of 4 KiB at the start, and carries their data and completions.
+    fn carry(link: &mut Link, count: u64, read: bool) {
+        let now = Instant::ZERO;
+        let inflow = Span { start: now, end: now };
+        for _ in 0..count {
+            link.charge_issue(now, ENTRY, 1);
+            if read {
+                link.carry_read(now, inflow, BLOCK, WHOLE);
+            } else {
+                link.carry_write(now, inflow, BLOCK, WHOLE);
+                link.complete_write(now);
+            }
+        }
+    }
+
+    /// Whether a direction was busy without a gap until `count` times `bytes` were through.
+    fn filled(pcie: &Pcie, direction: &Servers, count: u64, bytes: u64) -> bool {
+        let wire = pcie.wire_time(count * bytes).picoseconds();
+        let busy = direction.busy().picoseconds();
+        // Eight or fewer times a command are rounded to the picosecond.
+        direction.free_at().picoseconds() == busy && busy.abs_diff(wire) <= count * 8
+    }
+
+    #[test]
+    fn read_data_fills_one_direction_and_write_data_the_other() {
+        const COUNT: u64 = 1_000;
+        // What one command costs each way: data with its packets, requests, entry and MSI-X up, doorbells
+        // and the fetched entry down.
+        let read_up = 24 + (4096 + 32 * 24) + (16 + 24) + (4 + 24);
+        let read_down = 2 * (4 + 24) + (64 + 20);
+        let write_up = 24 + 8 * 24 + (16 + 24) + (4 + 24);
+        let write_down = 2 * (4 + 24) + (64 + 20) + (4096 + 32 * 20);
+
+        let (pcie, mut reads) = link(|_| ());
+        carry(&mut reads, COUNT, true);
+        assert!(filled(&pcie, &reads.to_host, COUNT, read_up));
+        assert!(filled(&pcie, &reads.to_drive, COUNT, read_down));
+        let (_, mut writes) = link(|_| ());
+        carry(&mut writes, COUNT, false);
+        assert!(filled(&pcie, &writes.to_host, COUNT, write_up));
+        assert!(filled(&pcie, &writes.to_drive, COUNT, write_down));
+
+        let (_, mut both) = link(|_| ());
+        carry(&mut both, COUNT, true);
+        carry(&mut both, COUNT, false);
+        assert!(filled(&pcie, &both.to_host, COUNT, read_up + write_up));
+        assert!(filled(&pcie, &both.to_drive, COUNT, read_down + write_down));
+        // Both at once take little longer than one of them: the other's small packets.
+        let slowed = both.busy().as_seconds() / reads.busy().as_seconds();
+        let formula = (read_up + write_up) as f64 / read_up as f64;
+        assert!((slowed - formula).abs() < 1e-4 && slowed < 1.06, "{slowed} for {formula}");
+    }
+
+    #[test]
+    fn a_bound_on_one_direction_leaves_the_other_its_wire() {
+        const COUNT: u64 = 1_000;
+        let trip = Duration::from_microseconds(10);
+        let carried = |tags, posted_credits| {
+            let (_, mut link) = link(|setup| {
+                let round_trip = Some(trip);
+                *setup = PcieSetup { tags, posted_credits, round_trip, ..*setup };
+            });
+            carry(&mut link, COUNT, true);
+            carry(&mut link, COUNT, false);
+            (link.to_host.busy(), link.to_drive.busy())
+        };
+        let (up, down) = carried(None, None);
+        // 8 KiB under way: a round trip for two blocks of 4 KiB, instead of their time on the wire.
+        let (pcie, _) = link(|_| ());
+        let paced = trip * (COUNT / 2);
+        let tagged = down - pcie.completion_time(BLOCK) * COUNT + paced;
+        assert_eq!(carried(Some(16), None), (up, tagged));
+        let credited = up - pcie.write_time(BLOCK) * COUNT + paced;
+        assert_eq!(carried(None, Some(Bytes::kibi(8))), (credited, down));
     }
 }

@@ -1,0 +1,221 @@
+//! PCI Express: what packets cost on lanes of each generation.
+//!
+//! Law. Per lane and direction, generations 1 and 2 carry 2.5 and 5 GT/s with 8b/10b, generations 3 to
+//! 5 carry 8, 16 and 32 GT/s with 128b/130b (PCI Express Base Specification 5.0, 4.2). A transaction
+//! layer packet costs its payload and, in all generations alike, 8 bytes of framing, sequence number
+//! and LCRC (STP 1 + sequence 2 + LCRC 4 + END 1 in the first two, a 4-byte token + LCRC 4 later), and
+//! a header of 12 bytes, or 16 with a 64-bit address; completions have 12. A digest (ECRC) adds 4 bytes
+//! to each (2.2.1, 2.7.1). Payload is at most MPS a packet, a read request asks for at most MRRS.
+//!
+//! A link also carries ACK and flow-control packets of 8 bytes, one each per acknowledgement interval
+//! of ((MPS + 28) · factor / N + {19, 70, 115}) symbol times for generations 1, 2 and from 3 on (tables
+//! 3-7 to 3-9), and SKP sets, 4 symbols in 1,538. With all lanes counted, as pcie-bench (Neugebauer et
+//! al., SIGCOMM 2018) writes it: raw · (1 - 8/(ACK·N) - 8/(FC·N) - 4/1538) · MPS/(MPS + overhead).
+//!
+//! *Completions.* Whoever answers a read may cut the data wherever an address is a multiple of the read
+//! completion boundary, 64 or 128 bytes at a root complex (2.3.1.1). Policy: data begins at such an
+//! address, and the completer cuts each request into pieces of `completion_payload`, by default MPS, the
+//! fewest. Root complexes that answer a cache line at a time send 64 bytes, others 128 or 256.
+//!
+//! *What is under way.* A device has at most so many requests unanswered as it has tags: 32, 256 with
+//! extended tags, 768 with 10-bit tags (2.2.6.2). So a fetch of write data has at most tags · MRRS under
+//! way for a round trip. Posted writes need credits of the receiver (2.6.1), and get them back a round trip
+//! later. Both are bounds of rate: a burst keeps its direction for the longer of its time on the wire and
+//! bytes / (bytes under way) · round trip. A link's setup gives the bounds where they are known; by default
+//! there are none. The round trip is by default twice the link's latency and 200 ns at the host; a
+//! device's tags come back over all links between it and memory, so that behind a switch or chipset it is
+//! for the setup to say.
+//!
+//! While a bound holds a burst back the direction counts as taken, for small packets too. Doorbells,
+//! completion entries, MSI-X and the fetching of commands cost their time on the wire alone.
+//!
+//! Not modelled: retries, header and data credits apart, credits for completions (endpoints advertise them
+//! without end, 2.6.1), the shorter first piece of an unaligned read, tags and credits that other devices
+//! or commands' own packets take, per-packet arbitration between directions.
+
+mod generation;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+pub use generation::PcieGeneration;
+pub use setup::{PcieAddress, PcieSetup};
+
+use std::fmt;
+
+use crate::units::{Bytes, BytesPerSecond, Duration};
+
+/// Framing, sequence number and LCRC of a packet, in bytes.
+const PACKET_FRAME: u64 = 8;
+/// The header of a completion, in bytes.
+const COMPLETION_HEADER: u64 = 12;
+/// The digest of a packet, in bytes.
+const ECRC: u64 = 4;
+/// An ACK or flow-control packet, in bytes.
+const DLLP: f64 = 8.0;
+/// The share of symbols that are SKP sets.
+const SKIP_SHARE: f64 = 4.0 / 1538.0;
+
+/// A trained PCI Express link: its law with everything worked out once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pcie {
+    generation: PcieGeneration,
+    lanes: u32,
+    payload_max: u64,
+    read_request_max: u64,
+    completion_payload: u64,
+    /// What a write or request costs besides its payload.
+    request_overhead: u64,
+    /// What a completion costs besides its payload.
+    completion_overhead: u64,
+    /// What may be unanswered of the data that a device asks for.
+    fetch_window: Option<Window>,
+    /// What may be under way of posted data.
+    post_window: Option<Window>,
+    /// Picoseconds a byte, maintenance traffic included, in 2^-20 ps.
+    byte_time: u64,
+}
+
+/// So many bytes may be under way; each makes room for another one a round trip later.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Window {
+    in_flight: u64,
+    round_trip: Duration,
+}
+
+impl Pcie {
+    /// A link of `lanes` lanes that carries at most `payload_max` bytes a packet and is asked for at
+    /// most `read_request_max` a request, otherwise set up as usual.
+    pub fn new(
+        generation: PcieGeneration,
+        lanes: u32,
+        payload_max: Bytes,
+        read_request_max: Bytes,
+    ) -> Self {
+        let setup = PcieSetup::new(payload_max, read_request_max);
+        Self::with_setup(generation, lanes, Duration::ZERO, &setup)
+    }
+
+    /// A link of `lanes` lanes with `latency` each way. The caller has checked that lanes are one of 1, 2,
+    /// 4, 8, 16, that sizes are in their bounds, and that neither tags nor credits are zero.
+    pub fn with_setup(
+        generation: PcieGeneration,
+        lanes: u32,
+        latency: Duration,
+        setup: &PcieSetup,
+    ) -> Self {
+        let width = f64::from(lanes);
+        let interval = generation.acknowledge_interval(lanes, setup.payload_max);
+        let maintenance = 2.0 * DLLP / (interval * width) + SKIP_SHARE;
+        let rate = generation.lane_rate().0 as f64 * width * (1.0 - maintenance);
+        let byte_time = (1e12 / rate * f64::from(1u32 << 20)).round() as u64;
+        let digest = if setup.ecrc { ECRC } else { 0 };
+        let round_trip = setup.round_trip.unwrap_or(PcieSetup::usual_round_trip(latency));
+        let window = |in_flight| Window { in_flight, round_trip };
+        let read_request_max = setup.read_request_max.get();
+        Self {
+            generation,
+            lanes,
+            payload_max: setup.payload_max.get(),
+            read_request_max,
+            // A completion answers one request.
+            completion_payload: setup.completion_payload.get().min(read_request_max),
+            request_overhead: PACKET_FRAME + setup.address.header() + digest,
+            completion_overhead: PACKET_FRAME + COMPLETION_HEADER + digest,
+            fetch_window: setup.tags.map(|tags| window(u64::from(tags) * read_request_max)),
+            post_window: setup.posted_credits.map(|credits| window(credits.get())),
+            byte_time,
+        }
+    }
+
+    /// The generation it trained to.
+    pub fn generation(&self) -> PcieGeneration {
+        self.generation
+    }
+
+    /// The lanes it trained to.
+    pub fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// The most data of a packet.
+    pub fn payload_max(&self) -> Bytes {
+        Bytes(self.payload_max)
+    }
+
+    /// Bytes a second one way after the line code, before packets.
+    pub fn rate(&self) -> BytesPerSecond {
+        BytesPerSecond(self.generation.lane_rate().0 * u64::from(self.lanes))
+    }
+
+    /// Bytes on the wire for posted writes of `payload` in all: data to memory, doorbells, MSI-X.
+    pub fn write_bytes(&self, payload: Bytes) -> u64 {
+        let packets = payload.get().div_ceil(self.payload_max);
+        payload.get() + packets * self.request_overhead
+    }
+
+    /// Bytes on the wire for the completions that bring `payload` back to a reader.
+    pub fn completion_bytes(&self, payload: Bytes) -> u64 {
+        // Sizes are powers of two, so that only the last request's last completion can be a short one.
+        let packets = payload.get().div_ceil(self.completion_payload);
+        payload.get() + packets * self.completion_overhead
+    }
+
+    /// Bytes on the wire for the requests that ask for `payload`.
+    pub fn read_request_bytes(&self, payload: Bytes) -> u64 {
+        payload.get().div_ceil(self.read_request_max) * self.request_overhead
+    }
+
+    /// The time of [`Self::write_bytes`].
+    pub fn write_time(&self, payload: Bytes) -> Duration {
+        self.wire_time(self.write_bytes(payload))
+    }
+
+    /// The time of [`Self::completion_bytes`].
+    pub fn completion_time(&self, payload: Bytes) -> Duration {
+        self.wire_time(self.completion_bytes(payload))
+    }
+
+    /// The time of [`Self::read_request_bytes`].
+    pub fn read_request_time(&self, payload: Bytes) -> Duration {
+        self.wire_time(self.read_request_bytes(payload))
+    }
+
+    /// How long `payload` in posted writes keeps its direction: its time on the wire, or the time in
+    /// which credits for it come back if that is longer.
+    pub fn post_time(&self, payload: Bytes) -> Duration {
+        longer(self.write_time(payload), self.post_window, payload)
+    }
+
+    /// How long the completions with `payload` keep their direction: their time on the wire, or the time
+    /// in which tags to ask for it come back if that is longer.
+    pub fn fetch_time(&self, payload: Bytes) -> Duration {
+        longer(self.completion_time(payload), self.fetch_window, payload)
+    }
+
+    /// The time of so many bytes on the wire. Up to 64 MiB a call stay inside 64 bits.
+    pub fn wire_time(&self, bytes: u64) -> Duration {
+        Duration::from_picoseconds((bytes * self.byte_time + (1 << 19)) >> 20)
+    }
+}
+
+impl fmt::Display for Pcie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { lanes, fetch_window, post_window, .. } = self;
+        let generation = self.generation.number();
+        write!(f, "PCIe {generation}.0 x{lanes}, packets of {}", self.payload_max())?;
+        for (window, what) in [(fetch_window, "fetched"), (post_window, "posted")] {
+            if let Some(Window { in_flight, round_trip }) = window {
+                write!(f, ", {} {what} in {round_trip}", Bytes(*in_flight))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The longer of the time on the wire and that of a window, where there is one.
+fn longer(on_wire: Duration, window: Option<Window>, payload: Bytes) -> Duration {
+    window.map_or(on_wire, |Window { in_flight, round_trip }| {
+        on_wire.max(round_trip.scaled(payload.get(), in_flight))
+    })
+}

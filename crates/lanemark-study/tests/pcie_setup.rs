@@ -1,0 +1,99 @@
+//! How a PCI Express link was set up reaches the simulator and its ceilings.
+
+use lanemark_core::result::Calibration;
+use lanemark_core::rng::StreamKey;
+use lanemark_core::sim::{ceilings, run_test};
+use lanemark_core::units::{Bytes, Ratio};
+use lanemark_core::workload::Test;
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Library, Location, System, workload};
+
+const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+
+/// The system with `settings` in place of library values.
+fn assemble(name: &str, settings: &[(&str, &str)]) -> System {
+    let settings: Vec<(Calibration, Location)> = settings
+        .iter()
+        .map(|(parameter, value)| {
+            let (parameter, value) = ((*parameter).to_owned(), (*value).to_owned());
+            let setting = Calibration { parameter, value, figure: None, reason: None };
+            (setting, Location::file("--set"))
+        })
+        .collect();
+    let parts = SystemName::parse(name).unwrap();
+    let named_at = NamedAt::all(&Location::file("SYSTEM"));
+    System::assemble(&Library::built_in(), &parts, &named_at, name, &settings).unwrap()
+}
+
+fn sequential(read: bool) -> Test {
+    let workload = workload::open(&Library::built_in(), "crystaldiskmark-5").unwrap();
+    Test {
+        read_share: if read { Ratio::ONE } else { Ratio::ZERO },
+        queue_depth: 8,
+        span: Bytes::mebi(64),
+        volume: Some(Bytes::mebi(64)),
+        ..workload.tests[0].clone()
+    }
+}
+
+/// MB/s as simulated, and the ceiling of the link called `hop`.
+fn carried(system: &System, test: &Test, hop: &str) -> (f64, f64) {
+    let sample = run_test(&system.spec, test, StreamKey::from_seed(1)).unwrap().sample;
+    let ceiling = ceilings(&system.spec, test).into_iter().find(|it| it.name == hop).unwrap();
+    (sample.throughput().as_megabytes(), ceiling.rate.unwrap().as_megabytes())
+}
+
+#[track_caller]
+fn meets(seen: f64, formula: f64) {
+    assert!((seen / formula - 1.0).abs() < 0.002, "{seen} for {formula} MB/s");
+}
+
+#[test]
+fn a_drive_with_few_tags_writes_at_what_they_fetch_in_a_round_trip() {
+    let settings =
+        [("platform.port.pcie-slot.tags", "4"), ("platform.port.pcie-slot.round_trip", "10 us")];
+    let system = assemble(NVME, &settings);
+    let (seen, ceiling) = carried(&system, &sequential(false), "PCIe 3.0 x4");
+    meets(seen, 204.8);
+    meets(ceiling, 204.8);
+    let free = assemble(NVME, &[]);
+    let reading = sequential(true);
+    assert_eq!(carried(&system, &reading, "PCIe 3.0 x4"), carried(&free, &reading, "PCIe 3.0 x4"));
+}
+
+#[test]
+fn an_uplink_with_few_credits_passes_on_what_they_allow_in_a_round_trip() {
+    let settings =
+        [("platform.link.dmi.posted_credits", "1 KiB"), ("platform.link.dmi.round_trip", "5 us")];
+    let system = assemble(SATA, &settings);
+    let (seen, ceiling) = carried(&system, &sequential(true), "DMI 3.0");
+    meets(seen, 204.8);
+    meets(ceiling, 204.8);
+    let free = assemble(SATA, &[]);
+    let writing = sequential(false);
+    assert_eq!(carried(&system, &writing, "DMI 3.0"), carried(&free, &writing, "DMI 3.0"));
+}
+
+#[test]
+fn a_round_trip_that_is_not_given_comes_from_the_latency_of_the_link() {
+    // There and back, and 200 ns at the host.
+    let slot = [("platform.port.pcie-slot.tags", "1"), ("platform.port.pcie-slot.latency", "1 us")];
+    let (seen, ceiling) = carried(&assemble(NVME, &slot), &sequential(false), "PCIe 3.0 x4");
+    meets(seen, 512.0 / 2.2);
+    meets(ceiling, 512.0 / 2.2);
+    let uplink = [("platform.link.dmi.posted_credits", "128 B")];
+    let (seen, ceiling) = carried(&assemble(SATA, &uplink), &sequential(true), "DMI 3.0");
+    meets(seen, 128.0 / 0.5);
+    meets(ceiling, 128.0 / 0.5);
+}
+
+#[test]
+fn a_completer_that_sends_cache_lines_narrows_the_way_of_written_data_alone() {
+    let system = assemble(NVME, &[("platform.port.pcie-slot.completion_payload", "64 B")]);
+    let free = assemble(NVME, &[]);
+    let ceiling = |system, read| carried(system, &sequential(read), "PCIe 3.0 x4").1;
+    // 20 bytes to every 64 instead of to every 128.
+    meets(ceiling(&system, false) / ceiling(&free, false), (64.0 / 84.0) / (128.0 / 148.0));
+    meets(ceiling(&system, true) / ceiling(&free, true), 1.0);
+}
