@@ -258,15 +258,25 @@ impl<'d> Section<'d> {
         low: u64,
         high: u64,
     ) -> Result<Option<u64>, StudyError> {
-        let Some(scalar) = self.scalar(key)? else { return Ok(None) };
-        let value = scalar.text.replace('_', "").parse::<u64>().ok();
-        match value.filter(|value| (low..=high).contains(value)) {
-            Some(value) => Ok(Some(value)),
-            None => Err(StudyError::new(
-                scalar.location,
-                format!("{key} = {}: must be a whole number from {low} to {high}", scalar.text),
-            )),
-        }
+        let bound = format!("a whole number from {low} to {high}");
+        self.optional_parsed(key, &bound, |text| {
+            text.replace('_', "").parse().ok().filter(|value| (low..=high).contains(value))
+        })
+    }
+
+    /// A value as `parse` reads it, where it is there.
+    ///
+    /// # Errors
+    /// Where `parse` finds no value; `bound` says what would be one.
+    pub fn optional_parsed<T>(
+        &self,
+        key: &str,
+        bound: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, StudyError> {
+        let Some(Scalar { text, location, .. }) = self.scalar(key)? else { return Ok(None) };
+        let wrong = || StudyError::new(location, format!("{key} = {text}: must be {bound}"));
+        parse(&text).ok_or_else(wrong).map(Some)
     }
 
     /// A plain number, for exponents and the like that have no unit.
@@ -307,13 +317,9 @@ impl<'d> Section<'d> {
         key: &str,
     ) -> Result<Option<T>, StudyError> {
         let Some(scalar) = self.scalar(key)? else { return Ok(None) };
-        match scalar.text.parse() {
-            Ok(value) => Ok(Some(value)),
-            Err(error) => {
-                let message = format!("{key} = {}: {error}", scalar.text);
-                Err(StudyError::new(scalar.location, message))
-            }
-        }
+        scalar.text.parse().map(Some).map_err(|error| {
+            StudyError::new(scalar.location, format!("{key} = {}: {error}", scalar.text))
+        })
     }
 
     /// Checks that the table holds nothing that was not asked for.

@@ -1,7 +1,10 @@
 //! `library/platforms/*.toml`: a host with its processor, protocols, links and ports.
 
 use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, PcieAddress, PcieSetup};
-use lanemark_core::sim::spec::{CpuSpec, ProtocolKind, ProtocolSpec};
+use lanemark_core::sim::spec::{
+    AGGREGATION_TIME_MAX, ArbitrationSpec, BURST_MAX, ClassWeights, CoalescingSpec, CpuSpec,
+    ProtocolKind, ProtocolSpec, QueueClass, THRESHOLD_MAX, WEIGHT_MAX,
+};
 use lanemark_core::units::{Bytes, Duration, Instant, Ratio};
 
 use crate::document::{Context, Document, Section};
@@ -133,6 +136,9 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
             submit_share: Ratio::ONE,
             transfer_max,
             memory_read: Duration::ZERO,
+            interrupt_time: Duration::ZERO,
+            arbitration: ArbitrationSpec::default(),
+            coalescing: CoalescingSpec::default(),
         },
         ProtocolKind::Ahci | ProtocolKind::Nvme | ProtocolKind::SasHba => {
             let driver_time = section.quantity("driver_time")?;
@@ -144,6 +150,10 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
                 ProtocolKind::SasHba => (1, SAS_DEPTH),
                 _ => (1, AHCI_DEPTH),
             };
+            let (choice, coalesced) = match kind {
+                ProtocolKind::Nvme => (arbitration(section, queues)?, coalescing(section)?),
+                _ => Default::default(),
+            };
             ProtocolSpec {
                 kind,
                 queues,
@@ -153,11 +163,79 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
                 submit_share: section.quantity("submit_share")?,
                 transfer_max,
                 memory_read: section.quantity("memory_read")?,
+                interrupt_time: section.optional_quantity("interrupt_time")?.unwrap_or_default(),
+                arbitration: choice,
+                coalescing: coalesced,
             }
         }
     };
     section.finish()?;
     Ok(spec)
+}
+
+/// Reads how a drive chooses between `queues` queues: `arbitration`, `arbitration_burst`, and for weighted
+/// round robin `weights` and `classes`.
+fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, StudyError> {
+    const CLASSES: [(&str, QueueClass); 4] = [
+        ("urgent", QueueClass::Urgent),
+        ("high", QueueClass::High),
+        ("medium", QueueClass::Medium),
+        ("low", QueueClass::Low),
+    ];
+    let weighted = section.has("arbitration")
+        && section.choice("arbitration", &[("round-robin", false), ("weighted", true)])?;
+    let bound = format!("a whole number from 1 to {BURST_MAX} or \"unlimited\"");
+    let burst = section.optional_parsed("arbitration_burst", &bound, |text| match text {
+        "unlimited" => Some(None),
+        number => number.parse().ok().filter(|burst| (1..=BURST_MAX).contains(burst)).map(Some),
+    })?;
+    let weights = match weighted {
+        false => None,
+        true => {
+            let weights = section.table("weights")?;
+            let weight = |key| Ok(weights.integer(key, 1, WEIGHT_MAX.into())? as u32);
+            let weight = (weight("high")?, weight("medium")?, weight("low")?);
+            weights.finish()?;
+            Some(ClassWeights { high: weight.0, medium: weight.1, low: weight.2 })
+        }
+    };
+    for key in ["weights", "classes"] {
+        if section.has(key) && !weighted {
+            return Err(section
+                .error(key, format!("`{key}` is nothing to round robin"))
+                .hint("add `arbitration = \"weighted\"`"));
+        }
+    }
+    let mut queue_classes = Vec::new();
+    for name in section.texts("classes")? {
+        let Some((_, class)) = CLASSES.iter().find(|(known, _)| *known == name) else {
+            let known = CLASSES.iter().map(|(known, _)| *known);
+            return Err(StudyError::unknown(section.location_of("classes"), "class", &name, known));
+        };
+        queue_classes.push(*class);
+    }
+    if queue_classes.len() > queues as usize {
+        let message = format!("{} classes: must be at most one a queue", queue_classes.len());
+        return Err(section
+            .error("classes", message)
+            .hint(format!("there are {queues} queues; those without a class are medium")));
+    }
+    let burst = burst.unwrap_or(ArbitrationSpec::default().burst);
+    Ok(ArbitrationSpec { weights, burst, queue_classes })
+}
+
+/// Reads `coalescing_threshold` and `coalescing_time`, both or neither.
+fn coalescing(section: &Section<'_>) -> Result<CoalescingSpec, StudyError> {
+    if !section.has("coalescing_threshold") && !section.has("coalescing_time") {
+        return Ok(CoalescingSpec::default());
+    }
+    let threshold = section.integer("coalescing_threshold", 1, THRESHOLD_MAX.into())? as u32;
+    let time: Duration = section.quantity("coalescing_time")?;
+    if time > AGGREGATION_TIME_MAX {
+        let message = format!("coalescing_time = {time}: must be at most {AGGREGATION_TIME_MAX}");
+        return Err(section.error("coalescing_time", message));
+    }
+    Ok(CoalescingSpec { threshold, time })
 }
 
 /// A link between processor and ports.

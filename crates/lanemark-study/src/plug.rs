@@ -46,7 +46,7 @@ pub fn plug_in(
         Plug::Sata(_) | Plug::Sas(..) => port.controller,
     };
     let known = platform.protocols.iter().find(|spec| spec.kind == kind);
-    let mut protocol = *known.ok_or_else(|| {
+    let mut protocol = known.cloned().ok_or_else(|| {
         let message = format!("`{}` has no {} driver", platform.name, kind.name());
         StudyError::new(Location::file(platform_file), message).hint(format!(
             "add the table [{}], which {} needs",

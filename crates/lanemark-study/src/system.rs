@@ -285,7 +285,7 @@ fn join(cpu: CpuSpec, attached: &[Attached]) -> SystemSpec {
     let siblings = attached[1..].iter().map(|one| {
         let shared = one.shared_with(first);
         Sibling {
-            protocol: one.plugged.protocol,
+            protocol: one.plugged.protocol.clone(),
             shared,
             links: one.links().split_off(shared),
             drive: one.drive.spec,
@@ -293,7 +293,7 @@ fn join(cpu: CpuSpec, attached: &[Attached]) -> SystemSpec {
     });
     SystemSpec {
         cpu,
-        protocol: first.plugged.protocol,
+        protocol: first.plugged.protocol.clone(),
         links: first.links(),
         drive: first.drive.spec,
         siblings: siblings.collect(),

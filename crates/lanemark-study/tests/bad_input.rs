@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lanemark_core::result::{Calibration, Warning};
+use lanemark_core::sim::spec::{ArbitrationSpec, ClassWeights, CoalescingSpec, QueueClass};
+use lanemark_core::units::Duration;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, Study, StudyError, System, workload};
 use tempfile::TempDir;
@@ -168,6 +170,113 @@ fn a_sata_port_has_no_pcie_setup() {
 fn a_link_that_is_not_there_is_named_with_the_nearest() {
     let expected = "unknown link `dmj` | did you mean `dmi`?";
     system_says(SATA, PLATFORM, "behind = [\"dmi\"]", "behind = [\"dmj\"]", expected);
+}
+
+#[track_caller]
+fn queues_say(keys: &str, expected: &str) {
+    let to = format!("[nvme]\n{keys}\n");
+    system_says(NVME, PLATFORM, "[nvme]\n", &to, expected);
+}
+
+#[test]
+fn what_nvme_queues_cannot_be_is_told_with_its_place_and_its_bound() {
+    let place = "library/platforms/workstation-z170.toml:19:";
+    let weighted = "arbitration = \"weighted\"";
+    let weights = "weights = { high = 4, medium = 2, low = 1 }";
+    for (keys, expected) in [
+        (
+            "arbitration = \"wieghted\"".to_owned(),
+            format!("{place}15: unknown arbitration `wieghted` | did you mean `weighted`?"),
+        ),
+        (
+            "arbitration_burst = 129".to_owned(),
+            format!(
+                "{place}21: arbitration_burst = 129: must be a whole number from 1 to 128 or \
+                 \"unlimited\""
+            ),
+        ),
+        ("arbitration_burst = \"unlimted\"".to_owned(), format!("{place}21: arbitration_burst")),
+        (weighted.to_owned(), "`weights` is missing | add `weights`, a table, to".to_owned()),
+        (
+            format!("weights = {{ high = 257, medium = 2, low = 1 }}\n{weighted}"),
+            format!("{place}20: high = 257: must be a whole number from 1 to 256"),
+        ),
+        (
+            format!("{weighted}\nweights = {{ high = 4, medium = 2, lo = 1 }}"),
+            "`low` is missing".to_owned(),
+        ),
+        (
+            format!("{weights}\n"),
+            format!("{place}11: `weights` is nothing to round robin | add `arbitration"),
+        ),
+        (
+            "classes = [\"high\"]".to_owned(),
+            format!("{place}11: `classes` is nothing to round robin"),
+        ),
+        (
+            format!("classes = [\"hihg\"]\n{weighted}\n{weights}"),
+            format!("{place}11: unknown class `hihg` | did you mean `high`?"),
+        ),
+        (
+            format!(
+                "classes = [\"low\", \"low\", \"low\", \"low\", \"low\"]\n{weighted}\n{weights}"
+            ),
+            format!("{place}11: 5 classes: must be at most one a queue | there are 4 queues"),
+        ),
+        (
+            "coalescing_threshold = 257\ncoalescing_time = \"100 us\"".to_owned(),
+            format!("{place}24: coalescing_threshold = 257: must be a whole number from 1 to 256"),
+        ),
+        ("coalescing_threshold = 8".to_owned(), "`coalescing_time` is missing".to_owned()),
+        (
+            "coalescing_time = \"26 ms\"\ncoalescing_threshold = 8".to_owned(),
+            format!("{place}19: coalescing_time = 26 ms: must be at most 25.5 ms"),
+        ),
+        (
+            "interrupt_time = 2".to_owned(),
+            format!("{place}18: interrupt_time = 2: `2` has no unit"),
+        ),
+        (
+            "interupt_time = \"2 us\"".to_owned(),
+            format!("{place}1: unknown key `interupt_time` | did you mean `interrupt_time`?"),
+        ),
+    ] {
+        queues_say(&keys, &expected);
+    }
+    let ahci = ("[ahci]\n", "[ahci]\ncoalescing_threshold = 8\n");
+    system_says(SATA, PLATFORM, ahci.0, ahci.1, "unknown key `coalescing_threshold`");
+}
+
+#[test]
+fn queues_and_interrupts_are_read_as_written() {
+    let keys = "[nvme]\n\
+        arbitration = \"weighted\"\n\
+        arbitration_burst = { value = \"unlimited\", source = \"a data sheet\" }\n\
+        weights = { high = 8, medium = 4, low = 2 }\n\
+        classes = [\"urgent\", \"low\"]\n\
+        coalescing_threshold = 8\n\
+        coalescing_time = \"100 us\"\n\
+        interrupt_time = \"1 us\"\n";
+    let written = Spoilt::new(PLATFORM, "[nvme]\n", keys).system(NVME).unwrap().spec.protocol;
+    assert_eq!(
+        written.arbitration,
+        ArbitrationSpec {
+            weights: Some(ClassWeights { high: 8, medium: 4, low: 2 }),
+            burst: None,
+            queue_classes: vec![QueueClass::Urgent, QueueClass::Low],
+        }
+    );
+    let time = Duration::from_microseconds(100);
+    assert_eq!(written.coalescing, CoalescingSpec { threshold: 8, time });
+    assert_eq!(written.interrupt_time, Duration::from_microseconds(1));
+    // Without the keys: round robin one by one, an interrupt for each completion, its time included.
+    let plain = Spoilt::new(PLATFORM, "[nvme]\n", "[nvme]\n").system(NVME).unwrap().spec.protocol;
+    assert_eq!(plain.arbitration, ArbitrationSpec::default());
+    assert_eq!(plain.coalescing, CoalescingSpec::default());
+    assert_eq!(plain.interrupt_time, Duration::ZERO);
+    let ahci = Spoilt::new(PLATFORM, "[ahci]\n", "[ahci]\ninterrupt_time = \"2 us\"\n");
+    let protocol = ahci.system(SATA).unwrap().spec.protocol;
+    assert_eq!(protocol.interrupt_time, Duration::from_microseconds(2));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! | [`kernel`], [`slab`], [`station`] | events, things in flight, first-in-first-out servers |
 //! | [`link`] | the law of each kind of link |
 //! | [`protocol`], [`path`], [`shared`], [`drive`] | the parts of a system |
+//! | [`arbitration`], [`coalescing`] | NVMe: which queue is served next, what an interrupt announces |
 //! | [`simulator`] | the life of a request through them |
 //! | [`budget`], [`trace`] | where its time went |
 //! | [`ceiling`] | what each hop can carry by its law |
@@ -15,8 +16,10 @@
 //! order of time. A request costs an event at each place where the order of arrivals can change, and
 //! none where it cannot. There is no allocation and no hashing per event once a run is under way.
 
+pub mod arbitration;
 pub mod budget;
 pub mod ceiling;
+pub mod coalescing;
 pub mod drive;
 pub mod driver;
 pub mod kernel;
@@ -35,5 +38,7 @@ pub use driver::run_test;
 pub use simulator::{Completion, Event, SimError, Simulator};
 pub use spec::SystemSpec;
 
+#[cfg(test)]
+mod queue_tests;
 #[cfg(test)]
 mod tests;

@@ -15,10 +15,15 @@
 //! SAS host adapters: the host writes a request to a queue in memory and a doorbell; the adapter reads it
 //! with one request and drives the links itself. Each drive holds up to 256 commands.
 //!
-//! Not modelled yet: arbitration between queues (commands are taken in order of arrival), interrupt
-//! coalescing (each completion pays its interrupt), SAS.
+//! Interrupts: an NVMe completion has one of its own, unless [`Coalescing`] announces several together, and
+//! so has a SAS adapter's. AHCI has one path for all, on core 0; what comes while its handler runs is handled
+//! by it.
+//!
+//! Which of its NVMe queues a drive serves next is said in `sim::arbitration`. Not modelled: AHCI's command
+//! completion coalescing.
 
 use super::budget::Hop;
+use super::coalescing::Coalescing;
 use super::link::Link;
 use super::path::Path;
 use super::slab::{Chain, Handle, Linked, Slab};
@@ -36,9 +41,15 @@ const PAGE: u64 = 4096;
 #[derive(Clone, Debug)]
 pub struct Protocol {
     spec: ProtocolSpec,
+    /// Queues up to the highest that was used.
     queues: Vec<Queue>,
     read: DriverTime,
     write: DriverTime,
+    /// Completions that wait to be announced.
+    pub coalescing: Coalescing,
+    interrupts: u64,
+    /// Until when the handler of the last interrupt runs.
+    handler_until: Instant,
 }
 
 /// Processor time of a command in the driver, before it leaves and after it came back.
@@ -62,9 +73,11 @@ impl Protocol {
             let submit = Duration::from_picoseconds(before as u64);
             DriverTime { submit, complete: whole - submit }
         };
-        let queue = Queue { free: spec.queue_depth, waiting: Chain::EMPTY };
         Self {
-            queues: vec![queue; spec.queues as usize],
+            queues: Vec::new(),
+            coalescing: Coalescing::new(spec.coalescing),
+            interrupts: 0,
+            handler_until: Instant::ZERO,
             read: split(spec.read_time),
             write: split(spec.write_time),
             spec,
@@ -98,7 +111,36 @@ impl Protocol {
 
     /// The queue of a thread's commands.
     pub fn queue_of(&self, thread: u32) -> u32 {
-        thread % self.queues.len() as u32
+        thread % self.spec.queues
+    }
+
+    /// The core that handles the interrupts of a queue's vector.
+    pub fn interrupt_core(&self, queue: u32) -> u32 {
+        queue
+    }
+
+    /// Interrupts so far.
+    pub fn interrupts(&self) -> u64 {
+        self.interrupts
+    }
+
+    /// Announces completions at `now`, and returns the processor time of the interrupt: none for what the
+    /// handler that runs already will find.
+    pub fn interrupt(&mut self, now: Instant) -> Duration {
+        let shared = match self.spec.kind {
+            ProtocolKind::Ahci | ProtocolKind::AtaDma => true,
+            ProtocolKind::Nvme | ProtocolKind::SasHba => false,
+        };
+        if shared && now < self.handler_until {
+            return Duration::ZERO;
+        }
+        self.interrupts += 1;
+        self.spec.interrupt_time
+    }
+
+    /// Takes note that the handler of an interrupt runs until `end`.
+    pub fn handles_until(&mut self, end: Instant) {
+        self.handler_until = end;
     }
 
     /// Takes a slot for `command`, or makes it wait for one.
@@ -108,7 +150,12 @@ impl Protocol {
         queue: u32,
         command: Handle,
     ) -> bool {
-        let queue = &mut self.queues[queue as usize];
+        let index = queue as usize;
+        if index >= self.queues.len() {
+            let unused = Queue { free: self.spec.queue_depth, waiting: Chain::EMPTY };
+            self.queues.resize(index + 1, unused);
+        }
+        let queue = &mut self.queues[index];
         if queue.free == 0 {
             queue.waiting.push(slab, command);
             return false;

@@ -7,8 +7,11 @@
 //! A request longer than the largest command is split; its commands go their ways at once, and the last
 //! to come back completes it. A read command brings its data in bursts, one for each flash unit.
 
+mod completion;
+
+use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
-use super::drive::{Drive, FlashTask, OutOfErasedBlocks, buffered};
+use super::drive::{Candidate, Drive, FlashTask, OutOfErasedBlocks, buffered};
 use super::kernel::EventQueue;
 use super::link::{Link, Place};
 use super::path::{Path, carry_shared};
@@ -32,6 +35,8 @@ pub enum Event {
     Fetched(Handle),
     /// The drive has a command.
     Arrived(Handle),
+    /// A drive's front end has an engine free for the commands that wait.
+    EngineFree(u16),
     /// The firmware has done its part of a command.
     Decoded(Handle),
     /// A die of a drive has a page in its register.
@@ -48,8 +53,10 @@ pub enum Event {
     Stored(u16, Handle),
     /// A burst of a write is in the buffer; whether it is the last of its command.
     DataIn(Handle, bool),
-    /// The interrupt of a command has reached the host.
+    /// The completion of a command has reached the host, with its interrupt where that is not held back.
     Notified(Handle),
+    /// The aggregation time of a drive's interrupt vector may be over.
+    AggregationOver(u16, u32),
     /// A core has completed a command.
     Completed(Handle),
 }
@@ -129,6 +136,8 @@ struct Command {
     /// Bursts that have not left the drive, reading, or have not entered its buffer, writing.
     bursts_left: u32,
     announced: bool,
+    /// Whether the next `Decoded` of this command is void.
+    put_back: bool,
     trace: Trace,
     next: Handle,
 }
@@ -136,6 +145,18 @@ struct Command {
 impl Linked for Command {
     fn next(&mut self) -> &mut Handle {
         &mut self.next
+    }
+}
+
+impl Candidate for Command {
+    fn queue(&self) -> u32 {
+        self.queue
+    }
+    fn operation(&self) -> Operation {
+        self.operation
+    }
+    fn put_back(&mut self) {
+        self.put_back = true;
     }
 }
 
@@ -160,12 +181,14 @@ pub struct Simulator {
 
 impl Attachment {
     fn new(index: usize, spec: &SystemSpec, shared: usize, laid_out: Bytes) -> Self {
+        let mut drive = Drive::new(index as u16, &spec.drive, laid_out);
+        drive.front_end = drive.front_end.arbitrated(Arbiter::of(&spec.protocol));
         Self {
             capacity: spec.drive.capacity,
             transfer_max: spec.transfer_max(),
-            protocol: Protocol::new(spec.protocol),
+            protocol: Protocol::new(spec.protocol.clone()),
             path: Path::new(shared, &spec.links[shared..], &spec.drive),
-            drive: Drive::new(index as u16, &spec.drive, laid_out),
+            drive,
         }
     }
 }
@@ -211,6 +234,11 @@ impl Simulator {
     /// Requests that have not completed.
     pub fn outstanding(&self) -> usize {
         self.requests.live()
+    }
+
+    /// Interrupts that the host has taken.
+    pub fn interrupts(&self) -> u64 {
+        self.attachments.iter().map(|attachment| attachment.protocol.interrupts()).sum()
     }
 
     /// What the drive that wrote most has written to flash.
@@ -295,7 +323,7 @@ impl Simulator {
         }
         for attachment in &self.attachments {
             let (channels, dies) = attachment.drive.flash.busy(self.now);
-            busy[Hop::FrontEnd as usize].extend(attachment.drive.front_end_busy());
+            busy[Hop::FrontEnd as usize].extend(attachment.drive.front_end.busy());
             busy[Hop::Channel as usize].extend(channels);
             busy[Hop::Die as usize].extend(dies);
             attachment.path.add_busy(&mut busy);
@@ -309,6 +337,7 @@ impl Simulator {
             Event::Submitted(command) => self.fetch(command),
             Event::Fetched(command) => self.issue_frames(command),
             Event::Arrived(command) => self.decode(command),
+            Event::EngineFree(drive) => self.engine_free(drive),
             Event::Decoded(command) => self.start_media(command),
             Event::Sensed(drive, operation) => self.sensed(drive, operation),
             Event::PageOut(drive, operation) => self.page_out(drive, operation),
@@ -318,6 +347,7 @@ impl Simulator {
             Event::Stored(drive, operation) => self.stored(drive, operation),
             Event::DataIn(burst, last) => self.data_in(burst, last)?,
             Event::Notified(command) => self.notified(command),
+            Event::AggregationOver(drive, vector) => self.aggregation_over(drive, vector),
             Event::Completed(command) => return Ok(self.completed(command)),
         }
         Ok(None)
@@ -344,6 +374,7 @@ impl Simulator {
                 queue,
                 bursts_left: 0,
                 announced: false,
+                put_back: false,
                 trace: Trace::new(self.now),
                 next: NONE,
             });
@@ -389,15 +420,24 @@ impl Simulator {
     }
 
     fn decode(&mut self, handle: Handle) {
-        let command = &mut self.commands[handle];
-        let drive = &mut self.attachments[usize::from(command.drive)].drive;
-        let span = drive.decode(self.now, command.operation);
-        command.trace.spend(Hop::FrontEnd as usize, span);
-        self.events.schedule(span.end, Event::Decoded(handle));
+        let front_end =
+            &mut self.attachments[usize::from(self.commands[handle].drive)].drive.front_end;
+        front_end.arrive(self.now, handle, &mut self.commands, &mut self.events);
+    }
+
+    fn engine_free(&mut self, drive: u16) {
+        let front_end = &mut self.attachments[usize::from(drive)].drive.front_end;
+        front_end.engine_free(self.now, &mut self.commands, &mut self.events);
     }
 
     fn start_media(&mut self, handle: Handle) {
-        let Command { drive, operation, offset, length, .. } = self.commands[handle];
+        let command = &mut self.commands[handle];
+        if std::mem::take(&mut command.put_back) {
+            return;
+        }
+        let Command { drive, operation, offset, length, .. } = *command;
+        let span = self.attachments[usize::from(drive)].drive.front_end.span(self.now, operation);
+        command.trace.spend(Hop::FrontEnd as usize, span);
         match operation {
             Operation::Read => {
                 let drive = &mut self.attachments[usize::from(drive)].drive;
@@ -544,56 +584,5 @@ impl Simulator {
         while let Some(burst) = self.attachments[usize::from(index)].drive.buffer.next_admitted() {
             self.fetch_data(burst);
         }
-    }
-
-    fn notified(&mut self, handle: Handle) {
-        let command = &mut self.commands[handle];
-        let protocol = &self.attachments[usize::from(command.drive)].protocol;
-        let request = &mut self.requests[command.request];
-        request.unnotified -= 1;
-        let last = request.unnotified == 0;
-        let request_time = if last { self.request_complete } else { Duration::ZERO };
-        let complete_time = protocol.complete_time(command.operation);
-        let core = protocol.completion_core(command.thread) as usize % self.cores.len();
-        // A sleeping core wakes first; what arrives meanwhile finds it awake.
-        let sleeps = self.cores[core].free_at() + self.idle_after < self.now;
-        let ready = if sleeps { self.now + self.wake } else { self.now };
-        let span = self.cores[core].serve(ready, complete_time + request_time);
-        command.trace.spend(Hop::Cpu as usize, span);
-        self.events.schedule(span.end, Event::Completed(handle));
-    }
-
-    fn completed(&mut self, handle: Handle) -> Option<Completion> {
-        let Command { request, drive, thread, queue, trace, .. } = self.commands[handle];
-        self.commands.free(handle);
-        let protocol = &mut self.attachments[usize::from(drive)].protocol;
-        if let Some(waiting) = protocol.give_slot(&mut self.commands, queue) {
-            self.resume(waiting, thread);
-        }
-        let pending = &mut self.requests[request];
-        pending.incomplete -= 1;
-        if pending.incomplete > 0 {
-            return None;
-        }
-        let completion = Completion {
-            tag: pending.tag,
-            access: pending.access,
-            submitted: pending.submitted,
-            completed: self.now,
-            budget: *trace.budget(),
-        };
-        self.requests.free(request);
-        Some(completion)
-    }
-
-    /// A command that waited for a slot has one.
-    fn resume(&mut self, handle: Handle, core_of: u32) {
-        let core = core_of as usize % self.cores.len();
-        let command = &mut self.commands[handle];
-        command.trace.waited(Hop::Protocol, self.now);
-        let protocol = &self.attachments[usize::from(command.drive)].protocol;
-        let span = self.cores[core].serve(self.now, protocol.submit_time(command.operation));
-        command.trace.spend(Hop::Cpu as usize, span);
-        self.events.schedule(span.end, Event::Submitted(handle));
     }
 }

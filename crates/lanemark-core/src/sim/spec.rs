@@ -54,7 +54,7 @@ pub struct CpuSpec {
 }
 
 /// A host protocol.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ProtocolSpec {
     /// AHCI or NVMe.
     pub kind: ProtocolKind,
@@ -72,6 +72,101 @@ pub struct ProtocolSpec {
     pub transfer_max: Bytes,
     /// A 64-byte read of host memory by the controller, there and back.
     pub memory_read: Duration,
+    /// Processor time per interrupt, besides that of the completions which it announces.
+    pub interrupt_time: Duration,
+    /// How an NVMe drive chooses between its queues.
+    pub arbitration: ArbitrationSpec,
+    /// Interrupts of an NVMe drive that announce several completions.
+    pub coalescing: CoalescingSpec,
+}
+
+/// How a drive chooses between its submission queues: round robin as long as there are no weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArbitrationSpec {
+    /// The weights of weighted round robin with urgent priority class.
+    pub weights: Option<ClassWeights>,
+    /// The most commands of a queue in a row, where that is limited. NVMe knows 1, 2, 4 and so on to 64.
+    pub burst: Option<u32>,
+    /// The classes of the first queues, for weighted round robin; all others are medium.
+    pub queue_classes: Vec<QueueClass>,
+}
+
+/// The priority of a submission queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueueClass {
+    /// Before all others, whatever they hold.
+    Urgent,
+    /// The first of the weighted levels.
+    High,
+    /// The second.
+    #[default]
+    Medium,
+    /// The third.
+    Low,
+}
+
+/// Commands of each weighted level in one round, 1 to 256.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassWeights {
+    /// High priority.
+    pub high: u32,
+    /// Medium priority.
+    pub medium: u32,
+    /// Low priority.
+    pub low: u32,
+}
+
+/// Interrupt coalescing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoalescingSpec {
+    /// Completions that are announced together; one is no coalescing.
+    pub threshold: u32,
+    /// How long the first of them waits at most; zero is no coalescing.
+    pub time: Duration,
+}
+
+/// The most commands of a visit to a queue that can be asked for.
+pub const BURST_MAX: u32 = 128;
+/// The largest weight: an eight-bit field that counts from zero.
+pub const WEIGHT_MAX: u32 = 256;
+/// The largest aggregation threshold: an eight-bit field that counts from zero.
+pub const THRESHOLD_MAX: u32 = 256;
+/// The longest aggregation time: 255 units of 100 us.
+pub const AGGREGATION_TIME_MAX: Duration = Duration::from_microseconds(25_500);
+
+impl Default for ArbitrationSpec {
+    /// Round robin, one command at a time.
+    fn default() -> Self {
+        Self { weights: None, burst: Some(1), queue_classes: Vec::new() }
+    }
+}
+
+impl ArbitrationSpec {
+    /// The class of a queue.
+    pub fn class_of(&self, queue: u32) -> QueueClass {
+        self.queue_classes.get(queue as usize).copied().unwrap_or_default()
+    }
+}
+
+impl Default for ClassWeights {
+    /// One each.
+    fn default() -> Self {
+        Self { high: 1, medium: 1, low: 1 }
+    }
+}
+
+impl Default for CoalescingSpec {
+    /// No coalescing.
+    fn default() -> Self {
+        Self { threshold: 1, time: Duration::ZERO }
+    }
+}
+
+impl CoalescingSpec {
+    /// Whether completions ever wait for each other.
+    pub fn is_on(&self) -> bool {
+        self.threshold > 1 && self.time > Duration::ZERO
+    }
 }
 
 /// The host protocols. A new one is one arm here and in `sim::protocol`.
@@ -190,6 +285,35 @@ impl FlashSpec {
     }
 }
 
+impl ProtocolSpec {
+    fn check_nvme(&self) -> Result<(), SpecError> {
+        let within = |field, value: u64, low: u64, high: u64| {
+            if (low..=high).contains(&value) {
+                return Ok(());
+            }
+            let bound = format!("from {low} to {high}");
+            Err(SpecError { field, value: value.to_string(), bound })
+        };
+        let ArbitrationSpec { weights, burst, queue_classes } = &self.arbitration;
+        within("protocol.arbitration_burst", burst.unwrap_or(1).into(), 1, BURST_MAX.into())?;
+        let ClassWeights { high, medium, low } = weights.unwrap_or_default();
+        for weight in [high, medium, low] {
+            within("protocol.weights", weight.into(), 1, WEIGHT_MAX.into())?;
+        }
+        within("protocol.classes", queue_classes.len() as u64, 0, self.queues.into())?;
+        let CoalescingSpec { threshold, time } = self.coalescing;
+        within("protocol.coalescing_threshold", threshold.into(), 1, THRESHOLD_MAX.into())?;
+        if time > AGGREGATION_TIME_MAX {
+            return Err(SpecError {
+                field: "protocol.coalescing_time",
+                value: time.to_string(),
+                bound: format!("at most {AGGREGATION_TIME_MAX}"),
+            });
+        }
+        Ok(())
+    }
+}
+
 impl SystemSpec {
     /// Checks all bounds that the simulator relies on.
     ///
@@ -216,6 +340,7 @@ impl SystemSpec {
         within("platform.cpu.cores", self.cpu.cores.into(), 1, 1024)?;
         within("protocol.queues", self.protocol.queues.into(), 1, 65_535)?;
         within("protocol.queue_depth", self.protocol.queue_depth.into(), 1, 65_536)?;
+        self.protocol.check_nvme()?;
         within("links", self.links.len() as u64, 1, LINKS_MAX as u64)?;
         let flash = &self.drive.flash;
         within("drive.flash.channels", flash.channels.into(), 1, 256)?;
@@ -281,7 +406,7 @@ impl SystemSpec {
         let shared = self.links.iter().take(sibling.shared);
         Self {
             cpu: self.cpu,
-            protocol: sibling.protocol,
+            protocol: sibling.protocol.clone(),
             links: shared.chain(&sibling.links).cloned().collect(),
             drive: sibling.drive,
             siblings: Vec::new(),

@@ -49,6 +49,13 @@ impl Station {
         self.serve(now, service);
     }
 
+    /// Takes the last service back, which must not have begun.
+    pub fn take_back(&mut self, last: Span) {
+        debug_assert_eq!(self.free, last.end, "only the last service can be taken back");
+        self.free = last.start;
+        self.busy = self.busy - last.end.since(last.start);
+    }
+
     /// The instant from which it can serve.
     pub fn free_at(&self) -> Instant {
         self.free

@@ -41,7 +41,7 @@ pub(crate) fn small_drive() -> DriveSpec {
     }
 }
 
-fn nvme(drive: DriveSpec) -> SystemSpec {
+pub(super) fn nvme(drive: DriveSpec) -> SystemSpec {
     let law = Pcie::new(PcieGeneration::Three, 4, Bytes(128), Bytes(512));
     SystemSpec {
         cpu: CpuSpec {
@@ -60,6 +60,9 @@ fn nvme(drive: DriveSpec) -> SystemSpec {
             submit_share: Ratio::new(0.5).unwrap(),
             transfer_max: Bytes::kibi(128),
             memory_read: Duration::from_nanoseconds(500),
+            interrupt_time: Duration::ZERO,
+            arbitration: ArbitrationSpec::default(),
+            coalescing: CoalescingSpec::default(),
         },
         links: vec![LinkSpec {
             name: "PCIe 3.0 x4".to_owned(),
@@ -72,7 +75,7 @@ fn nvme(drive: DriveSpec) -> SystemSpec {
     }
 }
 
-fn sata(drive: DriveSpec) -> SystemSpec {
+pub(super) fn sata(drive: DriveSpec) -> SystemSpec {
     let mut system = nvme(drive);
     system.protocol.kind = ProtocolKind::Ahci;
     system.protocol.queues = 1;
@@ -101,7 +104,7 @@ fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
 }
 
 /// A drive so fast that only the path counts.
-fn unlimited() -> DriveSpec {
+pub(super) fn unlimited() -> DriveSpec {
     let mut drive = small_drive();
     drive.front_end.read_time = Duration::from_nanoseconds(10);
     drive.front_end.read_latency = Duration::ZERO;
@@ -342,8 +345,12 @@ fn behind_one_uplink(drive: DriveSpec, count: usize, lanes: u32) -> SystemSpec {
     let mut system = sata(drive);
     let law = Pcie::new(PcieGeneration::One, lanes, Bytes(128), Bytes(512));
     system.links[0].law = LinkLaw::Pcie(law);
-    let own =
-        Sibling { protocol: system.protocol, shared: 1, links: system.links[1..].to_vec(), drive };
+    let own = Sibling {
+        protocol: system.protocol.clone(),
+        shared: 1,
+        links: system.links[1..].to_vec(),
+        drive,
+    };
     system.siblings = vec![own; count - 1];
     system
 }
@@ -427,7 +434,7 @@ fn a_shared_uplink_is_fair_to_its_ports() {
 fn drives_that_share_nothing_do_not_disturb_each_other() {
     let mut pair = nvme(small_drive());
     pair.siblings = vec![Sibling {
-        protocol: pair.protocol,
+        protocol: pair.protocol.clone(),
         shared: 0,
         links: pair.links.clone(),
         drive: pair.drive,
@@ -497,7 +504,7 @@ proptest! {
         };
         let shared = usize::from(shares);
         let links = system.links[shared..].to_vec();
-        let sibling = Sibling { protocol: system.protocol, shared, links, drive };
+        let sibling = Sibling { protocol: system.protocol.clone(), shared, links, drive };
         system.siblings = vec![sibling; beside];
         let drives = system.drives() as u64;
         prop_assert_eq!(system.check(), Ok(()));

@@ -11,37 +11,31 @@
 
 mod buffer;
 mod flash;
+mod front_end;
 mod translation;
 
 pub use buffer::Buffer;
 pub use flash::{Flash, FlashOperation, FlashTask};
+pub use front_end::{Candidate, FrontEnd};
 pub use translation::{OutOfErasedBlocks, Placed, Translation};
 
 use super::Event;
 use super::kernel::EventQueue;
 use super::slab::Handle;
-use super::spec::{DriveSpec, FrontEndSpec, SLOT};
-use super::station::{Servers, Span};
-use crate::units::{Bytes, Duration, Instant};
-use crate::workload::Operation;
+use super::spec::{DriveSpec, SLOT};
+use crate::units::{Bytes, Instant};
 
 /// A drive at work.
 #[derive(Clone, Debug)]
 pub struct Drive {
-    front_end: FrontEnd,
+    /// Command decoding and firmware.
+    pub front_end: FrontEnd,
     /// Room for written data.
     pub buffer: Buffer,
     translation: Translation,
     /// Channels and dies.
     pub flash: Flash,
     unit: Bytes,
-}
-
-/// Command decoding and firmware.
-#[derive(Clone, Debug)]
-struct FrontEnd {
-    spec: FrontEndSpec,
-    engines: Servers,
 }
 
 /// The slots that `length` bytes from `offset` on touch: the first, and the one behind the last.
@@ -60,26 +54,12 @@ impl Drive {
     /// Drive `index` of a system, idle, whose first `laid_out` bytes were written in order.
     pub fn new(index: u16, spec: &DriveSpec, laid_out: Bytes) -> Self {
         Self {
-            front_end: FrontEnd {
-                spec: spec.front_end,
-                engines: Servers::new(spec.front_end.engines as usize),
-            },
+            front_end: FrontEnd::new(index, spec.front_end),
             buffer: Buffer::new(spec.buffer),
             translation: Translation::new(spec, laid_out),
             flash: Flash::new(index, spec.flash),
             unit: spec.flash.unit(),
         }
-    }
-
-    /// A command arrives: the engine that is free first decodes it, and the firmware does its part.
-    pub fn decode(&mut self, now: Instant, operation: Operation) -> Span {
-        let spec = &self.front_end.spec;
-        let (time, latency) = match operation {
-            Operation::Read => (spec.read_time, spec.read_latency),
-            Operation::Write => (spec.write_time, spec.write_latency),
-        };
-        let span = self.front_end.engines.serve(now, time);
-        Span { start: span.start, end: span.end + latency }
     }
 
     /// Starts the flash reads of a command, one for each unit that holds part of it, and returns how
@@ -139,11 +119,6 @@ impl Drive {
     /// What the run has written to flash.
     pub fn written(&self) -> Bytes {
         self.translation.written()
-    }
-
-    /// Time busy until `now` of each front-end engine.
-    pub fn front_end_busy(&self) -> Vec<Duration> {
-        self.front_end.engines.stations().iter().map(|station| station.busy()).collect()
     }
 
     fn is_buffered(&self, unit: u32) -> bool {

@@ -1,0 +1,183 @@
+//! Interrupts that announce several completions.
+//!
+//! The law is NVM Express 1.2, 5.14.1 (features 08h, Interrupt Coalescing, and 09h, Interrupt Vector
+//! Configuration) and 7.5: a vector's interrupt is held back until the aggregation threshold of completions
+//! stands in its queue, or the aggregation time since the first of them is over. A threshold of one or a time
+//! of zero is no delay at all. Each queue has its vector, and coalescing holds for all of them.
+//!
+//! Not modelled: vectors that queues share or that are exempt; a host that looks into the queue before it is
+//! interrupted; the bytes that a withheld message saves on the link (4 of some 4,000 for a short read).
+
+use super::slab::{Chain, Handle, Linked, Slab};
+use super::spec::CoalescingSpec;
+use crate::units::Instant;
+
+/// The completions that wait for their interrupt, vector by vector.
+#[derive(Clone, Debug)]
+pub struct Coalescing {
+    spec: CoalescingSpec,
+    vectors: Vec<Vector>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Vector {
+    waiting: Chain,
+    count: u32,
+    /// When the aggregation time of those that wait is over.
+    deadline: Instant,
+    /// Whether an event will tell the end of an aggregation time.
+    timed: bool,
+}
+
+/// What becomes of a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Announcement {
+    /// It waits; where there is an instant, [`Coalescing::expire`] wants to be called then.
+    Later(Option<Instant>),
+    /// It is announced with all that wait.
+    Together,
+}
+
+/// What is to be done at the end of an aggregation time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// The completions that wait are announced now.
+    Announce,
+    /// Others wait since, until that instant.
+    Again(Instant),
+    /// They were announced before.
+    Nothing,
+}
+
+impl Coalescing {
+    /// No completions wait.
+    pub fn new(spec: CoalescingSpec) -> Self {
+        Self { spec, vectors: Vec::new() }
+    }
+
+    /// Whether completions ever wait for each other.
+    pub fn is_on(&self) -> bool {
+        self.spec.is_on()
+    }
+
+    /// The completion of `command` is in the queue of `vector`.
+    pub fn add<T: Linked>(
+        &mut self,
+        slab: &mut Slab<T>,
+        now: Instant,
+        vector: u32,
+        command: Handle,
+    ) -> Announcement {
+        let index = vector as usize;
+        if index >= self.vectors.len() {
+            let idle =
+                Vector { waiting: Chain::EMPTY, count: 0, deadline: Instant::ZERO, timed: false };
+            self.vectors.resize(index + 1, idle);
+        }
+        let vector = &mut self.vectors[index];
+        vector.waiting.push(slab, command);
+        vector.count += 1;
+        if vector.count >= self.spec.threshold {
+            return Announcement::Together;
+        }
+        if vector.count == 1 {
+            vector.deadline = now + self.spec.time;
+        }
+        // One event at a time is enough: if it comes early, it is set anew.
+        let timed = std::mem::replace(&mut vector.timed, true);
+        Announcement::Later((!timed).then_some(vector.deadline))
+    }
+
+    /// An aggregation time of `vector` may be over.
+    pub fn expire(&mut self, now: Instant, vector: u32) -> Expiry {
+        let vector = &mut self.vectors[vector as usize];
+        vector.timed = vector.count > 0 && vector.deadline > now;
+        match (vector.count, vector.timed) {
+            (0, _) => Expiry::Nothing,
+            (_, true) => Expiry::Again(vector.deadline),
+            (_, false) => Expiry::Announce,
+        }
+    }
+
+    /// Takes the next completion that `vector` announces.
+    pub fn pop<T: Linked>(&mut self, slab: &mut Slab<T>, vector: u32) -> Option<Handle> {
+        let vector = &mut self.vectors[vector as usize];
+        let command = vector.waiting.pop(slab)?;
+        vector.count -= 1;
+        Some(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::slab::NONE;
+    use crate::units::Duration;
+
+    struct Done(Handle);
+    impl Linked for Done {
+        fn next(&mut self) -> &mut Handle {
+            &mut self.0
+        }
+    }
+
+    fn at(microseconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_microseconds(microseconds)
+    }
+
+    fn coalescing(threshold: u32, microseconds: u64) -> Coalescing {
+        let time = Duration::from_microseconds(microseconds);
+        Coalescing::new(CoalescingSpec { threshold, time })
+    }
+
+    fn add(
+        coalescing: &mut Coalescing,
+        slab: &mut Slab<Done>,
+        now: Instant,
+        vector: u32,
+    ) -> Announcement {
+        let command = slab.insert(Done(NONE));
+        coalescing.add(slab, now, vector, command)
+    }
+
+    #[test]
+    fn the_threshold_announces_all_in_order() {
+        let (mut coalescing, mut slab) = (coalescing(3, 100), Slab::new());
+        assert_eq!(
+            add(&mut coalescing, &mut slab, at(10), 0),
+            Announcement::Later(Some(at(110))),
+            "the first sets the time"
+        );
+        assert_eq!(add(&mut coalescing, &mut slab, at(20), 0), Announcement::Later(None));
+        assert_eq!(
+            add(&mut coalescing, &mut slab, at(20), 9),
+            Announcement::Later(Some(at(120))),
+            "each vector counts for itself"
+        );
+        assert_eq!(add(&mut coalescing, &mut slab, at(30), 0), Announcement::Together);
+        let announced: Vec<_> = std::iter::from_fn(|| coalescing.pop(&mut slab, 0)).collect();
+        assert_eq!(announced, [0, 1, 3]);
+    }
+
+    #[test]
+    fn the_time_counts_from_the_first_that_waits() {
+        let (mut coalescing, mut slab) = (coalescing(2, 100), Slab::new());
+        add(&mut coalescing, &mut slab, at(0), 0);
+        assert_eq!(add(&mut coalescing, &mut slab, at(60), 0), Announcement::Together);
+        while coalescing.pop(&mut slab, 0).is_some() {}
+        // The event of the first batch is still to come, so the second needs none of its own yet.
+        assert_eq!(add(&mut coalescing, &mut slab, at(70), 0), Announcement::Later(None));
+        assert_eq!(coalescing.expire(at(100), 0), Expiry::Again(at(170)));
+        assert_eq!(coalescing.expire(at(170), 0), Expiry::Announce);
+        assert!(coalescing.pop(&mut slab, 0).is_some());
+        assert_eq!(coalescing.expire(at(270), 0), Expiry::Nothing);
+    }
+
+    #[test]
+    fn a_threshold_of_one_or_no_time_is_off() {
+        assert!(coalescing(2, 1).is_on());
+        for (threshold, time) in [(1, 100), (8, 0)] {
+            assert!(!coalescing(threshold, time).is_on());
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Command decoding and firmware of a drive.
+//!
+//! Engines serve commands in the order of arrival or, where the protocol has several queues, in the order of
+//! the [`Arbiter`]. What arrives while all engines are busy waits in its queue. As long as the commands that
+//! wait are of one queue there is nothing to choose, and they are booked ahead as at any station, without an
+//! event for the end of service. A command of another queue takes those bookings back (an event of theirs
+//! that is already scheduled is void when it comes), and from then on the arbiter is asked whenever an engine
+//! becomes free, until nothing waits. A booking that is taken back is made again for the same instant or
+//! later, since what comes between only adds to the work: void events come before those that count.
+
+use std::collections::VecDeque;
+
+use crate::sim::Event;
+use crate::sim::arbitration::Arbiter;
+use crate::sim::kernel::EventQueue;
+use crate::sim::slab::{Handle, Linked, Slab};
+use crate::sim::spec::FrontEndSpec;
+use crate::sim::station::{Span, Station};
+use crate::units::{Duration, Instant};
+use crate::workload::Operation;
+
+/// Command decoding and firmware.
+#[derive(Clone, Debug)]
+pub struct FrontEnd {
+    /// Which drive of the system this is, for its events.
+    drive: u16,
+    spec: FrontEndSpec,
+    engines: Vec<Station>,
+    arbiter: Option<Arbiter>,
+    /// Commands of one queue that wait for the engines that they are booked on, in the order of service.
+    ahead: VecDeque<Booking>,
+    /// The queue of those commands.
+    ahead_of: u32,
+}
+
+/// A command's time on an engine.
+#[derive(Clone, Copy, Debug)]
+struct Booking {
+    command: Handle,
+    engine: usize,
+    span: Span,
+}
+
+/// What the front end must know of a command.
+pub trait Candidate: Linked {
+    /// The queue that it was submitted to.
+    fn queue(&self) -> u32;
+    /// What it does.
+    fn operation(&self) -> Operation;
+    /// The [`Event::Decoded`] that is scheduled for it is void.
+    fn put_back(&mut self);
+}
+
+impl FrontEnd {
+    /// The idle front end of drive `drive`.
+    pub fn new(drive: u16, spec: FrontEndSpec) -> Self {
+        Self {
+            drive,
+            spec,
+            engines: vec![Station::default(); (spec.engines as usize).max(1)],
+            arbiter: None,
+            ahead: VecDeque::new(),
+            ahead_of: 0,
+        }
+    }
+
+    /// The same, which takes commands as `arbiter` says.
+    #[must_use]
+    pub fn arbitrated(self, arbiter: Option<Arbiter>) -> Self {
+        Self { arbiter, ..self }
+    }
+
+    /// A command arrives, and waits in its queue or goes to an engine.
+    pub fn arrive<C: Candidate>(
+        &mut self,
+        now: Instant,
+        command: Handle,
+        commands: &mut Slab<C>,
+        events: &mut EventQueue<Event>,
+    ) {
+        let (queue, operation) = (commands[command].queue(), commands[command].operation());
+        if self.arbiter.is_none() {
+            self.book(now, command, operation, events);
+            return;
+        }
+        self.settle(now);
+        let Some(arbiter) = &mut self.arbiter else { return };
+        if !arbiter.is_empty() {
+            arbiter.push(commands, queue, command);
+            return;
+        }
+        if !self.ahead.is_empty() && self.ahead_of != queue {
+            self.take_back(commands);
+            if let Some(arbiter) = &mut self.arbiter {
+                arbiter.push(commands, queue, command);
+            }
+            events.schedule(self.free_at(), Event::EngineFree(self.drive));
+            return;
+        }
+        let booking = self.book(now, command, operation, events);
+        if booking.span.start > now {
+            self.ahead.push_back(booking);
+            self.ahead_of = queue;
+        } else if let Some(arbiter) = &mut self.arbiter {
+            arbiter.took(queue);
+        }
+    }
+
+    /// An engine is free for the commands that wait.
+    pub fn engine_free<C: Candidate>(
+        &mut self,
+        now: Instant,
+        commands: &mut Slab<C>,
+        events: &mut EventQueue<Event>,
+    ) {
+        let Some(arbiter) = &mut self.arbiter else { return };
+        let Some(command) = arbiter.pop(commands) else { return };
+        let more = !arbiter.is_empty();
+        self.book(now, command, commands[command].operation(), events);
+        if more {
+            events.schedule(self.free_at().max(now), Event::EngineFree(self.drive));
+        }
+    }
+
+    /// The time in the front end of a command that leaves it `now`.
+    #[inline]
+    pub fn span(&self, now: Instant, operation: Operation) -> Span {
+        let (time, latency) = self.times(operation);
+        let start = now.picoseconds() - (time + latency).picoseconds();
+        Span { start: Instant::from_picoseconds(start), end: now }
+    }
+
+    /// Time busy until now of each engine.
+    pub fn busy(&self) -> Vec<Duration> {
+        self.engines.iter().map(Station::busy).collect()
+    }
+
+    /// How long a command keeps an engine, and what it takes besides.
+    fn times(&self, operation: Operation) -> (Duration, Duration) {
+        match operation {
+            Operation::Read => (self.spec.read_time, self.spec.read_latency),
+            Operation::Write => (self.spec.write_time, self.spec.write_latency),
+        }
+    }
+
+    /// Gives a command to the engine that is free first.
+    #[inline]
+    fn book(
+        &mut self,
+        now: Instant,
+        command: Handle,
+        operation: Operation,
+        events: &mut EventQueue<Event>,
+    ) -> Booking {
+        let (time, latency) = self.times(operation);
+        let first = (0..self.engines.len()).min_by_key(|&index| self.engines[index].free_at());
+        let engine = first.unwrap_or(0);
+        let span = self.engines[engine].serve(now, time);
+        events.schedule(span.end + latency, Event::Decoded(command));
+        Booking { command, engine, span }
+    }
+
+    /// Takes note of bookings whose service has begun.
+    #[inline]
+    fn settle(&mut self, now: Instant) {
+        let Some(arbiter) = &mut self.arbiter else { return };
+        while self.ahead.front().is_some_and(|booking| booking.span.start <= now) {
+            self.ahead.pop_front();
+            arbiter.took(self.ahead_of);
+        }
+    }
+
+    /// Puts the commands that are booked ahead back into their queue.
+    fn take_back<C: Candidate>(&mut self, commands: &mut Slab<C>) {
+        let Some(arbiter) = &mut self.arbiter else { return };
+        for booking in self.ahead.iter().rev() {
+            self.engines[booking.engine].take_back(booking.span);
+        }
+        for booking in self.ahead.drain(..) {
+            commands[booking.command].put_back();
+            arbiter.push(commands, self.ahead_of, booking.command);
+        }
+    }
+
+    fn free_at(&self) -> Instant {
+        self.engines.iter().map(Station::free_at).min().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::slab::NONE;
+    use crate::sim::spec::{ArbitrationSpec, ClassWeights, QueueClass};
+    use proptest::prelude::*;
+
+    #[derive(Clone, Copy, Debug)]
+    struct Command {
+        at: Instant,
+        queue: u32,
+        operation: Operation,
+        put_back: bool,
+        next: Handle,
+    }
+    impl Linked for Command {
+        fn next(&mut self) -> &mut Handle {
+            &mut self.next
+        }
+    }
+    impl Candidate for Command {
+        fn queue(&self) -> u32 {
+            self.queue
+        }
+        fn operation(&self) -> Operation {
+            self.operation
+        }
+        fn put_back(&mut self) {
+            assert!(!self.put_back, "no command is put back twice");
+            self.put_back = true;
+        }
+    }
+
+    const SPEC: FrontEndSpec = FrontEndSpec {
+        engines: 1,
+        read_time: Duration::from_nanoseconds(10),
+        write_time: Duration::from_nanoseconds(13),
+        read_latency: Duration::from_nanoseconds(40),
+        write_latency: Duration::from_nanoseconds(5),
+    };
+
+    /// When each command is decoded, how often an engine was free for what waits, and the time busy.
+    fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Duration) {
+        let (mut commands, mut events) = (Slab::new(), EventQueue::with_capacity(8));
+        for &command in arrivals {
+            let handle = commands.insert(command);
+            events.schedule(command.at, Event::Arrived(handle));
+        }
+        let mut decoded = vec![None; arrivals.len()];
+        let mut asked = 0;
+        while let Some((now, event)) = events.pop() {
+            match event {
+                Event::Arrived(command) => {
+                    front_end.arrive(now, command, &mut commands, &mut events);
+                }
+                Event::EngineFree(_) => {
+                    asked += 1;
+                    front_end.engine_free(now, &mut commands, &mut events);
+                }
+                Event::Decoded(command) => {
+                    if !std::mem::take(&mut commands[command].put_back) {
+                        assert_eq!(decoded[command as usize].replace(now), None);
+                    }
+                }
+                other => unreachable!("{other:?}"),
+            }
+        }
+        let decoded = decoded.into_iter().map(|at| at.expect("every command is decoded"));
+        (decoded.collect(), asked, front_end.busy().into_iter().sum())
+    }
+
+    /// The same with an arbiter that all commands go through one by one, and nothing booked ahead.
+    fn one_by_one(
+        spec: FrontEndSpec,
+        arbitration: &ArbitrationSpec,
+        arrivals: &[Command],
+    ) -> Vec<Instant> {
+        let (mut commands, mut arbiter) = (Slab::new(), Arbiter::new(arbitration));
+        let mut engines = vec![Instant::ZERO; spec.engines as usize];
+        let mut decoded = vec![Instant::ZERO; arrivals.len()];
+        let mut coming = arrivals.iter().peekable();
+        let front_end = FrontEnd::new(0, spec);
+        loop {
+            let engine = (0..engines.len()).min_by_key(|&index| engines[index]).unwrap();
+            while let Some(&command) =
+                coming.next_if(|command| arbiter.is_empty() || command.at <= engines[engine])
+            {
+                let handle = commands.insert(command);
+                arbiter.push(&mut commands, command.queue, handle);
+                engines[engine] = engines[engine].max(command.at);
+            }
+            let Some(handle) = arbiter.pop(&mut commands) else { return decoded };
+            let (time, latency) = front_end.times(commands[handle].operation);
+            engines[engine] = engines[engine] + time;
+            decoded[handle as usize] = engines[engine] + latency;
+        }
+    }
+
+    /// Arrivals in order, no two instants of which ever meet: each has picoseconds of its own.
+    fn any_arrivals() -> impl Strategy<Value = Vec<Command>> {
+        let arrival = (0u64..30, prop_oneof![3 => Just(0u32), 2 => 0u32..4], any::<bool>());
+        proptest::collection::vec(arrival, 0..120).prop_map(|arrivals| {
+            let mut at = 0;
+            let arrivals = arrivals.into_iter().enumerate();
+            arrivals
+                .map(|(index, (gap, queue, read))| {
+                    at += gap * 1_000;
+                    let operation = if read { Operation::Read } else { Operation::Write };
+                    let at = Instant::from_picoseconds(at + index as u64);
+                    Command { at, queue, operation, put_back: false, next: NONE }
+                })
+                .collect()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// Booking ahead and taking back comes to the same as asking the arbiter for every command.
+        #[test]
+        fn booking_ahead_changes_no_order(
+            arrivals in any_arrivals(), engines in 1u32..4, burst in proptest::option::of(1u32..4),
+            weighted: bool,
+        ) {
+            let spec = FrontEndSpec { engines, ..SPEC };
+            let arbitration = ArbitrationSpec {
+                weights: weighted.then_some(ClassWeights { high: 3, medium: 2, low: 1 }),
+                burst,
+                queue_classes: vec![QueueClass::Low, QueueClass::Urgent, QueueClass::High],
+            };
+            let front_end = FrontEnd::new(0, spec).arbitrated(Some(Arbiter::new(&arbitration)));
+            let (decoded, _, busy) = run(front_end, &arrivals);
+            prop_assert_eq!(decoded, one_by_one(spec, &arbitration, &arrivals));
+            let times = arrivals.iter().map(|command| FrontEnd::new(0, spec).times(command.operation).0);
+            prop_assert_eq!(busy, times.sum());
+        }
+
+        /// Commands of one queue are served as without an arbiter, and cost no more events.
+        #[test]
+        fn one_queue_needs_no_arbiter(arrivals in any_arrivals(), engines in 1u32..4) {
+            let alone: Vec<Command> =
+                arrivals.iter().map(|command| Command { queue: 2, ..*command }).collect();
+            let spec = FrontEndSpec { engines, ..SPEC };
+            let arbiter = Arbiter::new(&ArbitrationSpec::default());
+            let with = run(FrontEnd::new(0, spec).arbitrated(Some(arbiter)), &alone);
+            prop_assert_eq!(with.1, 0);
+            prop_assert_eq!(with, run(FrontEnd::new(0, spec), &alone));
+        }
+    }
+}

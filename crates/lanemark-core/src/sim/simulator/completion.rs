@@ -1,0 +1,115 @@
+//! The way back of a command: interrupt, completion on a core, and its slot for the next.
+
+use super::{Command, Completion, Event, Simulator};
+use crate::sim::budget::Hop;
+use crate::sim::coalescing::{Announcement, Expiry};
+use crate::sim::slab::Handle;
+use crate::units::Duration;
+
+impl Simulator {
+    /// The completion of a command has reached the host.
+    #[inline]
+    pub(super) fn notified(&mut self, handle: Handle) {
+        let command = &self.commands[handle];
+        let protocol = &mut self.attachments[usize::from(command.drive)].protocol;
+        if protocol.coalescing.is_on() {
+            self.aggregate(handle);
+            return;
+        }
+        let core = protocol.completion_core(command.thread);
+        let interrupt_time = protocol.interrupt(self.now);
+        self.take_completion(handle, core, interrupt_time);
+    }
+
+    /// A completion waits to be announced with others of its queue.
+    fn aggregate(&mut self, handle: Handle) {
+        let Command { drive, queue, .. } = self.commands[handle];
+        let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
+        match coalescing.add(&mut self.commands, self.now, queue, handle) {
+            Announcement::Later(None) => {}
+            Announcement::Later(Some(at)) => {
+                self.events.schedule(at, Event::AggregationOver(drive, queue));
+            }
+            Announcement::Together => self.announce(drive, queue),
+        }
+    }
+
+    pub(super) fn aggregation_over(&mut self, drive: u16, vector: u32) {
+        let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
+        match coalescing.expire(self.now, vector) {
+            Expiry::Nothing => {}
+            Expiry::Again(at) => self.events.schedule(at, Event::AggregationOver(drive, vector)),
+            Expiry::Announce => self.announce(drive, vector),
+        }
+    }
+
+    /// One interrupt announces all completions that wait in a vector's queue.
+    fn announce(&mut self, drive: u16, vector: u32) {
+        let protocol = &mut self.attachments[usize::from(drive)].protocol;
+        let core = protocol.interrupt_core(vector);
+        let mut interrupt_time = protocol.interrupt(self.now);
+        loop {
+            let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
+            let Some(handle) = coalescing.pop(&mut self.commands, vector) else { return };
+            self.commands[handle].trace.waited(Hop::Protocol, self.now);
+            self.take_completion(handle, core, interrupt_time);
+            interrupt_time = Duration::ZERO;
+        }
+    }
+
+    /// A core handles the completion of a command, and the interrupt where this is the first it announces.
+    #[inline]
+    fn take_completion(&mut self, handle: Handle, core: u32, interrupt_time: Duration) {
+        let command = &mut self.commands[handle];
+        let protocol = &mut self.attachments[usize::from(command.drive)].protocol;
+        let request = &mut self.requests[command.request];
+        request.unnotified -= 1;
+        let last = request.unnotified == 0;
+        let request_time = if last { self.request_complete } else { Duration::ZERO };
+        let complete_time = protocol.complete_time(command.operation);
+        let core = core as usize % self.cores.len();
+        // A sleeping core wakes first; what arrives meanwhile finds it awake.
+        let sleeps = self.cores[core].free_at() + self.idle_after < self.now;
+        let ready = if sleeps { self.now + self.wake } else { self.now };
+        let span = self.cores[core].serve(ready, interrupt_time + complete_time + request_time);
+        protocol.handles_until(span.end);
+        command.trace.spend(Hop::Cpu as usize, span);
+        self.events.schedule(span.end, Event::Completed(handle));
+    }
+
+    #[inline]
+    pub(super) fn completed(&mut self, handle: Handle) -> Option<Completion> {
+        let Command { request, drive, thread, queue, .. } = self.commands[handle];
+        let protocol = &mut self.attachments[usize::from(drive)].protocol;
+        if let Some(waiting) = protocol.give_slot(&mut self.commands, queue) {
+            self.resume(waiting, thread);
+        }
+        let pending = &mut self.requests[request];
+        pending.incomplete -= 1;
+        if pending.incomplete > 0 {
+            self.commands.free(handle);
+            return None;
+        }
+        let completion = Completion {
+            tag: pending.tag,
+            access: pending.access,
+            submitted: pending.submitted,
+            completed: self.now,
+            budget: *self.commands[handle].trace.budget(),
+        };
+        self.commands.free(handle);
+        self.requests.free(request);
+        Some(completion)
+    }
+
+    /// A command that waited for a slot has one.
+    fn resume(&mut self, handle: Handle, core_of: u32) {
+        let core = core_of as usize % self.cores.len();
+        let command = &mut self.commands[handle];
+        command.trace.waited(Hop::Protocol, self.now);
+        let protocol = &self.attachments[usize::from(command.drive)].protocol;
+        let span = self.cores[core].serve(self.now, protocol.submit_time(command.operation));
+        command.trace.spend(Hop::Cpu as usize, span);
+        self.events.schedule(span.end, Event::Submitted(handle));
+    }
+}
