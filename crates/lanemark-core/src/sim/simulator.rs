@@ -8,13 +8,14 @@
 //! to come back completes it. A read command brings its data in bursts, one for each flash unit.
 
 mod completion;
+mod media;
 
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
-use super::drive::{Candidate, Drive, FlashTask, OutOfErasedBlocks, buffered};
+use super::drive::{Candidate, Drive, OutOfErasedBlocks};
 use super::kernel::EventQueue;
-use super::link::{Link, Place};
-use super::path::{Path, carry_shared};
+use super::link::Link;
+use super::path::Path;
 use super::protocol::Protocol;
 use super::shared::{SharedLink, Transfer};
 use super::slab::{Handle, Linked, NONE, Slab};
@@ -428,161 +429,5 @@ impl Simulator {
     fn engine_free(&mut self, drive: u16) {
         let front_end = &mut self.attachments[usize::from(drive)].drive.front_end;
         front_end.engine_free(self.now, &mut self.commands, &mut self.events);
-    }
-
-    fn start_media(&mut self, handle: Handle) {
-        let command = &mut self.commands[handle];
-        if std::mem::take(&mut command.put_back) {
-            return;
-        }
-        let Command { drive, operation, offset, length, .. } = *command;
-        let span = self.attachments[usize::from(drive)].drive.front_end.span(self.now, operation);
-        command.trace.spend(Hop::FrontEnd as usize, span);
-        match operation {
-            Operation::Read => {
-                let drive = &mut self.attachments[usize::from(drive)].drive;
-                let bursts = drive.read(self.now, handle, offset, length, &mut self.events);
-                self.commands[handle].bursts_left = bursts;
-            }
-            Operation::Write => self.ask_for_data(handle, offset, length),
-        }
-    }
-
-    /// Splits the data of a write into bursts, each of which is fetched when the buffer has room.
-    fn ask_for_data(&mut self, command: Handle, offset: Bytes, length: Bytes) {
-        let drive = usize::from(self.commands[command].drive);
-        let count = length.get().div_ceil(WRITE_BURST.get());
-        self.commands[command].bursts_left = count as u32;
-        for index in 0..count {
-            let done = WRITE_BURST * index;
-            let length = (length - done).min(WRITE_BURST);
-            let burst = WriteBurst { command, offset: offset + done, length };
-            let handle = self.write_bursts.insert(burst);
-            let buffer = &mut self.attachments[drive].drive.buffer;
-            if buffer.admit(handle, buffered(burst.offset, length)) {
-                self.fetch_data(handle);
-            }
-        }
-    }
-
-    /// The buffer has room: a burst of a write comes over the links.
-    fn fetch_data(&mut self, handle: Handle) {
-        let WriteBurst { command, length, .. } = self.write_bursts[handle];
-        let command = &mut self.commands[command];
-        command.bursts_left -= 1;
-        let place = Place { first: !command.announced, last: command.bursts_left == 0 };
-        command.announced = true;
-        // Only the last burst is on the critical path: what came before it was waiting for room.
-        let mut aside = Trace::new(self.now);
-        let path = &mut self.attachments[usize::from(command.drive)].path;
-        let trace = if place.last { &mut command.trace } else { &mut aside };
-        trace.waited(Hop::Buffer, self.now);
-        let arrival = path.carry_write(&mut self.shared, self.now, length, place, trace);
-        self.events.schedule(arrival, Event::DataIn(handle, place.last));
-    }
-
-    fn data_in(&mut self, handle: Handle, last: bool) -> Result<(), SimError> {
-        let WriteBurst { command, offset, length } = self.write_bursts[handle];
-        self.write_bursts.free(handle);
-        let Attachment { drive, path, .. } =
-            &mut self.attachments[usize::from(self.commands[command].drive)];
-        drive.write(self.now, offset, length, &mut self.events)?;
-        if last {
-            let trace = &mut self.commands[command].trace;
-            let notified = path.complete_write(&mut self.shared, self.now, trace);
-            self.events.schedule(notified, Event::Notified(command));
-        }
-        Ok(())
-    }
-
-    fn sensed(&mut self, drive: u16, operation: Handle) {
-        let flash = &mut self.attachments[usize::from(drive)].drive.flash;
-        flash.sensed(self.now, operation, &mut self.events);
-    }
-
-    fn page_out(&mut self, drive: u16, operation: Handle) {
-        let flash = &mut self.attachments[usize::from(drive)].drive.flash;
-        let operation = flash.finish(self.now, operation, &mut self.events);
-        if let FlashTask::Read { command } = operation.task {
-            if self.commands[command].bursts_left == 1 {
-                self.commands[command].trace.through_flash(&operation, self.now);
-            }
-            self.burst(command, operation.bytes);
-        }
-    }
-
-    /// Data of a read leaves the drive; the completion goes behind the last burst.
-    fn burst(&mut self, handle: Handle, bytes: Bytes) {
-        let command = &mut self.commands[handle];
-        let path = &mut self.attachments[usize::from(command.drive)].path;
-        command.bursts_left -= 1;
-        let place = Place { first: !command.announced, last: command.bursts_left == 0 };
-        command.announced = true;
-        let mut aside = Trace::new(self.now);
-        let trace = if place.last { &mut command.trace } else { &mut aside };
-        let outflow = path.carry_read(self.now, bytes, place, trace);
-        match path.shared() {
-            0 if place.last => self.events.schedule(outflow.end, Event::Notified(handle)),
-            0 => {}
-            links => {
-                let transfer = self.transfers.insert(Transfer {
-                    command: handle,
-                    port: command.drive,
-                    bytes,
-                    place,
-                    inflow: outflow,
-                    link: links - 1,
-                    next: NONE,
-                });
-                self.towards_shared(transfer);
-            }
-        }
-    }
-
-    /// A burst flows towards a shared link, and queues there when enough of it has come.
-    fn towards_shared(&mut self, handle: Handle) {
-        let transfer = &self.transfers[handle];
-        let ready = SharedLink::ready(&self.shared[transfer.link], transfer);
-        self.events.schedule(ready.max(self.now), Event::AtShared(handle));
-    }
-
-    fn at_shared(&mut self, handle: Handle) {
-        let link = self.transfers[handle].link;
-        if self.turns[link].queue(&mut self.transfers, handle) {
-            self.serve_shared(link);
-        }
-    }
-
-    /// A shared link takes the next burst in turn, which goes on to the next link or to the host.
-    fn serve_shared(&mut self, link: usize) {
-        let Some(handle) = self.turns[link].next(&mut self.transfers) else { return };
-        let Transfer { command, bytes, place, inflow, .. } = self.transfers[handle];
-        let mut aside = Trace::new(self.now);
-        let trace = if place.last { &mut self.commands[command].trace } else { &mut aside };
-        let station = &mut self.shared[link];
-        let outflow = carry_shared(station, link, self.now, (bytes, place), inflow, trace);
-        self.events.schedule(station.free_at(), Event::SharedFree(link as u16));
-        if link > 0 {
-            self.transfers[handle].inflow = outflow;
-            self.transfers[handle].link = link - 1;
-            self.towards_shared(handle);
-            return;
-        }
-        self.transfers.free(handle);
-        if place.last {
-            self.events.schedule(outflow.end, Event::Notified(command));
-        }
-    }
-
-    fn stored(&mut self, index: u16, operation: Handle) {
-        let drive = &mut self.attachments[usize::from(index)].drive;
-        let operation = drive.flash.finish(self.now, operation, &mut self.events);
-        if !matches!(operation.task, FlashTask::Program { .. }) {
-            return;
-        }
-        drive.buffer.release(operation.bytes);
-        while let Some(burst) = self.attachments[usize::from(index)].drive.buffer.next_admitted() {
-            self.fetch_data(burst);
-        }
     }
 }
