@@ -27,17 +27,22 @@ pub struct FrontEnd {
     spec: FrontEndSpec,
     engines: Vec<Station>,
     arbiter: Option<Arbiter>,
-    /// Commands of one queue that wait for the engines that they are booked on, in the order of service.
+    /// Commands of one queue and the engines that they are booked on, in the order of service. The first may
+    /// have begun: the arbiter is told of those many at a time.
     ahead: VecDeque<Booking>,
     /// The queue of those commands.
     ahead_of: u32,
+    /// How many of them are enough to tell the arbiter.
+    settle_at: usize,
 }
+
+const SETTLE_MIN: usize = 64;
 
 /// A command's time on an engine.
 #[derive(Clone, Copy, Debug)]
 struct Booking {
     command: Handle,
-    engine: usize,
+    engine: u32,
     span: Span,
 }
 
@@ -61,6 +66,7 @@ impl FrontEnd {
             arbiter: None,
             ahead: VecDeque::new(),
             ahead_of: 0,
+            settle_at: SETTLE_MIN,
         }
     }
 
@@ -83,27 +89,26 @@ impl FrontEnd {
             self.book(now, command, operation, events);
             return;
         }
-        self.settle(now);
         let Some(arbiter) = &mut self.arbiter else { return };
         if !arbiter.is_empty() {
             arbiter.push(commands, queue, command);
             return;
         }
-        if !self.ahead.is_empty() && self.ahead_of != queue {
-            self.take_back(commands);
-            if let Some(arbiter) = &mut self.arbiter {
-                arbiter.push(commands, queue, command);
+        if queue != self.ahead_of || self.ahead.len() >= self.settle_at {
+            self.settle(now);
+            if queue != self.ahead_of && !self.ahead.is_empty() {
+                self.take_back(commands);
+                if let Some(arbiter) = &mut self.arbiter {
+                    arbiter.push(commands, queue, command);
+                }
+                events.schedule(self.free_at(), Event::EngineFree(self.drive));
+                return;
             }
-            events.schedule(self.free_at(), Event::EngineFree(self.drive));
-            return;
+            self.ahead_of = queue;
+            self.settle_at = SETTLE_MIN.max(self.ahead.len() * 2);
         }
         let booking = self.book(now, command, operation, events);
-        if booking.span.start > now {
-            self.ahead.push_back(booking);
-            self.ahead_of = queue;
-        } else if let Some(arbiter) = &mut self.arbiter {
-            arbiter.took(queue);
-        }
+        self.ahead.push_back(booking);
     }
 
     /// An engine is free for the commands that wait.
@@ -156,12 +161,12 @@ impl FrontEnd {
         let first = (0..self.engines.len()).min_by_key(|&index| self.engines[index].free_at());
         let engine = first.unwrap_or(0);
         let span = self.engines[engine].serve(now, time);
+        let engine = engine as u32;
         events.schedule(span.end + latency, Event::Decoded(command));
         Booking { command, engine, span }
     }
 
-    /// Takes note of bookings whose service has begun.
-    #[inline]
+    /// Tells the arbiter of bookings whose service has begun.
     fn settle(&mut self, now: Instant) {
         let Some(arbiter) = &mut self.arbiter else { return };
         while self.ahead.front().is_some_and(|booking| booking.span.start <= now) {
@@ -174,7 +179,7 @@ impl FrontEnd {
     fn take_back<C: Candidate>(&mut self, commands: &mut Slab<C>) {
         let Some(arbiter) = &mut self.arbiter else { return };
         for booking in self.ahead.iter().rev() {
-            self.engines[booking.engine].take_back(booking.span);
+            self.engines[booking.engine as usize].take_back(booking.span);
         }
         for booking in self.ahead.drain(..) {
             commands[booking.command].put_back();
