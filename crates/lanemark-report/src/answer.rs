@@ -35,6 +35,10 @@ pub fn answer(outcome: &StudyOutcome) -> Option<String> {
     let published = published.map_or("No published ratio to compare.".to_owned(), |published| {
         format!("Published: {}.", published.text())
     });
+    if simulated.equal == simulated.tests {
+        let tests = if simulated.tests == 1 { "the one test" } else { "every test" };
+        return Some(format!("{system} is as fast as {base} in {tests}. {published}"));
+    }
     Some(format!("{system} is faster than {base} in {}. {published}", simulated.text()))
 }
 

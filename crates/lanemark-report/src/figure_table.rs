@@ -150,7 +150,7 @@ impl FigureRow<'_> {
 }
 
 /// The value as published, with the bound that it is.
-fn printed(figure: &Figure) -> String {
+pub(crate) fn printed(figure: &Figure) -> String {
     let value = published(figure.published);
     match figure.bound {
         Bound::Exactly => value,

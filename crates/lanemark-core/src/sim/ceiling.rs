@@ -6,7 +6,7 @@
 //! writes the times add up in their shares, but for the two directions of PCI Express and of a drive's data
 //! path, which carry at once.
 
-use super::link::{LinkLaw, Pcie, Place, Sas, Sata};
+use super::link::{LinkLaw, Pcie, Sas, Sata};
 use super::spec::{FlashSpec, ProtocolKind, SLOT, SystemSpec};
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::Test;
@@ -101,11 +101,10 @@ fn over_link(law: &LinkLaw, spec: &SystemSpec, test: &Test) -> BytesPerSecond {
 
 fn sata_demand(sata: &Sata, test: &Test, count: u64) -> Demand {
     let length = Bytes(test.block.get().div_ceil(count));
-    let whole = Place { first: true, last: true };
     let around = sata.issue_time() + sata.completion_time();
     Demand {
-        read: (around + sata.read_data_time(length, whole.first)) * count,
-        write: (around + sata.write_data_time(length, whole.first)) * count,
+        read: (around + sata.read_data_time(length, true)) * count,
+        write: (around + sata.write_data_time(length, true)) * count,
     }
 }
 

@@ -4,7 +4,7 @@
 //! source, and hands over a [`SystemSpec`].
 
 use super::budget::LINKS_MAX;
-use super::link::{LinkLaw, LinkSpec};
+use super::link::LinkSpec;
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
 
 /// The unit in which a drive maps logical to physical places.
@@ -416,10 +416,5 @@ impl SystemSpec {
     /// The largest command that host and drive agree on.
     pub fn transfer_max(&self) -> Bytes {
         self.protocol.transfer_max
-    }
-
-    /// The name of the link at the drive.
-    pub fn last_link(&self) -> Option<&LinkLaw> {
-        self.links.last().map(|link| &link.law)
     }
 }

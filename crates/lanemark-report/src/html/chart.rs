@@ -4,14 +4,14 @@
 //! length would mean nothing. Panels keep both honest; the text above them says that scales differ.
 //! Whiskers go from the least to the greatest repeat. What is absent has no bar.
 
-use lanemark_core::result::{Metric, Role, RunResult, Statistic, StudyOutcome};
+use lanemark_core::result::{Figure, Metric, Role, RunResult, Statistic, StudyOutcome};
 use maud::{Markup, html};
 
 use super::axis::Axis;
 use super::grid::typeset;
 use super::svg::{fitted, image, num};
-use crate::figure_table::{metrics, rows, tests};
-use crate::number::{ERROR_DOUBTFUL, known, percent_signed, published, significant};
+use crate::figure_table::{metrics, printed, rows, tests};
+use crate::number::{ERROR_DOUBTFUL, known, percent_signed, significant};
 
 /// The width of a panel in its own units, about pixels.
 const WIDTH: f64 = 340.0;
@@ -111,7 +111,7 @@ fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group
         let rows = rows.iter().filter(|row| row.system == system.name);
         let bars: Vec<Bar> = rows
             .flat_map(|row| {
-                let printed = row.check.and_then(|check| Bar::published(check.figure.published));
+                let published = row.check.and_then(|check| Bar::published(&check.figure));
                 let simulated = row.simulated.as_ref().and_then(|value| {
                     let mut bar = Bar::of(Kind::Simulated, value)?;
                     if let Some(check) = row.check {
@@ -124,7 +124,7 @@ fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group
                     }
                     Some(bar)
                 });
-                [printed, simulated].into_iter().flatten()
+                [published, simulated].into_iter().flatten()
             })
             .collect();
         let label = system.label.clone();
@@ -213,10 +213,11 @@ impl Bar {
         })
     }
 
-    fn published(value: f64) -> Option<Self> {
+    fn published(figure: &Figure) -> Option<Self> {
+        let value = figure.published;
         value.is_finite().then(|| Self {
             kind: Kind::Published,
-            text: published(value),
+            text: printed(figure),
             note: String::new(),
             doubtful: false,
             value,

@@ -13,6 +13,21 @@ fn study(ratios: &[(&str, f64, Option<f64>)]) -> StudyOutcome {
 }
 
 #[test]
+fn a_tie_in_every_test_is_told_as_one() {
+    let tie = |test: &str| (test.to_owned(), 1.001, None);
+    let outcome = StudyOutcome {
+        comparison: Some(Comparison {
+            system: "nvme".to_owned(),
+            base: "sata".to_owned(),
+            ratios: vec![tie("Seq read"), tie("Seq write")],
+        }),
+        ..fixture::study()
+    };
+    let told = answer(&outcome).unwrap();
+    assert!(told.contains(" is as fast as ") && told.contains(" in every test."), "{told}");
+}
+
+#[test]
 fn simulated_and_published_stand_side_by_side() {
     assert_eq!(
         answer(&fixture::study()).unwrap(),
