@@ -298,5 +298,7 @@ fn name(operation: Operation) -> &'static str {
     match operation {
         Operation::Read => "a read",
         Operation::Write => "a write",
+        Operation::Flush => "a flush",
+        Operation::Trim => "a trim",
     }
 }

@@ -181,6 +181,11 @@ impl<'u> Ring<'u> {
             (None, Operation::Write) => {
                 opcode::Write::new(file, buffer, length).offset(offset).build()
             }
+            (_, Operation::Flush) => opcode::Fsync::new(file).build(),
+            (_, Operation::Trim) => {
+                let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+                opcode::Fallocate::new(file, length.into()).offset(offset).mode(mode).build()
+            }
         };
         entry.flags(flags).user_data(u64::from(slot))
     }

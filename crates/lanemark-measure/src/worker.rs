@@ -323,6 +323,8 @@ impl<'a> Worker<'a> {
         let direction = match operation {
             Operation::Read => &mut self.tally.reads,
             Operation::Write => &mut self.tally.writes,
+            // A test asks for neither.
+            Operation::Flush | Operation::Trim => return,
         };
         if let Some(direction) = direction {
             direction.bytes += self.shared.test.block;

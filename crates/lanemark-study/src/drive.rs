@@ -1,7 +1,7 @@
 //! `library/drives/*.toml`: a solid-state drive.
 
 use lanemark_core::sim::link::{PcieGeneration, SasRate, SataRate};
-use lanemark_core::sim::spec::{DriveSpec, FlashSpec, FrontEndSpec, ProtocolKind};
+use lanemark_core::sim::spec::{DriveSpec, FlashSpec, FrontEndSpec, MediaSpec, ProtocolKind};
 use lanemark_core::units::{BitsPerSecond, Bytes};
 
 use crate::document::{Context, Document, Section};
@@ -103,7 +103,7 @@ impl Drive {
             buffer: buffer.quantity("capacity")?,
             data_path_read: rate("read")?,
             data_path_write: rate("write")?,
-            flash: flash(&root.table("flash")?)?,
+            media: MediaSpec::Flash(flash(&root.table("flash")?)?),
         };
         let transfer_max = front_end.optional_quantity("transfer_max")?;
         front_end.finish()?;

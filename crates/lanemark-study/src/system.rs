@@ -211,7 +211,7 @@ impl System {
                 return Ok(result);
             }
         }
-        let spare = self.spec.drive.flash.capacity() - self.spec.drive.capacity;
+        let spare = self.spec.drive.flash().capacity() - self.spec.drive.capacity;
         if written_most > spare {
             result.warnings.push(Warning::NoCollection { written_bytes: written_most });
         }
@@ -288,14 +288,14 @@ fn join(cpu: CpuSpec, attached: &[Attached]) -> SystemSpec {
             protocol: one.plugged.protocol.clone(),
             shared,
             links: one.links().split_off(shared),
-            drive: one.drive.spec,
+            drive: one.drive.spec.clone(),
         }
     });
     SystemSpec {
         cpu,
         protocol: first.plugged.protocol.clone(),
         links: first.links(),
-        drive: first.drive.spec,
+        drive: first.drive.spec.clone(),
         siblings: siblings.collect(),
     }
 }

@@ -41,7 +41,8 @@ pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
         latency: Some(link.latency),
     }));
     hops.extend([front_end(spec, test), data_path(spec, test)]);
-    hops.extend([channels(&spec.drive.flash, test), dies(&spec.drive.flash, test)]);
+    let flash = spec.drive.flash();
+    hops.extend([channels(flash, test), dies(flash, test)]);
     hops
 }
 

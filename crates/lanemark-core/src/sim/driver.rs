@@ -128,11 +128,12 @@ impl Run {
         let latency = completion.completed.since(completion.submitted);
         debug_assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
         self.budget.accumulate(&completion.budget);
-        let direction = match completion.access.operation {
-            Operation::Read => &mut self.reads,
-            Operation::Write => &mut self.writes,
-        };
-        direction.record(completion.access.length, latency);
+        match completion.access.operation {
+            Operation::Read => self.reads.record(completion.access.length, latency),
+            Operation::Write => self.writes.record(completion.access.length, latency),
+            // A test asks for neither.
+            Operation::Flush | Operation::Trim => {}
+        }
     }
 
     fn end(self, spec: &SystemSpec, test: &Test) -> TestRun {

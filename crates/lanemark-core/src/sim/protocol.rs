@@ -97,7 +97,7 @@ impl Protocol {
     fn driver(&self, operation: Operation) -> &DriverTime {
         match operation {
             Operation::Read => &self.read,
-            Operation::Write => &self.write,
+            Operation::Write | Operation::Flush | Operation::Trim => &self.write,
         }
     }
 

@@ -18,7 +18,7 @@ fn us(microseconds: u64) -> Duration {
 
 /// A read of 4 KiB; reads of neighbouring places go to different dies.
 fn read(place: u64) -> Access {
-    let offset = small_drive().flash.unit() * (place % 1024);
+    let offset = small_drive().flash().unit() * (place % 1024);
     Access { operation: Operation::Read, offset, length: Bytes::kibi(4) }
 }
 
@@ -241,10 +241,10 @@ proptest! {
         let mut system = system;
         system.drive.front_end.engines = engines;
         system.drive.front_end.read_time = us(front_end);
-        system.drive.flash.blocks_per_plane = 4096;
+        system.drive.flash_mut().blocks_per_plane = 4096;
         if over_sata {
             let arbitration = ArbitrationSpec::default();
-            system = SystemSpec { links: sata(system.drive).links, ..system };
+            system = SystemSpec { links: sata(system.drive.clone()).links, ..system };
             system.protocol.kind = ProtocolKind::Ahci;
             (system.protocol.queues, system.protocol.queue_depth) = (1, 32);
             system.protocol.arbitration = arbitration;

@@ -194,8 +194,8 @@ impl ProtocolKind {
     }
 }
 
-/// A solid-state drive.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A drive.
+#[derive(Clone, Debug, PartialEq)]
 pub struct DriveSpec {
     /// What the host can address.
     pub capacity: Bytes,
@@ -207,8 +207,15 @@ pub struct DriveSpec {
     pub data_path_read: Option<BytesPerSecond>,
     /// The same, writing.
     pub data_path_write: Option<BytesPerSecond>,
-    /// The flash.
-    pub flash: FlashSpec,
+    /// What holds the data.
+    pub media: MediaSpec,
+}
+
+/// What holds the data of a drive. A new kind is one arm here and in `sim::drive`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MediaSpec {
+    /// NAND flash or its like.
+    Flash(FlashSpec),
 }
 
 /// Command decoding and firmware of a drive.
@@ -263,6 +270,20 @@ pub struct SpecError {
     pub value: String,
     /// What would be accepted.
     pub bound: String,
+}
+
+impl DriveSpec {
+    /// The flash of a solid-state drive.
+    pub fn flash(&self) -> &FlashSpec {
+        let MediaSpec::Flash(flash) = &self.media;
+        flash
+    }
+
+    /// The same, to change it.
+    pub fn flash_mut(&mut self) -> &mut FlashSpec {
+        let MediaSpec::Flash(flash) = &mut self.media;
+        flash
+    }
 }
 
 impl FlashSpec {
@@ -342,7 +363,7 @@ impl SystemSpec {
         within("protocol.queue_depth", self.protocol.queue_depth.into(), 1, 65_536)?;
         self.protocol.check_nvme()?;
         within("links", self.links.len() as u64, 1, LINKS_MAX as u64)?;
-        let flash = &self.drive.flash;
+        let flash = self.drive.flash();
         within("drive.flash.channels", flash.channels.into(), 1, 256)?;
         within("drive.flash.dies_per_channel", flash.dies_per_channel.into(), 1, 256)?;
         within("drive.flash.planes", flash.planes.into(), 1, 16)?;
@@ -408,7 +429,7 @@ impl SystemSpec {
             cpu: self.cpu,
             protocol: sibling.protocol.clone(),
             links: shared.chain(&sibling.links).cloned().collect(),
-            drive: sibling.drive,
+            drive: sibling.drive.clone(),
             siblings: Vec::new(),
         }
     }

@@ -25,7 +25,7 @@ pub(crate) fn small_drive() -> DriveSpec {
         buffer: Bytes::mebi(1),
         data_path_read: None,
         data_path_write: None,
-        flash: FlashSpec {
+        media: MediaSpec::Flash(FlashSpec {
             channels: 2,
             dies_per_channel: 2,
             planes: 2,
@@ -37,7 +37,7 @@ pub(crate) fn small_drive() -> DriveSpec {
             erase: Duration::from_microseconds(3000),
             channel_rate: BytesPerSecond(400_000_000),
             command_time: Duration::from_nanoseconds(200),
-        },
+        }),
     }
 }
 
@@ -108,9 +108,9 @@ pub(super) fn unlimited() -> DriveSpec {
     let mut drive = small_drive();
     drive.front_end.read_time = Duration::from_nanoseconds(10);
     drive.front_end.read_latency = Duration::ZERO;
-    drive.flash.read = Duration::from_nanoseconds(10);
-    drive.flash.channel_rate = BytesPerSecond(100_000_000_000);
-    drive.flash.command_time = Duration::ZERO;
+    drive.flash_mut().read = Duration::from_nanoseconds(10);
+    drive.flash_mut().channel_rate = BytesPerSecond(100_000_000_000);
+    drive.flash_mut().command_time = Duration::ZERO;
     drive
 }
 
@@ -147,8 +147,8 @@ fn one_read_takes_the_sum_of_its_stages() {
         + Duration::from_nanoseconds(150)       // doorbell
         + Duration::from_nanoseconds(500 + 300) // entry fetched
         + drive.front_end.read_time + drive.front_end.read_latency
-        + drive.flash.command_time + drive.flash.read
-        + Bytes::kibi(4) / drive.flash.channel_rate
+        + drive.flash().command_time + drive.flash().read
+        + Bytes::kibi(4) / drive.flash().channel_rate
         + pcie.write_time(Bytes::kibi(4)) // data, with the completion behind it
         + pcie.write_time(Bytes(16))
         + pcie.write_time(Bytes(4))
@@ -185,9 +185,9 @@ fn one_sata_read_takes_the_sum_of_its_stages() {
         + link.issue_time()
         + drive.front_end.read_time
         + drive.front_end.read_latency
-        + drive.flash.command_time
-        + drive.flash.read
-        + Bytes::kibi(4) / drive.flash.channel_rate
+        + drive.flash().command_time
+        + drive.flash().read
+        + Bytes::kibi(4) / drive.flash().channel_rate
         + data.max(uplinked)
         + Duration::from_nanoseconds(150);
     assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()));
@@ -217,12 +217,12 @@ fn sas_carries_both_directions_at_once_and_sata_does_not() {
     let mut drive = unlimited();
     drive.front_end.write_time = Duration::from_nanoseconds(10);
     drive.front_end.write_latency = Duration::ZERO;
-    drive.flash.program = Duration::from_microseconds(1);
+    drive.flash_mut().program = Duration::from_microseconds(1);
     drive.buffer = Bytes::mebi(16);
     let reads = Test { read_share: Ratio::ONE, ..half.clone() };
     let gain =
         |system: &SystemSpec| megabytes(&run(system, &half)) / megabytes(&run(system, &reads));
-    assert!(gain(&sas(drive, 1)) > 1.5);
+    assert!(gain(&sas(drive.clone(), 1)) > 1.5);
     assert!(gain(&sata(drive)) < 1.0);
 }
 
@@ -241,8 +241,8 @@ fn a_saturated_pcie_link_carries_its_closed_form() {
 #[test]
 fn saturated_dies_carry_their_closed_form() {
     let mut system = nvme(small_drive());
-    system.drive.flash.read = Duration::from_microseconds(400);
-    let flash = system.drive.flash;
+    system.drive.flash_mut().read = Duration::from_microseconds(400);
+    let flash = system.drive.flash().clone();
     let block = flash.unit();
     let per_unit = flash.command_time + flash.read + block / flash.channel_rate;
     let formula = (block * flash.dies() / per_unit).as_megabytes();
@@ -253,10 +253,10 @@ fn saturated_dies_carry_their_closed_form() {
 #[test]
 fn saturated_channels_carry_their_closed_form() {
     let mut system = nvme(small_drive());
-    system.drive.flash.read = Duration::from_microseconds(1);
-    system.drive.flash.channel_rate = BytesPerSecond(100_000_000);
+    system.drive.flash_mut().read = Duration::from_microseconds(1);
+    system.drive.flash_mut().channel_rate = BytesPerSecond(100_000_000);
     system.drive.front_end.read_time = Duration::from_nanoseconds(10);
-    let flash = system.drive.flash;
+    let flash = system.drive.flash().clone();
     let block = flash.unit();
     let on_channel = flash.command_time + block / flash.channel_rate;
     let formula = (block * u64::from(flash.channels) / on_channel).as_megabytes();
@@ -267,7 +267,7 @@ fn saturated_channels_carry_their_closed_form() {
 #[test]
 fn sustained_writes_go_at_the_rate_of_programming() {
     let system = nvme(small_drive());
-    let flash = system.drive.flash;
+    let flash = system.drive.flash().clone();
     let unit = flash.unit();
     let per_unit = flash.command_time + unit / flash.channel_rate + flash.program;
     let formula = (unit * flash.dies() / per_unit).as_megabytes();
@@ -342,7 +342,7 @@ fn ahci_holds_at_most_32_commands() {
 
 /// `count` SATA drives behind one uplink of `lanes` PCIe 1.0 lanes.
 fn behind_one_uplink(drive: DriveSpec, count: usize, lanes: u32) -> SystemSpec {
-    let mut system = sata(drive);
+    let mut system = sata(drive.clone());
     let law = Pcie::new(PcieGeneration::One, lanes, Bytes(128), Bytes(512));
     system.links[0].law = LinkLaw::Pcie(law);
     let own = Sibling {
@@ -437,7 +437,7 @@ fn drives_that_share_nothing_do_not_disturb_each_other() {
         protocol: pair.protocol.clone(),
         shared: 0,
         links: pair.links.clone(),
-        drive: pair.drive,
+        drive: pair.drive.clone(),
     }];
     let test = test(Bytes::kibi(128), Pattern::Sequential, true, 4);
     let (one, two) = (run(&nvme(small_drive()), &test), run(&pair, &test));
@@ -471,13 +471,13 @@ prop_compose! {
         buffer in 1u64..4, limited: bool,
     ) -> DriveSpec {
         let mut drive = small_drive();
-        drive.flash = FlashSpec {
+        *drive.flash_mut() = FlashSpec {
             channels, dies_per_channel, planes, page: Bytes::kibi(4 * page),
             read: Duration::from_microseconds(read_us),
             program: Duration::from_microseconds(program_us),
             channel_rate: BytesPerSecond(rate * 1_000_000),
             blocks_per_plane: 4096,
-            ..drive.flash
+            ..drive.flash().clone()
         };
         drive.front_end.engines = engines;
         drive.buffer = Bytes::mebi(buffer);
@@ -498,9 +498,9 @@ proptest! {
         read_share in 0.0f64..=1.0, depth in 1u32..40, threads in 1u32..4, seed: u64,
     ) {
         let mut system = match kind {
-            0 => sata(drive),
-            1 => sas(drive, 2),
-            _ => nvme(drive),
+            0 => sata(drive.clone()),
+            1 => sas(drive.clone(), 2),
+            _ => nvme(drive.clone()),
         };
         let shared = usize::from(shares);
         let links = system.links[shared..].to_vec();

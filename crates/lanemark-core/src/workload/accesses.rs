@@ -14,12 +14,16 @@ pub enum Operation {
     Read,
     /// From memory to the target.
     Write,
+    /// Everything that was written before is to outlast a loss of power. Has no data and no place.
+    Flush,
+    /// What lies there is needed no longer (DATA SET MANAGEMENT, Deallocate, discard). Has no data.
+    Trim,
 }
 
 /// One request of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Read or write.
+    /// What it does.
     pub operation: Operation,
     /// Where it begins on the target.
     pub offset: Bytes,

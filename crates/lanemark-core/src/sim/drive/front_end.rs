@@ -144,7 +144,9 @@ impl FrontEnd {
     fn times(&self, operation: Operation) -> (Duration, Duration) {
         match operation {
             Operation::Read => (self.spec.read_time, self.spec.read_latency),
-            Operation::Write => (self.spec.write_time, self.spec.write_latency),
+            Operation::Write | Operation::Flush | Operation::Trim => {
+                (self.spec.write_time, self.spec.write_latency)
+            }
         }
     }
 

@@ -57,8 +57,8 @@ impl Drive {
             front_end: FrontEnd::new(index, spec.front_end),
             buffer: Buffer::new(spec.buffer),
             translation: Translation::new(spec, laid_out),
-            flash: Flash::new(index, spec.flash),
-            unit: spec.flash.unit(),
+            flash: Flash::new(index, *spec.flash()),
+            unit: spec.flash().unit(),
         }
     }
 

@@ -68,7 +68,7 @@ pub struct Opened {
 impl Translation {
     /// A drive whose first `laid_out` bytes were written in order; the rest is erased.
     pub fn new(drive: &DriveSpec, laid_out: Bytes) -> Self {
-        let flash = &drive.flash;
+        let flash = drive.flash();
         let slots_per_unit = flash.unit().get() / SLOT.get();
         let units_per_superblock = flash.dies() * u64::from(flash.pages_per_block);
         let superblocks = u64::from(flash.blocks_per_plane);
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn laid_out_data_is_striped_in_order_and_the_rest_is_empty() {
         let drive = small_drive();
-        let slots_per_unit = drive.flash.unit().get() / SLOT.get();
+        let slots_per_unit = drive.flash().unit().get() / SLOT.get();
         let translation = Translation::new(&drive, Bytes::mebi(1));
         assert_eq!(translation.locate(0, 256), Placed { unit: Some(0), slots: slots_per_unit });
         let second = translation.locate(slots_per_unit, 256);

@@ -27,7 +27,16 @@ impl Simulator {
                 self.commands[handle].bursts_left = bursts;
             }
             Operation::Write => self.ask_for_data(handle, offset, length),
+            Operation::Flush | Operation::Trim => self.acknowledge(handle),
         }
+    }
+
+    /// Completes a command that moves no data.
+    fn acknowledge(&mut self, handle: Handle) {
+        let command = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(command.drive)].path;
+        let notified = path.complete_write(&mut self.shared, self.now, &mut command.trace);
+        self.events.schedule(notified, Event::Notified(handle));
     }
 
     /// Splits the data of a write into bursts, each of which is fetched when the buffer has room.
