@@ -88,7 +88,7 @@ fn run(case: &Case, full: bool) {
     for repeat in 0..if full { 5 } else { 1 } {
         let before = cpu_seconds();
         let key = StreamKey { repeat, ..StreamKey::from_seed(1) };
-        let sample = run_test(&system.spec, &test, key).expect("the case fits its drive").sample;
+        let sample = run_test(&system.spec, &test, key).expect("the case fits its drive");
         let spent = cpu_seconds() - before;
         assert_eq!(sample.operations(), requests, "every request must have completed");
         events = sample.path.map_or(0, |path| path.events);
@@ -108,7 +108,7 @@ fn run(case: &Case, full: bool) {
 fn startup_ms() -> f64 {
     let before = cpu_seconds();
     let system = assemble(NVME);
-    std::hint::black_box(Simulator::new(&system.spec, Bytes::mebi(1024)).now());
+    std::hint::black_box(Simulator::new(&system.spec, Bytes::mebi(1024).into()).now());
     (cpu_seconds() - before) * 1e3
 }
 

@@ -1,11 +1,19 @@
 //! `library/drives/*.toml`: a solid-state drive.
 
 use lanemark_core::sim::link::{PcieGeneration, SasRate, SataRate};
-use lanemark_core::sim::spec::{DriveSpec, FlashSpec, FrontEndSpec, MediaSpec, ProtocolKind};
+use lanemark_core::sim::spec::{DriveSpec, FrontEndSpec, MediaSpec, ProtocolKind, WriteCache};
 use lanemark_core::units::{BitsPerSecond, Bytes};
 
 use crate::document::{Context, Document, Section};
 use crate::error::StudyError;
+use crate::flash;
+
+/// What becomes of data in the write buffer when the power fails: `buffer.power_loss`.
+const WRITE_CACHES: &[(&str, WriteCache)] = &[
+    ("lost", WriteCache::Volatile),
+    ("stored", WriteCache::Protected),
+    ("not-used", WriteCache::Off),
+];
 
 /// A drive as it stands in the library.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,9 +109,11 @@ impl Drive {
                 write_latency: front_end.quantity("write_latency")?,
             },
             buffer: buffer.quantity("capacity")?,
+            write_cache: buffer.setting("power_loss", WRITE_CACHES)?.unwrap_or_default(),
+            read_ahead: buffer.optional_quantity("read_ahead")?.unwrap_or_default(),
             data_path_read: rate("read")?,
             data_path_write: rate("write")?,
-            media: MediaSpec::Flash(flash(&root.table("flash")?)?),
+            media: MediaSpec::Flash(flash::read(&root)?),
         };
         let transfer_max = front_end.optional_quantity("transfer_max")?;
         front_end.finish()?;
@@ -167,23 +177,4 @@ pub fn pcie_width(section: &Section<'_>) -> Result<(PcieGeneration, u32), StudyE
         return Err(section.error("lanes", format!("lanes = {lanes}: must be 1, 2, 4, 8 or 16")));
     }
     Ok((generation, lanes as u32))
-}
-
-fn flash(section: &Section<'_>) -> Result<FlashSpec, StudyError> {
-    section.optional_text("technology")?;
-    let spec = FlashSpec {
-        channels: section.integer("channels", 1, 256)? as u32,
-        dies_per_channel: section.integer("dies_per_channel", 1, 256)? as u32,
-        planes: section.integer("planes", 1, 16)? as u32,
-        page: section.quantity("page")?,
-        pages_per_block: section.integer("pages_per_block", 1, 65_536)? as u32,
-        blocks_per_plane: section.integer("blocks_per_plane", 1, 1 << 24)? as u32,
-        read: section.quantity("read")?,
-        program: section.quantity("program")?,
-        erase: section.quantity("erase")?,
-        channel_rate: section.quantity("channel_rate")?,
-        command_time: section.quantity("command_time")?,
-    };
-    section.finish()?;
-    Ok(spec)
 }

@@ -16,6 +16,7 @@
 pub mod document;
 pub mod drive;
 pub mod error;
+mod flash;
 pub mod library;
 pub mod origin;
 pub mod path;

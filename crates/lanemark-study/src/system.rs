@@ -6,7 +6,7 @@ use lanemark_core::result::{
 };
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::link::LinkSpec;
-use lanemark_core::sim::spec::{CpuSpec, Sibling, SystemSpec};
+use lanemark_core::sim::spec::{Condition, CpuSpec, Sibling, SystemSpec};
 use lanemark_core::sim::{SimError, run_test};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Workload;
@@ -195,15 +195,18 @@ impl System {
         if workload.repeats < 3 {
             result.warnings.push(Warning::FewRepeats { repeats: workload.repeats });
         }
-        let mut written_most = Bytes::ZERO;
+        let (mut written, mut collected) = (Bytes::ZERO, false);
         for (index, test) in workload.tests.iter().enumerate() {
             let mut samples = Vec::new();
             for repeat in 0..workload.repeats {
                 let key = StreamKey { seed, test: index as u32, repeat, thread: 0 };
-                let run =
+                let sample =
                     run_test(&self.spec, test, key).map_err(|error| self.fail(test, error))?;
-                written_most = written_most.max(run.written);
-                samples.push(run.sample);
+                if let Some(drive) = &sample.drive {
+                    written = written.max(drive.host_written);
+                    collected |= drive.moved > Bytes::ZERO;
+                }
+                samples.push(sample);
             }
             result.tests.push(TestResult::new(workload, test, samples));
             if !on_test(&result) {
@@ -211,9 +214,9 @@ impl System {
                 return Ok(result);
             }
         }
-        let spare = self.spec.drive.flash().capacity() - self.spec.drive.capacity;
-        if written_most > spare {
-            result.warnings.push(Warning::NoCollection { written_bytes: written_most });
+        let fresh = self.spec.drive.flash().condition != Condition::Random;
+        if fresh && written > Bytes::ZERO && !collected {
+            result.warnings.push(Warning::NoCollection { written_bytes: written });
         }
         result.complete = true;
         Ok(result)
@@ -224,7 +227,6 @@ impl System {
         let message = format!("test `{}`: {error}", test.name);
         let hint = match error {
             SimError::OutOfRange { .. } => "use a smaller span or offset, or a larger drive",
-            SimError::OutOfErasedBlocks(_) => "use a smaller volume or a shorter duration",
         };
         StudyError::new(location, message).hint(hint)
     }

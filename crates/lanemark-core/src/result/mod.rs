@@ -159,6 +159,9 @@ pub struct Sample {
     pub cpu: Option<CpuUse>,
     /// What each hop of the path did; known for simulated runs.
     pub path: Option<PathUse>,
+    /// What the drive wrote besides; known for simulated runs.
+    #[serde(default)]
+    pub drive: Option<DriveUse>,
     /// False where the repeat was cut short.
     pub complete: bool,
 }
@@ -190,6 +193,64 @@ pub struct PathUse {
     pub busiest: String,
     /// Simulated events.
     pub events: u64,
+}
+
+/// What a simulated drive has written to its flash, since it was switched on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriveUse {
+    /// What the host wrote, in whole slots.
+    #[serde(rename = "host_written_bytes")]
+    pub host_written: Bytes,
+    /// Valid data moved by collection and wear levelling.
+    #[serde(rename = "moved_bytes")]
+    pub moved: Bytes,
+    /// Data moved out of the pseudo-SLC cache.
+    #[serde(rename = "folded_bytes")]
+    pub folded: Bytes,
+    /// Left empty because a unit had to be stored before it was full.
+    #[serde(rename = "padded_bytes")]
+    pub padded: Bytes,
+    /// Pages of the map.
+    #[serde(rename = "map_written_bytes")]
+    pub map_written: Bytes,
+    /// Superblocks erased.
+    pub superblocks_erased: u64,
+}
+
+impl DriveUse {
+    /// Everything written to flash.
+    pub fn flash_written(&self) -> Bytes {
+        self.host_written + self.moved + self.folded + self.padded + self.map_written
+    }
+
+    /// What was written to flash for each byte of the host's; `None` where it wrote nothing.
+    pub fn write_amplification(&self) -> Option<f64> {
+        let host = self.host_written.get() as f64;
+        (host > 0.0).then(|| self.flash_written().get() as f64 / host)
+    }
+
+    /// What was written since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            host_written: self.host_written - earlier.host_written,
+            moved: self.moved - earlier.moved,
+            folded: self.folded - earlier.folded,
+            padded: self.padded - earlier.padded,
+            map_written: self.map_written - earlier.map_written,
+            superblocks_erased: self.superblocks_erased - earlier.superblocks_erased,
+        }
+    }
+
+    /// Adds what another drive wrote.
+    pub fn add(&mut self, other: &Self) {
+        self.host_written += other.host_written;
+        self.moved += other.moved;
+        self.folded += other.folded;
+        self.padded += other.padded;
+        self.map_written += other.map_written;
+        self.superblocks_erased += other.superblocks_erased;
+    }
 }
 
 /// What one hop of a simulated path did.

@@ -186,8 +186,8 @@ fn channels(flash: &FlashSpec, test: &Test) -> Ceiling {
 fn dies(flash: &FlashSpec, test: &Test) -> Ceiling {
     let unit = flash.unit();
     let count = operations(flash, test);
-    let read = (flash.command_time + flash.read) * count + test.block / flash.channel_rate;
-    let program = flash.command_time + unit / flash.channel_rate + flash.program;
+    let read = (flash.command_time + flash.read.mean()) * count + test.block / flash.channel_rate;
+    let program = flash.command_time + unit / flash.channel_rate + flash.program.mean();
     let written = test.block.get().next_multiple_of(SLOT.get());
     let write = program.scaled(written, unit.get());
     Ceiling {
@@ -195,10 +195,10 @@ fn dies(flash: &FlashSpec, test: &Test) -> Ceiling {
         law: format!(
             "{} dies, units of {unit}, {} to read, {} to program",
             flash.dies(),
-            flash.read,
-            flash.program
+            flash.read.mean(),
+            flash.program.mean()
         ),
         rate: served(test, Demand { read, write }, flash.dies()),
-        latency: Some(flash.read),
+        latency: Some(flash.read.mean()),
     }
 }

@@ -5,31 +5,23 @@
 //! duration are not counted, as in a real run.
 
 use super::budget::{Budget, HOPS, Hop};
+use super::drive::Content;
 use super::simulator::{Completion, SimError, Simulator};
 use super::spec::{ProtocolKind, SystemSpec};
-use crate::result::{DirectionResult, HopUse, PathUse, Sample};
+use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, Sample};
 use crate::rng::StreamKey;
-use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
+use crate::units::{BytesPerSecond, Duration, Instant};
 use crate::workload::{Accesses, Operation, Pattern, Test};
 
-/// One repeat of a test.
-#[derive(Clone, Debug)]
-pub struct TestRun {
-    /// What came out.
-    pub sample: Sample,
-    /// What the drive wrote to flash.
-    pub written: Bytes,
-}
-
-/// Runs `test` on each drive of `spec` at once with the random streams of `key` (whose thread is ignored). The span of the
-/// test lies written on the drive when it begins, and the rest of the drive is erased.
+/// One repeat of `test` on each drive of `spec` at once, with the random streams of `key` (whose thread is
+/// ignored). The span of the test lies written on a fresh drive when it begins, and the rest is erased.
 ///
 /// # Errors
-/// [`SimError`] where the test does not fit the drive or would need garbage collection.
-pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<TestRun, SimError> {
+/// [`SimError`] where the test does not fit the drive.
+pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<Sample, SimError> {
     let mut run = Run::new(spec, test, key);
     run.fill_queues()?;
-    while let Some(completion) = run.simulator.advance()? {
+    while let Some(completion) = run.simulator.advance() {
         if run.is_over(&completion) {
             break;
         }
@@ -54,6 +46,7 @@ struct Run {
     /// When the last request was counted.
     last: Instant,
     busy_before: Option<[Vec<Duration>; HOPS]>,
+    drive_before: Option<DriveUse>,
     reads: DirectionResult,
     writes: DirectionResult,
     budget: Budget,
@@ -63,7 +56,7 @@ impl Run {
     fn new(spec: &SystemSpec, test: &Test, key: StreamKey) -> Self {
         let counting_from = Instant::ZERO + test.ramp;
         Self {
-            simulator: Simulator::new(spec, test.end()),
+            simulator: Simulator::new(spec, Content::of(test)),
             threads: (0..test.threads * spec.drives() as u32)
                 .map(|thread| stream(test, thread, key))
                 .collect(),
@@ -78,6 +71,7 @@ impl Run {
             volume_left: test.volume.map_or(u64::MAX, |volume| volume.get() * spec.drives() as u64),
             last: counting_from,
             busy_before: None,
+            drive_before: None,
             reads: DirectionResult::new(),
             writes: DirectionResult::new(),
             budget: Budget::default(),
@@ -123,6 +117,10 @@ impl Run {
                 Instant::ZERO => Default::default(),
                 _ => self.simulator.busy(),
             });
+            self.drive_before = Some(match self.counting_from {
+                Instant::ZERO => DriveUse::default(),
+                _ => self.simulator.drive_use(),
+            });
         }
         self.last = completion.completed;
         let latency = completion.completed.since(completion.submitted);
@@ -136,7 +134,7 @@ impl Run {
         }
     }
 
-    fn end(self, spec: &SystemSpec, test: &Test) -> TestRun {
+    fn end(self, spec: &SystemSpec, test: &Test) -> Sample {
         let end = if test.duration.is_some() && self.last < self.deadline && self.volume_left > 0 {
             self.deadline
         } else {
@@ -146,15 +144,16 @@ impl Run {
         let path = self.path_use(spec, elapsed);
         let counted =
             |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
-        let sample = Sample {
+        let before = self.drive_before.unwrap_or_default();
+        Sample {
             elapsed,
             reads: counted(self.reads),
             writes: counted(self.writes),
             cpu: None,
             path: Some(path),
+            drive: Some(self.simulator.drive_use().since(&before)),
             complete: true,
-        };
-        TestRun { sample, written: self.simulator.written() }
+        }
     }
 
     fn path_use(&self, spec: &SystemSpec, elapsed: Duration) -> PathUse {

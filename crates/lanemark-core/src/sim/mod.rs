@@ -31,6 +31,7 @@ pub mod simulator;
 pub mod slab;
 pub mod spec;
 pub mod station;
+pub mod table;
 pub mod trace;
 
 pub use ceiling::{Ceiling, ceilings};

@@ -119,6 +119,11 @@ impl Protocol {
         queue
     }
 
+    /// A 64-byte read of host memory by the controller.
+    pub fn memory_read(&self) -> Duration {
+        self.spec.memory_read
+    }
+
     /// Interrupts so far.
     pub fn interrupts(&self) -> u64 {
         self.interrupts

@@ -32,7 +32,7 @@ fn slow_front_end() -> SystemSpec {
 /// Completions of each thread, which keeps its depth outstanding, among the first `count`.
 fn served(system: &SystemSpec, depths: &[u32], count: u64) -> Vec<f64> {
     assert_eq!(system.check(), Ok(()));
-    let mut simulator = Simulator::new(system, Bytes::mebi(32));
+    let mut simulator = Simulator::new(system, Bytes::mebi(32).into());
     let mut submitted = 0;
     let mut submit = |simulator: &mut Simulator, thread: u32| {
         let now = simulator.now();
@@ -44,7 +44,7 @@ fn served(system: &SystemSpec, depths: &[u32], count: u64) -> Vec<f64> {
     }
     let mut shares = vec![0.0; depths.len()];
     for _ in 0..count {
-        let completion = simulator.advance().unwrap().unwrap();
+        let completion = simulator.advance().unwrap();
         let latency = completion.completed.since(completion.submitted);
         assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
         shares[completion.tag as usize] += 1.0 / count as f64;
@@ -62,12 +62,12 @@ fn assert_shares(seen: &[f64], expected: &[f64]) {
 
 /// All completions of `accesses`, submitted to thread 0 at their instants.
 fn all(system: &SystemSpec, accesses: &[(Instant, u32)]) -> (Vec<Completion>, u64) {
-    let mut simulator = Simulator::new(system, Bytes::mebi(32));
+    let mut simulator = Simulator::new(system, Bytes::mebi(32).into());
     for (tag, &(at, thread)) in accesses.iter().enumerate() {
         simulator.submit(at, 0, read(tag as u64), thread, tag as u64).unwrap();
     }
     let mut completions = Vec::new();
-    while let Some(completion) = simulator.advance().unwrap() {
+    while let Some(completion) = simulator.advance() {
         let latency = completion.completed.since(completion.submitted);
         assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
         completions.push(completion);
@@ -265,7 +265,7 @@ proptest! {
             ..random_read()
         };
         prop_assert_eq!(test.check(), Ok(()));
-        let sample = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap().sample;
+        let sample = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), volume);
         let path = sample.path.as_ref().unwrap();
         let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
@@ -273,7 +273,7 @@ proptest! {
         for hop in &path.hops {
             prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
         }
-        let again = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap().sample;
+        let again = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(again, sample);
     }
 }

@@ -12,7 +12,7 @@ mod media;
 
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
-use super::drive::{Candidate, Drive, OutOfErasedBlocks};
+use super::drive::{Candidate, Content, Drive};
 use super::kernel::EventQueue;
 use super::link::Link;
 use super::path::Path;
@@ -22,6 +22,7 @@ use super::slab::{Handle, Linked, NONE, Slab};
 use super::spec::SystemSpec;
 use super::station::Station;
 use super::trace::Trace;
+use crate::result::DriveUse;
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::{Access, Operation};
 
@@ -40,6 +41,10 @@ pub enum Event {
     EngineFree(u16),
     /// The firmware has done its part of a command.
     Decoded(Handle),
+    /// A page of the map has come from the host's memory.
+    MapHere(Handle),
+    /// The list of what a trim covers has come.
+    RangesIn(Handle),
     /// A die of a drive has a page in its register.
     Sensed(u16, Handle),
     /// A die's data is in the drive's controller.
@@ -52,6 +57,8 @@ pub enum Event {
     FromBuffer(Handle, u32),
     /// A die of a drive has programmed or erased.
     Stored(u16, Handle),
+    /// A drive may have been idle for long enough to work in the background.
+    Idle(u16),
     /// A burst of a write is in the buffer; whether it is the last of its command.
     DataIn(Handle, bool),
     /// The completion of a command has reached the host, with its interrupt where that is not held back.
@@ -90,9 +97,6 @@ pub enum SimError {
         /// What the drive holds.
         capacity: Bytes,
     },
-    /// The drive would have to collect garbage.
-    #[error("{0}; moving valid data (garbage collection) is not modelled yet")]
-    OutOfErasedBlocks(#[from] OutOfErasedBlocks),
 }
 
 /// A drive, and the way to it.
@@ -181,8 +185,8 @@ pub struct Simulator {
 }
 
 impl Attachment {
-    fn new(index: usize, spec: &SystemSpec, shared: usize, laid_out: Bytes) -> Self {
-        let mut drive = Drive::new(index as u16, &spec.drive, laid_out);
+    fn new(index: usize, spec: &SystemSpec, shared: usize, content: Content) -> Self {
+        let mut drive = Drive::new(index as u16, &spec.drive, content);
         drive.front_end = drive.front_end.arbitrated(Arbiter::of(&spec.protocol));
         Self {
             capacity: spec.drive.capacity,
@@ -195,13 +199,13 @@ impl Attachment {
 }
 
 impl Simulator {
-    /// An idle system, each of whose drives holds data in its first `laid_out` bytes. `spec` must have
-    /// passed [`SystemSpec::check`].
-    pub fn new(spec: &SystemSpec, laid_out: Bytes) -> Self {
+    /// An idle system, each of whose drives holds `content`. `spec` must have passed
+    /// [`SystemSpec::check`].
+    pub fn new(spec: &SystemSpec, content: Content) -> Self {
         let shared = spec.shared_links();
         let attachments = (0..spec.drives()).map(|index| {
             let own = index.checked_sub(1).map_or(shared, |place| spec.siblings[place].shared);
-            Attachment::new(index, &spec.alone(index), own, laid_out)
+            Attachment::new(index, &spec.alone(index), own, content)
         });
         Self {
             now: Instant::ZERO,
@@ -242,10 +246,11 @@ impl Simulator {
         self.attachments.iter().map(|attachment| attachment.protocol.interrupts()).sum()
     }
 
-    /// What the drive that wrote most has written to flash.
-    pub fn written(&self) -> Bytes {
-        let written = self.attachments.iter().map(|attachment| attachment.drive.written());
-        written.max().unwrap_or_default()
+    /// What all drives have written to flash.
+    pub fn drive_use(&self) -> DriveUse {
+        let mut sum = DriveUse::default();
+        self.attachments.iter().for_each(|attachment| sum.add(&attachment.drive.usage()));
+        sum
     }
 
     /// The instant of the next event, where anything is under way.
@@ -290,29 +295,23 @@ impl Simulator {
     }
 
     /// Goes on to the next completion; `None` when nothing is under way any more.
-    ///
-    /// # Errors
-    /// [`SimError::OutOfErasedBlocks`]
-    pub fn advance(&mut self) -> Result<Option<Completion>, SimError> {
+    pub fn advance(&mut self) -> Option<Completion> {
         self.advance_until(Instant::from_picoseconds(u64::MAX))
     }
 
     /// Goes on to the next completion that comes no later than `limit`; `None` where there is none.
     /// The time does not pass `limit`.
-    ///
-    /// # Errors
-    /// [`SimError::OutOfErasedBlocks`]
-    pub fn advance_until(&mut self, limit: Instant) -> Result<Option<Completion>, SimError> {
+    pub fn advance_until(&mut self, limit: Instant) -> Option<Completion> {
         while self.events.next_at().is_some_and(|at| at <= limit) {
             let Some((at, event)) = self.events.pop() else { break };
             self.now = at;
             self.handled += 1;
-            let completion = self.handle(event)?;
+            let completion = self.handle(event);
             if completion.is_some() {
-                return Ok(completion);
+                return completion;
             }
         }
-        Ok(None)
+        None
     }
 
     /// Time busy so far at each part of each hop.
@@ -332,26 +331,29 @@ impl Simulator {
         busy
     }
 
-    fn handle(&mut self, event: Event) -> Result<Option<Completion>, SimError> {
+    fn handle(&mut self, event: Event) -> Option<Completion> {
         match event {
             Event::Submit(request) => self.begin(request),
             Event::Submitted(command) => self.fetch(command),
             Event::Fetched(command) => self.issue_frames(command),
             Event::Arrived(command) => self.decode(command),
             Event::EngineFree(drive) => self.engine_free(drive),
-            Event::Decoded(command) => self.start_media(command),
+            Event::Decoded(command) => self.decoded(command),
+            Event::MapHere(command) => self.map_here(command),
+            Event::RangesIn(command) => self.ranges_in(command),
             Event::Sensed(drive, operation) => self.sensed(drive, operation),
             Event::PageOut(drive, operation) => self.page_out(drive, operation),
             Event::AtShared(transfer) => self.at_shared(transfer),
             Event::SharedFree(link) => self.serve_shared(usize::from(link)),
             Event::FromBuffer(command, bytes) => self.burst(command, Bytes(bytes.into())),
             Event::Stored(drive, operation) => self.stored(drive, operation),
-            Event::DataIn(burst, last) => self.data_in(burst, last)?,
+            Event::Idle(drive) => self.idle(drive),
+            Event::DataIn(burst, last) => self.data_in(burst, last),
             Event::Notified(command) => self.notified(command),
             Event::AggregationOver(drive, vector) => self.aggregation_over(drive, vector),
-            Event::Completed(command) => return Ok(self.completed(command)),
+            Event::Completed(command) => return self.completed(command),
         }
-        Ok(None)
+        None
     }
 
     /// Splits a request into commands and gives them to the protocol.
@@ -363,6 +365,7 @@ impl Simulator {
         self.requests[handle].submitted = self.now;
         self.requests[handle].unnotified = count as u32;
         self.requests[handle].incomplete = count as u32;
+        self.attachments[usize::from(drive)].drive.takes(count as u32);
         for index in 0..count {
             let done = transfer_max * index;
             let command = self.commands.insert(Command {

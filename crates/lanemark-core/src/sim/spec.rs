@@ -3,6 +3,10 @@
 //! Nothing here knows where a value came from. The study crate reads library files, keeps each value's
 //! source, and hands over a [`SystemSpec`].
 
+mod flash;
+
+pub use flash::*;
+
 use super::budget::LINKS_MAX;
 use super::link::LinkSpec;
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
@@ -203,12 +207,28 @@ pub struct DriveSpec {
     pub front_end: FrontEndSpec,
     /// The write buffer.
     pub buffer: Bytes,
+    /// When a write is complete, and what a flush has to do.
+    pub write_cache: WriteCache,
+    /// How far a drive reads ahead of a sequential reader; zero where it does not.
+    pub read_ahead: Bytes,
     /// The internal path between buffer and link, reading, where it is a limit.
     pub data_path_read: Option<BytesPerSecond>,
     /// The same, writing.
     pub data_path_write: Option<BytesPerSecond>,
     /// What holds the data.
     pub media: MediaSpec,
+}
+
+/// What becomes of data in the write buffer when the power fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WriteCache {
+    /// It is lost: a flush waits until it is stored.
+    #[default]
+    Volatile,
+    /// It is stored (power-loss protection): a flush has nothing to do.
+    Protected,
+    /// It is not used: a write is complete when it is stored.
+    Off,
 }
 
 /// What holds the data of a drive. A new kind is one arm here and in `sim::drive`.
@@ -231,33 +251,6 @@ pub struct FrontEndSpec {
     pub read_latency: Duration,
     /// What a write takes besides, pipelined.
     pub write_latency: Duration,
-}
-
-/// The flash of a drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlashSpec {
-    /// Channels.
-    pub channels: u32,
-    /// Dies on each channel.
-    pub dies_per_channel: u32,
-    /// Planes of a die, read and programmed together.
-    pub planes: u32,
-    /// A page of one plane.
-    pub page: Bytes,
-    /// Pages of a block.
-    pub pages_per_block: u32,
-    /// Blocks of a plane.
-    pub blocks_per_plane: u32,
-    /// Array to page register (tR).
-    pub read: Duration,
-    /// Page register to array (tPROG), mean over page types.
-    pub program: Duration,
-    /// Block erase (tBERS).
-    pub erase: Duration,
-    /// Data on a channel.
-    pub channel_rate: BytesPerSecond,
-    /// Command and address cycles on a channel, for each array operation.
-    pub command_time: Duration,
 }
 
 /// A value that no system can have.
@@ -283,26 +276,6 @@ impl DriveSpec {
     pub fn flash_mut(&mut self) -> &mut FlashSpec {
         let MediaSpec::Flash(flash) = &mut self.media;
         flash
-    }
-}
-
-impl FlashSpec {
-    /// Dies of the drive.
-    pub fn dies(&self) -> u64 {
-        u64::from(self.channels) * u64::from(self.dies_per_channel)
-    }
-
-    /// What one die reads or programs at once: a page of each plane.
-    pub fn unit(&self) -> Bytes {
-        self.page * u64::from(self.planes)
-    }
-
-    /// Everything that the flash holds.
-    pub fn capacity(&self) -> Bytes {
-        self.unit()
-            * self.dies()
-            * u64::from(self.pages_per_block)
-            * u64::from(self.blocks_per_plane)
     }
 }
 
@@ -363,23 +336,12 @@ impl SystemSpec {
         within("protocol.queue_depth", self.protocol.queue_depth.into(), 1, 65_536)?;
         self.protocol.check_nvme()?;
         within("links", self.links.len() as u64, 1, LINKS_MAX as u64)?;
-        let flash = self.drive.flash();
-        within("drive.flash.channels", flash.channels.into(), 1, 256)?;
-        within("drive.flash.dies_per_channel", flash.dies_per_channel.into(), 1, 256)?;
-        within("drive.flash.planes", flash.planes.into(), 1, 16)?;
-        within("drive.flash.pages_per_block", flash.pages_per_block.into(), 1, 65_536)?;
-        within("drive.flash.blocks_per_plane", flash.blocks_per_plane.into(), 1, 1 << 24)?;
         within("drive.front_end.engines", self.drive.front_end.engines.into(), 1, 1024)?;
-        let page = flash.page;
-        if page < SLOT || !page.get().is_multiple_of(SLOT.get()) || page > Bytes::kibi(64) {
-            return fail("drive.flash.page", page.to_string(), "a multiple of 4 KiB up to 64 KiB");
-        }
         let transfer = self.protocol.transfer_max;
         if transfer < SLOT || !transfer.get().is_multiple_of(SLOT.get()) {
             return fail("transfer_max", transfer.to_string(), "a multiple of 4 KiB");
         }
         let rates = [
-            ("drive.flash.channel_rate", Some(flash.channel_rate)),
             ("drive.data_path.read", self.drive.data_path_read),
             ("drive.data_path.write", self.drive.data_path_write),
         ];
@@ -388,19 +350,8 @@ impl SystemSpec {
                 return fail(field, rate.unwrap_or_default().to_string(), "at least 1 MB/s");
             }
         }
-        let raw = flash.capacity();
-        // The unit that is being filled and one superblock of erased units must fit beside the data.
-        let superblock = flash.unit() * flash.dies() * u64::from(flash.pages_per_block);
-        if self.drive.capacity == Bytes::ZERO || self.drive.capacity + superblock * 2 > raw {
-            let bound = format!(
-                "at most {}, the flash less two superblocks",
-                Bytes(raw.get().saturating_sub(superblock.get() * 2))
-            );
-            return fail("drive.capacity", self.drive.capacity.to_string(), &bound);
-        }
-        if raw.get() / SLOT.get() >= u64::from(u32::MAX) {
-            return fail("drive.flash", raw.to_string(), "less than 16 TiB of flash");
-        }
+        let flash = self.drive.flash();
+        flash.check(self.drive.capacity)?;
         let least = transfer.min(Bytes::kibi(128)) + flash.unit() * 2;
         if self.drive.buffer < least {
             let bound = format!("at least {least}: a burst and two flash units");

@@ -1,71 +1,54 @@
 //! Flash channels and dies.
 //!
 //! Law (ONFI and Toggle NAND data sheets). A read puts its command and address cycles on the channel,
-//! keeps the die for tR, then puts the data on the channel; the die is free when its page register is
-//! read out. A program puts command and data on the channel, then keeps the die for tPROG. An erase
-//! keeps the die for tBERS. A die does one operation at a time, in order of arrival; its planes work
-//! together on one unit. A channel moves data in the order in which its dies ask; command cycles are
-//! short, and a controller slips them in between, so they take the channel's time but wait for nobody.
+//! keeps the array for tR of its page, then puts the data on the channel. A program puts command and data
+//! on the channel, then keeps the array for tPROG of its page. An erase keeps it for tBERS. A channel moves
+//! data in the order in which its dies ask; command cycles are short, and a controller slips them in
+//! between, so they take the channel's time but wait for nobody.
 //!
-//! Not modelled yet: cache read and program, suspend, priorities between reads and programs, page types
-//! with their own times, read retry.
+//! A die does one operation at a time, all planes together, unless it can do more ([`DieSpec`]):
+//! *independent planes* read pages of their own; with *cache read* the array senses the next page while the
+//! last one goes out from the cache register; with *cache program* the next page comes in while the last
+//! one is programmed; with *suspend* a program or erase that is under way makes way for reads. Reads of the
+//! host go before what waits to be programmed or erased, a limited number in a row. A read that has to be
+//! repeated ([`RetrySpec`](super::super::spec::RetrySpec)) takes tR and the channel once more each time.
+//!
+//! Not modelled: partial page programs, ZQ calibration, the two stages of programs of some TLC and QLC.
 
 use super::super::Event;
 use super::super::kernel::EventQueue;
-use super::super::slab::{Chain, Handle, Linked, NONE, Slab};
-use super::super::spec::FlashSpec;
+use super::super::slab::{Chain, Handle, NONE, Slab};
+use super::super::spec::{DieSpec, FlashSpec, SuspendSpec};
 use super::super::station::{Span, Station};
-use crate::units::{Bytes, Duration, Instant};
+use super::operation::{FlashOperation, FlashTask, Site};
+use crate::rng::{Rng, StreamKey};
+use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 
-/// What a die is asked to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FlashTask {
-    /// Bring data of a command.
-    Read {
-        /// The command that waits for it.
-        command: Handle,
-    },
-    /// Store a unit.
-    Program {
-        /// The unit, which stays readable in the buffer until it is stored.
-        unit: u32,
-    },
-    /// Erase the die's part of a superblock.
-    Erase,
-}
-
-/// An operation on its way through a die.
+/// What reads for itself: a plane of a die, or all its planes together.
 #[derive(Clone, Copy, Debug)]
-pub struct FlashOperation {
-    /// What is done.
-    pub task: FlashTask,
-    /// Data over the channel.
-    pub bytes: Bytes,
-    die: u32,
-    next: Handle,
-    /// Until when the time is accounted for below.
-    mark: Instant,
-    /// Waiting for and time in the die, waiting for and time on the channel.
-    pub die_wait: Duration,
-    /// Time in the die.
-    pub die_service: Duration,
-    /// Waiting for the channel.
-    pub channel_wait: Duration,
-    /// Time on the channel.
-    pub channel_service: Duration,
-}
-
-impl Linked for FlashOperation {
-    fn next(&mut self) -> &mut Handle {
-        &mut self.next
-    }
-}
-
-#[derive(Clone, Debug)]
-struct Die {
-    /// Operations that wait, without the one in progress.
-    waiting: Chain,
+struct Lane {
+    /// Reads of the host that wait.
+    reads: Chain,
+    /// The read whose page is sensed or lies in the page register.
     current: Handle,
+    /// The read whose data goes out from the cache register.
+    draining: Handle,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Die {
+    /// What waits besides reads of the host, in order of arrival.
+    others: Chain,
+    /// The program or erase in the array, and one that was suspended.
+    storing: Handle,
+    suspended: Handle,
+    /// Reads that wait, and that are in the array or a register.
+    reads_waiting: u32,
+    reads_active: u32,
+    /// Reads since the last program or erase began.
+    reads_in_row: u32,
+    /// From when on the array of a suspended die can be read.
+    ready: Instant,
     busy_since: Instant,
     busy: Duration,
 }
@@ -75,33 +58,48 @@ struct Die {
 pub struct Flash {
     /// Which drive of the system this is, for its events.
     drive: u16,
-    spec: FlashSpec,
+    lanes_per_die: u32,
+    can: DieSpec,
+    channel_rate: BytesPerSecond,
+    /// Data over a channel for each byte that is read, in 1/65536: less where it compresses.
+    packed: u64,
+    command_time: Duration,
     channels: Vec<Station>,
     dies: Vec<Die>,
+    lanes: Vec<Lane>,
     operations: Slab<FlashOperation>,
+    rng: Rng,
 }
 
 impl Flash {
-    /// Idle flash of drive `drive`.
-    pub fn new(drive: u16, spec: FlashSpec) -> Self {
+    /// Idle flash of drive `drive`, in which data takes the share `packed` of its size.
+    pub fn new(drive: u16, spec: &FlashSpec, packed: f64) -> Self {
         let idle = Die {
-            waiting: Chain::EMPTY,
-            current: NONE,
+            others: Chain::EMPTY,
+            storing: NONE,
+            suspended: NONE,
+            reads_waiting: 0,
+            reads_active: 0,
+            reads_in_row: 0,
+            ready: Instant::ZERO,
             busy_since: Instant::ZERO,
             busy: Duration::ZERO,
         };
+        let lanes_per_die = if spec.die.independent_planes { spec.planes } else { 1 };
+        let lane = Lane { reads: Chain::EMPTY, current: NONE, draining: NONE };
         Self {
             drive,
-            spec,
+            lanes_per_die,
+            can: spec.die,
+            channel_rate: spec.channel_rate,
+            packed: (packed * 65_536.0) as u64,
+            command_time: spec.command_time,
             channels: vec![Station::default(); spec.channels as usize],
             dies: vec![idle; spec.dies() as usize],
+            lanes: vec![lane; spec.dies() as usize * lanes_per_die as usize],
             operations: Slab::new(),
+            rng: Rng::new(StreamKey { thread: drive.into(), ..StreamKey::from_seed(0x666c) }),
         }
-    }
-
-    /// The operation of `handle`.
-    pub fn operation(&self, handle: Handle) -> &FlashOperation {
-        &self.operations[handle]
     }
 
     /// How many dies there are.
@@ -110,46 +108,274 @@ impl Flash {
     }
 
     /// The die that holds `unit`.
+    #[inline]
     pub fn die_of(&self, unit: u32) -> u32 {
         unit % self.dies.len() as u32
     }
 
-    /// Gives `die` something to do, now or when it has done what it was given before.
+    /// How often a read must be repeated where each attempt fails with `probability`.
+    pub fn retries(&mut self, probability: f64) -> u32 {
+        let mut count = 0;
+        while probability > 0.0 && count < 8 && self.rng.chance(probability) {
+            count += 1;
+        }
+        count
+    }
+
+    /// Gives a die something to do, now or when its turn comes.
     pub fn start(
         &mut self,
         now: Instant,
-        die: u32,
+        site: Site,
         task: FlashTask,
         bytes: Bytes,
         events: &mut EventQueue<Event>,
     ) {
+        let Site { die, plane, time, retries } = site;
+        let lane = die * self.lanes_per_die + plane % self.lanes_per_die;
         let handle = self.operations.insert(FlashOperation {
             task,
             bytes,
             die,
+            lane,
+            array: time,
+            retries,
             next: NONE,
             mark: now,
+            left: Duration::ZERO,
+            loaded: false,
+            sensed: false,
             die_wait: Duration::ZERO,
             die_service: Duration::ZERO,
             channel_wait: Duration::ZERO,
             channel_service: Duration::ZERO,
         });
-        if self.dies[die as usize].current == NONE {
-            self.begin(now, handle, events);
+        let at_once = matches!(task, FlashTask::Read { .. } | FlashTask::ReadMap { .. });
+        if at_once && self.can.reads_first > 0 {
+            self.lanes[lane as usize].reads.push(&mut self.operations, handle);
+            self.dies[die as usize].reads_waiting += 1;
         } else {
-            self.dies[die as usize].waiting.push(&mut self.operations, handle);
+            self.dies[die as usize].others.push(&mut self.operations, handle);
+        }
+        self.dispatch(now, die as usize, events);
+    }
+
+    /// Begins whatever a die can begin now.
+    fn dispatch(&mut self, now: Instant, index: usize, events: &mut EventQueue<Event>) {
+        loop {
+            let die = self.dies[index];
+            if die.storing != NONE {
+                let reads = die.reads_waiting > 0 && die.reads_in_row < self.can.reads_first;
+                if reads
+                    && let Some(suspend) = self.can.suspend
+                    && self.suspends(now, index, suspend)
+                {
+                    continue;
+                }
+                self.load_next(now, index);
+                return;
+            }
+            let others = die.suspended != NONE || die.others.head() != NONE;
+            let turn = others && die.reads_in_row >= self.can.reads_first;
+            if die.reads_waiting > 0 && !turn {
+                if !self.begin_reads(now, index, events) || self.lanes_per_die == 1 {
+                    return;
+                }
+                if self.dies[index].reads_waiting > 0 {
+                    return;
+                }
+                continue;
+            }
+            if !others || !self.begin_other(now, index, events) {
+                return;
+            }
         }
     }
 
-    /// The array has been read: the data goes over the channel.
+    /// Begins waiting reads of the host on all lanes that are free, and says whether any began.
+    fn begin_reads(&mut self, now: Instant, die: usize, events: &mut EventQueue<Event>) -> bool {
+        let first = die * self.lanes_per_die as usize;
+        let mut began = false;
+        for lane in first..first + self.lanes_per_die as usize {
+            if self.lanes[lane].current != NONE {
+                continue;
+            }
+            if let Some(handle) = self.lanes[lane].reads.pop(&mut self.operations) {
+                self.dies[die].reads_waiting -= 1;
+                self.dies[die].reads_in_row = self.dies[die].reads_in_row.saturating_add(1);
+                self.begin_read(now, handle, events);
+                began = true;
+            }
+        }
+        began
+    }
+
+    /// Goes on with what was suspended, or begins the next of what waits in order; false where it cannot yet.
+    fn begin_other(&mut self, now: Instant, index: usize, events: &mut EventQueue<Event>) -> bool {
+        let die = self.dies[index];
+        if die.suspended != NONE {
+            if die.reads_active > 0 {
+                return false;
+            }
+            let handle = die.suspended;
+            self.occupy(now, index);
+            self.dies[index].suspended = NONE;
+            self.dies[index].storing = handle;
+            let resume = self.can.suspend.map_or(Duration::ZERO, |suspend| suspend.resume);
+            let operation = &mut self.operations[handle];
+            operation.mark = now + resume + operation.left;
+            operation.die_service += resume;
+            events.schedule(operation.mark, Event::Stored(self.drive, handle));
+            return true;
+        }
+        let head = die.others.head();
+        let operation = &self.operations[head];
+        if operation.reads() {
+            if self.lanes[operation.lane as usize].current != NONE {
+                return false;
+            }
+            self.dies[index].others.pop(&mut self.operations);
+            self.begin_read(now, head, events);
+            return true;
+        }
+        // Programs and erases need all planes and registers.
+        if die.reads_active > 0 {
+            return false;
+        }
+        self.dies[index].others.pop(&mut self.operations);
+        self.begin_store(now, head, events);
+        true
+    }
+
+    fn begin_read(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) {
+        let lane = self.operations[handle].lane as usize;
+        self.lanes[lane].current = handle;
+        let die = self.operations[handle].die as usize;
+        self.occupy(now, die);
+        self.dies[die].reads_active += 1;
+        let commanded = self.command(now, handle);
+        let operation = &mut self.operations[handle];
+        operation.die_wait += now.since(operation.mark);
+        let ready = commanded.max(self.dies[die].ready);
+        operation.die_wait += ready.since(commanded);
+        let operation = &self.operations[handle];
+        let again = u64::from(operation.retries);
+        let sensing = match again {
+            0 => operation.array,
+            _ => operation.array + (operation.array + self.time_out(operation.bytes)) * again,
+        };
+        let operation = &mut self.operations[handle];
+        operation.die_service += sensing;
+        operation.mark = ready + sensing;
+        events.schedule(operation.mark, Event::Sensed(self.drive, handle));
+        if again > 0 {
+            let channel = die % self.channels.len();
+            let bytes = self.operations[handle].bytes;
+            let service = self.time_out(bytes) * again;
+            self.channels[channel].charge(now, service);
+        }
+    }
+
+    fn begin_store(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) {
+        let die = self.operations[handle].die as usize;
+        self.occupy(now, die);
+        self.dies[die].storing = handle;
+        self.dies[die].reads_in_row = 0;
+        if !self.operations[handle].loaded {
+            self.load(now, handle);
+        }
+        let operation = &mut self.operations[handle];
+        let ready = operation.mark.max(now);
+        operation.die_wait += ready.since(operation.mark);
+        operation.die_service += operation.array;
+        operation.mark = ready + operation.array;
+        events.schedule(operation.mark, Event::Stored(self.drive, handle));
+    }
+
+    /// Sends the command of a program or erase and the data of a program.
+    fn load(&mut self, now: Instant, handle: Handle) {
+        let operation = &mut self.operations[handle];
+        operation.die_wait += now.since(operation.mark);
+        operation.loaded = true;
+        let bytes = operation.bytes;
+        let commanded = self.command(now, handle);
+        self.operations[handle].mark = commanded;
+        if bytes > Bytes::ZERO {
+            self.use_channel(commanded, handle, bytes / self.channel_rate);
+        }
+    }
+
+    /// With a cache register, the data of the next program comes in while this one is stored.
+    fn load_next(&mut self, now: Instant, index: usize) {
+        let head = self.dies[index].others.head();
+        if !self.can.cache_program || head == NONE || self.dies[index].suspended != NONE {
+            return;
+        }
+        let operation = &self.operations[head];
+        if !operation.reads() && !operation.loaded && operation.bytes > Bytes::ZERO {
+            self.load(now, head);
+        }
+    }
+
+    /// Suspends what a die stores, where enough of it is left to be worth it.
+    fn suspends(&mut self, now: Instant, index: usize, suspend: SuspendSpec) -> bool {
+        let handle = self.dies[index].storing;
+        let operation = &mut self.operations[handle];
+        let end = operation.mark;
+        // It must have begun in the array, and have more left than the way in and out takes.
+        if now + operation.array < end || end <= now + suspend.enter + suspend.resume {
+            return false;
+        }
+        operation.left = end.since(now);
+        let die = &mut self.dies[index];
+        die.storing = NONE;
+        die.suspended = handle;
+        die.ready = now + suspend.enter;
+        self.vacate(now, index);
+        true
+    }
+
+    /// The array has been read: the data goes out over the channel.
     pub fn sensed(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) {
-        let bytes = self.operations[handle].bytes;
-        let end = self.use_channel(now, handle, bytes / self.spec.channel_rate);
+        if self.can.cache_read {
+            let lane = self.operations[handle].lane as usize;
+            self.operations[handle].sensed = true;
+            if self.lanes[lane].draining == NONE {
+                self.drain(now, handle, events);
+                self.dispatch(now, self.operations[handle].die as usize, events);
+            }
+            return;
+        }
+        self.send_out(now, handle, events);
+    }
+
+    /// A page goes to the cache register, and its plane is free for the next.
+    fn drain(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) {
+        let lane = &mut self.lanes[self.operations[handle].lane as usize];
+        lane.current = NONE;
+        lane.draining = handle;
+        let operation = &mut self.operations[handle];
+        operation.die_wait += now.since(operation.mark);
+        self.send_out(now, handle, events);
+    }
+
+    fn send_out(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) {
+        let service = self.time_out(self.operations[handle].bytes);
+        let end = self.use_channel(now, handle, service);
         events.schedule(end, Event::PageOut(self.drive, handle));
     }
 
-    /// The die is done with `handle`: returns it, freed, and lets the die go on.
-    pub fn finish(
+    /// The time of read data on a channel.
+    #[inline]
+    fn time_out(&self, bytes: Bytes) -> Duration {
+        match self.packed {
+            65_536 => bytes / self.channel_rate,
+            packed => Bytes(bytes.get() * packed / 65_536) / self.channel_rate,
+        }
+    }
+
+    /// The data of a read is out: returns it, freed, and lets the die go on.
+    pub fn page_out(
         &mut self,
         now: Instant,
         handle: Handle,
@@ -157,77 +383,80 @@ impl Flash {
     ) -> FlashOperation {
         let operation = self.operations[handle];
         self.operations.free(handle);
-        let die = &mut self.dies[operation.die as usize];
-        die.busy += now.since(die.busy_since);
-        die.current = NONE;
-        if let Some(next) = die.waiting.pop(&mut self.operations) {
-            self.begin(now, next, events);
+        let index = operation.die as usize;
+        self.dies[index].reads_active -= 1;
+        let lane = &mut self.lanes[operation.lane as usize];
+        if self.can.cache_read {
+            lane.draining = NONE;
+            let behind = lane.current;
+            if behind != NONE && self.operations[behind].sensed {
+                self.drain(now, behind, events);
+            }
+        } else {
+            lane.current = NONE;
         }
+        self.vacate(now, index);
+        self.dispatch(now, index, events);
         operation
     }
 
-    /// Whether `unit` is still being stored, so that reads find it in the buffer.
-    pub fn is_storing(&self, unit: u32) -> bool {
-        let die = &self.dies[self.die_of(unit) as usize];
-        if die.current == NONE {
-            return false;
+    /// A program or erase may be done: returns it, freed, and lets the die go on. `None` where it was
+    /// suspended since this end of it was foreseen.
+    pub fn stored(
+        &mut self,
+        now: Instant,
+        handle: Handle,
+        events: &mut EventQueue<Event>,
+    ) -> Option<FlashOperation> {
+        let operation = self.operations[handle];
+        let index = operation.die as usize;
+        if self.dies[index].storing != handle || operation.mark != now {
+            return None;
         }
-        let mut handle = die.current;
-        let mut waiting = die.waiting.head();
-        loop {
-            if self.operations[handle].task == (FlashTask::Program { unit }) {
-                return true;
-            }
-            if waiting == NONE {
-                return false;
-            }
-            handle = waiting;
-            waiting = self.operations[waiting].next;
-        }
+        self.operations.free(handle);
+        self.dies[index].storing = NONE;
+        self.vacate(now, index);
+        self.dispatch(now, index, events);
+        Some(operation)
     }
 
     /// Time busy of each channel and each die until `now`.
     pub fn busy(&self, now: Instant) -> (Vec<Duration>, Vec<Duration>) {
         let channels = self.channels.iter().map(Station::busy).collect();
-        let until_now = |die: &Die| match die.current {
-            NONE => die.busy,
-            _ => die.busy + now.since(die.busy_since),
+        let until_now = |die: &Die| match die.is_busy() {
+            false => die.busy,
+            true => die.busy + now.since(die.busy_since),
         };
         (channels, self.dies.iter().map(until_now).collect())
     }
 
-    fn begin(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) {
-        let operation = &mut self.operations[handle];
-        operation.die_wait += now.since(operation.mark);
-        operation.mark = now;
-        let (task, bytes, die) = (operation.task, operation.bytes, operation.die as usize);
-        self.dies[die].current = handle;
-        self.dies[die].busy_since = now;
-        let commanded = self.command(now, handle);
-        let (ready, in_array) = match task {
-            FlashTask::Read { .. } => (commanded, self.spec.read),
-            FlashTask::Program { .. } => {
-                let data_in = bytes / self.spec.channel_rate;
-                (self.use_channel(commanded, handle, data_in), self.spec.program)
-            }
-            FlashTask::Erase => (commanded, self.spec.erase),
-        };
-        let end = ready + in_array;
-        let operation = &mut self.operations[handle];
-        operation.die_service += in_array;
-        operation.mark = end;
-        match task {
-            FlashTask::Read { .. } => events.schedule(end, Event::Sensed(self.drive, handle)),
-            _ => events.schedule(end, Event::Stored(self.drive, handle)),
+    /// Whether no die has anything to do.
+    pub fn is_idle(&self) -> bool {
+        self.operations.live() == 0
+    }
+
+    /// A die gets something to do; called before it is taken down.
+    fn occupy(&mut self, now: Instant, index: usize) {
+        let die = &mut self.dies[index];
+        if !die.is_busy() {
+            die.busy_since = now;
+        }
+    }
+
+    /// A die has one thing less to do; called after it was taken down.
+    fn vacate(&mut self, now: Instant, index: usize) {
+        let die = &mut self.dies[index];
+        if !die.is_busy() {
+            die.busy += now.since(die.busy_since);
         }
     }
 
     /// Slips the command cycles of an operation into its channel and returns when the die has them.
     fn command(&mut self, now: Instant, handle: Handle) -> Instant {
         let channel = self.channel_of(handle);
-        self.channels[channel].charge(now, self.spec.command_time);
-        self.operations[handle].channel_service += self.spec.command_time;
-        now + self.spec.command_time
+        self.channels[channel].charge(now, self.command_time);
+        self.operations[handle].channel_service += self.command_time;
+        now + self.command_time
     }
 
     /// Moves data over an operation's channel from `now` on and returns the end.
@@ -243,5 +472,11 @@ impl Flash {
 
     fn channel_of(&self, handle: Handle) -> usize {
         self.operations[handle].die as usize % self.channels.len()
+    }
+}
+
+impl Die {
+    fn is_busy(&self) -> bool {
+        self.storing != NONE || self.reads_active > 0
     }
 }

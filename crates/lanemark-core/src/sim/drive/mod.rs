@@ -1,29 +1,78 @@
 //! A solid-state drive: front end, write buffer, translation and flash.
 //!
 //! ```text
-//!  command ─► front end ─► translation ─► dies ─► channels ─► data path ─► link     (read)
-//!  command ─► front end ─► buffer room ─► link ─► data path ─► buffer ─► complete   (write)
-//!                                                               └─► channels ─► dies (drain)
+//!  command ─► front end ─► map ─► dies ─► channels ─► data path ─► link            (read)
+//!  command ─► front end ─► buffer room ─► link ─► data path ─► buffer ─► complete  (write)
+//!                                                    map ◄──────┘
+//!                                                     └─► channels ─► dies (drain)
 //! ```
 //!
+//! [`Translation`] is bookkeeping without time and says what is to be moved and programmed; here that becomes
+//! work for the dies, and what the dies have done is reported back (`background.rs`).
+//!
 //! Not modelled: reading a slot that is only partly overwritten before it is written (a write of less
-//! than 4 KiB takes a whole slot), caching and prefetching of reads.
+//! than 4 KiB takes a whole slot), reads that find what the host read or wrote before in the drive's memory,
+//! beyond what is read ahead and what is not stored yet.
 
+mod background;
 mod buffer;
 mod flash;
+mod flushes;
 mod front_end;
+mod map_cache;
+mod operation;
+mod read_ahead;
 mod translation;
 
+pub use background::Done;
 pub use buffer::Buffer;
-pub use flash::{Flash, FlashOperation, FlashTask};
+pub use flash::Flash;
 pub use front_end::{Candidate, FrontEnd};
-pub use translation::{OutOfErasedBlocks, Placed, Translation};
+pub use operation::{FlashOperation, FlashTask, Site};
+pub use translation::{Placed, Translation, write_amplification};
+
+use std::collections::VecDeque;
 
 use super::Event;
 use super::kernel::EventQueue;
-use super::slab::Handle;
-use super::spec::{DriveSpec, SLOT};
-use crate::units::{Bytes, Instant};
+use super::slab::{Handle, Slab};
+use super::spec::{DriveSpec, FlashSpec, SLOT, WriteCache};
+use super::table::Table;
+use crate::units::{Bytes, Instant, Ratio};
+use crate::workload::Test;
+use background::Relocation;
+use flushes::Flushes;
+use map_cache::{Found, MapCache};
+use read_ahead::{Ahead, ReadAhead};
+use translation::Source;
+
+/// What was written to a drive before a run, where its condition does not say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Content {
+    /// The first so many bytes, in order.
+    pub written: Bytes,
+    /// The share of all data that compresses away.
+    pub compressibility: Ratio,
+}
+
+impl Content {
+    /// What `test` works on.
+    pub fn of(test: &Test) -> Self {
+        Self { written: test.end(), compressibility: test.compressibility }
+    }
+
+    /// What a slot shrinks to on a drive that compresses to `best` at most.
+    fn packed(&self, best: Ratio) -> f64 {
+        (1.0 - self.compressibility.get()).max(best.get())
+    }
+}
+
+impl From<Bytes> for Content {
+    /// Data that does not compress.
+    fn from(written: Bytes) -> Self {
+        Self { written, compressibility: Ratio::ZERO }
+    }
+}
 
 /// A drive at work.
 #[derive(Clone, Debug)]
@@ -32,10 +81,45 @@ pub struct Drive {
     pub front_end: FrontEnd,
     /// Room for written data.
     pub buffer: Buffer,
-    translation: Translation,
     /// Channels and dies.
     pub flash: Flash,
-    unit: Bytes,
+    translation: Translation,
+    spec: FlashSpec,
+    write_cache: WriteCache,
+    /// Slots of the drive.
+    slots: u64,
+    map: Option<MapCache>,
+    ahead: Option<ReadAhead>,
+    relocations: Slab<Relocation>,
+    /// What is to be read for the unit that is being filled with moved data.
+    sources: Vec<Source>,
+    /// Dies that have not erased their part of a superblock.
+    erasing: Table<u32>,
+    /// Data in the buffer for which nothing is erased yet, and flushes behind it.
+    unmapped: VecDeque<Pending>,
+    flushes: Flushes,
+    /// Commands that the drive has.
+    commands: u32,
+    idle_since: Instant,
+    in_background: bool,
+    map_stored: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Pending {
+    /// Slots from the first up to the second.
+    Write(u64, u64),
+    /// A flush, which waits for them.
+    Flush(Handle),
+}
+
+/// What a command must wait for before its place is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MapMisses {
+    /// Pages of the map that come from flash.
+    pub from_flash: u32,
+    /// Pages that come from the host's memory.
+    pub from_host: u32,
 }
 
 /// The slots that `length` bytes from `offset` on touch: the first, and the one behind the last.
@@ -51,19 +135,75 @@ pub fn buffered(offset: Bytes, length: Bytes) -> Bytes {
 }
 
 impl Drive {
-    /// Drive `index` of a system, idle, whose first `laid_out` bytes were written in order.
-    pub fn new(index: u16, spec: &DriveSpec, laid_out: Bytes) -> Self {
+    /// Drive `index` of a system, idle, in its condition with `content`.
+    pub fn new(index: u16, spec: &DriveSpec, content: Content) -> Self {
+        let flash = spec.flash();
+        let packed = content.packed(flash.translation.compression);
+        let window = spec.read_ahead.get() / SLOT.get();
         Self {
             front_end: FrontEnd::new(index, spec.front_end),
             buffer: Buffer::new(spec.buffer),
-            translation: Translation::new(spec, laid_out),
-            flash: Flash::new(index, *spec.flash()),
-            unit: spec.flash().unit(),
+            translation: Translation::new(spec, content),
+            flash: Flash::new(index, flash, packed),
+            write_cache: spec.write_cache,
+            slots: spec.capacity.get() / SLOT.get(),
+            map: flash.translation.map.map(MapCache::new),
+            ahead: (window > 0).then(|| ReadAhead::new(window)),
+            spec: flash.clone(),
+            relocations: Slab::new(),
+            sources: Vec::new(),
+            erasing: Table::new(),
+            unmapped: VecDeque::new(),
+            flushes: Flushes::new(),
+            commands: 0,
+            idle_since: Instant::ZERO,
+            in_background: false,
+            map_stored: 0,
         }
     }
 
-    /// Starts the flash reads of a command, one for each unit that holds part of it, and returns how
-    /// many bursts will come. What lies in the buffer, or was never written, comes at once.
+    /// Whether a part of the map may have to be read.
+    pub fn has_partial_map(&self) -> bool {
+        self.map.is_some()
+    }
+
+    /// Looks up the map for a command, and starts reading what is not at hand.
+    pub fn look_up(
+        &mut self,
+        now: Instant,
+        command: Handle,
+        (offset, length): (Bytes, Bytes),
+        changes: bool,
+        events: &mut EventQueue<Event>,
+    ) -> MapMisses {
+        let Some(map) = &mut self.map else { return MapMisses::default() };
+        let (first, end) = slots_of(offset, length);
+        let mut misses = MapMisses::default();
+        let (mut reads, mut stores) = (Vec::new(), Vec::new());
+        for page in MapCache::pages(first, end) {
+            let look = map.look(page, changes);
+            stores.extend(look.stores);
+            match look.found {
+                Found::AtHand => {}
+                Found::InHost => misses.from_host += 1,
+                Found::InFlash => reads.push(page),
+            }
+        }
+        misses.from_flash = reads.len() as u32;
+        for page in reads {
+            let site = self.site(page, 0, self.spec.read.mean());
+            self.flash.start(now, site, FlashTask::ReadMap { command }, SLOT, events);
+        }
+        for page in stores {
+            self.map_stored += 1;
+            let site = self.site(page, 0, self.spec.program.mean());
+            self.flash.start(now, site, FlashTask::ProgramMap, self.spec.unit(), events);
+        }
+        misses
+    }
+
+    /// Starts the flash reads of a command, one for each part of it that a die reads at once, and returns
+    /// how many bursts will come. What lies in memory, or was never written, comes at once.
     pub fn read(
         &mut self,
         now: Instant,
@@ -72,15 +212,64 @@ impl Drive {
         length: Bytes,
         events: &mut EventQueue<Event>,
     ) -> u32 {
-        let (mut slot, end) = slots_of(offset, length);
+        let (first, end) = slots_of(offset, length);
+        let Some(ahead) = &mut self.ahead else {
+            return self.read_flash(now, command, (first, end), (offset, length), events);
+        };
+        let stream = ahead.stream(first, end);
+        let mut bursts = 0;
+        let mut slot = first;
+        while slot < end {
+            let found = match (stream, &mut self.ahead) {
+                (Some(stream), Some(ahead)) => ahead.find(stream, slot, end),
+                _ => Ahead::Not,
+            };
+            let next = match found {
+                Ahead::Here(next) => {
+                    let bytes = overlap(slot, next, offset, length);
+                    events.schedule(now, Event::FromBuffer(command, bytes.get() as u32));
+                    bursts += 1;
+                    next
+                }
+                Ahead::Coming(next, stretch) => {
+                    if let Some(ahead) = &mut self.ahead {
+                        ahead.wait(stretch, command, overlap(slot, next, offset, length));
+                    }
+                    bursts += 1;
+                    next
+                }
+                Ahead::Not => {
+                    let range = (offset, length);
+                    bursts += self.read_flash(now, command, (slot, end), range, events);
+                    end
+                }
+            };
+            slot = next;
+        }
+        if let Some(stream) = stream {
+            self.prefetch(now, stream, end, events);
+        }
+        bursts
+    }
+
+    fn read_flash(
+        &mut self,
+        now: Instant,
+        command: Handle,
+        (first, end): (u64, u64),
+        (offset, length): (Bytes, Bytes),
+        events: &mut EventQueue<Event>,
+    ) -> u32 {
+        let mut slot = first;
         let mut bursts = 0;
         while slot < end {
-            let placed = self.translation.locate(slot, end);
+            let placed = self.locate(slot, end);
             let bytes = overlap(slot, slot + placed.slots, offset, length);
-            match placed.unit {
-                Some(unit) if !self.is_buffered(unit) => {
-                    let die = self.flash.die_of(unit);
-                    self.flash.start(now, die, FlashTask::Read { command }, bytes, events);
+            match placed.place {
+                Some(place) if !self.translation.is_unstored(self.translation.unit_of(place)) => {
+                    let site = self.site_of_read(place);
+                    let task = FlashTask::Read { command };
+                    self.flash.start(now, site, task, bytes, events);
                 }
                 _ => events.schedule(now, Event::FromBuffer(command, bytes.get() as u32)),
             }
@@ -90,43 +279,64 @@ impl Drive {
         bursts
     }
 
-    /// Maps a write whose data is in the buffer, and starts storing the units that it fills.
-    ///
-    /// # Errors
-    /// Where no erased flash is left.
-    pub fn write(
-        &mut self,
-        now: Instant,
-        offset: Bytes,
-        length: Bytes,
-        events: &mut EventQueue<Event>,
-    ) -> Result<(), OutOfErasedBlocks> {
-        let (first, end) = slots_of(offset, length);
-        for slot in first..end {
-            if self.translation.needs_superblock() && self.translation.open_superblock()?.erase {
-                for die in 0..self.dies() {
-                    self.flash.start(now, die, FlashTask::Erase, Bytes::ZERO, events);
-                }
+    /// Reads ahead of a stream that has read up to `end`.
+    fn prefetch(&mut self, now: Instant, stream: usize, end: u64, events: &mut EventQueue<Event>) {
+        let last = self.slots;
+        let Some(ahead) = &mut self.ahead else { return };
+        let wanted = ahead.wanted(stream, end, last);
+        let mut slot = wanted.start;
+        while slot < wanted.end {
+            let placed = self.locate(slot, last);
+            let Some(place) = placed.place else { return };
+            let Some(ahead) = &mut self.ahead else { return };
+            let stretch = ahead.begin(stream, slot, slot + placed.slots);
+            if self.translation.is_unstored(self.translation.unit_of(place)) {
+                ahead.here(stretch);
+            } else {
+                let site = self.site_of_read(place);
+                let task = FlashTask::Prefetch { stretch };
+                let bytes = SLOT * placed.slots;
+                self.flash.start(now, site, task, bytes, events);
             }
-            if let Some(unit) = self.translation.write(slot) {
-                let die = self.flash.die_of(unit);
-                self.flash.start(now, die, FlashTask::Program { unit }, self.unit, events);
-            }
+            slot += placed.slots;
         }
-        Ok(())
     }
 
-    /// What the run has written to flash.
-    pub fn written(&self) -> Bytes {
-        self.translation.written()
+    fn locate(&self, slot: u64, end: u64) -> Placed {
+        match self.spec.technology.in_place() {
+            true => Placed { place: Some(slot as u32), slots: 1 },
+            false => self.translation.locate(slot, end),
+        }
     }
 
-    fn is_buffered(&self, unit: u32) -> bool {
-        self.translation.open_unit() == Some(unit) || self.flash.is_storing(unit)
+    /// Where and for how long a place is read.
+    #[inline]
+    fn site_of_read(&mut self, place: u32) -> Site {
+        let unit = self.translation.unit_of(place);
+        let time = match self.spec.translation.pseudo_slc {
+            Some(cache) if self.translation.is_pseudo_slc(unit) => cache.read,
+            _ if self.spec.read.are_alike() => self.spec.read.of(0),
+            _ => self.spec.read.of(self.page_of(unit)),
+        };
+        let plane = match self.spec.die.independent_planes {
+            true => self.translation.read_in_unit(place),
+            false => 0,
+        };
+        let mut site = self.site(unit, plane, time);
+        if self.spec.retry.share > Ratio::ZERO {
+            let probability = self.spec.retry.probability(self.translation.cycles(unit));
+            site.retries = self.flash.retries(probability);
+        }
+        site
     }
 
-    fn dies(&self) -> u32 {
-        self.flash.dies()
+    fn site(&self, unit: u32, plane: u32, time: crate::units::Duration) -> Site {
+        Site { die: self.flash.die_of(unit), plane, time, retries: 0 }
+    }
+
+    /// The page of its block that a unit is.
+    fn page_of(&self, unit: u32) -> u32 {
+        unit / self.flash.dies() % self.spec.pages_per_block
     }
 }
 

@@ -84,6 +84,9 @@ impl Simulator {
         if let Some(waiting) = protocol.give_slot(&mut self.commands, queue) {
             self.resume(waiting, thread);
         }
+        if let Some(at) = self.attachments[usize::from(drive)].drive.gives(self.now) {
+            self.events.schedule(at, Event::Idle(drive));
+        }
         let pending = &mut self.requests[request];
         pending.incomplete -= 1;
         if pending.incomplete > 0 {

@@ -1,8 +1,8 @@
 //! Between a decoded command and its completion: the flash, the buffer, and data over the links.
 
-use super::{Attachment, Command, Event, SimError, Simulator, WRITE_BURST, WriteBurst};
+use super::{Attachment, Command, Event, Simulator, WRITE_BURST, WriteBurst};
 use crate::sim::budget::Hop;
-use crate::sim::drive::{FlashTask, buffered};
+use crate::sim::drive::{Done, buffered};
 use crate::sim::link::Place;
 use crate::sim::path::carry_shared;
 use crate::sim::shared::{SharedLink, Transfer};
@@ -11,32 +11,105 @@ use crate::sim::trace::Trace;
 use crate::units::Bytes;
 use crate::workload::Operation;
 
+/// What a trim sends: a block of ranges (ATA DATA SET MANAGEMENT; NVMe Dataset Management sends at least 16
+/// bytes of as many).
+const RANGES: Bytes = Bytes(512);
+
 impl Simulator {
-    pub(super) fn start_media(&mut self, handle: Handle) {
+    /// The firmware has done its part: the map comes next, where it is not all at hand.
+    pub(super) fn decoded(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
         if std::mem::take(&mut command.put_back) {
             return;
         }
         let Command { drive, operation, offset, length, .. } = *command;
-        let span = self.attachments[usize::from(drive)].drive.front_end.span(self.now, operation);
+        let Attachment { drive, path, protocol, .. } = &mut self.attachments[usize::from(drive)];
+        let span = drive.front_end.span(self.now, operation);
         command.trace.spend(Hop::FrontEnd as usize, span);
+        if operation == Operation::Flush || !drive.has_partial_map() {
+            return self.start_media(handle);
+        }
+        let changes = operation != Operation::Read;
+        let misses = drive.look_up(self.now, handle, (offset, length), changes, &mut self.events);
+        if misses.from_host > 0 {
+            let trip = path.message_latency(&self.shared) * 2 + protocol.memory_read();
+            for index in 1..=u64::from(misses.from_host) {
+                self.events.schedule(self.now + trip * index, Event::MapHere(handle));
+            }
+        }
+        self.commands[handle].bursts_left = misses.from_flash + misses.from_host;
+        if self.commands[handle].bursts_left == 0 {
+            self.start_media(handle);
+        }
+    }
+
+    /// A page of the map has come; with the last one the command goes on.
+    pub(super) fn map_here(&mut self, handle: Handle) {
+        self.commands[handle].trace.waited(Hop::FrontEnd, self.now);
+        self.map_page(handle);
+    }
+
+    fn map_page(&mut self, handle: Handle) {
+        self.commands[handle].bursts_left -= 1;
+        if self.commands[handle].bursts_left == 0 {
+            self.start_media(handle);
+        }
+    }
+
+    fn start_media(&mut self, handle: Handle) {
+        let Command { drive: index, operation, offset, length, .. } = self.commands[handle];
+        let drive = &mut self.attachments[usize::from(index)].drive;
         match operation {
             Operation::Read => {
-                let drive = &mut self.attachments[usize::from(drive)].drive;
                 let bursts = drive.read(self.now, handle, offset, length, &mut self.events);
                 self.commands[handle].bursts_left = bursts;
             }
             Operation::Write => self.ask_for_data(handle, offset, length),
-            Operation::Flush | Operation::Trim => self.acknowledge(handle),
+            Operation::Flush => {
+                if drive.flush(self.now, handle, &mut self.events) {
+                    self.acknowledge(handle);
+                } else {
+                    self.flushed(index);
+                }
+            }
+            Operation::Trim => self.fetch_ranges(handle),
         }
     }
 
-    /// Completes a command that moves no data.
+    /// A trim says in a block of data what it covers.
+    fn fetch_ranges(&mut self, handle: Handle) {
+        let command = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(command.drive)].path;
+        let place = Place { first: true, last: true };
+        let trace = &mut command.trace;
+        let arrival = path.carry_write(&mut self.shared, self.now, RANGES, place, trace);
+        self.events.schedule(arrival, Event::RangesIn(handle));
+    }
+
+    pub(super) fn ranges_in(&mut self, handle: Handle) {
+        let Command { drive, offset, length, .. } = self.commands[handle];
+        self.attachments[usize::from(drive)].drive.trim(offset, length);
+        self.acknowledge(handle);
+    }
+
+    /// Completes a command that moves no more data.
     fn acknowledge(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
         let notified = path.complete_write(&mut self.shared, self.now, &mut command.trace);
         self.events.schedule(notified, Event::Notified(handle));
+    }
+
+    /// Completes the flushes that are done.
+    fn flushed(&mut self, drive: u16) {
+        while let Some(handle) = self.attachments[usize::from(drive)].drive.next_flushed() {
+            self.commands[handle].trace.waited(Hop::Die, self.now);
+            self.acknowledge(handle);
+        }
+    }
+
+    pub(super) fn idle(&mut self, drive: u16) {
+        self.attachments[usize::from(drive)].drive.idle(self.now, &mut self.events);
     }
 
     /// Splits the data of a write into bursts, each of which is fetched when the buffer has room.
@@ -72,18 +145,21 @@ impl Simulator {
         self.events.schedule(arrival, Event::DataIn(handle, place.last));
     }
 
-    pub(super) fn data_in(&mut self, handle: Handle, last: bool) -> Result<(), SimError> {
+    pub(super) fn data_in(&mut self, handle: Handle, last: bool) {
         let WriteBurst { command, offset, length } = self.write_bursts[handle];
         self.write_bursts.free(handle);
-        let Attachment { drive, path, .. } =
-            &mut self.attachments[usize::from(self.commands[command].drive)];
-        drive.write(self.now, offset, length, &mut self.events)?;
-        if last {
-            let trace = &mut self.commands[command].trace;
-            let notified = path.complete_write(&mut self.shared, self.now, trace);
-            self.events.schedule(notified, Event::Notified(command));
+        let index = self.commands[command].drive;
+        let drive = &mut self.attachments[usize::from(index)].drive;
+        drive.write(self.now, offset, length, &mut self.events);
+        if !last {
+            return;
         }
-        Ok(())
+        if drive.writes_through() {
+            drive.flush(self.now, command, &mut self.events);
+            self.flushed(index);
+        } else {
+            self.acknowledge(command);
+        }
     }
 
     pub(super) fn sensed(&mut self, drive: u16, operation: Handle) {
@@ -92,13 +168,27 @@ impl Simulator {
     }
 
     pub(super) fn page_out(&mut self, drive: u16, operation: Handle) {
-        let flash = &mut self.attachments[usize::from(drive)].drive.flash;
-        let operation = flash.finish(self.now, operation, &mut self.events);
-        if let FlashTask::Read { command } = operation.task {
-            if self.commands[command].bursts_left == 1 {
-                self.commands[command].trace.through_flash(&operation, self.now);
+        let drive = &mut self.attachments[usize::from(drive)].drive;
+        match drive.page_out(self.now, operation, &mut self.events) {
+            Done::Data(command, operation) => {
+                if self.commands[command].bursts_left == 1 {
+                    self.commands[command].trace.through_flash(&operation, self.now);
+                }
+                self.burst(command, operation.bytes);
             }
-            self.burst(command, operation.bytes);
+            Done::Map(command, operation) => {
+                if self.commands[command].bursts_left == 1 {
+                    self.commands[command].trace.through_flash(&operation, self.now);
+                }
+                self.map_page(command);
+            }
+            Done::Ahead(waiting) => {
+                for (command, bytes) in waiting {
+                    self.commands[command].trace.waited(Hop::Die, self.now);
+                    self.burst(command, bytes);
+                }
+            }
+            Done::Nothing | Done::Stored => {}
         }
     }
 
@@ -167,13 +257,12 @@ impl Simulator {
 
     pub(super) fn stored(&mut self, index: u16, operation: Handle) {
         let drive = &mut self.attachments[usize::from(index)].drive;
-        let operation = drive.flash.finish(self.now, operation, &mut self.events);
-        if !matches!(operation.task, FlashTask::Program { .. }) {
+        if !matches!(drive.stored(self.now, operation, &mut self.events), Done::Stored) {
             return;
         }
-        drive.buffer.release(operation.bytes);
         while let Some(burst) = self.attachments[usize::from(index)].drive.buffer.next_admitted() {
             self.fetch_data(burst);
         }
+        self.flushed(index);
     }
 }

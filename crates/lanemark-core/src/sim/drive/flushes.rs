@@ -1,0 +1,75 @@
+//! Flushes: what was written before must be stored before they complete.
+//!
+//! Each flush ends an *epoch*. Units are counted in the epoch in which they were given to their die, and
+//! dies end out of order; a flush is done when no unit of its epoch or an earlier one is left.
+
+use std::collections::VecDeque;
+
+use super::super::slab::Handle;
+
+/// Flushes that wait.
+#[derive(Clone, Debug)]
+pub(crate) struct Flushes {
+    /// Units under way of each epoch from `first` on; the last is the present one.
+    under_way: VecDeque<u32>,
+    first: u32,
+    /// The command of each epoch that ended, where it waits.
+    waiting: VecDeque<Handle>,
+}
+
+impl Flushes {
+    /// None.
+    pub(crate) fn new() -> Self {
+        Self { under_way: VecDeque::from([0]), first: 0, waiting: VecDeque::new() }
+    }
+
+    /// Counts a unit, and returns its epoch.
+    pub(crate) fn begin(&mut self) -> u32 {
+        let last = self.under_way.len() - 1;
+        self.under_way[last] += 1;
+        self.first.wrapping_add(last as u32)
+    }
+
+    /// A unit of `epoch` is stored.
+    pub(crate) fn end(&mut self, epoch: u32) {
+        self.under_way[epoch.wrapping_sub(self.first) as usize] -= 1;
+    }
+
+    /// `command` is to complete when all units so far are stored.
+    pub(crate) fn add(&mut self, command: Handle) {
+        self.waiting.push_back(command);
+        self.under_way.push_back(0);
+    }
+
+    /// A command that is done.
+    pub(crate) fn next_done(&mut self) -> Option<Handle> {
+        if self.under_way.len() == 1 || self.under_way.front() != Some(&0) {
+            return None;
+        }
+        self.under_way.pop_front();
+        self.first = self.first.wrapping_add(1);
+        self.waiting.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flush_waits_for_what_came_before_it_and_for_nothing_else() {
+        let mut flushes = Flushes::new();
+        let (first, second) = (flushes.begin(), flushes.begin());
+        flushes.add(7);
+        let third = flushes.begin();
+        flushes.add(8);
+        flushes.end(third);
+        flushes.end(second);
+        assert_eq!(flushes.next_done(), None, "the first unit is still under way");
+        flushes.end(first);
+        assert_eq!((flushes.next_done(), flushes.next_done()), (Some(7), Some(8)));
+        assert_eq!(flushes.next_done(), None);
+        flushes.add(9);
+        assert_eq!(flushes.next_done(), Some(9), "with nothing under way it is done at once");
+    }
+}

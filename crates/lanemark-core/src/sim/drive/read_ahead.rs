@@ -1,0 +1,197 @@
+//! Reading ahead: data that a sequential reader will ask for next is brought into the drive's memory.
+//!
+//! A read that begins where an earlier one ended belongs to its *stream*. From the second such read on the
+//! drive keeps `window` bytes ahead of the stream under way or in memory, in *stretches*, one for each flash
+//! read. A read finds its data in stretches that have come, waits for those under way, and reads the rest
+//! from flash. A write into the window ends the stream. A few streams are followed at once, the one that was
+//! longest idle makes way for a new one.
+
+use std::collections::VecDeque;
+
+use super::super::slab::{Handle, Slab};
+use crate::units::Bytes;
+
+const STREAMS: usize = 8;
+/// A stream's reads before it is read ahead.
+const SURE: u32 = 2;
+
+/// A stretch of data that was read ahead.
+#[derive(Clone, Debug)]
+pub(crate) struct Stretch {
+    /// The slots that it holds.
+    first: u64,
+    end: u64,
+    here: bool,
+    /// Nothing will ask for it any more.
+    dropped: bool,
+    /// Commands that wait for so many bytes of it.
+    waiting: Vec<(Handle, Bytes)>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    next: u64,
+    ahead: u64,
+    reads: u32,
+    used: u64,
+    stretches: VecDeque<Handle>,
+}
+
+/// Streams and what was read ahead of them.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadAhead {
+    window: u64,
+    streams: Vec<Stream>,
+    stretches: Slab<Stretch>,
+    clock: u64,
+}
+
+/// What a read finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ahead {
+    /// Up to this slot it is in memory.
+    Here(u64),
+    /// Up to this slot it comes with a stretch that is under way.
+    Coming(u64, Handle),
+    /// It must be read.
+    Not,
+}
+
+impl ReadAhead {
+    /// Nothing read yet; `window` slots are kept ahead.
+    pub(crate) fn new(window: u64) -> Self {
+        Self { window, streams: vec![Stream::default(); STREAMS], stretches: Slab::new(), clock: 0 }
+    }
+
+    /// A read of the slots from `first` up to `end` begins: the stream that it goes on with.
+    pub(crate) fn stream(&mut self, first: u64, end: u64) -> Option<usize> {
+        self.clock += 1;
+        let known = self.streams.iter().position(|stream| stream.reads > 0 && stream.next == first);
+        if let Some(index) = known {
+            let stream = &mut self.streams[index];
+            stream.reads += 1;
+            stream.next = end;
+            stream.used = self.clock;
+            return Some(index);
+        }
+        let oldest = (0..STREAMS).min_by_key(|&index| self.streams[index].used)?;
+        self.end_stream(oldest);
+        let clock = self.clock;
+        self.streams[oldest] =
+            Stream { next: end, ahead: end, reads: 1, used: clock, stretches: VecDeque::new() };
+        None
+    }
+
+    /// What of the slots from `slot` up to `end` was read ahead of a stream.
+    pub(crate) fn find(&self, stream: usize, slot: u64, end: u64) -> Ahead {
+        let found = self.streams[stream].stretches.iter().find_map(|&handle| {
+            let stretch = &self.stretches[handle];
+            let holds = stretch.first <= slot && slot < stretch.end;
+            holds.then(|| match stretch.here {
+                true => Ahead::Here(stretch.end.min(end)),
+                false => Ahead::Coming(stretch.end.min(end), handle),
+            })
+        });
+        found.unwrap_or(Ahead::Not)
+    }
+
+    /// `command` waits for so many bytes of a stretch.
+    pub(crate) fn wait(&mut self, stretch: Handle, command: Handle, bytes: Bytes) {
+        self.stretches[stretch].waiting.push((command, bytes));
+    }
+
+    /// The slots to read ahead of a stream now, after it has read up to `end`.
+    pub(crate) fn wanted(&mut self, stream: usize, end: u64, last: u64) -> std::ops::Range<u64> {
+        while let Some(&handle) = self.streams[stream].stretches.front() {
+            if self.stretches[handle].end > end {
+                break;
+            }
+            self.streams[stream].stretches.pop_front();
+            self.drop_stretch(handle);
+        }
+        let stream = &self.streams[stream];
+        if stream.reads < SURE {
+            return end..end;
+        }
+        stream.ahead.max(end)..(end + self.window).min(last)
+    }
+
+    /// The slots from `first` up to `end` are being read ahead of a stream.
+    pub(crate) fn begin(&mut self, stream: usize, first: u64, end: u64) -> Handle {
+        let handle = self.stretches.insert(Stretch {
+            first,
+            end,
+            here: false,
+            dropped: false,
+            waiting: Vec::new(),
+        });
+        self.streams[stream].stretches.push_back(handle);
+        self.streams[stream].ahead = end;
+        handle
+    }
+
+    /// A stretch has come: the commands that wait for it.
+    pub(crate) fn here(&mut self, handle: Handle) -> Vec<(Handle, Bytes)> {
+        let stretch = &mut self.stretches[handle];
+        stretch.here = true;
+        let waiting = std::mem::take(&mut stretch.waiting);
+        if stretch.dropped {
+            self.stretches.free(handle);
+        }
+        waiting
+    }
+
+    /// The slots from `first` up to `end` are written or trimmed.
+    pub(crate) fn changed(&mut self, first: u64, end: u64) {
+        for index in 0..STREAMS {
+            let stream = &self.streams[index];
+            let from = stream.stretches.front().map(|&handle| self.stretches[handle].first);
+            if from.is_some_and(|from| first < stream.ahead && from < end) {
+                self.end_stream(index);
+            }
+        }
+    }
+
+    fn end_stream(&mut self, index: usize) {
+        let stretches = std::mem::take(&mut self.streams[index].stretches);
+        self.streams[index].reads = 0;
+        stretches.into_iter().for_each(|handle| self.drop_stretch(handle));
+    }
+
+    fn drop_stretch(&mut self, handle: Handle) {
+        match self.stretches[handle].here {
+            true => self.stretches.free(handle),
+            false => self.stretches[handle].dropped = true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_read_in_a_row_is_read_ahead_and_a_write_ends_it() {
+        let mut ahead = ReadAhead::new(64);
+        assert_eq!(ahead.stream(0, 8), None);
+        let stream = ahead.stream(8, 16).unwrap();
+        assert_eq!(ahead.find(stream, 8, 16), Ahead::Not);
+        assert_eq!(ahead.wanted(stream, 16, 1000), 16..80);
+        let stretch = ahead.begin(stream, 16, 24);
+        assert_eq!(ahead.stream(16, 20), Some(stream));
+        assert_eq!(ahead.find(stream, 16, 20), Ahead::Coming(20, stretch));
+        ahead.wait(stretch, 5, Bytes(4096));
+        assert_eq!(ahead.here(stretch), [(5, Bytes(4096))]);
+        assert_eq!(ahead.find(stream, 20, 28), Ahead::Here(24));
+        ahead.changed(22, 23);
+        assert_eq!(ahead.stream(20, 24), None, "the stream is forgotten");
+    }
+
+    #[test]
+    fn nothing_is_read_ahead_behind_the_end_of_the_drive() {
+        let mut ahead = ReadAhead::new(64);
+        ahead.stream(0, 8);
+        let stream = ahead.stream(8, 16).unwrap();
+        assert_eq!(ahead.wanted(stream, 16, 40), 16..40);
+    }
+}

@@ -1,0 +1,166 @@
+//! Collection: valid data is moved out of superblocks so that they can be erased.
+//!
+//! When fewer than `erased_min` superblocks are erased, each unit that the host writes pays for moving as
+//! much valid data as keeps their number where it is: v slots for every S - v of a victim with v of S valid,
+//! and more the fewer are left. Folding the pseudo-SLC cache is the same with a victim of that cache.
+
+use super::layout::EMPTY;
+use super::superblock::State;
+use super::{Filled, Stream, Translation};
+
+/// The superblock whose valid data is being moved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Victim {
+    /// Which.
+    pub superblock: usize,
+    /// Places looked at so far.
+    next: u32,
+    /// Valid slots when it was chosen.
+    valid: u32,
+}
+
+/// Data that is moved: so many slots of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The unit that is read.
+    pub unit: u32,
+    /// Slots that are moved.
+    pub slots: u32,
+}
+
+/// How far a step of collection came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// A unit is to be programmed when what was moved there has been read.
+    Filled(Filled),
+    /// A superblock holds nothing valid any more, and no unit is full.
+    Emptied,
+    /// There is nothing to move, or nowhere to move it yet.
+    Nothing,
+}
+
+impl Translation {
+    /// Whether collection has fallen behind, now that the host has filled `filled` slots more.
+    pub fn owes(&mut self, filled: u32) -> bool {
+        let ready = (self.superblocks.erased() + self.superblocks.coming) as u32;
+        let least = self.spec.erased_min;
+        if ready >= least {
+            self.debt = 0.0;
+            return false;
+        }
+        let Some(victim) = self.choose_victim(false) else { return false };
+        let (size, valid) = (f64::from(self.slots_per_superblock), f64::from(victim.valid));
+        // A full one is moved for its wear and frees nothing: it has time.
+        let pace = if valid < size { valid / (size - valid) } else { 1.0 };
+        let behind = 1.0 + f64::from(least - ready - 1) / f64::from(least);
+        self.debt += f64::from(filled) * pace * behind;
+        self.debt >= f64::from(self.slots_per_unit) || valid == 0.0
+    }
+
+    /// Whether a drive with nothing else to do has something to move.
+    pub fn works_when_idle(&self) -> bool {
+        !self.pseudo_slc.is_empty()
+            || (self.superblocks.erased() < self.spec.erased_idle as usize
+                && (self.victim.is_some()
+                    || self.superblocks.victim(&self.spec, self.slots_per_superblock).is_some()))
+    }
+
+    /// The superblock that is being emptied, or the next.
+    fn choose_victim(&mut self, fold: bool) -> Option<Victim> {
+        if let Some(victim) = self.victim {
+            return Some(victim);
+        }
+        let folded = if fold { self.pseudo_slc.pop_front() } else { None };
+        let chosen = folded
+            .or_else(|| self.superblocks.choose_victim(&self.spec, self.slots_per_superblock))
+            .or_else(|| self.pseudo_slc.pop_front());
+        self.victim = chosen.map(|superblock| {
+            let valid = self.superblocks.get(superblock).valid;
+            Victim { superblock, next: 0, valid }
+        });
+        self.victim
+    }
+
+    /// Moves valid data until a unit is full, or a superblock is empty; what has to be read for it is added
+    /// to `sources`. With `fold` the pseudo-SLC cache is emptied first.
+    pub fn relocate(&mut self, fold: bool, sources: &mut Vec<Source>) -> Progress {
+        let Some(victim) = self.choose_victim(fold) else {
+            return self.pad_moved();
+        };
+        let Some(stream) = self.stream_of_moved(victim) else { return self.pad_moved() };
+        let (filled, next) = self.move_from(victim, stream, sources);
+        self.victim = Some(Victim { next, ..victim });
+        if next == self.slots_per_superblock || self.superblocks.get(victim.superblock).valid == 0 {
+            self.victim = None;
+            self.superblocks.coming += 1;
+            let emptied = self.superblocks.get_mut(victim.superblock);
+            emptied.state = State::Emptied;
+            if emptied.pins == 0 {
+                self.release(victim.superblock);
+            }
+        }
+        let Some(filled) = filled else { return Progress::Emptied };
+        self.debt = (self.debt - f64::from(filled.slots)).max(0.0);
+        Progress::Filled(filled)
+    }
+
+    /// What was moved to a unit that is not full keeps superblocks from being erased: the unit is ended.
+    fn pad_moved(&mut self) -> Progress {
+        let padded = self.pad(Stream::Moved).or_else(|| self.pad(Stream::MovedHot));
+        padded.map_or(Progress::Nothing, Progress::Filled)
+    }
+
+    /// Where the data of `victim` goes: the hot has a stream of its own as long as there is erased flash to spare.
+    fn stream_of_moved(&mut self, victim: Victim) -> Option<Stream> {
+        let hot = self.superblocks.get(victim.superblock).hot;
+        let open = self.frontiers[Stream::MovedHot as usize].is_some();
+        if hot && (open || (self.superblocks.erased() > 1 && self.open(Stream::MovedHot))) {
+            return Some(Stream::MovedHot);
+        }
+        let open = self.frontiers[Stream::Moved as usize].is_some();
+        (open || self.open(Stream::Moved)).then_some(Stream::Moved)
+    }
+
+    /// Moves what is valid from `victim` on to `stream` until the unit it goes to is full.
+    fn move_from(
+        &mut self,
+        victim: Victim,
+        stream: Stream,
+        sources: &mut Vec<Source>,
+    ) -> (Option<Filled>, u32) {
+        let Victim { superblock, mut next, .. } = victim;
+        let start = superblock as u32 * self.slots_per_superblock;
+        let folded = self.superblocks.get(superblock).pseudo_slc;
+        let end = match self.superblocks.get(superblock) {
+            one if one.as_found => self.slots_per_superblock,
+            one => one.slots.len() as u32,
+        };
+        while next < end && self.superblocks.get(superblock).valid > 0 {
+            let place = start + next;
+            next += 1;
+            let slot = match self.superblocks.get(superblock) {
+                one if one.as_found => self.layout.slot(place),
+                one => one.slots[(place - start) as usize],
+            };
+            if slot == EMPTY || self.place_of(slot) != place {
+                continue;
+            }
+            let unit = place / self.slots_per_unit;
+            match sources.last_mut() {
+                Some(source) if source.unit == unit => source.slots += 1,
+                _ => sources.push(Source { unit, slots: 1 }),
+            }
+            match folded {
+                true => self.written.folded += 1,
+                false => self.written.moved += 1,
+            }
+            if let Some(filled) = self.place_next(stream, slot) {
+                return (Some(filled), next);
+            }
+            if self.frontiers[stream as usize].is_none() {
+                break;
+            }
+        }
+        (None, if next >= end { self.slots_per_superblock } else { next })
+    }
+}

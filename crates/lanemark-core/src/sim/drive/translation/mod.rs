@@ -1,0 +1,477 @@
+//! The flash translation layer: which flash slot holds which logical one, and what is moved to make room.
+//!
+//! Page mapping with slots of 4 KiB. Flash is numbered in *places* of a slot each and in *units*, what one
+//! die programs at once, so that unit u lies on die `u mod dies`: consecutive data is striped over all
+//! dies, channels first. What the run found is a law ([`Layout`]); what it changed is a table
+//! ([`Overrides`]). Each superblock that the run fills keeps the logical slot of each place.
+//!
+//! This is bookkeeping without time. [`Translation::append`] and [`Translation::relocate`] map data at once
+//! and say what is to be programmed; the drive does so, and reports with [`Translation::stored`]. Until
+//! then the superblock of the former content is *pinned*: it is not erased, so that a power cut
+//! ([`Translation::power_cut`]) finds either the new content or the old.
+//!
+//! Streams: the host's data, that which is moved, data that is soon overwritten, and what goes to the
+//! pseudo-SLC cache have superblocks of their own.
+//!
+//! Not modelled: mapping units other than 4 KiB, bad blocks, reads of a slot that is only partly
+//! overwritten, a journal of the map.
+
+mod collection;
+mod layout;
+mod map;
+mod power;
+mod superblock;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use super::super::spec::{Condition, DriveSpec, SLOT, TranslationSpec};
+use super::super::table::Table;
+use super::Content;
+use crate::units::Bytes;
+use collection::Victim;
+pub(crate) use collection::{Progress, Source};
+pub use layout::write_amplification;
+use layout::{EMPTY, Layout, Scattered};
+use map::Overrides;
+use superblock::{Purpose, State, Superblocks};
+
+/// Where a run of logical slots lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The first place, or `None` where nothing was ever written.
+    pub place: Option<u32>,
+    /// How many slots of the run are read with it.
+    pub slots: u64,
+}
+
+/// A unit that is full and is to be programmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filled {
+    /// Which.
+    pub unit: u32,
+    /// How many slots of it hold data.
+    pub slots: u32,
+}
+
+/// What is written together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// What the host writes.
+    Host,
+    /// What the host writes and will soon write again.
+    Hot,
+    /// What is moved.
+    Moved,
+    /// What is moved of what will soon be written again.
+    MovedHot,
+    /// What the host writes to the pseudo-SLC cache.
+    PseudoSlc,
+}
+
+const STREAMS: usize = 5;
+
+impl Stream {
+    /// Every one of them.
+    const ALL: [Self; STREAMS] =
+        [Self::Host, Self::Hot, Self::Moved, Self::MovedHot, Self::PseudoSlc];
+}
+
+/// Slots written to flash, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// By the host.
+    pub host: u64,
+    /// Moved by collection and wear levelling.
+    pub moved: u64,
+    /// Moved out of the pseudo-SLC cache.
+    pub folded: u64,
+    /// Left empty because a unit had to be stored before it was full.
+    pub padded: u64,
+}
+
+/// Where a stream writes next.
+#[derive(Clone, Debug)]
+struct Frontier {
+    superblock: usize,
+    /// The next place, and the end of the superblock.
+    next: u32,
+    end: u32,
+    /// The former places of the slots of the unit that is being filled.
+    previous: Vec<u32>,
+}
+
+/// A unit that is full and not programmed yet: the former places of its slots.
+#[derive(Clone, Debug, Default)]
+struct Unstored {
+    previous: Vec<u32>,
+}
+
+/// The map and the space behind it.
+#[derive(Clone, Debug)]
+pub struct Translation {
+    spec: TranslationSpec,
+    /// Logical slots.
+    slots: u32,
+    slots_per_unit: u32,
+    slots_per_read: u32,
+    slots_per_superblock: u32,
+    /// How much of a superblock is used with one bit a cell.
+    pseudo_slc_share: u32,
+    pseudo_slc_max: usize,
+    layout: Layout,
+    overrides: Overrides,
+    superblocks: Superblocks,
+    frontiers: [Option<Frontier>; STREAMS],
+    unstored: Table<Unstored>,
+    pool: Vec<Vec<u32>>,
+    victim: Option<Victim>,
+    /// Filled superblocks of the pseudo-SLC cache, the oldest first, and how many it has in all.
+    pseudo_slc: VecDeque<usize>,
+    pseudo_slc_used: usize,
+    /// Superblocks that can be erased.
+    to_erase: Vec<u32>,
+    /// What collection owes, in slots.
+    debt: f64,
+    written: Written,
+}
+
+impl Translation {
+    /// A drive in its condition, which holds `content`.
+    pub fn new(drive: &DriveSpec, content: Content) -> Self {
+        let flash = drive.flash();
+        let spec = flash.translation;
+        let packed = content.packed(spec.compression);
+        let slots_per = |bytes: Bytes| ((bytes.get() / SLOT.get()) as f64 / packed) as u32;
+        let slots_per_unit = slots_per(flash.unit());
+        let units_per_superblock = flash.dies() * u64::from(flash.pages_per_block);
+        let slots_per_superblock = (u64::from(slots_per_unit) * units_per_superblock) as u32;
+        let logical = drive.capacity.get().div_ceil(SLOT.get()) as u32;
+        let in_order = |slots: u64| Layout::InOrder { slots: slots.min(logical.into()) as u32 };
+        let layout = match flash.condition {
+            Condition::Fresh => in_order(content.written.get().div_ceil(SLOT.get())),
+            Condition::Sequential => in_order(u64::from(logical)),
+            Condition::Random => {
+                let filled = flash.blocks_per_plane - flash.superblocks_spare() as u32;
+                Layout::Scattered(Scattered::new(logical, filled, slots_per_superblock))
+            }
+        };
+        let count = flash.blocks_per_plane as usize;
+        let valid = (0..count).map(|index| layout.valid(index, slots_per_superblock));
+        let filled = layout.superblocks(slots_per_superblock);
+        Self {
+            spec,
+            slots: logical,
+            slots_per_unit,
+            slots_per_read: slots_per(flash.read_unit()),
+            slots_per_superblock,
+            pseudo_slc_share: flash.technology.bits() as u32,
+            pseudo_slc_max: flash.pseudo_slc_superblocks() as usize,
+            superblocks: Superblocks::new(valid, filled, flash.cycles),
+            layout,
+            overrides: Overrides::new(),
+            frontiers: [const { None }; STREAMS],
+            unstored: Table::new(),
+            pool: Vec::new(),
+            victim: None,
+            pseudo_slc: VecDeque::new(),
+            pseudo_slc_used: 0,
+            to_erase: Vec::new(),
+            debt: 0.0,
+            written: Written::default(),
+        }
+    }
+
+    #[inline]
+    fn place_of(&self, slot: u32) -> u32 {
+        match self.overrides.get(slot) {
+            Some(place) => place,
+            None => self.layout.place(slot),
+        }
+    }
+
+    fn superblock_of(&self, place: u32) -> usize {
+        (place / self.slots_per_superblock) as usize
+    }
+
+    /// The unit of a place.
+    pub fn unit_of(&self, place: u32) -> u32 {
+        place / self.slots_per_unit
+    }
+
+    /// The slot's place within its unit, in reads: the plane, where planes read for themselves.
+    pub fn read_in_unit(&self, place: u32) -> u32 {
+        place % self.slots_per_unit / self.slots_per_read
+    }
+
+    /// Whether `unit` lies in the pseudo-SLC cache.
+    pub fn is_pseudo_slc(&self, unit: u32) -> bool {
+        self.pseudo_slc_max > 0
+            && self.superblocks.get(self.superblock_of(unit * self.slots_per_unit)).pseudo_slc
+    }
+
+    /// Program and erase cycles of the block of `unit`.
+    pub fn cycles(&self, unit: u32) -> u32 {
+        self.superblocks.get(self.superblock_of(unit * self.slots_per_unit)).cycles
+    }
+
+    /// Whether the content of `unit` is still in the drive's memory.
+    #[inline]
+    pub fn is_unstored(&self, unit: u32) -> bool {
+        let open = |frontier: &Option<Frontier>| {
+            frontier.as_ref().is_some_and(|frontier| {
+                frontier.next % self.slots_per_unit > 0
+                    && frontier.next / self.slots_per_unit == unit
+            })
+        };
+        (!self.unstored.is_empty() && self.unstored.contains(unit))
+            || self.frontiers.iter().any(open)
+    }
+
+    /// Where `slot` lies, and how many of the slots from it up to `end` are read with it.
+    #[inline]
+    pub fn locate(&self, slot: u64, end: u64) -> Placed {
+        let first = self.place_of(slot as u32);
+        let reads = self.slots_per_read;
+        if let Layout::InOrder { slots } = self.layout
+            && self.overrides.is_empty()
+        {
+            if first == EMPTY {
+                return Placed { place: None, slots: end - slot };
+            }
+            let together = u64::from((first / reads + 1) * reads).min(slots.into());
+            return Placed { place: Some(first), slots: end.min(together) - slot };
+        }
+        let alike = |&next: &u64| {
+            let place = self.place_of(next as u32);
+            match (first, place) {
+                (EMPTY, EMPTY) => true,
+                (EMPTY, _) | (_, EMPTY) => false,
+                _ => place / reads == first / reads,
+            }
+        };
+        let together = (slot + 1..end).take_while(alike).count() as u64;
+        Placed { place: (first != EMPTY).then_some(first), slots: 1 + together }
+    }
+
+    /// The stream for what the host writes to `slot`, which superblock to open included; `None` where
+    /// nothing is erased for it and it must wait.
+    #[inline]
+    pub fn stream_for(&mut self, slot: u64) -> Option<Stream> {
+        let mut stream = Stream::Host;
+        if self.pseudo_slc_max > 0 {
+            let opens = self.frontiers[Stream::PseudoSlc as usize].is_none();
+            if !opens || self.pseudo_slc_used < self.pseudo_slc_max {
+                stream = Stream::PseudoSlc;
+            } else if self.spec.pseudo_slc.is_some_and(|cache| cache.fold_when_full) {
+                return None;
+            }
+        }
+        if stream == Stream::Host && self.spec.hot_stream && self.is_hot(slot as u32) {
+            stream = Stream::Hot;
+        }
+        // One erased superblock is kept back for data that is moved.
+        let ready = self.frontiers[stream as usize].is_some() || self.superblocks.erased() > 1;
+        (ready && (self.frontiers[stream as usize].is_some() || self.open(stream)))
+            .then_some(stream)
+    }
+
+    /// Data that the host wrote not long ago is likely to be written again soon: it is hot where the host has
+    /// written less than half of the drive since, while all data alike would be written once for all of it. What had
+    /// to be moved had its chance.
+    fn is_hot(&self, slot: u32) -> bool {
+        let place = self.place_of(slot);
+        place != EMPTY && {
+            let superblock = self.superblocks.get(self.superblock_of(place));
+            let since = self.written.host - superblock.opened_at;
+            !superblock.settled && since < u64::from(self.slots) / 2
+        }
+    }
+
+    fn open(&mut self, stream: Stream) -> bool {
+        let pseudo_slc = stream == Stream::PseudoSlc;
+        let worn = self.spec.wear_gap.is_some() && stream == Stream::Moved;
+        let hot = matches!(stream, Stream::Hot | Stream::MovedHot);
+        let purpose = Purpose { pseudo_slc, hot, settled: stream == Stream::Moved, worn };
+        let size = match pseudo_slc {
+            true => self.pseudo_slc_size(),
+            false => self.slots_per_superblock,
+        };
+        let host = self.written.host;
+        let Some(superblock) = self.superblocks.open(purpose, size, host) else { return false };
+        self.pseudo_slc_used += usize::from(pseudo_slc);
+        let next = superblock as u32 * self.slots_per_superblock;
+        let previous = self.pool.pop().unwrap_or_default();
+        self.frontiers[stream as usize] =
+            Some(Frontier { superblock, next, end: next + size, previous });
+        true
+    }
+
+    /// Whole units with one bit a cell in a superblock.
+    fn pseudo_slc_size(&self) -> u32 {
+        let size = self.slots_per_superblock / self.pseudo_slc_share;
+        size - size % self.slots_per_unit
+    }
+
+    /// Maps `slot` to the next place of `stream`, which must be open, and returns the unit when that fills it.
+    #[inline]
+    pub fn append(&mut self, stream: Stream, slot: u64) -> Option<Filled> {
+        self.written.host += 1;
+        self.place_next(stream, slot as u32)
+    }
+
+    fn place_next(&mut self, stream: Stream, slot: u32) -> Option<Filled> {
+        let frontier = self.frontiers[stream as usize].as_mut()?;
+        let (place, superblock) = (frontier.next, frontier.superblock);
+        frontier.next += 1;
+        let (full, ended) =
+            (frontier.next % self.slots_per_unit == 0, frontier.next == frontier.end);
+        let previous = match self.overrides.set(slot, place) {
+            Some(previous) => previous,
+            None => self.layout.place(slot),
+        };
+        if let Some(frontier) = &mut self.frontiers[stream as usize] {
+            frontier.previous.push(previous);
+        }
+        if previous != EMPTY {
+            let from = self.superblock_of(previous);
+            let from = self.superblocks.get_mut(from);
+            from.valid -= 1;
+            from.pins += 1;
+        }
+        let into = self.superblocks.get_mut(superblock);
+        into.valid += 1;
+        into.slots.push(slot);
+        let filled = full.then(|| self.fill(stream, place / self.slots_per_unit));
+        if ended {
+            self.close(stream);
+        }
+        filled
+    }
+
+    /// The unit that `stream` is filling goes to the die.
+    fn fill(&mut self, stream: Stream, unit: u32) -> Filled {
+        let spare = self.pool.pop().unwrap_or_default();
+        let previous = match &mut self.frontiers[stream as usize] {
+            Some(frontier) => std::mem::replace(&mut frontier.previous, spare),
+            None => spare,
+        };
+        let slots = previous.len() as u32;
+        self.unstored.insert(unit, Unstored { previous });
+        Filled { unit, slots }
+    }
+
+    fn close(&mut self, stream: Stream) {
+        let Some(frontier) = self.frontiers[stream as usize].take() else { return };
+        self.superblocks.get_mut(frontier.superblock).state = State::Closed;
+        if stream == Stream::PseudoSlc {
+            self.pseudo_slc.push_back(frontier.superblock);
+        }
+        self.recycle(frontier.previous);
+    }
+
+    fn recycle(&mut self, mut previous: Vec<u32>) {
+        previous.clear();
+        self.pool.push(previous);
+    }
+
+    /// Ends the unit that `stream` is filling, if there is one, with its rest left empty.
+    pub fn pad(&mut self, stream: Stream) -> Option<Filled> {
+        let slots_per_unit = self.slots_per_unit;
+        let frontier = self.frontiers[stream as usize].as_mut()?;
+        let rest = (slots_per_unit - frontier.next % slots_per_unit) % slots_per_unit;
+        if rest == 0 {
+            return None;
+        }
+        let unit = frontier.next / slots_per_unit;
+        frontier.next += rest;
+        let (superblock, ended) = (frontier.superblock, frontier.next == frontier.end);
+        let slots = &mut self.superblocks.get_mut(superblock).slots;
+        slots.resize(slots.len() + rest as usize, EMPTY);
+        self.written.padded += u64::from(rest);
+        let filled = self.fill(stream, unit);
+        if ended {
+            self.close(stream);
+        }
+        Some(filled)
+    }
+
+    /// The unit is programmed: what it replaces is no longer needed.
+    pub fn stored(&mut self, unit: u32) {
+        let Some(Unstored { previous }) = self.unstored.remove(unit) else { return };
+        for &place in previous.iter().filter(|&&place| place != EMPTY) {
+            let index = self.superblock_of(place);
+            let from = self.superblocks.get_mut(index);
+            from.pins -= 1;
+            match from.state {
+                _ if from.pins > 0 => {}
+                State::Emptied => self.release(index),
+                // Nothing will ask for its slots any more.
+                State::Closed if from.valid == 0 => from.slots = Vec::new(),
+                _ => {}
+            }
+        }
+        self.recycle(previous);
+    }
+
+    fn release(&mut self, index: usize) {
+        self.superblocks.get_mut(index).state = State::Erasing;
+        self.to_erase.push(index as u32);
+    }
+
+    /// A superblock to erase now.
+    pub fn next_to_erase(&mut self) -> Option<u32> {
+        self.to_erase.pop()
+    }
+
+    /// All dies have erased their part of `superblock`.
+    pub fn erased(&mut self, superblock: u32) {
+        let index = superblock as usize;
+        self.pseudo_slc_used -= usize::from(self.superblocks.get(index).pseudo_slc);
+        self.superblocks.erased_now(index);
+    }
+
+    /// Forgets what lies in the slots from `first` up to `end`.
+    pub fn trim(&mut self, first: u64, end: u64) {
+        if first == 0 && end >= self.slots.into() {
+            return self.trim_all();
+        }
+        for slot in first..end {
+            let slot = slot as u32;
+            let place = self.place_of(slot);
+            if place != EMPTY {
+                self.overrides.set(slot, EMPTY);
+                let index = self.superblock_of(place);
+                self.superblocks.get_mut(index).valid -= 1;
+            }
+        }
+    }
+
+    /// Forgets everything, which needs no entry for each slot.
+    fn trim_all(&mut self) {
+        self.layout = Layout::InOrder { slots: 0 };
+        self.overrides = Overrides::new();
+        for index in 0..self.superblocks.len() {
+            let superblock = self.superblocks.get_mut(index);
+            superblock.valid = 0;
+            superblock.as_found = false;
+        }
+    }
+
+    /// What was written to flash so far, by reason.
+    pub fn written(&self) -> Written {
+        self.written
+    }
+
+    /// What the run has written to flash in all.
+    pub fn written_bytes(&self) -> Bytes {
+        let Written { host, moved, folded, padded } = self.written;
+        SLOT * (host + moved + folded + padded)
+    }
+
+    /// Superblocks erased so far.
+    pub fn erases(&self) -> u64 {
+        self.superblocks.erases
+    }
+}

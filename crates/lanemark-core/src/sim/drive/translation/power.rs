@@ -1,0 +1,115 @@
+//! What a loss of power leaves.
+
+use super::layout::EMPTY;
+use super::superblock::State;
+use super::{Frontier, Stream, Translation};
+
+impl Translation {
+    /// The power fails: what is not stored is lost, and its former content is back. With `protected` buffers
+    /// everything is stored instead.
+    pub fn power_cut(&mut self, protected: bool) {
+        for stream in Stream::ALL {
+            self.pad(stream);
+        }
+        let unstored = self.unstored.keys();
+        if !protected {
+            unstored.iter().for_each(|&unit| self.roll_back(unit));
+        }
+        unstored.iter().for_each(|&unit| self.stored(unit));
+        if !protected {
+            self.rewind(&unstored);
+        }
+        if let Some(victim) = self.victim.take()
+            && self.superblocks.get(victim.superblock).pseudo_slc
+        {
+            self.pseudo_slc.push_front(victim.superblock);
+        }
+    }
+
+    /// Units at the end of a superblock that were lost are as good as erased: it is filled further from there.
+    fn rewind(&mut self, lost: &[u32]) {
+        let mut superblocks: Vec<usize> =
+            lost.iter().map(|&unit| self.superblock_of(unit * self.slots_per_unit)).collect();
+        superblocks.dedup();
+        for index in superblocks {
+            let start = index as u32 * self.slots_per_superblock;
+            let superblock = self.superblocks.get(index);
+            let mut end = start + superblock.slots.len() as u32;
+            while end > start && lost.binary_search(&((end - 1) / self.slots_per_unit)).is_ok() {
+                end -= self.slots_per_unit;
+            }
+            let open = matches!(superblock.state, State::Open);
+            if superblock.slots.is_empty() || !(open || superblock.state == State::Closed) {
+                continue;
+            }
+            self.superblocks.get_mut(index).slots.truncate((end - start) as usize);
+            let stream = match self.superblocks.get(index) {
+                one if one.pseudo_slc => Stream::PseudoSlc,
+                one if one.settled => Stream::Moved,
+                one if one.hot => Stream::Hot,
+                _ => Stream::Host,
+            };
+            if open {
+                let frontiers = self.frontiers.iter_mut().flatten();
+                let own = frontiers.into_iter().find(|frontier| frontier.superblock == index);
+                own.into_iter().for_each(|frontier| frontier.next = end);
+            } else if self.frontiers[stream as usize].is_none() {
+                self.reopen(index, stream, end);
+            }
+        }
+    }
+
+    fn reopen(&mut self, superblock: usize, stream: Stream, next: u32) {
+        let start = superblock as u32 * self.slots_per_superblock;
+        let pseudo_slc = stream == Stream::PseudoSlc;
+        let size = if pseudo_slc { self.pseudo_slc_size() } else { self.slots_per_superblock };
+        self.superblocks.get_mut(superblock).state = State::Open;
+        self.pseudo_slc.retain(|&index| index != superblock);
+        if self.victim.is_some_and(|victim| victim.superblock == superblock) {
+            self.victim = None;
+        }
+        let previous = self.pool.pop().unwrap_or_default();
+        self.frontiers[stream as usize] =
+            Some(Frontier { superblock, next, end: start + size, previous });
+    }
+
+    /// Gives the slots of a unit that is lost their last content that is stored.
+    fn roll_back(&mut self, unit: u32) {
+        let first = unit * self.slots_per_unit;
+        let superblock = self.superblock_of(first);
+        let start = superblock as u32 * self.slots_per_superblock;
+        for place in first..first + self.slots_per_unit {
+            let slots = &self.superblocks.get(superblock).slots;
+            let Some(&slot) = slots.get((place - start) as usize) else { return };
+            if slot == EMPTY || self.place_of(slot) != place {
+                continue;
+            }
+            let former = self.former(place);
+            self.overrides.set(slot, former);
+            self.superblocks.get_mut(superblock).valid -= 1;
+            if former != EMPTY {
+                let index = self.superblock_of(former);
+                let back = self.superblocks.get_mut(index);
+                back.valid += 1;
+                if back.state == State::Emptied {
+                    back.state = State::Closed;
+                    if back.pseudo_slc {
+                        self.pseudo_slc.push_front(index);
+                    }
+                    self.superblocks.coming -= 1;
+                }
+            }
+        }
+    }
+
+    /// The last place before `place` of the same slot that is stored.
+    fn former(&self, place: u32) -> u32 {
+        let mut place = place;
+        while place != EMPTY
+            && let Some(unit) = self.unstored.get(place / self.slots_per_unit)
+        {
+            place = unit.previous[(place % self.slots_per_unit) as usize];
+        }
+        place
+    }
+}

@@ -1,0 +1,224 @@
+//! Superblocks: one block of every plane of every die, the unit of erasing.
+//!
+//! Wear levelling. *Dynamic*: of the erased superblocks the least worn is filled next. *Static*: when the
+//! least worn filled superblock is behind the most worn by a given number of cycles, its data, which
+//! nobody overwrites, is moved to a worn one, so that its blocks come into use.
+
+use super::super::super::spec::{Policy, TranslationSpec};
+
+/// What a superblock is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It can be filled.
+    Erased,
+    /// It is being filled.
+    Open,
+    /// It is full, or was closed.
+    Closed,
+    /// Its valid data has been moved, and where that lies now is not stored yet.
+    Emptied,
+    /// Its erase is under way.
+    Erasing,
+}
+
+/// One superblock.
+#[derive(Clone, Debug)]
+pub(crate) struct Superblock {
+    /// What it is at.
+    pub state: State,
+    /// Whether it is written with one bit a cell.
+    pub pseudo_slc: bool,
+    /// Slots that hold what the host would read.
+    pub valid: u32,
+    /// Slots elsewhere, not stored yet, whose former content lies here.
+    pub pins: u32,
+    /// How many superblocks had been opened before it.
+    pub sequence: u32,
+    /// What the host had written when it was opened, in slots.
+    pub opened_at: u64,
+    /// Whether what it holds was expected to be overwritten soon.
+    pub hot: bool,
+    /// Whether what it holds outlived another one.
+    pub settled: bool,
+    /// Program and erase cycles.
+    pub cycles: u32,
+    /// Logical slot of each place, for what the run wrote.
+    pub slots: Vec<u32>,
+    /// Whether its content is still that of the layout.
+    pub as_found: bool,
+}
+
+/// What a superblock is opened for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Purpose {
+    /// To be written with one bit a cell.
+    pub(crate) pseudo_slc: bool,
+    /// For what will soon be overwritten.
+    pub(crate) hot: bool,
+    /// For what outlived the superblock that it was written to.
+    pub(crate) settled: bool,
+    /// The most worn rather than the least.
+    pub(crate) worn: bool,
+}
+
+/// All superblocks of a drive.
+#[derive(Clone, Debug)]
+pub(crate) struct Superblocks {
+    all: Vec<Superblock>,
+    erased: Vec<u32>,
+    opened: u32,
+    cycles_max: u32,
+    /// Erases that have ended.
+    pub erases: u64,
+    /// How many are emptied or being erased, and will be erased.
+    pub coming: usize,
+    /// Victims chosen so far.
+    chosen: u32,
+}
+
+/// Every so many victims one may be chosen for its wear.
+const WEAR_TURN: u32 = 4;
+
+impl Superblocks {
+    /// As many as `valid` has counts of valid slots, of which the first `filled` hold data.
+    pub(crate) fn new(valid: impl Iterator<Item = u32>, filled: usize, cycles: u32) -> Self {
+        let all: Vec<Superblock> = valid
+            .enumerate()
+            .map(|(index, valid)| Superblock {
+                state: if index < filled { State::Closed } else { State::Erased },
+                pseudo_slc: false,
+                valid,
+                pins: 0,
+                sequence: index.min(filled) as u32,
+                opened_at: 0,
+                hot: false,
+                settled: true,
+                cycles,
+                slots: Vec::new(),
+                as_found: index < filled,
+            })
+            .collect();
+        // Taken from the end, so that the first are filled first.
+        let erased = (filled as u32..all.len() as u32).rev().collect();
+        Self {
+            all,
+            erased,
+            opened: filled as u32,
+            cycles_max: cycles,
+            erases: 0,
+            coming: 0,
+            chosen: 0,
+        }
+    }
+
+    /// One of them.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> &Superblock {
+        &self.all[index]
+    }
+
+    /// One of them, to change it.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, index: usize) -> &mut Superblock {
+        &mut self.all[index]
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// How many are erased.
+    pub(crate) fn erased(&self) -> usize {
+        self.erased.len()
+    }
+
+    /// Opens an erased one for `slots` slots when the host has written `opened_at`: the least worn, or the
+    /// most worn for data that will not be overwritten soon.
+    pub(crate) fn open(&mut self, purpose: Purpose, slots: u32, opened_at: u64) -> Option<usize> {
+        let last = self.erased.len().checked_sub(1)?;
+        let key = |&place: &usize| {
+            let cycles = self.all[self.erased[place] as usize].cycles;
+            if purpose.worn { u32::MAX - cycles } else { cycles }
+        };
+        // The first minimum from the end: with equal wear the order is that of erasing.
+        let place = (0..=last).rev().min_by_key(key).unwrap_or(last);
+        let index = self.erased.remove(place) as usize;
+        let superblock = &mut self.all[index];
+        *superblock = Superblock {
+            state: State::Open,
+            pseudo_slc: purpose.pseudo_slc,
+            valid: 0,
+            pins: 0,
+            sequence: self.opened,
+            opened_at,
+            hot: purpose.hot,
+            settled: purpose.settled,
+            cycles: superblock.cycles,
+            slots: Vec::with_capacity(slots as usize),
+            as_found: false,
+        };
+        self.opened += 1;
+        Some(index)
+    }
+
+    /// Superblocks opened since.
+    pub(crate) fn age(&self, index: usize) -> u32 {
+        self.opened - self.all[index].sequence
+    }
+
+    /// An erase has ended.
+    pub(crate) fn erased_now(&mut self, index: usize) {
+        let superblock = &mut self.all[index];
+        superblock.state = State::Erased;
+        superblock.pseudo_slc = false;
+        superblock.as_found = false;
+        superblock.slots = Vec::new();
+        superblock.cycles += 1;
+        self.cycles_max = self.cycles_max.max(superblock.cycles);
+        self.erases += 1;
+        self.coming -= 1;
+        self.erased.insert(0, index as u32);
+    }
+
+    /// The superblock to collect next, where one has anything to gain: each holds `size` slots.
+    pub(crate) fn choose_victim(&mut self, spec: &TranslationSpec, size: u32) -> Option<usize> {
+        self.chosen = self.chosen.wrapping_add(1);
+        self.victim(spec, size)
+    }
+
+    /// The same, without taking it.
+    pub(crate) fn victim(&self, spec: &TranslationSpec, size: u32) -> Option<usize> {
+        let closed = || {
+            let candidates = self.all.iter().enumerate();
+            candidates.filter(|(_, one)| one.state == State::Closed && !one.pseudo_slc)
+        };
+        if let Some(gap) = spec.wear_gap.filter(|_| self.chosen.is_multiple_of(WEAR_TURN)) {
+            let coldest = closed().min_by_key(|(_, one)| (one.cycles, one.sequence));
+            if let Some((index, _)) = coldest.filter(|(_, one)| one.cycles + gap < self.cycles_max)
+            {
+                return Some(index);
+            }
+        }
+        let gains = |(_, one): &(usize, &Superblock)| one.valid < size;
+        let least_valid = |(_, one): &(usize, &Superblock)| (one.valid, one.sequence);
+        let chosen = match spec.policy {
+            Policy::Greedy => closed().filter(gains).min_by_key(least_valid),
+            Policy::Windowed(window) => {
+                let mut oldest: Vec<(usize, &Superblock)> = closed().filter(gains).collect();
+                oldest.sort_unstable_by_key(|(_, one)| one.sequence);
+                oldest.truncate(window.max(1) as usize);
+                oldest.into_iter().min_by_key(least_valid)
+            }
+            Policy::CostBenefit => {
+                let benefit = |(index, one): &(usize, &Superblock)| {
+                    let used = f64::from(one.valid) / f64::from(size);
+                    let age = f64::from(self.age(*index));
+                    (1.0 - used) / (2.0 * used).max(1e-9) * age
+                };
+                closed().filter(gains).max_by(|a, b| benefit(a).total_cmp(&benefit(b)))
+            }
+        };
+        chosen.map(|(index, _)| index)
+    }
+}

@@ -1,0 +1,368 @@
+//! The media of a solid-state drive and the translation layer over it, as values.
+
+use super::{SLOT, SpecError};
+use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
+
+/// What a memory cell holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Technology {
+    /// NAND, one bit.
+    Slc,
+    /// NAND, two bits.
+    #[default]
+    Mlc,
+    /// NAND, three bits.
+    Tlc,
+    /// NAND, four bits.
+    Qlc,
+    /// 3D XPoint: written in place, never erased.
+    XPoint,
+}
+
+impl Technology {
+    /// Bits of a cell, and so kinds of pages: lower, middle, upper, top.
+    pub fn bits(self) -> usize {
+        match self {
+            Self::Slc | Self::XPoint => 1,
+            Self::Mlc => 2,
+            Self::Tlc => 3,
+            Self::Qlc => 4,
+        }
+    }
+
+    /// Whether data is overwritten where it lies.
+    pub fn in_place(self) -> bool {
+        self == Self::XPoint
+    }
+}
+
+/// A time for each kind of page that shares a cell: page p of a block is of kind `p mod bits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageTimes {
+    times: [Duration; 4],
+    kinds: u8,
+}
+
+impl PageTimes {
+    /// The same time for all kinds.
+    pub const fn alike(time: Duration) -> Self {
+        Self { times: [time; 4], kinds: 1 }
+    }
+
+    /// A time for each kind, one to four of them.
+    pub fn each(times: &[Duration]) -> Self {
+        let mut kinds = [times[0]; 4];
+        kinds[..times.len()].copy_from_slice(times);
+        Self { times: kinds, kinds: times.len() as u8 }
+    }
+
+    /// The time of page `page` of a block.
+    #[inline]
+    pub fn of(&self, page: u32) -> Duration {
+        match self.kinds {
+            1 => self.times[0],
+            kinds => self.times[(page % u32::from(kinds)) as usize],
+        }
+    }
+
+    /// The mean over the kinds.
+    pub fn mean(&self) -> Duration {
+        let kinds = usize::from(self.kinds);
+        self.times[..kinds].iter().copied().sum::<Duration>() / kinds as u64
+    }
+
+    /// Whether all kinds take the same time.
+    pub fn are_alike(&self) -> bool {
+        self.kinds == 1
+    }
+}
+
+/// The flash of a drive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlashSpec {
+    /// What its cells hold.
+    pub technology: Technology,
+    /// Channels.
+    pub channels: u32,
+    /// Dies on each channel.
+    pub dies_per_channel: u32,
+    /// Planes of a die, programmed and erased together.
+    pub planes: u32,
+    /// A page of one plane.
+    pub page: Bytes,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Blocks of a plane.
+    pub blocks_per_plane: u32,
+    /// Array to page register (tR).
+    pub read: PageTimes,
+    /// Page register to array (tPROG).
+    pub program: PageTimes,
+    /// Block erase (tBERS).
+    pub erase: Duration,
+    /// Data on a channel.
+    pub channel_rate: BytesPerSecond,
+    /// Command and address cycles on a channel, for each array operation.
+    pub command_time: Duration,
+    /// What a die can do besides.
+    pub die: DieSpec,
+    /// Reads that have to be repeated.
+    pub retry: RetrySpec,
+    /// The layer that maps logical to physical places.
+    pub translation: TranslationSpec,
+    /// What was written before the run.
+    pub condition: Condition,
+    /// Program and erase cycles that each block has behind it.
+    pub cycles: u32,
+}
+
+/// What a die can do besides one operation after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DieSpec {
+    /// Each plane reads for itself.
+    pub independent_planes: bool,
+    /// A cache register: the next page is sensed while the last one goes out.
+    pub cache_read: bool,
+    /// The data of the next page comes in while the last one is programmed.
+    pub cache_program: bool,
+    /// Reads of the host go before programs and erases that wait, at most so many in a row; zero is the
+    /// order of arrival.
+    pub reads_first: u32,
+    /// A program or erase that is under way makes way for reads.
+    pub suspend: Option<SuspendSpec>,
+}
+
+/// Program and erase suspend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuspendSpec {
+    /// From the command until the array can be read.
+    pub enter: Duration,
+    /// What going on costs besides the time that was left.
+    pub resume: Duration,
+}
+
+impl Default for DieSpec {
+    /// One operation at a time; reads first, sixteen in a row.
+    fn default() -> Self {
+        Self {
+            independent_planes: false,
+            cache_read: false,
+            cache_program: false,
+            reads_first: 16,
+            suspend: None,
+        }
+    }
+}
+
+/// Reads that have to be repeated with other thresholds because too many bits were wrong.
+///
+/// The share of reads that need a further one is `share * (cycles / endurance)^2`, and of those that need
+/// a second one likewise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RetrySpec {
+    /// The share at the end of the drive's life.
+    pub share: Ratio,
+    /// Program and erase cycles that a block is good for.
+    pub endurance: u32,
+}
+
+impl Default for RetrySpec {
+    /// No retries.
+    fn default() -> Self {
+        Self { share: Ratio::ZERO, endurance: 3000 }
+    }
+}
+
+impl RetrySpec {
+    /// The share of reads of a block with `cycles` behind it that must be repeated.
+    pub fn probability(&self, cycles: u32) -> f64 {
+        let age = f64::from(cycles) / f64::from(self.endurance.max(1));
+        (self.share.get() * age * age).min(0.95)
+    }
+}
+
+/// What was written to a drive before the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Condition {
+    /// What the test uses was written in order; all else is erased.
+    #[default]
+    Fresh,
+    /// All of it was written in order.
+    Sequential,
+    /// All of it was written at random for so long that nothing changes any more.
+    Random,
+}
+
+/// Which superblock is collected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// The one with the least valid data.
+    #[default]
+    Greedy,
+    /// The one with the most to gain for its cost and age: `(1 - u) / 2u * age` (Rosenblum and Ousterhout,
+    /// "The design and implementation of a log-structured file system", ACM TOCS 10(1), 1992).
+    CostBenefit,
+    /// The one with the least valid data among so many of the oldest.
+    Windowed(u32),
+}
+
+/// The translation layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TranslationSpec {
+    /// Which superblock is collected.
+    pub policy: Policy,
+    /// Erased superblocks below which collection begins.
+    pub erased_min: u32,
+    /// Erased superblocks that an idle drive collects up to, and how long it must have been idle; zero
+    /// superblocks is no collection in the background.
+    pub erased_idle: u32,
+    /// How long the drive must have had nothing to do before it works in the background.
+    pub idle_after: Duration,
+    /// Data that is soon overwritten goes to superblocks of its own.
+    pub hot_stream: bool,
+    /// The difference in erase counts at which data that is never overwritten is moved to worn blocks.
+    pub wear_gap: Option<u32>,
+    /// A map that is only partly in memory.
+    pub map: Option<MapSpec>,
+    /// Blocks that are written with one bit a cell.
+    pub pseudo_slc: Option<PseudoSlcSpec>,
+    /// What data that compresses shrinks to at best; one is no compression.
+    pub compression: Ratio,
+}
+
+impl Default for TranslationSpec {
+    /// Greedy collection below four erased superblocks, the whole map in memory.
+    fn default() -> Self {
+        Self {
+            policy: Policy::Greedy,
+            erased_min: 4,
+            erased_idle: 0,
+            idle_after: Duration::from_microseconds(10_000),
+            hot_stream: false,
+            wear_gap: None,
+            map: None,
+            pseudo_slc: None,
+            compression: Ratio::ONE,
+        }
+    }
+}
+
+/// A map that is only partly in the drive's memory: 4 bytes for each 4 KiB, in pages of 4 KiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapSpec {
+    /// The part in the drive.
+    pub cached: Bytes,
+    /// The part in the host's memory (NVMe host memory buffer), zero where there is none.
+    pub in_host: Bytes,
+}
+
+/// Blocks that are written with one bit a cell, and folded into others later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PseudoSlcSpec {
+    /// How much data they hold.
+    pub capacity: Bytes,
+    /// Their tR.
+    pub read: Duration,
+    /// Their tPROG.
+    pub program: Duration,
+    /// Whether writes wait for folding when they are full, instead of going past them.
+    pub fold_when_full: bool,
+}
+
+impl FlashSpec {
+    /// Dies of the drive.
+    pub fn dies(&self) -> u64 {
+        u64::from(self.channels) * u64::from(self.dies_per_channel)
+    }
+
+    /// What one die programs at once: a page of each plane.
+    pub fn unit(&self) -> Bytes {
+        self.page * u64::from(self.planes)
+    }
+
+    /// What one die reads at once: a unit, or a page where the planes read for themselves.
+    pub fn read_unit(&self) -> Bytes {
+        if self.die.independent_planes { self.page } else { self.unit() }
+    }
+
+    /// One block of every plane of every die, which are erased together.
+    pub fn superblock(&self) -> Bytes {
+        self.unit() * self.dies() * u64::from(self.pages_per_block)
+    }
+
+    /// Everything that the flash holds.
+    pub fn capacity(&self) -> Bytes {
+        self.superblock() * u64::from(self.blocks_per_plane)
+    }
+
+    /// Superblocks that must lie beside the data of a drive of `capacity`: for each stream one that is being
+    /// filled, those that collection keeps erased, and those of the pseudo-SLC cache.
+    pub fn superblocks_spare(&self) -> u64 {
+        if self.technology.in_place() {
+            return 0;
+        }
+        let streams = if self.translation.hot_stream { 4 } else { 2 };
+        streams + u64::from(self.translation.erased_min) + self.pseudo_slc_superblocks()
+    }
+
+    /// Superblocks of the pseudo-SLC cache.
+    pub fn pseudo_slc_superblocks(&self) -> u64 {
+        self.translation.pseudo_slc.map_or(0, |cache| {
+            let each = self.superblock().get() / self.technology.bits() as u64;
+            cache.capacity.get().div_ceil(each.max(1))
+        })
+    }
+
+    /// Checks all bounds that the simulator relies on, for a drive of `capacity`.
+    ///
+    /// # Errors
+    /// The first value out of bounds, with the bound.
+    pub fn check(&self, capacity: Bytes) -> Result<(), SpecError> {
+        let within = |field, value: u64, low: u64, high: u64| {
+            if (low..=high).contains(&value) {
+                return Ok(());
+            }
+            let bound = format!("from {low} to {high}");
+            Err(SpecError { field, value: value.to_string(), bound })
+        };
+        let fail = |field, value: String, bound: String| Err(SpecError { field, value, bound });
+        within("drive.flash.channels", self.channels.into(), 1, 256)?;
+        within("drive.flash.dies_per_channel", self.dies_per_channel.into(), 1, 256)?;
+        within("drive.flash.planes", self.planes.into(), 1, 16)?;
+        within("drive.flash.pages_per_block", self.pages_per_block.into(), 1, 65_536)?;
+        within("drive.flash.blocks_per_plane", self.blocks_per_plane.into(), 1, 1 << 24)?;
+        within("drive.flash.endurance", self.retry.endurance.into(), 1, 100_000_000)?;
+        within("drive.translation.erased_min", self.translation.erased_min.into(), 2, 1 << 20)?;
+        let page = self.page;
+        if page < SLOT || !page.get().is_multiple_of(SLOT.get()) || page > Bytes::kibi(64) {
+            let bound = "a multiple of 4 KiB up to 64 KiB".to_owned();
+            return fail("drive.flash.page", page.to_string(), bound);
+        }
+        if self.technology.in_place() && self.unit() != SLOT {
+            let bound = "4 KiB and one plane, since 3D XPoint is written in place".to_owned();
+            return fail("drive.flash.page", self.unit().to_string(), bound);
+        }
+        if self.channel_rate.0 < 1_000_000 {
+            let bound = "at least 1 MB/s".to_owned();
+            return fail("drive.flash.channel_rate", self.channel_rate.to_string(), bound);
+        }
+        let least = self.translation.compression;
+        if least <= Ratio::ZERO {
+            let bound = "above 0%, up to 100%".to_owned();
+            return fail("drive.translation.compression", least.to_string(), bound);
+        }
+        let raw = self.capacity();
+        let spare = self.superblocks_spare();
+        if capacity == Bytes::ZERO || capacity + self.superblock() * spare > raw {
+            let most = Bytes(raw.get().saturating_sub(self.superblock().get() * spare));
+            let bound = format!("at most {most}: the flash less {spare} superblocks");
+            return fail("drive.capacity", capacity.to_string(), bound);
+        }
+        // Places are numbered in 32 bits, and compression packs more slots into the same flash.
+        let slots = raw.get() as f64 / SLOT.get() as f64 / least.get();
+        if slots >= f64::from(u32::MAX) {
+            return fail("drive.flash", raw.to_string(), "less than 16 TiB of flash".to_owned());
+        }
+        Ok(())
+    }
+}

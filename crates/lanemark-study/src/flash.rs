@@ -1,0 +1,174 @@
+//! The tables `[flash]`, `[die]`, `[translation]` and `[state]` of a drive file.
+
+use lanemark_core::sim::spec::{
+    Condition, DieSpec, FlashSpec, MapSpec, PageTimes, Policy, PseudoSlcSpec, RetrySpec,
+    SuspendSpec, Technology, TranslationSpec,
+};
+use lanemark_core::units::{Duration, Ratio};
+
+use crate::document::Section;
+use crate::error::StudyError;
+
+const TECHNOLOGIES: &[(&str, Technology)] = &[
+    ("slc", Technology::Slc),
+    ("mlc", Technology::Mlc),
+    ("tlc", Technology::Tlc),
+    ("qlc", Technology::Qlc),
+    ("3d-xpoint", Technology::XPoint),
+];
+
+const CONDITIONS: &[(&str, Condition)] = &[
+    ("fresh", Condition::Fresh),
+    ("sequential", Condition::Sequential),
+    ("random", Condition::Random),
+];
+
+/// The kinds of pages that share a cell, in their order.
+const PAGES: [&str; 4] = ["lower", "middle", "upper", "top"];
+
+/// Reads the flash of the drive file `root`.
+///
+/// # Errors
+/// The first thing wrong in it.
+pub(crate) fn read(root: &Section<'_>) -> Result<FlashSpec, StudyError> {
+    let section = root.table("flash")?;
+    let technology = section.setting("technology", TECHNOLOGIES)?.unwrap_or_default();
+    let mut spec = FlashSpec {
+        technology,
+        channels: section.integer("channels", 1, 256)? as u32,
+        dies_per_channel: section.integer("dies_per_channel", 1, 256)? as u32,
+        planes: section.integer("planes", 1, 16)? as u32,
+        page: section.quantity("page")?,
+        pages_per_block: section.integer("pages_per_block", 1, 65_536)? as u32,
+        blocks_per_plane: section.integer("blocks_per_plane", 1, 1 << 24)? as u32,
+        read: PageTimes::alike(section.quantity("read")?),
+        program: PageTimes::alike(section.quantity("program")?),
+        erase: section.quantity("erase")?,
+        channel_rate: section.quantity("channel_rate")?,
+        command_time: section.quantity("command_time")?,
+        die: DieSpec::default(),
+        retry: RetrySpec::default(),
+        translation: TranslationSpec::default(),
+        condition: Condition::default(),
+        cycles: 0,
+    };
+    if let Some(endurance) = section.optional_integer("endurance", 1, 100_000_000)? {
+        spec.retry.endurance = endurance as u32;
+    }
+    if let Some(share) = share(&section, "retry_share")? {
+        spec.retry.share = share;
+    }
+    pages(&section, &mut spec)?;
+    section.finish()?;
+    spec.die = die(&root.settings("die")?)?;
+    spec.translation = translation(&root.settings("translation")?)?;
+    if let Some(section) = root.optional_table("pseudo_slc")? {
+        spec.translation.pseudo_slc = Some(PseudoSlcSpec {
+            capacity: section.quantity("capacity")?,
+            read: section.quantity("read")?,
+            program: section.quantity("program")?,
+            fold_when_full: section.choice("when_full", &[("bypass", false), ("fold", true)])?,
+        });
+        section.finish()?;
+    }
+    let state = root.settings("state")?;
+    spec.condition = state.setting("condition", CONDITIONS)?.unwrap_or_default();
+    spec.cycles = state.optional_integer("cycles", 0, 100_000_000)?.unwrap_or(0) as u32;
+    state.finish()?;
+    Ok(spec)
+}
+
+/// Times of their own for the kinds of pages, `lower_read` to `top_program`: all that the technology has, or
+/// none.
+fn pages(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), StudyError> {
+    let kinds: &[&str] = match spec.technology {
+        Technology::Slc | Technology::XPoint => &[],
+        Technology::Mlc => &["lower", "upper"],
+        Technology::Tlc => &PAGES[..3],
+        Technology::Qlc => &PAGES,
+    };
+    for (operation, times) in [("read", &mut spec.read), ("program", &mut spec.program)] {
+        if !kinds.iter().any(|kind| section.has(&format!("{kind}_{operation}"))) {
+            continue;
+        }
+        let each = kinds.iter().map(|kind| section.quantity(&format!("{kind}_{operation}")));
+        *times = PageTimes::each(&each.collect::<Result<Vec<Duration>, _>>()?);
+    }
+    Ok(())
+}
+
+fn share(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> {
+    section.optional_parsed(key, "per cent, from \"0%\" to \"100%\"", |text| {
+        let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+        Ratio::new(percent / 100.0)
+    })
+}
+
+fn flag(section: &Section<'_>, key: &str) -> Result<bool, StudyError> {
+    Ok(section.setting(key, &[("yes", true), ("no", false)])?.unwrap_or(false))
+}
+
+fn die(section: &Section<'_>) -> Result<DieSpec, StudyError> {
+    let usual = DieSpec::default();
+    let enter: Option<Duration> = section.optional_quantity("suspend")?;
+    let resume: Option<Duration> = section.optional_quantity("resume")?;
+    if enter.is_none() && resume.is_some() {
+        return Err(section.error("resume", "`resume` is given without `suspend`"));
+    }
+    let spec = DieSpec {
+        independent_planes: flag(section, "independent_planes")?,
+        cache_read: flag(section, "cache_read")?,
+        cache_program: flag(section, "cache_program")?,
+        reads_first: section
+            .optional_integer("reads_first", 0, 1_000_000)?
+            .map_or(usual.reads_first, |count| count as u32),
+        suspend: enter.map(|enter| SuspendSpec { enter, resume: resume.unwrap_or(Duration::ZERO) }),
+    };
+    section.finish()?;
+    Ok(spec)
+}
+
+fn translation(section: &Section<'_>) -> Result<TranslationSpec, StudyError> {
+    let usual = TranslationSpec::default();
+    let policies = [
+        ("greedy", Policy::Greedy),
+        ("cost-benefit", Policy::CostBenefit),
+        ("windowed", Policy::Windowed(0)),
+    ];
+    let mut policy = section.setting("policy", &policies)?.unwrap_or(usual.policy);
+    match (policy, section.optional_integer("window", 1, 1 << 24)?) {
+        (Policy::Windowed(_), Some(window)) => policy = Policy::Windowed(window as u32),
+        (Policy::Windowed(_), None) => {
+            let message = "policy = \"windowed\" needs `window`, in superblocks";
+            return Err(section.error("policy", message));
+        }
+        (_, Some(_)) => {
+            let message = "`window` is for policy = \"windowed\"";
+            return Err(section.error("window", message));
+        }
+        _ => {}
+    }
+    let count = |key, low, usual: u32| {
+        let given = section.optional_integer(key, low, 1 << 20)?;
+        Ok::<u32, StudyError>(given.map_or(usual, |count| count as u32))
+    };
+    let spec = TranslationSpec {
+        policy,
+        erased_min: count("erased_min", 2, usual.erased_min)?,
+        erased_idle: count("erased_idle", 0, usual.erased_idle)?,
+        idle_after: section.optional_quantity("idle_after")?.unwrap_or(usual.idle_after),
+        hot_stream: flag(section, "hot_stream")?,
+        wear_gap: section.optional_integer("wear_gap", 1, 1 << 20)?.map(|gap| gap as u32),
+        map: match section.optional_quantity("map_cached")? {
+            Some(cached) => {
+                let in_host = section.optional_quantity("map_in_host")?.unwrap_or_default();
+                Some(MapSpec { cached, in_host })
+            }
+            None => None,
+        },
+        pseudo_slc: None,
+        compression: share(section, "compresses_to")?.unwrap_or(usual.compression),
+    };
+    section.finish()?;
+    Ok(spec)
+}
