@@ -234,6 +234,7 @@ fn sample(tallies: &[Tally], opened_ns: u64) -> Sample {
         writes,
         cpu,
         path: None,
+        replay: None,
         complete: tallies.iter().all(|tally| tally.complete),
     }
 }

@@ -4,7 +4,7 @@
 //! volume or the duration, whichever comes first; requests that are under way at the end of the
 //! duration are not counted, as in a real run.
 
-use super::budget::{Budget, HOPS, Hop};
+use super::budget::{BudgetSum, HOPS, Hop};
 use super::simulator::{Completion, SimError, Simulator};
 use super::spec::{ProtocolKind, SystemSpec};
 use crate::result::{DirectionResult, HopUse, PathUse, Sample};
@@ -56,7 +56,7 @@ struct Run {
     busy_before: Option<[Vec<Duration>; HOPS]>,
     reads: DirectionResult,
     writes: DirectionResult,
-    budget: Budget,
+    budget: BudgetSum,
 }
 
 impl Run {
@@ -80,7 +80,7 @@ impl Run {
             busy_before: None,
             reads: DirectionResult::new(),
             writes: DirectionResult::new(),
-            budget: Budget::default(),
+            budget: BudgetSum::default(),
         }
     }
 
@@ -127,7 +127,7 @@ impl Run {
         self.last = completion.completed;
         let latency = completion.completed.since(completion.submitted);
         debug_assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
-        self.budget.accumulate(&completion.budget);
+        self.budget.add(&completion.budget);
         match completion.access.operation {
             Operation::Read => self.reads.record(completion.access.length, latency),
             Operation::Write => self.writes.record(completion.access.length, latency),
@@ -143,7 +143,11 @@ impl Run {
             self.last
         };
         let elapsed = end.since(self.counting_from);
-        let path = self.path_use(spec, elapsed);
+        let requests = self.reads.latency.count() + self.writes.latency.count();
+        let bytes = self.reads.bytes + self.writes.bytes;
+        let before = self.busy_before.clone().unwrap_or_default();
+        let counted = (requests, bytes, elapsed);
+        let path = path_use(spec, &self.simulator, &before, &self.budget, counted);
         let counted =
             |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
         let sample = Sample {
@@ -152,38 +156,44 @@ impl Run {
             writes: counted(self.writes),
             cpu: None,
             path: Some(path),
+            replay: None,
             complete: true,
         };
         TestRun { sample, written: self.simulator.written() }
     }
+}
 
-    fn path_use(&self, spec: &SystemSpec, elapsed: Duration) -> PathUse {
-        let requests = self.reads.latency.count() + self.writes.latency.count();
-        let throughput = (self.reads.bytes + self.writes.bytes) / elapsed;
-        let before = self.busy_before.clone().unwrap_or_default();
-        let busy = self.simulator.busy();
-        let hops: Vec<HopUse> = hop_order(spec)
-            .into_iter()
-            .map(|(hop, name)| {
-                let utilisation = utilisation(&busy[hop], &before[hop], elapsed);
-                let per_request =
-                    |total: Duration| total.picoseconds() as f64 / 1e3 / requests.max(1) as f64;
-                HopUse {
-                    name,
-                    utilisation,
-                    ceiling: ceiling(throughput, utilisation),
-                    wait_ns: per_request(self.budget.wait(hop)),
-                    service_ns: per_request(self.budget.service(hop)),
-                }
-            })
-            .filter(|hop| hop.utilisation > 0.0 || hop.wait_ns > 0.0 || hop.service_ns > 0.0)
-            .collect();
-        let busiest = hops
-            .iter()
-            .max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))
-            .map_or_else(String::new, |hop| hop.name.clone());
-        PathUse { hops, busiest, events: self.simulator.events() }
-    }
+/// What each hop did in `elapsed`, in which `requests` moved so many bytes and spent `budget`, with those busy
+/// as `before` when it began.
+pub(super) fn path_use(
+    spec: &SystemSpec,
+    simulator: &Simulator,
+    before: &[Vec<Duration>; HOPS],
+    budget: &BudgetSum,
+    (requests, bytes, elapsed): (u64, Bytes, Duration),
+) -> PathUse {
+    let throughput = bytes / elapsed;
+    let busy = simulator.busy();
+    let per_request = |total_ns: f64| total_ns / requests.max(1) as f64;
+    let hops: Vec<HopUse> = hop_order(spec)
+        .into_iter()
+        .map(|(hop, name)| {
+            let utilisation = utilisation(&busy[hop], &before[hop], elapsed);
+            HopUse {
+                name,
+                utilisation,
+                ceiling: ceiling(throughput, utilisation),
+                wait_ns: per_request(budget.wait_ns(hop)),
+                service_ns: per_request(budget.service_ns(hop)),
+            }
+        })
+        .filter(|hop| hop.utilisation > 0.0 || hop.wait_ns > 0.0 || hop.service_ns > 0.0)
+        .collect();
+    let busiest = hops
+        .iter()
+        .max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))
+        .map_or_else(String::new, |hop| hop.name.clone());
+    PathUse { hops, busiest, events: simulator.events() }
 }
 
 /// The stream of a thread, counted over all drives. Sequential threads share the span of their own drive.

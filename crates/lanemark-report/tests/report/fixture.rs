@@ -321,6 +321,7 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
         writes,
         cpu: None,
         path,
+        replay: None,
         complete: true,
     }
 }
