@@ -5,7 +5,6 @@ use lanemark_core::sim::SimError;
 use lanemark_core::sim::replay::{
     Pace, Progress as SoFar, Replay, ReplayError, ReplayRun, RequestFault, Speed, replay,
 };
-use lanemark_core::units::Bytes;
 use lanemark_core::workload::{Average, Workload};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Location, System, workload};
@@ -98,10 +97,7 @@ fn result(
         Workload { id, name: file, repeats: 1, average: Average::Mean, tests: vec![test.clone()] };
     let mut warnings = system.warnings.clone();
     warnings.extend(doubts(&sample, notes));
-    let spare = system.spec.drive.flash().capacity().get() - system.spec.drive.capacity.get();
-    if written > Bytes(spare) {
-        warnings.push(Warning::NoCollection { written_bytes: written });
-    }
+    warnings.extend(system.uncollected(written));
     let complete = sample.complete;
     if !complete {
         warnings.push(Warning::Interrupted);

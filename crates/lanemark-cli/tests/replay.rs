@@ -202,20 +202,25 @@ fn ctrl_c_saves_what_is_there() {
         .unwrap();
     let id = child.id().to_string();
     let mut pipe = child.stdin.take().unwrap();
+    let (sender, taken) = std::sync::mpsc::channel();
     let writer = std::thread::spawn(move || {
         use std::io::Write;
         let mut text = "time_us,op,offset,size\n".to_owned();
         for line in 0u64.. {
             text += &format!("{},read,{},4096\n", line * 20, line % 1000 * 4096);
             if text.len() > 60_000 {
-                if pipe.write_all(text.as_bytes()).is_err() {
+                // The replay has gone, or the test has.
+                if pipe.write_all(text.as_bytes()).is_err() || sender.send(()).is_err() {
                     return;
                 }
                 text.clear();
             }
         }
     });
-    std::thread::sleep(Duration::from_millis(700));
+    // More than a pipe and its reader hold: requests are being replayed.
+    for _ in 0..40 {
+        taken.recv_timeout(Duration::from_secs(60)).unwrap();
+    }
     Command::new("kill").args(["-INT", &id]).status().unwrap();
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();

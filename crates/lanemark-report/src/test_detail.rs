@@ -138,9 +138,12 @@ fn replayed(replay: &ReplayUse) -> String {
         }
         _ => "as fast as possible".to_owned(),
     };
+    let requests = match replay.requests {
+        1 => "1 request".to_owned(),
+        count => format!("{count} requests"),
+    };
     format!(
-        "{} requests of the trace, {pace}: {} outstanding on average, {} at most.",
-        replay.requests,
+        "{requests} of the trace, {pace}: {} outstanding on average, {} at most.",
         significant(replay.outstanding_mean),
         replay.outstanding_max
     )

@@ -211,12 +211,15 @@ impl System {
                 return Ok(result);
             }
         }
-        let spare = self.spec.drive.flash().capacity() - self.spec.drive.capacity;
-        if written_most > spare {
-            result.warnings.push(Warning::NoCollection { written_bytes: written_most });
-        }
+        result.warnings.extend(self.uncollected(written_most));
         result.complete = true;
         Ok(result)
+    }
+
+    /// The doubt about a run that wrote so much to flash, where that was more than the drive has to spare.
+    pub fn uncollected(&self, written: Bytes) -> Option<Warning> {
+        let spare = self.spec.drive.flash().capacity() - self.spec.drive.capacity;
+        (written > spare).then_some(Warning::NoCollection { written_bytes: written })
     }
 
     fn fail(&self, test: &lanemark_core::workload::Test, error: SimError) -> StudyError {

@@ -30,7 +30,7 @@ fn rate(format: Format, text: &str, lines: u64) -> f64 {
     let started = Instant::now();
     let options = Options { format: Some(format), ..Options::default() };
     let reader = Reader::new("memory", text.as_bytes(), &options).expect("the format is given");
-    let read = reader.map(|one| one.expect("the lines are good")).count() as u64;
+    let read = reader.filter(|one| one.is_ok()).count() as u64;
     assert_eq!(read, lines);
     read as f64 / started.elapsed().as_secs_f64()
 }

@@ -147,7 +147,7 @@ impl<'l> Fields<'l> {
     }
 
     /// The bytes of the line from the start of `first` to the end of `last`.
-    pub(crate) fn from_to(&self, first: &Field<'l>, last: &Field<'l>) -> &'l [u8] {
+    pub(crate) fn between(&self, first: &Field<'l>, last: &Field<'l>) -> &'l [u8] {
         &self.line[first.start..last.start + last.text.len()]
     }
 

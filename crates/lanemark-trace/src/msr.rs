@@ -43,7 +43,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Parsed<'_>, Fault> {
     fields.cells_end(7)?;
     Ok(Parsed::Request(Request {
         time: Some(time),
-        device: fields.from_to(&host, &disk),
+        device: fields.between(&host, &disk),
         thread: 0,
         operation,
         offset,

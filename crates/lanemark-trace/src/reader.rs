@@ -213,7 +213,7 @@ impl<R: BufRead> Reader<R> {
                 continue;
             }
             let found = match self.parser.parse(line) {
-                Ok(Parsed::Request(request)) => place(request, &mut self.devices, &mut self.clock),
+                Ok(Parsed::Request(request)) => place(&request, &mut self.devices, &mut self.clock),
                 Ok(Parsed::Device(name)) => match self.devices.number(name) {
                     Ok(_) => continue,
                     Err(fault) => Err(fault),
@@ -259,7 +259,7 @@ const FLUSH: Access =
 /// Numbers the device of a request and tells its time; `None` where its device was not chosen.
 #[inline]
 fn place(
-    request: Request<'_>,
+    request: &Request<'_>,
     devices: &mut Devices,
     clock: &mut Clock,
 ) -> Result<Option<(Arrival, bool)>, Fault> {
