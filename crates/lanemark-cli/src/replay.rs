@@ -181,7 +181,8 @@ fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> F
                 SimError::OutOfErasedBlocks(_) => failure.hint(
                     "replay less of it with --limit, or say by --filled that less is written",
                 ),
-                SimError::OutOfRange { .. } => failure.hint("use --wrap or a larger drive"),
+                // Places are checked before they are submitted.
+                _ => failure,
             }
         }
     }

@@ -123,6 +123,8 @@ fn every_sample_is_replayed() {
         let told = json(&[TWO, &sample(name), "--wrap", "--out", out]);
         assert_eq!(told["tests"][0]["samples"][0]["replay"]["requests"], requests, "{name}");
     }
+    let shown = succeeds(&[TWO, &sample("blkparse.txt"), "--out", out]);
+    assert!(shown.contains("\nflushes ") && shown.contains("\ntrims "), "{shown}");
     let told = json(&[NVME, &sample("iolog-3.log"), "--out", out]);
     assert_eq!(told["tests"][0]["samples"][0]["replay"]["trims"]["bytes"], 4096);
     let told = json(&[TWO, &sample("iolog-2.log"), "--as-fast-as-possible", "--out", out]);

@@ -1,10 +1,10 @@
 //! A recorded trace replayed on a simulated system.
 //!
 //! In open loop a request is submitted at its recorded time, divided by the speed, whether or not those
-//! before it are complete, and its latency counts from that time. At most [`OUTSTANDING_MAX`] requests are
-//! outstanding; behind them the trace waits, and that waiting is part of the latency and a hop of its own
-//! in the path. As fast as possible means closed loop: the next request is submitted when one of those
-//! outstanding is complete, and times do not count.
+//! before it are complete, and its latency counts from that time. At most [`OUTSTANDING_MAX`] requests, or
+//! [`OUTSTANDING_BYTES_MAX`] of them, are outstanding; behind them the trace waits, and that waiting is part of
+//! the latency and a hop of its own in the path. As fast as possible means closed loop: the next request is
+//! submitted when one of those outstanding is complete, and times do not count.
 //!
 //! The trace is pulled one request at a time, so what is held does not grow with it. A request before
 //! its predecessor comes with it.
@@ -25,6 +25,9 @@ use run::Run;
 
 /// The most requests outstanding in open loop: as many as the deepest queue of a test.
 pub const OUTSTANDING_MAX: u32 = QUEUE_DEPTH_MAX;
+/// The most data of requests outstanding in open loop, though one request may be longer by itself: what is held
+/// of a request grows with the commands that it is split into.
+pub const OUTSTANDING_BYTES_MAX: Bytes = Bytes(8 << 30);
 /// How many requests are replayed between two looks at whether to go on.
 const WATCH_EVERY: u64 = 1 << 14;
 

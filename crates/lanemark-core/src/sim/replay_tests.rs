@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 
 use super::replay::{
-    OUTSTANDING_MAX, Pace, Replay, ReplayError, ReplayRun, RequestFault, Speed, replay,
+    OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, Replay, ReplayError, ReplayRun, RequestFault,
+    Speed, replay,
 };
 use super::run_test;
 use super::spec::{Sibling, SystemSpec};
@@ -12,7 +13,7 @@ use crate::result::{ReplayUse, Sample};
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::tests::random_read;
-use crate::workload::{Access, Accesses, Arrival, Operation, Test};
+use crate::workload::{Access, Accesses, Arrival, BLOCK_MAX, Operation, Test};
 use proptest::prelude::*;
 
 const RECORDED: Replay =
@@ -126,6 +127,16 @@ fn latency_counts_from_the_recorded_time_even_of_what_had_to_wait() {
     assert!((staged_ns(&sample) / sample.latency().mean_ns() - 1.0).abs() < 1e-6);
     let law = sample.iops() * sample.latency().mean_ns() / 1e9;
     assert!((replay.outstanding_mean / law - 1.0).abs() < 1e-4);
+}
+
+#[test]
+fn long_requests_wait_before_they_fill_memory() {
+    let long: Vec<Arrival> =
+        (0..200).map(|_| arrival(0, Operation::Read, 0, BLOCK_MAX.get())).collect();
+    let (sample, replay) = run(&nvme(small_drive()), &RECORDED, &long);
+    let most = OUTSTANDING_BYTES_MAX.get() / BLOCK_MAX.get();
+    assert_eq!((replay.outstanding_max, replay.held_back), (most, 200 - most));
+    assert_eq!(sample.operations(), 200);
 }
 
 #[test]

@@ -4,7 +4,10 @@
 //! spend in the system is added up as it passes and apart from their latencies, so that Little's law can be
 //! held against both.
 
-use super::{OUTSTANDING_MAX, Pace, Progress, Replay, ReplayError, ReplayRun, RequestFault};
+use super::{
+    OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, Progress, Replay, ReplayError, ReplayRun,
+    RequestFault,
+};
 use crate::result::{DirectionResult, HopUse, ReplayUse, Sample};
 use crate::sim::budget::BudgetSum;
 use crate::sim::driver::path_use;
@@ -24,9 +27,11 @@ pub(super) struct Run {
     plan: Replay,
     capacities: Vec<Bytes>,
     outstanding_limit: u64,
+    bytes_limit: u64,
     /// Requests submitted, and those that are not complete.
     requests: u64,
     outstanding: u64,
+    outstanding_bytes: u64,
     outstanding_max: u64,
     /// Requests that had come and were not complete, times picoseconds, up to `counted_to`.
     request_time: u128,
@@ -50,17 +55,19 @@ pub(super) struct Run {
 impl Run {
     pub(super) fn new(spec: &SystemSpec, plan: &Replay) -> Self {
         let siblings = spec.siblings.iter().map(|sibling| sibling.drive.capacity);
-        let outstanding_limit = match plan.pace {
-            Pace::Recorded(_) => OUTSTANDING_MAX,
-            Pace::AsFastAsPossible { queue_depth } => queue_depth.max(1),
+        let (outstanding_limit, bytes_limit) = match plan.pace {
+            Pace::Recorded(_) => (OUTSTANDING_MAX, OUTSTANDING_BYTES_MAX.get()),
+            Pace::AsFastAsPossible { queue_depth } => (queue_depth.max(1), u64::MAX),
         };
         Self {
             simulator: Simulator::new(spec, plan.laid_out),
             plan: *plan,
             capacities: std::iter::once(spec.drive.capacity).chain(siblings).collect(),
             outstanding_limit: outstanding_limit.into(),
+            bytes_limit,
             requests: 0,
             outstanding: 0,
+            outstanding_bytes: 0,
             outstanding_max: 0,
             request_time: 0,
             counted_to: Instant::ZERO,
@@ -98,7 +105,7 @@ impl Run {
         if let Some(scheduled) = scheduled {
             while self.complete_one(scheduled)? {}
         }
-        while self.outstanding >= self.outstanding_limit && self.complete_one(NEVER)? {}
+        while self.is_full(access.length) && self.complete_one(NEVER)? {}
         let now = self.simulator.now();
         let at = scheduled.map_or(now, |scheduled| scheduled.max(now));
         let scheduled = scheduled.unwrap_or(at);
@@ -112,8 +119,16 @@ impl Run {
             .map_err(ReplayError::Sim)?;
         self.requests += 1;
         self.outstanding += 1;
+        self.outstanding_bytes += access.length.get();
         self.outstanding_max = self.outstanding_max.max(self.outstanding);
         Ok(())
+    }
+
+    /// Whether a request of `length` has to wait to be submitted; one that is alone never does.
+    fn is_full(&self, length: Bytes) -> bool {
+        let bytes = self.outstanding_bytes.saturating_add(length.get());
+        self.outstanding >= self.outstanding_limit
+            || (self.outstanding > 0 && bytes > self.bytes_limit)
     }
 
     /// The drive of a request and what is asked of it; `None` where it asks for nothing.
@@ -161,6 +176,7 @@ impl Run {
         let Completion { tag, access, submitted, completed, budget } = completion;
         self.count_to(*completed);
         self.outstanding -= 1;
+        self.outstanding_bytes -= access.length.get();
         self.completed = *completed;
         let scheduled = Instant::from_picoseconds(*tag);
         let latency = completed.since(scheduled);
