@@ -23,6 +23,7 @@ demo: build      ## measure this machine, run the first study, show both (under 
 test: tools      ## every test, and the benches once and short
 	cargo test --workspace --locked
 	cargo test --locked -p lanemark-cli --bench simulator --bench agreement
+	cargo test --locked -p lanemark-trace --bench reading
 
 check:           ## format, lints, docs, the tree's own rules
 	cargo fmt --all --check
@@ -30,8 +31,9 @@ check:           ## format, lints, docs, the tree's own rules
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	cargo test --locked -p lanemark-cli --test tidy
 
-bench: build tools ## speed of the simulator; agreement with fio on a file here (five minutes)
+bench: build tools ## speed of the simulator and the readers; agreement with fio on a file here (five minutes)
 	cargo bench --locked -p lanemark-cli --bench simulator
+	cargo bench --locked -p lanemark-trace --bench reading
 	cargo bench --locked -p lanemark-cli --bench agreement
 
 build:           ## the release program, target/release/lanemark

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use lanemark_core::sim::replay::{OUTSTANDING_MAX, Speed};
 use lanemark_core::units::{Bytes, Duration};
+use lanemark_trace::{Action, Format};
 
 /// How much of a drive's speed reaches the application, where the rest is lost, and what another path
 /// would give.
@@ -26,6 +28,8 @@ pub(crate) enum Command {
     Study(StudyArgs),
     /// Simulate a workload on a modelled drive in a port of a modelled platform
     Sim(SimArgs),
+    /// Replay a recorded trace on a modelled system
+    Replay(ReplayArgs),
     /// Show the hops of a modelled system with what each can carry, and draw its platform
     Path(PathArgs),
     /// Measure a workload on a real file, folder or block device
@@ -68,6 +72,66 @@ pub(crate) struct SimArgs {
     pub(crate) scale: ScaleArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Formats, told from a trace's first line:
+  msr       MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime
+  blkparse  the text that blkparse prints by default of a blktrace recording
+  iolog     fio's write_iolog, version 2 or 3
+  mqsim     arrival in ns, device, first sector, sectors, 0 for a write or 1 for a read
+  csv       any columns named time_us (or _ns, _ms, _s), operation, offset, length,
+            and where there are any device, thread
+
+Requests come at their recorded times, and latency counts from those, unless
+--as-fast-as-possible is given. An iolog of version 2 has times only where it has waits.
+A compressed trace is replayed from a pipe: zcat FILE.gz | lanemark replay SYSTEM /dev/stdin")]
+pub(crate) struct ReplayArgs {
+    /// The system, written DRIVE@PLATFORM:PORT; further ports after + for traces of several devices
+    pub(crate) system: String,
+    /// The trace's file
+    pub(crate) trace: PathBuf,
+    /// The trace's format: msr, blkparse, iolog, mqsim or csv [default: told from its first line]
+    #[arg(long)]
+    pub(crate) format: Option<Format>,
+    /// How many times as fast as recorded, "2x" or "0.5x" [default: 1x]
+    #[arg(long, value_name = "FACTOR")]
+    pub(crate) speed: Option<Speed>,
+    /// Submit the next request when one is complete, whatever the recorded times
+    #[arg(long, conflicts_with = "speed")]
+    pub(crate) as_fast_as_possible: bool,
+    /// Requests outstanding with --as-fast-as-possible
+    #[arg(long, value_name = "N", requires = "as_fast_as_possible", default_value_t = 32)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(OUTSTANDING_MAX)))]
+    pub(crate) queue_depth: u32,
+    /// Replay this device or file of the trace, by its name there; again for the system's next drive
+    /// [default: all, the first to appear on the first drive]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Vec<String>,
+    /// Replay so many requests and leave out the rest
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+    /// Move requests behind the end of the drive into it, by the remainder of their offset
+    #[arg(long)]
+    pub(crate) wrap: bool,
+    /// Which of blkparse's events to replay: Q, G, I, D or C [default: Q, queued]
+    #[arg(long, value_name = "LETTER")]
+    pub(crate) action: Option<Action>,
+    /// How much of each drive lies written when the replay begins, "100GB" [default: all]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) filled: Option<Bytes>,
+    /// Set a model value for this run, drive.flash.read="60 us"
+    #[arg(long, value_name = "PARAMETER=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Print the result as JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where the result is saved: a folder, or a file that ends in .json
+    #[arg(long, value_name = "PATH", default_value = "results")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
 }
 
 #[derive(Debug, ClapArgs)]

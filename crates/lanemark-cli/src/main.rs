@@ -12,11 +12,13 @@ mod library;
 mod output;
 mod path;
 mod progress;
+mod replay;
 mod report;
 mod results;
 mod sim;
 mod stop;
 mod study;
+mod trace_file;
 
 use std::process::ExitCode;
 
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
     let outcome = match &args.command {
         Command::Study(args) => study::run(args),
         Command::Sim(args) => sim::run(args),
+        Command::Replay(args) => replay::run(args),
         Command::Path(args) => path::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Compare(args) => compare::run(args),

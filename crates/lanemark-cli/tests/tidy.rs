@@ -10,12 +10,22 @@ use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
 
 /// Who may import whom: the table of ARCHITECTURE.md.
-const IMPORTS: [(&str, &[&str]); 5] = [
+const IMPORTS: [(&str, &[&str]); 6] = [
     ("lanemark-core", &[]),
     ("lanemark-study", &["lanemark-core"]),
     ("lanemark-report", &["lanemark-core"]),
     ("lanemark-measure", &["lanemark-core"]),
-    ("lanemark-cli", &["lanemark-core", "lanemark-measure", "lanemark-report", "lanemark-study"]),
+    ("lanemark-trace", &["lanemark-core"]),
+    (
+        "lanemark-cli",
+        &[
+            "lanemark-core",
+            "lanemark-measure",
+            "lanemark-report",
+            "lanemark-study",
+            "lanemark-trace",
+        ],
+    ),
 ];
 /// The longest file that is still read in one sitting; tests and data may be longer.
 const LINES_MAX: usize = 560;

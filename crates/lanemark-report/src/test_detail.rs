@@ -4,7 +4,9 @@
 //! hop's own; a hop can be busy and add little latency, or idle and add much. Nothing is said about
 //! what a faster hop would gain, which no single run can tell.
 
-use lanemark_core::result::{DirectionResult, LatencyHistogram, RunResult, Sample, TestResult};
+use lanemark_core::result::{
+    DirectionResult, LatencyHistogram, ReplayUse, RunResult, Sample, TestResult,
+};
 
 use crate::Style;
 use crate::budget::{Budget, HopShare};
@@ -36,6 +38,9 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
     let mut sheet = Sheet::new(style);
     sheet.heading(&format!("{}: {}", target::label(run), test.test.name));
     sheet.paragraph(&figures(test));
+    for replay in test.samples.iter().filter_map(|sample| sample.replay.as_ref()) {
+        sheet.paragraph(&replayed(replay));
+    }
     sheet.blank();
     let latency = test.latency();
     if latency.count() == 0 {
@@ -67,13 +72,16 @@ fn limit(hop: &HopShare, budget: &Budget, test: &TestResult) -> String {
     let Some(longest) = longest.filter(|_| hop.utilisation < BUSY && total > 0.0) else {
         return busiest(hop);
     };
-    let outstanding = match test.test.population() {
-        1 => "1 request".to_owned(),
-        population => format!("{population} requests"),
+    let limit = match (test.samples.iter().any(comes_in_its_own_time), test.test.population()) {
+        (true, _) => "the requests come in their own time".to_owned(),
+        (false, 1) => "with 1 request outstanding the latency is the limit".to_owned(),
+        (false, population) => {
+            format!("with {population} requests outstanding the latency is the limit")
+        }
     };
+    let of = if limit.ends_with("limit") { "it" } else { "their latency" };
     format!(
-        "No hop is busy ({}, the most, {}): with {outstanding} outstanding the latency is the limit, \
-         and most of it, {}, goes to {}",
+        "No hop is busy ({}, the most, {}): {limit}, and most of {of}, {}, goes to {}",
         hop.label(),
         percent_whole(hop.utilisation),
         percent(longest.total_ns() / total),
@@ -113,14 +121,49 @@ fn figures(test: &TestResult) -> String {
     )
 }
 
+/// Whether requests were submitted at recorded times.
+fn comes_in_its_own_time(sample: &Sample) -> bool {
+    sample.replay.as_ref().is_some_and(|replay| replay.speed.is_some())
+}
+
+/// How a trace was replayed, in a sentence.
+fn replayed(replay: &ReplayUse) -> String {
+    let pace = match (replay.speed, replay.span) {
+        (Some(speed), Some(span)) => {
+            let speed = match speed {
+                1.0 => "as recorded".to_owned(),
+                speed => format!("{speed} times as fast as recorded"),
+            };
+            format!("{speed}, over {} s", significant(span.as_seconds()))
+        }
+        _ => "as fast as possible".to_owned(),
+    };
+    let requests = match replay.requests {
+        1 => "1 request".to_owned(),
+        count => format!("{count} requests"),
+    };
+    format!(
+        "{requests} of the trace, {pace}: {} outstanding on average, {} at most.",
+        significant(replay.outstanding_mean),
+        replay.outstanding_max
+    )
+}
+
 fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {
     let reads = direction(test, |sample| sample.reads.as_ref());
     let writes = direction(test, |sample| sample.writes.as_ref());
-    let rows: Vec<(&str, &LatencyHistogram)> = match (&reads, &writes) {
+    let of_replay = |of: fn(&ReplayUse) -> Option<&DirectionResult>| {
+        direction(test, |sample| sample.replay.as_ref().and_then(of))
+    };
+    let flushes = of_replay(|replay| replay.flushes.as_ref());
+    let trims = of_replay(|replay| replay.trims.as_ref());
+    let mut rows: Vec<(&str, &LatencyHistogram)> = match (&reads, &writes) {
         (Some(reads), Some(writes)) => vec![("reads", reads), ("writes", writes), ("all", all)],
         (None, Some(writes)) => vec![("writes", writes)],
         _ => vec![("reads", all)],
     };
+    rows.extend(flushes.as_ref().map(|flushes| ("flushes", flushes)));
+    rows.extend(trims.as_ref().map(|trims| ("trims", trims)));
     let unit = LatencyUnit::fitting(rows.iter().map(|(_, latency)| latency.mean_ns()));
     let mut columns = vec![
         Column::text("latency"),

@@ -1,8 +1,8 @@
 //! A drive plugged into a port of a platform, and a workload run on it.
 
 use lanemark_core::result::{
-    Calibration, Provenance, RunResult, SCHEMA_VERSION, SimulatedTarget, Target, TestResult,
-    Warning,
+    Calibration, Provenance, RunResult, SCHEMA_VERSION, Sample, SimulatedTarget, Target,
+    TestResult, Warning,
 };
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::link::LinkSpec;
@@ -195,18 +195,12 @@ impl System {
         if workload.repeats < 3 {
             result.warnings.push(Warning::FewRepeats { repeats: workload.repeats });
         }
-        let (mut written, mut collected) = (Bytes::ZERO, false);
         for (index, test) in workload.tests.iter().enumerate() {
             let mut samples = Vec::new();
             for repeat in 0..workload.repeats {
                 let key = StreamKey { seed, test: index as u32, repeat, thread: 0 };
-                let sample =
-                    run_test(&self.spec, test, key).map_err(|error| self.fail(test, error))?;
-                if let Some(drive) = &sample.drive {
-                    written = written.max(drive.host_written);
-                    collected |= drive.moved > Bytes::ZERO;
-                }
-                samples.push(sample);
+                let sample = run_test(&self.spec, test, key);
+                samples.push(sample.map_err(|error| self.fail(test, error))?);
             }
             result.tests.push(TestResult::new(workload, test, samples));
             if !on_test(&result) {
@@ -214,12 +208,23 @@ impl System {
                 return Ok(result);
             }
         }
-        let fresh = self.spec.drive.flash().condition != Condition::Random;
-        if fresh && written > Bytes::ZERO && !collected {
-            result.warnings.push(Warning::NoCollection { written_bytes: written });
-        }
+        let doubt = self.uncollected(result.tests.iter().flat_map(|test| &test.samples));
+        result.warnings.extend(doubt);
         result.complete = true;
         Ok(result)
+    }
+
+    /// The doubt about samples that wrote to a drive in which nothing had to make room yet.
+    pub fn uncollected<'s>(
+        &self,
+        samples: impl IntoIterator<Item = &'s Sample>,
+    ) -> Option<Warning> {
+        let used = samples.into_iter().filter_map(|sample| sample.drive.as_ref());
+        let most = used.max_by_key(|used| (used.moved, used.host_written))?;
+        let fresh = self.spec.drive.flash().condition != Condition::Random;
+        let written_bytes = most.host_written;
+        (fresh && written_bytes > Bytes::ZERO && most.moved == Bytes::ZERO)
+            .then_some(Warning::NoCollection { written_bytes })
     }
 
     fn fail(&self, test: &lanemark_core::workload::Test, error: SimError) -> StudyError {

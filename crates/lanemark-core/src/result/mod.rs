@@ -6,12 +6,14 @@
 
 mod latency;
 mod path;
+mod replay;
 mod statistic;
 mod study;
 mod warning;
 
 pub use latency::{LatencyHistogram, PERCENTILES};
 pub use path::{PathHop, PathView, TopologyNode};
+pub use replay::ReplayUse;
 pub use statistic::Statistic;
 pub use study::{
     Bound, Calibration, Comparison, Document, Figure, FigureCheck, Metric, NotModelled, Role,
@@ -162,6 +164,9 @@ pub struct Sample {
     /// What the drive wrote besides; known for simulated runs.
     #[serde(default)]
     pub drive: Option<DriveUse>,
+    /// How a trace was replayed, where the sample is of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayUse>,
     /// False where the repeat was cut short.
     pub complete: bool,
 }

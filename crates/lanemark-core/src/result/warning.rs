@@ -43,7 +43,32 @@ pub enum Warning {
         /// What the port allows, `PCIe 2.0 x1`.
         port: String,
     },
-    /// The modelled drive collects no garbage: a sustained random write would be slower.
+    /// Requests of a trace came before their predecessors, and were taken to come with them.
+    TimesBackward {
+        /// How many.
+        requests: u64,
+        /// The longest step back.
+        #[serde(rename = "step_most_ns")]
+        step_most: Duration,
+    },
+    /// The system could not keep up with a trace.
+    HeldBack {
+        /// Requests that had to wait to be submitted.
+        requests: u64,
+        /// The most that were outstanding.
+        outstanding: u64,
+    },
+    /// Requests of a trace lay behind the end of their drive, and were moved into it.
+    Wrapped {
+        /// How many.
+        requests: u64,
+    },
+    /// Reads and writes of a trace had no length, and were left out.
+    EmptyRequests {
+        /// How many.
+        requests: u64,
+    },
+    /// The drive was fresh, and nothing had to make room for what was written: in the long run it is slower.
     NoCollection {
         /// How much the workload wrote.
         written_bytes: Bytes,
@@ -62,7 +87,14 @@ impl Warning {
             Self::ShortSample { .. } => "use a larger size or a longer duration",
             Self::Interrupted => "run again for the missing tests",
             Self::TrainedDown { .. } => "use a port with the drive's lanes and generation",
-            Self::NoCollection { .. } => "read the write figures as those of a fresh drive",
+            Self::TimesBackward { .. } => "sort the trace by time where the steps are long",
+            Self::HeldBack { .. } => {
+                "latencies grow with the length of the trace; use a lower --speed or \
+                 --as-fast-as-possible"
+            }
+            Self::Wrapped { .. } => "use a drive as large as the one that was recorded",
+            Self::EmptyRequests { .. } => "see whether the trace is damaged",
+            Self::NoCollection { .. } => "--set drive.state.condition=random shows the steady state",
         }
     }
 }
@@ -79,9 +111,33 @@ impl fmt::Display for Warning {
             Self::ShortSample { test, elapsed } => write!(f, "{test}: a sample of only {elapsed}"),
             Self::Interrupted => write!(f, "the run was interrupted"),
             Self::TrainedDown { drive, port } => write!(f, "{drive} drive trained down to {port}"),
+            Self::TimesBackward { requests, step_most } => write!(
+                f,
+                "{} earlier than the line above, by at most {step_most}, and the time above was taken",
+                counted(*requests, "came")
+            ),
+            Self::HeldBack { requests, outstanding } => write!(
+                f,
+                "{} to be submitted behind {outstanding} outstanding",
+                counted(*requests, "had to wait")
+            ),
+            Self::Wrapped { requests } => {
+                write!(f, "{} behind the end of the drive", counted(*requests, "lay"))
+            }
+            Self::EmptyRequests { requests } => {
+                write!(f, "{} no length and no effect", counted(*requests, "had"))
+            }
             Self::NoCollection { written_bytes } => {
-                write!(f, "{written_bytes} written without garbage collection")
+                write!(f, "{written_bytes} written to a fresh drive, with nothing to collect yet")
             }
         }
+    }
+}
+
+/// `17 requests came`.
+fn counted(requests: u64, verb: &str) -> String {
+    match requests {
+        1 => format!("one request {verb}"),
+        requests => format!("{requests} requests {verb}"),
     }
 }

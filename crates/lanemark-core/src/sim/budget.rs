@@ -59,14 +59,6 @@ impl Budget {
         self.service[hop as usize] += service;
     }
 
-    /// Adds all of `other`.
-    pub fn accumulate(&mut self, other: &Self) {
-        for hop in 0..HOPS {
-            self.wait[hop] += other.wait[hop];
-            self.service[hop] += other.service[hop];
-        }
-    }
-
     /// Waiting at a hop.
     pub fn wait(&self, hop: usize) -> Duration {
         self.wait[hop]
@@ -80,6 +72,33 @@ impl Budget {
     /// Everything together.
     pub fn total(&self) -> Duration {
         self.wait.iter().chain(&self.service).copied().sum()
+    }
+}
+
+/// The budgets of any number of requests: a whole trace can wait for longer than a [`Duration`] holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BudgetSum {
+    wait: [u128; HOPS],
+    service: [u128; HOPS],
+}
+
+impl BudgetSum {
+    /// Adds the budget of a request.
+    pub fn add(&mut self, budget: &Budget) {
+        for hop in 0..HOPS {
+            self.wait[hop] += u128::from(budget.wait[hop].picoseconds());
+            self.service[hop] += u128::from(budget.service[hop].picoseconds());
+        }
+    }
+
+    /// Waiting at a hop, in nanoseconds.
+    pub fn wait_ns(&self, hop: usize) -> f64 {
+        self.wait[hop] as f64 / 1e3
+    }
+
+    /// Service at a hop, in nanoseconds.
+    pub fn service_ns(&self, hop: usize) -> f64 {
+        self.service[hop] as f64 / 1e3
     }
 }
 

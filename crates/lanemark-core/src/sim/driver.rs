@@ -4,13 +4,13 @@
 //! volume or the duration, whichever comes first; requests that are under way at the end of the
 //! duration are not counted, as in a real run.
 
-use super::budget::{Budget, HOPS, Hop};
+use super::budget::{BudgetSum, HOPS, Hop};
 use super::drive::Content;
 use super::simulator::{Completion, SimError, Simulator};
 use super::spec::{ProtocolKind, SystemSpec};
 use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, Sample};
 use crate::rng::StreamKey;
-use crate::units::{BytesPerSecond, Duration, Instant};
+use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 use crate::workload::{Accesses, Operation, Pattern, Test};
 
 /// One repeat of `test` on each drive of `spec` at once, with the random streams of `key` (whose thread is
@@ -49,7 +49,7 @@ struct Run {
     drive_before: Option<DriveUse>,
     reads: DirectionResult,
     writes: DirectionResult,
-    budget: Budget,
+    budget: BudgetSum,
 }
 
 impl Run {
@@ -74,7 +74,7 @@ impl Run {
             drive_before: None,
             reads: DirectionResult::new(),
             writes: DirectionResult::new(),
-            budget: Budget::default(),
+            budget: BudgetSum::default(),
         }
     }
 
@@ -125,7 +125,7 @@ impl Run {
         self.last = completion.completed;
         let latency = completion.completed.since(completion.submitted);
         debug_assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
-        self.budget.accumulate(&completion.budget);
+        self.budget.add(&completion.budget);
         match completion.access.operation {
             Operation::Read => self.reads.record(completion.access.length, latency),
             Operation::Write => self.writes.record(completion.access.length, latency),
@@ -141,7 +141,11 @@ impl Run {
             self.last
         };
         let elapsed = end.since(self.counting_from);
-        let path = self.path_use(spec, elapsed);
+        let requests = self.reads.latency.count() + self.writes.latency.count();
+        let bytes = self.reads.bytes + self.writes.bytes;
+        let before = self.busy_before.clone().unwrap_or_default();
+        let counted = (requests, bytes, elapsed);
+        let path = path_use(spec, &self.simulator, &before, &self.budget, counted);
         let counted =
             |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
         let before = self.drive_before.unwrap_or_default();
@@ -152,37 +156,43 @@ impl Run {
             cpu: None,
             path: Some(path),
             drive: Some(self.simulator.drive_use().since(&before)),
+            replay: None,
             complete: true,
         }
     }
+}
 
-    fn path_use(&self, spec: &SystemSpec, elapsed: Duration) -> PathUse {
-        let requests = self.reads.latency.count() + self.writes.latency.count();
-        let throughput = (self.reads.bytes + self.writes.bytes) / elapsed;
-        let before = self.busy_before.clone().unwrap_or_default();
-        let busy = self.simulator.busy();
-        let hops: Vec<HopUse> = hop_order(spec)
-            .into_iter()
-            .map(|(hop, name)| {
-                let utilisation = utilisation(&busy[hop], &before[hop], elapsed);
-                let per_request =
-                    |total: Duration| total.picoseconds() as f64 / 1e3 / requests.max(1) as f64;
-                HopUse {
-                    name,
-                    utilisation,
-                    ceiling: ceiling(throughput, utilisation),
-                    wait_ns: per_request(self.budget.wait(hop)),
-                    service_ns: per_request(self.budget.service(hop)),
-                }
-            })
-            .filter(|hop| hop.utilisation > 0.0 || hop.wait_ns > 0.0 || hop.service_ns > 0.0)
-            .collect();
-        let busiest = hops
-            .iter()
-            .max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))
-            .map_or_else(String::new, |hop| hop.name.clone());
-        PathUse { hops, busiest, events: self.simulator.events() }
-    }
+/// What each hop did in `elapsed`, in which `requests` moved so many bytes and spent `budget`, with those busy
+/// as `before` when it began.
+pub(super) fn path_use(
+    spec: &SystemSpec,
+    simulator: &Simulator,
+    before: &[Vec<Duration>; HOPS],
+    budget: &BudgetSum,
+    (requests, bytes, elapsed): (u64, Bytes, Duration),
+) -> PathUse {
+    let throughput = bytes / elapsed;
+    let busy = simulator.busy();
+    let per_request = |total_ns: f64| total_ns / requests.max(1) as f64;
+    let hops: Vec<HopUse> = hop_order(spec)
+        .into_iter()
+        .map(|(hop, name)| {
+            let utilisation = utilisation(&busy[hop], &before[hop], elapsed);
+            HopUse {
+                name,
+                utilisation,
+                ceiling: ceiling(throughput, utilisation),
+                wait_ns: per_request(budget.wait_ns(hop)),
+                service_ns: per_request(budget.service_ns(hop)),
+            }
+        })
+        .filter(|hop| hop.utilisation > 0.0 || hop.wait_ns > 0.0 || hop.service_ns > 0.0)
+        .collect();
+    let busiest = hops
+        .iter()
+        .max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))
+        .map_or_else(String::new, |hop| hop.name.clone());
+    PathUse { hops, busiest, events: simulator.events() }
 }
 
 /// The stream of a thread, counted over all drives. Sequential threads share the span of their own drive.

@@ -11,6 +11,7 @@
 //! | [`budget`], [`trace`] | where its time went |
 //! | [`ceiling`] | what each hop can carry by its law |
 //! | [`driver`] | a test run in closed loop |
+//! | [`replay`](mod@replay) | a recorded trace, in open or closed loop |
 //!
 //! Stations are passive: they keep the instant at which they are free, and the simulator asks them in
 //! order of time. A request costs an event at each place where the order of arrivals can change, and
@@ -26,6 +27,7 @@ pub mod kernel;
 pub mod link;
 pub mod path;
 pub mod protocol;
+pub mod replay;
 pub mod shared;
 pub mod simulator;
 pub mod slab;
@@ -36,10 +38,13 @@ pub mod trace;
 
 pub use ceiling::{Ceiling, ceilings};
 pub use driver::run_test;
+pub use replay::replay;
 pub use simulator::{Completion, Event, SimError, Simulator};
 pub use spec::SystemSpec;
 
 #[cfg(test)]
 mod queue_tests;
+#[cfg(test)]
+mod replay_tests;
 #[cfg(test)]
 mod tests;

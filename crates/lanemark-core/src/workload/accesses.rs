@@ -68,7 +68,8 @@ impl Accesses {
         };
         let places = match test.pattern {
             Pattern::Sequential => Places::Sequential { next: 0, count },
-            Pattern::Uniform => Places::Uniform { count },
+            // The places of a trace are in the trace, so `Test::check` refuses it.
+            Pattern::Uniform | Pattern::Trace => Places::Uniform { count },
             Pattern::Zipf { theta } => Places::Zipf { ranks: Zipf::new(count, theta), count },
             Pattern::HotCold { hot_span, hot_share } => Places::HotCold {
                 hot: ((count as f64 * hot_span.get()) as u64).clamp(1, count),

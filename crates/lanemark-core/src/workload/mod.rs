@@ -5,12 +5,17 @@
 //! both. Load is closed-loop: each thread keeps `queue_depth` requests outstanding and issues the next
 //! one `think` after a completion.
 //!
-//! Not modelled: traces and arrival processes (open loop), dependent jobs.
+//! A recorded trace is a stream of [`Arrival`]s instead; a [`Test`] of the pattern [`Pattern::Trace`] sums it
+//! up in a result.
+//!
+//! Not modelled: arrival processes other than recorded ones, dependent jobs.
 
 mod accesses;
+mod arrival;
 mod data;
 
 pub use accesses::{Access, Accesses, Operation};
+pub use arrival::Arrival;
 pub use data::fill_random;
 
 use serde::{Deserialize, Serialize};
@@ -112,6 +117,9 @@ pub enum Pattern {
         /// The share of requests that go there.
         hot_share: Ratio,
     },
+    /// Where a recorded trace went. Such a test tells what was replayed and cannot be run again by itself:
+    /// its block is the mean of the requests, its span ends with the last byte that they touched.
+    Trace,
 }
 
 /// A value of a test that no target can be asked for.
@@ -185,6 +193,9 @@ impl Test {
             }
             Pattern::HotCold { hot_span, .. } if hot_span == Ratio::ZERO => {
                 fail("hot_span", hot_span.to_string(), "above 0%")
+            }
+            Pattern::Trace => {
+                fail("pattern", "trace".to_owned(), "a pattern whose places can be drawn")
             }
             _ => Ok(()),
         }

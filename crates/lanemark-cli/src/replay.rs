@@ -1,0 +1,202 @@
+//! `lanemark replay`: a recorded trace on a modelled system.
+
+use lanemark_core::result::{RunResult, SCHEMA_VERSION, Sample, Target, TestResult, Warning};
+use lanemark_core::sim::replay::{
+    Pace, Progress as SoFar, Replay, ReplayError, ReplayRun, RequestFault, Speed, replay,
+};
+use lanemark_core::workload::{Average, Workload};
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Location, System, workload};
+use lanemark_trace::{Notes, Options, Reader, TraceError};
+
+use crate::args::ReplayArgs;
+use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
+use crate::sim::{save, setting};
+use crate::trace_file::Seen;
+use crate::{library, output, results, stop, trace_file};
+
+pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
+    let stop = stop::on_signal()?;
+    let library = library::open(&args.library)?;
+    let parts = SystemName::parse(&args.system)?;
+    let named_at = NamedAt::all(&Location::file(&args.system));
+    let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
+    let system = System::assemble(&library, &parts, &named_at, &args.system, &settings)?;
+    let name = args.trace.display().to_string();
+    let (input, seen) = trace_file::open(&args.trace)?;
+    let options = Options {
+        format: args.format,
+        devices: args.device.clone(),
+        action: args.action.unwrap_or_default(),
+    };
+    let mut reader = Reader::new(name.as_str(), input, &options)?;
+    let mut provenance = results::provenance(0);
+    provenance.inputs = library.used();
+    let stem =
+        args.trace.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+    let id = workload::slug(&stem);
+    let place = results::Place::new(&args.out, &format!("replay-{id}"), &provenance.started_at)?;
+
+    let mut progress = Progress::new();
+    let limit = args.limit.unwrap_or(u64::MAX);
+    let mut watch = |so_far: &SoFar| {
+        progress.show(&line(so_far, &seen));
+        !stop::requested(&stop)
+    };
+    let mut left = limit;
+    let limited = std::iter::from_fn(|| {
+        left = left.checked_sub(1)?;
+        reader.next()
+    });
+    let outcome = replay(&system.spec, &plan(args, &system), limited, &mut watch);
+    drop(progress);
+    let run = outcome.map_err(|error| failure(error, &name, &reader.devices()))?;
+    let replayed = run.sample.replay.as_ref().map_or(0, |replay| replay.requests);
+    if replayed == 0 && run.sample.complete {
+        return Err(nothing(&name, &reader.other_devices()));
+    }
+    if left > 0 && run.sample.complete {
+        provenance.inputs.insert(name, seen.hash());
+    }
+    let file = args.trace.file_name().map_or(stem, |name| name.to_string_lossy().into_owned());
+    let mut result = result(run, &system, (id, file), &reader.notes());
+    result.provenance = provenance;
+    save(&place, &mut result)?;
+    show(&result, args.json)?;
+    eprintln!("saved {}", place.path().display());
+    Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
+}
+
+fn plan(args: &ReplayArgs, system: &System) -> Replay {
+    let pace = match args.as_fast_as_possible {
+        true => Pace::AsFastAsPossible { queue_depth: args.queue_depth },
+        false => Pace::Recorded(args.speed.unwrap_or(Speed::RECORDED)),
+    };
+    let capacity = system.spec.drive.capacity;
+    Replay { pace, wrap: args.wrap, laid_out: args.filled.unwrap_or(capacity).min(capacity) }
+}
+
+/// What is going on, in a line.
+fn line(so_far: &SoFar, seen: &Seen) -> String {
+    let share = seen.share().map_or_else(String::new, |share| format!("{:.0}%: ", share * 100.0));
+    let seconds = so_far.now.picoseconds() as f64 / 1e12;
+    format!("{share}{} requests, {seconds:.1} s simulated", so_far.requests)
+}
+
+fn result(
+    run: ReplayRun,
+    system: &System,
+    (id, file): (String, String),
+    notes: &Notes,
+) -> RunResult {
+    let ReplayRun { sample, mut test } = run;
+    test.name.clone_from(&file);
+    let workload =
+        Workload { id, name: file, repeats: 1, average: Average::Mean, tests: vec![test.clone()] };
+    let mut warnings = system.warnings.clone();
+    warnings.extend(doubts(&sample, notes));
+    warnings.extend(system.uncollected([&sample]));
+    let complete = sample.complete;
+    if !complete {
+        warnings.push(Warning::Interrupted);
+    }
+    RunResult {
+        schema_version: SCHEMA_VERSION,
+        provenance: Default::default(),
+        target: Target::Simulated(system.target.clone()),
+        tests: vec![TestResult::new(&workload, &test, vec![sample])],
+        workload,
+        complete,
+        warnings,
+    }
+}
+
+/// What a replay leaves in doubt.
+fn doubts(sample: &Sample, notes: &Notes) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if notes.backward > 0 {
+        let (requests, step_most) = (notes.backward, notes.backward_most);
+        warnings.push(Warning::TimesBackward { requests, step_most });
+    }
+    let Some(replay) = &sample.replay else { return warnings };
+    if replay.held_back > 0 && replay.speed.is_some() {
+        let (requests, outstanding) = (replay.held_back, replay.outstanding_max);
+        warnings.push(Warning::HeldBack { requests, outstanding });
+    }
+    if replay.wrapped > 0 {
+        warnings.push(Warning::Wrapped { requests: replay.wrapped });
+    }
+    if replay.empty > 0 {
+        warnings.push(Warning::EmptyRequests { requests: replay.empty });
+    }
+    warnings
+}
+
+fn show(result: &RunResult, json: bool) -> Result<(), Failure> {
+    if json {
+        return output::print_json(result);
+    }
+    let style = output::style();
+    let mut text = lanemark_report::run_table(result, &style);
+    for test in &result.tests {
+        text += "\n";
+        text += &lanemark_report::test_detail(result, test, &style);
+    }
+    output::print(&text)
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        let message = error.to_string();
+        match error.unreadable {
+            true => Self::Run { message, hint: error.hint },
+            false => Self::Input { message, hint: error.hint },
+        }
+    }
+}
+
+/// Why a replay ended, in words and with a way out. `devices` are those of the trace, by number.
+fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> Failure {
+    match error {
+        ReplayError::Trace(error) => error.into(),
+        ReplayError::Request { line, fault } => {
+            let failure = Failure::input(format!("{trace}:{line}: {fault}"));
+            match fault {
+                RequestFault::NoDrive { device, .. } => {
+                    let name = devices.get(device as usize).map_or("", String::as_str);
+                    failure.hint(format!(
+                        "--device {} replays one, here comes `{name}`; or name a port for each in \
+                         SYSTEM, DRIVE@PLATFORM:PORT+PORT",
+                        devices.first().map_or("NAME", String::as_str),
+                    ))
+                }
+                fault => failure.hint(way_out(&fault)),
+            }
+        }
+        ReplayError::Sim(error) => {
+            // Places are checked before they are submitted.
+            Failure::input(format!("{trace}: {error}"))
+        }
+    }
+}
+
+fn way_out(fault: &RequestFault) -> &'static str {
+    match fault {
+        RequestFault::Untimed => {
+            "use --as-fast-as-possible; an iolog of version 2 has times from its first wait on"
+        }
+        RequestFault::TooLate => "use a higher --speed",
+        RequestFault::NoDrive { .. } => "use --device",
+        RequestFault::OutOfRange { .. } => "use --wrap, or a drive as large as the recorded one",
+        RequestFault::TooLong { .. } => "is the length in the unit that the format has?",
+    }
+}
+
+fn nothing(trace: &str, others: &[String]) -> Failure {
+    let failure = Failure::input(format!("{trace}: there is no request to replay"));
+    match others {
+        [] => failure,
+        others => failure.hint(format!("there are requests of {}", others.join(", "))),
+    }
+}

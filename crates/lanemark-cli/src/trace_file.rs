@@ -1,0 +1,69 @@
+//! A trace's file as it is read: how far, and the hash of what went by.
+
+use std::cell::{Cell, RefCell};
+use std::fmt::Write;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+use sha2::{Digest, Sha256};
+
+use crate::failure::Failure;
+
+/// How much is read at once.
+const BUFFER: usize = 256 * 1024;
+
+/// A trace's file, whose bytes are counted and hashed as they are read.
+pub(crate) struct TraceFile {
+    file: File,
+    seen: Rc<Seen>,
+}
+
+/// What went by.
+#[derive(Default)]
+pub(crate) struct Seen {
+    hasher: RefCell<Sha256>,
+    bytes: Cell<u64>,
+    /// The file's size, where it has one.
+    size: Option<u64>,
+}
+
+/// Opens a trace.
+pub(crate) fn open(path: &Path) -> Result<(BufReader<TraceFile>, Rc<Seen>), Failure> {
+    let fail =
+        |error: io::Error| Failure::input(format!("{}: can't be read: {error}", path.display()));
+    let file = File::open(path).map_err(fail)?;
+    let metadata = file.metadata().map_err(fail)?;
+    let size = metadata.is_file().then_some(metadata.len());
+    let seen = Rc::new(Seen { size, ..Seen::default() });
+    let file = TraceFile { file, seen: Rc::clone(&seen) };
+    Ok((BufReader::with_capacity(BUFFER, file), seen))
+}
+
+impl Read for TraceFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.seen.hasher.borrow_mut().update(&buffer[..read]);
+        self.seen.bytes.set(self.seen.bytes.get() + read as u64);
+        Ok(read)
+    }
+}
+
+impl Seen {
+    /// The share that has been read, where the size is known.
+    pub(crate) fn share(&self) -> Option<f64> {
+        let size = self.size.filter(|&size| size > 0)?;
+        Some((self.bytes.get() as f64 / size as f64).min(1.0))
+    }
+
+    /// SHA-256 of all that was read.
+    pub(crate) fn hash(&self) -> String {
+        let digest = self.hasher.borrow().clone().finalize();
+        digest.iter().fold(String::new(), |mut text, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+}

@@ -1,0 +1,234 @@
+//! `lanemark replay` as a person meets it: what it shows and saves, what it refuses, and how it is ended.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+const TWO: &str = "samsung-850-pro-1tb@workstation-z170:sata+sata-2";
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn sample(name: &str) -> String {
+    let path = project().join("crates/lanemark-trace/tests/samples").join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.arg("replay").args(arguments).current_dir(project()).env_remove("LANEMARK_LIBRARY");
+    command
+}
+
+fn replay(arguments: &[&str]) -> Output {
+    command(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+#[track_caller]
+fn succeeds(arguments: &[&str]) -> String {
+    let output = replay(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn json(arguments: &[&str]) -> Value {
+    let mut arguments = arguments.to_vec();
+    arguments.push("--json");
+    serde_json::from_str(&succeeds(&arguments)).unwrap()
+}
+
+#[track_caller]
+fn fails(arguments: &[&str], code: i32) -> String {
+    let output = replay(arguments);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+    assert!(output.stdout.is_empty(), "data on stdout of a failed command");
+    let said = stderr(&output).to_owned();
+    assert!(!said.contains("panicked"), "{said}");
+    said
+}
+
+/// A trace of random reads and some writes, 20 us apart.
+fn trace(folder: &TempDir, requests: u64) -> String {
+    let path = folder.path().join("made.csv");
+    let mut text = "time_us,operation,offset,length\n".to_owned();
+    for line in 0..requests {
+        let word = if line % 5 == 0 { "write" } else { "read" };
+        let place = line * 7_919 % 1_000_000 * 4096;
+        writeln!(text, "{},{word},{place},4096", line * 20).unwrap();
+    }
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_trace_is_replayed_shown_and_saved_with_its_hash() {
+    let folder = folder();
+    let out = folder.path().join("replay.json");
+    let (trace, out) = (trace(&folder, 5_000), out.to_str().unwrap());
+    let text = succeeds(&[NVME, &trace, "--out", out]);
+    for word in ["made.csv", "5000 requests of the trace, as recorded, over 0.1", "flash dies"] {
+        assert!(text.contains(word), "no `{word}` in\n{text}");
+    }
+    let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
+    assert_eq!(saved["complete"], true);
+    assert_eq!(saved["tests"][0]["test"]["pattern"], "trace");
+    let told = saved["tests"][0]["samples"][0]["replay"].clone();
+    assert_eq!((&told["requests"], &told["speed"]), (&5_000.into(), &1.0.into()));
+    assert_eq!(saved["provenance"]["inputs"][&trace].as_str().unwrap().len(), 64);
+    // The views that read saved results know it.
+    let mut report = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    let page = folder.path().join("page.html");
+    let status = report.args(["report", out, "--html", page.to_str().unwrap()]).output().unwrap();
+    assert!(status.status.success(), "{}", stderr(&status));
+}
+
+#[test]
+fn one_trace_gives_one_result_and_twice_the_speed_half_the_time() {
+    let folder = folder();
+    let out = folder.path().join("replay.json");
+    let (trace, out) = (trace(&folder, 4_000), out.to_str().unwrap());
+    let run = |speed: &str| json(&[NVME, &trace, "--speed", speed, "--out", out])["tests"].clone();
+    let (first, again, faster) = (run("1x"), run("1x"), run("2x"));
+    assert_eq!(first, again);
+    let span = |tests: &Value| tests[0]["samples"][0]["replay"]["span_ns"].as_f64().unwrap();
+    assert_eq!(span(&first), 2.0 * span(&faster));
+    let fast = json(&[NVME, &trace, "--as-fast-as-possible", "--queue-depth", "4", "--out", out]);
+    let told = &fast["tests"][0]["samples"][0]["replay"];
+    assert_eq!((&told["queue_depth"], &told["outstanding_max"]), (&4.into(), &4.into()));
+}
+
+#[test]
+fn every_sample_is_replayed() {
+    let folder = folder();
+    let out = folder.path().to_str().unwrap();
+    for (name, requests) in
+        [("msr.csv", 3), ("mqsim.trace", 3), ("blkparse.txt", 7), ("columns.csv", 4)]
+    {
+        let told = json(&[TWO, &sample(name), "--wrap", "--out", out]);
+        assert_eq!(told["tests"][0]["samples"][0]["replay"]["requests"], requests, "{name}");
+    }
+    let shown = succeeds(&[TWO, &sample("blkparse.txt"), "--out", out]);
+    assert!(shown.contains("\nflushes ") && shown.contains("\ntrims "), "{shown}");
+    let told = json(&[NVME, &sample("iolog-3.log"), "--out", out]);
+    assert_eq!(told["tests"][0]["samples"][0]["replay"]["trims"]["bytes"], 4096);
+    let told = json(&[TWO, &sample("iolog-2.log"), "--as-fast-as-possible", "--out", out]);
+    assert_eq!(told["tests"][0]["samples"][0]["replay"]["requests"], 4);
+    let told =
+        json(&[NVME, &sample("msr.csv"), "--device", "src1,1", "--limit", "1", "--out", out]);
+    assert_eq!(told["workload"]["tests"][0]["block_bytes"], 65_536);
+    assert!(told["provenance"]["inputs"].get(sample("msr.csv")).is_none(), "not read to its end");
+}
+
+#[test]
+fn what_is_in_doubt_is_told() {
+    let folder = folder();
+    let out = folder.path().to_str().unwrap();
+    let text = succeeds(&[TWO, &sample("msr.csv"), "--out", out]);
+    assert!(
+        text.contains("! one request came earlier than the line above, by at most 5.5 us"),
+        "{text}"
+    );
+    let path = folder.path().join("far.csv");
+    fs::write(&path, "op,offset,size\nread,9000000000000,4096\nread,0,0\n").unwrap();
+    let far = path.to_str().unwrap();
+    let text = succeeds(&[NVME, far, "--as-fast-as-possible", "--wrap", "--out", out]);
+    assert!(text.contains("! one request lay behind the end of the drive"), "{text}");
+    assert!(text.contains("! one request had no length"), "{text}");
+}
+
+#[test]
+fn wrong_input_is_told_with_its_line_and_exits_with_2() {
+    let folder = folder();
+    let out = folder.path().to_str().unwrap();
+    let path = folder.path().join("bad.csv");
+    fs::write(&path, "time_us,op,offset,size\n1,read,0,4096\n2,reed,0,4096\n").unwrap();
+    let bad = path.to_str().unwrap();
+    let (msr, iolog) = (sample("msr.csv"), sample("iolog-2.log"));
+    let readme = "README.md";
+    let cases: [(&[&str], &str); 12] = [
+        (&[NVME, bad], "bad.csv:3:3: op"),
+        (&[NVME, readme], "README.md:3: `"),
+        (&[NVME, readme, "--format", "csv"], "names no column operation"),
+        (&[NVME, readme, "--format", "cvs"], "use one of msr, blkparse, iolog, mqsim, csv"),
+        (&[NVME, "nothing.csv"], "nothing.csv: can't be read"),
+        (&[NVME, &msr], "msr.csv:3: the request is of the trace's device number 2"),
+        (&[NVME, &msr, "--device", "usr,1"], "there are requests of usr,0, src1,1"),
+        (&[NVME, &iolog, "--device", "/dev/sda"], "iolog-2.log:5: the request has no time"),
+        (&[NVME, bad, "--speed", "2"], "write it as a factor"),
+        (&[NVME, bad, "--speed", "2x", "--as-fast-as-possible"], "cannot be used with"),
+        (&[NVME, bad, "--queue-depth", "4"], "--as-fast-as-possible"),
+        (&["nonsense", bad], "drive@platform:port"),
+    ];
+    for (arguments, expected) in cases {
+        let mut arguments = arguments.to_vec();
+        arguments.extend(["--out", out]);
+        let said = fails(&arguments, 2);
+        assert!(said.contains(expected), "{arguments:?} said: {said}");
+    }
+    let far = folder.path().join("far.csv");
+    fs::write(&far, "op,offset,size\nread,9000000000000,4096\n").unwrap();
+    let said = fails(&[NVME, far.to_str().unwrap(), "--as-fast-as-possible", "--out", out], 2);
+    assert!(
+        said.contains("far.csv:2: a request at") && said.contains("hint: use --wrap"),
+        "{said}"
+    );
+}
+
+#[test]
+fn ctrl_c_saves_what_is_there() {
+    let folder = folder();
+    let out = folder.path().join("replay.json");
+    // The trace comes through a pipe that is not closed, so the replay cannot end by itself.
+    let arguments = [NVME, "/dev/stdin", "--out", out.to_str().unwrap()];
+    let mut child = command(&arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let id = child.id().to_string();
+    let mut pipe = child.stdin.take().unwrap();
+    let (sender, taken) = std::sync::mpsc::channel();
+    let writer = std::thread::spawn(move || {
+        use std::io::Write;
+        let mut text = "time_us,op,offset,size\n".to_owned();
+        for line in 0u64.. {
+            text += &format!("{},read,{},4096\n", line * 20, line % 1000 * 4096);
+            if text.len() > 60_000 {
+                // The replay has gone, or the test has.
+                if pipe.write_all(text.as_bytes()).is_err() || sender.send(()).is_err() {
+                    return;
+                }
+                text.clear();
+            }
+        }
+    });
+    // More than a pipe and its reader hold: requests are being replayed.
+    for _ in 0..40 {
+        taken.recv_timeout(Duration::from_secs(60)).unwrap();
+    }
+    Command::new("kill").args(["-INT", &id]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let saved: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
+    assert_eq!(saved["complete"], false);
+    assert!(saved["tests"][0]["samples"][0]["reads"]["latency"]["count"].as_u64().unwrap() > 0);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("interrupted"));
+}

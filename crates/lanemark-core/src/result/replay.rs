@@ -1,0 +1,34 @@
+//! What a replayed trace adds to a sample.
+
+use serde::{Deserialize, Serialize};
+
+use super::DirectionResult;
+use crate::units::Duration;
+
+/// How a trace was replayed, and what only a trace has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplayUse {
+    /// Requests that were submitted.
+    pub requests: u64,
+    /// How many times as fast as recorded; absent where it went as fast as possible.
+    pub speed: Option<f64>,
+    /// The requests kept outstanding where it went as fast as possible.
+    pub queue_depth: Option<u32>,
+    /// From the first request's time to the last one's, at that speed; absent where times did not count.
+    #[serde(rename = "span_ns")]
+    pub span: Option<Duration>,
+    /// Requests that had come and were not complete, averaged over the time.
+    pub outstanding_mean: f64,
+    /// The most requests that were submitted and not complete.
+    pub outstanding_max: u64,
+    /// Requests that came and had to wait to be submitted.
+    pub held_back: u64,
+    /// Requests that lay behind the end of their drive and were moved into it.
+    pub wrapped: u64,
+    /// Reads and writes of no length, which were left out.
+    pub empty: u64,
+    /// The flushes, where there were any.
+    pub flushes: Option<DirectionResult>,
+    /// The trims, where there were any.
+    pub trims: Option<DirectionResult>,
+}

@@ -1,0 +1,292 @@
+//! A replay under way: requests in, completions counted, and what comes of them.
+//!
+//! A request's tag is the picosecond at which it came, from which its latency counts. The time that requests
+//! spend in the system is added up as it passes and apart from their latencies, so that Little's law can be
+//! held against both.
+
+use super::{
+    OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, Progress, Replay, ReplayError, ReplayRun,
+    RequestFault,
+};
+use crate::result::{DirectionResult, HopUse, ReplayUse, Sample};
+use crate::sim::budget::BudgetSum;
+use crate::sim::driver::path_use;
+use crate::sim::simulator::{Completion, Simulator};
+use crate::sim::spec::SystemSpec;
+use crate::units::{Bytes, Duration, Instant, Ratio};
+use crate::workload::{Access, Arrival, BLOCK_MAX, Operation, Pattern, SECTOR, Test};
+
+/// Wrapped requests stay aligned to this.
+const WRAP_ALIGNMENT: u64 = 4096;
+/// Behind everything that happens.
+const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
+
+/// A replay under way.
+pub(super) struct Run {
+    simulator: Simulator,
+    plan: Replay,
+    capacities: Vec<Bytes>,
+    outstanding_limit: u64,
+    bytes_limit: u64,
+    /// Requests submitted, and those that are not complete.
+    requests: u64,
+    outstanding: u64,
+    outstanding_bytes: u64,
+    outstanding_max: u64,
+    /// Requests that had come and were not complete, times picoseconds, up to `counted_to`.
+    request_time: u128,
+    counted_to: Instant,
+    /// The time of the last request.
+    scheduled: Instant,
+    /// What requests waited to be submitted, in picoseconds.
+    held_time: u128,
+    held_back: u64,
+    wrapped: u64,
+    empty: u64,
+    end: Bytes,
+    reads: DirectionResult,
+    writes: DirectionResult,
+    flushes: DirectionResult,
+    trims: DirectionResult,
+    budget: BudgetSum,
+    completed: Instant,
+}
+
+impl Run {
+    pub(super) fn new(spec: &SystemSpec, plan: &Replay) -> Self {
+        let siblings = spec.siblings.iter().map(|sibling| sibling.drive.capacity);
+        let (outstanding_limit, bytes_limit) = match plan.pace {
+            Pace::Recorded(_) => (OUTSTANDING_MAX, OUTSTANDING_BYTES_MAX.get()),
+            Pace::AsFastAsPossible { queue_depth } => (queue_depth.max(1), u64::MAX),
+        };
+        Self {
+            simulator: Simulator::new(spec, plan.laid_out.into()),
+            plan: *plan,
+            capacities: std::iter::once(spec.drive.capacity).chain(siblings).collect(),
+            outstanding_limit: outstanding_limit.into(),
+            bytes_limit,
+            requests: 0,
+            outstanding: 0,
+            outstanding_bytes: 0,
+            outstanding_max: 0,
+            request_time: 0,
+            counted_to: Instant::ZERO,
+            scheduled: Instant::ZERO,
+            held_time: 0,
+            held_back: 0,
+            wrapped: 0,
+            empty: 0,
+            end: Bytes::ZERO,
+            reads: DirectionResult::new(),
+            writes: DirectionResult::new(),
+            flushes: DirectionResult::new(),
+            trims: DirectionResult::new(),
+            budget: BudgetSum::default(),
+            completed: Instant::ZERO,
+        }
+    }
+
+    /// Submits a request at its time or when there is room, after all that is complete before.
+    pub(super) fn submit<E>(&mut self, arrival: &Arrival) -> Result<(), ReplayError<E>> {
+        let fail = |fault| ReplayError::Request { line: arrival.line, fault };
+        let scheduled = match self.plan.pace {
+            Pace::AsFastAsPossible { .. } => None,
+            Pace::Recorded(speed) => {
+                let at = arrival.at.ok_or(fail(RequestFault::Untimed))?;
+                let at = speed.scale(at).ok_or(fail(RequestFault::TooLate))?;
+                self.scheduled = self.scheduled.max(at);
+                Some(self.scheduled)
+            }
+        };
+        let Some((drive, access)) = self.placed(arrival).map_err(fail)? else {
+            self.empty += 1;
+            return Ok(());
+        };
+        if let Some(scheduled) = scheduled {
+            while self.complete_one(scheduled) {}
+        }
+        while self.is_full(access.length) && self.complete_one(NEVER) {}
+        let now = self.simulator.now();
+        let at = scheduled.map_or(now, |scheduled| scheduled.max(now));
+        let scheduled = scheduled.unwrap_or(at);
+        self.count_to(at);
+        if at > scheduled {
+            self.held_back += 1;
+            self.request_time += u128::from(at.since(scheduled).picoseconds());
+        }
+        self.simulator
+            .submit(at, drive, access, arrival.thread, scheduled.picoseconds())
+            .map_err(ReplayError::Sim)?;
+        self.requests += 1;
+        self.outstanding += 1;
+        self.outstanding_bytes += access.length.get();
+        self.outstanding_max = self.outstanding_max.max(self.outstanding);
+        Ok(())
+    }
+
+    /// Whether a request of `length` has to wait to be submitted; one that is alone never does.
+    fn is_full(&self, length: Bytes) -> bool {
+        let bytes = self.outstanding_bytes.saturating_add(length.get());
+        self.outstanding >= self.outstanding_limit
+            || (self.outstanding > 0 && bytes > self.bytes_limit)
+    }
+
+    /// The drive of a request and what is asked of it; `None` where it asks for nothing.
+    fn placed(&mut self, arrival: &Arrival) -> Result<Option<(u16, Access)>, RequestFault> {
+        let Arrival { device, access, .. } = *arrival;
+        let drives = self.capacities.len();
+        let Some(&capacity) = self.capacities.get(device as usize) else {
+            return Err(RequestFault::NoDrive { device, drives });
+        };
+        let drive = device as u16;
+        let Access { operation, mut offset, length } = access;
+        if operation == Operation::Flush {
+            let nowhere = Access { operation, offset: Bytes::ZERO, length: Bytes::ZERO };
+            return Ok(Some((drive, nowhere)));
+        }
+        if length == Bytes::ZERO {
+            return Ok(None);
+        }
+        if operation != Operation::Trim && length > BLOCK_MAX {
+            return Err(RequestFault::TooLong { length });
+        }
+        if offset.get().checked_add(length.get()).is_none_or(|end| end > capacity.get()) {
+            if !self.plan.wrap || length > capacity {
+                return Err(RequestFault::OutOfRange { offset, length, capacity });
+            }
+            offset = wrapped(offset, length, capacity);
+            self.wrapped += 1;
+        }
+        self.end = self.end.max(offset + length);
+        Ok(Some((drive, Access { operation, offset, length })))
+    }
+
+    /// Goes on to the next completion up to `limit` and counts it; false where there is none.
+    fn complete_one(&mut self, limit: Instant) -> bool {
+        let completion = self.simulator.advance_until(limit);
+        completion.inspect(|completion| self.count(completion)).is_some()
+    }
+
+    fn count(&mut self, completion: &Completion) {
+        let Completion { tag, access, submitted, completed, budget } = completion;
+        self.count_to(*completed);
+        self.outstanding -= 1;
+        self.outstanding_bytes -= access.length.get();
+        self.completed = *completed;
+        let scheduled = Instant::from_picoseconds(*tag);
+        let latency = completed.since(scheduled);
+        match access.operation {
+            Operation::Read => self.reads.record(access.length, latency),
+            Operation::Write => self.writes.record(access.length, latency),
+            Operation::Flush => return self.flushes.record(access.length, latency),
+            Operation::Trim => return self.trims.record(access.length, latency),
+        }
+        // The budget explains the latency of reads and writes, which is what every view shows.
+        self.held_time += u128::from(submitted.since(scheduled).picoseconds());
+        self.budget.add(budget);
+    }
+
+    /// Goes on until all is complete.
+    pub(super) fn drain<E>(&mut self) -> Result<(), ReplayError<E>> {
+        while self.outstanding > 0 && self.complete_one(NEVER) {}
+        Ok(())
+    }
+
+    /// How far it is.
+    pub(super) fn progress(&self) -> Progress {
+        Progress { requests: self.requests, now: self.simulator.now() }
+    }
+
+    /// Adds the time that those outstanding have spent up to `now`.
+    fn count_to(&mut self, now: Instant) {
+        let passed = now.since(self.counted_to).picoseconds();
+        self.request_time += u128::from(passed) * u128::from(self.outstanding);
+        self.counted_to = now;
+    }
+
+    pub(super) fn end(self, spec: &SystemSpec, complete: bool) -> ReplayRun {
+        let elapsed = self.completed.since(Instant::ZERO);
+        let operations = self.reads.latency.count() + self.writes.latency.count();
+        let bytes = self.reads.bytes + self.writes.bytes;
+        let idle = Default::default();
+        let mut path =
+            path_use(spec, &self.simulator, &idle, &self.budget, (operations, bytes, elapsed));
+        if self.held_back > 0 {
+            let waited_ns = self.held_time as f64 / 1e3 / operations.max(1) as f64;
+            path.hops.insert(0, not_yet_submitted(waited_ns));
+        }
+        let test = self.summary(operations, bytes);
+        let known =
+            |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
+        let (speed, queue_depth, span) = match self.plan.pace {
+            Pace::Recorded(speed) => {
+                (Some(speed.factor()), None, Some(self.scheduled.since(Instant::ZERO)))
+            }
+            Pace::AsFastAsPossible { queue_depth } => (None, Some(queue_depth), None),
+        };
+        let time = elapsed.picoseconds().max(1) as f64;
+        let replay = ReplayUse {
+            requests: self.requests,
+            speed,
+            queue_depth,
+            span,
+            outstanding_mean: self.request_time as f64 / time,
+            outstanding_max: self.outstanding_max,
+            held_back: self.held_back,
+            wrapped: self.wrapped,
+            empty: self.empty,
+            flushes: known(self.flushes),
+            trims: known(self.trims),
+        };
+        let sample = Sample {
+            elapsed,
+            reads: known(self.reads),
+            writes: known(self.writes),
+            cpu: None,
+            path: Some(path),
+            drive: Some(self.simulator.drive_use()),
+            replay: Some(replay),
+            complete,
+        };
+        ReplayRun { sample, test }
+    }
+
+    /// The trace as a test: what it asked for on average, and how far it reached.
+    fn summary(&self, operations: u64, bytes: Bytes) -> Test {
+        let reads = self.reads.latency.count();
+        let read_share = Ratio::new(reads as f64 / operations.max(1) as f64).unwrap_or_default();
+        Test {
+            name: "trace".to_owned(),
+            block: Bytes(bytes.get() / operations.max(1)),
+            pattern: Pattern::Trace,
+            read_share,
+            queue_depth: self.outstanding_max.clamp(1, OUTSTANDING_MAX.into()) as u32,
+            threads: 1,
+            span: self.end,
+            offset: Bytes::ZERO,
+            alignment: SECTOR,
+            volume: Some(bytes),
+            duration: None,
+            ramp: Duration::ZERO,
+            think: Duration::ZERO,
+            compressibility: Ratio::ZERO,
+        }
+    }
+}
+
+/// The waiting of requests that had come before there was room to submit them.
+fn not_yet_submitted(wait_ns: f64) -> HopUse {
+    let name = "not yet submitted".to_owned();
+    HopUse { name, utilisation: 0.0, ceiling: None, wait_ns, service_ns: 0.0 }
+}
+
+/// `offset` brought into a drive of `capacity` that holds `length`, with its alignment up to 4 KiB.
+fn wrapped(offset: Bytes, length: Bytes, capacity: Bytes) -> Bytes {
+    let whole = capacity.get() / WRAP_ALIGNMENT * WRAP_ALIGNMENT;
+    let inside = match whole {
+        0 => 0,
+        whole => offset.get() % whole,
+    };
+    let last = capacity.get() - length.get();
+    if inside <= last { Bytes(inside) } else { Bytes(last / WRAP_ALIGNMENT * WRAP_ALIGNMENT) }
+}

@@ -1,0 +1,149 @@
+//! The text that blkparse prints of a blktrace recording, in its default format.
+//!
+//! A line is `"%D %2c %8s %5T.%9t %5p %2a %3d"` (blkparse(1), "Default output"): device as major,minor;
+//! processor; sequence number; seconds and nanoseconds; process; action; and what kind of request it is
+//! (RWBS). For the actions that are read here `sector + count [process]` follows, in sectors of 512 bytes
+//! (`process_default` in blktrace's `blkparse_fmt.c`). RWBS is an optional F (flush first), then R, W, D
+//! (discard) or N (none), then F (forced unit access), A (read-ahead), S (synchronous) and M (metadata).
+//!
+//! One action is read, by default Q, a request that an application or file system queued; the others tell
+//! of the same request at other places. A discard is a trim; a flush without data is a flush; a write
+//! with a flush first is a flush and a write. The processor counts as the thread. The statistics at the
+//! end, and whatever stands between them, are left out.
+//!
+//! Not read: forced unit access and priorities, requests of other kinds (N without a flush, packet commands,
+//! zones), other formats (`-f`, `-F`), the process.
+
+use lanemark_core::workload::Operation;
+
+use crate::field::{Fault, Fields};
+use crate::mqsim::sectors;
+use crate::reader::{Parsed, Request};
+
+/// Picoseconds in a second.
+const SECOND: u64 = 1_000_000_000_000;
+
+/// How the lines begin that belong to the statistics at the end, or stand before the first event.
+const ASIDES: [&[u8]; 6] = [b"CPU", b"Total", b"Throughput", b"Events", b"Skips", b"Input file"];
+
+/// Which step of a request's way is replayed: one of blkparse's action letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action(u8);
+
+impl Default for Action {
+    /// `Q`, queued.
+    fn default() -> Self {
+        Self(b'Q')
+    }
+}
+
+impl std::str::FromStr for Action {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.as_bytes() {
+            [letter @ (b'Q' | b'G' | b'I' | b'D' | b'C')] => Ok(Self(*letter)),
+            _ => Err(
+                "use Q (queued), G (request allocated), I (inserted), D (issued to the device) \
+                      or C (complete)"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+/// The state of a reader of this format.
+#[derive(Clone, Debug)]
+pub(crate) struct Blkparse {
+    action: Action,
+    /// The statistics have begun.
+    aside: bool,
+}
+
+impl Blkparse {
+    pub(crate) fn new(action: Action) -> Self {
+        Self { action, aside: false }
+    }
+
+    pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed<'l>, Fault> {
+        let mut fields = Fields::new(line);
+        let device = fields.word("device")?;
+        if !is_device(device.text) {
+            let text = line.trim_ascii_start();
+            self.aside |= ASIDES.iter().any(|start| text.starts_with(start));
+            return match self.aside {
+                true => Ok(Parsed::Nothing),
+                false => Err(device.fault("the device as major,minor")),
+            };
+        }
+        let cpu = fields.word("processor")?;
+        fields.word("sequence number")?;
+        let time = fields.word("time")?;
+        fields.word("process")?;
+        let action = fields.word("action")?;
+        if action.text != [self.action.0] {
+            return Ok(Parsed::Nothing);
+        }
+        let kind = fields.word("RWBS")?;
+        let thread = u32::try_from(cpu.integer()?).map_err(|_| cpu.fault("a processor"))?;
+        let time = Some(time.decimal(SECOND)?);
+        let (flush_first, letter) = match kind.text {
+            [b'F', letter, ..] => (true, *letter),
+            [letter, ..] => (false, *letter),
+            [] => (false, b'N'),
+        };
+        let operation = match letter {
+            b'R' => Some(Operation::Read),
+            b'W' => Some(Operation::Write),
+            b'D' => Some(Operation::Trim),
+            _ => None,
+        };
+        let place = match operation {
+            Some(_) => extent(&mut fields)?,
+            None => None,
+        };
+        let request = |operation, (offset, length), flush_first| {
+            let device = device.text;
+            Parsed::Request(Request {
+                time,
+                device,
+                thread,
+                operation,
+                offset,
+                length,
+                flush_first,
+            })
+        };
+        Ok(match (operation, place) {
+            (Some(operation), Some(place)) => request(operation, place, flush_first),
+            _ if flush_first => request(Operation::Flush, (0, 0), false),
+            _ => Parsed::Nothing,
+        })
+    }
+}
+
+/// `sector + count`, in bytes; `None` where something else follows: a process alone, which had no data, or
+/// the payload of a packet command.
+fn extent(fields: &mut Fields<'_>) -> Result<Option<(u64, u64)>, Fault> {
+    let sector = fields.word("sector")?;
+    if !sector.text[0].is_ascii_digit() {
+        return Ok(None);
+    }
+    let plus = fields.word("`+`")?;
+    match plus.text {
+        b"+" => {}
+        [b'(' | b'[', ..] => return Ok(None),
+        _ => return Err(plus.fault("`+` between sector and count")),
+    }
+    let count = fields.word("count")?;
+    // The process, or the error of a completion, ends the line; without it the count may have been cut.
+    fields.word("process")?;
+    Ok(Some((sectors(&sector)?, sectors(&count)?)))
+}
+
+/// Whether a word is written major,minor.
+pub(crate) fn is_device(word: &[u8]) -> bool {
+    let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let comma = word.iter().position(|&byte| byte == b',');
+    comma.is_some_and(|comma| digits(&word[..comma]) && digits(&word[comma + 1..]))
+}

@@ -1,0 +1,54 @@
+//! The times of a trace as instants since its first request.
+
+use lanemark_core::units::{Duration, Instant};
+
+/// Turns absolute times into instants that never go back.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clock {
+    /// The time of the first request.
+    first: Option<u128>,
+    last: Instant,
+    /// Requests that came before their predecessor.
+    pub(crate) backward: u64,
+    /// The longest step back.
+    pub(crate) backward_most: Duration,
+}
+
+impl Clock {
+    /// The instant of `time`, in picoseconds since anything; `None` where it lies too far from the first to
+    /// be told.
+    ///
+    /// A time before the last one is taken to be the last. Traces of several processors are put together
+    /// from buffers, and some are written in the order in which requests were complete, so small steps
+    /// back are common; sorting them would need the whole trace, and a window would only hide large ones.
+    pub(crate) fn instant(&mut self, time: u128) -> Option<Instant> {
+        let first = *self.first.get_or_insert(time);
+        let since = u64::try_from(time.saturating_sub(first)).ok()?;
+        let behind = first.saturating_sub(time) + u128::from(self.last.picoseconds());
+        let behind = behind.saturating_sub(u128::from(since));
+        if behind > 0 {
+            self.backward += 1;
+            let step = Duration::from_picoseconds(u64::try_from(behind).unwrap_or(u64::MAX));
+            self.backward_most = self.backward_most.max(step);
+            return Some(self.last);
+        }
+        self.last = Instant::from_picoseconds(since);
+        Some(self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_time_is_zero_and_none_goes_back() {
+        let mut clock = Clock::default();
+        let seen: Vec<u64> = [1_000, 1_500, 1_400, 900, 1_600]
+            .map(|time| clock.instant(time).unwrap().picoseconds())
+            .to_vec();
+        assert_eq!(seen, [0, 500, 500, 500, 600]);
+        assert_eq!((clock.backward, clock.backward_most.picoseconds()), (2, 600));
+        assert_eq!(clock.instant(1 << 70), None);
+    }
+}

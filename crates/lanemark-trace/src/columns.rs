@@ -1,0 +1,173 @@
+//! Plain comma-separated values whose first line names the columns.
+//!
+//! | column | what it holds |
+//! |---|---|
+//! | `time_ps`, `time_ns`, `time_us`, `time_ms` or `time_s` | when, with or without decimals, since anything |
+//! | `operation` or `op` | read, write, flush or trim, or the first letter; sync and discard are understood |
+//! | `offset` | the first byte |
+//! | `length` or `size` | bytes |
+//! | `device` | any name; optional |
+//! | `thread` | a number; optional |
+//!
+//! Case does not matter, `_bytes` may follow offset and length, and columns of other names are left out. Without
+//! a time a trace can only be replayed as fast as possible. Lines that begin with `#` are comments. The
+//! format is this project's own, for what other tools can be made to write.
+//!
+//! Not read: commas or line ends within quotes, separators other than the comma.
+
+use lanemark_core::workload::Operation;
+
+use crate::field::{Fault, Field, Fields, shown};
+use crate::reader::{Parsed, Request};
+
+/// What to write in the first line.
+const HINT: &str = "for example time_us,operation,offset,length";
+
+/// The most columns.
+const COLUMNS_MAX: usize = 256;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    /// With the picoseconds that its unit holds.
+    Time(u64),
+    Operation,
+    Offset,
+    Length,
+    Device,
+    Thread,
+    Other,
+}
+
+/// The state of a reader of this format.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Columns {
+    /// Empty before the first line.
+    columns: Vec<Column>,
+}
+
+impl Columns {
+    pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed<'l>, Fault> {
+        if self.columns.is_empty() {
+            self.columns = header(line)?;
+            return Ok(Parsed::Nothing);
+        }
+        let mut fields = Fields::new(line);
+        let mut request = Request {
+            time: None,
+            device: b"",
+            thread: 0,
+            operation: Operation::Read,
+            offset: 0,
+            length: 0,
+            flush_first: false,
+        };
+        let (mut offset, mut length) = (None, None);
+        for column in &self.columns {
+            match column {
+                Column::Time(unit) => {
+                    request.time = Some(unquoted(fields.cell("time")?).decimal(*unit)?);
+                }
+                Column::Operation => {
+                    request.operation = operation(unquoted(fields.cell("operation")?))?;
+                }
+                Column::Offset => offset = Some(unquoted(fields.cell("offset")?)),
+                Column::Length => length = Some(unquoted(fields.cell("length")?)),
+                Column::Device => request.device = unquoted(fields.cell("device")?).text,
+                Column::Thread => {
+                    let field = unquoted(fields.cell("thread")?);
+                    request.thread = u32::try_from(field.integer()?)
+                        .map_err(|_| field.fault("a number below 2^32"))?;
+                }
+                Column::Other => {
+                    fields.cell("a column")?;
+                }
+            }
+        }
+        fields.cells_end(self.columns.len())?;
+        // A flush has no place, and what stands there may be nothing at all.
+        if let (Some(offset), Some(length)) = (offset, length)
+            && request.operation != Operation::Flush
+        {
+            (request.offset, request.length) = (offset.integer()?, length.integer()?);
+        }
+        Ok(Parsed::Request(request))
+    }
+}
+
+/// Whether a line names enough columns to be the first of this format.
+pub(crate) fn is_header(line: &[u8]) -> bool {
+    header(line).is_ok()
+}
+
+fn header(line: &[u8]) -> Result<Vec<Column>, Fault> {
+    let mut fields = Fields::new(line);
+    let mut columns: Vec<Column> = Vec::new();
+    while let Some(field) = fields.optional_cell("a column's name") {
+        let column = column(unquoted(field))?;
+        let same =
+            |other: &Column| std::mem::discriminant(other) == std::mem::discriminant(&column);
+        if column != Column::Other && columns.iter().any(same) {
+            return Err(field.fault("one column of each kind").hint(HINT));
+        }
+        if columns.len() == COLUMNS_MAX {
+            return Err(field.fault("at most 256 columns"));
+        }
+        columns.push(column);
+    }
+    let needed =
+        [(Column::Operation, "operation"), (Column::Offset, "offset"), (Column::Length, "length")];
+    for (column, name) in needed {
+        if !columns.contains(&column) {
+            let message = format!("the first line, `{}`, names no column {name}", shown(line));
+            return Err(Fault::line(message).hint(HINT));
+        }
+    }
+    Ok(columns)
+}
+
+fn column(field: Field<'_>) -> Result<Column, Fault> {
+    let name = field.text.to_ascii_lowercase();
+    Ok(match name.as_slice() {
+        b"time_ps" => Column::Time(1),
+        b"time_ns" => Column::Time(1_000),
+        b"time_us" => Column::Time(1_000_000),
+        b"time_ms" => Column::Time(1_000_000_000),
+        b"time_s" => Column::Time(1_000_000_000_000),
+        b"time" | b"timestamp" => {
+            return Err(field
+                .fault("a time with its unit")
+                .hint("name it time_ps, time_ns, time_us, time_ms or time_s"));
+        }
+        b"operation" | b"op" => Column::Operation,
+        b"offset" | b"offset_bytes" => Column::Offset,
+        b"length" | b"size" | b"length_bytes" | b"size_bytes" => Column::Length,
+        b"device" => Column::Device,
+        b"thread" => Column::Thread,
+        _ => Column::Other,
+    })
+}
+
+fn operation(field: Field<'_>) -> Result<Operation, Fault> {
+    const WORDS: [(&[u8], Operation); 10] = [
+        (b"read", Operation::Read),
+        (b"write", Operation::Write),
+        (b"r", Operation::Read),
+        (b"w", Operation::Write),
+        (b"flush", Operation::Flush),
+        (b"f", Operation::Flush),
+        (b"sync", Operation::Flush),
+        (b"trim", Operation::Trim),
+        (b"t", Operation::Trim),
+        (b"discard", Operation::Trim),
+    ];
+    let known = WORDS.iter().find(|(word, _)| field.text.eq_ignore_ascii_case(word));
+    known.map(|(_, operation)| *operation).ok_or_else(|| field.fault("read, write, flush or trim"))
+}
+
+/// The field without the quotes that some programs put around everything.
+fn unquoted(field: Field<'_>) -> Field<'_> {
+    match field.text {
+        [b'"', inner @ .., b'"'] => Field { text: inner, start: field.start + 1, ..field },
+        _ => field,
+    }
+}

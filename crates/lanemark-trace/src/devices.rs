@@ -1,0 +1,78 @@
+//! The devices or files of a trace, numbered.
+
+use crate::field::{Fault, shown};
+
+/// The most devices of a trace.
+const DEVICES_MAX: usize = 4096;
+
+/// Numbers devices by their first appearance, or only those that were chosen, in the order chosen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Devices {
+    names: Vec<Vec<u8>>,
+    chosen: bool,
+    /// Whose request the last one was.
+    last: usize,
+    /// A few of those not chosen, for errors.
+    others: Vec<Vec<u8>>,
+}
+
+/// How many of those not chosen are remembered.
+const OTHERS_MAX: usize = 8;
+
+impl Devices {
+    /// All devices where `chosen` is empty.
+    pub(crate) fn new(chosen: &[String]) -> Self {
+        let names = chosen.iter().map(|name| name.as_bytes().to_vec()).collect();
+        Self { names, chosen: !chosen.is_empty(), last: 0, others: Vec::new() }
+    }
+
+    /// The number of `name`; `None` where it was not chosen.
+    pub(crate) fn number(&mut self, name: &[u8]) -> Result<Option<u32>, Fault> {
+        if self.names.get(self.last).is_some_and(|last| last == name) {
+            return Ok(Some(self.last as u32));
+        }
+        if let Some(found) = self.names.iter().position(|known| known == name) {
+            self.last = found;
+            return Ok(Some(found as u32));
+        }
+        if self.chosen {
+            if self.others.len() < OTHERS_MAX && !self.others.iter().any(|known| known == name) {
+                self.others.push(name.to_vec());
+            }
+            return Ok(None);
+        }
+        if self.names.len() == DEVICES_MAX {
+            let message = format!("`{}` is the {}th device", shown(name), DEVICES_MAX + 1);
+            return Err(Fault::line(message).hint("choose some by --device"));
+        }
+        self.last = self.names.len();
+        self.names.push(name.to_vec());
+        Ok(Some(self.last as u32))
+    }
+
+    /// The names, by number.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.names.iter().map(|name| shown(name)).collect()
+    }
+
+    /// Some that were met and not chosen.
+    pub(crate) fn others(&self) -> Vec<String> {
+        self.others.iter().map(|name| shown(name)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_numbered_as_they_come_or_as_they_were_chosen() {
+        let mut all = Devices::new(&[]);
+        let numbers = ["b", "a", "b", "c"].map(|name| all.number(name.as_bytes()).unwrap());
+        assert_eq!(numbers, [Some(0), Some(1), Some(0), Some(2)]);
+        let mut some = Devices::new(&["a".to_owned()]);
+        let numbers = ["b", "a", "b"].map(|name| some.number(name.as_bytes()).unwrap());
+        assert_eq!(numbers, [None, Some(0), None]);
+        assert_eq!(some.others(), ["b"]);
+    }
+}

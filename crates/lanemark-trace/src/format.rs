@@ -1,0 +1,130 @@
+//! The formats, and how one is told from the first line of a trace.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::blkparse::is_device;
+use crate::columns::is_header;
+use crate::field::{Field, Fields};
+use crate::{iolog, msr};
+
+/// A format of traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// MSR Cambridge, comma-separated.
+    Msr,
+    /// blkparse's default text.
+    Blkparse,
+    /// fio's iolog, version 2 or 3.
+    Iolog,
+    /// MQSim's five columns.
+    Mqsim,
+    /// Comma-separated with the names of the columns in the first line.
+    Csv,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Msr, Self::Blkparse, Self::Iolog, Self::Mqsim, Self::Csv];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Msr => "msr",
+            Self::Blkparse => "blkparse",
+            Self::Iolog => "iolog",
+            Self::Mqsim => "mqsim",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// The one format that `line`, the first of a trace, can belong to.
+    pub(crate) fn of(line: &[u8]) -> Option<Self> {
+        let text = line.trim_ascii_start();
+        let words: Vec<Field<'_>> = {
+            let mut fields = Fields::new(line);
+            std::iter::from_fn(|| fields.optional_word("word")).take(8).collect()
+        };
+        if text.starts_with(iolog::HEADER) {
+            Some(Self::Iolog)
+        } else if text.starts_with(b"Input file ") || is_event(&words) {
+            Some(Self::Blkparse)
+        } else if is_msr(line) {
+            Some(Self::Msr)
+        } else if words.len() == 5 && words.iter().all(|word| word.integer().is_ok()) {
+            Some(Self::Mqsim)
+        } else if is_header(line) {
+            Some(Self::Csv)
+        } else {
+            None
+        }
+    }
+
+    /// Whether a line that begins with `#` is a comment.
+    pub(crate) fn has_comments(self) -> bool {
+        matches!(self, Self::Msr | Self::Mqsim | Self::Csv)
+    }
+}
+
+/// An event of blkparse: a device first, and a time fourth.
+fn is_event(words: &[Field<'_>]) -> bool {
+    words.len() >= 6 && is_device(words[0].text) && words[3].decimal(1).is_ok()
+}
+
+/// Seven columns with a number first, or their names.
+fn is_msr(line: &[u8]) -> bool {
+    let mut fields = Fields::new(line);
+    let first = fields.optional_cell("Timestamp");
+    let count = std::iter::from_fn(|| fields.optional_cell("column")).take(7).count() + 1;
+    first.is_some_and(|first| {
+        count == 7 && (first.integer().is_ok() || first.text.eq_ignore_ascii_case(msr::HEADER))
+    })
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|format| format.name() == text);
+        known.ok_or_else(|| format!("use one of {}", names()))
+    }
+}
+
+/// All names in a list.
+pub(crate) fn names() -> String {
+    Format::ALL.map(Format::name).join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_tells_the_format() {
+        let cases: [(&[u8], Option<Format>); 11] = [
+            (b"fio version 3 iolog", Some(Format::Iolog)),
+            (b"128166372003061629,hm,1,Read,383496192,32768,113736", Some(Format::Msr)),
+            (b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime", Some(Format::Msr)),
+            (
+                b"  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [x]",
+                Some(Format::Blkparse),
+            ),
+            (b"Input file sda.blktrace.0 added", Some(Format::Blkparse)),
+            (b"11413000 0 657728 16 1", Some(Format::Mqsim)),
+            (b"time_us,op,offset,size", Some(Format::Csv)),
+            (b"time,op,offset,size", None),
+            (b"offset,size", None),
+            (b"1,2,3,4,5", None),
+            (b"hello", None),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(Format::of(line), expected, "{}", String::from_utf8_lossy(line));
+        }
+    }
+}

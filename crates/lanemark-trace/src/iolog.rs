@@ -1,0 +1,107 @@
+//! fio's iolog, versions 2 and 3: what `write_iolog` writes and `read_iolog` reads.
+//!
+//! The first line is `fio version 2 iolog` or `fio version 3 iolog`. Then come `file action` with add, open
+//! or close, and `file action offset length` with read, write, sync, datasync or trim, in bytes; version 3
+//! puts a timestamp before each (fio's HOWTO, "Trace file format"). The HOWTO does not say what unit a
+//! timestamp has: fio writes microseconds (`utime_since_now` in `iolog.c`) and waits that long.
+//!
+//! Version 2 has `file wait time offset` instead, of which the HOWTO says microseconds since the wait before;
+//! a request's time is the sum of the waits above it, so requests have times from the first wait on and
+//! those before it have none. (fio 3.33 takes the same number for milliseconds since its start.) The rule
+//! that waits below 100 us are discarded is not kept, since simulated time has no such grain. Version 3
+//! knows no wait.
+//!
+//! A sync, datasync or sync_file_range is a flush. A file is a device, numbered in the order in which files
+//! are added; one that was never added or opened is taken all the same.
+//!
+//! Not read: version 1, comments (there are none), names with spaces, which fio cannot read either.
+
+use lanemark_core::workload::Operation;
+
+use crate::field::{Fault, Fields};
+use crate::reader::{Parsed, Request};
+
+/// How the first line begins.
+pub(crate) const HEADER: &[u8] = b"fio version ";
+
+/// Picoseconds in a microsecond.
+const MICROSECOND: u128 = 1_000_000;
+
+/// The state of a reader of this format.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Iolog {
+    version: Option<Version>,
+    /// The sum of the waits so far, from the first on.
+    waited: Option<u128>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    Two,
+    Three,
+}
+
+impl Iolog {
+    pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed<'l>, Fault> {
+        let Some(version) = self.version else {
+            self.version = Some(version(line)?);
+            return Ok(Parsed::Nothing);
+        };
+        let mut fields = Fields::new(line);
+        let stamp = match version {
+            Version::Two => None,
+            Version::Three => Some(u128::from(fields.word("timestamp")?.integer()?) * MICROSECOND),
+        };
+        let file = fields.word("file name")?;
+        let action = fields.word("action")?;
+        let operation = match action.text {
+            b"read" => Operation::Read,
+            b"write" => Operation::Write,
+            b"trim" => Operation::Trim,
+            b"sync" | b"datasync" | b"sync_file_range" => Operation::Flush,
+            b"add" | b"open" | b"close" | b"unlink" => return Ok(Parsed::Device(file.text)),
+            b"wait" if version == Version::Two => {
+                let time = u128::from(fields.word("wait time")?.integer()?);
+                self.waited = Some(self.waited.unwrap_or(0) + time * MICROSECOND);
+                return Ok(Parsed::Nothing);
+            }
+            b"wait" => {
+                return Err(action
+                    .fault("no wait in version 3")
+                    .hint("remove the line; the timestamps say when requests come"));
+            }
+            _ => {
+                return Err(
+                    action.fault("read, write, sync, datasync, trim, wait, add, open or close")
+                );
+            }
+        };
+        let offset = fields.word("offset")?.integer()?;
+        let length = fields.word("length")?.integer()?;
+        let (offset, length) = match operation {
+            Operation::Flush => (0, 0),
+            _ => (offset, length),
+        };
+        Ok(Parsed::Request(Request {
+            time: stamp.or(self.waited),
+            device: file.text,
+            thread: 0,
+            operation,
+            offset,
+            length,
+            flush_first: false,
+        }))
+    }
+}
+
+fn version(line: &[u8]) -> Result<Version, Fault> {
+    match line.trim_ascii() {
+        b"fio version 2 iolog" => Ok(Version::Two),
+        b"fio version 3 iolog" => Ok(Version::Three),
+        other => {
+            let shown = crate::field::shown(other);
+            let message = format!("the first line is `{shown}`; expected `fio version 2 iolog`");
+            Err(Fault::line(message).hint("versions 2 and 3 are read, version 1 is not"))
+        }
+    }
+}

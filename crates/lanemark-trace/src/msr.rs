@@ -1,0 +1,53 @@
+//! The MSR Cambridge traces: seven columns of comma-separated values.
+//!
+//! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, as the notes that come with the traces say
+//! (SNIA IOTTA repository, trace set 388; Narayanan, Donnelly and Rowstron, "Write Off-Loading", FAST 2008).
+//! Timestamp is a Windows file time, units of 100 ns since 1601; Type is Read or Write; Offset and Size are
+//! bytes. The lines are nearly, not wholly, in order of time. A line with the names of the columns may stand
+//! first. A device is a host's disk and is named as it stands there, `hm,1`.
+//!
+//! Not read: ResponseTime, which tells how long the recorded system took. It must be there all the same, so
+//! that a line that was cut short is seen.
+
+use lanemark_core::workload::Operation;
+
+use crate::field::{Fault, Fields};
+use crate::reader::{Parsed, Request};
+
+/// Picoseconds in 100 ns.
+const TICK: u128 = 100_000;
+
+/// The first word of a line with the names of the columns.
+pub(crate) const HEADER: &[u8] = b"Timestamp";
+
+pub(crate) fn parse(line: &[u8]) -> Result<Parsed<'_>, Fault> {
+    let mut fields = Fields::new(line);
+    let timestamp = fields.cell("Timestamp")?;
+    if timestamp.text.eq_ignore_ascii_case(HEADER) {
+        return Ok(Parsed::Nothing);
+    }
+    let time = u128::from(timestamp.integer()?) * TICK;
+    let host = fields.cell("Hostname")?;
+    let disk = fields.cell("DiskNumber")?;
+    let kind = fields.cell("Type")?;
+    let operation = match kind.text {
+        b"Read" => Operation::Read,
+        b"Write" => Operation::Write,
+        other if other.eq_ignore_ascii_case(b"read") => Operation::Read,
+        other if other.eq_ignore_ascii_case(b"write") => Operation::Write,
+        _ => return Err(kind.fault("Read or Write")),
+    };
+    let offset = fields.cell("Offset")?.integer()?;
+    let length = fields.cell("Size")?.integer()?;
+    fields.cell("ResponseTime")?;
+    fields.cells_end(7)?;
+    Ok(Parsed::Request(Request {
+        time: Some(time),
+        device: fields.between(&host, &disk),
+        thread: 0,
+        operation,
+        offset,
+        length,
+        flush_first: false,
+    }))
+}

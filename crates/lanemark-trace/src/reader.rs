@@ -1,0 +1,294 @@
+//! Any trace as a stream of requests.
+
+use std::io::BufRead;
+
+use lanemark_core::units::{Bytes, Duration, Instant};
+use lanemark_core::workload::{Access, Arrival, Operation};
+
+use crate::blkparse::{Action, Blkparse};
+use crate::clock::Clock;
+use crate::columns::Columns;
+use crate::devices::Devices;
+use crate::error::TraceError;
+use crate::field::{Fault, shown};
+use crate::format::{Format, names};
+use crate::iolog::Iolog;
+use crate::lines::{LINE_MAX, LineError, Lines};
+use crate::{mqsim, msr};
+
+/// How a trace is to be read.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Its format; told from its first line where none is given.
+    pub format: Option<Format>,
+    /// The devices whose requests are read, the first as number 0; all, in the order in which they appear,
+    /// where none is given.
+    pub devices: Vec<String>,
+    /// Which of blkparse's events are requests.
+    pub action: Action,
+}
+
+/// What a reader met that is worth telling.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Requests whose time lay before their predecessor's, and was taken to be that.
+    pub backward: u64,
+    /// The longest such step back.
+    pub backward_most: Duration,
+    /// Requests of devices that were not chosen.
+    pub skipped: u64,
+}
+
+/// A trace, request by request. It ends with the input or behind the first error.
+pub struct Reader<R> {
+    file: String,
+    lines: Lines<R>,
+    parser: Parser,
+    clock: Clock,
+    devices: Devices,
+    skipped: u64,
+    /// The write behind a flush that came in the same line.
+    queued: Option<Arrival>,
+    over: bool,
+}
+
+/// A line that has been read.
+pub(crate) enum Parsed<'l> {
+    /// A request.
+    Request(Request<'l>),
+    /// A device that is about to be used.
+    Device(&'l [u8]),
+    /// Nothing to do.
+    Nothing,
+}
+
+/// A request as it stands in its line.
+pub(crate) struct Request<'l> {
+    /// Picoseconds since anything.
+    pub(crate) time: Option<u128>,
+    pub(crate) device: &'l [u8],
+    pub(crate) thread: u32,
+    pub(crate) operation: Operation,
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+    /// A flush comes before it.
+    pub(crate) flush_first: bool,
+}
+
+enum Parser {
+    Msr,
+    Blkparse(Blkparse),
+    Iolog(Iolog),
+    Mqsim,
+    Csv(Columns),
+}
+
+impl Parser {
+    fn new(format: Format, action: Action) -> Self {
+        match format {
+            Format::Msr => Self::Msr,
+            Format::Blkparse => Self::Blkparse(Blkparse::new(action)),
+            Format::Iolog => Self::Iolog(Iolog::default()),
+            Format::Mqsim => Self::Mqsim,
+            Format::Csv => Self::Csv(Columns::default()),
+        }
+    }
+
+    fn format(&self) -> Format {
+        match self {
+            Self::Msr => Format::Msr,
+            Self::Blkparse(_) => Format::Blkparse,
+            Self::Iolog(_) => Format::Iolog,
+            Self::Mqsim => Format::Mqsim,
+            Self::Csv(_) => Format::Csv,
+        }
+    }
+
+    #[inline]
+    fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed<'l>, Fault> {
+        match self {
+            Self::Msr => msr::parse(line),
+            Self::Blkparse(blkparse) => blkparse.parse(line),
+            Self::Iolog(iolog) => iolog.parse(line),
+            Self::Mqsim => mqsim::parse(line),
+            Self::Csv(columns) => columns.parse(line),
+        }
+    }
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Begins to read `input`, which errors call `file`.
+    ///
+    /// # Errors
+    /// Where the input cannot be read, or no format is given and its first line does not tell one.
+    pub fn new(file: impl Into<String>, input: R, options: &Options) -> Result<Self, TraceError> {
+        let mut reader = Self {
+            file: file.into(),
+            lines: Lines::new(input),
+            parser: Parser::Mqsim,
+            clock: Clock::default(),
+            devices: Devices::new(&options.devices),
+            skipped: 0,
+            queued: None,
+            over: false,
+        };
+        let format = match options.format {
+            Some(format) => format,
+            None => reader.detect()?,
+        };
+        reader.parser = Parser::new(format, options.action);
+        Ok(reader)
+    }
+
+    /// The format that is read.
+    pub fn format(&self) -> Format {
+        self.parser.format()
+    }
+
+    /// The devices by number: those met so far, or those that were chosen.
+    pub fn devices(&self) -> Vec<String> {
+        self.devices.names()
+    }
+
+    /// Some devices that were met and not chosen.
+    pub fn other_devices(&self) -> Vec<String> {
+        self.devices.others()
+    }
+
+    /// What is worth telling so far.
+    pub fn notes(&self) -> Notes {
+        Notes {
+            backward: self.clock.backward,
+            backward_most: self.clock.backward_most,
+            skipped: self.skipped,
+        }
+    }
+
+    /// The format of the first line that is neither empty nor a comment; that line is read again.
+    fn detect(&mut self) -> Result<Format, TraceError> {
+        while self.advance()? {
+            let line = self.lines.line().trim_ascii();
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
+            }
+            let Some(format) = Format::of(line) else {
+                let fault = Fault::line(format!("`{}` begins no known format", shown(line)));
+                let mut error = self.error(fault);
+                error.hint = Some(format!("if it is one of {}, say so by --format", names()));
+                return Err(error);
+            };
+            self.lines.hold();
+            return Ok(format);
+        }
+        let mut error = self.error(Fault::line("the trace is empty"));
+        error.line = None;
+        Err(error)
+    }
+
+    fn advance(&mut self) -> Result<bool, TraceError> {
+        self.lines.advance().map_err(|error| match error {
+            LineError::TooLong => {
+                let message = format!("the line is longer than {} KiB", LINE_MAX / 1024);
+                self.error(Fault::line(message).hint("is it a text file?"))
+            }
+            LineError::Input(error) => {
+                let mut failed = self.error(Fault::line(format!("can't be read: {error}")));
+                failed.line = None;
+                failed.unreadable = true;
+                failed
+            }
+        })
+    }
+
+    /// The next request, where there is one.
+    fn next_request(&mut self) -> Result<Option<Arrival>, TraceError> {
+        if let Some(queued) = self.queued.take() {
+            return Ok(Some(queued));
+        }
+        let comments = self.parser.format().has_comments();
+        while self.advance()? {
+            let line = self.lines.line();
+            let text = line.trim_ascii_start();
+            if text.is_empty() || (comments && text[0] == b'#') {
+                continue;
+            }
+            let found = match self.parser.parse(line) {
+                Ok(Parsed::Request(request)) => place(&request, &mut self.devices, &mut self.clock),
+                Ok(Parsed::Device(name)) => match self.devices.number(name) {
+                    Ok(_) => continue,
+                    Err(fault) => Err(fault),
+                },
+                Ok(Parsed::Nothing) => continue,
+                Err(fault) => Err(fault),
+            };
+            match found {
+                Ok(Some((mut arrival, flush_first))) => {
+                    arrival.line = self.lines.number();
+                    if flush_first {
+                        self.queued = Some(arrival);
+                        arrival.access = FLUSH;
+                    }
+                    return Ok(Some(arrival));
+                }
+                Ok(None) => self.skipped += 1,
+                Err(fault) => return Err(self.error(fault)),
+            }
+        }
+        Ok(None)
+    }
+
+    #[cold]
+    fn error(&self, fault: Fault) -> TraceError {
+        let cut = self.lines.is_cut();
+        let cut_short = "the file ends within this line; it may have been cut short";
+        let hint = if cut { Some(cut_short) } else { fault.hint };
+        TraceError {
+            file: self.file.clone(),
+            line: Some(self.lines.number()),
+            column: fault.column,
+            message: fault.message,
+            hint: hint.map(str::to_owned),
+            unreadable: false,
+        }
+    }
+}
+
+const FLUSH: Access =
+    Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO };
+
+/// Numbers the device of a request and tells its time; `None` where its device was not chosen.
+#[inline]
+fn place(
+    request: &Request<'_>,
+    devices: &mut Devices,
+    clock: &mut Clock,
+) -> Result<Option<(Arrival, bool)>, Fault> {
+    let Some(device) = devices.number(request.device)? else { return Ok(None) };
+    let at: Option<Instant> = match request.time {
+        None => None,
+        Some(time) => Some(clock.instant(time).ok_or_else(|| {
+            Fault::line("the time lies more than 213 days after the first")
+                .hint("is the unit of the times the one of this format?")
+        })?),
+    };
+    let access = Access {
+        operation: request.operation,
+        offset: Bytes(request.offset),
+        length: Bytes(request.length),
+    };
+    let arrival = Arrival { at, device, thread: request.thread, access, line: 0 };
+    Ok(Some((arrival, request.flush_first)))
+}
+
+impl<R: BufRead> Iterator for Reader<R> {
+    type Item = Result<Arrival, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.over {
+            return None;
+        }
+        let next = self.next_request();
+        self.over = !matches!(next, Ok(Some(_)));
+        next.transpose()
+    }
+}

@@ -1,0 +1,92 @@
+//! fio's iolog, written, so that fio replays what was simulated or converted. The format is in `iolog`.
+
+use std::io::{self, Write};
+
+use lanemark_core::workload::{Arrival, Operation};
+
+/// A version of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IologVersion {
+    /// Without times; fio 1.17 and later.
+    Two,
+    /// With a timestamp in every line; fio 3.31 and later.
+    Three,
+}
+
+/// Writes an iolog. Times are cut to whole microseconds, and a request without one has that of the last.
+pub struct IologWriter<W> {
+    output: W,
+    version: IologVersion,
+    files: Vec<String>,
+    last_us: u64,
+}
+
+impl<W: Write> IologWriter<W> {
+    /// Begins an iolog of requests to `files`, one for each device.
+    ///
+    /// # Errors
+    /// Where a name is empty or has white space, which the format cannot hold, or the output fails.
+    pub fn new(mut output: W, version: IologVersion, files: Vec<String>) -> io::Result<Self> {
+        let bad = |name: &&String| name.is_empty() || name.contains(char::is_whitespace);
+        if let Some(name) = files.iter().find(bad) {
+            let message = format!("`{name}`: a name in an iolog is one word");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let stamp = match version {
+            IologVersion::Two => {
+                writeln!(output, "fio version 2 iolog")?;
+                ""
+            }
+            IologVersion::Three => {
+                writeln!(output, "fio version 3 iolog")?;
+                "0 "
+            }
+        };
+        for action in ["add", "open"] {
+            for name in &files {
+                writeln!(output, "{stamp}{name} {action}")?;
+            }
+        }
+        Ok(Self { output, version, files, last_us: 0 })
+    }
+
+    /// Writes one request.
+    ///
+    /// # Errors
+    /// Where it is of a device that has no file, or the output fails.
+    pub fn write(&mut self, arrival: &Arrival) -> io::Result<()> {
+        let Some(file) = self.files.get(arrival.device as usize) else {
+            let message = format!("device {} has no file", arrival.device);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        };
+        if let Some(at) = arrival.at {
+            self.last_us = at.picoseconds() / 1_000_000;
+        }
+        let action = match arrival.access.operation {
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::Flush => "sync",
+            Operation::Trim => "trim",
+        };
+        if self.version == IologVersion::Three {
+            write!(self.output, "{} ", self.last_us)?;
+        }
+        let (offset, length) = (arrival.access.offset.get(), arrival.access.length.get());
+        writeln!(self.output, "{file} {action} {offset} {length}")
+    }
+
+    /// Ends the iolog.
+    ///
+    /// # Errors
+    /// Where the output fails.
+    pub fn finish(mut self) -> io::Result<W> {
+        for name in &self.files {
+            match self.version {
+                IologVersion::Two => writeln!(self.output, "{name} close")?,
+                IologVersion::Three => writeln!(self.output, "{} {name} close", self.last_us)?,
+            }
+        }
+        self.output.flush()?;
+        Ok(self.output)
+    }
+}

@@ -1,0 +1,371 @@
+//! A sample of each format is read as it says; what is wrong is told with its place; nothing panics.
+
+use lanemark_core::units::{Bytes, Duration, Instant};
+use lanemark_core::workload::{Access, Arrival, Operation};
+use lanemark_trace::{Format, IologVersion, IologWriter, Options, Reader, TraceError};
+use proptest::prelude::*;
+
+use Operation::{Flush, Read, Trim, Write};
+
+const MSR: &str = include_str!("samples/msr.csv");
+const MQSIM: &str = include_str!("samples/mqsim.trace");
+const BLKPARSE: &str = include_str!("samples/blkparse.txt");
+const IOLOG_2: &str = include_str!("samples/iolog-2.log");
+const IOLOG_3: &str = include_str!("samples/iolog-3.log");
+const COLUMNS: &str = include_str!("samples/columns.csv");
+const SAMPLES: [&str; 6] = [MSR, MQSIM, BLKPARSE, IOLOG_2, IOLOG_3, COLUMNS];
+
+fn open<'t>(text: &'t [u8], options: &Options) -> Result<Reader<&'t [u8]>, TraceError> {
+    Reader::new("t", text, options)
+}
+
+/// Reads all of `text`, whose format its first line tells.
+fn read(text: &str) -> Result<Vec<Arrival>, TraceError> {
+    open(text.as_bytes(), &Options::default())?.collect()
+}
+
+fn read_as(format: Format, text: &str) -> Result<Vec<Arrival>, TraceError> {
+    open(text.as_bytes(), &Options { format: Some(format), ..Options::default() })?.collect()
+}
+
+/// A request by its line, its time in ns, its device and what it does.
+type Told = (u64, Option<u64>, u32, Operation, u64, u64);
+
+fn told(arrivals: &[Arrival]) -> Vec<Told> {
+    let tell = |one: &Arrival| {
+        let Access { operation, offset, length } = one.access;
+        let at = one.at.map(|at| at.picoseconds() / 1_000);
+        (one.line, at, one.device, operation, offset.get(), length.get())
+    };
+    arrivals.iter().map(tell).collect()
+}
+
+#[track_caller]
+fn expect(text: &str, format: Format, expected: &[Told]) {
+    let reader = open(text.as_bytes(), &Options::default()).unwrap();
+    assert_eq!(reader.format(), format);
+    let arrivals: Vec<Arrival> = reader.map(Result::unwrap).collect();
+    assert_eq!(told(&arrivals), expected);
+    // With the other line ends, an empty line and none at the end it is the same.
+    let windows = format!("{}\r\n", text.trim_end().replace('\n', "\r\n"));
+    assert_eq!(told(&read(&windows).unwrap()), expected);
+    assert_eq!(told(&read(&format!("{text}\n  \n")).unwrap()), expected);
+    assert_eq!(told(&read(text.trim_end()).unwrap()), expected);
+}
+
+#[test]
+fn msr_is_in_bytes_and_units_of_100_ns() {
+    let expected = [
+        (1, Some(0), 0, Read, 7_014_609_920, 24_576),
+        (2, Some(1_332_052_600), 0, Write, 2_657_792_000, 512),
+        // The third comes before the second, and so with it.
+        (3, Some(1_332_052_600), 1, Read, 4096, 65_536),
+    ];
+    expect(MSR, Format::Msr, &expected);
+    let mut reader = open(MSR.as_bytes(), &Options::default()).unwrap();
+    assert_eq!(reader.by_ref().count(), 3);
+    assert_eq!(reader.notes().backward, 1);
+    assert_eq!(reader.notes().backward_most, Duration::from_nanoseconds(5_500));
+    assert_eq!(reader.devices(), ["usr,0", "src1,1"]);
+    let header = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n";
+    assert_eq!(read(&format!("{header}{MSR}")).unwrap().len(), 3);
+}
+
+#[test]
+fn mqsim_is_in_sectors_and_nanoseconds() {
+    let expected = [
+        (2, Some(0), 0, Read, 657_728 * 512, 8192),
+        (3, Some(152_000), 1, Write, 31_244_784 * 512, 32_768),
+        (4, Some(308_000), 0, Read, 4096, 512),
+    ];
+    expect(MQSIM, Format::Mqsim, &expected);
+}
+
+#[test]
+fn blkparse_gives_the_requests_that_were_queued() {
+    let expected = [
+        (3, Some(0), 0, Write, 223_490 * 512, 4096),
+        (8, Some(2_400), 0, Read, 64 * 512, 131_072),
+        (9, Some(9_900), 0, Trim, 4096 * 512, 1_048_576),
+        (10, Some(19_900), 0, Flush, 0, 0),
+        // A write with a flush first is both.
+        (11, Some(29_900), 0, Flush, 0, 0),
+        (11, Some(29_900), 0, Write, 8_392_272 * 512, 4096),
+        (13, Some(1_499_999_900), 1, Write, 4096, 4096),
+    ];
+    expect(BLKPARSE, Format::Blkparse, &expected);
+    let reader = open(BLKPARSE.as_bytes(), &Options::default()).unwrap();
+    let threads: Vec<u32> = reader.map(|one| one.unwrap().thread).collect();
+    assert_eq!(threads, [3, 1, 1, 1, 1, 1, 0]);
+}
+
+#[test]
+fn blkparse_gives_another_step_where_asked() {
+    for (letter, line) in [("D", 7), ("C", 14)] {
+        let options = Options { action: letter.parse().unwrap(), ..Options::default() };
+        let arrivals: Vec<Arrival> =
+            open(BLKPARSE.as_bytes(), &options).unwrap().map(Result::unwrap).collect();
+        assert_eq!(told(&arrivals), [(line, Some(0), 0, Write, 223_490 * 512, 4096)]);
+    }
+    assert!("X".parse::<lanemark_trace::Action>().is_err());
+}
+
+#[test]
+fn iolog_2_has_times_from_its_first_wait_on() {
+    let expected = [
+        (5, None, 0, Read, 4096, 8192),
+        (7, Some(0), 1, Write, 512, 512),
+        (9, Some(150_000), 0, Flush, 0, 0),
+        (11, Some(200_000), 1, Trim, 1_048_576, 65_536),
+    ];
+    expect(IOLOG_2, Format::Iolog, &expected);
+}
+
+#[test]
+fn iolog_3_has_timestamps_in_microseconds() {
+    let expected = [
+        (4, Some(0), 0, Read, 1_011_712, 4096),
+        (5, Some(301_000), 0, Write, 12_419_072, 4096),
+        (6, Some(374_000), 0, Flush, 0, 0),
+        (7, Some(374_000), 0, Trim, 0, 4096),
+    ];
+    expect(IOLOG_3, Format::Iolog, &expected);
+}
+
+#[test]
+fn columns_are_found_by_their_names() {
+    let text = COLUMNS.replace(",,9,,", ",0,9,0,");
+    let expected = [
+        (3, Some(0), 0, Read, 0, 4096),
+        (4, Some(500), 1, Write, 4096, 512),
+        (5, Some(750), 0, Flush, 0, 0),
+        (6, Some(1_500), 0, Trim, 8192, 8192),
+    ];
+    expect(&text, Format::Csv, &expected);
+    assert_eq!(told(&read(COLUMNS).unwrap()), expected, "a flush needs no place");
+    let quoted = "\"op\",\"offset\",\"size\"\n\"r\",\"1\",\"2\"\n";
+    assert_eq!(told(&read(quoted).unwrap()), [(2, None, 0, Read, 1, 2)]);
+}
+
+#[test]
+fn chosen_devices_are_numbered_as_they_were_chosen() {
+    let options = Options { devices: vec!["8,16".to_owned()], ..Options::default() };
+    let mut reader = open(BLKPARSE.as_bytes(), &options).unwrap();
+    let arrivals: Vec<Arrival> = reader.by_ref().map(Result::unwrap).collect();
+    assert_eq!(told(&arrivals), [(13, Some(0), 0, Write, 4096, 4096)]);
+    assert_eq!((reader.notes().skipped, reader.other_devices()), (5, vec!["8,0".to_owned()]));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_line_column_value_and_hint() {
+    let msr = "128166372003061629,usr,0,Read,7014609920,24576,41286\n";
+    let event = "  8,0    3        2     0.000000100   697  Q   W 223490 + 8 [x]\n";
+    let iolog = "fio version 3 iolog\n";
+    let columns = "time_us,op,offset,size\n";
+    let cases: [(String, &str); 20] = [
+        (
+            format!("{msr}128166372003061630,usr,0,Rd,1,2,3\n"),
+            "t:2:26: Type is `Rd`; expected Read",
+        ),
+        (format!("{msr}128166372003061630,usr,0,Read,-1,2,3\n"), "t:2:31: Offset is `-1`"),
+        (format!("{msr}128166372003061630,usr,0,Read,1\n"), "t:2:32: the line ends before Size"),
+        (format!("{msr}128166372003061630,usr,0,Read,1,2,3,4\n"), "t:2:37: field is `4`"),
+        (format!("{msr}\n\nx"), "t:4:1: Timestamp is `x`"),
+        ("1 0 8 8 2\n".to_owned(), "t:1:9: type is `2`; expected 0 for a write or 1 for a read"),
+        ("1 0 99999999999999999 8 1\n".to_owned(), "t:1:5: first sector is `99999999999999999`"),
+        (format!("{event}hello\n"), "t:2:1: device is `hello`; expected the device as major,minor"),
+        (event.replace(" + ", " ^ "), "expected `+` between sector and count"),
+        (event.replace("0.000000100", "0:1"), "t:1: `8,0    3 "),
+        (format!("{event}{}", event.replace("0.000000100", "0:1")), "t:2:25: time is `0:1`"),
+        (format!("{iolog}1 f read 0\n"), "t:2:11: the line ends before length"),
+        (format!("{iolog}1 f eat 0 1\n"), "t:2:5: action is `eat`; expected read, write"),
+        (format!("{iolog}1 f wait 0 1\n"), "expected no wait in version 3"),
+        ("fio version 1 iolog\n".to_owned(), "expected `fio version 2 iolog`"),
+        (format!("{columns}1,r,0\n"), "t:2:6: the line ends before length"),
+        (format!("{columns}1,q,0,1\n"), "t:2:3: operation is `q`; expected read, write, flush"),
+        (format!("{columns}1e9,r,0,1\n"), "t:2:1: time is `1e9`; expected a number"),
+        ("what is this\n".to_owned(), "t:1: `what is this` begins no known format"),
+        ("\n# nothing\n\n".to_owned(), "t: the trace is empty"),
+    ];
+    for (text, expected) in cases {
+        let error = read(&text).unwrap_err();
+        assert!(error.to_string().contains(expected), "{text}: {error}");
+        assert!(!error.unreadable);
+    }
+    let error = read_as(Format::Csv, "time,op,offset,size\n").unwrap_err();
+    assert!(error.hint.as_ref().unwrap().contains("time_us"), "{error:?}");
+    let error = read_as(Format::Csv, "time_us,op,size\n").unwrap_err();
+    assert!(error.to_string().contains("names no column offset"), "{error}");
+    let error = read("what is this\n").unwrap_err();
+    assert!(error.hint.unwrap().contains("--format"));
+}
+
+#[test]
+fn a_last_line_that_was_cut_short_is_told() {
+    for (text, cut) in [(MSR, 12), (MQSIM, 5), (IOLOG_2, 20), (COLUMNS, 12)] {
+        let text = text.trim_end().replace("\n/dev/sda close", "");
+        let short = &text[..text.len() - cut];
+        let error = read(short).unwrap_err();
+        assert_eq!(error.line, Some(short.lines().count() as u64), "{error}");
+        assert!(error.hint.as_ref().unwrap().contains("cut short"), "{error:?}");
+    }
+}
+
+#[test]
+fn a_time_that_cannot_be_told_is_an_error() {
+    let error = read("1 0 8 8 1\n18446744073709551615 0 8 8 1\n").unwrap_err();
+    assert!(error.to_string().contains("213 days"), "{error}");
+}
+
+fn any_arrival() -> impl Strategy<Value = Arrival> {
+    let operation = prop_oneof![Just(Read), Just(Write), Just(Flush), Just(Trim)];
+    (operation, 0u64..1 << 50, 1u64..1 << 20, 0u32..3, 0u64..1_000_000).prop_map(
+        |(operation, sector, sectors, device, at_us)| {
+            let (offset, length) = match operation {
+                Flush => (0, 0),
+                _ => (sector * 512, sectors * 512),
+            };
+            Arrival {
+                at: Some(Instant::ZERO + Duration::from_microseconds(at_us)),
+                device,
+                thread: 0,
+                access: Access { operation, offset: Bytes(offset), length: Bytes(length) },
+                line: 0,
+            }
+        },
+    )
+}
+
+/// The requests as a reader gives them back: in order of time, the first at zero.
+fn in_order(mut arrivals: Vec<Arrival>) -> Vec<Arrival> {
+    arrivals.sort_by_key(|one| one.at);
+    let first = arrivals[0].at.unwrap();
+    for one in &mut arrivals {
+        one.at = one.at.map(|at| Instant::ZERO + at.since(first));
+    }
+    arrivals
+}
+
+fn line_of(format: Format, one: &Arrival) -> String {
+    let us = one.at.unwrap().picoseconds() / 1_000_000;
+    let Access { operation, offset, length } = one.access;
+    let (offset, length, device) = (offset.get(), length.get(), one.device);
+    let (sector, sectors) = (offset / 512, length / 512);
+    let word = format!("{operation:?}");
+    match format {
+        Format::Msr => {
+            format!(
+                "{},host,{device},{word},{offset},{length},7",
+                128_166_372_003_061_629 + us * 10
+            )
+        }
+        Format::Mqsim => {
+            format!("{} {device} {sector} {sectors} {}", us * 1000, u8::from(operation == Read))
+        }
+        Format::Csv => format!("{us},{word},{offset},{length},disk{device}"),
+        Format::Blkparse | Format::Iolog => {
+            let (seconds, ns) = (us / 1_000_000, us % 1_000_000 * 1000);
+            let head = format!("  8,{device:<3}  0        1 {seconds:5}.{ns:09}   697  Q");
+            match operation {
+                Flush => format!("{head} FWS [x]"),
+                Read => format!("{head}   R {sector} + {sectors} [x]"),
+                Write => format!("{head}  WS {sector} + {sectors} [x]"),
+                Trim => format!("{head}   D {sector} + {sectors} [x]"),
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_again(arrivals in prop::collection::vec(any_arrival(), 1..40)) {
+        let arrivals = in_order(arrivals);
+        let devices = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let cases = [
+            (Format::Msr, devices(&["host,0", "host,1", "host,2"])),
+            (Format::Mqsim, devices(&["0", "1", "2"])),
+            (Format::Blkparse, devices(&["8,0", "8,1", "8,2"])),
+            (Format::Csv, devices(&["disk0", "disk1", "disk2"])),
+        ];
+        for (format, devices) in cases {
+            let both = matches!(format, Format::Msr | Format::Mqsim);
+            let kept: Vec<&Arrival> = arrivals
+                .iter()
+                .filter(|one| !both || matches!(one.access.operation, Read | Write))
+                .collect();
+            let Some(first) = kept.first().map(|one| one.at.unwrap()) else { continue };
+            let head = if format == Format::Csv { "time_us,op,offset,size,device\n" } else { "" };
+            let lines: Vec<String> = kept.iter().map(|one| line_of(format, one)).collect();
+            let text = format!("{head}{}\n", lines.join("\n"));
+            let options = Options { format: Some(format), devices, ..Options::default() };
+            let seen: Vec<Arrival> =
+                open(text.as_bytes(), &options).unwrap().map(Result::unwrap).collect();
+            let expected: Vec<Arrival> = kept
+                .iter()
+                .zip(&seen)
+                .map(|(one, seen)| Arrival {
+                    at: one.at.map(|at| Instant::ZERO + at.since(first)),
+                    line: seen.line,
+                    ..**one
+                })
+                .collect();
+            prop_assert_eq!(seen, expected);
+        }
+    }
+
+    #[test]
+    fn an_iolog_is_written_as_it_is_read(arrivals in prop::collection::vec(any_arrival(), 1..40)) {
+        let arrivals = in_order(arrivals);
+        for version in [IologVersion::Two, IologVersion::Three] {
+            let files = ["/dev/a", "/dev/b", "/dev/c"].map(str::to_owned).to_vec();
+            let mut writer = IologWriter::new(Vec::new(), version, files).unwrap();
+            for one in &arrivals {
+                writer.write(one).unwrap();
+            }
+            let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+            let seen = read(&text).unwrap();
+            for (seen, one) in seen.iter().zip(&arrivals) {
+                let at = one.at.filter(|_| version == IologVersion::Three);
+                prop_assert_eq!(*seen, Arrival { at, line: seen.line, ..*one });
+            }
+            prop_assert_eq!(seen.len(), arrivals.len());
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        for format in Format::ALL.map(Some).into_iter().chain([None]) {
+            if let Ok(reader) = open(&bytes, &Options { format, ..Options::default() }) {
+                let _ = reader.count();
+            }
+        }
+    }
+
+    #[test]
+    fn no_damage_to_a_sample_makes_a_reader_panic(
+        sample in 0..SAMPLES.len(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), 0u8..3, any::<u8>()), 1..8),
+    ) {
+        let mut bytes = SAMPLES[sample].as_bytes().to_vec();
+        for (place, kind, byte) in damage {
+            let place = place.index(bytes.len());
+            match kind {
+                0 => bytes[place] = byte,
+                1 => bytes.insert(place, byte),
+                _ => { bytes.remove(place); }
+            }
+        }
+        for format in Format::ALL.map(Some).into_iter().chain([None]) {
+            if let Ok(reader) = open(&bytes, &Options { format, ..Options::default() }) {
+                let _ = reader.count();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_that_an_iolog_cannot_hold_is_refused() {
+    let files = vec!["two words".to_owned()];
+    let error = IologWriter::new(Vec::new(), IologVersion::Three, files).err().unwrap();
+    assert!(error.to_string().contains("`two words`"), "{error}");
+}
