@@ -1,6 +1,8 @@
 //! `library/drives/*.toml`: a solid-state drive.
 
-use lanemark_core::sim::link::{PcieGeneration, SasRate, SataRate};
+use lanemark_core::sim::link::{
+    PIO_BLOCK_MAX, PcieGeneration, SECTOR, SasRate, SataCommands, SataRate,
+};
 use lanemark_core::sim::spec::{DriveSpec, FlashSpec, FrontEndSpec, ProtocolKind};
 use lanemark_core::units::{BitsPerSecond, Bytes};
 
@@ -16,8 +18,8 @@ pub struct Drive {
     pub protocol: ProtocolKind,
     /// What it is plugged in with.
     pub plug: Plug,
-    /// Whether it queues commands; a SATA drive may not.
-    pub queued: bool,
+    /// Which commands it takes; a SATA drive may not queue them.
+    pub commands: SataCommands,
     /// The largest command that it takes, where it has a limit of its own.
     pub transfer_max: Option<Bytes>,
     /// The model.
@@ -77,10 +79,7 @@ impl Drive {
             let message = format!("{} does not run over {plug}", protocol.name());
             return Err(port.error("protocol", message));
         }
-        let queued = match port.has("commands") {
-            true => port.choice("commands", &[("queued", true), ("unqueued", false)])?,
-            false => true,
-        };
+        let commands = commands(&port, plug)?;
         port.finish()?;
         drive.finish()?;
 
@@ -110,8 +109,33 @@ impl Drive {
         buffer.finish()?;
         data_path.map_or(Ok(()), |section| section.finish())?;
         root.finish()?;
-        Ok(Self { name, protocol, plug, queued, transfer_max, spec })
+        Ok(Self { name, protocol, plug, commands, transfer_max, spec })
     }
+}
+
+/// Reads `commands = "queued" | "unqueued" | "pio"` of a drive's port, and for PIO the data of a DRQ block,
+/// `pio_block`: one sector with READ and WRITE SECTORS, up to 8 KiB with MULTIPLE.
+fn commands(port: &Section<'_>, plug: Plug) -> Result<SataCommands, StudyError> {
+    const PIO: SataCommands = SataCommands::Pio { block: SECTOR };
+    let choices =
+        [("queued", SataCommands::Queued), ("unqueued", SataCommands::Unqueued), ("pio", PIO)];
+    let commands = match port.has("commands") {
+        true => port.choice("commands", &choices)?,
+        false => SataCommands::Queued,
+    };
+    if commands == PIO && !matches!(plug, Plug::Sata(_)) {
+        return Err(port.error("commands", format!("PIO is SATA's and does not run over {plug}")));
+    }
+    let Some(block) = port.optional_quantity::<Bytes>("pio_block")? else { return Ok(commands) };
+    if commands != PIO {
+        let message = format!("pio_block = {block}: the drive's commands are not PIO");
+        return Err(port.error("pio_block", message).hint("add `commands = \"pio\"`"));
+    }
+    if !block.get().is_power_of_two() || !(SECTOR..=PIO_BLOCK_MAX).contains(&block) {
+        let bound = format!("a power of two from {SECTOR} to {PIO_BLOCK_MAX}");
+        return Err(port.error("pio_block", format!("pio_block = {block}: must be {bound}")));
+    }
+    Ok(SataCommands::Pio { block })
 }
 
 /// Reads `sata = "6 Gb/s"`, `pcie = { generation, lanes }` or `sas = { rate, phys }` of a drive's or

@@ -54,7 +54,7 @@ pub fn plug_in(
             drive.name
         ))
     })?;
-    if !drive.queued {
+    if drive.commands != SataCommands::Queued {
         protocol.queue_depth = 1;
     }
     if kind == ProtocolKind::SasHba && matches!(drive.plug, Plug::Sata(_)) {
@@ -76,10 +76,9 @@ fn train(
     port: &Port,
     named_at: &Location,
 ) -> Result<(Plug, LinkLaw), StudyError> {
-    let one_by_one = port.controller == ProtocolKind::AtaDma || !drive.queued;
-    let commands = match one_by_one {
-        true => SataCommands::Unqueued,
-        false => SataCommands::Queued,
+    let commands = match drive.commands {
+        SataCommands::Queued if port.controller == ProtocolKind::AtaDma => SataCommands::Unqueued,
+        commands => commands,
     };
     match (drive.plug, port.plug) {
         (Plug::Sata(own), Plug::Sata(other)) => {

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lanemark_core::result::{Calibration, Warning};
+use lanemark_core::sim::link::{LinkLaw, Sata, SataCommands, SataRate};
 use lanemark_core::sim::spec::{ArbitrationSpec, ClassWeights, CoalescingSpec, QueueClass};
-use lanemark_core::units::Duration;
+use lanemark_core::units::{Bytes, Duration};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, Study, StudyError, System, workload};
 use tempfile::TempDir;
@@ -480,4 +481,30 @@ fn a_study_that_does_not_hang_together_is_told_with_its_place() {
         "\"crystaldiskmark-6\"",
         "sata-vs-nvme-crystaldiskmark.toml:12:12: unknown workload",
     );
+}
+
+#[test]
+fn pio_is_read_as_written_and_only_for_sata() {
+    let port = |keys: &str| format!("protocol = \"ahci\", {keys}, sata");
+    let from = "protocol = \"ahci\", sata";
+    for (keys, block) in [("", 512), (", pio_block = \"4 KiB\"", 4096)] {
+        let spoilt = Spoilt::new(DRIVE, from, &port(&format!("commands = \"pio\"{keys}")));
+        let spec = spoilt.system(SATA).unwrap().spec;
+        assert_eq!(spec.protocol.queue_depth, 1);
+        let commands = SataCommands::Pio { block: Bytes(block) };
+        assert_eq!(spec.links[1].law, LinkLaw::Sata(Sata::new(SataRate::Gen3, commands)));
+    }
+    let says = |keys: &str, expected: &str| system_says(SATA, DRIVE, from, &port(keys), expected);
+    says("commands = \"poi\"", "unknown commands `poi` | did you mean `pio`?");
+    let expected = "pio_block = 4 KiB: the drive's commands are not PIO | add `commands = \"pio\"`";
+    says("pio_block = \"4 KiB\"", expected);
+    for size in ["256 B", "1536 B", "16 KiB"] {
+        let keys = format!("commands = \"pio\", pio_block = \"{size}\"");
+        says(&keys, "must be a power of two from 512 B to 8 KiB");
+    }
+    says("commands = \"pio\", pio_block = 1", "pio_block = 1: `1` has no unit");
+    let nvme = "library/drives/samsung-950-pro-512gb.toml";
+    let to = "protocol = \"nvme\", commands = \"pio\",";
+    let expected = "PIO is SATA's and does not run over PCIe 3.0 x4";
+    system_says(NVME, nvme, "protocol = \"nvme\",", to, expected);
 }

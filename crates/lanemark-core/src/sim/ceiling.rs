@@ -93,18 +93,25 @@ fn protocol(spec: &SystemSpec) -> Ceiling {
 fn over_link(law: &LinkLaw, spec: &SystemSpec, test: &Test) -> BytesPerSecond {
     let count = commands(spec, test);
     match law {
-        LinkLaw::Sata(sata) => served(test, sata_demand(sata, test, count), 1).unwrap_or_default(),
+        LinkLaw::Sata(sata) => served(test, sata_demand(sata, spec, test), 1).unwrap_or_default(),
         LinkLaw::Pcie(pcie) => over_pcie(pcie, test, count),
         LinkLaw::Sas(sas) => over_sas(sas, test, count),
     }
 }
 
-fn sata_demand(sata: &Sata, test: &Test, count: u64) -> Demand {
-    let length = Bytes(test.block.get().div_ceil(count));
-    let around = sata.issue_time() + sata.completion_time();
+/// The commands of a request with their frames: all as long as they get, and the rest of it.
+fn sata_demand(sata: &Sata, spec: &SystemSpec, test: &Test) -> Demand {
+    let longest = spec.transfer_max();
+    let (count, rest) = (test.block.get() / longest.get(), test.block.get() % longest.get());
+    let whole = |time: &dyn Fn(Bytes) -> Duration| match rest {
+        0 => time(longest) * count,
+        rest => time(longest) * count + time(Bytes(rest)),
+    };
+    let issue = sata.issue_time();
+    let (read_end, write_end) = (sata.read_completion_time(), sata.completion_time());
     Demand {
-        read: (around + sata.read_data_time(length, true)) * count,
-        write: (around + sata.write_data_time(length, true)) * count,
+        read: whole(&|length| issue + sata.read_data_time(length, true) + read_end),
+        write: whole(&|length| issue + sata.write_data_time(length, true) + write_end),
     }
 }
 

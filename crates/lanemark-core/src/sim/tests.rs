@@ -89,7 +89,7 @@ pub(super) fn sata(drive: DriveSpec) -> SystemSpec {
     system
 }
 
-fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
+pub(super) fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
     let mut system = nvme(drive);
     system.protocol.kind = ProtocolKind::SasHba;
     system.protocol.queues = 1;
@@ -114,7 +114,7 @@ pub(super) fn unlimited() -> DriveSpec {
     drive
 }
 
-fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Test {
+pub(super) fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Test {
     Test {
         block,
         alignment: block,
@@ -127,13 +127,13 @@ fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Test {
     }
 }
 
-fn run(system: &SystemSpec, test: &Test) -> crate::result::Sample {
+pub(super) fn run(system: &SystemSpec, test: &Test) -> crate::result::Sample {
     assert_eq!(system.check(), Ok(()));
     assert_eq!(test.check(), Ok(()));
     run_test(system, test, StreamKey::from_seed(1)).unwrap().sample
 }
 
-fn megabytes(sample: &crate::result::Sample) -> f64 {
+pub(super) fn megabytes(sample: &crate::result::Sample) -> f64 {
     sample.throughput().as_megabytes()
 }
 
@@ -494,12 +494,14 @@ proptest! {
     /// throughput times response time is the population (Little).
     #[test]
     fn any_system_keeps_the_invariants(
-        drive in any_drive(), kind in 0..3, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,
+        drive in any_drive(), kind in 0..5, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,
         read_share in 0.0f64..=1.0, depth in 1u32..40, threads in 1u32..4, seed: u64,
     ) {
         let mut system = match kind {
             0 => sata(drive),
             1 => sas(drive, 2),
+            2 => super::link_tests::pio(drive, Bytes(512)),
+            3 => super::link_tests::pio(drive, Bytes::kibi(8)),
             _ => nvme(drive),
         };
         let shared = usize::from(shares);

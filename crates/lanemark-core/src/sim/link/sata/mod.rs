@@ -11,10 +11,19 @@
 //! Host-to-Device to issue, Register Device-to-Host at the end, one command at a time. A write's Data
 //! frames are each asked for by DMA Activate.
 //!
+//! PIO (READ and WRITE SECTORS, READ and WRITE MULTIPLE; PIO data-in and data-out protocols): one command at a
+//! time. Data goes in blocks for which the drive raises DRQ, of one sector or of up to 16, each a Data frame
+//! behind a PIO Setup frame. The last PIO Setup of a read holds its ending status; a write ends with Register
+//! Device-to-Host. A burst off the flash begins with a block of its own. Commands with 28-bit addresses carry up
+//! to 256 sectors, those with 48-bit ones up to 65,536: a drive's `transfer_max`. Where the data goes from the
+//! host's registers on is not modelled: AHCI and the like move it to memory as they do for DMA.
+//!
 //! The link is half duplex: one direction carries frames at a time, so it is one station.
 //!
 //! Not modelled: HOLD and HOLDA inside a frame, retransmission, power states of the link, and the rule
 //! that a drive sends a command's data in order (bursts go as they come off the flash).
+
+use std::fmt;
 
 use crate::units::{BitsPerSecond, Bytes, Duration};
 
@@ -28,7 +37,13 @@ const DATA_FRAME: u64 = 8192;
 const REGISTER: u64 = 5;
 const DMA_SETUP: u64 = 7;
 const DMA_ACTIVATE: u64 = 1;
+const PIO_SETUP: u64 = 5;
 const SET_DEVICE_BITS: u64 = 2;
+
+/// A sector, the least that PIO carries.
+pub const SECTOR: Bytes = Bytes(512);
+/// The largest block of PIO: what one Data frame holds.
+pub const PIO_BLOCK_MAX: Bytes = Bytes(DATA_FRAME);
 
 /// A SATA line rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,16 +63,26 @@ pub enum SataCommands {
     Queued,
     /// READ and WRITE DMA, one at a time.
     Unqueued,
+    /// READ and WRITE SECTORS or MULTIPLE, one at a time.
+    Pio {
+        /// The data of one DRQ block: a power of two of sectors, at most [`PIO_BLOCK_MAX`].
+        block: Bytes,
+    },
 }
 
 /// A trained SATA link: its law with everything worked out once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sata {
     rate: SataRate,
+    /// The most data of one Data frame, and how long such a frame takes.
+    frame_max: u64,
     full_data_frame: Duration,
     issue: Duration,
     announcement: Duration,
-    dma_activate: Duration,
+    /// What goes before each Data frame, reading and writing.
+    read_setup: Duration,
+    write_setup: Duration,
+    read_completion: Duration,
     completion: Duration,
 }
 
@@ -85,20 +110,31 @@ impl SataRate {
 }
 
 impl Sata {
-    /// The link at a rate, with a kind of commands.
+    /// The link at a rate, with a kind of commands. The caller has checked the block of PIO.
     pub fn new(rate: SataRate, commands: SataCommands) -> Self {
-        let (issue, announcement, completion) = match commands {
-            SataCommands::Queued => {
-                (rate.frame(REGISTER) * 2, rate.frame(DMA_SETUP), rate.frame(SET_DEVICE_BITS))
+        let frame_max = match commands {
+            SataCommands::Queued | SataCommands::Unqueued => DATA_FRAME,
+            SataCommands::Pio { block } => block.get(),
+        };
+        let queued = commands == SataCommands::Queued;
+        let issue = rate.frame(REGISTER);
+        let completion = rate.frame(if queued { SET_DEVICE_BITS } else { REGISTER });
+        let nothing = Duration::ZERO;
+        let (read_setup, write_setup, read_completion) = match commands {
+            SataCommands::Queued | SataCommands::Unqueued => {
+                (nothing, rate.frame(DMA_ACTIVATE), completion)
             }
-            SataCommands::Unqueued => (rate.frame(REGISTER), Duration::ZERO, rate.frame(REGISTER)),
+            SataCommands::Pio { .. } => (rate.frame(PIO_SETUP), rate.frame(PIO_SETUP), nothing),
         };
         Self {
             rate,
-            full_data_frame: rate.frame(1 + DATA_FRAME / 4),
-            issue,
-            announcement,
-            dma_activate: rate.frame(DMA_ACTIVATE),
+            frame_max,
+            full_data_frame: rate.frame(1 + frame_max.div_ceil(4)),
+            issue: if queued { issue * 2 } else { issue },
+            announcement: if queued { rate.frame(DMA_SETUP) } else { nothing },
+            read_setup,
+            write_setup,
+            read_completion,
             completion,
         }
     }
@@ -107,7 +143,12 @@ impl Sata {
     /// `connection`, around the frames that issue a command and around its data and end.
     #[must_use]
     pub fn over_stp(self, connection: Duration) -> Self {
-        Self { issue: self.issue + connection, completion: self.completion + connection, ..self }
+        Self {
+            issue: self.issue + connection,
+            read_completion: self.read_completion + connection,
+            completion: self.completion + connection,
+            ..self
+        }
     }
 
     /// The rate that it trained to.
@@ -120,100 +161,44 @@ impl Sata {
         self.issue
     }
 
-    /// Ending a command.
+    /// Ending a read behind its last data; the status of a PIO read came before it.
+    pub fn read_completion_time(&self) -> Duration {
+        self.read_completion
+    }
+
+    /// Ending any other command.
     pub fn completion_time(&self) -> Duration {
         self.completion
     }
 
-    /// Data frames for `bytes` of a read; the first burst of a queued command is announced.
+    /// Data frames for `bytes` of a read, with PIO each set up; the first burst of a queued command is
+    /// announced.
     pub fn read_data_time(&self, bytes: Bytes, first: bool) -> Duration {
-        let announcement = if first { self.announcement } else { Duration::ZERO };
-        announcement + self.data_time(bytes)
+        self.data_time(bytes, first, self.read_setup)
     }
 
     /// Data frames for `bytes` of a write, each asked for; the first burst of a queued command is
     /// announced.
     pub fn write_data_time(&self, bytes: Bytes, first: bool) -> Duration {
-        let announcement = if first { self.announcement } else { Duration::ZERO };
-        let frames = bytes.get().div_ceil(DATA_FRAME);
-        announcement + self.dma_activate * frames + self.data_time(bytes)
+        self.data_time(bytes, first, self.write_setup)
     }
 
-    fn data_time(&self, bytes: Bytes) -> Duration {
-        let full = self.full_data_frame * (bytes.get() / DATA_FRAME);
-        match bytes.get() % DATA_FRAME {
-            0 => full,
-            rest => full + self.rate.frame(1 + rest.div_ceil(4)),
+    fn data_time(&self, bytes: Bytes, first: bool, setup: Duration) -> Duration {
+        let announcement = if first { self.announcement } else { Duration::ZERO };
+        let frames = (setup + self.full_data_frame) * (bytes.get() / self.frame_max);
+        match bytes.get() % self.frame_max {
+            0 => announcement + frames,
+            rest => announcement + frames + setup + self.rate.frame(1 + rest.div_ceil(4)),
         }
+    }
+}
+
+impl fmt::Display for Sata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let setup = if self.read_setup > Duration::ZERO { "PIO, " } else { "" };
+        write!(f, "{}, {setup}frames of {}", self.rate.line_rate(), Bytes(self.frame_max))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn queued(rate: SataRate) -> Sata {
-        Sata::new(rate, SataCommands::Queued)
-    }
-
-    fn megabytes(bytes: Bytes, time: Duration) -> f64 {
-        (bytes / time).as_megabytes()
-    }
-
-    /// Published: 286.6 MB/s for 32 MiB reads of an FPGA host at 3 Gb/s.
-    #[test]
-    fn long_reads_at_3_gigabits_meet_the_published_rate() {
-        let block = Bytes::mebi(32);
-        let seen = megabytes(block, queued(SataRate::Gen2).read_data_time(block, false));
-        assert!((seen - 286.7).abs() < 0.1, "{seen} MB/s");
-    }
-
-    #[test]
-    fn a_command_that_is_not_queued_has_two_frames_less() {
-        let rate = SataRate::Gen3;
-        let (queued, plain) = (queued(rate), Sata::new(rate, SataCommands::Unqueued));
-        let whole = |sata: &Sata| {
-            let data = sata.read_data_time(Bytes::kibi(4), true);
-            sata.issue_time() + data + sata.completion_time()
-        };
-        let fewer = rate.frame(REGISTER) + rate.frame(DMA_SETUP) + rate.frame(SET_DEVICE_BITS)
-            - rate.frame(REGISTER);
-        assert_eq!(whole(&queued) - whole(&plain), fewer);
-    }
-
-    #[test]
-    fn ncq_reads_of_128k_at_6_gigabits_carry_568() {
-        let sata = queued(SataRate::Gen3);
-        let block = Bytes::kibi(128);
-        let time = sata.issue_time() + sata.read_data_time(block, true) + sata.completion_time();
-        assert!((megabytes(block, time) - 568.0).abs() < 1.0);
-    }
-
-    #[test]
-    fn ncq_reads_of_4k_at_6_gigabits_reach_104_thousand() {
-        let sata = queued(SataRate::Gen3);
-        let block = Bytes::kibi(4);
-        let time = sata.issue_time() + sata.read_data_time(block, true) + sata.completion_time();
-        let iops = 1.0 / time.as_seconds();
-        assert!((103_500.0..104_500.0).contains(&iops), "{iops} IOPS");
-    }
-
-    #[test]
-    fn a_burst_costs_the_same_as_its_frames_one_by_one() {
-        for rate in [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3] {
-            let sata = queued(rate);
-            let frames = sata.read_data_time(Bytes(8192), false) * 16
-                + sata.read_data_time(Bytes(4096), false);
-            assert_eq!(sata.read_data_time(Bytes(16 * 8192 + 4096), false), frames);
-        }
-    }
-
-    #[test]
-    fn everything_takes_twice_as_long_at_half_the_rate() {
-        let (fast, slow) = (queued(SataRate::Gen3), queued(SataRate::Gen2));
-        let block = Bytes::kibi(128);
-        let ratio = slow.write_data_time(block, true).as_seconds()
-            / fast.write_data_time(block, true).as_seconds();
-        assert!((ratio - 2.0).abs() < 1e-6, "{ratio}");
-    }
-}
+mod tests;

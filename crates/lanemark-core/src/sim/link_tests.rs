@@ -1,0 +1,76 @@
+//! Links in whole systems: what a drive's port carries, unloaded and saturated.
+
+use super::link::{LinkLaw, Sata, SataCommands, SataRate};
+use super::spec::{DriveSpec, SystemSpec};
+use super::tests::{megabytes, run, sata, small_drive, test, unlimited};
+use crate::units::{Bytes, Duration};
+use crate::workload::Pattern;
+
+const SATA_RATES: [SataRate; 3] = [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3];
+
+/// A SATA system with another law of its port, which takes `depth` commands.
+fn over_sata(drive: DriveSpec, law: Sata, depth: u32) -> SystemSpec {
+    let mut system = sata(drive);
+    system.protocol.queue_depth = depth;
+    system.links[1].law = LinkLaw::Sata(law);
+    system
+}
+
+/// A drive that is spoken to in PIO, in blocks of `block`.
+pub(super) fn pio(drive: DriveSpec, block: Bytes) -> SystemSpec {
+    over_sata(drive, Sata::new(SataRate::Gen3, SataCommands::Pio { block }), 1)
+}
+
+#[test]
+fn one_pio_read_takes_the_sum_of_its_stages() {
+    let system = pio(small_drive(), Bytes(512));
+    let (LinkLaw::Pcie(uplink), LinkLaw::Sata(link)) = (system.links[0].law, system.links[1].law)
+    else {
+        unreachable!()
+    };
+    let block = Bytes::kibi(4);
+    let drive = &system.drive;
+    let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
+    let data = link.read_data_time(block, true).max(uplink.write_time(block) + completion);
+    let expected = system.protocol.read_time
+        + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
+        + link.issue_time()
+        + drive.front_end.read_time
+        + drive.front_end.read_latency
+        + drive.flash.command_time
+        + drive.flash.read
+        + block / drive.flash.channel_rate
+        + data
+        + Duration::from_nanoseconds(150);
+    // However many are outstanding, the drive takes one at a time.
+    for depth in [1, 8] {
+        let sample = run(&system, &test(block, Pattern::Uniform, true, depth));
+        let seen = sample.elapsed.as_seconds() * 1e6 / sample.operations() as f64;
+        assert!((seen - expected.as_microseconds()).abs() < 0.01, "{seen} us for {expected}");
+    }
+}
+
+/// The link carries a read's data and nothing else while it does: what one command waits for the drive and host
+/// is left out by a drive and processor that take next to no time.
+#[test]
+fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
+    let length = Bytes::mebi(8);
+    for rate in SATA_RATES {
+        for block in [Bytes(512), Bytes::kibi(8)] {
+            let law = Sata::new(rate, SataCommands::Pio { block });
+            let mut system = over_sata(unlimited(), law, 1);
+            system.protocol.transfer_max = length;
+            system.drive.buffer = Bytes::mebi(16);
+            system.drive.flash.program = Duration::from_nanoseconds(10);
+            for read in [true, false] {
+                let data = match read {
+                    true => law.read_data_time(length, true) + law.read_completion_time(),
+                    false => law.write_data_time(length, true) + law.completion_time(),
+                };
+                let formula = (length / (law.issue_time() + data)).as_megabytes();
+                let seen = megabytes(&run(&system, &test(length, Pattern::Sequential, read, 2)));
+                assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
+            }
+        }
+    }
+}
