@@ -1,7 +1,7 @@
 //! `library/drives/*.toml`: a solid-state drive.
 
 use lanemark_core::sim::link::{
-    PIO_BLOCK_MAX, PcieGeneration, SECTOR, SasRate, SataCommands, SataRate,
+    FRAME_FIFO_MIN, PIO_BLOCK_MAX, PcieGeneration, SECTOR, SasRate, SataCommands, SataRate,
 };
 use lanemark_core::sim::spec::{DriveSpec, FlashSpec, FrontEndSpec, ProtocolKind};
 use lanemark_core::units::{BitsPerSecond, Bytes};
@@ -20,6 +20,8 @@ pub struct Drive {
     pub plug: Plug,
     /// Which commands it takes; a SATA drive may not queue them.
     pub commands: SataCommands,
+    /// How much of a SATA frame its FIFO holds, where that is less than all of it.
+    pub frame_fifo: Option<Bytes>,
     /// The largest command that it takes, where it has a limit of its own.
     pub transfer_max: Option<Bytes>,
     /// The model.
@@ -80,6 +82,7 @@ impl Drive {
             return Err(port.error("protocol", message));
         }
         let commands = commands(&port, plug)?;
+        let frame_fifo = frame_fifo(&port, plug)?;
         port.finish()?;
         drive.finish()?;
 
@@ -104,12 +107,20 @@ impl Drive {
             data_path_write: rate("write")?,
             flash: flash(&root.table("flash")?)?,
         };
+        if let Some(size) = frame_fifo
+            && spec.data_path_read.or(spec.data_path_write).is_none()
+        {
+            let message = format!("frame_fifo = {size}: no rate of [data_path] is given");
+            return Err(port
+                .error("frame_fifo", message)
+                .hint("give the rates at which the drive fills and empties it"));
+        }
         let transfer_max = front_end.optional_quantity("transfer_max")?;
         front_end.finish()?;
         buffer.finish()?;
         data_path.map_or(Ok(()), |section| section.finish())?;
         root.finish()?;
-        Ok(Self { name, protocol, plug, commands, transfer_max, spec })
+        Ok(Self { name, protocol, plug, commands, frame_fifo, transfer_max, spec })
     }
 }
 
@@ -136,6 +147,20 @@ fn commands(port: &Section<'_>, plug: Plug) -> Result<SataCommands, StudyError> 
         return Err(port.error("pio_block", format!("pio_block = {block}: must be {bound}")));
     }
     Ok(SataCommands::Pio { block })
+}
+
+/// Reads `frame_fifo` of a drive's port. A whole frame in it is the usual, and no limit.
+fn frame_fifo(port: &Section<'_>, plug: Plug) -> Result<Option<Bytes>, StudyError> {
+    let key = "frame_fifo";
+    let Some(size) = port.optional_quantity::<Bytes>(key)? else { return Ok(None) };
+    if !matches!(plug, Plug::Sata(_)) {
+        return Err(port.error(key, format!("{key} = {size}: frames over {plug} are never held")));
+    }
+    if !size.get().is_multiple_of(4) || !(FRAME_FIFO_MIN..=PIO_BLOCK_MAX).contains(&size) {
+        let bound = format!("a multiple of 4 B from {FRAME_FIFO_MIN} to {PIO_BLOCK_MAX}");
+        return Err(port.error(key, format!("{key} = {size}: must be {bound}")));
+    }
+    Ok(Some(size))
 }
 
 /// Reads `sata = "6 Gb/s"`, `pcie = { generation, lanes }` or `sas = { rate, phys }` of a drive's or

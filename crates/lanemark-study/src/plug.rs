@@ -1,7 +1,7 @@
 //! A drive in a port: the link that both train to, the protocol that runs over it, and what does not fit.
 
 use lanemark_core::result::Warning;
-use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata, SataCommands};
+use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata, SataCommands, SataRate};
 use lanemark_core::sim::spec::{ProtocolKind, ProtocolSpec};
 use lanemark_core::units::Instant;
 
@@ -83,12 +83,12 @@ fn train(
     match (drive.plug, port.plug) {
         (Plug::Sata(own), Plug::Sata(other)) => {
             let rate = own.min(other);
-            Ok((Plug::Sata(rate), LinkLaw::Sata(Sata::new(rate, commands))))
+            Ok((Plug::Sata(rate), LinkLaw::Sata(sata(drive, rate, commands))))
         }
         (Plug::Sata(own), Plug::Sas(other, _)) => {
             // A SAS phy speaks to a SATA drive at SATA's rate, through connections of its own kind.
             let connection = Sas::new(other, 1).stp_connection_time();
-            let sata = Sata::new(own, commands).over_stp(connection);
+            let sata = sata(drive, own, commands).over_stp(connection);
             Ok((Plug::Sata(own), LinkLaw::Sata(sata)))
         }
         (Plug::Sas(own, own_phys), Plug::Sas(other, phys)) => {
@@ -103,6 +103,13 @@ fn train(
         }
         (own, other) => Err(misfit(drive, platform, port, named_at, own, other)),
     }
+}
+
+/// The law of a SATA drive, with what its FIFO holds up.
+fn sata(drive: &Drive, rate: SataRate, commands: SataCommands) -> Sata {
+    let law = Sata::new(rate, commands);
+    let (read, write) = (drive.spec.data_path_read, drive.spec.data_path_write);
+    drive.frame_fifo.map_or(law, |fifo| law.with_fifo(fifo, read, write))
 }
 
 fn misfit(

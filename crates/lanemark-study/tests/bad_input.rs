@@ -1,72 +1,14 @@
 //! Whatever is wrong in a file is told with its place and with what would be right.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use lanemark_core::result::{Calibration, Warning};
-use lanemark_core::sim::link::{LinkLaw, Sata, SataCommands, SataRate};
 use lanemark_core::sim::spec::{ArbitrationSpec, ClassWeights, CoalescingSpec, QueueClass};
-use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::units::Duration;
 use lanemark_study::system::{NamedAt, SystemName};
-use lanemark_study::{Library, Location, Study, StudyError, System, workload};
-use tempfile::TempDir;
+use lanemark_study::{Library, Location, Study, System, workload};
 
-const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
-const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+mod spoilt;
+use spoilt::{DRIVE, NVME, SATA, Spoilt, system_says};
 
-/// A copy of the library and the studies, with one text replaced in one file.
-struct Spoilt {
-    folder: TempDir,
-}
-
-impl Spoilt {
-    fn new(file: &str, from: &str, to: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for kind in ["library/drives", "library/platforms", "library/workloads", "studies"] {
-            fs::create_dir_all(folder.path().join(kind)).unwrap();
-            for entry in fs::read_dir(project.join(kind)).unwrap() {
-                let path = entry.unwrap().path();
-                let name = path.file_name().unwrap();
-                fs::copy(&path, folder.path().join(kind).join(name)).unwrap();
-            }
-        }
-        let path = folder.path().join(file);
-        let text = fs::read_to_string(&path).unwrap();
-        assert!(text.contains(from), "{file} has no `{from}` any more: mend this test");
-        fs::write(path, text.replacen(from, to, 1)).unwrap();
-        Self { folder }
-    }
-
-    fn path(&self, file: &str) -> PathBuf {
-        self.folder.path().join(file)
-    }
-
-    fn library(&self) -> Library {
-        Library::in_folder(&self.path("library")).unwrap()
-    }
-
-    /// The error without the folder's own path.
-    fn shown(&self, error: &StudyError) -> String {
-        let hint = error.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
-        let folder = format!("{}/", self.folder.path().display());
-        format!("{error}{hint}").replace(&folder, "")
-    }
-
-    fn system(&self, name: &str) -> Result<System, StudyError> {
-        let named_at = NamedAt::all(&Location::file("SYSTEM"));
-        System::assemble(&self.library(), &SystemName::parse(name).unwrap(), &named_at, name, &[])
-    }
-}
-
-#[track_caller]
-fn system_says(system: &str, file: &str, from: &str, to: &str, expected: &str) {
-    let spoilt = Spoilt::new(file, from, to);
-    let seen = spoilt.shown(&spoilt.system(system).unwrap_err());
-    assert!(seen.contains(expected), "\n  seen: {seen}\nwanted: {expected}");
-}
-
-const DRIVE: &str = "library/drives/samsung-850-pro-1tb.toml";
 const PLATFORM: &str = "library/platforms/workstation-z170.toml";
 
 #[test]
@@ -481,30 +423,4 @@ fn a_study_that_does_not_hang_together_is_told_with_its_place() {
         "\"crystaldiskmark-6\"",
         "sata-vs-nvme-crystaldiskmark.toml:12:12: unknown workload",
     );
-}
-
-#[test]
-fn pio_is_read_as_written_and_only_for_sata() {
-    let port = |keys: &str| format!("protocol = \"ahci\", {keys}, sata");
-    let from = "protocol = \"ahci\", sata";
-    for (keys, block) in [("", 512), (", pio_block = \"4 KiB\"", 4096)] {
-        let spoilt = Spoilt::new(DRIVE, from, &port(&format!("commands = \"pio\"{keys}")));
-        let spec = spoilt.system(SATA).unwrap().spec;
-        assert_eq!(spec.protocol.queue_depth, 1);
-        let commands = SataCommands::Pio { block: Bytes(block) };
-        assert_eq!(spec.links[1].law, LinkLaw::Sata(Sata::new(SataRate::Gen3, commands)));
-    }
-    let says = |keys: &str, expected: &str| system_says(SATA, DRIVE, from, &port(keys), expected);
-    says("commands = \"poi\"", "unknown commands `poi` | did you mean `pio`?");
-    let expected = "pio_block = 4 KiB: the drive's commands are not PIO | add `commands = \"pio\"`";
-    says("pio_block = \"4 KiB\"", expected);
-    for size in ["256 B", "1536 B", "16 KiB"] {
-        let keys = format!("commands = \"pio\", pio_block = \"{size}\"");
-        says(&keys, "must be a power of two from 512 B to 8 KiB");
-    }
-    says("commands = \"pio\", pio_block = 1", "pio_block = 1: `1` has no unit");
-    let nvme = "library/drives/samsung-950-pro-512gb.toml";
-    let to = "protocol = \"nvme\", commands = \"pio\",";
-    let expected = "PIO is SATA's and does not run over PCIe 3.0 x4";
-    system_says(NVME, nvme, "protocol = \"nvme\",", to, expected);
 }

@@ -3,7 +3,7 @@
 use super::link::{LinkLaw, Sata, SataCommands, SataRate};
 use super::spec::{DriveSpec, SystemSpec};
 use super::tests::{megabytes, run, sata, small_drive, test, unlimited};
-use crate::units::{Bytes, Duration};
+use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::Pattern;
 
 const SATA_RATES: [SataRate; 3] = [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3];
@@ -19,6 +19,12 @@ fn over_sata(drive: DriveSpec, law: Sata, depth: u32) -> SystemSpec {
 /// A drive that is spoken to in PIO, in blocks of `block`.
 pub(super) fn pio(drive: DriveSpec, block: Bytes) -> SystemSpec {
     over_sata(drive, Sata::new(SataRate::Gen3, SataCommands::Pio { block }), 1)
+}
+
+/// A drive whose frames are held up by a FIFO of `fifo` and its data path.
+pub(super) fn held(drive: DriveSpec, fifo: Bytes) -> SystemSpec {
+    let law = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    over_sata(drive, law.with_fifo(fifo, drive.data_path_read, drive.data_path_write), 32)
 }
 
 #[test]
@@ -72,5 +78,43 @@ fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
                 assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
             }
         }
+    }
+}
+
+/// What a run carried, and the busy share of its SATA link.
+fn seen(system: &SystemSpec, read: bool) -> (f64, f64) {
+    let sample = run(system, &test(Bytes::kibi(128), Pattern::Sequential, read, 8));
+    let path = sample.path.as_ref().unwrap();
+    let link = path.hops.iter().find(|hop| hop.name.starts_with("SATA")).unwrap();
+    (megabytes(&sample), link.utilisation)
+}
+
+/// The time of a frame on the link, of which one goes in each 8 KiB of the rate, is its utilisation. Where the link
+/// would take longer than the drive, the link is the limit and busy all the time.
+#[test]
+fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
+    let rate = BytesPerSecond(300_000_000);
+    let mut drive = unlimited();
+    drive.data_path_read = Some(rate);
+    drive.data_path_write = Some(rate);
+    drive.flash.program = Duration::from_nanoseconds(10);
+    drive.buffer = Bytes::mebi(16);
+    let block = Bytes::kibi(128);
+    for (fifo, read) in [128, 1024, 4096].into_iter().flat_map(|f| [(f, true), (f, false)]) {
+        let system = held(drive, Bytes(fifo));
+        let LinkLaw::Sata(law) = system.links[1].law else { unreachable!() };
+        let (data, end) = match read {
+            true => (law.read_data_time(block, true), law.read_completion_time()),
+            false => (law.write_data_time(block, true), law.completion_time()),
+        };
+        let (occupied, moved) = (law.issue_time() + data + end, block / rate);
+        let formula = (block / occupied.max(moved)).as_megabytes();
+        let share = (occupied.as_seconds() / moved.as_seconds()).min(1.0);
+        let (carried, utilisation) = seen(&system, read);
+        assert!((carried / formula - 1.0).abs() < 0.01, "{fifo} B: {carried} for {formula} MB/s");
+        assert!((utilisation - share).abs() < 0.02, "{fifo} B: {utilisation} for {share}");
+        // With a FIFO for a whole frame the link is free for half of the time.
+        let (free, busy) = seen(&held(drive, Bytes::kibi(8)), read);
+        assert!(free >= carried && busy < 0.65, "{free} MB/s, {busy}");
     }
 }

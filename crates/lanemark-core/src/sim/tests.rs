@@ -494,7 +494,7 @@ proptest! {
     /// throughput times response time is the population (Little).
     #[test]
     fn any_system_keeps_the_invariants(
-        drive in any_drive(), kind in 0..5, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,
+        drive in any_drive(), kind in 0..6, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,
         read_share in 0.0f64..=1.0, depth in 1u32..40, threads in 1u32..4, seed: u64,
     ) {
         let mut system = match kind {
@@ -502,6 +502,7 @@ proptest! {
             1 => sas(drive, 2),
             2 => super::link_tests::pio(drive, Bytes(512)),
             3 => super::link_tests::pio(drive, Bytes::kibi(8)),
+            4 => super::link_tests::held(drive, Bytes(512)),
             _ => nvme(drive),
         };
         let shared = usize::from(shares);

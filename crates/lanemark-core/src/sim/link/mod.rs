@@ -14,7 +14,7 @@ use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 
 pub use pcie::{Pcie, PcieAddress, PcieGeneration, PcieSetup};
 pub use sas::{Sas, SasRate};
-pub use sata::{PIO_BLOCK_MAX, SECTOR, Sata, SataCommands, SataRate};
+pub use sata::{FRAME_FIFO_MIN, PIO_BLOCK_MAX, SECTOR, Sata, SataCommands, SataRate};
 
 /// A link by name, as a system is assembled from it.
 #[derive(Clone, Debug, PartialEq)]

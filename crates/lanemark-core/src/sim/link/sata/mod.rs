@@ -18,21 +18,31 @@
 //! to 256 sectors, those with 48-bit ones up to 65,536: a drive's `transfer_max`. Where the data goes from the
 //! host's registers on is not modelled: AHCI and the like move it to memory as they do for DMA.
 //!
+//! A drive whose FIFO for frames holds less than a Data frame begins to send when the FIFO is full, and sends HOLD
+//! when it has run empty; one that receives sends HOLD when it is full (flow control, 9.4.7). The frame ends when its
+//! last data has come through, so with L bytes, a FIFO of F and r bytes a second on the drive's side its data keeps
+//! the link for (L - F) / r where that is longer than the data is on the wire. HOLD is answered by HOLDA within 20
+//! dwords, which are added once to each held frame, at that bound. The law is the same for the FIFO of a host.
+//!
 //! The link is half duplex: one direction carries frames at a time, so it is one station.
 //!
-//! Not modelled: HOLD and HOLDA inside a frame, retransmission, power states of the link, and the rule
-//! that a drive sends a command's data in order (bursts go as they come off the flash).
+//! Not modelled: a flash that runs dry inside a frame, a drive that puts off DMA Activate until its FIFO is empty,
+//! retransmission, power states of the link, and the rule that a drive sends a command's data in order (bursts go as
+//! they come off the flash).
 
 use std::fmt;
 
-use crate::units::{BitsPerSecond, Bytes, Duration};
+use crate::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 
+const DWORD_BITS: u64 = 40;
 /// The dwords that a frame has beside what it holds: start, CRC, end.
 const FRAME_DWORDS: u64 = 3;
 /// Bit times of a turn-around: 0.5 us at 6 Gb/s.
 const TURN_AROUND_BITS: u64 = 3_000;
 /// The most data of one Data frame.
 const DATA_FRAME: u64 = 8192;
+/// The most dwords from HOLD to its answer HOLDA.
+const HOLD_DWORDS: u64 = 20;
 /// Dwords of the frames that are not data.
 const REGISTER: u64 = 5;
 const DMA_SETUP: u64 = 7;
@@ -42,6 +52,8 @@ const SET_DEVICE_BITS: u64 = 2;
 
 /// A sector, the least that PIO carries.
 pub const SECTOR: Bytes = Bytes(512);
+/// The least FIFO for frames: the dwords that are still under way when HOLD is answered, and room for more.
+pub const FRAME_FIFO_MIN: Bytes = Bytes(128);
 /// The largest block of PIO: what one Data frame holds.
 pub const PIO_BLOCK_MAX: Bytes = Bytes(DATA_FRAME);
 
@@ -74,16 +86,31 @@ pub enum SataCommands {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sata {
     rate: SataRate,
-    /// The most data of one Data frame, and how long such a frame takes.
+    /// The most data of one Data frame.
     frame_max: u64,
-    full_data_frame: Duration,
     issue: Duration,
     announcement: Duration,
-    /// What goes before each Data frame, reading and writing.
-    read_setup: Duration,
-    write_setup: Duration,
+    read: DataFrames,
+    write: DataFrames,
     read_completion: Duration,
     completion: Duration,
+}
+
+/// The Data frames of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct DataFrames {
+    /// What goes before each.
+    setup: Duration,
+    /// A full one, with what goes before it.
+    full: Duration,
+    hold: Option<Hold>,
+}
+
+/// What makes an end of the link hold a frame: its FIFO, and the rate of its own side of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hold {
+    fifo: u64,
+    rate: BytesPerSecond,
 }
 
 impl SataRate {
@@ -101,11 +128,26 @@ impl SataRate {
         })
     }
 
+    /// The time of so many dwords, with the share of ALIGN.
+    fn dwords(self, count: u64) -> Duration {
+        self.line_rate().time(count * DWORD_BITS).scaled(256, 254)
+    }
+
     /// The time of a frame that holds `dwords`, with its turn-around.
     fn frame(self, dwords: u64) -> Duration {
-        let bits = (dwords + FRAME_DWORDS) * 40;
-        let aligned = self.line_rate().time(bits).scaled(256, 254);
-        aligned + self.line_rate().time(TURN_AROUND_BITS)
+        self.dwords(dwords + FRAME_DWORDS) + self.line_rate().time(TURN_AROUND_BITS)
+    }
+
+    /// The time of a Data frame with `bytes`, which the drive's FIFO may hold up.
+    fn data_frame(self, bytes: u64, hold: Option<Hold>) -> Duration {
+        let dwords = bytes.div_ceil(4);
+        let whole = self.frame(1 + dwords);
+        let Some(Hold { fifo, rate }) = hold else { return whole };
+        let (on_wire, moved) = (self.dwords(dwords), Bytes(bytes.saturating_sub(fifo)) / rate);
+        if moved <= on_wire {
+            return whole;
+        }
+        whole + (moved - on_wire) + self.line_rate().time(HOLD_DWORDS * DWORD_BITS)
     }
 }
 
@@ -126,17 +168,37 @@ impl Sata {
             }
             SataCommands::Pio { .. } => (rate.frame(PIO_SETUP), rate.frame(PIO_SETUP), nothing),
         };
+        let frames = |setup| {
+            let full = setup + rate.data_frame(frame_max, None);
+            DataFrames { setup, full, hold: None }
+        };
         Self {
             rate,
             frame_max,
-            full_data_frame: rate.frame(1 + frame_max.div_ceil(4)),
             issue: if queued { issue * 2 } else { issue },
             announcement: if queued { rate.frame(DMA_SETUP) } else { nothing },
-            read_setup,
-            write_setup,
+            read: frames(read_setup),
+            write: frames(write_setup),
             read_completion,
             completion,
         }
+    }
+
+    /// The same link with a drive whose frame FIFO holds `fifo`, and which moves data between FIFO and buffer at
+    /// `read` and `write`, where those are limits.
+    #[must_use]
+    pub fn with_fifo(
+        self,
+        fifo: Bytes,
+        read: Option<BytesPerSecond>,
+        write: Option<BytesPerSecond>,
+    ) -> Self {
+        let held = |frames: DataFrames, rate: Option<BytesPerSecond>| {
+            let hold = rate.map(|rate| Hold { fifo: fifo.get(), rate });
+            let full = frames.setup + self.rate.data_frame(self.frame_max, hold);
+            DataFrames { full, hold, ..frames }
+        };
+        Self { read: held(self.read, read), write: held(self.write, write), ..self }
     }
 
     /// The same link carried through SAS (STP): a connection is opened and closed, which takes
@@ -174,29 +236,33 @@ impl Sata {
     /// Data frames for `bytes` of a read, with PIO each set up; the first burst of a queued command is
     /// announced.
     pub fn read_data_time(&self, bytes: Bytes, first: bool) -> Duration {
-        self.data_time(bytes, first, self.read_setup)
+        self.data_time(bytes, first, &self.read)
     }
 
     /// Data frames for `bytes` of a write, each asked for; the first burst of a queued command is
     /// announced.
     pub fn write_data_time(&self, bytes: Bytes, first: bool) -> Duration {
-        self.data_time(bytes, first, self.write_setup)
+        self.data_time(bytes, first, &self.write)
     }
 
-    fn data_time(&self, bytes: Bytes, first: bool, setup: Duration) -> Duration {
+    fn data_time(&self, bytes: Bytes, first: bool, frames: &DataFrames) -> Duration {
         let announcement = if first { self.announcement } else { Duration::ZERO };
-        let frames = (setup + self.full_data_frame) * (bytes.get() / self.frame_max);
+        let full = announcement + frames.full * (bytes.get() / self.frame_max);
         match bytes.get() % self.frame_max {
-            0 => announcement + frames,
-            rest => announcement + frames + setup + self.rate.frame(1 + rest.div_ceil(4)),
+            0 => full,
+            rest => full + frames.setup + self.rate.data_frame(rest, frames.hold),
         }
     }
 }
 
 impl fmt::Display for Sata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let setup = if self.read_setup > Duration::ZERO { "PIO, " } else { "" };
-        write!(f, "{}, {setup}frames of {}", self.rate.line_rate(), Bytes(self.frame_max))
+        let setup = if self.read.setup > Duration::ZERO { "PIO, " } else { "" };
+        write!(f, "{}, {setup}frames of {}", self.rate.line_rate(), Bytes(self.frame_max))?;
+        match self.read.hold.or(self.write.hold) {
+            Some(hold) => write!(f, ", held by a FIFO of {}", Bytes(hold.fifo)),
+            None => Ok(()),
+        }
     }
 }
 

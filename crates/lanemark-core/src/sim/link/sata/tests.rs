@@ -121,3 +121,71 @@ fn a_pio_read_ends_with_its_data_and_what_is_left_of_a_block_is_a_block() {
     let stp = pio.over_stp(Duration::from_microseconds(1));
     assert_eq!(stp.read_completion_time(), Duration::from_microseconds(1));
 }
+
+const FIFO_RATES: [BytesPerSecond; 2] = [BytesPerSecond(50_000_000), BytesPerSecond(100_000_000)];
+
+/// Both kinds of commands, each with a FIFO that holds up the frames of both directions.
+fn held(rate: SataRate, fifo: u64, moved: BytesPerSecond) -> [(f64, Sata); 2] {
+    let law = |commands| Sata::new(rate, commands).with_fifo(Bytes(fifo), Some(moved), Some(moved));
+    // A queued write is asked for by DMA Activate, one dword; a PIO block has a PIO Setup, five.
+    [(1.0, law(SataCommands::Queued)), (5.0, law(SataCommands::Pio { block: PIO_BLOCK_MAX }))]
+}
+
+/// Dwords of a frame without its data, (L - F) / r, and 20 dwords.
+#[test]
+fn a_held_frame_meets_its_closed_form_at_every_rate() {
+    for rate in RATES {
+        for (fifo, moved) in [128, 2048, 4096].into_iter().flat_map(|f| FIFO_RATES.map(|r| (f, r)))
+        {
+            let megabits = rate.line_rate().0 as f64 / 1e6;
+            let data = (8192 - fifo) as f64 / (moved.0 as f64 / 1e6);
+            let on_wire = 2048.0 * 40.0 * 256.0 / 254.0 / megabits;
+            let answered = if data > on_wire { 20.0 * 40.0 / megabits } else { 0.0 };
+            let frame = frame_us(rate, 1.0) + data.max(on_wire) + answered;
+            for (setup, sata) in held(rate, fifo, moved) {
+                let (seen, block) = (|time: Duration| time.as_microseconds(), Bytes(8192));
+                let reading = if setup == 1.0 { frame } else { frame + frame_us(rate, setup) };
+                let read = seen(sata.read_data_time(block, false));
+                assert!((read - reading).abs() < 1e-3, "{read} for {reading} us");
+                let writing = frame + frame_us(rate, setup);
+                let write = seen(sata.write_data_time(block, false));
+                assert!((write - writing).abs() < 1e-3, "{write} for {writing} us");
+            }
+        }
+    }
+}
+
+#[test]
+fn held_bursts_cost_the_same_as_their_frames_one_by_one() {
+    for rate in RATES {
+        for (_, sata) in held(rate, 1024, FIFO_RATES[0]) {
+            for time in [Sata::read_data_time, Sata::write_data_time] {
+                let frames = time(&sata, Bytes(8192), false) * 16 + time(&sata, Bytes(4096), false);
+                assert_eq!(time(&sata, Bytes(16 * 8192 + 4096), false), frames);
+            }
+        }
+    }
+}
+
+/// A frame is held from the rate on at which its data is on the wire for less time than the drive takes.
+#[test]
+fn a_frame_is_held_only_where_the_drive_is_slower_than_the_wire() {
+    let plain = queued(SataRate::Gen3);
+    let frame = |law: &Sata, bytes| law.read_data_time(Bytes(bytes), false);
+    let with = |fifo, moved| plain.with_fifo(Bytes(fifo), Some(BytesPerSecond(moved)), None);
+    // Half a frame while a whole one is on the wire.
+    let even = (300e6 * 2.0 * 254.0 / 256.0 / 2.0) as u64;
+    assert_eq!(frame(&with(4096, even + 1_000), 8192), frame(&plain, 8192));
+    let hold = frame(&with(4096, even - 1_000), 8192) - frame(&plain, 8192);
+    let answered = 20.0 * 40.0 / 6e3;
+    assert!((hold.as_microseconds() - answered).abs() < 1e-3, "{hold}");
+    // What fits the FIFO is never held, and with a whole frame in it nothing is.
+    assert_eq!(frame(&with(4096, 1_000_000), 4096), frame(&plain, 4096));
+    assert_eq!(frame(&with(8192, 1_000_000), 8192), frame(&plain, 8192));
+    // The other direction has no limit here.
+    let block = Bytes(8192);
+    assert_eq!(
+        with(128, 1_000_000).write_data_time(block, true),
+        plain.write_data_time(block, true)
+    );
+}
