@@ -23,6 +23,7 @@ pub mod platform;
 pub mod plug;
 pub mod study;
 pub mod system;
+mod topology;
 mod tree;
 pub mod workload;
 

@@ -137,8 +137,11 @@ impl System {
         let platform = Platform::read(&platform_file, context)?;
         let mut attached: Vec<Attached> = Vec::new();
         for (drive, port) in parts.places() {
-            if attached.iter().any(|other| other.port.name == port) {
-                let message = format!("port `{port}` of {} is taken twice", platform.name);
+            if let Some(other) = attached.iter().find(|other| other.port.name == port) {
+                let message = format!(
+                    "port `{port}` of {} is taken twice, by {} and by `{drive}`",
+                    platform.name, other.drive.name
+                );
                 return Err(StudyError::new(named_at.port.clone(), message));
             }
             let names = (drive, port);

@@ -1,11 +1,12 @@
 //! Links in whole systems: what a drive's port carries, unloaded and saturated.
 
-use super::link::{LinkLaw, Sata, SataCommands, SataRate};
+use super::link::{LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate};
 use super::spec::{DriveSpec, SystemSpec};
-use super::tests::{megabytes, run, sata, small_drive, test, unlimited};
+use super::tests::{megabytes, run, sas, sata, small_drive, test, unlimited};
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::Pattern;
 
+const SAS_RATES: [SasRate; 4] = [SasRate::Gen1, SasRate::Gen2, SasRate::Gen3, SasRate::Gen4];
 const SATA_RATES: [SataRate; 3] = [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3];
 
 /// A SATA system with another law of its port, which takes `depth` commands.
@@ -116,5 +117,65 @@ fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
         // With a FIFO for a whole frame the link is free for half of the time.
         let (free, busy) = seen(&held(drive, Bytes::kibi(8)), read);
         assert!(free >= carried && busy < 0.65, "{free} MB/s, {busy}");
+    }
+}
+
+/// A SAS system with another law of its port, behind an uplink that is no limit.
+fn over_sas(drive: DriveSpec, law: Sas) -> SystemSpec {
+    let mut system = sas(drive, 1);
+    let uplink = Pcie::new(PcieGeneration::Five, 16, Bytes(512), Bytes(4096));
+    system.links[0].law = LinkLaw::Pcie(uplink);
+    system.links[1].law = LinkLaw::Sas(law);
+    system
+}
+
+/// At queue depth 1 a read is the sum of its stages at every rate, with connections opened for it or open already;
+/// the phys of a wide port are of no use to it.
+#[test]
+fn one_sas_read_takes_the_sum_of_its_stages() {
+    let block = Bytes::kibi(4);
+    for (rate, phys) in SAS_RATES.into_iter().flat_map(|rate| [1, 4].map(|phys| (rate, phys))) {
+        for link in [Sas::new(rate, phys), Sas::new(rate, phys).kept_open()] {
+            let system = over_sas(small_drive(), link);
+            let sample = run(&system, &test(block, Pattern::Uniform, true, 1));
+            let drive = &system.drive;
+            // The uplink is faster and passes data and completion on while they come.
+            let expected = system.protocol.read_time
+                + Duration::from_nanoseconds(150 + 800) // doorbell, request fetched
+                + link.command_time()
+                + drive.front_end.read_time
+                + drive.front_end.read_latency
+                + drive.flash.command_time
+                + drive.flash.read
+                + block / drive.flash.channel_rate
+                + link.read_data_time(block)
+                + link.response_behind_data_time()
+                + Duration::from_nanoseconds(150);
+            assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()), "{rate:?} x{phys}");
+            assert_eq!(sample.latency().max_ns(), Some(expected.nanoseconds()), "{rate:?} x{phys}");
+        }
+    }
+}
+
+/// Data, and what goes its way besides, on all phys at once: each generation and width, both ways.
+#[test]
+fn a_saturated_sas_port_carries_its_closed_form_at_every_rate_and_width() {
+    let block = Bytes::kibi(128);
+    let mut drive = unlimited();
+    drive.flash.program = Duration::from_nanoseconds(10);
+    drive.buffer = Bytes::mebi(32);
+    for (rate, phys) in SAS_RATES.into_iter().flat_map(|rate| [1, 2, 4].map(|phys| (rate, phys))) {
+        let link = Sas::new(rate, phys).kept_open();
+        let ways = [
+            (true, link.read_data_time(block) + link.response_behind_data_time()),
+            (false, link.command_time() + link.write_data_time(block)),
+        ];
+        for (read, time) in ways {
+            let formula = (block / time).as_megabytes() * f64::from(phys);
+            let sample = run(&over_sas(drive, link), &test(block, Pattern::Sequential, read, 32));
+            let seen = megabytes(&sample);
+            let what = format!("{rate:?} x{phys}, read {read}");
+            assert!((seen / formula - 1.0).abs() < 0.02, "{what}: {seen} for {formula} MB/s");
+        }
     }
 }
