@@ -3,7 +3,8 @@
 use lanemark_core::sim::link::{
     FRAME_FIFO_MIN, PIO_BLOCK_MAX, PcieGeneration, SECTOR, SasRate, SataCommands, SataRate,
 };
-use lanemark_core::sim::spec::{DriveSpec, FlashSpec, FrontEndSpec, ProtocolKind};
+use lanemark_core::sim::spec::{DriveSpec, FlashSpec, FrontEndSpec, ProtocolKind, SLOT};
+use lanemark_core::sim::target::{Extent, NAMESPACES_MAX, extents};
 use lanemark_core::units::{BitsPerSecond, Bytes};
 
 use crate::document::{Context, Document, Section};
@@ -24,6 +25,8 @@ pub struct Drive {
     pub frame_fifo: Option<Bytes>,
     /// The largest command that it takes, where it has a limit of its own.
     pub transfer_max: Option<Bytes>,
+    /// How long each of its namespaces is; none where it is one of all its capacity.
+    pub namespaces: Vec<Bytes>,
     /// The model.
     pub spec: DriveSpec,
 }
@@ -51,6 +54,16 @@ impl std::fmt::Display for Plug {
 }
 
 impl Drive {
+    /// The name, with what the drive is split into.
+    pub fn label(&self) -> String {
+        let lengths: Vec<String> = self.namespaces.iter().map(Bytes::to_string).collect();
+        match lengths.as_slice() {
+            [] => self.name.clone(),
+            [one] => format!("{}, a namespace of {one}", self.name),
+            [..] => format!("{}, namespaces of {}", self.name, lengths.join(" and ")),
+        }
+    }
+
     /// Reads a drive file.
     ///
     /// # Errors
@@ -84,6 +97,7 @@ impl Drive {
         let commands = commands(&port, plug)?;
         let frame_fifo = frame_fifo(&port, plug)?;
         port.finish()?;
+        let namespaces = namespaces(&drive, protocol, capacity)?;
         drive.finish()?;
 
         let front_end = root.table("front_end")?;
@@ -120,8 +134,49 @@ impl Drive {
         buffer.finish()?;
         data_path.map_or(Ok(()), |section| section.finish())?;
         root.finish()?;
-        Ok(Self { name, protocol, plug, commands, frame_fifo, transfer_max, spec })
+        Ok(Self { name, protocol, plug, commands, frame_fifo, transfer_max, namespaces, spec })
     }
+}
+
+/// Reads `namespaces = ["256 GB", "100 GB"]` of a drive; absent, it is one of all its capacity.
+fn namespaces(
+    drive: &Section<'_>,
+    protocol: ProtocolKind,
+    capacity: Bytes,
+) -> Result<Vec<Bytes>, StudyError> {
+    let key = "namespaces";
+    if !drive.has(key) {
+        return Ok(Vec::new());
+    }
+    if protocol != ProtocolKind::Nvme {
+        let message = format!("`{key}`: {} has none, only NVMe", protocol.name());
+        return Err(drive
+            .error(key, message)
+            .hint("leave it out: the drive is one of all its capacity"));
+    }
+    let texts = drive.texts(key)?;
+    if texts.is_empty() || texts.len() > NAMESPACES_MAX {
+        let message = format!("{} namespaces: must be from 1 to {NAMESPACES_MAX}", texts.len());
+        return Err(drive.error(key, message));
+    }
+    let mut lengths: Vec<Bytes> = Vec::new();
+    for text in texts {
+        let length: Bytes =
+            text.parse().map_err(|error| drive.error(key, format!("{key}: {text}: {error}")))?;
+        let sectors = length.get().is_multiple_of(SECTOR.get());
+        if !sectors || length == Bytes::ZERO || length > capacity {
+            let bound = format!("must be a multiple of {SECTOR} up to the capacity of {capacity}");
+            return Err(drive.error(key, format!("{key}: {text}: {bound}")));
+        }
+        lengths.push(length);
+    }
+    let end = extents(&lengths, capacity).last().map_or(Bytes::ZERO, Extent::end);
+    if end > capacity {
+        let message = format!("{key} take {end} together: must be at most {capacity}");
+        let hint = format!("make one shorter; each begins at a multiple of {SLOT}");
+        return Err(drive.error(key, message).hint(hint));
+    }
+    Ok(lengths)
 }
 
 /// Reads `commands = "queued" | "unqueued" | "pio"` of a drive's port, and for PIO the data of a DRQ block,

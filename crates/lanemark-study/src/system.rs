@@ -227,6 +227,10 @@ impl System {
         let message = format!("test `{}`: {error}", test.name);
         let hint = match error {
             SimError::OutOfRange { .. } => "use a smaller span or offset, or a larger drive",
+            SimError::OutOfNamespace { .. } => {
+                "use a smaller span or offset, or a larger namespace"
+            }
+            SimError::NoTarget { .. } => "address a drive and namespace of the system",
             SimError::OutOfErasedBlocks(_) => "use a smaller volume or a shorter duration",
         };
         StudyError::new(location, message).hint(hint)
@@ -292,6 +296,7 @@ fn join(cpu: CpuSpec, attached: &[Attached]) -> SystemSpec {
             shared,
             links: one.links().split_off(shared),
             drive: one.drive.spec,
+            namespaces: one.drive.namespaces.clone(),
         }
     });
     SystemSpec {
@@ -299,6 +304,7 @@ fn join(cpu: CpuSpec, attached: &[Attached]) -> SystemSpec {
         protocol: first.plugged.protocol.clone(),
         links: first.links(),
         drive: first.drive.spec,
+        namespaces: first.drive.namespaces.clone(),
         siblings: siblings.collect(),
     }
 }
@@ -318,12 +324,12 @@ fn describe(
         records.iter().filter(|record| wanted(&record.origin)).count() as u32
     };
     let joined =
-        |of: fn(&Attached) -> &str| attached.iter().map(of).collect::<Vec<_>>().join(" + ");
+        |of: fn(&Attached) -> String| attached.iter().map(of).collect::<Vec<_>>().join(" + ");
     SimulatedTarget {
         system: name.to_owned(),
-        drive: joined(|one| &one.drive.name),
+        drive: joined(|one| one.drive.label()),
         platform: platform.name.clone(),
-        port: joined(|one| &one.port.name),
+        port: joined(|one| one.port.name.clone()),
         values_sourced: count(|origin| matches!(origin, Origin::Sourced(_))),
         values_derived: count(|origin| matches!(origin, Origin::Derived(_))),
         values_assumed: records

@@ -2,8 +2,10 @@
 
 use std::fs;
 
+use lanemark_core::result::Provenance;
 use lanemark_core::sim::link::{LinkLaw, Sata, SataCommands, SataRate};
 use lanemark_core::units::{Bytes, BytesPerSecond};
+use lanemark_study::workload;
 
 mod spoilt;
 use spoilt::{DRIVE, NVME, SATA, Spoilt, system_says};
@@ -58,4 +60,43 @@ fn a_frame_fifo_is_read_as_written_and_needs_a_rate() {
     let to = "protocol = \"nvme\", frame_fifo = \"2 KiB\",";
     let expected = "frame_fifo = 2 KiB: frames over PCIe 3.0 x4 are never held";
     system_says(NVME, nvme, "protocol = \"nvme\",", to, expected);
+}
+
+const NVME_DRIVE: &str = "library/drives/samsung-950-pro-512gb.toml";
+
+#[test]
+fn namespaces_are_read_as_written_and_only_for_nvme() {
+    let from = "kind     = \"ssd\"";
+    let to = |value: &str| format!("{from}\nnamespaces = {value}");
+    let spoilt = Spoilt::new(NVME_DRIVE, from, &to("[\"256 GB\", \"100 GB\"]"));
+    let system = spoilt.system(NVME).unwrap();
+    assert_eq!(system.spec.namespaces, [Bytes(256_000_000_000), Bytes(100_000_000_000)]);
+    assert_eq!(system.spec.targets().len(), 2);
+    let label = "Samsung SSD 950 PRO 512GB, namespaces of 256 GB and 100 GB";
+    assert_eq!(system.target.drive, label);
+    let says =
+        |value: &str, expected: &str| system_says(NVME, NVME_DRIVE, from, &to(value), expected);
+    let expected = "namespaces take 612 GB together: must be at most 512 GB | make one shorter";
+    says("[\"512 GB\", \"100 GB\"]", expected);
+    says("[]", "0 namespaces: must be from 1 to 128");
+    says("[\"100\"]", "namespaces: 100: `100` has no unit");
+    says("[\"0 B\"]", "namespaces: 0 B: must be a multiple of 512 B up to the capacity of 512 GB");
+    says("[\"1000 B\"]", "namespaces: 1000 B: must be a multiple of 512 B");
+    says("[\"2 TB\"]", "namespaces: 2 TB: must be a multiple of 512 B up to");
+    says("[100]", "`namespaces` must be a list of texts");
+    says("\"100 GB\"", "`namespaces` must be a list of texts");
+    let expected = "`namespaces`: AHCI has none, only NVMe | leave it out";
+    system_says(SATA, DRIVE, from, &to("[\"256 GB\"]"), expected);
+}
+
+#[test]
+fn a_test_that_does_not_fit_a_namespace_is_told_with_it() {
+    let from = "kind     = \"ssd\"";
+    let to = format!("{from}\nnamespaces = [\"2 GB\", \"128 MiB\"]");
+    let spoilt = Spoilt::new(NVME_DRIVE, from, &to);
+    let workload = workload::open(&spoilt.library(), "crystaldiskmark-5:seq-read").unwrap();
+    let system = spoilt.system(NVME).unwrap();
+    let error = system.run(&workload, Provenance::default(), &mut |_| true).unwrap_err();
+    let seen = spoilt.shown(&error);
+    assert!(seen.contains("ends behind the 128 MiB of namespace 2 | use a smaller span"), "{seen}");
 }

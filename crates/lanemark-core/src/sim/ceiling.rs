@@ -66,7 +66,8 @@ fn processor(spec: &SystemSpec, test: &Test) -> Ceiling {
         read: request + protocol.read_time * count,
         write: request + protocol.write_time * count,
     };
-    let cores = u64::from(test.threads.min(spec.cpu.cores));
+    let threads = test.threads * spec.namespaces.len().max(1) as u32;
+    let cores = u64::from(threads.min(spec.cpu.cores));
     let (name, law) = match protocol.kind {
         ProtocolKind::AtaDma => {
             ("controller", format!("{} a read, {} a write", demand.read, demand.write))

@@ -3,11 +3,16 @@
 use super::link::{LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate};
 use super::spec::{DriveSpec, SystemSpec};
 use super::tests::{megabytes, run, sas, sata, small_drive, test, unlimited};
-use crate::units::{Bytes, BytesPerSecond, Duration};
-use crate::workload::Pattern;
+use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use crate::workload::{Access, Operation, Pattern, Test};
 
 const SAS_RATES: [SasRate; 4] = [SasRate::Gen1, SasRate::Gen2, SasRate::Gen3, SasRate::Gen4];
 const SATA_RATES: [SataRate; 3] = [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3];
+
+/// A read from the start on.
+pub(super) fn read_of(length: Bytes) -> Access {
+    Access { operation: Operation::Read, offset: Bytes::ZERO, length }
+}
 
 /// A SATA system with another law of its port, which takes `depth` commands.
 fn over_sata(drive: DriveSpec, law: Sata, depth: u32) -> SystemSpec {
@@ -26,6 +31,61 @@ pub(super) fn pio(drive: DriveSpec, block: Bytes) -> SystemSpec {
 pub(super) fn held(drive: DriveSpec, fifo: Bytes) -> SystemSpec {
     let law = Sata::new(SataRate::Gen3, SataCommands::Queued);
     over_sata(drive, law.with_fifo(fifo, drive.data_path_read, drive.data_path_write), 32)
+}
+
+#[test]
+fn a_saturated_sata_link_carries_its_closed_form() {
+    let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    for (block, depth) in [(Bytes::kibi(4), 32), (Bytes::kibi(128), 8)] {
+        let frames = link.issue_time() + link.read_data_time(block, true) + link.completion_time();
+        // 128 KiB come in four bursts of 32 KiB; Data frames are alike, so the sum is the same.
+        let formula = (block / frames).as_megabytes();
+        let seen = megabytes(&run(&sata(unlimited()), &test(block, Pattern::Uniform, true, depth)));
+        assert!((seen / formula - 1.0).abs() < 0.002, "{block}: {seen} for {formula} MB/s");
+    }
+}
+
+#[test]
+fn one_sata_read_takes_the_sum_of_its_stages() {
+    let system = sata(small_drive());
+    let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
+    let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    let LinkLaw::Pcie(uplink) = system.links[0].law else { unreachable!() };
+    let drive = &system.drive;
+    let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
+    let data = link.read_data_time(Bytes::kibi(4), true) + link.completion_time();
+    // The uplink passes the data on while it comes; its own time shows only where it is the longer.
+    let uplinked = uplink.write_time(Bytes::kibi(4)) + completion;
+    let expected = system.protocol.read_time
+        + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
+        + link.issue_time()
+        + drive.front_end.read_time
+        + drive.front_end.read_latency
+        + drive.flash.command_time
+        + drive.flash.read
+        + Bytes::kibi(4) / drive.flash.channel_rate
+        + data.max(uplinked)
+        + Duration::from_nanoseconds(150);
+    assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()));
+}
+
+#[test]
+fn sas_carries_both_directions_at_once_and_sata_does_not() {
+    let half = Test {
+        read_share: Ratio::new(0.5).unwrap(),
+        volume: Some(Bytes::mebi(4)),
+        ..test(Bytes::kibi(64), Pattern::Uniform, true, 32)
+    };
+    let mut drive = unlimited();
+    drive.front_end.write_time = Duration::from_nanoseconds(10);
+    drive.front_end.write_latency = Duration::ZERO;
+    drive.flash.program = Duration::from_microseconds(1);
+    drive.buffer = Bytes::mebi(16);
+    let reads = Test { read_share: Ratio::ONE, ..half.clone() };
+    let gain =
+        |system: &SystemSpec| megabytes(&run(system, &half)) / megabytes(&run(system, &reads));
+    assert!(gain(&sas(drive, 1)) > 1.5);
+    assert!(gain(&sata(drive)) < 1.0);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! | [`link`] | the law of each kind of link |
 //! | [`protocol`], [`path`], [`shared`], [`drive`] | the parts of a system |
 //! | [`arbitration`], [`coalescing`] | NVMe: which queue is served next, what an interrupt announces |
+//! | [`target`] | drives and namespaces that requests go to |
 //! | [`simulator`] | the life of a request through them |
 //! | [`budget`], [`trace`] | where its time went |
 //! | [`ceiling`] | what each hop can carry by its law |
@@ -31,12 +32,14 @@ pub mod simulator;
 pub mod slab;
 pub mod spec;
 pub mod station;
+pub mod target;
 pub mod trace;
 
 pub use ceiling::{Ceiling, ceilings};
 pub use driver::run_test;
 pub use simulator::{Completion, Event, SimError, Simulator};
 pub use spec::SystemSpec;
+pub use target::Target;
 
 #[cfg(test)]
 mod link_tests;

@@ -21,6 +21,7 @@ use super::shared::{SharedLink, Transfer};
 use super::slab::{Handle, Linked, NONE, Slab};
 use super::spec::SystemSpec;
 use super::station::Station;
+use super::target::{Extent, Target, extents};
 use super::trace::Trace;
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::{Access, Operation};
@@ -90,6 +91,24 @@ pub enum SimError {
         /// What the drive holds.
         capacity: Bytes,
     },
+    /// A request that ends behind the end of its namespace.
+    #[error("a request at {offset} of {length} ends behind the {capacity} of namespace {}", namespace + 1)]
+    OutOfNamespace {
+        /// Where it begins.
+        offset: Bytes,
+        /// How long it is.
+        length: Bytes,
+        /// The namespace, 0 for the first.
+        namespace: u16,
+        /// What the namespace holds.
+        capacity: Bytes,
+    },
+    /// A drive or namespace that the system does not have.
+    #[error("there is no {target} in this system")]
+    NoTarget {
+        /// What was addressed.
+        target: Target,
+    },
     /// The drive would have to collect garbage.
     #[error("{0}; moving valid data (garbage collection) is not modelled yet")]
     OutOfErasedBlocks(#[from] OutOfErasedBlocks),
@@ -97,7 +116,8 @@ pub enum SimError {
 
 /// A drive, and the way to it.
 struct Attachment {
-    capacity: Bytes,
+    /// The namespaces of the drive, or all of it.
+    extents: Vec<Extent>,
     transfer_max: Bytes,
     protocol: Protocol,
     path: Path,
@@ -105,7 +125,7 @@ struct Attachment {
 }
 
 struct Request {
-    drive: u16,
+    target: Target,
     tag: u64,
     access: Access,
     thread: u32,
@@ -182,10 +202,13 @@ pub struct Simulator {
 
 impl Attachment {
     fn new(index: usize, spec: &SystemSpec, shared: usize, laid_out: Bytes) -> Self {
-        let mut drive = Drive::new(index as u16, &spec.drive, laid_out);
+        let extents = extents(&spec.namespaces, spec.drive.capacity);
+        // Data lies in the last namespace too, and so in all before it.
+        let behind = extents.last().map_or(Bytes::ZERO, |last| last.start);
+        let mut drive = Drive::new(index as u16, &spec.drive, behind + laid_out);
         drive.front_end = drive.front_end.arbitrated(Arbiter::of(&spec.protocol));
         Self {
-            capacity: spec.drive.capacity,
+            extents,
             transfer_max: spec.transfer_max(),
             protocol: Protocol::new(spec.protocol.clone()),
             path: Path::new(shared, &spec.links[shared..], &spec.drive),
@@ -195,7 +218,7 @@ impl Attachment {
 }
 
 impl Simulator {
-    /// An idle system, each of whose drives holds data in its first `laid_out` bytes. `spec` must have
+    /// An idle system, each of whose namespaces holds data in its first `laid_out` bytes. `spec` must have
     /// passed [`SystemSpec::check`].
     pub fn new(spec: &SystemSpec, laid_out: Bytes) -> Self {
         let shared = spec.shared_links();
@@ -253,26 +276,23 @@ impl Simulator {
         self.events.next_at()
     }
 
-    /// Submits a request of `thread` to drive `drive` at `at`, which must not lie in the past. `tag` comes
-    /// back with its completion.
+    /// Submits a request of `thread` to a drive, or a namespace of it, at `at`, which must not lie in the past.
+    /// `tag` comes back with its completion.
     ///
     /// # Errors
-    /// [`SimError::OutOfRange`]
+    /// [`SimError::NoTarget`], [`SimError::OutOfRange`], [`SimError::OutOfNamespace`]
     pub fn submit(
         &mut self,
         at: Instant,
-        drive: u16,
+        target: impl Into<Target>,
         access: Access,
         thread: u32,
         tag: u64,
     ) -> Result<(), SimError> {
-        let capacity = self.attachments[usize::from(drive)].capacity;
-        if access.offset.get().saturating_add(access.length.get()) > capacity.get() {
-            let Access { offset, length, .. } = access;
-            return Err(SimError::OutOfRange { offset, length, capacity });
-        }
+        let target = target.into();
+        self.check_range(target, access)?;
         let request = Request {
-            drive,
+            target,
             tag,
             access,
             thread,
@@ -287,6 +307,23 @@ impl Simulator {
             self.begin(handle);
         }
         Ok(())
+    }
+
+    fn check_range(&self, target: Target, access: Access) -> Result<(), SimError> {
+        let Target { drive, namespace } = target;
+        let extents =
+            self.attachments.get(usize::from(drive)).map(|attachment| &attachment.extents);
+        let extents = extents.ok_or(SimError::NoTarget { target })?;
+        let Extent { length: capacity, .. } =
+            *extents.get(usize::from(namespace)).ok_or(SimError::NoTarget { target })?;
+        let Access { offset, length, .. } = access;
+        if offset.get().saturating_add(length.get()) <= capacity.get() {
+            return Ok(());
+        }
+        Err(match extents.len() {
+            1 => SimError::OutOfRange { offset, length, capacity },
+            _ => SimError::OutOfNamespace { offset, length, namespace, capacity },
+        })
     }
 
     /// Goes on to the next completion; `None` when nothing is under way any more.
@@ -356,8 +393,11 @@ impl Simulator {
 
     /// Splits a request into commands and gives them to the protocol.
     fn begin(&mut self, handle: Handle) {
-        let Request { drive, access, thread, .. } = self.requests[handle];
-        let Attachment { transfer_max, protocol, .. } = &self.attachments[usize::from(drive)];
+        let Request { target: Target { drive, namespace }, access, thread, .. } =
+            self.requests[handle];
+        let Attachment { extents, transfer_max, protocol, .. } =
+            &self.attachments[usize::from(drive)];
+        let start = extents[usize::from(namespace)].start + access.offset;
         let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
         let count = access.length.get().div_ceil(transfer_max.get()).max(1);
         self.requests[handle].submitted = self.now;
@@ -369,7 +409,7 @@ impl Simulator {
                 request: handle,
                 drive,
                 operation: access.operation,
-                offset: access.offset + done,
+                offset: start + done,
                 length: (access.length - done).min(transfer_max),
                 thread,
                 queue,

@@ -21,6 +21,8 @@ pub struct SystemSpec {
     pub links: Vec<LinkSpec>,
     /// The drive.
     pub drive: DriveSpec,
+    /// How long each of its namespaces is; none where it is one of all its capacity.
+    pub namespaces: Vec<Bytes>,
     /// Further drives at work at the same time.
     pub siblings: Vec<Sibling>,
 }
@@ -36,6 +38,8 @@ pub struct Sibling {
     pub links: Vec<LinkSpec>,
     /// The drive.
     pub drive: DriveSpec,
+    /// How long each of its namespaces is, as in [`SystemSpec::namespaces`].
+    pub namespaces: Vec<Bytes>,
 }
 
 /// A host processor.
@@ -380,6 +384,7 @@ impl SystemSpec {
         if raw.get() / SLOT.get() >= u64::from(u32::MAX) {
             return fail("drive.flash", raw.to_string(), "less than 16 TiB of flash");
         }
+        self.check_namespaces()?;
         let least = transfer.min(Bytes::kibi(128)) + flash.unit() * 2;
         if self.drive.buffer < least {
             let bound = format!("at least {least}: a burst and two flash units");
@@ -409,6 +414,7 @@ impl SystemSpec {
             protocol: sibling.protocol.clone(),
             links: shared.chain(&sibling.links).cloned().collect(),
             drive: sibling.drive,
+            namespaces: sibling.namespaces.clone(),
             siblings: Vec::new(),
         }
     }
