@@ -3,9 +3,10 @@
 use lanemark_core::sim::link::{
     FRAME_FIFO_MIN, PIO_BLOCK_MAX, PcieGeneration, SECTOR, SasRate, SataCommands, SataRate,
 };
+use lanemark_core::sim::multipath::{Multipath, PATH_TIMEOUT};
 use lanemark_core::sim::spec::{DriveSpec, FlashSpec, FrontEndSpec, ProtocolKind, SLOT};
 use lanemark_core::sim::target::{Extent, NAMESPACES_MAX, extents};
-use lanemark_core::units::{BitsPerSecond, Bytes};
+use lanemark_core::units::{BitsPerSecond, Bytes, Duration};
 
 use crate::document::{Context, Document, Section};
 use crate::error::StudyError;
@@ -21,6 +22,8 @@ pub struct Drive {
     pub plug: Plug,
     /// Which commands it takes; a SATA drive may not queue them.
     pub commands: SataCommands,
+    /// The second port that it can be plugged in by, where it has one.
+    pub second: Option<Second>,
     /// How much of a SATA frame its FIFO holds, where that is less than all of it.
     pub frame_fifo: Option<Bytes>,
     /// The largest command that it takes, where it has a limit of its own.
@@ -29,6 +32,15 @@ pub struct Drive {
     pub namespaces: Vec<Bytes>,
     /// The model.
     pub spec: DriveSpec,
+}
+
+/// What a drive with two ports needs of its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Second {
+    /// How commands are spread over both ports.
+    pub multipath: Multipath,
+    /// How long the host waits for an answer over a way that has failed.
+    pub path_timeout: Duration,
 }
 
 /// What a drive is plugged in with, or a port takes: the most that it can train to.
@@ -40,6 +52,23 @@ pub enum Plug {
     Pcie(PcieGeneration, u32),
     /// SAS up to a rate, over so many phys.
     Sas(SasRate, u32),
+}
+
+impl Plug {
+    /// What each port has of a drive that is plugged in by two: half of the lanes or phys.
+    #[must_use]
+    pub fn half(self) -> Self {
+        match self {
+            Self::Sata(_) => self,
+            Self::Pcie(generation, lanes) => Self::Pcie(generation, (lanes / 2).max(1)),
+            Self::Sas(rate, phys) => Self::Sas(rate, (phys / 2).max(1)),
+        }
+    }
+
+    /// Whether it can be split in two.
+    fn is_wide(self) -> bool {
+        self.half() != self
+    }
 }
 
 impl std::fmt::Display for Plug {
@@ -96,6 +125,7 @@ impl Drive {
         }
         let commands = commands(&port, plug)?;
         let frame_fifo = frame_fifo(&port, plug)?;
+        let second = second(&port, plug)?;
         port.finish()?;
         let namespaces = namespaces(&drive, protocol, capacity)?;
         drive.finish()?;
@@ -134,7 +164,17 @@ impl Drive {
         buffer.finish()?;
         data_path.map_or(Ok(()), |section| section.finish())?;
         root.finish()?;
-        Ok(Self { name, protocol, plug, commands, frame_fifo, transfer_max, namespaces, spec })
+        Ok(Self {
+            name,
+            protocol,
+            plug,
+            commands,
+            second,
+            frame_fifo,
+            transfer_max,
+            namespaces,
+            spec,
+        })
     }
 }
 
@@ -202,6 +242,37 @@ fn commands(port: &Section<'_>, plug: Plug) -> Result<SataCommands, StudyError> 
         return Err(port.error("pio_block", format!("pio_block = {block}: must be {bound}")));
     }
     Ok(SataCommands::Pio { block })
+}
+
+/// Reads `ports = 2` of a drive's port, with `multipath` and `path_timeout`.
+fn second(port: &Section<'_>, plug: Plug) -> Result<Option<Second>, StudyError> {
+    let ports = port.optional_integer("ports", 1, 2)?.unwrap_or(1);
+    let bound = "\"round-robin\" or \"failover\"";
+    let multipath = port.optional_parsed("multipath", bound, |text| match text {
+        "round-robin" => Some(Multipath::RoundRobin),
+        "failover" => Some(Multipath::Failover),
+        _ => None,
+    })?;
+    let path_timeout: Option<Duration> = port.optional_quantity("path_timeout")?;
+    if ports == 1 {
+        for key in ["multipath", "path_timeout"] {
+            if port.has(key) {
+                let message = format!("`{key}` is nothing to a drive with one port");
+                return Err(port.error(key, message).hint("add `ports = 2`"));
+            }
+        }
+        return Ok(None);
+    }
+    if !plug.is_wide() {
+        let message = format!("ports = 2: {plug} cannot be split in two");
+        return Err(port
+            .error("ports", message)
+            .hint("a drive with two ports has PCIe lanes or SAS phys for both"));
+    }
+    Ok(Some(Second {
+        multipath: multipath.unwrap_or_default(),
+        path_timeout: path_timeout.unwrap_or(PATH_TIMEOUT),
+    }))
 }
 
 /// Reads `frame_fifo` of a drive's port. A whole frame in it is the usual, and no limit.

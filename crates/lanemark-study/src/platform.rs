@@ -55,6 +55,8 @@ pub struct Port {
     pub latency: Duration,
     /// When the port's own link trains anew, and what it then takes.
     pub retrain: Option<(Duration, Plug)>,
+    /// When the way to it fails for good, where it does.
+    pub fails_after: Option<Duration>,
     /// The links between it and the processor, nearest to the processor first.
     pub behind: Vec<NamedLink>,
 }
@@ -318,6 +320,7 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
         packets,
         latency: section.optional_quantity("latency")?.unwrap_or_default(),
         retrain: retrain(section)?,
+        fails_after: section.optional_quantity("fails_after")?,
         behind,
     };
     section.finish()?;

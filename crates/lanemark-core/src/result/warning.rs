@@ -43,6 +43,16 @@ pub enum Warning {
         /// What the port allows, `PCIe 2.0 x1`.
         port: String,
     },
+    /// The way to one port of a drive fails during the run, and the other takes its commands.
+    PathFails {
+        /// The port.
+        port: String,
+        /// The one that takes over.
+        other: String,
+        /// When.
+        #[serde(rename = "after_ns")]
+        after: Duration,
+    },
     /// The modelled drive collects no garbage: a sustained random write would be slower.
     NoCollection {
         /// How much the workload wrote.
@@ -62,6 +72,7 @@ impl Warning {
             Self::ShortSample { .. } => "use a larger size or a longer duration",
             Self::Interrupted => "run again for the missing tests",
             Self::TrainedDown { .. } => "use a port with the drive's lanes and generation",
+            Self::PathFails { .. } => "read the figures as those of both ports and of one, in turn",
             Self::NoCollection { .. } => "read the write figures as those of a fresh drive",
         }
     }
@@ -79,6 +90,9 @@ impl fmt::Display for Warning {
             Self::ShortSample { test, elapsed } => write!(f, "{test}: a sample of only {elapsed}"),
             Self::Interrupted => write!(f, "the run was interrupted"),
             Self::TrainedDown { drive, port } => write!(f, "{drive} drive trained down to {port}"),
+            Self::PathFails { port, other, after } => {
+                write!(f, "port {port} fails after {after}, and {other} takes its commands")
+            }
             Self::NoCollection { written_bytes } => {
                 write!(f, "{written_bytes} written without garbage collection")
             }

@@ -6,7 +6,8 @@
 //! writes the times add up in their shares, but for the two directions of PCI Express and of a drive's data
 //! path, which carry at once.
 
-use super::link::{LinkLaw, Pcie, Sas, Sata};
+use super::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata};
+use super::multipath::Multipath;
 use super::spec::{FlashSpec, ProtocolKind, SLOT, SystemSpec};
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::Test;
@@ -34,12 +35,7 @@ struct Demand {
 /// The ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked.
 pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
     let mut hops = vec![processor(spec, test), protocol(spec)];
-    hops.extend(spec.links.iter().map(|link| Ceiling {
-        name: link.name.clone(),
-        law: link.law.to_string(),
-        rate: Some(over_link(&link.law, spec, test)),
-        latency: Some(link.latency),
-    }));
+    hops.extend(links(spec, test));
     hops.extend([front_end(spec, test), data_path(spec, test)]);
     hops.extend([channels(&spec.drive.flash, test), dies(&spec.drive.flash, test)]);
     hops
@@ -89,6 +85,29 @@ fn protocol(spec: &SystemSpec) -> Ceiling {
         spec.transfer_max()
     );
     Ceiling { name: protocol.kind.name().to_owned(), law, rate: None, latency: None }
+}
+
+/// The links of the way, and behind them those of the way to a second port. Where the two take turns, each carries
+/// half of what the drive does.
+fn links(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
+    let ceiling = |link: &LinkSpec, note: &str, times: u64| Ceiling {
+        name: link.name.clone(),
+        law: format!("{}{note}", link.law),
+        rate: Some(BytesPerSecond(over_link(&link.law, spec, test).0 * times)),
+        latency: Some(link.latency),
+    };
+    let Some(second) = &spec.second else {
+        return spec.links.iter().map(|link| ceiling(link, "", 1)).collect();
+    };
+    let (first_note, second_note, times) = match second.multipath {
+        Multipath::RoundRobin => (", every other command", ", every other command", 2),
+        Multipath::Failover => ("", ", when the first port fails", 1),
+    };
+    let shared = second.shared.min(spec.links.len());
+    let both = spec.links[..shared].iter().map(|link| ceiling(link, "", 1));
+    let first = spec.links[shared..].iter().map(|link| ceiling(link, first_note, times));
+    let own = second.links[shared..].iter().map(|link| ceiling(link, second_note, times));
+    both.chain(first).chain(own).collect()
 }
 
 fn over_link(law: &LinkLaw, spec: &SystemSpec, test: &Test) -> BytesPerSecond {

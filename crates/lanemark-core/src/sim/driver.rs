@@ -4,7 +4,7 @@
 //! volume or the duration, whichever comes first; requests that are under way at the end of the
 //! duration are not counted, as in a real run.
 
-use super::budget::{Budget, HOPS, Hop};
+use super::budget::{Budget, HOPS, Hop, LINKS_MAX};
 use super::simulator::{Completion, SimError, Simulator};
 use super::spec::{ProtocolKind, SystemSpec};
 use super::target::Target;
@@ -212,6 +212,12 @@ fn hop_order(spec: &SystemSpec) -> Vec<(usize, String)> {
     ];
     let links = spec.links.iter().enumerate();
     hops.extend(links.map(|(index, link)| (Hop::FirstLink as usize + index, link.name.clone())));
+    let second = spec.second_ports().next().into_iter();
+    let behind = second.flat_map(|port| port.links[port.shared..].iter().enumerate());
+    hops.extend(
+        behind
+            .map(|(index, link)| (Hop::FirstLink as usize + LINKS_MAX + index, link.name.clone())),
+    );
     let in_drive = [
         (Hop::FrontEnd, "front end"),
         (Hop::Buffer, "write buffer"),

@@ -1,6 +1,9 @@
 //! Links in whole systems: what a drive's port carries, unloaded and saturated.
 
-use super::link::{LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate};
+use super::link::{
+    LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
+};
+use super::multipath::{Multipath, PATH_TIMEOUT, SecondPort};
 use super::spec::{DriveSpec, SystemSpec};
 use super::tests::{megabytes, run, sas, sata, small_drive, test, unlimited};
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
@@ -31,6 +34,22 @@ pub(super) fn pio(drive: DriveSpec, block: Bytes) -> SystemSpec {
 pub(super) fn held(drive: DriveSpec, fifo: Bytes) -> SystemSpec {
     let law = Sata::new(SataRate::Gen3, SataCommands::Queued);
     over_sata(drive, law.with_fifo(fifo, drive.data_path_read, drive.data_path_write), 32)
+}
+
+/// A SAS drive with two ports of one phy each, `a` and `b`, behind one adapter.
+pub(super) fn dual(drive: DriveSpec, multipath: Multipath) -> SystemSpec {
+    let mut system = sas(drive, 1);
+    let port = |name: &str| LinkSpec { name: name.to_owned(), ..system.links[1].clone() };
+    let (first, second) = (port("SAS 12 Gb/s, port a"), port("SAS 12 Gb/s, port b"));
+    system.second = Some(SecondPort {
+        shared: 1,
+        links: vec![system.links[0].clone(), second],
+        multipath,
+        path_timeout: PATH_TIMEOUT,
+        fails_at: [None; 2],
+    });
+    system.links[1] = first;
+    system
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! | [`link`] | the law of each kind of link |
 //! | [`protocol`], [`path`], [`shared`], [`drive`] | the parts of a system |
 //! | [`arbitration`], [`coalescing`] | NVMe: which queue is served next, what an interrupt announces |
+//! | [`multipath`] | drives with two ports |
 //! | [`target`] | drives and namespaces that requests go to |
 //! | [`simulator`] | the life of a request through them |
 //! | [`budget`], [`trace`] | where its time went |
@@ -25,6 +26,7 @@ pub mod drive;
 pub mod driver;
 pub mod kernel;
 pub mod link;
+pub mod multipath;
 pub mod path;
 pub mod protocol;
 pub mod shared;

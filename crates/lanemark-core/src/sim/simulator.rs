@@ -15,6 +15,7 @@ use super::budget::{Budget, HOPS, Hop};
 use super::drive::{Candidate, Drive, OutOfErasedBlocks};
 use super::kernel::EventQueue;
 use super::link::Link;
+use super::multipath::Ways;
 use super::path::Path;
 use super::protocol::Protocol;
 use super::shared::{SharedLink, Transfer};
@@ -59,6 +60,8 @@ pub enum Event {
     Notified(Handle),
     /// The aggregation time of a drive's interrupt vector may be over.
     AggregationOver(u16, u32),
+    /// The host has waited long enough for the answer to a command.
+    TimedOut(Handle),
     /// A core has completed a command.
     Completed(Handle),
 }
@@ -120,6 +123,7 @@ struct Attachment {
     extents: Vec<Extent>,
     transfer_max: Bytes,
     protocol: Protocol,
+    ways: Ways,
     path: Path,
     drive: Drive,
 }
@@ -157,6 +161,9 @@ struct Command {
     /// Bursts that have not left the drive, reading, or have not entered its buffer, writing.
     bursts_left: u32,
     announced: bool,
+    /// The way that it took, and when it was sent.
+    way: u8,
+    sent: Instant,
     /// Whether the next `Decoded` of this command is void.
     put_back: bool,
     trace: Trace,
@@ -211,7 +218,9 @@ impl Attachment {
             extents,
             transfer_max: spec.transfer_max(),
             protocol: Protocol::new(spec.protocol.clone()),
-            path: Path::new(shared, &spec.links[shared..], &spec.drive),
+            ways: Ways::new(spec.second.as_ref()),
+            path: Path::new(shared, &spec.links[shared..], &spec.drive)
+                .with_second(spec.second.as_ref()),
             drive,
         }
     }
@@ -236,7 +245,7 @@ impl Simulator {
             handled: 0,
             cores: vec![Station::default(); spec.cpu.cores as usize],
             shared: spec.links[..shared].iter().map(Link::new).collect(),
-            turns: vec![SharedLink::new(spec.drives()); shared],
+            turns: vec![SharedLink::new(spec.drives() * 2); shared],
             attachments: attachments.collect(),
             requests: Slab::new(),
             commands: Slab::new(),
@@ -386,6 +395,7 @@ impl Simulator {
             Event::DataIn(burst, last) => self.data_in(burst, last)?,
             Event::Notified(command) => self.notified(command),
             Event::AggregationOver(drive, vector) => self.aggregation_over(drive, vector),
+            Event::TimedOut(command) => self.timed_out(command),
             Event::Completed(command) => return Ok(self.completed(command)),
         }
         Ok(None)
@@ -415,6 +425,8 @@ impl Simulator {
                 queue,
                 bursts_left: 0,
                 announced: false,
+                way: 0,
+                sent: self.now,
                 put_back: false,
                 trace: Trace::new(self.now),
                 next: NONE,
@@ -442,11 +454,14 @@ impl Simulator {
 
     fn fetch(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
-        let Attachment { protocol, path, .. } = &mut self.attachments[usize::from(command.drive)];
+        let Attachment { protocol, ways, path, .. } =
+            &mut self.attachments[usize::from(command.drive)];
+        command.way = ways.choose(self.now);
+        command.sent = self.now;
         let (operation, length) = (command.operation, command.length);
-        let shared = &mut self.shared;
-        let fetched = protocol.fetch(self.now, path, shared, operation, length, &mut command.trace);
-        let event = match path.issues_by_frames() {
+        let (way, shared) = (path.way(command.way), &mut self.shared);
+        let fetched = protocol.fetch(self.now, way, shared, operation, length, &mut command.trace);
+        let event = match way.issues_by_frames() {
             true => Event::Fetched(handle),
             false => Event::Arrived(handle),
         };
@@ -456,7 +471,7 @@ impl Simulator {
     fn issue_frames(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
-        let arrival = path.issue_frames(self.now, &mut command.trace);
+        let arrival = path.way(command.way).issue_frames(self.now, &mut command.trace);
         self.events.schedule(arrival, Event::Arrived(handle));
     }
 

@@ -5,6 +5,7 @@
 
 use super::budget::LINKS_MAX;
 use super::link::LinkSpec;
+use super::multipath::SecondPort;
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
 
 /// The unit in which a drive maps logical to physical places.
@@ -23,6 +24,8 @@ pub struct SystemSpec {
     pub drive: DriveSpec,
     /// How long each of its namespaces is; none where it is one of all its capacity.
     pub namespaces: Vec<Bytes>,
+    /// Its second port, where it is plugged in by two.
+    pub second: Option<SecondPort>,
     /// Further drives at work at the same time.
     pub siblings: Vec<Sibling>,
 }
@@ -40,6 +43,8 @@ pub struct Sibling {
     pub drive: DriveSpec,
     /// How long each of its namespaces is, as in [`SystemSpec::namespaces`].
     pub namespaces: Vec<Bytes>,
+    /// Its second port, where it is plugged in by two.
+    pub second: Option<SecondPort>,
 }
 
 /// A host processor.
@@ -385,6 +390,7 @@ impl SystemSpec {
             return fail("drive.flash", raw.to_string(), "less than 16 TiB of flash");
         }
         self.check_namespaces()?;
+        self.second.as_ref().map_or(Ok(()), SecondPort::check)?;
         let least = transfer.min(Bytes::kibi(128)) + flash.unit() * 2;
         if self.drive.buffer < least {
             let bound = format!("at least {least}: a burst and two flash units");
@@ -398,9 +404,16 @@ impl SystemSpec {
         1 + self.siblings.len()
     }
 
-    /// How many of the first drive's links another drive uses too.
+    /// How many of the first drive's links another drive, or a second port, uses too.
     pub fn shared_links(&self) -> usize {
-        self.siblings.iter().map(|sibling| sibling.shared).max().unwrap_or(0)
+        let siblings = self.siblings.iter().map(|sibling| sibling.shared);
+        siblings.chain(self.second_ports().map(|port| port.shared)).max().unwrap_or(0)
+    }
+
+    /// The second ports of all drives that have one.
+    pub fn second_ports(&self) -> impl Iterator<Item = &SecondPort> {
+        let siblings = self.siblings.iter().map(|sibling| &sibling.second);
+        std::iter::once(&self.second).chain(siblings).flatten()
     }
 
     /// The system of drive `index` alone, 0 for the first.
@@ -415,6 +428,7 @@ impl SystemSpec {
             links: shared.chain(&sibling.links).cloned().collect(),
             drive: sibling.drive,
             namespaces: sibling.namespaces.clone(),
+            second: sibling.second.clone(),
             siblings: Vec::new(),
         }
     }

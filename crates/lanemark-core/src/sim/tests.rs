@@ -3,6 +3,7 @@
 use super::link::{
     LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
 };
+use super::multipath::Multipath;
 use super::spec::*;
 use super::*;
 use crate::rng::StreamKey;
@@ -72,6 +73,7 @@ pub(super) fn nvme(drive: DriveSpec) -> SystemSpec {
         }],
         drive,
         namespaces: Vec::new(),
+        second: None,
         siblings: Vec::new(),
     }
 }
@@ -283,6 +285,7 @@ fn behind_one_uplink(drive: DriveSpec, count: usize, lanes: u32) -> SystemSpec {
         links: system.links[1..].to_vec(),
         drive,
         namespaces: Vec::new(),
+        second: None,
     };
     system.siblings = vec![own; count - 1];
     system
@@ -372,6 +375,7 @@ fn drives_that_share_nothing_do_not_disturb_each_other() {
         links: pair.links.clone(),
         drive: pair.drive,
         namespaces: Vec::new(),
+        second: None,
     }];
     let test = test(Bytes::kibi(128), Pattern::Sequential, true, 4);
     let (one, two) = (run(&nvme(small_drive()), &test), run(&pair, &test));
@@ -428,7 +432,7 @@ proptest! {
     /// throughput times response time is the population (Little).
     #[test]
     fn any_system_keeps_the_invariants(
-        drive in any_drive(), kind in 0..7, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,
+        drive in any_drive(), kind in 0..9, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,
         read_share in 0.0f64..=1.0, depth in 1u32..40, threads in 1u32..4, seed: u64,
     ) {
         let mut system = match kind {
@@ -437,13 +441,16 @@ proptest! {
             2 => super::link_tests::pio(drive, Bytes(512)),
             3 => super::link_tests::pio(drive, Bytes::kibi(8)),
             4 => super::link_tests::held(drive, Bytes(512)),
+            7 => super::link_tests::dual(drive, Multipath::RoundRobin),
+            8 => super::link_tests::dual(drive, Multipath::Failover),
             _ => nvme(drive),
         };
         let shared = usize::from(shares);
         let links = system.links[shared..].to_vec();
         let namespaces = if kind == 5 { vec![Bytes::mebi(32); 2] } else { Vec::new() };
         system.namespaces = namespaces.clone();
-        let sibling = Sibling { protocol: system.protocol.clone(), shared, links, drive, namespaces };
+        let second = system.second.clone();
+        let sibling = Sibling { second, protocol: system.protocol.clone(), shared, links, drive, namespaces };
         system.siblings = vec![sibling; beside];
         let drives = system.targets().len() as u64;
         prop_assert_eq!(system.check(), Ok(()));

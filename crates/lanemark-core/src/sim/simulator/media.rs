@@ -59,7 +59,8 @@ impl Simulator {
         let path = &mut self.attachments[usize::from(command.drive)].path;
         let trace = if place.last { &mut command.trace } else { &mut aside };
         trace.waited(Hop::Buffer, self.now);
-        let arrival = path.carry_write(&mut self.shared, self.now, length, place, trace);
+        let arrival =
+            path.carry_write(command.way, &mut self.shared, self.now, (length, place), trace);
         self.events.schedule(arrival, Event::DataIn(handle, place.last));
     }
 
@@ -70,8 +71,8 @@ impl Simulator {
             &mut self.attachments[usize::from(self.commands[command].drive)];
         drive.write(self.now, offset, length, &mut self.events)?;
         if last {
-            let trace = &mut self.commands[command].trace;
-            let notified = path.complete_write(&mut self.shared, self.now, trace);
+            let Command { way, trace, .. } = &mut self.commands[command];
+            let notified = path.way(*way).complete_write(&mut self.shared, self.now, trace);
             self.events.schedule(notified, Event::Notified(command));
         }
         Ok(())
@@ -102,14 +103,14 @@ impl Simulator {
         command.announced = true;
         let mut aside = Trace::new(self.now);
         let trace = if place.last { &mut command.trace } else { &mut aside };
-        let outflow = path.carry_read(self.now, bytes, place, trace);
-        match path.shared() {
+        let outflow = path.carry_read(command.way, self.now, bytes, place, trace);
+        match path.way(command.way).shared() {
             0 if place.last => self.events.schedule(outflow.end, Event::Notified(handle)),
             0 => {}
             links => {
                 let transfer = self.transfers.insert(Transfer {
                     command: handle,
-                    port: command.drive,
+                    port: command.drive * 2 + u16::from(command.way),
                     bytes,
                     place,
                     inflow: outflow,
