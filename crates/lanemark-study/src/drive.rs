@@ -1,8 +1,14 @@
 //! `library/drives/*.toml`: a solid-state drive.
 
-use lanemark_core::sim::link::{PcieGeneration, SasRate, SataRate};
-use lanemark_core::sim::spec::{DriveSpec, FrontEndSpec, MediaSpec, ProtocolKind, WriteCache};
-use lanemark_core::units::{BitsPerSecond, Bytes};
+use lanemark_core::sim::link::{
+    FRAME_FIFO_MIN, PIO_BLOCK_MAX, PcieGeneration, SECTOR, SasRate, SataCommands, SataRate,
+};
+use lanemark_core::sim::multipath::{Multipath, PATH_TIMEOUT};
+use lanemark_core::sim::spec::{
+    DriveSpec, FrontEndSpec, MediaSpec, ProtocolKind, SLOT, WriteCache,
+};
+use lanemark_core::sim::target::{Extent, NAMESPACES_MAX, extents};
+use lanemark_core::units::{BitsPerSecond, Bytes, Duration};
 
 use crate::document::{Context, Document, Section};
 use crate::error::StudyError;
@@ -24,12 +30,27 @@ pub struct Drive {
     pub protocol: ProtocolKind,
     /// What it is plugged in with.
     pub plug: Plug,
-    /// Whether it queues commands; a SATA drive may not.
-    pub queued: bool,
+    /// Which commands it takes; a SATA drive may not queue them.
+    pub commands: SataCommands,
+    /// The second port that it can be plugged in by, where it has one.
+    pub second: Option<Second>,
+    /// How much of a SATA frame its FIFO holds, where that is less than all of it.
+    pub frame_fifo: Option<Bytes>,
     /// The largest command that it takes, where it has a limit of its own.
     pub transfer_max: Option<Bytes>,
+    /// How long each of its namespaces is; none where it is one of all its capacity.
+    pub namespaces: Vec<Bytes>,
     /// The model.
     pub spec: DriveSpec,
+}
+
+/// What a drive with two ports needs of its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Second {
+    /// How commands are spread over both ports.
+    pub multipath: Multipath,
+    /// How long the host waits for an answer over a way that has failed.
+    pub path_timeout: Duration,
 }
 
 /// What a drive is plugged in with, or a port takes: the most that it can train to.
@@ -41,6 +62,23 @@ pub enum Plug {
     Pcie(PcieGeneration, u32),
     /// SAS up to a rate, over so many phys.
     Sas(SasRate, u32),
+}
+
+impl Plug {
+    /// What each port has of a drive that is plugged in by two: half of the lanes or phys.
+    #[must_use]
+    pub fn half(self) -> Self {
+        match self {
+            Self::Sata(_) => self,
+            Self::Pcie(generation, lanes) => Self::Pcie(generation, (lanes / 2).max(1)),
+            Self::Sas(rate, phys) => Self::Sas(rate, (phys / 2).max(1)),
+        }
+    }
+
+    /// Whether it can be split in two.
+    fn is_wide(self) -> bool {
+        self.half() != self
+    }
 }
 
 impl std::fmt::Display for Plug {
@@ -55,6 +93,16 @@ impl std::fmt::Display for Plug {
 }
 
 impl Drive {
+    /// The name, with what the drive is split into.
+    pub fn label(&self) -> String {
+        let lengths: Vec<String> = self.namespaces.iter().map(Bytes::to_string).collect();
+        match lengths.as_slice() {
+            [] => self.name.clone(),
+            [one] => format!("{}, a namespace of {one}", self.name),
+            [..] => format!("{}, namespaces of {}", self.name, lengths.join(" and ")),
+        }
+    }
+
     /// Reads a drive file.
     ///
     /// # Errors
@@ -85,11 +133,11 @@ impl Drive {
             let message = format!("{} does not run over {plug}", protocol.name());
             return Err(port.error("protocol", message));
         }
-        let queued = match port.has("commands") {
-            true => port.choice("commands", &[("queued", true), ("unqueued", false)])?,
-            false => true,
-        };
+        let commands = commands(&port, plug)?;
+        let frame_fifo = frame_fifo(&port, plug)?;
+        let second = second(&port, plug)?;
         port.finish()?;
+        let namespaces = namespaces(&drive, protocol, capacity)?;
         drive.finish()?;
 
         let front_end = root.table("front_end")?;
@@ -115,13 +163,142 @@ impl Drive {
             data_path_write: rate("write")?,
             media: MediaSpec::Flash(flash::read(&root)?),
         };
+        if let Some(size) = frame_fifo
+            && spec.data_path_read.or(spec.data_path_write).is_none()
+        {
+            let message = format!("frame_fifo = {size}: no rate of [data_path] is given");
+            return Err(port
+                .error("frame_fifo", message)
+                .hint("give the rates at which the drive fills and empties it"));
+        }
         let transfer_max = front_end.optional_quantity("transfer_max")?;
         front_end.finish()?;
         buffer.finish()?;
         data_path.map_or(Ok(()), |section| section.finish())?;
         root.finish()?;
-        Ok(Self { name, protocol, plug, queued, transfer_max, spec })
+        Ok(Self {
+            name,
+            protocol,
+            plug,
+            commands,
+            second,
+            frame_fifo,
+            transfer_max,
+            namespaces,
+            spec,
+        })
     }
+}
+
+/// Reads `namespaces = ["256 GB", "100 GB"]` of a drive; absent, it is one of all its capacity.
+fn namespaces(
+    drive: &Section<'_>,
+    protocol: ProtocolKind,
+    capacity: Bytes,
+) -> Result<Vec<Bytes>, StudyError> {
+    let key = "namespaces";
+    if !drive.has(key) {
+        return Ok(Vec::new());
+    }
+    if protocol != ProtocolKind::Nvme {
+        let message = format!("`{key}`: {} has none, only NVMe", protocol.name());
+        return Err(drive
+            .error(key, message)
+            .hint("leave it out: the drive is one of all its capacity"));
+    }
+    let texts = drive.texts(key)?;
+    if texts.is_empty() || texts.len() > NAMESPACES_MAX {
+        let message = format!("{} namespaces: must be from 1 to {NAMESPACES_MAX}", texts.len());
+        return Err(drive.error(key, message));
+    }
+    let mut lengths: Vec<Bytes> = Vec::new();
+    for text in texts {
+        let length: Bytes =
+            text.parse().map_err(|error| drive.error(key, format!("{key}: {text}: {error}")))?;
+        let sectors = length.get().is_multiple_of(SECTOR.get());
+        if !sectors || length == Bytes::ZERO || length > capacity {
+            let bound = format!("must be a multiple of {SECTOR} up to the capacity of {capacity}");
+            return Err(drive.error(key, format!("{key}: {text}: {bound}")));
+        }
+        lengths.push(length);
+    }
+    let end = extents(&lengths, capacity).last().map_or(Bytes::ZERO, Extent::end);
+    if end > capacity {
+        let message = format!("{key} take {end} together: must be at most {capacity}");
+        let hint = format!("make one shorter; each begins at a multiple of {SLOT}");
+        return Err(drive.error(key, message).hint(hint));
+    }
+    Ok(lengths)
+}
+
+/// Reads `commands = "queued" | "unqueued" | "pio"` of a drive's port, and for PIO the data of a DRQ block,
+/// `pio_block`: one sector with READ and WRITE SECTORS, up to 8 KiB with MULTIPLE.
+fn commands(port: &Section<'_>, plug: Plug) -> Result<SataCommands, StudyError> {
+    const PIO: SataCommands = SataCommands::Pio { block: SECTOR };
+    let choices =
+        [("queued", SataCommands::Queued), ("unqueued", SataCommands::Unqueued), ("pio", PIO)];
+    let commands = match port.has("commands") {
+        true => port.choice("commands", &choices)?,
+        false => SataCommands::Queued,
+    };
+    if commands == PIO && !matches!(plug, Plug::Sata(_)) {
+        return Err(port.error("commands", format!("PIO is SATA's and does not run over {plug}")));
+    }
+    let Some(block) = port.optional_quantity::<Bytes>("pio_block")? else { return Ok(commands) };
+    if commands != PIO {
+        let message = format!("pio_block = {block}: the drive's commands are not PIO");
+        return Err(port.error("pio_block", message).hint("add `commands = \"pio\"`"));
+    }
+    if !block.get().is_power_of_two() || !(SECTOR..=PIO_BLOCK_MAX).contains(&block) {
+        let bound = format!("a power of two from {SECTOR} to {PIO_BLOCK_MAX}");
+        return Err(port.error("pio_block", format!("pio_block = {block}: must be {bound}")));
+    }
+    Ok(SataCommands::Pio { block })
+}
+
+/// Reads `ports = 2` of a drive's port, with `multipath` and `path_timeout`.
+fn second(port: &Section<'_>, plug: Plug) -> Result<Option<Second>, StudyError> {
+    let ports = port.optional_integer("ports", 1, 2)?.unwrap_or(1);
+    let bound = "\"round-robin\" or \"failover\"";
+    let multipath = port.optional_parsed("multipath", bound, |text| match text {
+        "round-robin" => Some(Multipath::RoundRobin),
+        "failover" => Some(Multipath::Failover),
+        _ => None,
+    })?;
+    let path_timeout: Option<Duration> = port.optional_quantity("path_timeout")?;
+    if ports == 1 {
+        for key in ["multipath", "path_timeout"] {
+            if port.has(key) {
+                let message = format!("`{key}` is nothing to a drive with one port");
+                return Err(port.error(key, message).hint("add `ports = 2`"));
+            }
+        }
+        return Ok(None);
+    }
+    if !plug.is_wide() {
+        let message = format!("ports = 2: {plug} cannot be split in two");
+        return Err(port
+            .error("ports", message)
+            .hint("a drive with two ports has PCIe lanes or SAS phys for both"));
+    }
+    Ok(Some(Second {
+        multipath: multipath.unwrap_or_default(),
+        path_timeout: path_timeout.unwrap_or(PATH_TIMEOUT),
+    }))
+}
+
+/// Reads `frame_fifo` of a drive's port. A whole frame in it is the usual, and no limit.
+fn frame_fifo(port: &Section<'_>, plug: Plug) -> Result<Option<Bytes>, StudyError> {
+    let key = "frame_fifo";
+    let Some(size) = port.optional_quantity::<Bytes>(key)? else { return Ok(None) };
+    if !matches!(plug, Plug::Sata(_)) {
+        return Err(port.error(key, format!("{key} = {size}: frames over {plug} are never held")));
+    }
+    if !size.get().is_multiple_of(4) || !(FRAME_FIFO_MIN..=PIO_BLOCK_MAX).contains(&size) {
+        let bound = format!("a multiple of 4 B from {FRAME_FIFO_MIN} to {PIO_BLOCK_MAX}");
+        return Err(port.error(key, format!("{key} = {size}: must be {bound}")));
+    }
+    Ok(Some(size))
 }
 
 /// Reads `sata = "6 Gb/s"`, `pcie = { generation, lanes }` or `sas = { rate, phys }` of a drive's or

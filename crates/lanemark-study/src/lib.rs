@@ -13,6 +13,7 @@
 //! bare value takes the `source` of its table and is assumed where the table has none. Which is which is
 //! kept and shown with every result.
 
+mod attached;
 pub mod document;
 pub mod drive;
 pub mod error;
@@ -24,6 +25,7 @@ pub mod platform;
 pub mod plug;
 pub mod study;
 pub mod system;
+mod topology;
 mod tree;
 pub mod workload;
 

@@ -8,7 +8,7 @@ use lanemark_core::workload::Test;
 
 use crate::drive::Plug;
 use crate::platform::{NamedLink, Platform, Port};
-use crate::system::System;
+use crate::system::{System, Taken};
 
 /// The path of `system` under `test`; `simulated` is what a run of it carried, where there was one.
 pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> PathView {
@@ -31,14 +31,14 @@ pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> 
 fn tree(system: &System) -> TopologyNode {
     let Platform { name, ports, .. } = &system.platform;
     let mut root = node(name, None, true);
-    let taken: Vec<&str> = system.target.port.split(" + ").collect();
     for port in ports {
-        let used = taken.contains(&port.name.as_str());
+        let taken = system.taken.iter().find(|taken| taken.port == port.name);
+        let used = taken.is_some();
         let mut parent = &mut root;
         for link in &port.behind {
             parent = child(parent, link, used);
         }
-        parent.children.push(leaf(system, port, used));
+        parent.children.push(leaf(port, taken));
     }
     root
 }
@@ -62,14 +62,15 @@ fn child<'n>(
 }
 
 /// A port, and the drive in it where it is the system's.
-fn leaf(system: &System, port: &Port, used: bool) -> TopologyNode {
-    let mut port_node = node(&format!("port {}", port.name), Some(port.plug.to_string()), used);
+fn leaf(port: &Port, taken: Option<&Taken>) -> TopologyNode {
+    let label = format!("port {}", port.name);
+    let mut port_node = node(&label, Some(port.plug.to_string()), taken.is_some());
     port_node.link_rate = Some(rate(port.plug));
-    if used && let Some(link) = system.spec.links.last() {
+    if let Some(Taken { drive, link, .. }) = taken {
         // What the drive trained to may be less than the port.
         port_node.link = Some(link.name.clone());
         port_node.link_rate = Some(link.law.rate());
-        port_node.label = format!("{} in port {}", system.target.drive, port.name);
+        port_node.label = format!("{drive} in port {}", port.name);
     }
     port_node
 }

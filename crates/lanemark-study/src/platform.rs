@@ -10,6 +10,7 @@ use lanemark_core::units::{Bytes, Duration, Instant, Ratio};
 use crate::document::{Context, Document, Section};
 use crate::drive::{Plug, pcie_width, plug};
 use crate::error::StudyError;
+use crate::topology;
 
 /// Commands of an AHCI port's one list, and of an NVMe queue at most.
 pub const AHCI_DEPTH: u32 = 32;
@@ -54,6 +55,8 @@ pub struct Port {
     pub latency: Duration,
     /// When the port's own link trains anew, and what it then takes.
     pub retrain: Option<(Duration, Plug)>,
+    /// When the way to it fails for good, where it does.
+    pub fails_after: Option<Duration>,
     /// The links between it and the processor, nearest to the processor first.
     pub behind: Vec<NamedLink>,
 }
@@ -98,7 +101,10 @@ impl Platform {
         }
         let mut links = Vec::new();
         for section in root.tables("link")? {
-            links.push(link(&section)?);
+            let link = link(&section)?;
+            topology::check_link(&link, &links)
+                .map_err(|message| section.error("name", message))?;
+            links.push(link);
         }
         let mut ports: Vec<Port> = Vec::new();
         for section in root.tables("port")? {
@@ -106,6 +112,8 @@ impl Platform {
             if ports.iter().any(|other| other.name == port.name) {
                 return Err(section.error("name", format!("port `{}` is there twice", port.name)));
             }
+            let fail = |message| section.error("behind", message);
+            topology::check_way(&port.name, &port.behind, &ports, fail)?;
             ports.push(port);
         }
         root.finish()?;
@@ -240,6 +248,11 @@ fn coalescing(section: &Section<'_>) -> Result<CoalescingSpec, StudyError> {
 
 /// A link between processor and ports.
 fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
+    if section.has("behind") {
+        return Err(section
+            .error("behind", "a link does not say what it is behind: the ports do")
+            .hint("list the links on the way in `behind` of each port, the nearest to the processor first"));
+    }
     let name = section.text("name")?;
     let to = section.optional_text("to")?.unwrap_or_else(|| name.clone());
     let pcie = section.table("pcie")?;
@@ -307,6 +320,7 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
         packets,
         latency: section.optional_quantity("latency")?.unwrap_or_default(),
         retrain: retrain(section)?,
+        fails_after: section.optional_quantity("fails_after")?,
         behind,
     };
     section.finish()?;

@@ -1,7 +1,7 @@
 //! A drive in a port: the link that both train to, the protocol that runs over it, and what does not fit.
 
 use lanemark_core::result::Warning;
-use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata, SataCommands};
+use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata, SataCommands, SataRate};
 use lanemark_core::sim::spec::{ProtocolKind, ProtocolSpec};
 use lanemark_core::units::Instant;
 
@@ -54,7 +54,7 @@ pub fn plug_in(
             drive.name
         ))
     })?;
-    if !drive.queued {
+    if drive.commands != SataCommands::Queued {
         protocol.queue_depth = 1;
     }
     if kind == ProtocolKind::SasHba && matches!(drive.plug, Plug::Sata(_)) {
@@ -76,20 +76,19 @@ fn train(
     port: &Port,
     named_at: &Location,
 ) -> Result<(Plug, LinkLaw), StudyError> {
-    let one_by_one = port.controller == ProtocolKind::AtaDma || !drive.queued;
-    let commands = match one_by_one {
-        true => SataCommands::Unqueued,
-        false => SataCommands::Queued,
+    let commands = match drive.commands {
+        SataCommands::Queued if port.controller == ProtocolKind::AtaDma => SataCommands::Unqueued,
+        commands => commands,
     };
     match (drive.plug, port.plug) {
         (Plug::Sata(own), Plug::Sata(other)) => {
             let rate = own.min(other);
-            Ok((Plug::Sata(rate), LinkLaw::Sata(Sata::new(rate, commands))))
+            Ok((Plug::Sata(rate), LinkLaw::Sata(sata(drive, rate, commands))))
         }
         (Plug::Sata(own), Plug::Sas(other, _)) => {
             // A SAS phy speaks to a SATA drive at SATA's rate, through connections of its own kind.
             let connection = Sas::new(other, 1).stp_connection_time();
-            let sata = Sata::new(own, commands).over_stp(connection);
+            let sata = sata(drive, own, commands).over_stp(connection);
             Ok((Plug::Sata(own), LinkLaw::Sata(sata)))
         }
         (Plug::Sas(own, own_phys), Plug::Sas(other, phys)) => {
@@ -104,6 +103,13 @@ fn train(
         }
         (own, other) => Err(misfit(drive, platform, port, named_at, own, other)),
     }
+}
+
+/// The law of a SATA drive, with what its FIFO holds up.
+fn sata(drive: &Drive, rate: SataRate, commands: SataCommands) -> Sata {
+    let law = Sata::new(rate, commands);
+    let (read, write) = (drive.spec.data_path_read, drive.spec.data_path_write);
+    drive.frame_fifo.map_or(law, |fifo| law.with_fifo(fifo, read, write))
 }
 
 fn misfit(

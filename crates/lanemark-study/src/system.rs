@@ -6,18 +6,17 @@ use lanemark_core::result::{
 };
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::link::LinkSpec;
-use lanemark_core::sim::spec::{Condition, CpuSpec, Sibling, SystemSpec};
+use lanemark_core::sim::spec::{Condition, SystemSpec};
 use lanemark_core::sim::{SimError, run_test};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Workload;
 
-use crate::document::{Context, Document};
-use crate::drive::Drive;
+use crate::attached::{Attached, join};
+use crate::document::Context;
 use crate::error::{Location, StudyError};
 use crate::library::{Kind, Library};
 use crate::origin::{Ledger, Origin, Overrides};
-use crate::platform::{Platform, Port};
-use crate::plug::{Plugged, plug_in};
+use crate::platform::Platform;
 
 /// A system by the names of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +25,7 @@ pub struct SystemName {
     pub drive: String,
     /// The platform's file.
     pub platform: String,
-    /// The port.
+    /// The port; two of them, `one|other`, for a drive that is plugged in by both.
     pub port: String,
     /// Further drives, each with its port, at work at the same time.
     pub beside: Vec<(String, String)>,
@@ -52,13 +51,27 @@ pub struct System {
     pub platform: Platform,
     /// What a result says about it.
     pub target: SimulatedTarget,
+    /// The ports that are taken, with what is in each.
+    pub taken: Vec<Taken>,
     /// Doubts that come with the assembly.
     pub warnings: Vec<Warning>,
 }
 
+/// A port with a drive in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Taken {
+    /// The port's name.
+    pub port: String,
+    /// The drive's name for people.
+    pub drive: String,
+    /// The port's own link, as trained.
+    pub link: LinkSpec,
+}
+
 impl SystemName {
     /// Reads `drive@platform:port`; further ports follow after `+`, each with a drive of its own before a
-    /// colon or with another of the first kind: `drive@platform:port+port+other-drive:port`.
+    /// colon or with another of the first kind: `drive@platform:port+port+other-drive:port`. A drive with two
+    /// ports takes both of `one|other`.
     ///
     /// # Errors
     /// Where `text` is not written so.
@@ -79,6 +92,27 @@ impl SystemName {
         let further = beside.iter().flat_map(|(drive, port)| [drive.as_str(), port.as_str()]);
         if [drive, platform, port].into_iter().chain(further).any(str::is_empty) {
             return Err(fail());
+        }
+        let drives = beside.iter().map(|(drive, _)| drive.as_str()).chain([platform, drive]);
+        for before_colon in drives {
+            if let Some((one, _)) = before_colon.split_once('|') {
+                let message = format!(
+                    "`{text}`: both ports of a drive belong to one platform, not `{one}` too"
+                );
+                return Err(StudyError::new(Location::file("SYSTEM"), message)
+                    .hint("write drive@platform:port|port"));
+            }
+        }
+        for (drive, ports) in beside
+            .iter()
+            .map(|(drive, port)| (drive.as_str(), port.as_str()))
+            .chain([(drive, port)])
+        {
+            if ports.split('|').any(str::is_empty) || ports.split('|').count() > 2 {
+                let message = format!("`{ports}`: `{drive}` is plugged in by one port or by two");
+                return Err(StudyError::new(Location::file("SYSTEM"), message)
+                    .hint("write drive@platform:port or drive@platform:port|port"));
+            }
         }
         Ok(Self {
             drive: drive.to_owned(),
@@ -137,9 +171,14 @@ impl System {
         let platform = Platform::read(&platform_file, context)?;
         let mut attached: Vec<Attached> = Vec::new();
         for (drive, port) in parts.places() {
-            if attached.iter().any(|other| other.port.name == port) {
-                let message = format!("port `{port}` of {} is taken twice", platform.name);
-                return Err(StudyError::new(named_at.port.clone(), message));
+            for port in port.split('|') {
+                if let Some(other) = attached.iter().find(|other| other.takes(port)) {
+                    let message = format!(
+                        "port `{port}` of {} is taken twice, by {} and by `{drive}`",
+                        platform.name, other.drive.name
+                    );
+                    return Err(StudyError::new(named_at.port.clone(), message));
+                }
             }
             let names = (drive, port);
             attached.push(Attached::new(
@@ -153,7 +192,8 @@ impl System {
         }
         overrides.check_used(&ledger)?;
 
-        let spec = join(platform.cpu, &attached);
+        let spec = join(platform.cpu, &attached)
+            .map_err(|message| StudyError::new(named_at.port.clone(), message))?;
         spec.check().map_err(|error| {
             let location = match error.field.starts_with("drive") {
                 true => attached[0].file.location_of_parameter("drive", error.field),
@@ -163,12 +203,13 @@ impl System {
         })?;
         let target = describe(name, &attached, &platform, &ledger, settings);
         let mut warnings: Vec<Warning> = Vec::new();
-        for warning in attached.iter().flat_map(|one| &one.plugged.warnings) {
-            if !warnings.contains(warning) {
-                warnings.push(warning.clone());
+        for warning in attached.iter().flat_map(Attached::warnings) {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
             }
         }
-        Ok(Self { spec, platform, target, warnings })
+        let taken = attached.iter().flat_map(Attached::taken).collect();
+        Ok(Self { spec, platform, target, taken, warnings })
     }
 
     /// Runs all tests of `workload`. `on_test` sees the result so far after each of them, and may end the
@@ -232,78 +273,20 @@ impl System {
         let message = format!("test `{}`: {error}", test.name);
         let hint = match error {
             SimError::OutOfRange { .. } => "use a smaller span or offset, or a larger drive",
+            SimError::OutOfNamespace { .. } => {
+                "use a smaller span or offset, or a larger namespace"
+            }
+            SimError::NoTarget { .. } => "address a drive and namespace of the system",
         };
         StudyError::new(location, message).hint(hint)
     }
 }
 
-/// A drive in its port, with where both come from.
-struct Attached {
-    file: Document,
-    drive: Drive,
-    port: Port,
-    plugged: Plugged,
-}
-
-impl Attached {
-    fn new(
-        library: &Library,
-        (drive, port): (&str, &str),
-        platform: &Platform,
-        platform_file: &Document,
-        named_at: &NamedAt,
-        context: Context<'_>,
-    ) -> Result<Self, StudyError> {
-        let file =
-            library.open(Kind::Drive, drive).map_err(|error| found(error, &named_at.drive))?;
-        let drive = Drive::read(&file, context)?;
-        let Some(port) = platform.ports.iter().find(|known| known.name == port) else {
-            let known = platform.ports.iter().map(|known| known.name.as_str());
-            return Err(StudyError::unknown(named_at.port.clone(), "port", port, known));
-        };
-        let plugged = plug_in(&drive, platform, platform_file.file(), port, &named_at.port)?;
-        Ok(Self { file, drive, port: port.clone(), plugged })
-    }
-
-    /// All links from the host to the drive.
-    fn links(&self) -> Vec<LinkSpec> {
-        let behind = self.port.behind.iter().map(|link| link.spec.clone());
-        behind.chain([self.plugged.link.clone()]).collect()
-    }
-
-    /// How many of the first drive's links, counted from the host, lie on this one's way too.
-    fn shared_with(&self, first: &Self) -> usize {
-        let both = self.port.behind.iter().zip(&first.port.behind);
-        both.take_while(|(own, other)| own.name == other.name).count()
-    }
-}
-
 /// An unknown name in a library is the fault of the place that names it.
-fn found(error: StudyError, place: &Location) -> StudyError {
+pub(crate) fn found(error: StudyError, place: &Location) -> StudyError {
     match error.is_unknown_name() {
         true => StudyError { location: place.clone(), ..error },
         false => error,
-    }
-}
-
-/// The system of all attached drives, of which there is at least one.
-fn join(cpu: CpuSpec, attached: &[Attached]) -> SystemSpec {
-    let first = &attached[0];
-    let siblings = attached[1..].iter().map(|one| {
-        let shared = one.shared_with(first);
-        Sibling {
-            protocol: one.plugged.protocol.clone(),
-            shared,
-            links: one.links().split_off(shared),
-            drive: one.drive.spec.clone(),
-        }
-    });
-    SystemSpec {
-        cpu,
-        protocol: first.plugged.protocol.clone(),
-        links: first.links(),
-        drive: first.drive.spec.clone(),
-        siblings: siblings.collect(),
     }
 }
 
@@ -322,12 +305,12 @@ fn describe(
         records.iter().filter(|record| wanted(&record.origin)).count() as u32
     };
     let joined =
-        |of: fn(&Attached) -> &str| attached.iter().map(of).collect::<Vec<_>>().join(" + ");
+        |of: fn(&Attached) -> String| attached.iter().map(of).collect::<Vec<_>>().join(" + ");
     SimulatedTarget {
         system: name.to_owned(),
-        drive: joined(|one| &one.drive.name),
+        drive: joined(|one| one.drive.label()),
         platform: platform.name.clone(),
-        port: joined(|one| &one.port.name),
+        port: joined(Attached::port),
         values_sourced: count(|origin| matches!(origin, Origin::Sourced(_))),
         values_derived: count(|origin| matches!(origin, Origin::Derived(_))),
         values_assumed: records

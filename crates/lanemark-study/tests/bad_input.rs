@@ -1,71 +1,14 @@
 //! Whatever is wrong in a file is told with its place and with what would be right.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use lanemark_core::result::{Calibration, Warning};
 use lanemark_core::sim::spec::{ArbitrationSpec, ClassWeights, CoalescingSpec, QueueClass};
 use lanemark_core::units::Duration;
 use lanemark_study::system::{NamedAt, SystemName};
-use lanemark_study::{Library, Location, Study, StudyError, System, workload};
-use tempfile::TempDir;
+use lanemark_study::{Library, Location, Study, System, workload};
 
-const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
-const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+mod spoilt;
+use spoilt::{DRIVE, NVME, SATA, Spoilt, system_says};
 
-/// A copy of the library and the studies, with one text replaced in one file.
-struct Spoilt {
-    folder: TempDir,
-}
-
-impl Spoilt {
-    fn new(file: &str, from: &str, to: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for kind in ["library/drives", "library/platforms", "library/workloads", "studies"] {
-            fs::create_dir_all(folder.path().join(kind)).unwrap();
-            for entry in fs::read_dir(project.join(kind)).unwrap() {
-                let path = entry.unwrap().path();
-                let name = path.file_name().unwrap();
-                fs::copy(&path, folder.path().join(kind).join(name)).unwrap();
-            }
-        }
-        let path = folder.path().join(file);
-        let text = fs::read_to_string(&path).unwrap();
-        assert!(text.contains(from), "{file} has no `{from}` any more: mend this test");
-        fs::write(path, text.replacen(from, to, 1)).unwrap();
-        Self { folder }
-    }
-
-    fn path(&self, file: &str) -> PathBuf {
-        self.folder.path().join(file)
-    }
-
-    fn library(&self) -> Library {
-        Library::in_folder(&self.path("library")).unwrap()
-    }
-
-    /// The error without the folder's own path.
-    fn shown(&self, error: &StudyError) -> String {
-        let hint = error.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
-        let folder = format!("{}/", self.folder.path().display());
-        format!("{error}{hint}").replace(&folder, "")
-    }
-
-    fn system(&self, name: &str) -> Result<System, StudyError> {
-        let named_at = NamedAt::all(&Location::file("SYSTEM"));
-        System::assemble(&self.library(), &SystemName::parse(name).unwrap(), &named_at, name, &[])
-    }
-}
-
-#[track_caller]
-fn system_says(system: &str, file: &str, from: &str, to: &str, expected: &str) {
-    let spoilt = Spoilt::new(file, from, to);
-    let seen = spoilt.shown(&spoilt.system(system).unwrap_err());
-    assert!(seen.contains(expected), "\n  seen: {seen}\nwanted: {expected}");
-}
-
-const DRIVE: &str = "library/drives/samsung-850-pro-1tb.toml";
 const PLATFORM: &str = "library/platforms/workstation-z170.toml";
 
 #[test]

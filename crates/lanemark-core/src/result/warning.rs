@@ -68,6 +68,16 @@ pub enum Warning {
         /// How many.
         requests: u64,
     },
+    /// The way to one port of a drive fails during the run, and the other takes its commands.
+    PathFails {
+        /// The port.
+        port: String,
+        /// The one that takes over.
+        other: String,
+        /// When.
+        #[serde(rename = "after_ns")]
+        after: Duration,
+    },
     /// The drive was fresh, and nothing had to make room for what was written: in the long run it is slower.
     NoCollection {
         /// How much the workload wrote.
@@ -94,7 +104,10 @@ impl Warning {
             }
             Self::Wrapped { .. } => "use a drive as large as the one that was recorded",
             Self::EmptyRequests { .. } => "see whether the trace is damaged",
-            Self::NoCollection { .. } => "--set drive.state.condition=random shows the steady state",
+            Self::NoCollection { .. } => {
+                "--set drive.state.condition=random shows the steady state"
+            }
+            Self::PathFails { .. } => "read the figures as those of both ports and of one, in turn",
         }
     }
 }
@@ -126,6 +139,9 @@ impl fmt::Display for Warning {
             }
             Self::EmptyRequests { requests } => {
                 write!(f, "{} no length and no effect", counted(*requests, "had"))
+            }
+            Self::PathFails { port, other, after } => {
+                write!(f, "port {port} fails after {after}, and {other} takes its commands")
             }
             Self::NoCollection { written_bytes } => {
                 write!(f, "{written_bytes} written to a fresh drive, with nothing to collect yet")

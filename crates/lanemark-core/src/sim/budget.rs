@@ -10,8 +10,8 @@ use crate::units::{Duration, Instant};
 
 /// The most links on the way from the host to a drive.
 pub const LINKS_MAX: usize = 4;
-/// Hops of a path, links included.
-pub const HOPS: usize = Hop::FirstLink as usize + LINKS_MAX;
+/// Hops of a path, links included; the way to a drive's second port has links of its own behind the first's.
+pub const HOPS: usize = Hop::FirstLink as usize + 2 * LINKS_MAX;
 
 /// A place where a request can spend time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@
 //! writes the times add up in their shares, but for the two directions of PCI Express and of a drive's data
 //! path, which carry at once.
 
-use super::link::{LinkLaw, Pcie, Sas, Sata};
+use super::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata};
+use super::multipath::Multipath;
 use super::spec::{FlashSpec, ProtocolKind, SLOT, SystemSpec};
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::Test;
@@ -34,12 +35,7 @@ struct Demand {
 /// The ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked.
 pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
     let mut hops = vec![processor(spec, test), protocol(spec)];
-    hops.extend(spec.links.iter().map(|link| Ceiling {
-        name: link.name.clone(),
-        law: link.law.to_string(),
-        rate: Some(over_link(&link.law, spec, test)),
-        latency: Some(link.latency),
-    }));
+    hops.extend(links(spec, test));
     hops.extend([front_end(spec, test), data_path(spec, test)]);
     let flash = spec.drive.flash();
     hops.extend([channels(flash, test), dies(flash, test)]);
@@ -67,7 +63,8 @@ fn processor(spec: &SystemSpec, test: &Test) -> Ceiling {
         read: request + protocol.read_time * count,
         write: request + protocol.write_time * count,
     };
-    let cores = u64::from(test.threads.min(spec.cpu.cores));
+    let threads = test.threads * spec.namespaces.len().max(1) as u32;
+    let cores = u64::from(threads.min(spec.cpu.cores));
     let (name, law) = match protocol.kind {
         ProtocolKind::AtaDma => {
             ("controller", format!("{} a read, {} a write", demand.read, demand.write))
@@ -91,21 +88,51 @@ fn protocol(spec: &SystemSpec) -> Ceiling {
     Ceiling { name: protocol.kind.name().to_owned(), law, rate: None, latency: None }
 }
 
+/// The links of the way, and behind them those of the way to a second port. Where the two take turns, each carries
+/// half of what the drive does.
+fn links(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
+    let ceiling = |link: &LinkSpec, note: &str, times: u64| Ceiling {
+        name: link.name.clone(),
+        law: format!("{}{note}", link.law),
+        rate: Some(BytesPerSecond(over_link(&link.law, spec, test).0 * times)),
+        latency: Some(link.latency),
+    };
+    let Some(second) = &spec.second else {
+        return spec.links.iter().map(|link| ceiling(link, "", 1)).collect();
+    };
+    let (first_note, second_note, times) = match second.multipath {
+        Multipath::RoundRobin => (", every other command", ", every other command", 2),
+        Multipath::Failover => ("", ", when the first port fails", 1),
+    };
+    let shared = second.shared.min(spec.links.len());
+    let both = spec.links[..shared].iter().map(|link| ceiling(link, "", 1));
+    let first = spec.links[shared..].iter().map(|link| ceiling(link, first_note, times));
+    let own = second.links[shared..].iter().map(|link| ceiling(link, second_note, times));
+    both.chain(first).chain(own).collect()
+}
+
 fn over_link(law: &LinkLaw, spec: &SystemSpec, test: &Test) -> BytesPerSecond {
     let count = commands(spec, test);
     match law {
-        LinkLaw::Sata(sata) => served(test, sata_demand(sata, test, count), 1).unwrap_or_default(),
+        LinkLaw::Sata(sata) => served(test, sata_demand(sata, spec, test), 1).unwrap_or_default(),
         LinkLaw::Pcie(pcie) => over_pcie(pcie, test, count),
         LinkLaw::Sas(sas) => over_sas(sas, test, count),
     }
 }
 
-fn sata_demand(sata: &Sata, test: &Test, count: u64) -> Demand {
-    let length = Bytes(test.block.get().div_ceil(count));
-    let around = sata.issue_time() + sata.completion_time();
+/// The commands of a request with their frames: all as long as they get, and the rest of it.
+fn sata_demand(sata: &Sata, spec: &SystemSpec, test: &Test) -> Demand {
+    let longest = spec.transfer_max();
+    let (count, rest) = (test.block.get() / longest.get(), test.block.get() % longest.get());
+    let whole = |time: &dyn Fn(Bytes) -> Duration| match rest {
+        0 => time(longest) * count,
+        rest => time(longest) * count + time(Bytes(rest)),
+    };
+    let issue = sata.issue_time();
+    let (read_end, write_end) = (sata.read_completion_time(), sata.completion_time());
     Demand {
-        read: (around + sata.read_data_time(length, true)) * count,
-        write: (around + sata.write_data_time(length, true)) * count,
+        read: whole(&|length| issue + sata.read_data_time(length, true) + read_end),
+        write: whole(&|length| issue + sata.write_data_time(length, true) + write_end),
     }
 }
 

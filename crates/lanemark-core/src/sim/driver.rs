@@ -4,17 +4,19 @@
 //! volume or the duration, whichever comes first; requests that are under way at the end of the
 //! duration are not counted, as in a real run.
 
-use super::budget::{BudgetSum, HOPS, Hop};
+use super::budget::{BudgetSum, HOPS, Hop, LINKS_MAX};
 use super::drive::Content;
 use super::simulator::{Completion, SimError, Simulator};
 use super::spec::{ProtocolKind, SystemSpec};
+use super::target::Target;
 use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 use crate::workload::{Accesses, Operation, Pattern, Test};
 
-/// One repeat of `test` on each drive of `spec` at once, with the random streams of `key` (whose thread is
-/// ignored). The span of the test lies written on a fresh drive when it begins, and the rest is erased.
+/// One repeat of `test` in each namespace of each drive of `spec` at once, with the random streams of `key` (whose
+/// thread is ignored). The span of the test lies written in each namespace of a fresh drive when it begins, with
+/// whatever is before the last one's; the rest of the drive is erased.
 ///
 /// # Errors
 /// [`SimError`] where the test does not fit the drive.
@@ -33,9 +35,10 @@ pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<Sample
 
 struct Run {
     simulator: Simulator,
-    /// The threads of the first drive, then those of the next.
+    /// The threads of the first namespace of the first drive, then those of the next.
     threads: Vec<Accesses>,
-    threads_per_drive: u32,
+    targets: Vec<Target>,
+    threads_per_target: u32,
     queue_depth: u32,
     think: Duration,
     /// When counting begins, and when it must end.
@@ -55,12 +58,15 @@ struct Run {
 impl Run {
     fn new(spec: &SystemSpec, test: &Test, key: StreamKey) -> Self {
         let counting_from = Instant::ZERO + test.ramp;
+        let targets = spec.targets();
+        let count = targets.len() as u64;
         Self {
             simulator: Simulator::new(spec, Content::of(test)),
-            threads: (0..test.threads * spec.drives() as u32)
+            threads: (0..test.threads * count as u32)
                 .map(|thread| stream(test, thread, key))
                 .collect(),
-            threads_per_drive: test.threads,
+            targets,
+            threads_per_target: test.threads,
             queue_depth: test.queue_depth,
             think: test.think,
             counting_from,
@@ -68,7 +74,7 @@ impl Run {
                 Some(duration) => counting_from + duration,
                 None => Instant::from_picoseconds(u64::MAX),
             },
-            volume_left: test.volume.map_or(u64::MAX, |volume| volume.get() * spec.drives() as u64),
+            volume_left: test.volume.map_or(u64::MAX, |volume| volume.get() * count),
             last: counting_from,
             busy_before: None,
             drive_before: None,
@@ -100,8 +106,8 @@ impl Run {
         if at >= self.counting_from {
             self.volume_left = self.volume_left.saturating_sub(access.length.get());
         }
-        let drive = (thread / self.threads_per_drive) as u16;
-        self.simulator.submit(at, drive, access, thread, thread.into())
+        let target = self.targets[(thread / self.threads_per_target) as usize];
+        self.simulator.submit(at, target, access, thread, thread.into())
     }
 
     fn is_over(&self, completion: &Completion) -> bool {
@@ -195,7 +201,7 @@ pub(super) fn path_use(
     PathUse { hops, busiest, events: simulator.events() }
 }
 
-/// The stream of a thread, counted over all drives. Sequential threads share the span of their own drive.
+/// The stream of a thread, counted over all namespaces. Sequential threads share the span of their own.
 fn stream(test: &Test, thread: u32, key: StreamKey) -> Accesses {
     let own = thread % test.threads;
     match test.pattern {
@@ -216,6 +222,12 @@ fn hop_order(spec: &SystemSpec) -> Vec<(usize, String)> {
     ];
     let links = spec.links.iter().enumerate();
     hops.extend(links.map(|(index, link)| (Hop::FirstLink as usize + index, link.name.clone())));
+    let second = spec.second_ports().next().into_iter();
+    let behind = second.flat_map(|port| port.links[port.shared..].iter().enumerate());
+    hops.extend(
+        behind
+            .map(|(index, link)| (Hop::FirstLink as usize + LINKS_MAX + index, link.name.clone())),
+    );
     let in_drive = [
         (Hop::FrontEnd, "front end"),
         (Hop::Buffer, "write buffer"),

@@ -7,6 +7,8 @@
 //! | [`link`] | the law of each kind of link |
 //! | [`protocol`], [`path`], [`shared`], [`drive`] | the parts of a system |
 //! | [`arbitration`], [`coalescing`] | NVMe: which queue is served next, what an interrupt announces |
+//! | [`multipath`] | drives with two ports |
+//! | [`target`] | drives and namespaces that requests go to |
 //! | [`simulator`] | the life of a request through them |
 //! | [`budget`], [`trace`] | where its time went |
 //! | [`ceiling`] | what each hop can carry by its law |
@@ -25,6 +27,7 @@ pub mod drive;
 pub mod driver;
 pub mod kernel;
 pub mod link;
+pub mod multipath;
 pub mod path;
 pub mod protocol;
 pub mod replay;
@@ -34,6 +37,7 @@ pub mod slab;
 pub mod spec;
 pub mod station;
 pub mod table;
+pub mod target;
 pub mod trace;
 
 pub use ceiling::{Ceiling, ceilings};
@@ -41,7 +45,10 @@ pub use driver::run_test;
 pub use replay::replay;
 pub use simulator::{Completion, Event, SimError, Simulator};
 pub use spec::SystemSpec;
+pub use target::Target;
 
+#[cfg(test)]
+mod link_tests;
 #[cfg(test)]
 mod queue_tests;
 #[cfg(test)]

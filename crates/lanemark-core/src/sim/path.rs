@@ -6,21 +6,30 @@
 //! different drives take turns in the order of their arrival, and since a drive's own link brings its
 //! bursts one after the other, none of them is left behind.
 
-use super::budget::{HOPS, Hop};
+use super::budget::{HOPS, Hop, LINKS_MAX};
 use super::link::{Link, LinkSpec, Place};
+use super::multipath::SecondPort;
 use super::spec::DriveSpec;
 use super::station::{Span, Station};
 use super::trace::Trace;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 
-/// A drive's own links and its data path, behind the links that it shares.
+/// A drive's ways to the host, one for each of its ports, and its data path, which there is one of.
 #[derive(Clone, Debug)]
 pub struct Path {
-    /// How many shared links, counted from the host, lie on the way.
-    shared: usize,
-    links: Vec<Link>,
+    ways: Vec<Way>,
     read: DataPath,
     write: DataPath,
+}
+
+/// The links to one port of a drive, behind the links that it shares.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// How many shared links, counted from the host, lie on the way.
+    shared: usize,
+    /// The place of its own links among all of a path's.
+    place: usize,
+    links: Vec<Link>,
 }
 
 /// One direction of a drive's internal path, which may be no limit at all.
@@ -35,11 +44,78 @@ impl Path {
     pub fn new(shared: usize, links: &[LinkSpec], drive: &DriveSpec) -> Self {
         let path = |rate| DataPath { rate, station: Station::default() };
         Self {
-            shared,
-            links: links.iter().map(Link::new).collect(),
+            ways: vec![Way::new(shared, shared, links)],
             read: path(drive.data_path_read),
             write: path(drive.data_path_write),
         }
+    }
+
+    /// The same with a second port.
+    #[must_use]
+    pub fn with_second(mut self, second: Option<&SecondPort>) -> Self {
+        let way = |port: &SecondPort| Way::new(port.shared, LINKS_MAX, &port.links[port.shared..]);
+        self.ways.extend(second.map(way));
+        self
+    }
+
+    /// One of its ways.
+    pub fn way(&mut self, way: u8) -> &mut Way {
+        &mut self.ways[usize::from(way)]
+    }
+
+    /// Sends read data from the drive over the links of its own of a way, the completion behind the last of
+    /// it, and returns when it flows out of them.
+    pub fn carry_read(
+        &mut self,
+        way: u8,
+        now: Instant,
+        bytes: Bytes,
+        place: Place,
+        trace: &mut Trace,
+    ) -> Span {
+        let mut span = self.read.carry(Span { start: now, end: now }, bytes, trace);
+        let way = &mut self.ways[usize::from(way)];
+        for (index, link) in way.links.iter_mut().enumerate().rev() {
+            span = delayed(link.carry_read(now, span, bytes, place), link.latency());
+            trace.spend(Hop::FirstLink as usize + way.place + index, span);
+        }
+        span
+    }
+
+    /// Sends write data from host memory to the drive and returns when it is there. All data for links
+    /// further down comes through those further up, in one order, so the whole way is worked out at once.
+    pub fn carry_write(
+        &mut self,
+        way: u8,
+        shared: &mut [Link],
+        now: Instant,
+        (bytes, place): (Bytes, Place),
+        trace: &mut Trace,
+    ) -> Instant {
+        let mut span = Span { start: now, end: now };
+        let way = &mut self.ways[usize::from(way)];
+        for (hop, link) in way.hops(shared) {
+            span = delayed(link.carry_write(now, span, bytes, place), link.latency());
+            trace.spend(hop, span);
+        }
+        self.write.carry(span, bytes, trace).end
+    }
+
+    /// Adds the time busy of the data path and of the path's own links.
+    pub fn add_busy(&self, busy: &mut [Vec<Duration>; HOPS]) {
+        let data_path = self.read.station.busy().max(self.write.station.busy());
+        busy[Hop::DataPath as usize].push(data_path);
+        for way in &self.ways {
+            for (index, link) in way.links.iter().enumerate() {
+                busy[Hop::FirstLink as usize + way.place + index].push(link.busy());
+            }
+        }
+    }
+}
+
+impl Way {
+    fn new(shared: usize, place: usize, links: &[LinkSpec]) -> Self {
+        Self { shared, place, links: links.iter().map(Link::new).collect() }
     }
 
     /// How many shared links lie on the way.
@@ -68,26 +144,9 @@ impl Path {
     pub fn issue_frames(&mut self, now: Instant, trace: &mut Trace) -> Instant {
         for (index, link) in self.links.iter_mut().enumerate() {
             let span = link.issue_frames(now);
-            trace.spend(Hop::FirstLink as usize + self.shared + index, span);
+            trace.spend(Hop::FirstLink as usize + self.place + index, span);
         }
         trace.mark()
-    }
-
-    /// Sends read data from the drive over its own links, the completion behind the last of it, and
-    /// returns when it flows out of them.
-    pub fn carry_read(
-        &mut self,
-        now: Instant,
-        bytes: Bytes,
-        place: Place,
-        trace: &mut Trace,
-    ) -> Span {
-        let mut span = self.read.carry(Span { start: now, end: now }, bytes, trace);
-        for (index, link) in self.links.iter_mut().enumerate().rev() {
-            span = delayed(link.carry_read(now, span, bytes, place), link.latency());
-            trace.spend(Hop::FirstLink as usize + self.shared + index, span);
-        }
-        span
     }
 
     /// Tells the host that a write is complete, and returns when its interrupt is there.
@@ -98,43 +157,25 @@ impl Path {
         trace: &mut Trace,
     ) -> Instant {
         let mut at = now;
-        let own =
-            self.links.iter_mut().enumerate().map(|(index, link)| (self.shared + index, link));
-        let above = shared[..self.shared].iter_mut().enumerate();
-        for (index, link) in own.rev().chain(above.rev()) {
+        for (hop, link) in self.hops(shared).rev() {
             let span = delayed(link.complete_write(at), link.latency());
-            trace.spend(Hop::FirstLink as usize + index, span);
+            trace.spend(hop, span);
             at = span.end;
         }
         at
     }
 
-    /// Sends write data from host memory to the drive and returns when it is there. All data for links
-    /// further down comes through those further up, in one order, so the whole way is worked out at once.
-    pub fn carry_write(
-        &mut self,
-        shared: &mut [Link],
-        now: Instant,
-        bytes: Bytes,
-        place: Place,
-        trace: &mut Trace,
-    ) -> Instant {
-        let mut span = Span { start: now, end: now };
-        let way = shared[..self.shared].iter_mut().chain(&mut self.links);
-        for (index, link) in way.enumerate() {
-            span = delayed(link.carry_write(now, span, bytes, place), link.latency());
-            trace.spend(Hop::FirstLink as usize + index, span);
-        }
-        self.write.carry(span, bytes, trace).end
-    }
-
-    /// Adds the time busy of the data path and of the path's own links.
-    pub fn add_busy(&self, busy: &mut [Vec<Duration>; HOPS]) {
-        let data_path = self.read.station.busy().max(self.write.station.busy());
-        busy[Hop::DataPath as usize].push(data_path);
-        for (index, link) in self.links.iter().enumerate() {
-            busy[Hop::FirstLink as usize + self.shared + index].push(link.busy());
-        }
+    /// All links from the host to the drive, with the hop that each is.
+    fn hops<'l>(
+        &'l mut self,
+        shared: &'l mut [Link],
+    ) -> impl DoubleEndedIterator<Item = (usize, &'l mut Link)> {
+        let above = shared[..self.shared].iter_mut().enumerate();
+        let place = self.place;
+        let own = self.links.iter_mut().enumerate();
+        above
+            .chain(own.map(move |(index, link)| (place + index, link)))
+            .map(|(index, link)| (Hop::FirstLink as usize + index, link))
     }
 }
 

@@ -25,7 +25,7 @@
 use super::budget::Hop;
 use super::coalescing::Coalescing;
 use super::link::Link;
-use super::path::Path;
+use super::path::Way;
 use super::slab::{Chain, Handle, Linked, Slab};
 use super::spec::{ProtocolKind, ProtocolSpec};
 use super::station::Span;
@@ -183,7 +183,7 @@ impl Protocol {
     pub fn fetch(
         &self,
         now: Instant,
-        path: &mut Path,
+        way: &mut Way,
         shared: &mut [Link],
         operation: Operation,
         length: Bytes,
@@ -198,8 +198,8 @@ impl Protocol {
         if fetches == 0 {
             return now;
         }
-        path.charge_issue(shared, now, entry_bytes(self.spec.kind, length), fetches);
-        let one_way = path.message_latency(shared);
+        way.charge_issue(shared, now, entry_bytes(self.spec.kind, length), fetches);
+        let one_way = way.message_latency(shared);
         let end = now + one_way + (self.spec.memory_read + one_way * 2) * fetches;
         trace.spend(Hop::Protocol as usize, Span { start: now, end });
         end

@@ -226,6 +226,8 @@ fn devices_of_a_trace_go_to_the_drives_of_a_system() {
         shared: 0,
         links: system.links.clone(),
         drive: system.drive.clone(),
+        namespaces: Vec::new(),
+        second: None,
     }];
     let mut trace = random_arrivals(400, 0, 9);
     let on_one = run(&system, &at_depth(32), &trace).0;

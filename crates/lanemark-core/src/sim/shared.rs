@@ -18,7 +18,7 @@ use crate::units::{Bytes, Instant};
 pub struct Transfer {
     /// The command that it belongs to.
     pub command: Handle,
-    /// The port that it comes from: the drive's number.
+    /// The port that it comes from, of which each drive has two.
     pub port: u16,
     /// Its length.
     pub bytes: Bytes,

@@ -15,12 +15,14 @@ use super::budget::{Budget, HOPS, Hop};
 use super::drive::{Candidate, Content, Drive};
 use super::kernel::EventQueue;
 use super::link::Link;
+use super::multipath::Ways;
 use super::path::Path;
 use super::protocol::Protocol;
 use super::shared::{SharedLink, Transfer};
 use super::slab::{Handle, Linked, NONE, Slab};
 use super::spec::SystemSpec;
 use super::station::Station;
+use super::target::{Extent, Target, extents};
 use super::trace::Trace;
 use crate::result::DriveUse;
 use crate::units::{Bytes, Duration, Instant};
@@ -65,6 +67,8 @@ pub enum Event {
     Notified(Handle),
     /// The aggregation time of a drive's interrupt vector may be over.
     AggregationOver(u16, u32),
+    /// The host has waited long enough for the answer to a command.
+    TimedOut(Handle),
     /// A core has completed a command.
     Completed(Handle),
 }
@@ -97,19 +101,39 @@ pub enum SimError {
         /// What the drive holds.
         capacity: Bytes,
     },
+    /// A request that ends behind the end of its namespace.
+    #[error("a request at {offset} of {length} ends behind the {capacity} of namespace {}", namespace + 1)]
+    OutOfNamespace {
+        /// Where it begins.
+        offset: Bytes,
+        /// How long it is.
+        length: Bytes,
+        /// The namespace, 0 for the first.
+        namespace: u16,
+        /// What the namespace holds.
+        capacity: Bytes,
+    },
+    /// A drive or namespace that the system does not have.
+    #[error("there is no {target} in this system")]
+    NoTarget {
+        /// What was addressed.
+        target: Target,
+    },
 }
 
 /// A drive, and the way to it.
 struct Attachment {
-    capacity: Bytes,
+    /// The namespaces of the drive, or all of it.
+    extents: Vec<Extent>,
     transfer_max: Bytes,
     protocol: Protocol,
+    ways: Ways,
     path: Path,
     drive: Drive,
 }
 
 struct Request {
-    drive: u16,
+    target: Target,
     tag: u64,
     access: Access,
     thread: u32,
@@ -141,6 +165,9 @@ struct Command {
     /// Bursts that have not left the drive, reading, or have not entered its buffer, writing.
     bursts_left: u32,
     announced: bool,
+    /// The way that it took, and when it was sent.
+    way: u8,
+    sent: Instant,
     /// Whether the next `Decoded` of this command is void.
     put_back: bool,
     trace: Trace,
@@ -186,20 +213,26 @@ pub struct Simulator {
 
 impl Attachment {
     fn new(index: usize, spec: &SystemSpec, shared: usize, content: Content) -> Self {
+        let extents = extents(&spec.namespaces, spec.drive.capacity);
+        // Data lies in the last namespace too, and so in all before it.
+        let behind = extents.last().map_or(Bytes::ZERO, |last| last.start);
+        let content = Content { written: behind + content.written, ..content };
         let mut drive = Drive::new(index as u16, &spec.drive, content);
         drive.front_end = drive.front_end.arbitrated(Arbiter::of(&spec.protocol));
         Self {
-            capacity: spec.drive.capacity,
+            extents,
             transfer_max: spec.transfer_max(),
             protocol: Protocol::new(spec.protocol.clone()),
-            path: Path::new(shared, &spec.links[shared..], &spec.drive),
+            ways: Ways::new(spec.second.as_ref()),
+            path: Path::new(shared, &spec.links[shared..], &spec.drive)
+                .with_second(spec.second.as_ref()),
             drive,
         }
     }
 }
 
 impl Simulator {
-    /// An idle system, each of whose drives holds `content`. `spec` must have passed
+    /// An idle system, each of whose namespaces holds `content`. `spec` must have passed
     /// [`SystemSpec::check`].
     pub fn new(spec: &SystemSpec, content: Content) -> Self {
         let shared = spec.shared_links();
@@ -217,7 +250,7 @@ impl Simulator {
             handled: 0,
             cores: vec![Station::default(); spec.cpu.cores as usize],
             shared: spec.links[..shared].iter().map(Link::new).collect(),
-            turns: vec![SharedLink::new(spec.drives()); shared],
+            turns: vec![SharedLink::new(spec.drives() * 2); shared],
             attachments: attachments.collect(),
             requests: Slab::new(),
             commands: Slab::new(),
@@ -258,26 +291,23 @@ impl Simulator {
         self.events.next_at()
     }
 
-    /// Submits a request of `thread` to drive `drive` at `at`, which must not lie in the past. `tag` comes
-    /// back with its completion.
+    /// Submits a request of `thread` to a drive, or a namespace of it, at `at`, which must not lie in the past.
+    /// `tag` comes back with its completion.
     ///
     /// # Errors
-    /// [`SimError::OutOfRange`]
+    /// [`SimError::NoTarget`], [`SimError::OutOfRange`], [`SimError::OutOfNamespace`]
     pub fn submit(
         &mut self,
         at: Instant,
-        drive: u16,
+        target: impl Into<Target>,
         access: Access,
         thread: u32,
         tag: u64,
     ) -> Result<(), SimError> {
-        let capacity = self.attachments[usize::from(drive)].capacity;
-        if access.offset.get().saturating_add(access.length.get()) > capacity.get() {
-            let Access { offset, length, .. } = access;
-            return Err(SimError::OutOfRange { offset, length, capacity });
-        }
+        let target = target.into();
+        self.check_range(target, access)?;
         let request = Request {
-            drive,
+            target,
             tag,
             access,
             thread,
@@ -292,6 +322,23 @@ impl Simulator {
             self.begin(handle);
         }
         Ok(())
+    }
+
+    fn check_range(&self, target: Target, access: Access) -> Result<(), SimError> {
+        let Target { drive, namespace } = target;
+        let extents =
+            self.attachments.get(usize::from(drive)).map(|attachment| &attachment.extents);
+        let extents = extents.ok_or(SimError::NoTarget { target })?;
+        let Extent { length: capacity, .. } =
+            *extents.get(usize::from(namespace)).ok_or(SimError::NoTarget { target })?;
+        let Access { offset, length, .. } = access;
+        if offset.get().saturating_add(length.get()) <= capacity.get() {
+            return Ok(());
+        }
+        Err(match extents.len() {
+            1 => SimError::OutOfRange { offset, length, capacity },
+            _ => SimError::OutOfNamespace { offset, length, namespace, capacity },
+        })
     }
 
     /// Goes on to the next completion; `None` when nothing is under way any more.
@@ -351,6 +398,7 @@ impl Simulator {
             Event::DataIn(burst, last) => self.data_in(burst, last),
             Event::Notified(command) => self.notified(command),
             Event::AggregationOver(drive, vector) => self.aggregation_over(drive, vector),
+            Event::TimedOut(command) => self.timed_out(command),
             Event::Completed(command) => return self.completed(command),
         }
         None
@@ -358,8 +406,11 @@ impl Simulator {
 
     /// Splits a request into commands and gives them to the protocol.
     fn begin(&mut self, handle: Handle) {
-        let Request { drive, access, thread, .. } = self.requests[handle];
-        let Attachment { transfer_max, protocol, .. } = &self.attachments[usize::from(drive)];
+        let Request { target: Target { drive, namespace }, access, thread, .. } =
+            self.requests[handle];
+        let Attachment { extents, transfer_max, protocol, .. } =
+            &self.attachments[usize::from(drive)];
+        let start = extents[usize::from(namespace)].start + access.offset;
         let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
         let count = access.length.get().div_ceil(transfer_max.get()).max(1);
         self.requests[handle].submitted = self.now;
@@ -372,12 +423,14 @@ impl Simulator {
                 request: handle,
                 drive,
                 operation: access.operation,
-                offset: access.offset + done,
+                offset: start + done,
                 length: (access.length - done).min(transfer_max),
                 thread,
                 queue,
                 bursts_left: 0,
                 announced: false,
+                way: 0,
+                sent: self.now,
                 put_back: false,
                 trace: Trace::new(self.now),
                 next: NONE,
@@ -405,11 +458,14 @@ impl Simulator {
 
     fn fetch(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
-        let Attachment { protocol, path, .. } = &mut self.attachments[usize::from(command.drive)];
+        let Attachment { protocol, ways, path, .. } =
+            &mut self.attachments[usize::from(command.drive)];
+        command.way = ways.choose(self.now);
+        command.sent = self.now;
         let (operation, length) = (command.operation, command.length);
-        let shared = &mut self.shared;
-        let fetched = protocol.fetch(self.now, path, shared, operation, length, &mut command.trace);
-        let event = match path.issues_by_frames() {
+        let (way, shared) = (path.way(command.way), &mut self.shared);
+        let fetched = protocol.fetch(self.now, way, shared, operation, length, &mut command.trace);
+        let event = match way.issues_by_frames() {
             true => Event::Fetched(handle),
             false => Event::Arrived(handle),
         };
@@ -419,7 +475,7 @@ impl Simulator {
     fn issue_frames(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
-        let arrival = path.issue_frames(self.now, &mut command.trace);
+        let arrival = path.way(command.way).issue_frames(self.now, &mut command.trace);
         self.events.schedule(arrival, Event::Arrived(handle));
     }
 

@@ -9,6 +9,7 @@ pub use flash::*;
 
 use super::budget::LINKS_MAX;
 use super::link::LinkSpec;
+use super::multipath::SecondPort;
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
 
 /// The unit in which a drive maps logical to physical places.
@@ -25,6 +26,10 @@ pub struct SystemSpec {
     pub links: Vec<LinkSpec>,
     /// The drive.
     pub drive: DriveSpec,
+    /// How long each of its namespaces is; none where it is one of all its capacity.
+    pub namespaces: Vec<Bytes>,
+    /// Its second port, where it is plugged in by two.
+    pub second: Option<SecondPort>,
     /// Further drives at work at the same time.
     pub siblings: Vec<Sibling>,
 }
@@ -40,6 +45,10 @@ pub struct Sibling {
     pub links: Vec<LinkSpec>,
     /// The drive.
     pub drive: DriveSpec,
+    /// How long each of its namespaces is, as in [`SystemSpec::namespaces`].
+    pub namespaces: Vec<Bytes>,
+    /// Its second port, where it is plugged in by two.
+    pub second: Option<SecondPort>,
 }
 
 /// A host processor.
@@ -352,6 +361,8 @@ impl SystemSpec {
         }
         let flash = self.drive.flash();
         flash.check(self.drive.capacity)?;
+        self.check_namespaces()?;
+        self.second.as_ref().map_or(Ok(()), SecondPort::check)?;
         let least = transfer.min(Bytes::kibi(128)) + flash.unit() * 2;
         if self.drive.buffer < least {
             let bound = format!("at least {least}: a burst and two flash units");
@@ -365,9 +376,16 @@ impl SystemSpec {
         1 + self.siblings.len()
     }
 
-    /// How many of the first drive's links another drive uses too.
+    /// How many of the first drive's links another drive, or a second port, uses too.
     pub fn shared_links(&self) -> usize {
-        self.siblings.iter().map(|sibling| sibling.shared).max().unwrap_or(0)
+        let siblings = self.siblings.iter().map(|sibling| sibling.shared);
+        siblings.chain(self.second_ports().map(|port| port.shared)).max().unwrap_or(0)
+    }
+
+    /// The second ports of all drives that have one.
+    pub fn second_ports(&self) -> impl Iterator<Item = &SecondPort> {
+        let siblings = self.siblings.iter().map(|sibling| &sibling.second);
+        std::iter::once(&self.second).chain(siblings).flatten()
     }
 
     /// The system of drive `index` alone, 0 for the first.
@@ -381,6 +399,8 @@ impl SystemSpec {
             protocol: sibling.protocol.clone(),
             links: shared.chain(&sibling.links).cloned().collect(),
             drive: sibling.drive.clone(),
+            namespaces: sibling.namespaces.clone(),
+            second: sibling.second.clone(),
             siblings: Vec::new(),
         }
     }

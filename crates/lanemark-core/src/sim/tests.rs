@@ -3,6 +3,7 @@
 use super::link::{
     LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
 };
+use super::multipath::Multipath;
 use super::spec::*;
 use super::*;
 use crate::rng::StreamKey;
@@ -79,6 +80,8 @@ pub(super) fn nvme(drive: DriveSpec) -> SystemSpec {
             retrain: None,
         }],
         drive,
+        namespaces: Vec::new(),
+        second: None,
         siblings: Vec::new(),
     }
 }
@@ -97,7 +100,7 @@ pub(super) fn sata(drive: DriveSpec) -> SystemSpec {
     system
 }
 
-fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
+pub(super) fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
     let mut system = nvme(drive);
     system.protocol.kind = ProtocolKind::SasHba;
     system.protocol.queues = 1;
@@ -122,7 +125,7 @@ pub(super) fn unlimited() -> DriveSpec {
     drive
 }
 
-fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Test {
+pub(super) fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Test {
     Test {
         block,
         alignment: block,
@@ -135,13 +138,13 @@ fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Test {
     }
 }
 
-fn run(system: &SystemSpec, test: &Test) -> crate::result::Sample {
+pub(super) fn run(system: &SystemSpec, test: &Test) -> crate::result::Sample {
     assert_eq!(system.check(), Ok(()));
     assert_eq!(test.check(), Ok(()));
     run_test(system, test, StreamKey::from_seed(1)).unwrap()
 }
 
-fn megabytes(sample: &crate::result::Sample) -> f64 {
+pub(super) fn megabytes(sample: &crate::result::Sample) -> f64 {
     sample.throughput().as_megabytes()
 }
 
@@ -163,75 +166,6 @@ fn one_read_takes_the_sum_of_its_stages() {
         + Duration::from_nanoseconds(150);
     assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()));
     assert_eq!(sample.latency().max_ns(), Some(expected.nanoseconds()));
-}
-
-#[test]
-fn a_saturated_sata_link_carries_its_closed_form() {
-    let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    for (block, depth) in [(Bytes::kibi(4), 32), (Bytes::kibi(128), 8)] {
-        let frames = link.issue_time() + link.read_data_time(block, true) + link.completion_time();
-        // 128 KiB come in four bursts of 32 KiB; Data frames are alike, so the sum is the same.
-        let formula = (block / frames).as_megabytes();
-        let seen = megabytes(&run(&sata(unlimited()), &test(block, Pattern::Uniform, true, depth)));
-        assert!((seen / formula - 1.0).abs() < 0.002, "{block}: {seen} for {formula} MB/s");
-    }
-}
-
-#[test]
-fn one_sata_read_takes_the_sum_of_its_stages() {
-    let system = sata(small_drive());
-    let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
-    let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    let LinkLaw::Pcie(uplink) = system.links[0].law else { unreachable!() };
-    let drive = &system.drive;
-    let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
-    let data = link.read_data_time(Bytes::kibi(4), true) + link.completion_time();
-    // The uplink passes the data on while it comes; its own time shows only where it is the longer.
-    let uplinked = uplink.write_time(Bytes::kibi(4)) + completion;
-    let expected = system.protocol.read_time
-        + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
-        + link.issue_time()
-        + drive.front_end.read_time
-        + drive.front_end.read_latency
-        + drive.flash().command_time
-        + drive.flash().read.mean()
-        + Bytes::kibi(4) / drive.flash().channel_rate
-        + data.max(uplinked)
-        + Duration::from_nanoseconds(150);
-    assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()));
-}
-
-#[test]
-fn a_saturated_sas_link_carries_its_closed_form_on_each_phy() {
-    let block = Bytes::kibi(128);
-    for phys in [1u32, 2] {
-        let link = Sas::new(SasRate::Gen3, phys).kept_open();
-        // Bursts of 32 KiB are frames of 1 KiB like any others.
-        let time = link.read_data_time(block) + link.response_behind_data_time();
-        let formula = (block / time).as_megabytes() * f64::from(phys);
-        let sample = run(&sas(unlimited(), phys), &test(block, Pattern::Sequential, true, 32));
-        let seen = megabytes(&sample);
-        assert!((seen / formula - 1.0).abs() < 0.01, "{phys} phys: {seen} for {formula} MB/s");
-    }
-}
-
-#[test]
-fn sas_carries_both_directions_at_once_and_sata_does_not() {
-    let half = Test {
-        read_share: Ratio::new(0.5).unwrap(),
-        volume: Some(Bytes::mebi(4)),
-        ..test(Bytes::kibi(64), Pattern::Uniform, true, 32)
-    };
-    let mut drive = unlimited();
-    drive.front_end.write_time = Duration::from_nanoseconds(10);
-    drive.front_end.write_latency = Duration::ZERO;
-    drive.flash_mut().program = PageTimes::alike(Duration::from_microseconds(1));
-    drive.buffer = Bytes::mebi(16);
-    let reads = Test { read_share: Ratio::ONE, ..half.clone() };
-    let gain =
-        |system: &SystemSpec| megabytes(&run(system, &half)) / megabytes(&run(system, &reads));
-    assert!(gain(&sas(drive.clone(), 1)) > 1.5);
-    assert!(gain(&sata(drive)) < 1.0);
 }
 
 #[test]
@@ -360,6 +294,8 @@ fn behind_one_uplink(drive: DriveSpec, count: usize, lanes: u32) -> SystemSpec {
         shared: 1,
         links: system.links[1..].to_vec(),
         drive,
+        namespaces: Vec::new(),
+        second: None,
     };
     system.siblings = vec![own; count - 1];
     system
@@ -448,6 +384,8 @@ fn drives_that_share_nothing_do_not_disturb_each_other() {
         shared: 0,
         links: pair.links.clone(),
         drive: pair.drive.clone(),
+        namespaces: Vec::new(),
+        second: None,
     }];
     let test = test(Bytes::kibi(128), Pattern::Sequential, true, 4);
     let (one, two) = (run(&nvme(small_drive()), &test), run(&pair, &test));
@@ -504,19 +442,27 @@ proptest! {
     /// throughput times response time is the population (Little).
     #[test]
     fn any_system_keeps_the_invariants(
-        drive in any_drive(), kind in 0..3, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,
+        drive in any_drive(), kind in 0..9, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,
         read_share in 0.0f64..=1.0, depth in 1u32..40, threads in 1u32..4, seed: u64,
     ) {
         let mut system = match kind {
             0 => sata(drive.clone()),
             1 => sas(drive.clone(), 2),
+            2 => super::link_tests::pio(&drive, Bytes(512)),
+            3 => super::link_tests::pio(&drive, Bytes::kibi(8)),
+            4 => super::link_tests::held(&drive, Bytes(512)),
+            7 => super::link_tests::dual(&drive, Multipath::RoundRobin),
+            8 => super::link_tests::dual(&drive, Multipath::Failover),
             _ => nvme(drive.clone()),
         };
         let shared = usize::from(shares);
         let links = system.links[shared..].to_vec();
-        let sibling = Sibling { protocol: system.protocol.clone(), shared, links, drive };
+        let namespaces = if kind == 5 { vec![Bytes::mebi(32); 2] } else { Vec::new() };
+        system.namespaces = namespaces.clone();
+        let second = system.second.clone();
+        let sibling = Sibling { second, protocol: system.protocol.clone(), shared, links, drive, namespaces };
         system.siblings = vec![sibling; beside];
-        let drives = system.drives() as u64;
+        let drives = system.targets().len() as u64;
         prop_assert_eq!(system.check(), Ok(()));
         let block = Bytes(blocks * 4096);
         let test = Test {
@@ -543,7 +489,7 @@ proptest! {
         let reads = sample.reads.as_ref().map_or(0, |reads| reads.latency.count());
         let share = Ratio::new(reads as f64 / sample.operations() as f64).unwrap();
         let pure = share == Ratio::ZERO || share == Ratio::ONE;
-        let alone = if drives == 1 { ceilings(&system, &Test { read_share: share, ..test.clone() }) } else { Vec::new() };
+        let alone = if system.drives() == 1 { ceilings(&system, &Test { read_share: share, ..test.clone() }) } else { Vec::new() };
         for ceiling in alone {
             let in_flash = ceiling.name.starts_with("flash");
             let buffered = if in_flash && test.writes() { system.drive.buffer } else { Bytes::ZERO };

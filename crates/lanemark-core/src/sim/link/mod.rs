@@ -14,7 +14,7 @@ use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 
 pub use pcie::{Pcie, PcieAddress, PcieGeneration, PcieSetup};
 pub use sas::{Sas, SasRate};
-pub use sata::{Sata, SataCommands, SataRate};
+pub use sata::{FRAME_FIFO_MIN, PIO_BLOCK_MAX, SECTOR, Sata, SataCommands, SataRate};
 
 /// A link by name, as a system is assembled from it.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,7 +80,7 @@ impl fmt::Display for LinkLaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pcie(pcie) => pcie.fmt(f),
-            Self::Sata(sata) => write!(f, "{}, frames of 8 KiB", sata.rate().line_rate()),
+            Self::Sata(sata) => sata.fmt(f),
             Self::Sas(sas) => {
                 write!(f, "{} x{}, frames of 1 KiB", sas.rate().line_rate(), sas.phys())
             }
@@ -122,7 +122,7 @@ impl Link {
         let (data, end) = match &self.law {
             LinkLaw::Pcie(pcie) => (pcie.post_time(bytes), completion_packets(pcie)),
             LinkLaw::Sata(sata) => {
-                (sata.read_data_time(bytes, place.first), sata.completion_time())
+                (sata.read_data_time(bytes, place.first), sata.read_completion_time())
             }
             LinkLaw::Sas(sas) => (sas.read_data_time(bytes), sas.response_behind_data_time()),
         };

@@ -13,6 +13,7 @@ use crate::sim::budget::BudgetSum;
 use crate::sim::driver::path_use;
 use crate::sim::simulator::{Completion, Simulator};
 use crate::sim::spec::SystemSpec;
+use crate::sim::target::Target;
 use crate::units::{Bytes, Duration, Instant, Ratio};
 use crate::workload::{Access, Arrival, BLOCK_MAX, Operation, Pattern, SECTOR, Test};
 
@@ -25,7 +26,8 @@ const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
 pub(super) struct Run {
     simulator: Simulator,
     plan: Replay,
-    capacities: Vec<Bytes>,
+    /// What devices of the trace are replayed on, and what each holds.
+    targets: Vec<(Target, Bytes)>,
     outstanding_limit: u64,
     bytes_limit: u64,
     /// Requests submitted, and those that are not complete.
@@ -54,7 +56,6 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(spec: &SystemSpec, plan: &Replay) -> Self {
-        let siblings = spec.siblings.iter().map(|sibling| sibling.drive.capacity);
         let (outstanding_limit, bytes_limit) = match plan.pace {
             Pace::Recorded(_) => (OUTSTANDING_MAX, OUTSTANDING_BYTES_MAX.get()),
             Pace::AsFastAsPossible { queue_depth } => (queue_depth.max(1), u64::MAX),
@@ -62,7 +63,7 @@ impl Run {
         Self {
             simulator: Simulator::new(spec, plan.laid_out.into()),
             plan: *plan,
-            capacities: std::iter::once(spec.drive.capacity).chain(siblings).collect(),
+            targets: spec.targets().into_iter().zip(spec.capacities()).collect(),
             outstanding_limit: outstanding_limit.into(),
             bytes_limit,
             requests: 0,
@@ -98,7 +99,7 @@ impl Run {
                 Some(self.scheduled)
             }
         };
-        let Some((drive, access)) = self.placed(arrival).map_err(fail)? else {
+        let Some((target, access)) = self.placed(arrival).map_err(fail)? else {
             self.empty += 1;
             return Ok(());
         };
@@ -115,7 +116,7 @@ impl Run {
             self.request_time += u128::from(at.since(scheduled).picoseconds());
         }
         self.simulator
-            .submit(at, drive, access, arrival.thread, scheduled.picoseconds())
+            .submit(at, target, access, arrival.thread, scheduled.picoseconds())
             .map_err(ReplayError::Sim)?;
         self.requests += 1;
         self.outstanding += 1;
@@ -131,18 +132,17 @@ impl Run {
             || (self.outstanding > 0 && bytes > self.bytes_limit)
     }
 
-    /// The drive of a request and what is asked of it; `None` where it asks for nothing.
-    fn placed(&mut self, arrival: &Arrival) -> Result<Option<(u16, Access)>, RequestFault> {
+    /// The target of a request and what is asked of it; `None` where it asks for nothing.
+    fn placed(&mut self, arrival: &Arrival) -> Result<Option<(Target, Access)>, RequestFault> {
         let Arrival { device, access, .. } = *arrival;
-        let drives = self.capacities.len();
-        let Some(&capacity) = self.capacities.get(device as usize) else {
+        let drives = self.targets.len();
+        let Some(&(target, capacity)) = self.targets.get(device as usize) else {
             return Err(RequestFault::NoDrive { device, drives });
         };
-        let drive = device as u16;
         let Access { operation, mut offset, length } = access;
         if operation == Operation::Flush {
             let nowhere = Access { operation, offset: Bytes::ZERO, length: Bytes::ZERO };
-            return Ok(Some((drive, nowhere)));
+            return Ok(Some((target, nowhere)));
         }
         if length == Bytes::ZERO {
             return Ok(None);
@@ -158,7 +158,7 @@ impl Run {
             self.wrapped += 1;
         }
         self.end = self.end.max(offset + length);
-        Ok(Some((drive, Access { operation, offset, length })))
+        Ok(Some((target, Access { operation, offset, length })))
     }
 
     /// Goes on to the next completion up to `limit` and counts it; false where there is none.

@@ -1,6 +1,6 @@
 //! The way back of a command: interrupt, completion on a core, and its slot for the next.
 
-use super::{Command, Completion, Event, Simulator};
+use super::{Attachment, Command, Completion, Event, Simulator};
 use crate::sim::budget::Hop;
 use crate::sim::coalescing::{Announcement, Expiry};
 use crate::sim::slab::Handle;
@@ -11,7 +11,13 @@ impl Simulator {
     #[inline]
     pub(super) fn notified(&mut self, handle: Handle) {
         let command = &self.commands[handle];
-        let protocol = &mut self.attachments[usize::from(command.drive)].protocol;
+        let Attachment { protocol, ways, .. } = &mut self.attachments[usize::from(command.drive)];
+        if ways.has_failed(command.way, self.now) {
+            // The answer is lost. The host's timer for it may have run out already.
+            let at = ways.gives_up(command.sent).max(self.now);
+            self.events.schedule(at, Event::TimedOut(handle));
+            return;
+        }
         if protocol.coalescing.is_on() {
             self.aggregate(handle);
             return;
@@ -19,6 +25,14 @@ impl Simulator {
         let core = protocol.completion_core(command.thread);
         let interrupt_time = protocol.interrupt(self.now);
         self.take_completion(handle, core, interrupt_time);
+    }
+
+    /// The host gives up an answer, and sends the command again from the start.
+    pub(super) fn timed_out(&mut self, handle: Handle) {
+        let command = &mut self.commands[handle];
+        command.announced = false;
+        let thread = command.thread;
+        self.resume(handle, thread);
     }
 
     /// A completion waits to be announced with others of its queue.
@@ -105,7 +119,7 @@ impl Simulator {
         Some(completion)
     }
 
-    /// A command that waited for a slot has one.
+    /// A command that waited for a slot has one, or keeps its own to be sent again.
     fn resume(&mut self, handle: Handle, core_of: u32) {
         let core = core_of as usize % self.cores.len();
         let command = &mut self.commands[handle];

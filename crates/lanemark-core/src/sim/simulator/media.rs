@@ -32,7 +32,8 @@ impl Simulator {
         let changes = operation != Operation::Read;
         let misses = drive.look_up(self.now, handle, (offset, length), changes, &mut self.events);
         if misses.from_host > 0 {
-            let trip = path.message_latency(&self.shared) * 2 + protocol.memory_read();
+            let trip = path.way(self.commands[handle].way).message_latency(&self.shared) * 2
+                + protocol.memory_read();
             for index in 1..=u64::from(misses.from_host) {
                 self.events.schedule(self.now + trip * index, Event::MapHere(handle));
             }
@@ -78,11 +79,10 @@ impl Simulator {
 
     /// A trim says in a block of data what it covers.
     fn fetch_ranges(&mut self, handle: Handle) {
-        let command = &mut self.commands[handle];
-        let path = &mut self.attachments[usize::from(command.drive)].path;
-        let place = Place { first: true, last: true };
-        let trace = &mut command.trace;
-        let arrival = path.carry_write(&mut self.shared, self.now, RANGES, place, trace);
+        let Command { drive, way, trace, .. } = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(*drive)].path;
+        let data = (RANGES, Place { first: true, last: true });
+        let arrival = path.carry_write(*way, &mut self.shared, self.now, data, trace);
         self.events.schedule(arrival, Event::RangesIn(handle));
     }
 
@@ -94,9 +94,9 @@ impl Simulator {
 
     /// Completes a command that moves no more data.
     fn acknowledge(&mut self, handle: Handle) {
-        let command = &mut self.commands[handle];
-        let path = &mut self.attachments[usize::from(command.drive)].path;
-        let notified = path.complete_write(&mut self.shared, self.now, &mut command.trace);
+        let Command { drive, way, trace, .. } = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(*drive)].path;
+        let notified = path.way(*way).complete_write(&mut self.shared, self.now, trace);
         self.events.schedule(notified, Event::Notified(handle));
     }
 
@@ -141,7 +141,8 @@ impl Simulator {
         let path = &mut self.attachments[usize::from(command.drive)].path;
         let trace = if place.last { &mut command.trace } else { &mut aside };
         trace.waited(Hop::Buffer, self.now);
-        let arrival = path.carry_write(&mut self.shared, self.now, length, place, trace);
+        let arrival =
+            path.carry_write(command.way, &mut self.shared, self.now, (length, place), trace);
         self.events.schedule(arrival, Event::DataIn(handle, place.last));
     }
 
@@ -201,14 +202,14 @@ impl Simulator {
         command.announced = true;
         let mut aside = Trace::new(self.now);
         let trace = if place.last { &mut command.trace } else { &mut aside };
-        let outflow = path.carry_read(self.now, bytes, place, trace);
-        match path.shared() {
+        let outflow = path.carry_read(command.way, self.now, bytes, place, trace);
+        match path.way(command.way).shared() {
             0 if place.last => self.events.schedule(outflow.end, Event::Notified(handle)),
             0 => {}
             links => {
                 let transfer = self.transfers.insert(Transfer {
                     command: handle,
-                    port: command.drive,
+                    port: command.drive * 2 + u16::from(command.way),
                     bytes,
                     place,
                     inflow: outflow,

@@ -1,0 +1,270 @@
+//! Serial ATA: what frames cost at each line rate.
+//!
+//! Law (Serial ATA Revision 3.0, chapters 9 and 10). 8b/10b, so a dword is 40 bit times. A frame is
+//! start, its dwords, CRC and end, so 3 dwords more than it holds; before it go X_RDY and R_RDY and
+//! after it WTRM and R_OK, counted as one *turn-around*. The turn-around is a fixed number of bit times:
+//! 1.0 us at 3 Gb/s and 0.5 us at 6 Gb/s, from the published 286.6 MB/s of long reads at 3 Gb/s. Two
+//! dwords in 256 are ALIGN. A Data frame holds one dword of header and at most 2048 of data.
+//!
+//! Queued commands (NCQ): Register Host-to-Device and the drive's release to issue; DMA Setup before the
+//! data; Set Device Bits at the end. Others (READ and WRITE DMA, with 28 or 48-bit addresses): Register
+//! Host-to-Device to issue, Register Device-to-Host at the end, one command at a time. A write's Data
+//! frames are each asked for by DMA Activate.
+//!
+//! PIO (READ and WRITE SECTORS, READ and WRITE MULTIPLE; PIO data-in and data-out protocols): one command at a
+//! time. Data goes in blocks for which the drive raises DRQ, of one sector or of up to 16, each a Data frame
+//! behind a PIO Setup frame. The last PIO Setup of a read holds its ending status; a write ends with Register
+//! Device-to-Host. A burst off the flash begins with a block of its own. Commands with 28-bit addresses carry up
+//! to 256 sectors, those with 48-bit ones up to 65,536: a drive's `transfer_max`. Where the data goes from the
+//! host's registers on is not modelled: AHCI and the like move it to memory as they do for DMA.
+//!
+//! A drive whose FIFO for frames holds less than a Data frame begins to send when the FIFO is full, and sends HOLD
+//! when it has run empty; one that receives sends HOLD when it is full (flow control, 9.4.7). The frame ends when its
+//! last data has come through, so with L bytes, a FIFO of F and r bytes a second on the drive's side its data keeps
+//! the link for (L - F) / r where that is longer than the data is on the wire. HOLD is answered by HOLDA within 20
+//! dwords, which are added once to each held frame, at that bound. The law is the same for the FIFO of a host.
+//!
+//! The link is half duplex: one direction carries frames at a time, so it is one station.
+//!
+//! Not modelled: a flash that runs dry inside a frame, a drive that puts off DMA Activate until its FIFO is empty,
+//! retransmission, power states of the link, and the rule that a drive sends a command's data in order (bursts go as
+//! they come off the flash).
+
+use std::fmt;
+
+use crate::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
+
+const DWORD_BITS: u64 = 40;
+/// The dwords that a frame has beside what it holds: start, CRC, end.
+const FRAME_DWORDS: u64 = 3;
+/// Bit times of a turn-around: 0.5 us at 6 Gb/s.
+const TURN_AROUND_BITS: u64 = 3_000;
+/// The most data of one Data frame.
+const DATA_FRAME: u64 = 8192;
+/// The most dwords from HOLD to its answer HOLDA.
+const HOLD_DWORDS: u64 = 20;
+/// Dwords of the frames that are not data.
+const REGISTER: u64 = 5;
+const DMA_SETUP: u64 = 7;
+const DMA_ACTIVATE: u64 = 1;
+const PIO_SETUP: u64 = 5;
+const SET_DEVICE_BITS: u64 = 2;
+
+/// A sector, the least that PIO carries.
+pub const SECTOR: Bytes = Bytes(512);
+/// The least FIFO for frames: the dwords that are still under way when HOLD is answered, and room for more.
+pub const FRAME_FIFO_MIN: Bytes = Bytes(128);
+/// The largest block of PIO: what one Data frame holds.
+pub const PIO_BLOCK_MAX: Bytes = Bytes(DATA_FRAME);
+
+/// A SATA line rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SataRate {
+    /// 1.5 Gb/s, revision 1.
+    Gen1,
+    /// 3 Gb/s, revision 2.
+    Gen2,
+    /// 6 Gb/s, revision 3.
+    Gen3,
+}
+
+/// Which commands go over a SATA link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SataCommands {
+    /// READ and WRITE FPDMA QUEUED, 32 at a time.
+    Queued,
+    /// READ and WRITE DMA, one at a time.
+    Unqueued,
+    /// READ and WRITE SECTORS or MULTIPLE, one at a time.
+    Pio {
+        /// The data of one DRQ block: a power of two of sectors, at most [`PIO_BLOCK_MAX`].
+        block: Bytes,
+    },
+}
+
+/// A trained SATA link: its law with everything worked out once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sata {
+    rate: SataRate,
+    /// The most data of one Data frame.
+    frame_max: u64,
+    issue: Duration,
+    announcement: Duration,
+    read: DataFrames,
+    write: DataFrames,
+    read_completion: Duration,
+    completion: Duration,
+}
+
+/// The Data frames of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct DataFrames {
+    /// What goes before each.
+    setup: Duration,
+    /// A full one, with what goes before it.
+    full: Duration,
+    hold: Option<Hold>,
+}
+
+/// What makes an end of the link hold a frame: its FIFO, and the rate of its own side of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hold {
+    fifo: u64,
+    rate: BytesPerSecond,
+}
+
+impl SataRate {
+    /// The rate that is written so, if it is one of SATA's.
+    pub fn new(line_rate: BitsPerSecond) -> Option<Self> {
+        [Self::Gen1, Self::Gen2, Self::Gen3].into_iter().find(|rate| rate.line_rate() == line_rate)
+    }
+
+    /// Bits a second on the wire.
+    pub fn line_rate(self) -> BitsPerSecond {
+        BitsPerSecond(match self {
+            Self::Gen1 => 1_500_000_000,
+            Self::Gen2 => 3_000_000_000,
+            Self::Gen3 => 6_000_000_000,
+        })
+    }
+
+    /// The time of so many dwords, with the share of ALIGN.
+    fn dwords(self, count: u64) -> Duration {
+        self.line_rate().time(count * DWORD_BITS).scaled(256, 254)
+    }
+
+    /// The time of a frame that holds `dwords`, with its turn-around.
+    fn frame(self, dwords: u64) -> Duration {
+        self.dwords(dwords + FRAME_DWORDS) + self.line_rate().time(TURN_AROUND_BITS)
+    }
+
+    /// The time of a Data frame with `bytes`, which the drive's FIFO may hold up.
+    fn data_frame(self, bytes: u64, hold: Option<Hold>) -> Duration {
+        let dwords = bytes.div_ceil(4);
+        let whole = self.frame(1 + dwords);
+        let Some(Hold { fifo, rate }) = hold else { return whole };
+        let (on_wire, moved) = (self.dwords(dwords), Bytes(bytes.saturating_sub(fifo)) / rate);
+        if moved <= on_wire {
+            return whole;
+        }
+        whole + (moved - on_wire) + self.line_rate().time(HOLD_DWORDS * DWORD_BITS)
+    }
+}
+
+impl Sata {
+    /// The link at a rate, with a kind of commands. The caller has checked the block of PIO.
+    pub fn new(rate: SataRate, commands: SataCommands) -> Self {
+        let frame_max = match commands {
+            SataCommands::Queued | SataCommands::Unqueued => DATA_FRAME,
+            SataCommands::Pio { block } => block.get(),
+        };
+        let queued = commands == SataCommands::Queued;
+        let issue = rate.frame(REGISTER);
+        let completion = rate.frame(if queued { SET_DEVICE_BITS } else { REGISTER });
+        let nothing = Duration::ZERO;
+        let (read_setup, write_setup, read_completion) = match commands {
+            SataCommands::Queued | SataCommands::Unqueued => {
+                (nothing, rate.frame(DMA_ACTIVATE), completion)
+            }
+            SataCommands::Pio { .. } => (rate.frame(PIO_SETUP), rate.frame(PIO_SETUP), nothing),
+        };
+        let frames = |setup| {
+            let full = setup + rate.data_frame(frame_max, None);
+            DataFrames { setup, full, hold: None }
+        };
+        Self {
+            rate,
+            frame_max,
+            issue: if queued { issue * 2 } else { issue },
+            announcement: if queued { rate.frame(DMA_SETUP) } else { nothing },
+            read: frames(read_setup),
+            write: frames(write_setup),
+            read_completion,
+            completion,
+        }
+    }
+
+    /// The same link with a drive whose frame FIFO holds `fifo`, and which moves data between FIFO and buffer at
+    /// `read` and `write`, where those are limits.
+    #[must_use]
+    pub fn with_fifo(
+        self,
+        fifo: Bytes,
+        read: Option<BytesPerSecond>,
+        write: Option<BytesPerSecond>,
+    ) -> Self {
+        let held = |frames: DataFrames, rate: Option<BytesPerSecond>| {
+            let hold = rate.map(|rate| Hold { fifo: fifo.get(), rate });
+            let full = frames.setup + self.rate.data_frame(self.frame_max, hold);
+            DataFrames { full, hold, ..frames }
+        };
+        Self { read: held(self.read, read), write: held(self.write, write), ..self }
+    }
+
+    /// The same link carried through SAS (STP): a connection is opened and closed, which takes
+    /// `connection`, around the frames that issue a command and around its data and end.
+    #[must_use]
+    pub fn over_stp(self, connection: Duration) -> Self {
+        Self {
+            issue: self.issue + connection,
+            read_completion: self.read_completion + connection,
+            completion: self.completion + connection,
+            ..self
+        }
+    }
+
+    /// The rate that it trained to.
+    pub fn rate(&self) -> SataRate {
+        self.rate
+    }
+
+    /// Issuing a command, up to the drive's release of a queued one.
+    pub fn issue_time(&self) -> Duration {
+        self.issue
+    }
+
+    /// Ending a read behind its last data; the status of a PIO read came before it.
+    pub fn read_completion_time(&self) -> Duration {
+        self.read_completion
+    }
+
+    /// Ending any other command.
+    pub fn completion_time(&self) -> Duration {
+        self.completion
+    }
+
+    /// Data frames for `bytes` of a read, with PIO each set up; the first burst of a queued command is
+    /// announced.
+    pub fn read_data_time(&self, bytes: Bytes, first: bool) -> Duration {
+        self.data_time(bytes, first, &self.read)
+    }
+
+    /// Data frames for `bytes` of a write, each asked for; the first burst of a queued command is
+    /// announced.
+    pub fn write_data_time(&self, bytes: Bytes, first: bool) -> Duration {
+        self.data_time(bytes, first, &self.write)
+    }
+
+    fn data_time(&self, bytes: Bytes, first: bool, frames: &DataFrames) -> Duration {
+        let announcement = if first { self.announcement } else { Duration::ZERO };
+        let full = announcement + frames.full * (bytes.get() / self.frame_max);
+        match bytes.get() % self.frame_max {
+            0 => full,
+            rest => full + frames.setup + self.rate.data_frame(rest, frames.hold),
+        }
+    }
+}
+
+impl fmt::Display for Sata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let setup = if self.read.setup > Duration::ZERO { "PIO, " } else { "" };
+        write!(f, "{}, {setup}frames of {}", self.rate.line_rate(), Bytes(self.frame_max))?;
+        match self.read.hold.or(self.write.hold) {
+            Some(hold) => write!(f, ", held by a FIFO of {}", Bytes(hold.fifo)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! Links in whole systems: what a drive's port carries, unloaded and saturated.
+
+use super::link::{
+    LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
+};
+use super::multipath::{Multipath, PATH_TIMEOUT, SecondPort};
+use super::spec::PageTimes;
+use super::spec::{DriveSpec, SystemSpec};
+use super::tests::{megabytes, run, sas, sata, small_drive, test, unlimited};
+use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use crate::workload::{Access, Operation, Pattern, Test};
+
+const SAS_RATES: [SasRate; 4] = [SasRate::Gen1, SasRate::Gen2, SasRate::Gen3, SasRate::Gen4];
+const SATA_RATES: [SataRate; 3] = [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3];
+
+/// A read from the start on.
+pub(super) fn read_of(length: Bytes) -> Access {
+    Access { operation: Operation::Read, offset: Bytes::ZERO, length }
+}
+
+/// A SATA system with another law of its port, which takes `depth` commands.
+fn over_sata(drive: &DriveSpec, law: Sata, depth: u32) -> SystemSpec {
+    let mut system = sata(drive.clone());
+    system.protocol.queue_depth = depth;
+    system.links[1].law = LinkLaw::Sata(law);
+    system
+}
+
+/// A drive that is spoken to in PIO, in blocks of `block`.
+pub(super) fn pio(drive: &DriveSpec, block: Bytes) -> SystemSpec {
+    over_sata(&drive, Sata::new(SataRate::Gen3, SataCommands::Pio { block }), 1)
+}
+
+/// A drive whose frames are held up by a FIFO of `fifo` and its data path.
+pub(super) fn held(drive: &DriveSpec, fifo: Bytes) -> SystemSpec {
+    let law = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    let law = law.with_fifo(fifo, drive.data_path_read, drive.data_path_write);
+    over_sata(&drive, law, 32)
+}
+
+/// A SAS drive with two ports of one phy each, `a` and `b`, behind one adapter.
+pub(super) fn dual(drive: &DriveSpec, multipath: Multipath) -> SystemSpec {
+    let mut system = sas(drive.clone(), 1);
+    let port = |name: &str| LinkSpec { name: name.to_owned(), ..system.links[1].clone() };
+    let (first, second) = (port("SAS 12 Gb/s, port a"), port("SAS 12 Gb/s, port b"));
+    system.second = Some(SecondPort {
+        shared: 1,
+        links: vec![system.links[0].clone(), second],
+        multipath,
+        path_timeout: PATH_TIMEOUT,
+        fails_at: [None; 2],
+    });
+    system.links[1] = first;
+    system
+}
+
+#[test]
+fn a_saturated_sata_link_carries_its_closed_form() {
+    let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    for (block, depth) in [(Bytes::kibi(4), 32), (Bytes::kibi(128), 8)] {
+        let frames = link.issue_time() + link.read_data_time(block, true) + link.completion_time();
+        // 128 KiB come in four bursts of 32 KiB; Data frames are alike, so the sum is the same.
+        let formula = (block / frames).as_megabytes();
+        let seen = megabytes(&run(&sata(unlimited()), &test(block, Pattern::Uniform, true, depth)));
+        assert!((seen / formula - 1.0).abs() < 0.002, "{block}: {seen} for {formula} MB/s");
+    }
+}
+
+#[test]
+fn one_sata_read_takes_the_sum_of_its_stages() {
+    let system = sata(small_drive());
+    let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
+    let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    let LinkLaw::Pcie(uplink) = system.links[0].law else { unreachable!() };
+    let drive = &system.drive;
+    let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
+    let data = link.read_data_time(Bytes::kibi(4), true) + link.completion_time();
+    // The uplink passes the data on while it comes; its own time shows only where it is the longer.
+    let uplinked = uplink.write_time(Bytes::kibi(4)) + completion;
+    let expected = system.protocol.read_time
+        + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
+        + link.issue_time()
+        + drive.front_end.read_time
+        + drive.front_end.read_latency
+        + drive.flash().command_time
+        + drive.flash().read.mean()
+        + Bytes::kibi(4) / drive.flash().channel_rate
+        + data.max(uplinked)
+        + Duration::from_nanoseconds(150);
+    assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()));
+}
+
+#[test]
+fn sas_carries_both_directions_at_once_and_sata_does_not() {
+    let half = Test {
+        read_share: Ratio::new(0.5).unwrap(),
+        volume: Some(Bytes::mebi(4)),
+        ..test(Bytes::kibi(64), Pattern::Uniform, true, 32)
+    };
+    let mut drive = unlimited();
+    drive.front_end.write_time = Duration::from_nanoseconds(10);
+    drive.front_end.write_latency = Duration::ZERO;
+    drive.flash_mut().program = PageTimes::alike(Duration::from_microseconds(1));
+    drive.buffer = Bytes::mebi(16);
+    let reads = Test { read_share: Ratio::ONE, ..half.clone() };
+    let gain =
+        |system: &SystemSpec| megabytes(&run(system, &half)) / megabytes(&run(system, &reads));
+    assert!(gain(&sas(drive.clone(), 1)) > 1.5);
+    assert!(gain(&sata(drive.clone())) < 1.0);
+}
+
+#[test]
+fn one_pio_read_takes_the_sum_of_its_stages() {
+    let system = pio(&small_drive(), Bytes(512));
+    let (LinkLaw::Pcie(uplink), LinkLaw::Sata(link)) = (system.links[0].law, system.links[1].law)
+    else {
+        unreachable!()
+    };
+    let block = Bytes::kibi(4);
+    let drive = &system.drive;
+    let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
+    let data = link.read_data_time(block, true).max(uplink.write_time(block) + completion);
+    let expected = system.protocol.read_time
+        + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
+        + link.issue_time()
+        + drive.front_end.read_time
+        + drive.front_end.read_latency
+        + drive.flash().command_time
+        + drive.flash().read.mean()
+        + block / drive.flash().channel_rate
+        + data
+        + Duration::from_nanoseconds(150);
+    // However many are outstanding, the drive takes one at a time.
+    for depth in [1, 8] {
+        let sample = run(&system, &test(block, Pattern::Uniform, true, depth));
+        let seen = sample.elapsed.as_seconds() * 1e6 / sample.operations() as f64;
+        assert!((seen - expected.as_microseconds()).abs() < 0.01, "{seen} us for {expected}");
+    }
+}
+
+/// The link carries a read's data and nothing else while it does: what one command waits for the drive and host
+/// is left out by a drive and processor that take next to no time.
+#[test]
+fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
+    let length = Bytes::mebi(8);
+    for rate in SATA_RATES {
+        for block in [Bytes(512), Bytes::kibi(8)] {
+            let law = Sata::new(rate, SataCommands::Pio { block });
+            let mut system = over_sata(&unlimited(), law, 1);
+            system.protocol.transfer_max = length;
+            system.drive.buffer = Bytes::mebi(16);
+            system.drive.flash_mut().program = PageTimes::alike(Duration::from_nanoseconds(10));
+            for read in [true, false] {
+                let data = match read {
+                    true => law.read_data_time(length, true) + law.read_completion_time(),
+                    false => law.write_data_time(length, true) + law.completion_time(),
+                };
+                let formula = (length / (law.issue_time() + data)).as_megabytes();
+                let seen = megabytes(&run(&system, &test(length, Pattern::Sequential, read, 2)));
+                assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
+            }
+        }
+    }
+}
+
+/// What a run carried, and the busy share of its SATA link.
+fn seen(system: &SystemSpec, read: bool) -> (f64, f64) {
+    let sample = run(system, &test(Bytes::kibi(128), Pattern::Sequential, read, 8));
+    let path = sample.path.as_ref().unwrap();
+    let link = path.hops.iter().find(|hop| hop.name.starts_with("SATA")).unwrap();
+    (megabytes(&sample), link.utilisation)
+}
+
+/// The time of a frame on the link, of which one goes in each 8 KiB of the rate, is its utilisation. Where the link
+/// would take longer than the drive, the link is the limit and busy all the time.
+#[test]
+fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
+    let rate = BytesPerSecond(300_000_000);
+    let mut drive = unlimited();
+    drive.data_path_read = Some(rate);
+    drive.data_path_write = Some(rate);
+    drive.flash_mut().program = PageTimes::alike(Duration::from_nanoseconds(10));
+    drive.buffer = Bytes::mebi(16);
+    let block = Bytes::kibi(128);
+    for (fifo, read) in [128, 1024, 4096].into_iter().flat_map(|f| [(f, true), (f, false)]) {
+        let system = held(&drive, Bytes(fifo));
+        let LinkLaw::Sata(law) = system.links[1].law else { unreachable!() };
+        let (data, end) = match read {
+            true => (law.read_data_time(block, true), law.read_completion_time()),
+            false => (law.write_data_time(block, true), law.completion_time()),
+        };
+        let (occupied, moved) = (law.issue_time() + data + end, block / rate);
+        let formula = (block / occupied.max(moved)).as_megabytes();
+        let share = (occupied.as_seconds() / moved.as_seconds()).min(1.0);
+        let (carried, utilisation) = seen(&system, read);
+        assert!((carried / formula - 1.0).abs() < 0.01, "{fifo} B: {carried} for {formula} MB/s");
+        assert!((utilisation - share).abs() < 0.02, "{fifo} B: {utilisation} for {share}");
+        // With a FIFO for a whole frame the link is free for half of the time.
+        let (free, busy) = seen(&held(&drive, Bytes::kibi(8)), read);
+        assert!(free >= carried && busy < 0.65, "{free} MB/s, {busy}");
+    }
+}
+
+/// A SAS system with another law of its port, behind an uplink that is no limit.
+fn over_sas(drive: &DriveSpec, law: Sas) -> SystemSpec {
+    let mut system = sas(drive.clone(), 1);
+    let uplink = Pcie::new(PcieGeneration::Five, 16, Bytes(512), Bytes(4096));
+    system.links[0].law = LinkLaw::Pcie(uplink);
+    system.links[1].law = LinkLaw::Sas(law);
+    system
+}
+
+/// At queue depth 1 a read is the sum of its stages at every rate, with connections opened for it or open already;
+/// the phys of a wide port are of no use to it.
+#[test]
+fn one_sas_read_takes_the_sum_of_its_stages() {
+    let block = Bytes::kibi(4);
+    for (rate, phys) in SAS_RATES.into_iter().flat_map(|rate| [1, 4].map(|phys| (rate, phys))) {
+        for link in [Sas::new(rate, phys), Sas::new(rate, phys).kept_open()] {
+            let system = over_sas(&small_drive(), link);
+            let sample = run(&system, &test(block, Pattern::Uniform, true, 1));
+            let drive = &system.drive;
+            // The uplink is faster and passes data and completion on while they come.
+            let expected = system.protocol.read_time
+                + Duration::from_nanoseconds(150 + 800) // doorbell, request fetched
+                + link.command_time()
+                + drive.front_end.read_time
+                + drive.front_end.read_latency
+                + drive.flash().command_time
+                + drive.flash().read.mean()
+                + block / drive.flash().channel_rate
+                + link.read_data_time(block)
+                + link.response_behind_data_time()
+                + Duration::from_nanoseconds(150);
+            assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()), "{rate:?} x{phys}");
+            assert_eq!(sample.latency().max_ns(), Some(expected.nanoseconds()), "{rate:?} x{phys}");
+        }
+    }
+}
+
+/// Data, and what goes its way besides, on all phys at once: each generation and width, both ways.
+#[test]
+fn a_saturated_sas_port_carries_its_closed_form_at_every_rate_and_width() {
+    let block = Bytes::kibi(128);
+    let mut drive = unlimited();
+    drive.flash_mut().program = PageTimes::alike(Duration::from_nanoseconds(10));
+    drive.buffer = Bytes::mebi(32);
+    for (rate, phys) in SAS_RATES.into_iter().flat_map(|rate| [1, 2, 4].map(|phys| (rate, phys))) {
+        let link = Sas::new(rate, phys).kept_open();
+        let ways = [
+            (true, link.read_data_time(block) + link.response_behind_data_time()),
+            (false, link.command_time() + link.write_data_time(block)),
+        ];
+        for (read, time) in ways {
+            let formula = (block / time).as_megabytes() * f64::from(phys);
+            let sample = run(&over_sas(&drive, link), &test(block, Pattern::Sequential, read, 32));
+            let seen = megabytes(&sample);
+            let what = format!("{rate:?} x{phys}, read {read}");
+            assert!((seen / formula - 1.0).abs() < 0.02, "{what}: {seen} for {formula} MB/s");
+        }
+    }
+}

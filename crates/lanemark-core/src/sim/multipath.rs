@@ -1,0 +1,288 @@
+//! A drive with two ports, each on a way of its own to the host: which of them a command takes.
+//!
+//! SAS drives have two ports, and NVMe drives for storage servers split their lanes into two (2 x2 instead of x4). The
+//! host's multipath layer sees one drive by both. *Round robin* sends commands over the two ways in turn, both active;
+//! *failover* sends all over the first for as long as it works.
+//!
+//! A way can fail at a set time. From then on commands take the other. Those that were under way on it are lost: the
+//! drive may have done its part, but no answer comes back, and the host learns of it when its timer for the command
+//! runs out ([`PATH_TIMEOUT`] where nothing else is set; the timer starts when the command is sent). It then sends the
+//! command again, from the start, over the other way. Its slot is taken meanwhile, and its wait counts for the protocol.
+//!
+//! The two ports share the drive: front end, buffer, flash, data path, and the host's one list of slots and queues.
+//!
+//! Not modelled: a link that reports its failure at once, or comes back; ways of different cost (ALUA); one namespace
+//! a port. What was under way at the failure still takes its time of the links that it would have gone over, and a
+//! write that is sent again is written twice.
+
+use super::budget::LINKS_MAX;
+use super::link::LinkSpec;
+use super::spec::SpecError;
+use crate::units::{Duration, Instant};
+
+/// How long a host waits for an answer: the usual timeout of SCSI disks and of NVMe commands in Linux (`SD_TIMEOUT`,
+/// `nvme_core.io_timeout`), 30 s.
+pub const PATH_TIMEOUT: Duration = Duration::from_microseconds(30_000_000);
+
+/// How commands are spread over two ways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Multipath {
+    /// In turn.
+    #[default]
+    RoundRobin,
+    /// All over the first, as long as it works.
+    Failover,
+}
+
+/// The second port of a drive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SecondPort {
+    /// How many of the links of the system's first drive, counted from the host, lie on the way to it.
+    pub shared: usize,
+    /// All links on the way to it, those that are shared too, nearest to the host first.
+    pub links: Vec<LinkSpec>,
+    /// How commands are spread over both ports.
+    pub multipath: Multipath,
+    /// How long the host waits for an answer over a way that has failed.
+    pub path_timeout: Duration,
+    /// When the way to the first port fails, and that to the second. One must work.
+    pub fails_at: [Option<Instant>; 2],
+}
+
+impl SecondPort {
+    /// Checks what the simulator relies on.
+    ///
+    /// # Errors
+    /// What cannot be, with the bound.
+    pub fn check(&self) -> Result<(), SpecError> {
+        let fail =
+            |field, value, bound: &str| Err(SpecError { field, value, bound: bound.to_owned() });
+        let own = self.links.len().saturating_sub(self.shared);
+        if own == 0 || self.links.len() > LINKS_MAX {
+            let bound = "from 1 to 4, of which one is the port's own";
+            return fail("links of the second port", self.links.len().to_string(), bound);
+        }
+        if let [Some(first), Some(second)] = self.fails_at {
+            let value =
+                format!("{} and {}", first.since(Instant::ZERO), second.since(Instant::ZERO));
+            return fail("fails_after of both ports", value, "at most one may fail");
+        }
+        Ok(())
+    }
+}
+
+/// The ways of a drive at work.
+#[derive(Clone, Debug)]
+pub struct Ways {
+    multipath: Multipath,
+    fails_at: [Option<Instant>; 2],
+    timeout: Duration,
+    /// How many there are.
+    count: u8,
+    /// The one whose turn it is.
+    turn: u8,
+}
+
+impl Ways {
+    /// The ways of a drive with or without a second port.
+    pub fn new(second: Option<&SecondPort>) -> Self {
+        let single = Self {
+            multipath: Multipath::Failover,
+            fails_at: [None; 2],
+            timeout: PATH_TIMEOUT,
+            count: 1,
+            turn: 0,
+        };
+        second.map_or(single, |port| Self {
+            multipath: port.multipath,
+            fails_at: port.fails_at,
+            timeout: port.path_timeout,
+            count: 2,
+            turn: 0,
+        })
+    }
+
+    /// The way of a command that is sent at `now`.
+    pub fn choose(&mut self, now: Instant) -> u8 {
+        if self.count == 1 {
+            return 0;
+        }
+        let way = self.turn;
+        if self.multipath == Multipath::RoundRobin {
+            self.turn = 1 - way;
+        }
+        if self.has_failed(way, now) { 1 - way } else { way }
+    }
+
+    /// Whether no answer comes over a way any more.
+    pub fn has_failed(&self, way: u8, now: Instant) -> bool {
+        self.fails_at[usize::from(way)].is_some_and(|at| now >= at)
+    }
+
+    /// When the host gives up a command that was sent at `sent`.
+    pub fn gives_up(&self, sent: Instant) -> Instant {
+        sent + self.timeout
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::budget::Hop;
+    use super::super::link::{LinkLaw, Sas, SasRate};
+    use super::super::link_tests::{dual, read_of};
+    use super::super::simulator::{Completion, Simulator};
+    use super::super::spec::SystemSpec;
+    use super::super::tests::{megabytes, run, sas, small_drive, test, unlimited};
+    use super::*;
+    use crate::sim::spec::PageTimes;
+    use crate::units::Bytes;
+    use crate::workload::{Access, Operation, Pattern, Test};
+
+    const TIMEOUT: Duration = Duration::from_microseconds(2_000);
+
+    fn us(microseconds: u64) -> Duration {
+        Duration::from_microseconds(microseconds)
+    }
+
+    /// A second port beside the first, of which way `failing` fails at `at`.
+    fn failing(multipath: Multipath, failing: usize, at: Instant) -> SystemSpec {
+        let mut system = dual(&unlimited(), multipath);
+        let second = system.second.as_mut().unwrap();
+        second.fails_at[failing] = Some(at);
+        second.path_timeout = TIMEOUT;
+        system
+    }
+
+    fn utilisation(system: &SystemSpec, test: &Test, port: &str) -> f64 {
+        let path = run(system, test).path.unwrap();
+        path.hops.iter().find(|hop| hop.name.ends_with(port)).map_or(0.0, |hop| hop.utilisation)
+    }
+
+    #[test]
+    fn commands_take_turns_or_the_first_way_until_it_fails() {
+        let at = |time| Instant::ZERO + us(time);
+        let chosen = |multipath, which: usize| {
+            let system = failing(multipath, which, at(4));
+            let mut ways = Ways::new(system.second.as_ref());
+            (0..8).map(|time| ways.choose(at(time))).collect::<Vec<_>>()
+        };
+        assert_eq!(chosen(Multipath::RoundRobin, 0), [0, 1, 0, 1, 1, 1, 1, 1]);
+        assert_eq!(chosen(Multipath::RoundRobin, 1), [0, 1, 0, 1, 0, 0, 0, 0]);
+        assert_eq!(chosen(Multipath::Failover, 0), [0, 0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(chosen(Multipath::Failover, 1), [0; 8]);
+        assert_eq!(Ways::new(None).choose(at(4)), 0);
+    }
+
+    #[test]
+    fn two_ports_in_turn_carry_twice_as_much_as_one_both_ways() {
+        let mut drive = unlimited();
+        drive.flash_mut().program = PageTimes::alike(Duration::from_nanoseconds(10));
+        drive.buffer = Bytes::mebi(32);
+        for read in [true, false] {
+            let test = test(Bytes::kibi(128), Pattern::Sequential, read, 32);
+            let carried = |system: &SystemSpec| megabytes(&run(system, &test));
+            let one = carried(&dual(&drive, Multipath::Failover));
+            let gain = carried(&dual(&drive, Multipath::RoundRobin)) / one;
+            assert!((gain - 2.0).abs() < 0.05, "read {read}: {gain}");
+            // As a wide port of both phys does.
+            let mut wide = dual(&drive, Multipath::RoundRobin);
+            wide.second = None;
+            wide.links[1].law = LinkLaw::Sas(Sas::new(SasRate::Gen3, 2).kept_open());
+            assert!((carried(&wide) / one - 2.0).abs() < 0.05);
+        }
+        let test = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
+        for port in ["port a", "port b"] {
+            assert!(utilisation(&dual(&drive, Multipath::RoundRobin), &test, port) > 0.95);
+        }
+        assert!(utilisation(&dual(&drive, Multipath::Failover), &test, "port a") > 0.95);
+        assert_eq!(utilisation(&dual(&drive, Multipath::Failover), &test, "port b"), 0.0);
+    }
+
+    /// Both ports have one drive behind them: its data path is there once.
+    #[test]
+    fn two_ports_carry_no_more_than_the_drive() {
+        let mut drive = unlimited();
+        drive.data_path_read = Some(crate::units::BytesPerSecond(1_500_000_000));
+        let test = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
+        let seen = megabytes(&run(&dual(&drive, Multipath::RoundRobin), &test));
+        assert!((seen / 1_500.0 - 1.0).abs() < 0.01, "{seen} MB/s");
+    }
+
+    /// At queue depth 1 the port makes no difference, and a port beside is none that is in the way.
+    #[test]
+    fn one_command_at_a_time_takes_as_long_by_either_port() {
+        let test = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
+        let single = run(&sas(small_drive(), 1), &test).latency();
+        for multipath in [Multipath::RoundRobin, Multipath::Failover] {
+            let both = run(&dual(&small_drive(), multipath), &test).latency();
+            assert_eq!((both.min_ns(), both.max_ns()), (single.min_ns(), single.max_ns()));
+        }
+    }
+
+    /// Keeps `depth` requests outstanding until so many are complete.
+    fn completions(system: &SystemSpec, operation: Operation, depth: u64) -> Vec<Completion> {
+        assert_eq!(system.check(), Ok(()));
+        let mut simulator = Simulator::new(system, Bytes::mebi(32).into());
+        let access = Access { operation, ..read_of(Bytes::kibi(128)) };
+        (0..depth).for_each(|tag| simulator.submit(Instant::ZERO, 0, access, 0, tag).unwrap());
+        let mut seen = Vec::new();
+        while let Some(done) = simulator.advance() {
+            let latency = done.completed.since(done.submitted);
+            assert_eq!(done.budget.total(), latency, "stages must sum to the latency");
+            seen.push(done);
+            if seen.len() as u64 + depth <= 400 {
+                simulator.submit(done.completed, 0, access, 0, done.tag).unwrap();
+            }
+        }
+        assert_eq!(simulator.outstanding(), 0);
+        seen
+    }
+
+    #[test]
+    fn failover_keeps_going_and_what_was_under_way_comes_back_after_the_timeout() {
+        for operation in [Operation::Read, Operation::Write] {
+            let fails = Instant::ZERO + us(3_000);
+            let mut system = failing(Multipath::Failover, 0, fails);
+            system.drive.flash_mut().program = PageTimes::alike(Duration::from_nanoseconds(10));
+            let seen = completions(&system, operation, 8);
+            assert_eq!(seen.len(), 400);
+            // All that were outstanding at that instant were under way.
+            let late = |done: &&Completion| done.completed.since(done.submitted) >= TIMEOUT;
+            let (before, after): (Vec<&Completion>, Vec<&Completion>) =
+                seen.iter().partition(|done| done.submitted < fails);
+            let lost: Vec<&Completion> = before.into_iter().filter(late).collect();
+            assert_eq!(lost.len(), 8);
+            for done in &lost {
+                assert!(done.submitted < fails && done.completed < fails + TIMEOUT + us(1_500));
+                assert!(done.budget.wait(Hop::Protocol as usize) > TIMEOUT - us(1_000));
+            }
+            assert!(after.len() > 100);
+            assert!(completions(&system, operation, 8) == seen, "the same again");
+        }
+    }
+
+    #[test]
+    fn a_failed_way_is_used_until_it_fails_and_not_after() {
+        let test = Test {
+            volume: None,
+            duration: Some(us(20_000)),
+            ..test(Bytes::kibi(128), Pattern::Sequential, true, 8)
+        };
+        // The first half over both ports, the second over one: half of the time lost to nobody but port a.
+        let system = failing(Multipath::RoundRobin, 0, Instant::ZERO + us(10_000));
+        let share = utilisation(&system, &test, "port a");
+        assert!((0.45..0.55).contains(&share), "{share}");
+        assert!(utilisation(&system, &test, "port b") > 0.8);
+    }
+
+    #[test]
+    fn ports_that_cannot_be_are_told() {
+        let mut system = failing(Multipath::Failover, 0, Instant::ZERO);
+        system.second.as_mut().unwrap().fails_at[1] = Some(Instant::ZERO + us(1));
+        let seen = system.check().unwrap_err().to_string();
+        assert_eq!(seen, "fails_after of both ports = 0 ps and 1 us: at most one may fail");
+        let mut system = dual(&small_drive(), Multipath::Failover);
+        system.second.as_mut().unwrap().links.truncate(1);
+        assert!(system.check().is_err());
+    }
+}

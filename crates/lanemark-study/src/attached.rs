@@ -1,0 +1,213 @@
+//! A drive in its port, or in both of its ports, and the system of all drives that are attached so.
+
+use lanemark_core::result::Warning;
+use lanemark_core::sim::link::LinkSpec;
+use lanemark_core::sim::multipath::SecondPort;
+use lanemark_core::sim::spec::{CpuSpec, Sibling, SystemSpec};
+use lanemark_core::units::Instant;
+
+use crate::document::{Context, Document};
+use crate::drive::Drive;
+use crate::error::StudyError;
+use crate::library::{Kind, Library};
+use crate::platform::{Platform, Port};
+use crate::plug::{Plugged, plug_in};
+use crate::system::{NamedAt, Taken, found};
+
+/// A drive in its port or ports, with where it comes from.
+pub(crate) struct Attached {
+    pub(crate) file: Document,
+    pub(crate) drive: Drive,
+    first: Place,
+    second: Option<Place>,
+}
+
+/// One port with what is plugged into it.
+struct Place {
+    port: Port,
+    plugged: Plugged,
+}
+
+impl Attached {
+    /// Plugs `drive` into `ports`, one or `one|other`, by their names.
+    pub(crate) fn new(
+        library: &Library,
+        (drive, ports): (&str, &str),
+        platform: &Platform,
+        platform_file: &Document,
+        named_at: &NamedAt,
+        context: Context<'_>,
+    ) -> Result<Self, StudyError> {
+        let file =
+            library.open(Kind::Drive, drive).map_err(|error| found(error, &named_at.drive))?;
+        let drive = Drive::read(&file, context)?;
+        let place = |drive: &Drive, name: &str| {
+            let Some(port) = platform.ports.iter().find(|known| known.name == name) else {
+                let known = platform.ports.iter().map(|known| known.name.as_str());
+                return Err(StudyError::unknown(named_at.port.clone(), "port", name, known));
+            };
+            let plugged = plug_in(drive, platform, platform_file.file(), port, &named_at.port)?;
+            Ok(Place { port: port.clone(), plugged })
+        };
+        let fail = |message: String| StudyError::new(named_at.port.clone(), message);
+        let attached = match ports.split_once('|') {
+            None => Self { first: place(&drive, ports)?, second: None, file, drive },
+            Some((one, other)) if one == other => {
+                let (drive, platform) = (&drive.name, &platform.name);
+                let message =
+                    format!("port `{one}` of {platform} is taken twice, by both ports of {drive}");
+                return Err(fail(message));
+            }
+            Some((one, other)) if drive.second.is_none() => {
+                let (drive, platform) = (&drive.name, &platform.name);
+                let message = format!(
+                    "{drive} has one port and cannot stand in `{one}` and `{other}` of {platform}"
+                );
+                return Err(fail(message).hint("a drive has two with `ports = 2` in its `port`"));
+            }
+            Some((one, other)) => {
+                let half = Drive { plug: drive.plug.half(), ..drive.clone() };
+                let (first, second) = (place(&half, one)?, place(&half, other)?);
+                Self { first, second: Some(second), file, drive }
+            }
+        };
+        attached.check_failing(platform).map_err(|message| {
+            fail(message).hint("a drive with two ports goes on if one of their ways works")
+        })?;
+        Ok(attached)
+    }
+
+    /// Of the ways to a drive one must go on working.
+    fn check_failing(&self, platform: &Platform) -> Result<(), String> {
+        let after = |place: &Place| Some((place.port.name.clone(), place.port.fails_after?));
+        let Some((port, time)) = after(&self.first) else { return Ok(()) };
+        let (name, platform) = (&self.drive.name, &platform.name);
+        match &self.second {
+            None => Err(format!(
+                "port `{port}` of {platform} fails after {time}, and {name} has no other way"
+            )),
+            Some(second) => match after(second) {
+                None => Ok(()),
+                Some((other, later)) => Err(format!(
+                    "port `{port}` of {platform} fails after {time} and `{other}` after {later}, which leaves {name} \
+                     no way"
+                )),
+            },
+        }
+    }
+
+    /// Whether it stands in the port of that name.
+    pub(crate) fn takes(&self, port: &str) -> bool {
+        self.places().any(|place| place.port.name == port)
+    }
+
+    /// Its port or ports for people.
+    pub(crate) fn port(&self) -> String {
+        self.places().map(|place| place.port.name.as_str()).collect::<Vec<_>>().join(" and ")
+    }
+
+    /// Each of its ports.
+    pub(crate) fn taken(&self) -> Vec<Taken> {
+        let taken = |place: &Place| Taken {
+            port: place.port.name.clone(),
+            drive: self.drive.label(),
+            link: place.plugged.link.clone(),
+        };
+        self.places().map(taken).collect()
+    }
+
+    /// Doubts that come with it.
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
+        let mut warnings: Vec<Warning> =
+            self.places().flat_map(|place| place.plugged.warnings.clone()).collect();
+        if let Some(second) = &self.second {
+            for (place, other) in [(&self.first, second), (second, &self.first)] {
+                warnings.extend(place.port.fails_after.map(|after| Warning::PathFails {
+                    port: place.port.name.clone(),
+                    other: other.port.name.clone(),
+                    after,
+                }));
+            }
+        }
+        warnings
+    }
+
+    fn places(&self) -> impl Iterator<Item = &Place> {
+        [Some(&self.first), self.second.as_ref()].into_iter().flatten()
+    }
+
+    /// All links from the host to one of its ports; those of two ports are told apart by them.
+    fn links(&self, place: &Place) -> Vec<LinkSpec> {
+        let behind = place.port.behind.iter().map(|link| link.spec.clone());
+        let mut own = place.plugged.link.clone();
+        if self.second.is_some() {
+            own.name = format!("{}, port {}", own.name, place.port.name);
+        }
+        behind.chain([own]).collect()
+    }
+
+    /// The second port, beside the drive `first` of the system.
+    fn second_port(&self, first: &Self) -> Result<Option<SecondPort>, String> {
+        let (Some(second), Some(policy)) = (&self.second, self.drive.second) else {
+            return Ok(None);
+        };
+        let between = self.first.shared_with(second);
+        let shared = second.shared_with(&first.first);
+        if between > shared {
+            return Err(format!(
+                "ports `{}` and `{}` of {} share link `{}`, which {} in `{}` does not: name {2} first",
+                self.first.port.name,
+                second.port.name,
+                self.drive.name,
+                self.first.port.behind[between - 1].name,
+                first.drive.name,
+                first.port()
+            ));
+        }
+        let fails_at = [&self.first, second]
+            .map(|place| place.port.fails_after.map(|after| Instant::ZERO + after));
+        Ok(Some(SecondPort {
+            shared,
+            links: self.links(second),
+            multipath: policy.multipath,
+            path_timeout: policy.path_timeout,
+            fails_at,
+        }))
+    }
+}
+
+impl Place {
+    /// How many links, counted from the host, lie on the ways to both.
+    fn shared_with(&self, other: &Self) -> usize {
+        let both = self.port.behind.iter().zip(&other.port.behind);
+        both.take_while(|(own, other)| own.name == other.name).count()
+    }
+}
+
+/// The system of all attached drives, of which there is at least one.
+///
+/// # Errors
+/// A drive whose ports share what the first drive does not.
+pub(crate) fn join(cpu: CpuSpec, attached: &[Attached]) -> Result<SystemSpec, String> {
+    let first = &attached[0];
+    let sibling = |one: &Attached| {
+        let shared = one.first.shared_with(&first.first);
+        Ok(Sibling {
+            protocol: one.first.plugged.protocol.clone(),
+            shared,
+            links: one.links(&one.first).split_off(shared),
+            drive: one.drive.spec.clone(),
+            namespaces: one.drive.namespaces.clone(),
+            second: one.second_port(first)?,
+        })
+    };
+    Ok(SystemSpec {
+        cpu,
+        protocol: first.first.plugged.protocol.clone(),
+        links: first.links(&first.first),
+        drive: first.drive.spec.clone(),
+        namespaces: first.drive.namespaces.clone(),
+        second: first.second_port(first)?,
+        siblings: attached[1..].iter().map(sibling).collect::<Result<_, String>>()?,
+    })
+}

@@ -1,0 +1,71 @@
+//! Whether a platform's links hang together: each comes from one place, and no way leads back to where it was.
+//!
+//! A platform file lists the links on the way to each port. A link that is listed behind one chip for one port and
+//! behind another for the next would have two parents; two links that are each listed behind the other, a loop. Both
+//! are told with the two ends.
+
+use crate::error::StudyError;
+use crate::platform::{NamedLink, Port};
+
+/// What stands before the first link of every way.
+const PROCESSOR: &str = "the processor";
+
+/// Checks that `link` is none of `known`.
+///
+/// # Errors
+/// The chips at the far ends of both.
+pub(crate) fn check_link(link: &NamedLink, known: &[NamedLink]) -> Result<(), String> {
+    match known.iter().find(|other| other.name == link.name) {
+        None => Ok(()),
+        Some(other) => {
+            Err(format!("link `{}` is there twice, to {} and to {}", link.name, other.to, link.to))
+        }
+    }
+}
+
+/// Checks the way to the port `name`, `behind`, against itself and against the ways to `ports`.
+///
+/// # Errors
+/// The two places that a link would come from; `fail` makes the error of a message.
+pub(crate) fn check_way(
+    name: &str,
+    behind: &[NamedLink],
+    ports: &[Port],
+    fail: impl Fn(String) -> StudyError,
+) -> Result<(), StudyError> {
+    for (index, link) in behind.iter().enumerate() {
+        let parent = parent_of(behind, index);
+        if behind[..index].iter().any(|before| before.name == link.name) {
+            let message = format!(
+                "the way to port `{name}` goes round in a loop: link `{}` leads from {parent} back to {}",
+                link.name, link.to
+            );
+            return Err(
+                fail(message).hint("name each link once, the nearest to the processor first")
+            );
+        }
+        let ways = ports.iter().filter_map(|port| {
+            let place = port.behind.iter().position(|other| other.name == link.name)?;
+            Some((port, parent_of(&port.behind, place)))
+        });
+        if let Some((port, other)) = ways.into_iter().find(|(_, other)| *other != parent) {
+            let message = format!(
+                "link `{}` to {} would come from two places: from {other} on the way to port `{}` and from {parent} \
+                 on the way to port `{name}`",
+                link.name, link.to, port.name
+            );
+            return Err(
+                fail(message).hint("name the links from the processor on, for each port alike")
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What link `index` of a way comes from: a chip, and the link that it is at the end of.
+fn parent_of(behind: &[NamedLink], index: usize) -> String {
+    index.checked_sub(1).map_or(PROCESSOR.to_owned(), |before| {
+        let NamedLink { name, to, .. } = &behind[before];
+        format!("{to} (`{name}`)")
+    })
+}

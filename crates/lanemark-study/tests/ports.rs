@@ -1,0 +1,235 @@
+//! What a drive's port can be, as files say it: commands, FIFOs, namespaces, second ports.
+
+use std::fs;
+
+use lanemark_core::result::Provenance;
+use lanemark_core::sim::link::{LinkLaw, LinkSpec, Sata, SataCommands, SataRate};
+use lanemark_core::sim::multipath::{Multipath, PATH_TIMEOUT};
+use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Instant};
+use lanemark_study::system::SystemName;
+use lanemark_study::{path, workload};
+
+mod spoilt;
+use spoilt::{DRIVE, NVME, SATA, Spoilt, system_says};
+
+#[test]
+fn pio_is_read_as_written_and_only_for_sata() {
+    let port = |keys: &str| format!("protocol = \"ahci\", {keys}, sata");
+    let from = "protocol = \"ahci\", sata";
+    for (keys, block) in [("", 512), (", pio_block = \"4 KiB\"", 4096)] {
+        let spoilt = Spoilt::new(DRIVE, from, &port(&format!("commands = \"pio\"{keys}")));
+        let spec = spoilt.system(SATA).unwrap().spec;
+        assert_eq!(spec.protocol.queue_depth, 1);
+        let commands = SataCommands::Pio { block: Bytes(block) };
+        assert_eq!(spec.links[1].law, LinkLaw::Sata(Sata::new(SataRate::Gen3, commands)));
+    }
+    let says = |keys: &str, expected: &str| system_says(SATA, DRIVE, from, &port(keys), expected);
+    says("commands = \"poi\"", "unknown commands `poi` | did you mean `pio`?");
+    let expected = "pio_block = 4 KiB: the drive's commands are not PIO | add `commands = \"pio\"`";
+    says("pio_block = \"4 KiB\"", expected);
+    for size in ["256 B", "1536 B", "16 KiB"] {
+        let keys = format!("commands = \"pio\", pio_block = \"{size}\"");
+        says(&keys, "must be a power of two from 512 B to 8 KiB");
+    }
+    says("commands = \"pio\", pio_block = 1", "pio_block = 1: `1` has no unit");
+    let nvme = "library/drives/samsung-950-pro-512gb.toml";
+    let to = "protocol = \"nvme\", commands = \"pio\",";
+    let expected = "PIO is SATA's and does not run over PCIe 3.0 x4";
+    system_says(NVME, nvme, "protocol = \"nvme\",", to, expected);
+}
+
+#[test]
+fn a_frame_fifo_is_read_as_written_and_needs_a_rate() {
+    let from = "protocol = \"ahci\", sata";
+    let port = |fifo: &str| format!("protocol = \"ahci\", frame_fifo = {fifo}, sata");
+    let unlimited = "library/drives/unlimited-sata.toml";
+    let system = "unlimited-sata@workstation-z170:sata";
+    let spoilt = Spoilt::new(unlimited, from, &port("\"2 KiB\""));
+    let expected = "frame_fifo = 2 KiB: no rate of [data_path] is given | give the rates";
+    let seen = spoilt.shown(&spoilt.system(system).unwrap_err());
+    assert!(seen.contains(expected), "{seen}");
+    let path = spoilt.path(unlimited);
+    let text = fs::read_to_string(&path).unwrap() + "\n[data_path]\nread = \"200 MB/s\"\n";
+    fs::write(path, text).unwrap();
+    let plain = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    let held = plain.with_fifo(Bytes::kibi(2), Some(BytesPerSecond(200_000_000)), None);
+    assert_eq!(spoilt.system(system).unwrap().spec.links[1].law, LinkLaw::Sata(held));
+    let says = |fifo: &str, expected: &str| system_says(SATA, DRIVE, from, &port(fifo), expected);
+    says("\"64 B\"", "frame_fifo = 64 B: must be a multiple of 4 B from 128 B to 8 KiB");
+    says("\"16 KiB\"", "must be a multiple of 4 B from 128 B to 8 KiB");
+    says("2048", "frame_fifo = 2048: `2048` has no unit");
+    let nvme = "library/drives/samsung-950-pro-512gb.toml";
+    let to = "protocol = \"nvme\", frame_fifo = \"2 KiB\",";
+    let expected = "frame_fifo = 2 KiB: frames over PCIe 3.0 x4 are never held";
+    system_says(NVME, nvme, "protocol = \"nvme\",", to, expected);
+}
+
+const NVME_DRIVE: &str = "library/drives/samsung-950-pro-512gb.toml";
+
+#[test]
+fn namespaces_are_read_as_written_and_only_for_nvme() {
+    let from = "kind     = \"ssd\"";
+    let to = |value: &str| format!("{from}\nnamespaces = {value}");
+    let spoilt = Spoilt::new(NVME_DRIVE, from, &to("[\"256 GB\", \"100 GB\"]"));
+    let system = spoilt.system(NVME).unwrap();
+    assert_eq!(system.spec.namespaces, [Bytes(256_000_000_000), Bytes(100_000_000_000)]);
+    assert_eq!(system.spec.targets().len(), 2);
+    let label = "Samsung SSD 950 PRO 512GB, namespaces of 256 GB and 100 GB";
+    assert_eq!(system.target.drive, label);
+    let says =
+        |value: &str, expected: &str| system_says(NVME, NVME_DRIVE, from, &to(value), expected);
+    let expected = "namespaces take 612 GB together: must be at most 512 GB | make one shorter";
+    says("[\"512 GB\", \"100 GB\"]", expected);
+    says("[]", "0 namespaces: must be from 1 to 128");
+    says("[\"100\"]", "namespaces: 100: `100` has no unit");
+    says("[\"0 B\"]", "namespaces: 0 B: must be a multiple of 512 B up to the capacity of 512 GB");
+    says("[\"1000 B\"]", "namespaces: 1000 B: must be a multiple of 512 B");
+    says("[\"2 TB\"]", "namespaces: 2 TB: must be a multiple of 512 B up to");
+    says("[100]", "`namespaces` must be a list of texts");
+    says("\"100 GB\"", "`namespaces` must be a list of texts");
+    let expected = "`namespaces`: AHCI has none, only NVMe | leave it out";
+    system_says(SATA, DRIVE, from, &to("[\"256 GB\"]"), expected);
+}
+
+#[test]
+fn a_test_that_does_not_fit_a_namespace_is_told_with_it() {
+    let from = "kind     = \"ssd\"";
+    let to = format!("{from}\nnamespaces = [\"2 GB\", \"128 MiB\"]");
+    let spoilt = Spoilt::new(NVME_DRIVE, from, &to);
+    let workload = workload::open(&spoilt.library(), "crystaldiskmark-5:seq-read").unwrap();
+    let system = spoilt.system(NVME).unwrap();
+    let error = system.run(&workload, Provenance::default(), &mut |_| true).unwrap_err();
+    let seen = spoilt.shown(&error);
+    assert!(seen.contains("ends behind the 128 MiB of namespace 2 | use a smaller span"), "{seen}");
+}
+
+const KIOXIA: &str = "library/drives/kioxia-rm5-960gb.toml";
+const DELL: &str = "library/platforms/dell-r730xd.toml";
+const BOTH: &str = "kioxia-rm5-960gb@dell-r730xd:sas|sas-2";
+
+#[test]
+fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
+    let spoilt = Spoilt::new(KIOXIA, "tlc", "tlc");
+    let system = spoilt.system(BOTH).unwrap();
+    let second = system.spec.second.as_ref().unwrap();
+    assert_eq!((second.shared, second.multipath), (1, Multipath::RoundRobin));
+    assert_eq!(second.path_timeout, PATH_TIMEOUT);
+    let names = |links: &[LinkSpec]| links.iter().map(|link| link.name.clone()).collect::<Vec<_>>();
+    let adapter = "adapter, PCIe 3.0 x8";
+    assert_eq!(names(&system.spec.links), [adapter, "SAS 12 Gb/s, port sas"]);
+    assert_eq!(names(&second.links), [adapter, "SAS 12 Gb/s, port sas-2"]);
+    assert_eq!(system.target.port, "sas and sas-2");
+    assert_eq!(system.warnings, [], "one phy a port is all that the drive has for it");
+    assert_eq!(SystemName::parse(BOTH).unwrap().to_string(), BOTH);
+    // Both hops stand in the path, and the drive in both ports of the tree.
+    let workload = workload::open(&spoilt.library(), "iometer-128k-qd32").unwrap();
+    let view = path::view(&system, &workload.tests[0], None);
+    let laws: Vec<&str> = view.hops.iter().map(|hop| hop.law.as_str()).collect();
+    let law = "12 Gb/s x1, frames of 1 KiB, every other command";
+    assert_eq!(laws.iter().filter(|seen| **seen == law).count(), 2, "{laws:?}");
+    let ports = &view.topology.children.iter().find(|node| node.label == "SAS adapter").unwrap();
+    let on_path: Vec<&str> =
+        ports.children.iter().filter(|node| node.on_path).map(|node| node.label.as_str()).collect();
+    assert_eq!(on_path, ["KIOXIA RM5 960GB in port sas", "KIOXIA RM5 960GB in port sas-2"]);
+    // By one port it is what it was.
+    assert_eq!(spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap().spec.second, None);
+}
+
+#[test]
+fn a_way_that_fails_is_read_and_told() {
+    let (from, to) = ("name   = \"sas\"", "name   = \"sas\"\nfails_after = \"5 ms\"");
+    let spoilt = Spoilt::new(DELL, from, to);
+    let file = spoilt.path(KIOXIA);
+    let keys = "ports = 2, multipath = \"failover\", path_timeout = \"5 s\"";
+    let text = fs::read_to_string(&file).unwrap().replace("ports = 2", keys);
+    fs::write(file, text).unwrap();
+    let system = spoilt.system(BOTH).unwrap();
+    let second = system.spec.second.as_ref().unwrap();
+    assert_eq!(second.multipath, Multipath::Failover);
+    assert_eq!(second.path_timeout, Duration::from_microseconds(5_000_000));
+    let fails = Instant::ZERO + Duration::from_microseconds(5_000);
+    assert_eq!(second.fails_at, [Some(fails), None]);
+    let told = system.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(told, ["port sas fails after 5 ms, and sas-2 takes its commands"]);
+    let alone = spoilt.shown(&spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap_err());
+    let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms, and KIOXIA RM5 960GB has no other way";
+    assert!(alone.contains(expected), "{alone}");
+    let file = spoilt.path(DELL);
+    let text = fs::read_to_string(&file).unwrap();
+    let other = "name   = \"sas-2\"\nfails_after = \"7 ms\"";
+    fs::write(file, text.replace("name   = \"sas-2\"", other)).unwrap();
+    let seen = spoilt.shown(&spoilt.system(BOTH).unwrap_err());
+    let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms and `sas-2` after 7 ms, which leaves KIOXIA";
+    assert!(seen.contains(expected), "{seen}");
+}
+
+#[test]
+fn two_ports_that_cannot_be_are_told_with_both() {
+    let spoilt = Spoilt::new(KIOXIA, "tlc", "tlc");
+    let says = |system: &str, expected: &str| {
+        let seen = spoilt.shown(&spoilt.system(system).unwrap_err());
+        assert!(seen.contains(expected), "\n  seen: {seen}\nwanted: {expected}");
+    };
+    let expected = "Intel SSD DC S4500 960GB has one port and cannot stand in `sata` and `sata-2` of Dell PowerEdge \
+                    R730xd | a drive has two with `ports = 2`";
+    says("intel-s4500-960gb@dell-r730xd:sata|sata-2", expected);
+    let expected =
+        "port `sas` of Dell PowerEdge R730xd is taken twice, by both ports of KIOXIA RM5 960GB";
+    says("kioxia-rm5-960gb@dell-r730xd:sas|sas", expected);
+    let expected =
+        "port `sas-2` of Dell PowerEdge R730xd is taken twice, by KIOXIA RM5 960GB and by";
+    says("kioxia-rm5-960gb@dell-r730xd:sas|sas-2+sas-2|sas-3", expected);
+    says("kioxia-rm5-960gb@dell-r730xd:sas|sat", "unknown port `sat`");
+    says("kioxia-rm5-960gb@dell-r730xd:sas|sata", "has SAS 12 Gb/s and does not fit port `sata`");
+    let expected = "ports `sas` and `sas-2` of KIOXIA RM5 960GB share link `hba`, which Intel SSD DC S4500 960GB in \
+                    `sata` does not: name KIOXIA RM5 960GB first";
+    says("intel-s4500-960gb@dell-r730xd:sata+kioxia-rm5-960gb:sas|sas-2", expected);
+    spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas|sas-2+sas-3|sas-4").unwrap();
+    for (text, expected) in [
+        ("a@b:c|d:e", "both ports of a drive belong to one platform, not `b:c` too"),
+        ("a@b:c+a:d|b:e", "both ports of a drive belong to one platform, not `a:d` too"),
+        ("a@b:c|", "`c|`: `a` is plugged in by one port or by two"),
+        ("a@b:c|d|e", "`c|d|e`: `a` is plugged in by one port or by two"),
+    ] {
+        let seen = SystemName::parse(text).unwrap_err().to_string();
+        assert!(seen.contains(expected), "{seen}");
+    }
+}
+
+#[test]
+fn the_keys_of_a_second_port_are_held_to_their_bounds() {
+    let says = |to: &str, expected: &str| system_says(BOTH, KIOXIA, "ports = 2", to, expected);
+    says("ports = 3", "ports = 3: must be a whole number from 1 to 2");
+    says("ports = 2, multipath = \"robin\"", "must be \"round-robin\" or \"failover\"");
+    says(
+        "multipath = \"failover\"",
+        "`multipath` is nothing to a drive with one port | add `ports",
+    );
+    says("path_timeout = \"5 s\"", "`path_timeout` is nothing to a drive with one port");
+    says("ports = 2, path_timeout = 5", "path_timeout = 5: `5` has no unit");
+    let expected = "ports = 2: SAS 12 Gb/s cannot be split in two";
+    system_says(BOTH, KIOXIA, "phys = 2", "phys = 1", expected);
+    let (from, to) = ("protocol = \"ahci\",", "protocol = \"ahci\", ports = 2,");
+    system_says(SATA, DRIVE, from, to, "ports = 2: SATA 6 Gb/s cannot be split in two");
+}
+
+/// Two by two lanes instead of four, one half behind the chipset.
+#[test]
+fn a_pcie_drive_with_two_ports_splits_its_lanes() {
+    let (from, to) = ("protocol = \"nvme\",", "protocol = \"nvme\", ports = 2,");
+    let spoilt = Spoilt::new(NVME_DRIVE, from, to);
+    let system = spoilt.system("samsung-950-pro-512gb@workstation-z170:pcie-slot|m2").unwrap();
+    let second = system.spec.second.as_ref().unwrap();
+    assert_eq!(second.shared, 0);
+    assert_eq!(system.spec.links[0].name, "PCIe 3.0 x2, port pcie-slot");
+    assert_eq!(second.links[1].name, "PCIe 3.0 x2, port m2");
+    let workload = workload::open(&spoilt.library(), "crystaldiskmark-5:4k-qd32-read").unwrap();
+    let run = system.run(&workload, Provenance::default(), &mut |_| true).unwrap();
+    let hops = &run.tests[0].samples[0].path.as_ref().unwrap().hops;
+    let busy = |name: &str| hops.iter().find(|hop| hop.name == name).unwrap().utilisation;
+    for port in ["PCIe 3.0 x2, port pcie-slot", "DMI 3.0", "PCIe 3.0 x2, port m2"] {
+        assert!(busy(port) > 0.1, "{port}: {}", busy(port));
+    }
+    let (one, other) = (busy("PCIe 3.0 x2, port pcie-slot"), busy("PCIe 3.0 x2, port m2"));
+    assert!((one / other - 1.0).abs() < 0.02, "{one} and {other}");
+}

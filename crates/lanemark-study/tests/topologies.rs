@@ -1,0 +1,82 @@
+//! Systems that cannot be built, and what is said of them: always with both ends.
+
+mod spoilt;
+use spoilt::{DRIVE, NVME, SATA, Spoilt, system_says};
+
+const DELL: &str = "library/platforms/dell-r730xd.toml";
+const SAS: &str = "kioxia-rm5-960gb@dell-r730xd:sas";
+/// The way to the first port behind the adapter.
+const BEHIND_HBA: &str = "behind = [\"hba\"]";
+
+#[test]
+fn a_port_behind_a_link_that_is_not_there_gets_the_nearest() {
+    let expected = "dell-r730xd.toml:65:10: unknown link `hab` | did you mean `hba`?";
+    system_says(SAS, DELL, BEHIND_HBA, "behind = [\"hab\"]", expected);
+}
+
+#[test]
+fn a_way_that_goes_round_is_told_with_its_link() {
+    let expected = "dell-r730xd.toml:65:10: the way to port `sas` goes round in a loop: link `dmi` leads from SAS \
+                    adapter (`hba`) back to C610 chipset | name each link once";
+    system_says(SAS, DELL, BEHIND_HBA, "behind = [\"dmi\", \"hba\", \"dmi\"]", expected);
+    let platform = "library/platforms/workstation-z170.toml";
+    let (from, to) = ("\"pcie-slot\"", "\"pcie-slot\"\nbehind = [\"dmi\", \"dmi\"]");
+    let expected = "round in a loop: link `dmi` leads from Intel Z170 (`dmi`) back to Intel Z170";
+    system_says(NVME, platform, from, to, expected);
+}
+
+/// Two links that are each behind the other, on the ways to two ports.
+#[test]
+fn links_behind_each_other_come_from_two_places() {
+    let expected = "dell-r730xd.toml:65:10: link `dmi` to C610 chipset would come from two places: from the processor \
+                    on the way to port `sata` and from SAS adapter (`hba`) on the way to port `sas`";
+    system_says(SAS, DELL, BEHIND_HBA, "behind = [\"hba\", \"dmi\"]", expected);
+}
+
+#[test]
+fn a_link_with_two_parents_is_told_with_both() {
+    // The first port is behind the chipset, the second behind the processor itself.
+    let expected = "dell-r730xd.toml:70:10: link `hba` to SAS adapter would come from two places: from C610 chipset (`dmi`) \
+                    on the way to port `sas` and from the processor on the way to port `sas-2` | name the links";
+    system_says(SAS, DELL, BEHIND_HBA, "behind = [\"dmi\", \"hba\"]", expected);
+}
+
+#[test]
+fn a_link_that_is_there_twice_is_told_with_both_far_ends() {
+    let (from, to) = ("name             = \"hba\"", "name             = \"dmi\"");
+    let expected = "link `dmi` is there twice, to C610 chipset and to SAS adapter";
+    system_says(SAS, DELL, from, to, expected);
+    // A key that is there twice is none of TOML.
+    let twice = "behind = [\"hba\"]\nbehind = [\"dmi\"]";
+    system_says(SAS, DELL, BEHIND_HBA, twice, "dell-r730xd.toml:66:1: duplicate key");
+}
+
+#[test]
+fn a_link_that_names_its_parent_is_told_where_ways_are_written() {
+    let (from, to) = ("to               = \"SAS", "behind = [\"dmi\"]\nto               = \"SAS");
+    let expected =
+        "a link does not say what it is behind: the ports do | list the links on the way in";
+    system_says(SAS, DELL, from, to, expected);
+}
+
+#[test]
+fn a_port_that_is_taken_twice_is_told_with_both_drives() {
+    let spoilt = Spoilt::new(DRIVE, "mlc", "mlc");
+    let system = "samsung-850-pro-1tb@workstation-z170:sata+unlimited-sata:sata";
+    let seen = spoilt.shown(&spoilt.system(system).unwrap_err());
+    let expected = "port `sata` of Workstation, Intel Z170 is taken twice, by Samsung SSD 850 PRO 1TB and by \
+                    `unlimited-sata`";
+    assert!(seen.contains(expected), "{seen}");
+    let platform = "library/platforms/workstation-z170.toml";
+    let (from, to) = ("name   = \"sata-2\"", "name   = \"sata\"");
+    system_says(SATA, platform, from, to, "port `sata` is there twice");
+}
+
+#[test]
+fn a_sas_drive_in_a_sata_port_is_told_with_both_ends() {
+    let spoilt = Spoilt::new(DRIVE, "mlc", "mlc");
+    let seen = spoilt.shown(&spoilt.system("kioxia-rm5-960gb@dell-r730xd:sata-2").unwrap_err());
+    let expected = "KIOXIA RM5 960GB has SAS 12 Gb/s x2 and does not fit port `sata-2` of Dell PowerEdge R730xd, which \
+                    is SATA 6 Gb/s | it fits sas,";
+    assert!(seen.contains(expected), "{seen}");
+}
