@@ -39,6 +39,8 @@ pub use simulator::{Completion, Event, SimError, Simulator};
 pub use spec::SystemSpec;
 
 #[cfg(test)]
+mod disk_tests;
+#[cfg(test)]
 mod queue_tests;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@
 //! to come back completes it. A read command brings its data in bursts, one for each flash unit.
 
 mod completion;
+mod disk;
 mod media;
 
 use super::arbitration::Arbiter;
@@ -52,6 +53,12 @@ pub enum Event {
     FromBuffer(Handle, u32),
     /// A die of a drive has programmed or erased.
     Stored(u16, Handle),
+    /// The firmware of a hard disk has done its part of an operation.
+    DiskReady(u16, Handle),
+    /// The arm of a hard disk has done its operation.
+    ArmFree(u16),
+    /// Data of a command, so many bytes, has come off a disk.
+    OffMedia(Handle, u32),
     /// A burst of a write is in the buffer; whether it is the last of its command.
     DataIn(Handle, bool),
     /// The completion of a command has reached the host, with its interrupt where that is not held back.
@@ -136,6 +143,8 @@ struct Command {
     queue: u32,
     /// Bursts that have not left the drive, reading, or have not entered its buffer, writing.
     bursts_left: u32,
+    /// Bursts that are not on the media, where a write waits for that.
+    unstored: u32,
     announced: bool,
     /// Whether the next `Decoded` of this command is void.
     put_back: bool,
@@ -182,8 +191,8 @@ pub struct Simulator {
 
 impl Attachment {
     fn new(index: usize, spec: &SystemSpec, shared: usize, laid_out: Bytes) -> Self {
-        let mut drive = Drive::new(index as u16, &spec.drive, laid_out);
-        drive.front_end = drive.front_end.arbitrated(Arbiter::of(&spec.protocol));
+        let arbiter = Arbiter::of(&spec.protocol);
+        let drive = Drive::new(index as u16, &spec.drive, laid_out, arbiter);
         Self {
             capacity: spec.drive.capacity,
             transfer_max: spec.transfer_max(),
@@ -242,7 +251,7 @@ impl Simulator {
         self.attachments.iter().map(|attachment| attachment.protocol.interrupts()).sum()
     }
 
-    /// What the drive that wrote most has written to flash.
+    /// What the drive that wrote most has written to its media.
     pub fn written(&self) -> Bytes {
         let written = self.attachments.iter().map(|attachment| attachment.drive.written());
         written.max().unwrap_or_default()
@@ -323,10 +332,7 @@ impl Simulator {
             busy[Hop::FirstLink as usize + index].push(link.busy());
         }
         for attachment in &self.attachments {
-            let (channels, dies) = attachment.drive.flash.busy(self.now);
-            busy[Hop::FrontEnd as usize].extend(attachment.drive.front_end.busy());
-            busy[Hop::Channel as usize].extend(channels);
-            busy[Hop::Die as usize].extend(dies);
+            attachment.drive.add_busy(self.now, &mut busy);
             attachment.path.add_busy(&mut busy);
         }
         busy
@@ -346,6 +352,9 @@ impl Simulator {
             Event::SharedFree(link) => self.serve_shared(usize::from(link)),
             Event::FromBuffer(command, bytes) => self.burst(command, Bytes(bytes.into())),
             Event::Stored(drive, operation) => self.stored(drive, operation),
+            Event::DiskReady(drive, operation) => self.disk_ready(drive, operation),
+            Event::ArmFree(drive) => self.arm_free(drive),
+            Event::OffMedia(command, bytes) => self.off_media(command, Bytes(bytes.into())),
             Event::DataIn(burst, last) => self.data_in(burst, last)?,
             Event::Notified(command) => self.notified(command),
             Event::AggregationOver(drive, vector) => self.aggregation_over(drive, vector),
@@ -374,6 +383,7 @@ impl Simulator {
                 thread,
                 queue,
                 bursts_left: 0,
+                unstored: 0,
                 announced: false,
                 put_back: false,
                 trace: Trace::new(self.now),
@@ -422,12 +432,12 @@ impl Simulator {
 
     fn decode(&mut self, handle: Handle) {
         let front_end =
-            &mut self.attachments[usize::from(self.commands[handle].drive)].drive.front_end;
+            &mut self.attachments[usize::from(self.commands[handle].drive)].drive.front_end();
         front_end.arrive(self.now, handle, &mut self.commands, &mut self.events);
     }
 
     fn engine_free(&mut self, drive: u16) {
-        let front_end = &mut self.attachments[usize::from(drive)].drive.front_end;
+        let front_end = &mut self.attachments[usize::from(drive)].drive.front_end();
         front_end.engine_free(self.now, &mut self.commands, &mut self.events);
     }
 }

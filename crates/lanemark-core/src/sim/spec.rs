@@ -4,6 +4,7 @@
 //! source, and hands over a [`SystemSpec`].
 
 use super::budget::LINKS_MAX;
+pub use super::drive::disk::{DiskSpec, SeekSpec, Zone};
 use super::link::LinkSpec;
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
 
@@ -216,6 +217,8 @@ pub struct DriveSpec {
 pub enum MediaSpec {
     /// NAND flash or its like.
     Flash(FlashSpec),
+    /// Platters under an arm.
+    Disk(DiskSpec),
 }
 
 /// Command decoding and firmware of a drive.
@@ -274,15 +277,25 @@ pub struct SpecError {
 
 impl DriveSpec {
     /// The flash of a solid-state drive.
+    ///
+    /// # Panics
+    /// For a hard disk: ask only where the media are known to be flash.
     pub fn flash(&self) -> &FlashSpec {
-        let MediaSpec::Flash(flash) = &self.media;
-        flash
+        match &self.media {
+            MediaSpec::Flash(flash) => flash,
+            MediaSpec::Disk(_) => panic!("a hard disk has no flash"),
+        }
     }
 
     /// The same, to change it.
+    ///
+    /// # Panics
+    /// For a hard disk.
     pub fn flash_mut(&mut self) -> &mut FlashSpec {
-        let MediaSpec::Flash(flash) = &mut self.media;
-        flash
+        match &mut self.media {
+            MediaSpec::Flash(flash) => flash,
+            MediaSpec::Disk(_) => panic!("a hard disk has no flash"),
+        }
     }
 }
 
@@ -363,7 +376,10 @@ impl SystemSpec {
         within("protocol.queue_depth", self.protocol.queue_depth.into(), 1, 65_536)?;
         self.protocol.check_nvme()?;
         within("links", self.links.len() as u64, 1, LINKS_MAX as u64)?;
-        let flash = self.drive.flash();
+        let flash = match &self.drive.media {
+            MediaSpec::Flash(flash) => flash,
+            MediaSpec::Disk(disk) => return self.check_disk(disk),
+        };
         within("drive.flash.channels", flash.channels.into(), 1, 256)?;
         within("drive.flash.dies_per_channel", flash.dies_per_channel.into(), 1, 256)?;
         within("drive.flash.planes", flash.planes.into(), 1, 16)?;
@@ -407,6 +423,35 @@ impl SystemSpec {
             return fail("drive.buffer", self.drive.buffer.to_string(), &bound);
         }
         Ok(())
+    }
+
+    /// What there is to check of a drive that is a hard disk.
+    fn check_disk(&self, disk: &DiskSpec) -> Result<(), SpecError> {
+        let fail = |field, value: String, bound: String| Err(SpecError { field, value, bound });
+        let DriveSpec { capacity, front_end, buffer, data_path_read, data_path_write, .. } =
+            &self.drive;
+        if !(1..=1024).contains(&front_end.engines) {
+            let bound = "from 1 to 1024".to_owned();
+            return fail("drive.front_end.engines", front_end.engines.to_string(), bound);
+        }
+        let transfer = self.protocol.transfer_max;
+        if transfer < SLOT || !transfer.get().is_multiple_of(SLOT.get()) {
+            return fail("transfer_max", transfer.to_string(), "a multiple of 4 KiB".to_owned());
+        }
+        let rates =
+            [("drive.data_path.read", data_path_read), ("drive.data_path.write", data_path_write)];
+        for (field, rate) in rates {
+            if let Some(rate) = rate.filter(|rate| rate.0 < 1_000_000) {
+                return fail(field, rate.to_string(), "at least 1 MB/s".to_owned());
+            }
+        }
+        // A burst that is not aligned takes a slot more at either end.
+        let least = transfer.min(Bytes::kibi(128)) + SLOT * 2;
+        if *buffer < least {
+            let bound = format!("at least {least}: a burst that is not aligned");
+            return fail("drive.buffer", buffer.to_string(), bound);
+        }
+        disk.check(*capacity)
     }
 
     /// Drives of the system.

@@ -89,7 +89,7 @@ pub(super) fn sata(drive: DriveSpec) -> SystemSpec {
     system
 }
 
-fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
+pub(super) fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
     let mut system = nvme(drive);
     system.protocol.kind = ProtocolKind::SasHba;
     system.protocol.queues = 1;
@@ -242,7 +242,7 @@ fn a_saturated_pcie_link_carries_its_closed_form() {
 fn saturated_dies_carry_their_closed_form() {
     let mut system = nvme(small_drive());
     system.drive.flash_mut().read = Duration::from_microseconds(400);
-    let flash = system.drive.flash().clone();
+    let flash = *system.drive.flash();
     let block = flash.unit();
     let per_unit = flash.command_time + flash.read + block / flash.channel_rate;
     let formula = (block * flash.dies() / per_unit).as_megabytes();
@@ -256,7 +256,7 @@ fn saturated_channels_carry_their_closed_form() {
     system.drive.flash_mut().read = Duration::from_microseconds(1);
     system.drive.flash_mut().channel_rate = BytesPerSecond(100_000_000);
     system.drive.front_end.read_time = Duration::from_nanoseconds(10);
-    let flash = system.drive.flash().clone();
+    let flash = *system.drive.flash();
     let block = flash.unit();
     let on_channel = flash.command_time + block / flash.channel_rate;
     let formula = (block * u64::from(flash.channels) / on_channel).as_megabytes();
@@ -267,7 +267,7 @@ fn saturated_channels_carry_their_closed_form() {
 #[test]
 fn sustained_writes_go_at_the_rate_of_programming() {
     let system = nvme(small_drive());
-    let flash = system.drive.flash().clone();
+    let flash = *system.drive.flash();
     let unit = flash.unit();
     let per_unit = flash.command_time + unit / flash.channel_rate + flash.program;
     let formula = (unit * flash.dies() / per_unit).as_megabytes();
@@ -477,7 +477,7 @@ prop_compose! {
             program: Duration::from_microseconds(program_us),
             channel_rate: BytesPerSecond(rate * 1_000_000),
             blocks_per_plane: 4096,
-            ..drive.flash().clone()
+            ..*drive.flash()
         };
         drive.front_end.engines = engines;
         drive.buffer = Bytes::mebi(buffer);

@@ -1,4 +1,4 @@
-//! A solid-state drive: front end, write buffer, translation and flash.
+//! Drives. A solid-state drive: front end, write buffer, translation and flash. Of hard disks see [`disk`].
 //!
 //! ```text
 //!  command ─► front end ─► translation ─► dies ─► channels ─► data path ─► link     (read)
@@ -10,13 +10,16 @@
 //! than 4 KiB takes a whole slot), caching and prefetching of reads.
 
 mod buffer;
+pub mod disk;
 mod flash;
 mod front_end;
+mod kind;
 mod translation;
 
 pub use buffer::Buffer;
 pub use flash::{Flash, FlashOperation, FlashTask};
 pub use front_end::{Candidate, FrontEnd};
+pub use kind::{Drive, HardDisk};
 pub use translation::{OutOfErasedBlocks, Placed, Translation};
 
 use super::Event;
@@ -25,9 +28,9 @@ use super::slab::Handle;
 use super::spec::{DriveSpec, SLOT};
 use crate::units::{Bytes, Instant};
 
-/// A drive at work.
+/// A solid-state drive at work.
 #[derive(Clone, Debug)]
-pub struct Drive {
+pub struct SolidState {
     /// Command decoding and firmware.
     pub front_end: FrontEnd,
     /// Room for written data.
@@ -50,7 +53,7 @@ pub fn buffered(offset: Bytes, length: Bytes) -> Bytes {
     SLOT * (end - first)
 }
 
-impl Drive {
+impl SolidState {
     /// Drive `index` of a system, idle, whose first `laid_out` bytes were written in order.
     pub fn new(index: u16, spec: &DriveSpec, laid_out: Bytes) -> Self {
         Self {

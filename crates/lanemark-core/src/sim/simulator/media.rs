@@ -2,7 +2,7 @@
 
 use super::{Attachment, Command, Event, SimError, Simulator, WRITE_BURST, WriteBurst};
 use crate::sim::budget::Hop;
-use crate::sim::drive::{FlashTask, buffered};
+use crate::sim::drive::{Drive, FlashTask, buffered};
 use crate::sim::link::Place;
 use crate::sim::path::carry_shared;
 use crate::sim::shared::{SharedLink, Transfer};
@@ -18,21 +18,25 @@ impl Simulator {
             return;
         }
         let Command { drive, operation, offset, length, .. } = *command;
-        let span = self.attachments[usize::from(drive)].drive.front_end.span(self.now, operation);
+        let span = self.attachments[usize::from(drive)].drive.front_end().span(self.now, operation);
         command.trace.spend(Hop::FrontEnd as usize, span);
         match operation {
             Operation::Read => {
-                let drive = &mut self.attachments[usize::from(drive)].drive;
-                let bursts = drive.read(self.now, handle, offset, length, &mut self.events);
+                let (now, events) = (self.now, &mut self.events);
+                let bursts = match &mut self.attachments[usize::from(drive)].drive {
+                    Drive::SolidState(drive) => drive.read(now, handle, offset, length, events),
+                    Drive::Disk(drive) => drive.disk.read(now, handle, offset, length, events),
+                };
                 self.commands[handle].bursts_left = bursts;
             }
             Operation::Write => self.ask_for_data(handle, offset, length),
+            Operation::Flush if self.waits_for_arm(drive, handle) => {}
             Operation::Flush | Operation::Trim => self.acknowledge(handle),
         }
     }
 
     /// Completes a command that moves no data.
-    fn acknowledge(&mut self, handle: Handle) {
+    pub(super) fn acknowledge(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
         let notified = path.complete_write(&mut self.shared, self.now, &mut command.trace);
@@ -44,12 +48,13 @@ impl Simulator {
         let drive = usize::from(self.commands[command].drive);
         let count = length.get().div_ceil(WRITE_BURST.get());
         self.commands[command].bursts_left = count as u32;
+        self.commands[command].unstored = count as u32;
         for index in 0..count {
             let done = WRITE_BURST * index;
             let length = (length - done).min(WRITE_BURST);
             let burst = WriteBurst { command, offset: offset + done, length };
             let handle = self.write_bursts.insert(burst);
-            let buffer = &mut self.attachments[drive].drive.buffer;
+            let buffer = self.attachments[drive].drive.buffer();
             if buffer.admit(handle, buffered(burst.offset, length)) {
                 self.fetch_data(handle);
             }
@@ -77,6 +82,13 @@ impl Simulator {
         self.write_bursts.free(handle);
         let Attachment { drive, path, .. } =
             &mut self.attachments[usize::from(self.commands[command].drive)];
+        let drive = match drive {
+            Drive::SolidState(drive) => drive,
+            Drive::Disk(_) => {
+                self.disk_write(command, offset, length, last);
+                return Ok(());
+            }
+        };
         drive.write(self.now, offset, length, &mut self.events)?;
         if last {
             let trace = &mut self.commands[command].trace;
@@ -87,13 +99,13 @@ impl Simulator {
     }
 
     pub(super) fn sensed(&mut self, drive: u16, operation: Handle) {
-        let flash = &mut self.attachments[usize::from(drive)].drive.flash;
-        flash.sensed(self.now, operation, &mut self.events);
+        let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() else { return };
+        drive.flash.sensed(self.now, operation, &mut self.events);
     }
 
     pub(super) fn page_out(&mut self, drive: u16, operation: Handle) {
-        let flash = &mut self.attachments[usize::from(drive)].drive.flash;
-        let operation = flash.finish(self.now, operation, &mut self.events);
+        let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() else { return };
+        let operation = drive.flash.finish(self.now, operation, &mut self.events);
         if let FlashTask::Read { command } = operation.task {
             if self.commands[command].bursts_left == 1 {
                 self.commands[command].trace.through_flash(&operation, self.now);
@@ -166,13 +178,19 @@ impl Simulator {
     }
 
     pub(super) fn stored(&mut self, index: u16, operation: Handle) {
-        let drive = &mut self.attachments[usize::from(index)].drive;
+        let Some(drive) = self.attachments[usize::from(index)].drive.solid_state() else { return };
         let operation = drive.flash.finish(self.now, operation, &mut self.events);
         if !matches!(operation.task, FlashTask::Program { .. }) {
             return;
         }
         drive.buffer.release(operation.bytes);
-        while let Some(burst) = self.attachments[usize::from(index)].drive.buffer.next_admitted() {
+        self.fetch_admitted(index);
+    }
+
+    /// Fetches what waited for the room that has come back.
+    pub(super) fn fetch_admitted(&mut self, index: u16) {
+        while let Some(burst) = self.attachments[usize::from(index)].drive.buffer().next_admitted()
+        {
             self.fetch_data(burst);
         }
     }
