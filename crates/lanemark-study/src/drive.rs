@@ -1,9 +1,10 @@
-//! `library/drives/*.toml`: a solid-state drive.
+//! `library/drives/*.toml`: a solid-state drive, or a hard disk.
 
 use lanemark_core::sim::link::{PcieGeneration, SasRate, SataRate};
 use lanemark_core::sim::spec::{DriveSpec, FlashSpec, FrontEndSpec, MediaSpec, ProtocolKind};
 use lanemark_core::units::{BitsPerSecond, Bytes};
 
+use crate::disk;
 use crate::document::{Context, Document, Section};
 use crate::error::StudyError;
 
@@ -22,6 +23,13 @@ pub struct Drive {
     pub transfer_max: Option<Bytes>,
     /// The model.
     pub spec: DriveSpec,
+}
+
+/// What a drive file describes.
+#[derive(Clone, Copy)]
+enum Kind {
+    SolidState,
+    Disk,
 }
 
 /// What a drive is plugged in with, or a port takes: the most that it can train to.
@@ -54,7 +62,7 @@ impl Drive {
     pub fn read(document: &Document, context: Context<'_>) -> Result<Self, StudyError> {
         let root = document.root("drive", Some(context));
         let drive = root.table("drive")?;
-        drive.choice("kind", &[("ssd", ())])?;
+        let kind = drive.choice("kind", &[("ssd", Kind::SolidState), ("hdd", Kind::Disk)])?;
         let name = drive.text("name")?;
         let capacity = drive.quantity("capacity")?;
         let port = drive.table("port")?;
@@ -103,7 +111,10 @@ impl Drive {
             buffer: buffer.quantity("capacity")?,
             data_path_read: rate("read")?,
             data_path_write: rate("write")?,
-            media: MediaSpec::Flash(flash(&root.table("flash")?)?),
+            media: match kind {
+                Kind::SolidState => MediaSpec::Flash(flash(&root.table("flash")?)?),
+                Kind::Disk => MediaSpec::Disk(disk::read(&root.table("disk")?)?),
+            },
         };
         let transfer_max = front_end.optional_quantity("transfer_max")?;
         front_end.finish()?;

@@ -6,7 +6,7 @@ use lanemark_core::result::{
 };
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::link::LinkSpec;
-use lanemark_core::sim::spec::{CpuSpec, Sibling, SystemSpec};
+use lanemark_core::sim::spec::{CpuSpec, MediaSpec, Sibling, SystemSpec};
 use lanemark_core::sim::{SimError, run_test};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Workload;
@@ -211,8 +211,9 @@ impl System {
                 return Ok(result);
             }
         }
-        let spare = self.spec.drive.flash().capacity() - self.spec.drive.capacity;
-        if written_most > spare {
+        if let MediaSpec::Flash(flash) = &self.spec.drive.media
+            && written_most > flash.capacity() - self.spec.drive.capacity
+        {
             result.warnings.push(Warning::NoCollection { written_bytes: written_most });
         }
         result.complete = true;

@@ -127,6 +127,38 @@ fn a_buffer_below_one_command_is_told_with_the_least() {
 }
 
 #[test]
+fn what_no_hard_disk_can_be_is_told_with_its_place_and_its_bound() {
+    const FILE: &str = "library/drives/seagate-constellation-2-1tb.toml";
+    const DISK: &str = "seagate-constellation-2-1tb@workstation-z170:sata";
+    let says = |from: &str, to: &str, expected: &str| system_says(DISK, FILE, from, to, expected);
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(FILE));
+    let line = |wanted: &str| {
+        let lines = text.as_ref().unwrap().lines();
+        1 + lines.take_while(|line| !line.starts_with(wanted)).count()
+    };
+    let place = |wanted: &str, column: u32| format!("{FILE}:{}:{column}: ", line(wanted));
+    says(
+        "value = 7200,",
+        "value = 72,",
+        &(place("rpm", 20) + "drive.disk.rpm = 72: from 1000 to 50000"),
+    );
+    says(
+        "\"0.45 ms\", derived = \"a",
+        "\"9 ms\", derived = \"a",
+        "drive.disk.track_skew = 9 ms: less than a",
+    );
+    says("value = \"on\"", "value = \"yes\"", "write_cache = yes: must be \"on\" or \"off\"");
+    says("\"7.5 ms\"", "\"12 ms\"", "an average from 5.840 to 9.206 ms");
+    says("sectors_inner", "sectors_inside", "`sectors_inner` is missing");
+    says(
+        "value = 1950,",
+        "value = 1900,",
+        "drive.capacity = 1 TB: at most 986.628 GB, what the tracks hold",
+    );
+    says("kind     = \"hdd\"", "kind     = \"hd\"", "unknown kind `hd` | did you mean `hdd`?");
+}
+
+#[test]
 fn lanes_that_do_not_exist_are_an_error() {
     let (from, to) = ("lanes = 16", "lanes = 12");
     system_says(NVME, PLATFORM, from, to, "lanes = 12: must be 1, 2, 4, 8 or 16");

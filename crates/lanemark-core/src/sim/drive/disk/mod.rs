@@ -27,6 +27,8 @@
 //! wherever the head arrives, waiting before an idle arm is sent to write what is buffered, merging buffered
 //! writes of the same place, seeking while a write's data still comes, shingled tracks, media caches, power states.
 
+mod ahead;
+mod arm;
 mod geometry;
 mod law;
 mod seek;
@@ -43,6 +45,7 @@ pub use segments::Segments;
 pub use spec::{CYLINDERS, DiskSpec, SeekSpec, Zone};
 pub use sweep::{Mechanics, Sweep};
 
+use self::arm::Arm;
 use crate::sim::Event;
 use crate::sim::kernel::EventQueue;
 use crate::sim::slab::{Handle, NONE, Slab};
@@ -66,37 +69,12 @@ pub struct DiskOperation {
     pub bytes: Bytes,
     /// Room that it gives back in the buffer.
     pub room: Bytes,
-    /// When it began to wait for the arm, and when the arm took it.
+    /// When it began to wait for the arm.
     waits_since: Instant,
     /// When the arm took it.
     pub begun: Instant,
     /// Operations before it.
     sequence: u64,
-}
-
-/// What the arm does.
-#[derive(Clone, Copy, Debug)]
-enum Arm {
-    /// It rests on a track.
-    Resting(Track),
-    /// It does an operation, at whose end it will be where the sweep is.
-    Working { operation: Handle, end: Sweep },
-    /// It reads ahead.
-    Streaming(Stream),
-}
-
-/// Reading ahead.
-#[derive(Clone, Copy, Debug)]
-struct Stream {
-    sweep: Sweep,
-    segment: usize,
-    /// The sector at which it stops.
-    limit: u64,
-    /// The sector up to which commands wait for it, and when it is there.
-    promised: u64,
-    promised_at: Instant,
-    /// Until when its time is accounted for.
-    accounted: Instant,
 }
 
 /// A hard disk at work.
@@ -273,127 +251,6 @@ impl Disk {
         self.serve(now, events);
     }
 
-    /// The arm has done its operation: returns it, and goes on.
-    pub fn finish(
-        &mut self,
-        now: Instant,
-        events: &mut EventQueue<Event>,
-    ) -> Option<DiskOperation> {
-        let Arm::Working { operation: handle, end } = self.arm else { return None };
-        let operation = self.operations[handle];
-        self.operations.free(handle);
-        self.busy += now.since(operation.begun);
-        self.arm = Arm::Resting(end.track);
-        self.ended = operation.end;
-        if operation.writes {
-            self.written += operation.bytes;
-            if operation.command == NONE {
-                self.dirty -= 1;
-                self.dirty_room = self.dirty_room - operation.room;
-            }
-        } else {
-            let segment = self.segments.take(operation.first);
-            self.segments.fill(segment, operation.end);
-            self.arm = Arm::Streaming(Stream {
-                sweep: end,
-                segment,
-                limit: self.limit_behind(operation.end),
-                promised: operation.end,
-                promised_at: now,
-                accounted: now,
-            });
-        }
-        self.serve(now, events);
-        Some(operation)
-    }
-
-    /// Lets a free arm take the next operation.
-    pub fn serve(&mut self, now: Instant, events: &mut EventQueue<Event>) {
-        while !self.waiting.is_empty() {
-            self.catch_up(now);
-            let track = match self.arm {
-                Arm::Working { .. } => return,
-                Arm::Streaming(stream) if now < stream.promised_at => return,
-                Arm::Streaming(stream) => stream.sweep.track,
-                Arm::Resting(track) => track,
-            };
-            let Some(place) = self.choose(now, &track) else { return };
-            let handle = self.waiting.remove(place);
-            let DiskOperation { command, writes, first, end, bytes, .. } = self.operations[handle];
-            let held = self.segments.held_from(first).is_some_and(|(_, held)| held >= end);
-            if !writes && held {
-                // It was read ahead in the meantime.
-                bursts(first, end, bytes, |_, bytes| {
-                    events.schedule(now, Event::OffMedia(command, bytes));
-                });
-                self.operations.free(handle);
-                continue;
-            }
-            self.begin(now, handle, &track, events);
-            return;
-        }
-    }
-
-    /// Sends the arm to an operation.
-    fn begin(
-        &mut self,
-        now: Instant,
-        handle: Handle,
-        from: &Track,
-        events: &mut EventQueue<Event>,
-    ) {
-        let operation = &mut self.operations[handle];
-        operation.begun = now;
-        let DiskOperation { command, writes, first, end, bytes, .. } = *operation;
-        let mut sweep = self.mechanics.reach(now, from, first, writes);
-        if !writes {
-            bursts(first, end, bytes, |to, bytes| {
-                let at = self.mechanics.pass(&mut sweep, to);
-                if to < end {
-                    events.schedule(at, Event::OffMedia(command, bytes));
-                }
-            });
-        }
-        let done = self.mechanics.pass(&mut sweep, end);
-        events.schedule(done, Event::ArmFree(self.drive));
-        self.arm = Arm::Working { operation: handle, end: sweep };
-    }
-
-    /// Which of those that wait is next.
-    fn choose(&self, now: Instant, track: &Track) -> Option<usize> {
-        // A flush waits for what came before it, and for nothing else.
-        let before = self.flushes.first().map_or(u64::MAX, |&(_, before)| before);
-        let pressed = self.dirty_room >= self.pressing || before < u64::MAX;
-        let operation = |handle: Handle| &self.operations[handle];
-        let is_asked = |&handle: &Handle| operation(handle).command != NONE;
-        // They stand in the order of arrival, so the first has waited longest.
-        let oldest = self.waiting.iter().position(is_asked);
-        if let Some(place) = oldest
-            && now.since(operation(self.waiting[place]).waits_since) >= self.spec.age_max
-        {
-            return Some(place);
-        }
-        let mut window = if pressed || oldest.is_none() { self.spec.destage_window } else { 0 };
-        let mut nearest: Option<(Instant, usize)> = None;
-        for (place, &handle) in self.waiting.iter().enumerate() {
-            let operation = operation(handle);
-            if operation.command == NONE {
-                if window == 0 || operation.sequence >= before {
-                    continue;
-                }
-                window -= 1;
-            }
-            if operation.first == self.ended {
-                return Some(place);
-            }
-            let at = self.mechanics.reach(now, track, operation.first, operation.writes).at;
-            if nearest.is_none_or(|(soonest, _)| at < soonest) {
-                nearest = Some((at, place));
-            }
-        }
-        nearest.map(|(_, place)| place)
-    }
-
     /// Reads sectors that no segment holds, as they come by or by an operation of their own.
     fn read_media(
         &mut self,
@@ -408,72 +265,6 @@ impl Disk {
             events.schedule(now + self.spec.command_overhead, Event::DiskReady(self.drive, handle));
         }
         (end - first).div_ceil(BURST) as u32
-    }
-
-    /// Lets a command take sectors as they are read ahead, where they are next and nobody waits for the arm.
-    fn join(
-        &mut self,
-        now: Instant,
-        command: Handle,
-        (first, end): (u64, u64),
-        length: Bytes,
-        events: &mut EventQueue<Event>,
-    ) -> bool {
-        let Arm::Streaming(mut stream) = self.arm else { return false };
-        if self.read_ahead == 0 || !self.waiting.is_empty() {
-            return false;
-        }
-        if first < stream.sweep.sector || first > stream.sweep.sector.max(stream.promised) {
-            return false;
-        }
-        if stream.sweep.sector >= stream.limit {
-            stream.sweep =
-                self.mechanics.reach(now, &stream.sweep.track, stream.sweep.sector, false);
-            stream.accounted = now;
-        }
-        stream.limit = stream.limit.max(self.limit_behind(end));
-        let mut sweep = stream.sweep;
-        bursts(first, end, length, |to, bytes| {
-            let at = self.mechanics.pass(&mut sweep, to);
-            events.schedule(at, Event::OffMedia(command, bytes));
-        });
-        stream.promised = end;
-        stream.promised_at = sweep.at;
-        self.busy += sweep.at.since(stream.accounted.min(sweep.at));
-        stream.accounted = stream.accounted.max(sweep.at);
-        self.segments.touch(stream.segment);
-        self.arm = Arm::Streaming(stream);
-        true
-    }
-
-    /// Data of a segment was taken up to `end`: where the disk reads ahead behind it, it may go on.
-    fn taken(&mut self, now: Instant, segment: usize, end: u64) {
-        let limit = self.limit_behind(end);
-        let Arm::Streaming(stream) = &mut self.arm else { return };
-        if stream.segment != segment || limit <= stream.limit || !self.waiting.is_empty() {
-            return;
-        }
-        if stream.sweep.sector < stream.limit {
-            stream.limit = limit;
-        } else if stream.sweep.sector.saturating_sub(end) <= self.read_ahead / 2 {
-            stream.limit = limit;
-            let Sweep { track, sector, .. } = stream.sweep;
-            stream.sweep = self.mechanics.reach(now, &track, sector, false);
-            stream.accounted = now;
-        }
-    }
-
-    /// Brings what is read ahead up to the present.
-    fn catch_up(&mut self, now: Instant) {
-        if let Arm::Streaming(stream) = &mut self.arm {
-            self.mechanics.catch_up(&mut stream.sweep, stream.limit, now);
-            self.segments.fill(stream.segment, stream.sweep.sector);
-        }
-    }
-
-    /// Where reading ahead stops behind a read that ends at `end`.
-    fn limit_behind(&self, end: u64) -> u64 {
-        (end + self.read_ahead).min(self.sectors.max(end))
     }
 
     fn is_dirty(&self, first: u64, end: u64) -> bool {
