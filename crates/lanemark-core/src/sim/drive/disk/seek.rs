@@ -1,11 +1,10 @@
 //! How long the arm takes over a distance.
 //!
-//! Law (C. Ruemmler, J. Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994, figure 3
-//! and table 2): an arm that accelerates and brakes takes a + b sqrt(d) over d cylinders, one that coasts in
-//! between c + e d. Where one passes into the other is not published of a disk, and neither are the constants;
-//! data sheets give the times to the next cylinder, over all cylinders, and the average. These three determine
-//! the curve if it has no step and no bend where its two parts meet, as an arm that coasts at the speed it has
-//! reached has none:
+//! Law (C. Ruemmler, J. Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994): an arm that
+//! accelerates and brakes takes a + b sqrt(d) over d cylinders, one that coasts in between c + e d. Where one passes
+//! into the other is not published of a disk, and neither are the constants; data sheets give the times to the next
+//! cylinder, over all cylinders, and the average. These three determine the curve if it has no step and no bend where
+//! its two parts meet, as an arm that coasts at the speed it has reached has none.
 //!
 //! With x from 0 for one cylinder to 1 for the full stroke, and the parts meeting at u², the time above the
 //! shortest is b sqrt(x) up to there and b (u + (x - u²) / 2u) beyond. The full stroke gives b, and the mean over
