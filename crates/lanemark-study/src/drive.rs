@@ -1,4 +1,4 @@
-//! `library/drives/*.toml`: a solid-state drive.
+//! `library/drives/*.toml`: a solid-state drive, or a hard disk.
 
 use lanemark_core::sim::link::{
     FRAME_FIFO_MIN, PIO_BLOCK_MAX, PcieGeneration, SECTOR, SasRate, SataCommands, SataRate,
@@ -10,6 +10,7 @@ use lanemark_core::sim::spec::{
 use lanemark_core::sim::target::{Extent, NAMESPACES_MAX, extents};
 use lanemark_core::units::{BitsPerSecond, Bytes, Duration};
 
+use crate::disk;
 use crate::document::{Context, Document, Section};
 use crate::error::StudyError;
 use crate::flash;
@@ -51,6 +52,13 @@ pub struct Second {
     pub multipath: Multipath,
     /// How long the host waits for an answer over a way that has failed.
     pub path_timeout: Duration,
+}
+
+/// What a drive file describes.
+#[derive(Clone, Copy)]
+enum Kind {
+    SolidState,
+    Disk,
 }
 
 /// What a drive is plugged in with, or a port takes: the most that it can train to.
@@ -110,7 +118,7 @@ impl Drive {
     pub fn read(document: &Document, context: Context<'_>) -> Result<Self, StudyError> {
         let root = document.root("drive", Some(context));
         let drive = root.table("drive")?;
-        drive.choice("kind", &[("ssd", ())])?;
+        let kind = drive.choice("kind", &[("ssd", Kind::SolidState), ("hdd", Kind::Disk)])?;
         let name = drive.text("name")?;
         let capacity = drive.quantity("capacity")?;
         let port = drive.table("port")?;
@@ -161,7 +169,10 @@ impl Drive {
             read_ahead: buffer.optional_quantity("read_ahead")?.unwrap_or_default(),
             data_path_read: rate("read")?,
             data_path_write: rate("write")?,
-            media: MediaSpec::Flash(flash::read(&root)?),
+            media: match kind {
+                Kind::SolidState => MediaSpec::Flash(flash::read(&root)?),
+                Kind::Disk => MediaSpec::Disk(disk::read(&root.table("disk")?)?),
+            },
         };
         if let Some(size) = frame_fifo
             && spec.data_path_read.or(spec.data_path_write).is_none()

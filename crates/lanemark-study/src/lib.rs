@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`document`] | any TOML file: values with units, their sources, errors with line and column |
 //! | [`library`] | where files lie, and what is built in |
-//! | [`drive`], [`platform`], [`workload`] | `library/<kind>/*.toml` |
+//! | [`drive`], [`disk`], [`platform`], [`workload`] | `library/<kind>/*.toml` |
 //! | [`plug`], [`system`] | drives in ports of a platform |
 //! | [`path`] | a system's hops with their ceilings, and its platform's tree |
 //! | [`study`] | `studies/*.toml`: systems, tests and the published figures they are held against |
@@ -14,6 +14,7 @@
 //! kept and shown with every result.
 
 mod attached;
+pub mod disk;
 pub mod document;
 pub mod drive;
 pub mod error;

@@ -6,7 +6,7 @@ use lanemark_core::result::{
 };
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::link::LinkSpec;
-use lanemark_core::sim::spec::{Condition, SystemSpec};
+use lanemark_core::sim::spec::{Condition, MediaSpec, SystemSpec};
 use lanemark_core::sim::{SimError, run_test};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Workload;
@@ -262,7 +262,10 @@ impl System {
     ) -> Option<Warning> {
         let used = samples.into_iter().filter_map(|sample| sample.drive.as_ref());
         let most = used.max_by_key(|used| (used.moved, used.host_written))?;
-        let fresh = self.spec.drive.flash().condition != Condition::Random;
+        let fresh = match &self.spec.drive.media {
+            MediaSpec::Flash(flash) => flash.condition != Condition::Random,
+            MediaSpec::Disk(_) => false,
+        };
         let written_bytes = most.host_written;
         (fresh && written_bytes > Bytes::ZERO && most.moved == Bytes::ZERO)
             .then_some(Warning::NoCollection { written_bytes })

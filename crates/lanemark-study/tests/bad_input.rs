@@ -1,5 +1,8 @@
 //! Whatever is wrong in a file is told with its place and with what would be right.
 
+use std::fs;
+use std::path::Path;
+
 use lanemark_core::result::{Calibration, Warning};
 use lanemark_core::sim::spec::{ArbitrationSpec, ClassWeights, CoalescingSpec, QueueClass};
 use lanemark_core::units::Duration;
@@ -67,6 +70,38 @@ fn a_capacity_beyond_the_flash_is_told_with_its_line() {
 fn a_buffer_below_one_command_is_told_with_the_least() {
     let expected = "drive.buffer = 64 KiB: at least 192 KiB";
     system_says(SATA, DRIVE, "\"16 MiB\"", "\"64 KiB\"", expected);
+}
+
+#[test]
+fn what_no_hard_disk_can_be_is_told_with_its_place_and_its_bound() {
+    const FILE: &str = "library/drives/seagate-constellation-2-1tb.toml";
+    const DISK: &str = "seagate-constellation-2-1tb@workstation-z170:sata";
+    let says = |from: &str, to: &str, expected: &str| system_says(DISK, FILE, from, to, expected);
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(FILE));
+    let line = |wanted: &str| {
+        let lines = text.as_ref().unwrap().lines();
+        1 + lines.take_while(|line| !line.starts_with(wanted)).count()
+    };
+    let place = |wanted: &str, column: u32| format!("{FILE}:{}:{column}: ", line(wanted));
+    says(
+        "value = 7200,",
+        "value = 72,",
+        &(place("rpm", 20) + "drive.disk.rpm = 72: from 1000 to 50000"),
+    );
+    says(
+        "\"0.45 ms\", derived = \"a",
+        "\"9 ms\", derived = \"a",
+        "drive.disk.track_skew = 9 ms: less than a",
+    );
+    says("value = \"on\"", "value = \"yes\"", "write_cache = yes: must be \"on\" or \"off\"");
+    says("\"7.5 ms\"", "\"12 ms\"", "an average from 5.840 to 9.206 ms");
+    says("sectors_inner", "sectors_inside", "`sectors_inner` is missing");
+    says(
+        "value = 1950,",
+        "value = 1900,",
+        "drive.capacity = 1 TB: at most 986.628 GB, what the tracks hold",
+    );
+    says("kind     = \"hdd\"", "kind     = \"hd\"", "unknown kind `hd` | did you mean `hdd`?");
 }
 
 #[test]

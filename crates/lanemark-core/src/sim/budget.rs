@@ -27,7 +27,7 @@ pub enum Hop {
     Buffer,
     /// The drive's flash channels.
     Channel,
-    /// The flash dies.
+    /// The flash dies, or the arm of a hard disk.
     Die,
     /// The drive's internal data path.
     DataPath,

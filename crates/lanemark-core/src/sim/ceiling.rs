@@ -6,9 +6,10 @@
 //! writes the times add up in their shares, but for the two directions of PCI Express and of a drive's data
 //! path, which carry at once.
 
+use super::drive::disk::ArmDemand;
 use super::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata};
 use super::multipath::Multipath;
-use super::spec::{FlashSpec, ProtocolKind, SLOT, SystemSpec};
+use super::spec::{DiskSpec, FlashSpec, MediaSpec, ProtocolKind, SLOT, SystemSpec};
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::Test;
 
@@ -37,8 +38,10 @@ pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
     let mut hops = vec![processor(spec, test), protocol(spec)];
     hops.extend(links(spec, test));
     hops.extend([front_end(spec, test), data_path(spec, test)]);
-    let flash = spec.drive.flash();
-    hops.extend([channels(flash, test), dies(flash, test)]);
+    match &spec.drive.media {
+        MediaSpec::Flash(flash) => hops.extend([channels(flash, test), dies(flash, test)]),
+        MediaSpec::Disk(disk) => hops.push(arm(disk, test)),
+    }
     hops
 }
 
@@ -227,5 +230,19 @@ fn dies(flash: &FlashSpec, test: &Test) -> Ceiling {
         ),
         rate: served(test, Demand { read, write }, flash.dies()),
         latency: Some(flash.read.mean()),
+    }
+}
+
+fn arm(disk: &DiskSpec, test: &Test) -> Ceiling {
+    let ArmDemand { read, write, in_order, seek } = disk.demand(test);
+    let half = disk.revolution() / 2;
+    Ceiling {
+        name: "disk mechanics".to_owned(),
+        law: format!(
+            "{} rpm, {seek} a seek and {half} of rotation on average, {in_order} in order",
+            disk.rpm
+        ),
+        rate: served(test, Demand { read, write }, 1),
+        latency: Some(seek + half),
     }
 }

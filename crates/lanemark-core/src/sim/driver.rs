@@ -7,7 +7,7 @@
 use super::budget::{BudgetSum, HOPS, Hop, LINKS_MAX};
 use super::drive::Content;
 use super::simulator::{Completion, SimError, Simulator};
-use super::spec::{ProtocolKind, SystemSpec};
+use super::spec::{DriveSpec, MediaSpec, ProtocolKind, SystemSpec};
 use super::target::Target;
 use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, Sample};
 use crate::rng::StreamKey;
@@ -233,10 +233,22 @@ fn hop_order(spec: &SystemSpec) -> Vec<(usize, String)> {
         (Hop::Buffer, "write buffer"),
         (Hop::DataPath, "data path"),
         (Hop::Channel, "flash channels"),
-        (Hop::Die, "flash dies"),
+        (Hop::Die, media_name(spec)),
     ];
     hops.extend(in_drive.map(|(hop, name)| (hop as usize, name.to_owned())));
     hops
+}
+
+/// What the media of a system's drives are called.
+fn media_name(spec: &SystemSpec) -> &'static str {
+    let siblings = spec.siblings.iter().map(|sibling| &sibling.drive);
+    let is_disk = |drive: &DriveSpec| matches!(drive.media, MediaSpec::Disk(_));
+    let disks = std::iter::once(&spec.drive).chain(siblings).filter(|drive| is_disk(drive)).count();
+    match disks {
+        0 => "flash dies",
+        all if all == spec.drives() => "disk mechanics",
+        _ => "dies and disk mechanics",
+    }
 }
 
 /// The mean busy share over those parts of a hop that did anything.

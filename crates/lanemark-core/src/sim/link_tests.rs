@@ -28,14 +28,14 @@ fn over_sata(drive: &DriveSpec, law: Sata, depth: u32) -> SystemSpec {
 
 /// A drive that is spoken to in PIO, in blocks of `block`.
 pub(super) fn pio(drive: &DriveSpec, block: Bytes) -> SystemSpec {
-    over_sata(&drive, Sata::new(SataRate::Gen3, SataCommands::Pio { block }), 1)
+    over_sata(drive, Sata::new(SataRate::Gen3, SataCommands::Pio { block }), 1)
 }
 
 /// A drive whose frames are held up by a FIFO of `fifo` and its data path.
 pub(super) fn held(drive: &DriveSpec, fifo: Bytes) -> SystemSpec {
     let law = Sata::new(SataRate::Gen3, SataCommands::Queued);
     let law = law.with_fifo(fifo, drive.data_path_read, drive.data_path_write);
-    over_sata(&drive, law, 32)
+    over_sata(drive, law, 32)
 }
 
 /// A SAS drive with two ports of one phy each, `a` and `b`, behind one adapter.

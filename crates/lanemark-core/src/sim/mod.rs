@@ -48,6 +48,8 @@ pub use spec::SystemSpec;
 pub use target::Target;
 
 #[cfg(test)]
+mod disk_tests;
+#[cfg(test)]
 mod link_tests;
 #[cfg(test)]
 mod queue_tests;

@@ -8,6 +8,7 @@
 //! to come back completes it. A read command brings its data in bursts, one for each flash unit.
 
 mod completion;
+mod disk;
 mod media;
 
 use super::arbitration::Arbiter;
@@ -61,6 +62,12 @@ pub enum Event {
     Stored(u16, Handle),
     /// A drive may have been idle for long enough to work in the background.
     Idle(u16),
+    /// The firmware of a hard disk has done its part of an operation.
+    DiskReady(u16, Handle),
+    /// The arm of a hard disk has done its operation.
+    ArmFree(u16),
+    /// Data of a command, so many bytes, has come off a disk.
+    OffMedia(Handle, u32),
     /// A burst of a write is in the buffer; whether it is the last of its command.
     DataIn(Handle, bool),
     /// The completion of a command has reached the host, with its interrupt where that is not held back.
@@ -164,6 +171,8 @@ struct Command {
     queue: u32,
     /// Bursts that have not left the drive, reading, or have not entered its buffer, writing.
     bursts_left: u32,
+    /// Bursts that are not on the media, where a write waits for that.
+    unstored: u32,
     announced: bool,
     /// The way that it took, and when it was sent.
     way: u8,
@@ -217,8 +226,8 @@ impl Attachment {
         // Data lies in the last namespace too, and so in all before it.
         let behind = extents.last().map_or(Bytes::ZERO, |last| last.start);
         let content = Content { written: behind + content.written, ..content };
-        let mut drive = Drive::new(index as u16, &spec.drive, content);
-        drive.front_end = drive.front_end.arbitrated(Arbiter::of(&spec.protocol));
+        let arbiter = Arbiter::of(&spec.protocol);
+        let drive = Drive::new(index as u16, &spec.drive, content, arbiter);
         Self {
             extents,
             transfer_max: spec.transfer_max(),
@@ -369,10 +378,7 @@ impl Simulator {
             busy[Hop::FirstLink as usize + index].push(link.busy());
         }
         for attachment in &self.attachments {
-            let (channels, dies) = attachment.drive.flash.busy(self.now);
-            busy[Hop::FrontEnd as usize].extend(attachment.drive.front_end.busy());
-            busy[Hop::Channel as usize].extend(channels);
-            busy[Hop::Die as usize].extend(dies);
+            attachment.drive.add_busy(self.now, &mut busy);
             attachment.path.add_busy(&mut busy);
         }
         busy
@@ -395,6 +401,9 @@ impl Simulator {
             Event::FromBuffer(command, bytes) => self.burst(command, Bytes(bytes.into())),
             Event::Stored(drive, operation) => self.stored(drive, operation),
             Event::Idle(drive) => self.idle(drive),
+            Event::DiskReady(drive, operation) => self.disk_ready(drive, operation),
+            Event::ArmFree(drive) => self.arm_free(drive),
+            Event::OffMedia(command, bytes) => self.off_media(command, Bytes(bytes.into())),
             Event::DataIn(burst, last) => self.data_in(burst, last),
             Event::Notified(command) => self.notified(command),
             Event::AggregationOver(drive, vector) => self.aggregation_over(drive, vector),
@@ -428,6 +437,7 @@ impl Simulator {
                 thread,
                 queue,
                 bursts_left: 0,
+                unstored: 0,
                 announced: false,
                 way: 0,
                 sent: self.now,
@@ -481,12 +491,12 @@ impl Simulator {
 
     fn decode(&mut self, handle: Handle) {
         let front_end =
-            &mut self.attachments[usize::from(self.commands[handle].drive)].drive.front_end;
+            &mut self.attachments[usize::from(self.commands[handle].drive)].drive.front_end();
         front_end.arrive(self.now, handle, &mut self.commands, &mut self.events);
     }
 
     fn engine_free(&mut self, drive: u16) {
-        let front_end = &mut self.attachments[usize::from(drive)].drive.front_end;
+        let front_end = &mut self.attachments[usize::from(drive)].drive.front_end();
         front_end.engine_free(self.now, &mut self.commands, &mut self.events);
     }
 }

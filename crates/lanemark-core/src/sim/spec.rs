@@ -8,6 +8,7 @@ mod flash;
 pub use flash::*;
 
 use super::budget::LINKS_MAX;
+pub use super::drive::disk::{DiskSpec, SeekSpec, Zone};
 use super::link::LinkSpec;
 use super::multipath::SecondPort;
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
@@ -245,6 +246,8 @@ pub enum WriteCache {
 pub enum MediaSpec {
     /// NAND flash or its like.
     Flash(FlashSpec),
+    /// Platters under an arm.
+    Disk(DiskSpec),
 }
 
 /// Command decoding and firmware of a drive.
@@ -276,15 +279,25 @@ pub struct SpecError {
 
 impl DriveSpec {
     /// The flash of a solid-state drive.
+    ///
+    /// # Panics
+    /// For a hard disk: ask only where the media are known to be flash.
     pub fn flash(&self) -> &FlashSpec {
-        let MediaSpec::Flash(flash) = &self.media;
-        flash
+        match &self.media {
+            MediaSpec::Flash(flash) => flash,
+            MediaSpec::Disk(_) => panic!("a hard disk has no flash"),
+        }
     }
 
     /// The same, to change it.
+    ///
+    /// # Panics
+    /// For a hard disk.
     pub fn flash_mut(&mut self) -> &mut FlashSpec {
-        let MediaSpec::Flash(flash) = &mut self.media;
-        flash
+        match &mut self.media {
+            MediaSpec::Flash(flash) => flash,
+            MediaSpec::Disk(_) => panic!("a hard disk has no flash"),
+        }
     }
 }
 
@@ -359,13 +372,22 @@ impl SystemSpec {
                 return fail(field, rate.unwrap_or_default().to_string(), "at least 1 MB/s");
             }
         }
-        let flash = self.drive.flash();
-        flash.check(self.drive.capacity)?;
         self.check_namespaces()?;
         self.second.as_ref().map_or(Ok(()), SecondPort::check)?;
-        let least = transfer.min(Bytes::kibi(128)) + flash.unit() * 2;
+        let (least, what) = match &self.drive.media {
+            MediaSpec::Flash(flash) => {
+                flash.check(self.drive.capacity)?;
+                (flash.unit() * 2, "a burst and two flash units")
+            }
+            // A burst that is not aligned takes a slot more at either end.
+            MediaSpec::Disk(disk) => {
+                disk.check(self.drive.capacity)?;
+                (SLOT * 2, "a burst that is not aligned")
+            }
+        };
+        let least = transfer.min(Bytes::kibi(128)) + least;
         if self.drive.buffer < least {
-            let bound = format!("at least {least}: a burst and two flash units");
+            let bound = format!("at least {least}: {what}");
             return fail("drive.buffer", self.drive.buffer.to_string(), &bound);
         }
         Ok(())

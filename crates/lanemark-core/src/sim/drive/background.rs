@@ -11,7 +11,7 @@ use super::super::kernel::EventQueue;
 use super::super::slab::Handle;
 use super::super::spec::{SLOT, WriteCache};
 use super::translation::{Filled, Progress, Stream};
-use super::{Drive, FlashOperation, FlashTask, Pending, slots_of};
+use super::{FlashOperation, FlashTask, Pending, SolidState, slots_of};
 use crate::result::DriveUse;
 use crate::units::{Bytes, Instant};
 
@@ -41,7 +41,7 @@ pub enum Done {
     Stored,
 }
 
-impl Drive {
+impl SolidState {
     /// Maps a write whose data is in the buffer, and starts storing the units that it fills.
     pub fn write(
         &mut self,
@@ -166,7 +166,7 @@ impl Drive {
     }
 
     /// Whether everything written so far is safe already; if not, `command` is among those that
-    /// [`Drive::next_flushed`] returns once it is.
+    /// [`SolidState::next_flushed`] returns once it is.
     pub fn flush(&mut self, now: Instant, command: Handle, events: &mut EventQueue<Event>) -> bool {
         if self.write_cache == WriteCache::Protected {
             return true;

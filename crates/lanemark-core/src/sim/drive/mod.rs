@@ -1,4 +1,4 @@
-//! A solid-state drive: front end, write buffer, translation and flash.
+//! Drives. A solid-state drive: front end, write buffer, translation and flash. Of hard disks see [`disk`].
 //!
 //! ```text
 //!  command ─► front end ─► map ─► dies ─► channels ─► data path ─► link            (read)
@@ -16,9 +16,11 @@
 
 mod background;
 mod buffer;
+pub mod disk;
 mod flash;
 mod flushes;
 mod front_end;
+mod kind;
 mod map_cache;
 mod operation;
 mod read_ahead;
@@ -28,6 +30,7 @@ pub use background::Done;
 pub use buffer::Buffer;
 pub use flash::Flash;
 pub use front_end::{Candidate, FrontEnd};
+pub use kind::{Drive, HardDisk};
 pub use operation::{FlashOperation, FlashTask, Site};
 pub use translation::{Placed, Translation, write_amplification};
 
@@ -74,9 +77,9 @@ impl From<Bytes> for Content {
     }
 }
 
-/// A drive at work.
+/// A solid-state drive at work.
 #[derive(Clone, Debug)]
-pub struct Drive {
+pub struct SolidState {
     /// Command decoding and firmware.
     pub front_end: FrontEnd,
     /// Room for written data.
@@ -134,7 +137,7 @@ pub fn buffered(offset: Bytes, length: Bytes) -> Bytes {
     SLOT * (end - first)
 }
 
-impl Drive {
+impl SolidState {
     /// Drive `index` of a system, idle, in its condition with `content`.
     pub fn new(index: u16, spec: &DriveSpec, content: Content) -> Self {
         let flash = spec.flash();

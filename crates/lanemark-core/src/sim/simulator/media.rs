@@ -2,7 +2,7 @@
 
 use super::{Attachment, Command, Event, Simulator, WRITE_BURST, WriteBurst};
 use crate::sim::budget::Hop;
-use crate::sim::drive::{Done, buffered};
+use crate::sim::drive::{Done, Drive, buffered};
 use crate::sim::link::Place;
 use crate::sim::path::carry_shared;
 use crate::sim::shared::{SharedLink, Transfer};
@@ -24,9 +24,13 @@ impl Simulator {
         }
         let Command { drive, operation, offset, length, .. } = *command;
         let Attachment { drive, path, protocol, .. } = &mut self.attachments[usize::from(drive)];
-        let span = drive.front_end.span(self.now, operation);
+        let span = drive.front_end().span(self.now, operation);
         command.trace.spend(Hop::FrontEnd as usize, span);
-        if operation == Operation::Flush || !drive.has_partial_map() {
+        let drive = match drive {
+            Drive::SolidState(drive) if drive.has_partial_map() => drive,
+            _ => return self.start_media(handle),
+        };
+        if operation == Operation::Flush {
             return self.start_media(handle);
         }
         let changes = operation != Operation::Read;
@@ -62,18 +66,30 @@ impl Simulator {
         let drive = &mut self.attachments[usize::from(index)].drive;
         match operation {
             Operation::Read => {
-                let bursts = drive.read(self.now, handle, offset, length, &mut self.events);
+                let (now, events) = (self.now, &mut self.events);
+                let bursts = match drive {
+                    Drive::SolidState(drive) => drive.read(now, handle, offset, length, events),
+                    Drive::Disk(drive) => drive.disk.read(now, handle, offset, length, events),
+                };
                 self.commands[handle].bursts_left = bursts;
             }
             Operation::Write => self.ask_for_data(handle, offset, length),
-            Operation::Flush => {
-                if drive.flush(self.now, handle, &mut self.events) {
-                    self.acknowledge(handle);
-                } else {
-                    self.flushed(index);
-                }
-            }
+            Operation::Flush => self.flush(index, handle),
             Operation::Trim => self.fetch_ranges(handle),
+        }
+    }
+
+    /// Completes a flush at once, or when everything that was written before it is on the media.
+    fn flush(&mut self, index: u16, handle: Handle) {
+        let drive = &mut self.attachments[usize::from(index)].drive;
+        let done = match drive {
+            Drive::SolidState(drive) => drive.flush(self.now, handle, &mut self.events),
+            Drive::Disk(drive) => drive.disk.flush(self.now, handle, &mut self.events),
+        };
+        if done {
+            self.acknowledge(handle);
+        } else if matches!(drive, Drive::SolidState(_)) {
+            self.complete_flushed(index);
         }
     }
 
@@ -88,12 +104,15 @@ impl Simulator {
 
     pub(super) fn ranges_in(&mut self, handle: Handle) {
         let Command { drive, offset, length, .. } = self.commands[handle];
-        self.attachments[usize::from(drive)].drive.trim(offset, length);
+        // A hard disk has nothing to gain from it.
+        if let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() {
+            drive.trim(offset, length);
+        }
         self.acknowledge(handle);
     }
 
     /// Completes a command that moves no more data.
-    fn acknowledge(&mut self, handle: Handle) {
+    pub(super) fn acknowledge(&mut self, handle: Handle) {
         let Command { drive, way, trace, .. } = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(*drive)].path;
         let notified = path.way(*way).complete_write(&mut self.shared, self.now, trace);
@@ -101,15 +120,18 @@ impl Simulator {
     }
 
     /// Completes the flushes that are done.
-    fn flushed(&mut self, drive: u16) {
-        while let Some(handle) = self.attachments[usize::from(drive)].drive.next_flushed() {
+    fn complete_flushed(&mut self, index: u16) {
+        while let Some(drive) = self.attachments[usize::from(index)].drive.solid_state()
+            && let Some(handle) = drive.next_flushed()
+        {
             self.commands[handle].trace.waited(Hop::Die, self.now);
             self.acknowledge(handle);
         }
     }
 
     pub(super) fn idle(&mut self, drive: u16) {
-        self.attachments[usize::from(drive)].drive.idle(self.now, &mut self.events);
+        let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() else { return };
+        drive.idle(self.now, &mut self.events);
     }
 
     /// Splits the data of a write into bursts, each of which is fetched when the buffer has room.
@@ -117,12 +139,13 @@ impl Simulator {
         let drive = usize::from(self.commands[command].drive);
         let count = length.get().div_ceil(WRITE_BURST.get());
         self.commands[command].bursts_left = count as u32;
+        self.commands[command].unstored = count as u32;
         for index in 0..count {
             let done = WRITE_BURST * index;
             let length = (length - done).min(WRITE_BURST);
             let burst = WriteBurst { command, offset: offset + done, length };
             let handle = self.write_bursts.insert(burst);
-            let buffer = &mut self.attachments[drive].drive.buffer;
+            let buffer = self.attachments[drive].drive.buffer();
             if buffer.admit(handle, buffered(burst.offset, length)) {
                 self.fetch_data(handle);
             }
@@ -150,26 +173,29 @@ impl Simulator {
         let WriteBurst { command, offset, length } = self.write_bursts[handle];
         self.write_bursts.free(handle);
         let index = self.commands[command].drive;
-        let drive = &mut self.attachments[usize::from(index)].drive;
+        let drive = match &mut self.attachments[usize::from(index)].drive {
+            Drive::SolidState(drive) => drive,
+            Drive::Disk(_) => return self.disk_write(command, offset, length, last),
+        };
         drive.write(self.now, offset, length, &mut self.events);
         if !last {
             return;
         }
         if drive.writes_through() {
             drive.flush(self.now, command, &mut self.events);
-            self.flushed(index);
+            self.complete_flushed(index);
         } else {
             self.acknowledge(command);
         }
     }
 
     pub(super) fn sensed(&mut self, drive: u16, operation: Handle) {
-        let flash = &mut self.attachments[usize::from(drive)].drive.flash;
-        flash.sensed(self.now, operation, &mut self.events);
+        let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() else { return };
+        drive.flash.sensed(self.now, operation, &mut self.events);
     }
 
     pub(super) fn page_out(&mut self, drive: u16, operation: Handle) {
-        let drive = &mut self.attachments[usize::from(drive)].drive;
+        let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() else { return };
         match drive.page_out(self.now, operation, &mut self.events) {
             Done::Data(command, operation) => {
                 if self.commands[command].bursts_left == 1 {
@@ -257,13 +283,18 @@ impl Simulator {
     }
 
     pub(super) fn stored(&mut self, index: u16, operation: Handle) {
-        let drive = &mut self.attachments[usize::from(index)].drive;
-        if !matches!(drive.stored(self.now, operation, &mut self.events), Done::Stored) {
-            return;
+        let Some(drive) = self.attachments[usize::from(index)].drive.solid_state() else { return };
+        if matches!(drive.stored(self.now, operation, &mut self.events), Done::Stored) {
+            self.fetch_admitted(index);
+            self.complete_flushed(index);
         }
-        while let Some(burst) = self.attachments[usize::from(index)].drive.buffer.next_admitted() {
+    }
+
+    /// Fetches what waited for the room that has come back.
+    pub(super) fn fetch_admitted(&mut self, index: u16) {
+        while let Some(burst) = self.attachments[usize::from(index)].drive.buffer().next_admitted()
+        {
             self.fetch_data(burst);
         }
-        self.flushed(index);
     }
 }

@@ -1,0 +1,91 @@
+//! Reading ahead: sectors that go by behind a read, and commands that take them as they do.
+
+use super::arm::Arm;
+use super::sweep::Sweep;
+use super::{Disk, bursts};
+use crate::sim::Event;
+use crate::sim::kernel::EventQueue;
+use crate::sim::slab::Handle;
+use crate::units::{Bytes, Instant};
+
+/// Reading ahead.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stream {
+    pub(super) sweep: Sweep,
+    pub(super) segment: usize,
+    /// The sector at which it stops.
+    pub(super) limit: u64,
+    /// The sector up to which commands wait for it, and when it is there.
+    pub(super) promised: u64,
+    pub(super) promised_at: Instant,
+    /// Until when its time is accounted for.
+    pub(super) accounted: Instant,
+}
+
+impl Disk {
+    /// Lets a command take sectors as they are read ahead, where they are next and nobody waits for the arm.
+    pub(super) fn join(
+        &mut self,
+        now: Instant,
+        command: Handle,
+        (first, end): (u64, u64),
+        length: Bytes,
+        events: &mut EventQueue<Event>,
+    ) -> bool {
+        let Arm::Streaming(mut stream) = self.arm else { return false };
+        if self.read_ahead == 0 || !self.waiting.is_empty() {
+            return false;
+        }
+        if first < stream.sweep.sector || first > stream.sweep.sector.max(stream.promised) {
+            return false;
+        }
+        if stream.sweep.sector >= stream.limit {
+            stream.sweep =
+                self.mechanics.reach(now, &stream.sweep.track, stream.sweep.sector, false);
+            stream.accounted = now;
+        }
+        stream.limit = stream.limit.max(self.limit_behind(end));
+        let mut sweep = stream.sweep;
+        bursts(first, end, length, |to, bytes| {
+            let at = self.mechanics.pass(&mut sweep, to);
+            events.schedule(at, Event::OffMedia(command, bytes));
+        });
+        stream.promised = end;
+        stream.promised_at = sweep.at;
+        self.busy += sweep.at.since(stream.accounted.min(sweep.at));
+        stream.accounted = stream.accounted.max(sweep.at);
+        self.segments.touch(stream.segment);
+        self.arm = Arm::Streaming(stream);
+        true
+    }
+
+    /// Data of a segment was taken up to `end`: where the disk reads ahead behind it, it may go on.
+    pub(super) fn taken(&mut self, now: Instant, segment: usize, end: u64) {
+        let limit = self.limit_behind(end);
+        let Arm::Streaming(stream) = &mut self.arm else { return };
+        if stream.segment != segment || limit <= stream.limit || !self.waiting.is_empty() {
+            return;
+        }
+        if stream.sweep.sector < stream.limit {
+            stream.limit = limit;
+        } else if stream.sweep.sector.saturating_sub(end) <= self.read_ahead / 2 {
+            stream.limit = limit;
+            let Sweep { track, sector, .. } = stream.sweep;
+            stream.sweep = self.mechanics.reach(now, &track, sector, false);
+            stream.accounted = now;
+        }
+    }
+
+    /// Brings what is read ahead up to the present.
+    pub(super) fn catch_up(&mut self, now: Instant) {
+        if let Arm::Streaming(stream) = &mut self.arm {
+            self.mechanics.catch_up(&mut stream.sweep, stream.limit, now);
+            self.segments.fill(stream.segment, stream.sweep.sector);
+        }
+    }
+
+    /// Where reading ahead stops behind a read that ends at `end`.
+    pub(super) fn limit_behind(&self, end: u64) -> u64 {
+        (end + self.read_ahead).min(self.sectors.max(end))
+    }
+}

@@ -1,0 +1,146 @@
+//! What the arm does next.
+//!
+//! The law is in [`super`]: shortest positioning time first, with a bound on waiting.
+
+use super::ahead::Stream;
+use super::geometry::Track;
+use super::sweep::Sweep;
+use super::{Disk, DiskOperation, bursts};
+use crate::sim::Event;
+use crate::sim::kernel::EventQueue;
+use crate::sim::slab::{Handle, NONE};
+use crate::units::Instant;
+
+/// What the arm does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Arm {
+    /// It rests on a track.
+    Resting(Track),
+    /// It does an operation, at whose end it will be where the sweep is.
+    Working { operation: Handle, end: Sweep },
+    /// It reads ahead.
+    Streaming(Stream),
+}
+
+impl Disk {
+    /// The arm has done its operation: returns it, and goes on.
+    pub fn finish(
+        &mut self,
+        now: Instant,
+        events: &mut EventQueue<Event>,
+    ) -> Option<DiskOperation> {
+        let Arm::Working { operation: handle, end } = self.arm else { return None };
+        let operation = self.operations[handle];
+        self.operations.free(handle);
+        self.busy += now.since(operation.begun);
+        self.arm = Arm::Resting(end.track);
+        self.ended = operation.end;
+        if operation.writes {
+            self.written += operation.bytes;
+            if operation.command == NONE {
+                self.dirty -= 1;
+                self.dirty_room = self.dirty_room - operation.room;
+            }
+        } else {
+            let segment = self.segments.take(operation.first);
+            self.segments.fill(segment, operation.end);
+            self.arm = Arm::Streaming(Stream {
+                sweep: end,
+                segment,
+                limit: self.limit_behind(operation.end),
+                promised: operation.end,
+                promised_at: now,
+                accounted: now,
+            });
+        }
+        self.serve(now, events);
+        Some(operation)
+    }
+
+    /// Lets a free arm take the next operation.
+    pub fn serve(&mut self, now: Instant, events: &mut EventQueue<Event>) {
+        while !self.waiting.is_empty() {
+            self.catch_up(now);
+            let track = match self.arm {
+                Arm::Working { .. } => return,
+                Arm::Streaming(stream) if now < stream.promised_at => return,
+                Arm::Streaming(stream) => stream.sweep.track,
+                Arm::Resting(track) => track,
+            };
+            let Some(place) = self.choose(now, &track) else { return };
+            let handle = self.waiting.remove(place);
+            let DiskOperation { command, writes, first, end, bytes, .. } = self.operations[handle];
+            let held = self.segments.held_from(first).is_some_and(|(_, held)| held >= end);
+            if !writes && held {
+                // It was read ahead in the meantime.
+                bursts(first, end, bytes, |_, bytes| {
+                    events.schedule(now, Event::OffMedia(command, bytes));
+                });
+                self.operations.free(handle);
+                continue;
+            }
+            self.begin(now, handle, &track, events);
+            return;
+        }
+    }
+
+    /// Sends the arm to an operation.
+    fn begin(
+        &mut self,
+        now: Instant,
+        handle: Handle,
+        from: &Track,
+        events: &mut EventQueue<Event>,
+    ) {
+        let operation = &mut self.operations[handle];
+        operation.begun = now;
+        let DiskOperation { command, writes, first, end, bytes, .. } = *operation;
+        let mut sweep = self.mechanics.reach(now, from, first, writes);
+        if !writes {
+            bursts(first, end, bytes, |to, bytes| {
+                let at = self.mechanics.pass(&mut sweep, to);
+                if to < end {
+                    events.schedule(at, Event::OffMedia(command, bytes));
+                }
+            });
+        }
+        let done = self.mechanics.pass(&mut sweep, end);
+        events.schedule(done, Event::ArmFree(self.drive));
+        self.arm = Arm::Working { operation: handle, end: sweep };
+    }
+
+    /// Which of those that wait is next.
+    fn choose(&self, now: Instant, track: &Track) -> Option<usize> {
+        // A flush waits for what came before it, and for nothing else.
+        let before = self.flushes.first().map_or(u64::MAX, |&(_, before)| before);
+        let pressed = self.dirty_room >= self.pressing || before < u64::MAX;
+        let operation = |handle: Handle| &self.operations[handle];
+        let is_asked = |&handle: &Handle| operation(handle).command != NONE;
+        // They stand in the order of arrival, so the first has waited longest.
+        let oldest = self.waiting.iter().position(is_asked);
+        if let Some(place) = oldest
+            && now.since(operation(self.waiting[place]).waits_since) >= self.spec.age_max
+        {
+            return Some(place);
+        }
+        let mut window = if pressed || oldest.is_none() { self.spec.destage_window } else { 0 };
+        let mut nearest: Option<(Instant, usize)> = None;
+        for (place, &handle) in self.waiting.iter().enumerate() {
+            let operation = operation(handle);
+            if operation.command == NONE {
+                if window == 0 || operation.sequence >= before {
+                    continue;
+                }
+                window -= 1;
+            }
+            if operation.first == self.ended {
+                return Some(place);
+            }
+            let at = self.mechanics.reach(now, track, operation.first, operation.writes).at;
+            if nearest.is_none_or(|(soonest, _)| at < soonest) {
+                nearest = Some((at, place));
+            }
+        }
+        nearest.map(|(_, place)| place)
+    }
+}

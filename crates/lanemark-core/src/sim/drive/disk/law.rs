@@ -1,0 +1,87 @@
+//! What a disk can deliver at most, without simulating it: the law behind its ceiling.
+
+use super::geometry::Geometry;
+use super::seek::SeekCurve;
+use super::spec::{DiskSpec, Zone};
+use crate::units::{Bytes, BytesPerSecond, Duration};
+use crate::workload::{Pattern, SECTOR, Test};
+
+/// Places of a span between which seeks are averaged.
+const PLACES: u64 = 64;
+
+/// What a test asks of a disk at least, on average.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArmDemand {
+    /// The arm's time for a read.
+    pub read: Duration,
+    /// The arm's time for a write.
+    pub write: Duration,
+    /// What the fastest zone of the span delivers in order.
+    pub in_order: BytesPerSecond,
+    /// The mean seek over the span, reading.
+    pub seek: Duration,
+}
+
+impl DiskSpec {
+    /// The arm's time for the requests of `test`, both of which must have been checked.
+    ///
+    /// In order, sectors pass and tracks begin after their skews. One at a time and anywhere, an access takes
+    /// the mean seek of its span and half a revolution before. How much of both a choice among several saves
+    /// has no law but that the sectors still pass; what a write cache holds has the same choice. A share of
+    /// the span as large as the read cache may come from there.
+    pub fn demand(&self, test: &Test) -> ArmDemand {
+        let geometry = Geometry::new(self);
+        let zone = self.fastest_zone(&geometry, test);
+        let in_order = self.sustained_rate(&zone);
+        let track = SECTOR * u64::from(zone.sectors_per_track);
+        let passing = match test.pattern {
+            Pattern::Sequential => test.block / in_order,
+            _ => self.revolution().scaled(test.block.get(), track.get()),
+        };
+        let alone = test.population() == 1 && test.pattern == Pattern::Uniform;
+        let mean = |seek| mean_seek(&SeekCurve::new(seek, self.cylinders()), &geometry, test);
+        let seek = mean(&self.read_seek);
+        let turned = self.revolution() / 2 + passing;
+        let write = match alone && !self.write_cache {
+            true => mean(&self.write_seek) + turned,
+            false => passing,
+        };
+        let read = if alone { seek + turned } else { passing };
+        let cache = self.segment * u64::from(self.segments);
+        let uncached = test.span.get().saturating_sub(cache.get());
+        ArmDemand { read: read.scaled(uncached, test.span.get().max(1)), write, in_order, seek }
+    }
+
+    /// The zone with the most sectors on a track of those that the span lies in.
+    fn fastest_zone(&self, geometry: &Geometry, test: &Test) -> Zone {
+        let (first, last) = cylinders(geometry, test);
+        let mut begin = 0;
+        let mut fastest = Zone::default();
+        for zone in &self.zones {
+            let end = begin + u64::from(zone.cylinders);
+            let inside = begin <= last && first < end;
+            if inside && zone.sectors_per_track > fastest.sectors_per_track {
+                fastest = *zone;
+            }
+            begin = end;
+        }
+        fastest
+    }
+}
+
+fn cylinders(geometry: &Geometry, test: &Test) -> (u64, u64) {
+    let cylinder = |at: Bytes| u64::from(geometry.track_of(at.get() / SECTOR.get()).cylinder);
+    (cylinder(test.offset), cylinder(Bytes(test.end().get().saturating_sub(1))))
+}
+
+/// The mean seek between two places of the span, all alike.
+fn mean_seek(curve: &SeekCurve, geometry: &Geometry, test: &Test) -> Duration {
+    let place = |index: u64| {
+        let inside = test.span.get() / (2 * PLACES) * (2 * index + 1);
+        geometry.track_of((test.offset.get() + inside) / SECTOR.get()).cylinder
+    };
+    let places: Vec<u32> = (0..PLACES).map(place).collect();
+    let times =
+        places.iter().flat_map(|&from| places.iter().map(move |&to| curve.time(from.abs_diff(to))));
+    times.sum::<Duration>() / (PLACES * PLACES)
+}

@@ -1,0 +1,127 @@
+//! The kinds of drives, and what all of them have: a front end that takes commands, and room for written data.
+
+use super::disk::Disk;
+use super::{Buffer, Content, FrontEnd, SolidState};
+use crate::result::DriveUse;
+use crate::sim::arbitration::Arbiter;
+use crate::sim::budget::{HOPS, Hop};
+use crate::sim::spec::{DriveSpec, MediaSpec};
+use crate::units::{Duration, Instant};
+
+/// A drive at work.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "few of them, and flash is asked at every event")]
+pub enum Drive {
+    /// Flash.
+    SolidState(SolidState),
+    /// Platters.
+    Disk(Box<HardDisk>),
+}
+
+/// A hard disk at work.
+#[derive(Clone, Debug)]
+pub struct HardDisk {
+    /// Command decoding and firmware.
+    pub front_end: FrontEnd,
+    /// Room for written data.
+    pub buffer: Buffer,
+    /// Arm, platters and cache.
+    pub disk: Disk,
+}
+
+impl Drive {
+    /// Drive `index` of a system, idle, in its condition with `content`. Its front end takes commands as
+    /// `arbiter` says.
+    pub fn new(index: u16, spec: &DriveSpec, content: Content, arbiter: Option<Arbiter>) -> Self {
+        match &spec.media {
+            MediaSpec::Flash(_) => {
+                let drive = SolidState::new(index, spec, content);
+                let front_end = drive.front_end.arbitrated(arbiter);
+                Self::SolidState(SolidState { front_end, ..drive })
+            }
+            MediaSpec::Disk(disk) => Self::Disk(Box::new(HardDisk {
+                front_end: FrontEnd::new(index, spec.front_end).arbitrated(arbiter),
+                buffer: Buffer::new(spec.buffer),
+                disk: Disk::new(index, disk, spec.capacity, spec.buffer),
+            })),
+        }
+    }
+
+    /// Command decoding and firmware.
+    #[inline]
+    pub fn front_end(&mut self) -> &mut FrontEnd {
+        match self {
+            Self::SolidState(drive) => &mut drive.front_end,
+            Self::Disk(drive) => &mut drive.front_end,
+        }
+    }
+
+    /// Room for written data.
+    #[inline]
+    pub fn buffer(&mut self) -> &mut Buffer {
+        match self {
+            Self::SolidState(drive) => &mut drive.buffer,
+            Self::Disk(drive) => &mut drive.buffer,
+        }
+    }
+
+    /// The solid-state drive, where it is one.
+    #[inline]
+    pub fn solid_state(&mut self) -> Option<&mut SolidState> {
+        match self {
+            Self::SolidState(drive) => Some(drive),
+            Self::Disk(_) => None,
+        }
+    }
+
+    /// The hard disk, where it is one.
+    pub fn hard_disk(&mut self) -> Option<&mut HardDisk> {
+        match self {
+            Self::SolidState(_) => None,
+            Self::Disk(drive) => Some(drive),
+        }
+    }
+
+    /// The drive gets commands.
+    #[inline]
+    pub fn takes(&mut self, commands: u32) {
+        if let Self::SolidState(drive) = self {
+            drive.takes(commands);
+        }
+    }
+
+    /// The drive has completed a command: when to look whether it is still idle, if that matters.
+    #[inline]
+    pub fn gives(&mut self, now: Instant) -> Option<Instant> {
+        match self {
+            Self::SolidState(drive) => drive.gives(now),
+            Self::Disk(_) => None,
+        }
+    }
+
+    /// What it has written so far.
+    pub fn usage(&self) -> DriveUse {
+        match self {
+            Self::SolidState(drive) => drive.usage(),
+            Self::Disk(drive) => {
+                DriveUse { host_written: drive.disk.written(), ..DriveUse::default() }
+            }
+        }
+    }
+
+    /// Adds the time busy until now of its parts.
+    pub fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]) {
+        match self {
+            Self::SolidState(drive) => {
+                let (channels, dies) = drive.flash.busy(now);
+                busy[Hop::FrontEnd as usize].extend(drive.front_end.busy());
+                busy[Hop::Channel as usize].extend(channels);
+                busy[Hop::Die as usize].extend(dies);
+            }
+            Self::Disk(drive) => {
+                busy[Hop::FrontEnd as usize].extend(drive.front_end.busy());
+                busy[Hop::Die as usize].push(drive.disk.busy(now));
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The `[disk]` table of a drive file: the platters, arm and cache of a hard disk.
+
+use lanemark_core::sim::spec::{DiskSpec, SeekSpec, Zone};
+
+use crate::document::Section;
+use crate::error::StudyError;
+
+/// Reads a `[disk]` table. What bounds its values have is for the model to say.
+///
+/// # Errors
+/// The first thing wrong in it.
+pub fn read(section: &Section<'_>) -> Result<DiskSpec, StudyError> {
+    let most = u64::from(u32::MAX);
+    let spec = DiskSpec {
+        rpm: section.integer("rpm", 1, most)? as u32,
+        heads: section.integer("heads", 1, most)? as u32,
+        zones: zones(section)?,
+        read_seek: seek(&section.table("read_seek")?)?,
+        write_seek: seek(&section.table("write_seek")?)?,
+        head_switch: section.quantity("head_switch")?,
+        track_skew: section.quantity("track_skew")?,
+        cylinder_skew: section.quantity("cylinder_skew")?,
+        command_overhead: section.quantity("command_overhead")?,
+        segments: section.integer("segments", 1, most)? as u32,
+        segment: section.quantity("segment")?,
+        read_ahead: section.quantity("read_ahead")?,
+        write_cache: switch(section, "write_cache")?,
+        destage_window: section.integer("destage_window", 1, most)? as u32,
+        age_max: section.quantity("age_max")?,
+    };
+    section.finish()?;
+    Ok(spec)
+}
+
+fn switch(section: &Section<'_>, key: &str) -> Result<bool, StudyError> {
+    let parse = |text: &str| match text {
+        "on" => Some(true),
+        "off" => Some(false),
+        _ => None,
+    };
+    section.optional_parsed(key, "\"on\" or \"off\"", parse)?.ok_or_else(|| {
+        StudyError::new(section.location(), format!("`{key}` is missing"))
+            .hint(format!("add `{key}`, \"on\" or \"off\", to `disk`"))
+    })
+}
+
+fn seek(section: &Section<'_>) -> Result<SeekSpec, StudyError> {
+    let spec = SeekSpec {
+        track_to_track: section.quantity("track_to_track")?,
+        average: section.quantity("average")?,
+        full_stroke: section.quantity("full_stroke")?,
+    };
+    section.finish()?;
+    Ok(spec)
+}
+
+/// Zones one by one as `[[disk.zone]]`, or as `[disk.zones]`: so many of equally many cylinders, whose tracks
+/// hold from `sectors_outer` to `sectors_inner` in equal steps.
+fn zones(section: &Section<'_>) -> Result<Vec<Zone>, StudyError> {
+    let listed = section.tables("zone")?;
+    let Some(even) = section.optional_table("zones")? else {
+        if listed.is_empty() {
+            return Err(StudyError::new(section.location(), "the disk has no zones").hint(
+                "add [[disk.zone]] tables, or [disk.zones] with count, cylinders, sectors_outer and sectors_inner",
+            ));
+        }
+        return listed.iter().map(zone).collect();
+    };
+    if let Some(zone) = listed.first() {
+        let message = "zones are either listed as [[disk.zone]] or spread by [disk.zones]";
+        return Err(StudyError::new(zone.location(), message));
+    }
+    let count = even.integer("count", 1, 256)?;
+    let cylinders = even.integer("cylinders", count, 1 << 20)?;
+    let outer = even.integer("sectors_outer", 1, 65_535)?;
+    let inner = even.integer("sectors_inner", 1, outer)?;
+    even.finish()?;
+    let zone = |index: u64| Zone {
+        cylinders: (cylinders * (index + 1) / count - cylinders * index / count) as u32,
+        sectors_per_track: (outer - (outer - inner) * index / (count - 1).max(1)) as u32,
+    };
+    Ok((0..count).map(zone).collect())
+}
+
+fn zone(section: &Section<'_>) -> Result<Zone, StudyError> {
+    let most = u64::from(u32::MAX);
+    let zone = Zone {
+        cylinders: section.integer("cylinders", 1, most)? as u32,
+        sectors_per_track: section.integer("sectors_per_track", 1, most)? as u32,
+    };
+    section.optional_text("name")?;
+    section.finish()?;
+    Ok(zone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+
+    fn zones_of(text: &str) -> Result<Vec<Zone>, String> {
+        let document = Document::parse("d.toml", text).unwrap();
+        let root = document.root("drive", None);
+        zones(&root.table("disk").unwrap()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn zones_are_listed_or_spread_evenly() {
+        let listed = "[disk]\n[[disk.zone]]\ncylinders = 10\nsectors_per_track = 90\n\
+                      [[disk.zone]]\ncylinders = 5\nsectors_per_track = 60\n";
+        let zone = |cylinders, sectors_per_track| Zone { cylinders, sectors_per_track };
+        assert_eq!(zones_of(listed), Ok(vec![zone(10, 90), zone(5, 60)]));
+        let even =
+            "[disk.zones]\ncount = 3\ncylinders = 100\nsectors_outer = 90\nsectors_inner = 60\n";
+        assert_eq!(zones_of(even), Ok(vec![zone(33, 90), zone(33, 75), zone(34, 60)]));
+        assert!(zones_of("[disk]\n").unwrap_err().contains("no zones"));
+        assert!(zones_of(&format!("{listed}{even}")).unwrap_err().contains("either"));
+    }
+}

@@ -1,0 +1,78 @@
+//! The hard disks of the library do what their manuals say.
+
+use std::path::Path;
+
+use lanemark_core::rng::StreamKey;
+use lanemark_core::sim::run_test;
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::{Pattern, Test};
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Library, Location, System, workload};
+
+const SATA: &str = "seagate-constellation-2-1tb@workstation-z170:sata";
+const SAS: &str = "seagate-cheetah-15k7-450gb@dell-r730xd:sas";
+
+fn library() -> Library {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
+    Library::in_folder(&folder).unwrap()
+}
+
+fn system(name: &str) -> System {
+    let named_at = NamedAt::all(&Location::file("SYSTEM"));
+    System::assemble(&library(), &SystemName::parse(name).unwrap(), &named_at, name, &[]).unwrap()
+}
+
+/// MB/s and requests a second of reads, in order over the first or last 2 GB, or anywhere.
+fn reads(system: &System, pattern: Pattern, at_end: bool) -> (f64, f64) {
+    let workload = workload::open(&library(), "crystaldiskmark-5").unwrap();
+    let capacity = system.spec.drive.capacity;
+    let small = pattern == Pattern::Uniform;
+    let block = if small { Bytes::kibi(4) } else { Bytes::mebi(1) };
+    let span = if small { capacity } else { Bytes(2_000_000_000) };
+    let offset = if at_end { capacity - span } else { Bytes::ZERO };
+    let whole = |bytes: Bytes| Bytes(bytes.get() / block.get() * block.get());
+    let test = Test {
+        block,
+        alignment: block,
+        pattern,
+        span: whole(span),
+        offset: whole(offset),
+        volume: Some(block * if small { 10_000 } else { 1_000 }),
+        duration: None,
+        ..workload.tests[0].clone()
+    };
+    assert_eq!(test.check(), Ok(()));
+    let sample = run_test(&system.spec, &test, StreamKey::from_seed(1)).unwrap();
+    (sample.throughput().as_megabytes(), sample.iops())
+}
+
+fn close(seen: f64, published: f64, within: f64) {
+    assert!((seen / published - 1.0).abs() < within, "{seen} for {published}");
+}
+
+#[test]
+fn the_cheetah_delivers_its_sustained_rates() {
+    let system = system(SAS);
+    close(reads(&system, Pattern::Sequential, false).0, 204.0, 0.01);
+    close(reads(&system, Pattern::Sequential, true).0, 122.0, 0.01);
+}
+
+#[test]
+fn the_constellation_slows_down_inwards_as_its_internal_rates_do() {
+    let system = system(SATA);
+    let (outer, inner) =
+        (reads(&system, Pattern::Sequential, false).0, reads(&system, Pattern::Sequential, true).0);
+    close(outer / inner, 163.0 / 84.0, 0.01);
+}
+
+#[test]
+fn a_random_read_takes_the_published_access_time() {
+    // Read access with controller overhead and half a revolution, in ms. More places lie outside, where seeks
+    // are shorter than between all cylinders alike; the host and the link add some 20 us.
+    for (name, access) in [(SATA, 7.7 + 4.17), (SAS, 3.4 + 0.2 + 2.0)] {
+        let system = system(name);
+        let rate = reads(&system, Pattern::Uniform, false).1;
+        let mean = 1e3 / rate;
+        assert!((0.92..1.0).contains(&(mean / access)), "{mean} ms for {access}: {name}");
+    }
+}
