@@ -50,6 +50,8 @@ pub use target::Target;
 #[cfg(test)]
 mod disk_tests;
 #[cfg(test)]
+mod drive_tests;
+#[cfg(test)]
 mod link_tests;
 #[cfg(test)]
 mod queue_tests;
@@ -57,3 +59,5 @@ mod queue_tests;
 mod replay_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod theory_tests;

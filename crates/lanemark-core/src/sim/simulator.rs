@@ -421,6 +421,11 @@ impl Simulator {
             &self.attachments[usize::from(drive)];
         let start = extents[usize::from(namespace)].start + access.offset;
         let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
+        // A trim names its range, and a flush has none: they are one command.
+        let transfer_max = match access.operation.moves_data() {
+            true => transfer_max,
+            false => access.length.max(Bytes(1)),
+        };
         let count = access.length.get().div_ceil(transfer_max.get()).max(1);
         self.requests[handle].submitted = self.now;
         self.requests[handle].unnotified = count as u32;
@@ -485,7 +490,8 @@ impl Simulator {
     fn issue_frames(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
-        let arrival = path.way(command.way).issue_frames(self.now, &mut command.trace);
+        let (way, operation) = (path.way(command.way), command.operation);
+        let arrival = way.issue_frames(self.now, operation, &mut command.trace);
         self.events.schedule(arrival, Event::Arrived(handle));
     }
 

@@ -116,7 +116,10 @@ impl SolidState {
             let relocation = self.relocations.insert(Relocation { filled, reads: 0 });
             let mut sources = std::mem::take(&mut self.sources);
             for source in sources.drain(..) {
-                if self.translation.is_unstored(source.unit) {
+                // What the last relocation read of a unit had the rest of it too.
+                let read = self.last_moved == Some(source.unit);
+                self.last_moved = Some(source.unit);
+                if read || self.translation.is_unstored(source.unit) {
                     continue;
                 }
                 self.relocations[relocation].reads += 1;

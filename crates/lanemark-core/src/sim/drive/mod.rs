@@ -96,6 +96,8 @@ pub struct SolidState {
     relocations: Slab<Relocation>,
     /// What is to be read for the unit that is being filled with moved data.
     sources: Vec<Source>,
+    /// The unit that was read last for that.
+    last_moved: Option<u32>,
     /// Dies that have not erased their part of a superblock.
     erasing: Table<u32>,
     /// Data in the buffer for which nothing is erased yet, and flushes behind it.
@@ -155,6 +157,7 @@ impl SolidState {
             spec: flash.clone(),
             relocations: Slab::new(),
             sources: Vec::new(),
+            last_moved: None,
             erasing: Table::new(),
             unmapped: VecDeque::new(),
             flushes: Flushes::new(),
