@@ -31,6 +31,7 @@ pub mod multipath;
 pub mod path;
 pub mod protocol;
 pub mod replay;
+pub mod schedule;
 pub mod shared;
 pub mod simulator;
 pub mod slab;

@@ -167,7 +167,7 @@ impl Simulator {
         trace.waited(Hop::Buffer, self.now);
         let arrival =
             path.carry_write(command.way, &mut self.shared, self.now, (length, place), trace);
-        self.events.schedule(arrival, Event::DataIn(handle, place.last));
+        self.events.schedule(arrival, Event::DataIn(place.last, handle));
     }
 
     pub(super) fn data_in(&mut self, handle: Handle, last: bool) {
