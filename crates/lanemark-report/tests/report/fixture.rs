@@ -322,6 +322,7 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
         cpu: None,
         path,
         drive: None,
+        energy: None,
         replay: None,
         complete: true,
     }
