@@ -11,7 +11,7 @@
 
 use super::drive::{MediaTime, PowerTimes};
 use super::simulator::{Completion, PowerReading, Simulator};
-use super::spec::{DriveSpec, MediaPower, PowerSpec, SystemSpec};
+use super::spec::{MediaPower, PowerSpec, SystemSpec};
 use crate::result::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 use crate::units::{Duration, Instant, Joules};
 
@@ -29,8 +29,7 @@ pub struct Metering {
 impl Metering {
     /// Meters that count from `from` until `until` at the latest, where there is such a time.
     pub fn new(spec: &SystemSpec, from: Instant, until: Option<Instant>) -> Self {
-        let known = drives(spec).all(|drive| drive.power.is_some());
-        Self { known, from, until, begun: None, ended: None }
+        Self { known: spec.knows_power(), from, until, begun: None, ended: None }
     }
 
     /// Goes on to the next completion, and reads the meters where counting begins or must end on the way.
@@ -79,7 +78,7 @@ pub fn energy(
 ) -> Option<EnergyUse> {
     let mut sums = Sums::default();
     let mut count = 0;
-    for (drive, reading) in drives(spec).zip(readings) {
+    for (drive, reading) in spec.drive_specs().zip(readings) {
         sums.add(drive.power.as_ref()?, &reading);
         count += 1;
     }
@@ -110,10 +109,6 @@ pub fn energy(
 /// What one drive took in all that a reading covers.
 pub fn drive_energy(spec: &PowerSpec, reading: &PowerReading) -> Joules {
     parts(spec, reading).into_iter().map(|(_, energy)| energy).sum()
-}
-
-fn drives(spec: &SystemSpec) -> impl Iterator<Item = &DriveSpec> {
-    std::iter::once(&spec.drive).chain(spec.siblings.iter().map(|sibling| &sibling.drive))
 }
 
 /// Energies and times by name, in the order in which they were met.

@@ -8,7 +8,7 @@
 //! States are ordered by depth: Partial, Slumber and DevSleep of Serial ATA 3.2, the power states of NVM Express
 //! with their entry and exit latencies, standby of a disk whose platters stand still.
 
-use super::super::spec::{DriveSpec, MediaSpec, SpecError};
+use super::super::spec::{DriveSpec, MediaSpec, SpecError, SystemSpec};
 use crate::units::{Duration, Joules, Watts};
 
 /// The most states of a drive: those of an NVMe controller (NVM Express 1.2, 5.11.2).
@@ -158,6 +158,18 @@ impl DriveSpec {
             reached = state.reached_after();
         }
         Ok(())
+    }
+}
+
+impl SystemSpec {
+    /// All its drives.
+    pub fn drive_specs(&self) -> impl Iterator<Item = &DriveSpec> {
+        std::iter::once(&self.drive).chain(self.siblings.iter().map(|sibling| &sibling.drive))
+    }
+
+    /// Whether what each of its drives takes is known.
+    pub fn knows_power(&self) -> bool {
+        self.drive_specs().all(|drive| drive.power.is_some())
     }
 }
 
