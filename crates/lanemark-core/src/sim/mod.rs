@@ -33,6 +33,7 @@ pub mod multipath;
 pub mod path;
 pub mod protocol;
 pub mod replay;
+pub mod schedule;
 pub mod shared;
 pub mod simulator;
 pub mod slab;
@@ -52,6 +53,8 @@ pub use target::Target;
 #[cfg(test)]
 mod disk_tests;
 #[cfg(test)]
+mod drive_tests;
+#[cfg(test)]
 mod link_tests;
 #[cfg(test)]
 mod power_tests;
@@ -61,3 +64,5 @@ mod queue_tests;
 mod replay_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod theory_tests;

@@ -347,7 +347,7 @@ proptest! {
             suspends.then_some(SuspendSpec { enter: us(20), resume: us(10) });
         flash.retry.share = crate::units::Ratio::new(if suspends { 0.3 } else { 0.0 }).unwrap();
         prop_assert_eq!(system.check(), Ok(()));
-        let dies = u64::from(system.drive.flash().dies());
+        let dies = system.drive.flash().dies();
         let mut simulator = Simulator::new(&system, Bytes::mebi(32).into());
         let mut at = Instant::ZERO;
         for (index, (gap, kind, blocks)) in gaps.into_iter().enumerate() {
