@@ -5,7 +5,7 @@
 use lanemark_core::result::{EnergyUse, RunResult, TestResult};
 use lanemark_core::units::Duration;
 
-use crate::number::{known, or_absent, percent, significant};
+use crate::number::{fixed, known, or_absent, percent, significant};
 use crate::table::{Cell, Column, Ink, Table};
 
 /// `The drive takes 5.2 W: 2.1 J for 10^9 bytes, 54000 requests a second for each watt.`
@@ -86,7 +86,7 @@ pub(crate) fn states(test: &TestResult) -> Table {
         table.push(vec![
             Cell::plain(&state.name),
             Cell::plain(percent(mean(test, named))),
-            Cell::plain(or_absent(state.reached.map(|_| mean(test, times)), significant)),
+            Cell::plain(or_absent(state.reached.map(|_| mean(test, times)), count)),
         ]);
     }
     table.without_empty_columns()
@@ -132,6 +132,11 @@ pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
         }
     }
     (!table.rows.is_empty()).then(|| table.without_empty_columns())
+}
+
+/// A count, with one decimal where repeats differ.
+fn count(value: f64) -> String {
+    fixed(value, usize::from(value.fract() != 0.0))
 }
 
 fn working(energy: &EnergyUse) -> Option<f64> {

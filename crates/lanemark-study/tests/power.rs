@@ -55,8 +55,9 @@ fn a_drive_that_rests_takes_what_its_states_take() {
     // Of 2.022 s it is awake 0.2755 s, in PS3 until 1.202 s, in PS4 for 0.798 s, and wakes for 22 ms.
     let expected = (0.2755 + 0.022 + 0.9265 * 0.070 + 0.798 * 0.005) / 2.022;
     assert!((seen.power_mean_watts / expected - 1.0).abs() < 0.02, "{}", seen.power_mean_watts);
+    // The test ends in the fiftieth rest, before it is deep.
     let reached = |name: &str| seen.states.iter().find(|state| state.name == name).unwrap().reached;
-    assert_eq!((reached("PS3"), reached("PS4")), (Some(50), Some(50)));
+    assert_eq!((reached("PS3"), reached("PS4")), (Some(50), Some(49)));
     let hours = seen.platform.unwrap().battery_hours.unwrap();
     assert!((hours - 50.0 / (8.2 + seen.power_mean_watts)).abs() < 1e-9, "{hours}");
 }
