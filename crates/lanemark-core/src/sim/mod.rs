@@ -29,6 +29,7 @@ pub mod driver;
 pub mod energy;
 pub mod kernel;
 pub mod link;
+pub mod memo;
 pub mod multipath;
 pub mod path;
 pub mod protocol;
