@@ -398,7 +398,7 @@ impl Simulator {
     fn handle(&mut self, event: Event) -> Option<Completion> {
         match event {
             Event::Submit(request) => self.begin(request),
-            Event::Submitted(command) => self.fetch(command),
+            Event::Submitted(command) => self.submitted(command),
             Event::Fetched(command) => self.issue_frames(command),
             Event::Arrived(command) => self.arrived(command),
             Event::Awake(command) => self.awake(command),

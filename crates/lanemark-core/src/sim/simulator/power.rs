@@ -26,22 +26,44 @@ impl Simulator {
         self.attachments.iter().map(reading).collect()
     }
 
-    /// A drive has a command, which waits where the drive has to wake.
+    /// A core has submitted a command. A drive that fetches its commands itself has to be awake for that.
     #[inline]
-    pub(super) fn arrived(&mut self, handle: Handle) {
-        let index = usize::from(self.commands[handle].drive);
-        if let Some(meter) = &mut self.attachments[index].meter
-            && let Some(awake) = meter.takes(self.now)
-        {
-            self.events.schedule(awake, Event::Awake(handle));
-            return;
+    pub(super) fn submitted(&mut self, handle: Handle) {
+        if !self.wakes(handle, false) {
+            self.fetch(handle);
         }
-        self.decode(handle);
     }
 
+    /// The frames of a command are there, for which the drive has to be awake.
+    #[inline]
+    pub(super) fn arrived(&mut self, handle: Handle) {
+        if !self.wakes(handle, true) {
+            self.decode(handle);
+        }
+    }
+
+    /// A drive that a command has woken goes on with it.
     pub(super) fn awake(&mut self, handle: Handle) {
         self.commands[handle].trace.waited(Hop::Power, self.now);
-        self.decode(handle);
+        let index = usize::from(self.commands[handle].drive);
+        match self.attachments[index].path.way(0).issues_by_frames() {
+            true => self.decode(handle),
+            false => self.fetch(handle),
+        }
+    }
+
+    /// Whether a drive has to wake before it goes on with a command, which it gets by frames or fetches itself.
+    #[inline]
+    fn wakes(&mut self, handle: Handle, frames: bool) -> bool {
+        let Attachment { meter, path, .. } =
+            &mut self.attachments[usize::from(self.commands[handle].drive)];
+        let Some(meter) = meter else { return false };
+        if path.way(0).issues_by_frames() != frames {
+            return false;
+        }
+        let Some(awake) = meter.takes(self.now) else { return false };
+        self.events.schedule(awake, Event::Awake(handle));
+        true
     }
 
     /// A drive has answered a command.
