@@ -31,6 +31,7 @@ pub mod multipath;
 pub mod path;
 pub mod protocol;
 pub mod replay;
+pub mod schedule;
 pub mod shared;
 pub mod simulator;
 pub mod slab;
@@ -50,6 +51,8 @@ pub use target::Target;
 #[cfg(test)]
 mod disk_tests;
 #[cfg(test)]
+mod drive_tests;
+#[cfg(test)]
 mod link_tests;
 #[cfg(test)]
 mod queue_tests;
@@ -57,3 +60,5 @@ mod queue_tests;
 mod replay_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod theory_tests;

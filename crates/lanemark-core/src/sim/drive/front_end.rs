@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use crate::sim::Event;
 use crate::sim::arbitration::Arbiter;
-use crate::sim::kernel::EventQueue;
+use crate::sim::schedule::Schedule;
 use crate::sim::slab::{Handle, Linked, Slab};
 use crate::sim::spec::FrontEndSpec;
 use crate::sim::station::{Span, Station};
@@ -82,7 +82,7 @@ impl FrontEnd {
         now: Instant,
         command: Handle,
         commands: &mut Slab<C>,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) {
         let (queue, operation) = (commands[command].queue(), commands[command].operation());
         if self.arbiter.is_none() {
@@ -116,7 +116,7 @@ impl FrontEnd {
         &mut self,
         now: Instant,
         commands: &mut Slab<C>,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) {
         let Some(arbiter) = &mut self.arbiter else { return };
         let Some(command) = arbiter.pop(commands) else { return };
@@ -157,7 +157,7 @@ impl FrontEnd {
         now: Instant,
         command: Handle,
         operation: Operation,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) -> Booking {
         let (time, latency) = self.times(operation);
         let first = (0..self.engines.len()).min_by_key(|&index| self.engines[index].free_at());
@@ -237,7 +237,7 @@ mod tests {
 
     /// When each command is decoded, how often an engine was free for what waits, and the time busy.
     fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Duration) {
-        let (mut commands, mut events) = (Slab::new(), EventQueue::with_capacity(8));
+        let (mut commands, mut events) = (Slab::new(), Schedule::new());
         for &command in arrivals {
             let handle = commands.insert(command);
             events.schedule(command.at, Event::Arrived(handle));

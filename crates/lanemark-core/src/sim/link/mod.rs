@@ -11,6 +11,7 @@ use super::station::{Servers, Span};
 use std::fmt;
 
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
+use crate::workload::Operation;
 
 pub use pcie::{Pcie, PcieAddress, PcieGeneration, PcieSetup};
 pub use sas::{Sas, SasRate};
@@ -181,12 +182,16 @@ impl Link {
         }
     }
 
-    /// Tells the host that a write is complete; over SATA the frame for it has gone already.
-    pub fn complete_write(&mut self, now: Instant) -> Span {
+    /// Tells the host that a command which brought it no data is complete; over SATA the frame for it has gone
+    /// behind the data, where there was any.
+    pub fn complete(&mut self, now: Instant, operation: Operation) -> Span {
         match &self.law {
             LinkLaw::Pcie(pcie) => {
                 self.to_drive.charge(now, pcie.write_time(DOORBELL));
                 self.to_host.serve(now, completion_packets(pcie))
+            }
+            LinkLaw::Sata(sata) if operation == Operation::Flush => {
+                self.to_host.serve(now, sata.register_time())
             }
             LinkLaw::Sata(_) => Span { start: now, end: now },
             LinkLaw::Sas(sas) => {
@@ -205,11 +210,15 @@ impl Link {
         }
     }
 
-    /// Sends the frames that issue a command, where the link has such.
-    pub fn issue_frames(&mut self, now: Instant) -> Span {
+    /// Sends the frames that issue a command, where the link has such. FLUSH CACHE and DATA SET MANAGEMENT
+    /// are not queued over SATA: the drive does not release the bus in between.
+    pub fn issue_frames(&mut self, now: Instant, operation: Operation) -> Span {
         self.train(now);
         match &self.law {
             LinkLaw::Pcie(_) => Span { start: now, end: now },
+            LinkLaw::Sata(sata) if !operation.moves_data() => {
+                self.to_host.serve(now, sata.register_time())
+            }
             LinkLaw::Sata(sata) => self.to_host.serve(now, sata.issue_time()),
             LinkLaw::Sas(sas) => {
                 self.to_host.charge(now, sas.frame_acknowledge_time());
@@ -261,7 +270,7 @@ mod tests {
                 link.carry_read(now, inflow, BLOCK, WHOLE);
             } else {
                 link.carry_write(now, inflow, BLOCK, WHOLE);
-                link.complete_write(now);
+                link.complete(now, Operation::Write);
             }
         }
     }
