@@ -8,13 +8,14 @@ use super::budget::{BudgetSum, HOPS, Hop, LINKS_MAX};
 use super::drive::Content;
 use super::simulator::{Completion, SimError, Simulator};
 use super::spec::{DriveSpec, MediaSpec, ProtocolKind, SystemSpec};
+use super::storage::Storage;
 use super::target::Target;
 use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 use crate::workload::{Accesses, Operation, Pattern, Test};
 
-/// One repeat of `test` in each namespace of each drive of `spec` at once, with the random streams of `key` (whose
+/// One repeat of `test` in the volume of `spec`, or in each namespace of each drive at once, with the random streams of `key` (whose
 /// thread is ignored). The span of the test lies written in each namespace of a fresh drive when it begins, with
 /// whatever is before the last one's; the rest of the drive is erased.
 ///
@@ -23,7 +24,7 @@ use crate::workload::{Accesses, Operation, Pattern, Test};
 pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<Sample, SimError> {
     let mut run = Run::new(spec, test, key);
     run.fill_queues()?;
-    while let Some(completion) = run.simulator.advance() {
+    while let Some(completion) = run.storage.advance() {
         if run.is_over(&completion) {
             break;
         }
@@ -34,7 +35,7 @@ pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<Sample
 }
 
 struct Run {
-    simulator: Simulator,
+    storage: Storage,
     /// The threads of the first namespace of the first drive, then those of the next.
     threads: Vec<Accesses>,
     targets: Vec<Target>,
@@ -61,7 +62,7 @@ impl Run {
         let targets = spec.targets();
         let count = targets.len() as u64;
         Self {
-            simulator: Simulator::new(spec, Content::of(test)),
+            storage: Storage::new(spec, Content::of(test)),
             threads: (0..test.threads * count as u32)
                 .map(|thread| stream(test, thread, key))
                 .collect(),
@@ -107,7 +108,7 @@ impl Run {
             self.volume_left = self.volume_left.saturating_sub(access.length.get());
         }
         let target = self.targets[(thread / self.threads_per_target) as usize];
-        self.simulator.submit(at, target, access, thread, thread.into())
+        self.storage.submit(at, target, access, thread, thread.into())
     }
 
     fn is_over(&self, completion: &Completion) -> bool {
@@ -121,11 +122,11 @@ impl Run {
         if self.busy_before.is_none() {
             self.busy_before = Some(match self.counting_from {
                 Instant::ZERO => Default::default(),
-                _ => self.simulator.busy(),
+                _ => self.storage.simulator().busy(),
             });
             self.drive_before = Some(match self.counting_from {
                 Instant::ZERO => DriveUse::default(),
-                _ => self.simulator.drive_use(),
+                _ => self.storage.simulator().drive_use(),
             });
         }
         self.last = completion.completed;
@@ -151,7 +152,7 @@ impl Run {
         let bytes = self.reads.bytes + self.writes.bytes;
         let before = self.busy_before.clone().unwrap_or_default();
         let counted = (requests, bytes, elapsed);
-        let path = path_use(spec, &self.simulator, &before, &self.budget, counted);
+        let path = path_use(spec, self.storage.simulator(), &before, &self.budget, counted);
         let counted =
             |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
         let before = self.drive_before.unwrap_or_default();
@@ -161,7 +162,7 @@ impl Run {
             writes: counted(self.writes),
             cpu: None,
             path: Some(path),
-            drive: Some(self.simulator.drive_use().since(&before)),
+            drive: Some(self.storage.simulator().drive_use().since(&before)),
             replay: None,
             complete: true,
         }

@@ -124,6 +124,16 @@ pub enum SimError {
         /// What the namespace holds.
         capacity: Bytes,
     },
+    /// A request that ends behind the end of the volume.
+    #[error("a request at {offset} of {length} ends behind the volume's {capacity}")]
+    OutOfVolume {
+        /// Where it begins.
+        offset: Bytes,
+        /// How long it is.
+        length: Bytes,
+        /// What the volume holds.
+        capacity: Bytes,
+    },
     /// A drive or namespace that the system does not have.
     #[error("there is no {target} in this system")]
     NoTarget {
@@ -148,6 +158,8 @@ struct Request {
     tag: u64,
     access: Access,
     thread: u32,
+    /// Whether the application's part is paid with it: always but for further parts on a volume.
+    is_first: bool,
     submitted: Instant,
     /// Commands whose interrupt has not come, and commands that are not complete.
     unnotified: u32,
@@ -317,13 +329,29 @@ impl Simulator {
         thread: u32,
         tag: u64,
     ) -> Result<(), SimError> {
-        let target = target.into();
+        self.submit_part(at, target.into(), access, thread, tag, true)
+    }
+
+    /// The same, but the application has no part in it unless it `is_first` of what it asked for.
+    ///
+    /// # Errors
+    /// As [`Simulator::submit`].
+    pub(super) fn submit_part(
+        &mut self,
+        at: Instant,
+        target: Target,
+        access: Access,
+        thread: u32,
+        tag: u64,
+        is_first: bool,
+    ) -> Result<(), SimError> {
         self.check_range(target, access)?;
         let request = Request {
             target,
             tag,
             access,
             thread,
+            is_first,
             submitted: at.max(self.now),
             unnotified: 0,
             incomplete: 0,
@@ -424,7 +452,7 @@ impl Simulator {
 
     /// Splits a request into commands and gives them to the protocol.
     fn begin(&mut self, handle: Handle) {
-        let Request { target: Target { drive, namespace }, access, thread, .. } =
+        let Request { target: Target { drive, namespace }, access, thread, is_first, .. } =
             self.requests[handle];
         let Attachment { extents, transfer_max, protocol, .. } =
             &self.attachments[usize::from(drive)];
@@ -459,7 +487,8 @@ impl Simulator {
                 trace: Trace::new(self.now),
                 next: NONE,
             });
-            let request_time = if index == 0 { self.request_submit } else { Duration::ZERO };
+            let pays = index == 0 && is_first;
+            let request_time = if pays { self.request_submit } else { Duration::ZERO };
             self.use_core(command, thread, request_time);
         }
     }

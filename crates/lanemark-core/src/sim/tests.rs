@@ -83,6 +83,7 @@ pub(super) fn nvme(drive: DriveSpec) -> SystemSpec {
         namespaces: Vec::new(),
         second: None,
         siblings: Vec::new(),
+        volume: None,
     }
 }
 

@@ -11,8 +11,9 @@ use super::{
 use crate::result::{DirectionResult, HopUse, ReplayUse, Sample};
 use crate::sim::budget::BudgetSum;
 use crate::sim::driver::path_use;
-use crate::sim::simulator::{Completion, Simulator};
+use crate::sim::simulator::Completion;
 use crate::sim::spec::SystemSpec;
+use crate::sim::storage::Storage;
 use crate::sim::target::Target;
 use crate::units::{Bytes, Duration, Instant, Ratio};
 use crate::workload::{Access, Arrival, BLOCK_MAX, Operation, Pattern, SECTOR, Test};
@@ -24,7 +25,7 @@ const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
 
 /// A replay under way.
 pub(super) struct Run {
-    simulator: Simulator,
+    storage: Storage,
     plan: Replay,
     /// What devices of the trace are replayed on, and what each holds.
     targets: Vec<(Target, Bytes)>,
@@ -61,7 +62,7 @@ impl Run {
             Pace::AsFastAsPossible { queue_depth } => (queue_depth.max(1), u64::MAX),
         };
         Self {
-            simulator: Simulator::new(spec, plan.laid_out.into()),
+            storage: Storage::new(spec, plan.laid_out.into()),
             plan: *plan,
             targets: spec.targets().into_iter().zip(spec.capacities()).collect(),
             outstanding_limit: outstanding_limit.into(),
@@ -107,7 +108,7 @@ impl Run {
             while self.complete_one(scheduled) {}
         }
         while self.is_full(access.length) && self.complete_one(NEVER) {}
-        let now = self.simulator.now();
+        let now = self.storage.now();
         let at = scheduled.map_or(now, |scheduled| scheduled.max(now));
         let scheduled = scheduled.unwrap_or(at);
         self.count_to(at);
@@ -115,7 +116,7 @@ impl Run {
             self.held_back += 1;
             self.request_time += u128::from(at.since(scheduled).picoseconds());
         }
-        self.simulator
+        self.storage
             .submit(at, target, access, arrival.thread, scheduled.picoseconds())
             .map_err(ReplayError::Sim)?;
         self.requests += 1;
@@ -163,7 +164,7 @@ impl Run {
 
     /// Goes on to the next completion up to `limit` and counts it; false where there is none.
     fn complete_one(&mut self, limit: Instant) -> bool {
-        let completion = self.simulator.advance_until(limit);
+        let completion = self.storage.advance_until(limit);
         completion.inspect(|completion| self.count(completion)).is_some()
     }
 
@@ -194,7 +195,7 @@ impl Run {
 
     /// How far it is.
     pub(super) fn progress(&self) -> Progress {
-        Progress { requests: self.requests, now: self.simulator.now() }
+        Progress { requests: self.requests, now: self.storage.now() }
     }
 
     /// Adds the time that those outstanding have spent up to `now`.
@@ -209,8 +210,13 @@ impl Run {
         let operations = self.reads.latency.count() + self.writes.latency.count();
         let bytes = self.reads.bytes + self.writes.bytes;
         let idle = Default::default();
-        let mut path =
-            path_use(spec, &self.simulator, &idle, &self.budget, (operations, bytes, elapsed));
+        let mut path = path_use(
+            spec,
+            self.storage.simulator(),
+            &idle,
+            &self.budget,
+            (operations, bytes, elapsed),
+        );
         if self.held_back > 0 {
             let waited_ns = self.held_time as f64 / 1e3 / operations.max(1) as f64;
             path.hops.insert(0, not_yet_submitted(waited_ns));
@@ -244,7 +250,7 @@ impl Run {
             writes: known(self.writes),
             cpu: None,
             path: Some(path),
-            drive: Some(self.simulator.drive_use()),
+            drive: Some(self.storage.simulator().drive_use()),
             replay: Some(replay),
             complete,
         };
