@@ -132,7 +132,7 @@ impl Run {
         self.last = completion.completed;
         let latency = completion.completed.since(completion.submitted);
         debug_assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
-        self.budget.add(&completion.budget);
+        self.budget.add(&completion.budget, latency);
         match completion.access.operation {
             Operation::Read => self.reads.record(completion.access.length, latency),
             Operation::Write => self.writes.record(completion.access.length, latency),

@@ -28,6 +28,7 @@ pub mod drive;
 pub mod driver;
 pub mod kernel;
 pub mod link;
+pub mod memo;
 pub mod multipath;
 pub mod path;
 pub mod protocol;

@@ -200,6 +200,17 @@ impl Protocol {
         if queue.takes(alone, depth) { queue.waiting.pop(slab) } else { None }
     }
 
+    /// Reads of host memory, one after the other, before the controller has a command.
+    #[inline]
+    pub fn fetches(&self, operation: Operation, length: Bytes) -> u64 {
+        match (self.spec.kind, operation) {
+            (ProtocolKind::AtaDma, _) => 0,
+            (ProtocolKind::Ahci, _) => 2,
+            (ProtocolKind::Nvme, Operation::Write) if needs_list(length) => 2,
+            (ProtocolKind::Nvme | ProtocolKind::SasHba, _) => 1,
+        }
+    }
+
     /// Lets the controller fetch a command, and returns when it has it.
     pub fn fetch(
         &self,
@@ -211,12 +222,7 @@ impl Protocol {
         trace: &mut Trace,
     ) -> Instant {
         let length = if operation.moves_data() { length } else { Bytes::ZERO };
-        let fetches = match (self.spec.kind, operation) {
-            (ProtocolKind::AtaDma, _) => 0,
-            (ProtocolKind::Ahci, _) => 2,
-            (ProtocolKind::Nvme, Operation::Write) if needs_list(length) => 2,
-            (ProtocolKind::Nvme | ProtocolKind::SasHba, _) => 1,
-        };
+        let fetches = self.fetches(operation, length);
         if fetches == 0 {
             return now;
         }

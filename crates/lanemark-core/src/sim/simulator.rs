@@ -511,18 +511,25 @@ impl Simulator {
 
     fn fetch(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
-        let Attachment { protocol, ways, path, .. } =
+        let Attachment { protocol, ways, path, drive, .. } =
             &mut self.attachments[usize::from(command.drive)];
         command.way = ways.choose(self.now);
         command.sent = self.now;
         let (operation, length) = (command.operation, command.length);
         let (way, shared) = (path.way(command.way), &mut self.shared);
         let fetched = protocol.fetch(self.now, way, shared, operation, length, &mut command.trace);
-        let event = match way.issues_by_frames() {
-            true => Event::Fetched(handle),
-            false => Event::Arrived(handle),
-        };
-        self.events.schedule(fetched, event);
+        if way.issues_by_frames() {
+            self.events.schedule(fetched, Event::Fetched(handle));
+            return;
+        }
+        let at_once = !ways.are_several() && protocol.fetches(operation, length) <= 1;
+        let (front_end, queue) = (drive.front_end(), command.queue);
+        if at_once && front_end.takes_ahead(queue) {
+            front_end.arrive(fetched, handle, &mut self.commands, &mut self.events);
+        } else {
+            front_end.expect();
+            self.events.schedule(fetched, Event::Arrived(handle));
+        }
     }
 
     fn issue_frames(&mut self, handle: Handle) {
@@ -530,17 +537,19 @@ impl Simulator {
         let path = &mut self.attachments[usize::from(command.drive)].path;
         let (way, operation) = (path.way(command.way), command.operation);
         let arrival = way.issue_frames(self.now, operation, &mut command.trace);
+        self.attachments[usize::from(command.drive)].drive.front_end().expect();
         self.events.schedule(arrival, Event::Arrived(handle));
     }
 
     fn decode(&mut self, handle: Handle) {
         let front_end =
-            &mut self.attachments[usize::from(self.commands[handle].drive)].drive.front_end();
+            self.attachments[usize::from(self.commands[handle].drive)].drive.front_end();
+        front_end.expected_is_here();
         front_end.arrive(self.now, handle, &mut self.commands, &mut self.events);
     }
 
     fn engine_free(&mut self, drive: u16) {
-        let front_end = &mut self.attachments[usize::from(drive)].drive.front_end();
+        let front_end = self.attachments[usize::from(drive)].drive.front_end();
         front_end.engine_free(self.now, &mut self.commands, &mut self.events);
     }
 }

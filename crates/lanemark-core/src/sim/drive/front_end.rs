@@ -34,6 +34,8 @@ pub struct FrontEnd {
     ahead_of: u32,
     /// How many of them are enough to tell the arbiter.
     settle_at: usize,
+    /// Commands whose arrival is an event of its own.
+    expected: u32,
 }
 
 const SETTLE_MIN: usize = 64;
@@ -67,7 +69,28 @@ impl FrontEnd {
             ahead: VecDeque::new(),
             ahead_of: 0,
             settle_at: SETTLE_MIN,
+            expected: 0,
         }
+    }
+
+    /// Whether a command of `queue` that arrives after a time which all commands take at least can be given to
+    /// [`FrontEnd::arrive`] now: none is on its way that could come in between and change the order.
+    #[inline]
+    pub fn takes_ahead(&self, queue: u32) -> bool {
+        self.expected == 0
+            && self.arbiter.as_ref().is_none_or(|arbiter| {
+                arbiter.is_empty() && (self.ahead.is_empty() || queue == self.ahead_of)
+            })
+    }
+
+    /// A command is on its way, and its arrival will be an event.
+    pub fn expect(&mut self) {
+        self.expected += 1;
+    }
+
+    /// A command that was expected is here.
+    pub fn expected_is_here(&mut self) {
+        self.expected -= 1;
     }
 
     /// The same, which takes commands as `arbiter` says.
