@@ -233,7 +233,7 @@ impl SolidState {
             let next = match found {
                 Ahead::Here(next) => {
                     let bytes = overlap(slot, next, offset, length);
-                    events.schedule_burst(now, Burst { command, bytes: bytes }, Event::FromBuffer);
+                    events.schedule_burst(now, Burst { command, bytes }, Event::FromBuffer);
                     bursts += 1;
                     next
                 }
@@ -277,7 +277,7 @@ impl SolidState {
                     let task = FlashTask::Read { command };
                     self.flash.start(now, site, task, bytes, events);
                 }
-                _ => events.schedule_burst(now, Burst { command, bytes: bytes }, Event::FromBuffer),
+                _ => events.schedule_burst(now, Burst { command, bytes }, Event::FromBuffer),
             }
             slot += placed.slots;
             bursts += 1;
