@@ -5,7 +5,7 @@ DEMO     := demo
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench build tools clean
+.PHONY: help demo test check bench library build tools clean
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,11 @@ bench: build tools ## speed of the simulator and the readers; agreement with fio
 	cargo bench --locked -p lanemark-cli --bench simulator
 	cargo bench --locked -p lanemark-trace --bench reading
 	cargo bench --locked -p lanemark-cli --bench agreement
+
+library:         ## hold every drive against its ratings, and write docs/library.md (two minutes)
+	cargo build --release --locked -p lanemark-study --example ratings
+	target/release/examples/ratings library reference/drive-ratings.toml > docs/library.md.new
+	mv docs/library.md.new docs/library.md
 
 build:           ## the release program, target/release/lanemark
 	cargo build --release --locked -p lanemark-cli

@@ -56,9 +56,21 @@ pub(crate) struct StudyArgs {
     pub(crate) run: RunArgs,
 }
 
+/// How a system is written, for commands that take one.
+const SYSTEMS: &str = "\
+Systems:
+  DRIVE@PLATFORM:PORT              one drive in a port
+  DRIVE@PLATFORM:PORT|PORT         a drive with two ports, by both
+  DRIVE@PLATFORM:PORT+PORT         two drives, each with a test of its own
+  DRIVE@PLATFORM:PORT+OTHER:PORT   two drives of two kinds
+  stripe-64KiB:DRIVE@PLATFORM:PORT+PORT   all of them as one volume, striped by chunks of 64 KiB
+                                   (stripe: is 512 KiB)
+  mirror:DRIVE@PLATFORM:PORT+PORT  all of them as one volume, mirrored";
+
 #[derive(Debug, ClapArgs)]
+#[command(after_help = SYSTEMS)]
 pub(crate) struct SimArgs {
-    /// The system, written DRIVE@PLATFORM:PORT
+    /// The system, written DRIVE@PLATFORM:PORT, or as below
     pub(crate) system: String,
     /// The workload's name or file; WORKLOAD:TEST for one of its tests
     pub(crate) workload: String,
@@ -88,7 +100,8 @@ Requests come at their recorded times, and latency counts from those, unless
 --as-fast-as-possible is given. An iolog of version 2 has times only where it has waits.
 A compressed trace is replayed from a pipe: zcat FILE.gz | lanemark replay SYSTEM /dev/stdin")]
 pub(crate) struct ReplayArgs {
-    /// The system, written DRIVE@PLATFORM:PORT; further ports after + for traces of several devices
+    /// The system, written DRIVE@PLATFORM:PORT; further ports after + for traces of several devices, and
+    /// stripe-64KiB: or mirror: before it for one volume over all of them
     pub(crate) system: String,
     /// The trace's file
     pub(crate) trace: PathBuf,
@@ -135,8 +148,9 @@ pub(crate) struct ReplayArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = SYSTEMS)]
 pub(crate) struct PathArgs {
-    /// The system, written DRIVE@PLATFORM:PORT
+    /// The system, written DRIVE@PLATFORM:PORT, or as below
     pub(crate) system: String,
     /// The test that the ceilings are for, WORKLOAD:TEST
     #[arg(default_value = "iometer-128k-qd32:128kb-sequential-read")]

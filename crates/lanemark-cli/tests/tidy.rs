@@ -131,7 +131,7 @@ fn every_library_file_can_be_used() {
         for platform in library.names(Kind::Platform) {
             for port in ports(&library, &platform) {
                 let (drive, platform) = (drive.clone(), platform.clone());
-                let parts = SystemName { drive, platform, port, beside: Vec::new() };
+                let parts = SystemName { drive, platform, port, beside: Vec::new(), volume: None };
                 fits +=
                     u32::from(System::assemble(&library, &parts, &named_at, "any", &[]).is_ok());
             }

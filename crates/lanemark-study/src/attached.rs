@@ -1,6 +1,7 @@
 //! A drive in its port, or in both of its ports, and the system of all drives that are attached so.
 
 use lanemark_core::result::Warning;
+use lanemark_core::sim::VolumeSpec;
 use lanemark_core::sim::link::LinkSpec;
 use lanemark_core::sim::multipath::SecondPort;
 use lanemark_core::sim::spec::{Sibling, SystemSpec};
@@ -188,7 +189,11 @@ impl Place {
 ///
 /// # Errors
 /// A drive whose ports share what the first drive does not.
-pub(crate) fn join(platform: &Platform, attached: &[Attached]) -> Result<SystemSpec, String> {
+pub(crate) fn join(
+    platform: &Platform,
+    attached: &[Attached],
+    volume: Option<VolumeSpec>,
+) -> Result<SystemSpec, String> {
     let first = &attached[0];
     let sibling = |one: &Attached| {
         let shared = one.first.shared_with(&first.first);
@@ -210,5 +215,6 @@ pub(crate) fn join(platform: &Platform, attached: &[Attached]) -> Result<SystemS
         second: first.second_port(first)?,
         siblings: attached[1..].iter().map(sibling).collect::<Result<_, String>>()?,
         host_power: platform.power,
+        volume,
     })
 }

@@ -7,6 +7,7 @@
 //! | [`drive`], [`disk`], [`platform`], [`workload`] | `library/<kind>/*.toml` |
 //! | [`plug`], [`system`] | drives in ports of a platform |
 //! | [`path`] | a system's hops with their ceilings, and its platform's tree |
+//! | [`ratings`] | `reference/drive-ratings.toml`: what drives are rated at, and what the model says |
 //! | [`study`] | `studies/*.toml`: systems, tests and the published figures they are held against |
 //!
 //! Every model value is `{ value, source }`, `{ value, derived }`, `{ value, assumed }` or bare text; a
@@ -25,6 +26,7 @@ pub mod path;
 pub mod platform;
 pub mod plug;
 mod power;
+pub mod ratings;
 pub mod study;
 pub mod system;
 mod topology;

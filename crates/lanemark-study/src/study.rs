@@ -233,6 +233,7 @@ fn read_system(
         platform: section.text("platform")?,
         port: section.text("port")?,
         beside: Vec::new(),
+        volume: None,
     };
     let label = section.text("label")?;
     section.finish()?;

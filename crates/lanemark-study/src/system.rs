@@ -7,7 +7,8 @@ use lanemark_core::result::{
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::link::LinkSpec;
 use lanemark_core::sim::spec::{Condition, MediaSpec, SystemSpec};
-use lanemark_core::sim::{SimError, run_test};
+use lanemark_core::sim::volume::CHUNK;
+use lanemark_core::sim::{SimError, VolumeSpec, run_test};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Workload;
 
@@ -29,6 +30,8 @@ pub struct SystemName {
     pub port: String,
     /// Further drives, each with its port, at work at the same time.
     pub beside: Vec<(String, String)>,
+    /// How all of them are one volume, where they are.
+    pub volume: Option<VolumeSpec>,
 }
 
 /// Where the names of a system's parts stand, for errors about them.
@@ -71,7 +74,8 @@ pub struct Taken {
 impl SystemName {
     /// Reads `drive@platform:port`; further ports follow after `+`, each with a drive of its own before a
     /// colon or with another of the first kind: `drive@platform:port+port+other-drive:port`. A drive with two
-    /// ports takes both of `one|other`.
+    /// ports takes both of `one|other`. With `stripe:`, `stripe-64KiB:` or `mirror:` before the first drive all
+    /// of them are one volume.
     ///
     /// # Errors
     /// Where `text` is not written so.
@@ -81,6 +85,7 @@ impl SystemName {
             StudyError::new(Location::file("SYSTEM"), message)
                 .hint("for example samsung-950-pro-512gb@workstation-z170:pcie-slot")
         };
+        let (volume, text) = volume(text)?;
         let mut places = text.split('+');
         let first = places.next().unwrap_or_default();
         let (drive, rest) = first.split_once('@').ok_or_else(fail)?;
@@ -119,6 +124,7 @@ impl SystemName {
             platform: platform.to_owned(),
             port: port.to_owned(),
             beside,
+            volume,
         })
     }
 
@@ -127,6 +133,30 @@ impl SystemName {
         let further = self.beside.iter().map(|(drive, port)| (drive.as_str(), port.as_str()));
         std::iter::once((self.drive.as_str(), self.port.as_str())).chain(further)
     }
+}
+
+/// Reads how drives are one volume from before the first of them, and returns what is behind it.
+fn volume(text: &str) -> Result<(Option<VolumeSpec>, &str), StudyError> {
+    let Some((before, behind)) = text.split_once(':') else { return Ok((None, text)) };
+    let fail = |message: String| {
+        StudyError::new(Location::file("SYSTEM"), message)
+            .hint("write stripe-64KiB:drive@platform:port+port")
+    };
+    let volume = match before.split_once('-') {
+        _ if before.contains('@') => return Ok((None, text)),
+        None if before == "stripe" => VolumeSpec::Stripe { chunk: CHUNK },
+        None if before == "mirror" => VolumeSpec::Mirror,
+        Some(("stripe", chunk)) => {
+            let parsed = chunk.parse();
+            let chunk: Bytes = parsed.map_err(|error| fail(format!("`{before}`: {error}")))?;
+            VolumeSpec::Stripe { chunk }
+        }
+        _ => {
+            let message = format!("`{before}:` is neither `stripe:` nor `mirror:`");
+            return Err(fail(message));
+        }
+    };
+    Ok((Some(volume), behind))
 }
 
 impl NamedAt {
@@ -138,6 +168,14 @@ impl NamedAt {
 
 impl std::fmt::Display for SystemName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.volume {
+            None => {}
+            Some(VolumeSpec::Mirror) => write!(f, "mirror:")?,
+            Some(VolumeSpec::Stripe { chunk: CHUNK }) => write!(f, "stripe:")?,
+            Some(VolumeSpec::Stripe { chunk }) => {
+                write!(f, "stripe-{}:", chunk.to_string().replace(' ', ""))?;
+            }
+        }
         write!(f, "{}@{}:{}", self.drive, self.platform, self.port)?;
         self.beside.iter().try_for_each(|(drive, port)| match *drive == self.drive {
             true => write!(f, "+{port}"),
@@ -192,16 +230,24 @@ impl System {
         }
         overrides.check_used(&ledger)?;
 
-        let spec = join(&platform, &attached)
+        let spec = join(&platform, &attached, parts.volume)
             .map_err(|message| StudyError::new(named_at.port.clone(), message))?;
         spec.check().map_err(|error| {
+            if error.field.starts_with("volume") {
+                return StudyError::new(named_at.drive.clone(), error.to_string()).hint(
+                    "a volume is written stripe-64KiB:drive@platform:port+port, or mirror:…",
+                );
+            }
             let location = match error.field.starts_with("drive") {
                 true => attached[0].file.location_of_parameter("drive", error.field),
                 false => platform_file.location_of_parameter("platform", error.field),
             };
             StudyError::new(location, error.to_string())
         })?;
-        let target = describe(name, &attached, &platform, &ledger, settings);
+        let mut target = describe(name, &attached, &platform, &ledger, settings);
+        if let Some(volume) = parts.volume {
+            target.drive = format!("{volume}: {}", target.drive);
+        }
         let mut warnings: Vec<Warning> = Vec::new();
         for warning in attached.iter().flat_map(Attached::warnings) {
             if !warnings.contains(&warning) {
@@ -279,6 +325,7 @@ impl System {
             SimError::OutOfNamespace { .. } => {
                 "use a smaller span or offset, or a larger namespace"
             }
+            SimError::OutOfVolume { .. } => "use a smaller span or offset, or larger drives",
             SimError::NoTarget { .. } => "address a drive and namespace of the system",
         };
         StudyError::new(location, message).hint(hint)

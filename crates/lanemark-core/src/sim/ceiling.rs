@@ -33,8 +33,26 @@ struct Demand {
     write: Duration,
 }
 
-/// The ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked.
+/// The ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked. Of several
+/// drives they are those of the first; over a volume, those that all like it have together.
 pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
+    let mut hops = ceilings_of_one(spec, test);
+    let Some(volume) = spec.volume else { return hops };
+    let (own, shared) = volume.demand(spec.drives(), test.read_share);
+    let first_link = 2;
+    let own_from = first_link + spec.shared_links();
+    for (place, hop) in hops.iter_mut().enumerate().skip(first_link) {
+        let (demand, note) = match place < own_from {
+            true => (shared, "shared"),
+            false => (own, "each"),
+        };
+        hop.rate = hop.rate.map(|rate| BytesPerSecond((rate.0 as f64 / demand) as u64));
+        hop.law += &format!(", {note} of {} drives", spec.drives());
+    }
+    hops
+}
+
+fn ceilings_of_one(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
     let mut hops = vec![processor(spec, test), protocol(spec)];
     hops.extend(links(spec, test));
     hops.extend([front_end(spec, test), data_path(spec, test)]);

@@ -9,13 +9,14 @@ use super::drive::Content;
 use super::energy::Metering;
 use super::simulator::{Completion, SimError, Simulator};
 use super::spec::{DriveSpec, MediaSpec, ProtocolKind, SystemSpec};
+use super::storage::Storage;
 use super::target::Target;
 use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 use crate::workload::{Accesses, Operation, Pattern, Test};
 
-/// One repeat of `test` in each namespace of each drive of `spec` at once, with the random streams of `key` (whose
+/// One repeat of `test` in the volume of `spec`, or in each namespace of each drive at once, with the random streams of `key` (whose
 /// thread is ignored). The span of the test lies written in each namespace of a fresh drive when it begins, with
 /// whatever is before the last one's; the rest of the drive is erased.
 ///
@@ -24,21 +25,21 @@ use crate::workload::{Accesses, Operation, Pattern, Test};
 pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<Sample, SimError> {
     let mut run = Run::new(spec, test, key);
     run.fill_queues()?;
-    while let Some(completion) = run.metering.advance(&mut run.simulator) {
+    while let Some(completion) = run.metering.advance(&mut run.storage) {
         if run.is_over(&completion) {
             break;
         }
         run.count(&completion);
         run.submit_next(&completion)?;
-        if run.simulator.outstanding() == 0 {
-            run.metering.end(&run.simulator, completion.completed);
+        if run.storage.simulator().outstanding() == 0 {
+            run.metering.end(run.storage.simulator(), completion.completed);
         }
     }
     Ok(run.end(spec, test))
 }
 
 struct Run {
-    simulator: Simulator,
+    storage: Storage,
     metering: Metering,
     /// The threads of the first namespace of the first drive, then those of the next.
     threads: Vec<Accesses>,
@@ -67,7 +68,7 @@ impl Run {
         let targets = spec.targets();
         let count = targets.len() as u64;
         Self {
-            simulator: Simulator::new(spec, Content::of(test)),
+            storage: Storage::new(spec, Content::of(test)),
             metering: Metering::new(spec, counting_from, deadline),
             threads: (0..test.threads * count as u32)
                 .map(|thread| stream(test, thread, key))
@@ -111,7 +112,7 @@ impl Run {
             self.volume_left = self.volume_left.saturating_sub(access.length.get());
         }
         let target = self.targets[(thread / self.threads_per_target) as usize];
-        self.simulator.submit(at, target, access, thread, thread.into())
+        self.storage.submit(at, target, access, thread, thread.into())
     }
 
     fn is_over(&self, completion: &Completion) -> bool {
@@ -125,11 +126,11 @@ impl Run {
         if self.busy_before.is_none() {
             self.busy_before = Some(match self.counting_from {
                 Instant::ZERO => Default::default(),
-                _ => self.simulator.busy(),
+                _ => self.storage.simulator().busy(),
             });
             self.drive_before = Some(match self.counting_from {
                 Instant::ZERO => DriveUse::default(),
-                _ => self.simulator.drive_use(),
+                _ => self.storage.simulator().drive_use(),
             });
         }
         self.last = completion.completed;
@@ -155,7 +156,7 @@ impl Run {
         let bytes = self.reads.bytes + self.writes.bytes;
         let before = self.busy_before.clone().unwrap_or_default();
         let counted = (requests, bytes, elapsed);
-        let path = path_use(spec, &self.simulator, &before, &self.budget, counted);
+        let path = path_use(spec, self.storage.simulator(), &before, &self.budget, counted);
         let counted =
             |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
         let before = self.drive_before.unwrap_or_default();
@@ -165,7 +166,7 @@ impl Run {
             writes: counted(self.writes),
             cpu: None,
             path: Some(path),
-            drive: Some(self.simulator.drive_use().since(&before)),
+            drive: Some(self.storage.simulator().drive_use().since(&before)),
             energy: self.metering.energy(spec),
             replay: None,
             complete: true,

@@ -12,6 +12,7 @@
 use super::drive::{MediaTime, PowerTimes};
 use super::simulator::{Completion, PowerReading, Simulator};
 use super::spec::{MediaPower, PowerSpec, SystemSpec};
+use super::storage::Storage;
 use crate::result::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 use crate::units::{Duration, Instant, Joules};
 
@@ -33,25 +34,25 @@ impl Metering {
     }
 
     /// Goes on to the next completion, and reads the meters where counting begins or must end on the way.
-    pub fn advance(&mut self, simulator: &mut Simulator) -> Option<Completion> {
+    pub fn advance(&mut self, storage: &mut Storage) -> Option<Completion> {
         if !self.known {
-            return simulator.advance();
+            return storage.advance();
         }
         if self.begun.is_none() {
-            let before = simulator.advance_until(self.from);
+            let before = storage.advance_until(self.from);
             if before.is_some() {
                 return before;
             }
-            self.begun = simulator.power(self.from);
+            self.begun = storage.simulator().power(self.from);
         }
         if let (None, Some(until)) = (&self.ended, self.until) {
-            let before = simulator.advance_until(until);
+            let before = storage.advance_until(until);
             if before.is_some() {
                 return before;
             }
-            self.end(simulator, until);
+            self.end(storage.simulator(), until);
         }
-        simulator.advance()
+        storage.advance()
     }
 
     /// Counting ends at `at` if it has not: nothing is asked any more.

@@ -9,6 +9,7 @@
 //! | [`arbitration`], [`coalescing`] | NVMe: which queue is served next, what an interrupt announces |
 //! | [`multipath`] | drives with two ports |
 //! | [`target`] | drives and namespaces that requests go to |
+//! | [`volume`], [`storage`] | drives striped or mirrored, and the layer that does so |
 //! | [`simulator`] | the life of a request through them |
 //! | [`budget`], [`trace`] | where its time went |
 //! | [`energy`] | what drives took |
@@ -40,16 +41,20 @@ pub mod simulator;
 pub mod slab;
 pub mod spec;
 pub mod station;
+pub mod storage;
 pub mod table;
 pub mod target;
 pub mod trace;
+pub mod volume;
 
 pub use ceiling::{Ceiling, ceilings};
 pub use driver::run_test;
 pub use replay::replay;
 pub use simulator::{Completion, Event, SimError, Simulator};
 pub use spec::SystemSpec;
+pub use storage::Storage;
 pub use target::Target;
+pub use volume::VolumeSpec;
 
 #[cfg(test)]
 mod disk_tests;
@@ -67,3 +72,5 @@ mod replay_tests;
 mod tests;
 #[cfg(test)]
 mod theory_tests;
+#[cfg(test)]
+mod volume_tests;

@@ -38,7 +38,7 @@ pub struct Replay {
     pub pace: Pace,
     /// Requests behind the end of their drive are moved into it, by the remainder of their offset.
     pub wrap: bool,
-    /// How much of each drive, from its start, lies written when the replay begins.
+    /// How much of the volume or of each drive, from its start, lies written when the replay begins.
     pub laid_out: Bytes,
 }
 
@@ -166,7 +166,7 @@ impl FromStr for Speed {
     }
 }
 
-/// Replays `arrivals` on `spec`, device i of the trace on drive i. `watch` sees now and then how far it is,
+/// Replays `arrivals` on `spec`, device i of the trace on drive i, or the one device on the volume. `watch` sees now and then how far it is,
 /// and ends the replay by returning false; what was complete by then is the result.
 ///
 /// # Errors

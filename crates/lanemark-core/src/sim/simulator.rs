@@ -8,11 +8,14 @@
 //! to come back completes it. A read command brings its data in bursts, one for each flash unit.
 
 mod completion;
+mod event;
 mod disk;
 mod media;
 mod power;
 
-pub use power::PowerReading;
+pub pub use event::Event;
+
+use power::PowerReading;
 
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
@@ -31,63 +34,6 @@ use super::trace::Trace;
 use crate::result::DriveUse;
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::{Access, Operation};
-
-/// What can happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-pub enum Event {
-    /// The time of a request has come.
-    Submit(Handle),
-    /// A core has submitted a command.
-    Submitted(Handle),
-    /// The controller has a command, and the frames for the drive go out.
-    Fetched(Handle),
-    /// The drive has a command.
-    Arrived(Handle),
-    /// A drive that a command has woken is awake.
-    Awake(Handle),
-    /// A drive's front end has an engine free for the commands that wait.
-    EngineFree(u16),
-    /// The firmware has done its part of a command.
-    Decoded(Handle),
-    /// A page of the map has come from the host's memory.
-    MapHere(Handle),
-    /// The list of what a trim covers has come.
-    RangesIn(Handle),
-    /// A die of a drive has a page in its register.
-    Sensed(u16, Handle),
-    /// A die's data is in the drive's controller.
-    PageOut(u16, Handle),
-    /// A burst has come to a link that several drives share.
-    AtShared(Handle),
-    /// A link that several drives share has sent a burst.
-    SharedFree(u16),
-    /// A burst needs no flash.
-    FromBuffer(Handle),
-    /// A die of a drive has programmed or erased.
-    Stored(u16, Handle),
-    /// A drive may have been idle for long enough to work in the background.
-    Idle(u16),
-    /// The firmware of a hard disk has done its part of an operation.
-    DiskReady(u16, Handle),
-    /// The arm of a hard disk has done its operation.
-    ArmFree(u16),
-    /// A burst has come off a disk.
-    OffMedia(Handle),
-    /// A burst of a write is in the buffer; whether it is the last of its command.
-    DataIn(bool, Handle),
-    /// The completion of a command has reached the host, with its interrupt where that is not held back.
-    Notified(Handle),
-    /// The aggregation time of a drive's interrupt vector may be over.
-    AggregationOver(u16, u32),
-    /// The host has waited long enough for the answer to a command.
-    TimedOut(Handle),
-    /// A core has completed a command.
-    Completed(Handle),
-}
-
-const _: () =
-    assert!(size_of::<Event>() == 8, "an event and its time share a cache line with three others");
 
 /// A request that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +75,16 @@ pub enum SimError {
         /// What the namespace holds.
         capacity: Bytes,
     },
+    /// A request that ends behind the end of the volume.
+    #[error("a request at {offset} of {length} ends behind the volume's {capacity}")]
+    OutOfVolume {
+        /// Where it begins.
+        offset: Bytes,
+        /// How long it is.
+        length: Bytes,
+        /// What the volume holds.
+        capacity: Bytes,
+    },
     /// A drive or namespace that the system does not have.
     #[error("there is no {target} in this system")]
     NoTarget {
@@ -155,6 +111,8 @@ struct Request {
     tag: u64,
     access: Access,
     thread: u32,
+    /// Whether the application's part is paid with it: always but for further parts on a volume.
+    is_first: bool,
     submitted: Instant,
     /// Commands whose interrupt has not come, and commands that are not complete.
     unnotified: u32,
@@ -325,13 +283,29 @@ impl Simulator {
         thread: u32,
         tag: u64,
     ) -> Result<(), SimError> {
-        let target = target.into();
+        self.submit_part(at, target.into(), access, thread, tag, true)
+    }
+
+    /// The same, but the application has no part in it unless it `is_first` of what it asked for.
+    ///
+    /// # Errors
+    /// As [`Simulator::submit`].
+    pub(super) fn submit_part(
+        &mut self,
+        at: Instant,
+        target: Target,
+        access: Access,
+        thread: u32,
+        tag: u64,
+        is_first: bool,
+    ) -> Result<(), SimError> {
         self.check_range(target, access)?;
         let request = Request {
             target,
             tag,
             access,
             thread,
+            is_first,
             submitted: at.max(self.now),
             unnotified: 0,
             incomplete: 0,
@@ -433,7 +407,7 @@ impl Simulator {
 
     /// Splits a request into commands and gives them to the protocol.
     fn begin(&mut self, handle: Handle) {
-        let Request { target: Target { drive, namespace }, access, thread, .. } =
+        let Request { target: Target { drive, namespace }, access, thread, is_first, .. } =
             self.requests[handle];
         let Attachment { extents, transfer_max, protocol, .. } =
             &self.attachments[usize::from(drive)];
@@ -468,7 +442,8 @@ impl Simulator {
                 trace: Trace::new(self.now),
                 next: NONE,
             });
-            let request_time = if index == 0 { self.request_submit } else { Duration::ZERO };
+            let pays = index == 0 && is_first;
+            let request_time = if pays { self.request_submit } else { Duration::ZERO };
             self.use_core(command, thread, request_time);
         }
     }

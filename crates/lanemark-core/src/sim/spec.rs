@@ -13,6 +13,7 @@ use super::budget::LINKS_MAX;
 pub use super::drive::disk::{DiskSpec, SeekSpec, Zone};
 use super::link::LinkSpec;
 use super::multipath::SecondPort;
+use super::volume::VolumeSpec;
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
 
 /// The unit in which a drive maps logical to physical places.
@@ -37,6 +38,8 @@ pub struct SystemSpec {
     pub siblings: Vec<Sibling>,
     /// What the platform takes besides its drives, where that is known.
     pub host_power: Option<HostPower>,
+    /// How all drives are one volume, where they are.
+    pub volume: Option<VolumeSpec>,
 }
 
 /// A further drive of a system. Its way to the host begins with links that it shares with the first.
@@ -342,7 +345,8 @@ impl SystemSpec {
     /// # Errors
     /// The first value out of bounds, with the bound.
     pub fn check(&self) -> Result<(), SpecError> {
-        (0..self.drives()).try_for_each(|index| self.alone(index).check_alone())
+        (0..self.drives()).try_for_each(|index| self.alone(index).check_alone())?;
+        self.check_volume()
     }
 
     fn check_alone(&self) -> Result<(), SpecError> {
@@ -421,7 +425,7 @@ impl SystemSpec {
     /// The system of drive `index` alone, 0 for the first.
     pub fn alone(&self, index: usize) -> Self {
         let Some(sibling) = index.checked_sub(1).and_then(|place| self.siblings.get(place)) else {
-            return Self { siblings: Vec::new(), ..self.clone() };
+            return Self { siblings: Vec::new(), volume: None, ..self.clone() };
         };
         let shared = self.links.iter().take(sibling.shared);
         Self {
@@ -433,6 +437,7 @@ impl SystemSpec {
             second: sibling.second.clone(),
             siblings: Vec::new(),
             host_power: self.host_power,
+            volume: None,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::units::Bytes;
 /// The most namespaces of a drive.
 pub const NAMESPACES_MAX: usize = 128;
 
-/// A namespace of a drive.
+/// A namespace of a drive. A volume over all drives is the one target of its system, and has the first's name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Target {
     /// The drive, 0 for the first.
@@ -103,6 +103,9 @@ impl SystemSpec {
 
     /// What each of [`SystemSpec::targets`] holds.
     pub fn capacities(&self) -> Vec<Bytes> {
+        if let Some(capacity) = self.volume_capacity() {
+            return vec![capacity];
+        }
         let further = self.siblings.iter().map(|one| (&one.namespaces, one.drive.capacity));
         let drives = std::iter::once((&self.namespaces, self.drive.capacity)).chain(further);
         drives
@@ -111,8 +114,11 @@ impl SystemSpec {
             .collect()
     }
 
-    /// Every namespace of every drive, those of the first drive first.
+    /// Every namespace of every drive, those of the first drive first; the volume alone, where there is one.
     pub fn targets(&self) -> Vec<Target> {
+        if self.volume.is_some() {
+            return vec![Target::default()];
+        }
         let further = self.siblings.iter().map(|sibling| &sibling.namespaces);
         let drives = std::iter::once(&self.namespaces).chain(further).zip(0..);
         drives

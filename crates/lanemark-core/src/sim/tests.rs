@@ -85,6 +85,7 @@ pub(super) fn nvme(drive: DriveSpec) -> SystemSpec {
         second: None,
         siblings: Vec::new(),
         host_power: None,
+        volume: None,
     }
 }
 

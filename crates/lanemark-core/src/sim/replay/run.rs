@@ -12,8 +12,9 @@ use crate::result::{DirectionResult, HopUse, ReplayUse, Sample};
 use crate::sim::budget::BudgetSum;
 use crate::sim::driver::path_use;
 use crate::sim::energy::energy;
-use crate::sim::simulator::{Completion, Simulator};
+use crate::sim::simulator::Completion;
 use crate::sim::spec::SystemSpec;
+use crate::sim::storage::Storage;
 use crate::sim::target::Target;
 use crate::units::{Bytes, Duration, Instant, Ratio};
 use crate::workload::{Access, Arrival, BLOCK_MAX, Operation, Pattern, SECTOR, Test};
@@ -25,7 +26,7 @@ const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
 
 /// A replay under way.
 pub(super) struct Run {
-    simulator: Simulator,
+    storage: Storage,
     plan: Replay,
     /// What devices of the trace are replayed on, and what each holds.
     targets: Vec<(Target, Bytes)>,
@@ -62,7 +63,7 @@ impl Run {
             Pace::AsFastAsPossible { queue_depth } => (queue_depth.max(1), u64::MAX),
         };
         Self {
-            simulator: Simulator::new(spec, plan.laid_out.into()),
+            storage: Storage::new(spec, plan.laid_out.into()),
             plan: *plan,
             targets: spec.targets().into_iter().zip(spec.capacities()).collect(),
             outstanding_limit: outstanding_limit.into(),
@@ -108,7 +109,7 @@ impl Run {
             while self.complete_one(scheduled) {}
         }
         while self.is_full(access.length) && self.complete_one(NEVER) {}
-        let now = self.simulator.now();
+        let now = self.storage.now();
         let at = scheduled.map_or(now, |scheduled| scheduled.max(now));
         let scheduled = scheduled.unwrap_or(at);
         self.count_to(at);
@@ -116,7 +117,7 @@ impl Run {
             self.held_back += 1;
             self.request_time += u128::from(at.since(scheduled).picoseconds());
         }
-        self.simulator
+        self.storage
             .submit(at, target, access, arrival.thread, scheduled.picoseconds())
             .map_err(ReplayError::Sim)?;
         self.requests += 1;
@@ -164,7 +165,7 @@ impl Run {
 
     /// Goes on to the next completion up to `limit` and counts it; false where there is none.
     fn complete_one(&mut self, limit: Instant) -> bool {
-        let completion = self.simulator.advance_until(limit);
+        let completion = self.storage.advance_until(limit);
         completion.inspect(|completion| self.count(completion)).is_some()
     }
 
@@ -195,7 +196,7 @@ impl Run {
 
     /// How far it is.
     pub(super) fn progress(&self) -> Progress {
-        Progress { requests: self.requests, now: self.simulator.now() }
+        Progress { requests: self.requests, now: self.storage.now() }
     }
 
     /// Adds the time that those outstanding have spent up to `now`.
@@ -210,8 +211,13 @@ impl Run {
         let operations = self.reads.latency.count() + self.writes.latency.count();
         let bytes = self.reads.bytes + self.writes.bytes;
         let idle = Default::default();
-        let mut path =
-            path_use(spec, &self.simulator, &idle, &self.budget, (operations, bytes, elapsed));
+        let mut path = path_use(
+            spec,
+            self.storage.simulator(),
+            &idle,
+            &self.budget,
+            (operations, bytes, elapsed),
+        );
         if self.held_back > 0 {
             let waited_ns = self.held_time as f64 / 1e3 / operations.max(1) as f64;
             path.hops.insert(0, not_yet_submitted(waited_ns));
@@ -239,15 +245,15 @@ impl Run {
             flushes: known(self.flushes),
             trims: known(self.trims),
         };
-        let now = self.simulator.now();
-        let readings = self.simulator.power(now);
+        let now = self.storage.now();
+        let readings = self.storage.simulator().power(now);
         let sample = Sample {
             elapsed,
             reads: known(self.reads),
             writes: known(self.writes),
             cpu: None,
             path: Some(path),
-            drive: Some(self.simulator.drive_use()),
+            drive: Some(self.storage.simulator().drive_use()),
             energy: readings
                 .and_then(|readings| energy(spec, readings.into_iter(), now.since(Instant::ZERO))),
             replay: Some(replay),

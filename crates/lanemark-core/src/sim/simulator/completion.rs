@@ -79,8 +79,8 @@ impl Simulator {
         let protocol = &mut self.attachments[usize::from(command.drive)].protocol;
         let request = &mut self.requests[command.request];
         request.unnotified -= 1;
-        let last = request.unnotified == 0;
-        let request_time = if last { self.request_complete } else { Duration::ZERO };
+        let pays = request.unnotified == 0 && request.is_first;
+        let request_time = if pays { self.request_complete } else { Duration::ZERO };
         let complete_time = protocol.complete_time(command.operation);
         let core = core as usize % self.cores.len();
         // A sleeping core wakes first; what arrives meanwhile finds it awake.

@@ -153,7 +153,9 @@ impl Translation {
             Condition::Fresh => in_order(content.written.get().div_ceil(SLOT.get())),
             Condition::Sequential => in_order(u64::from(logical)),
             Condition::Random => {
-                let filled = flash.blocks_per_plane - flash.superblocks_spare() as u32;
+                // As many are erased as collection keeps, so that it goes on with the first that is filled.
+                let erased = u64::from(spec.erased_min) + flash.pseudo_slc_superblocks();
+                let filled = flash.blocks_per_plane - erased as u32;
                 Layout::Scattered(Scattered::new(logical, filled, slots_per_superblock))
             }
         };

@@ -1,0 +1,177 @@
+//! What requests are submitted to: the drives of a system, or the volume over them.
+//!
+//! A layer above the [`Simulator`]. Without a volume it hands everything through. A request on a volume becomes
+//! requests on its drives ([`VolumeSpec::parts`]), all submitted at once, and is complete when the last of them
+//! is. Its latency is that of the last, and so is its time budget: what the others waited for is off its critical
+//! path, as with the commands of a request.
+
+use super::drive::Content;
+use super::simulator::{Completion, SimError, Simulator};
+use super::slab::{Handle, Slab};
+use super::spec::SystemSpec;
+use super::target::Target;
+use super::volume::{Part, VolumeSpec};
+use crate::units::{Bytes, Instant};
+use crate::workload::{Access, Operation};
+
+/// A system at work, with the volume over its drives where it has one.
+pub struct Storage {
+    simulator: Simulator,
+    volume: Option<Volume>,
+}
+
+/// A volume at work.
+struct Volume {
+    spec: VolumeSpec,
+    capacity: Bytes,
+    /// Requests that each drive has not completed.
+    outstanding: Vec<u32>,
+    /// The drive that a mirror reads from where all have as many.
+    turn: usize,
+    requests: Slab<Request>,
+    parts: Slab<PartOf>,
+}
+
+/// A request on the volume.
+struct Request {
+    tag: u64,
+    access: Access,
+    parts_left: u32,
+}
+
+/// A request on a drive, for one on the volume.
+struct PartOf {
+    request: Handle,
+    drive: u16,
+}
+
+impl Storage {
+    /// An idle system whose volume, or each of whose namespaces, holds `content`. `spec` must have passed
+    /// [`SystemSpec::check`].
+    pub fn new(spec: &SystemSpec, content: Content) -> Self {
+        let drives = spec.drives();
+        let volume = spec.volume.map(|volume| Volume {
+            spec: volume,
+            capacity: spec.volume_capacity().unwrap_or_default(),
+            outstanding: vec![0; drives],
+            turn: 0,
+            requests: Slab::new(),
+            parts: Slab::new(),
+        });
+        let content = match spec.volume {
+            Some(volume) => volume.content(drives as u16, content),
+            None => content,
+        };
+        Self { simulator: Simulator::new(spec, content), volume }
+    }
+
+    /// The drives below.
+    pub fn simulator(&self) -> &Simulator {
+        &self.simulator
+    }
+
+    /// The simulated time.
+    pub fn now(&self) -> Instant {
+        self.simulator.now()
+    }
+
+    /// Submits a request of `thread` at `at`, which must not lie in the past: to the volume, which is the one
+    /// target of its system, else to a drive or namespace. `tag` comes back with its completion. The drive that
+    /// a mirror reads from is chosen by what is outstanding now.
+    ///
+    /// # Errors
+    /// As [`Simulator::submit`], and [`SimError::OutOfVolume`].
+    pub fn submit(
+        &mut self,
+        at: Instant,
+        target: Target,
+        access: Access,
+        thread: u32,
+        tag: u64,
+    ) -> Result<(), SimError> {
+        let Some(volume) = &mut self.volume else {
+            return self.simulator.submit(at, target, access, thread, tag);
+        };
+        if target != Target::default() {
+            return Err(SimError::NoTarget { target });
+        }
+        let Access { operation, offset, length } = access;
+        if offset.get().saturating_add(length.get()) > volume.capacity.get() {
+            let capacity = volume.capacity;
+            return Err(SimError::OutOfVolume { offset, length, capacity });
+        }
+        let parts = volume.parts_of(access);
+        let request =
+            volume.requests.insert(Request { tag, access, parts_left: parts.len() as u32 });
+        for (index, Part { drive, offset, length }) in parts.into_iter().enumerate() {
+            let part = volume.parts.insert(PartOf { request, drive });
+            volume.outstanding[usize::from(drive)] += 1;
+            let access = Access { operation, offset, length };
+            self.simulator.submit_part(
+                at,
+                drive.into(),
+                access,
+                thread,
+                part.into(),
+                index == 0,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Goes on to the next completion; `None` when nothing is under way any more.
+    pub fn advance(&mut self) -> Option<Completion> {
+        self.advance_until(Instant::from_picoseconds(u64::MAX))
+    }
+
+    /// Goes on to the next completion that comes no later than `limit`; `None` where there is none.
+    pub fn advance_until(&mut self, limit: Instant) -> Option<Completion> {
+        loop {
+            let completion = self.simulator.advance_until(limit)?;
+            let Some(volume) = &mut self.volume else { return Some(completion) };
+            if let Some(whole) = volume.completed(&completion) {
+                return Some(whole);
+            }
+        }
+    }
+}
+
+impl Volume {
+    /// What a request asks of the drives: a flush something of all of them, and no request of none.
+    fn parts_of(&mut self, access: Access) -> Vec<Part> {
+        let drives = self.outstanding.len() as u16;
+        let Access { operation, offset, length } = access;
+        if operation == Operation::Flush || length == Bytes::ZERO {
+            return VolumeSpec::Mirror.parts(drives, Bytes::ZERO, Bytes::ZERO).collect();
+        }
+        if self.spec == VolumeSpec::Mirror && operation == Operation::Read {
+            return vec![Part { drive: self.least_busy(), offset, length }];
+        }
+        self.spec.parts(drives, offset, length).collect()
+    }
+
+    /// The drive with the fewest requests outstanding, in turn where several have as few.
+    fn least_busy(&mut self) -> u16 {
+        let count = self.outstanding.len();
+        let in_turn = (0..count).map(|step| (self.turn + step) % count);
+        let drive = in_turn.min_by_key(|&drive| self.outstanding[drive]).unwrap_or(0);
+        self.turn = (drive + 1) % count;
+        drive as u16
+    }
+
+    /// A drive has done its part; the whole, where it was the last.
+    fn completed(&mut self, completion: &Completion) -> Option<Completion> {
+        let part = completion.tag as Handle;
+        let PartOf { request, drive } = self.parts[part];
+        self.parts.free(part);
+        self.outstanding[usize::from(drive)] -= 1;
+        let whole = &mut self.requests[request];
+        whole.parts_left -= 1;
+        if whole.parts_left > 0 {
+            return None;
+        }
+        let Request { tag, access, .. } = *whole;
+        self.requests.free(request);
+        Some(Completion { tag, access, ..*completion })
+    }
+}

@@ -1,0 +1,200 @@
+//! Several drives as one volume: striped (RAID 0), or mirrored (RAID 1).
+//!
+//! Law (Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks", SIGMOD 1988). Chunk c of a
+//! stripe over n drives is chunk `c / n` of drive `c mod n`. What a request covers of a drive lies there in one
+//! piece, and is asked for in one: the block layer merges the neighbours that splitting at chunk bounds leaves.
+//! A mirror writes to all drives, and reads from the one with the fewest requests outstanding, in turn where several
+//! have as few: drives that are slower or behind a busy link get less, with nothing to set. Each drive gives as
+//! much as the smallest.
+//!
+//! The volume is the host's, as software RAID is: each part costs the driver what a command costs. The application
+//! and the system call are paid once, with the first part.
+//!
+//! Not modelled: parity, drives that fail, rebuilding, the zones by which unequal drives can be striped in full,
+//! keeping a sequential reader of a mirror on one drive, write-intent bitmaps.
+
+use super::drive::Content;
+use super::spec::{SLOT, SpecError, SystemSpec};
+use crate::units::{Bytes, Ratio};
+
+/// The chunk of a stripe where none is given: that of Linux, mdadm(8).
+pub const CHUNK: Bytes = Bytes::kibi(512);
+
+/// How drives are one volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VolumeSpec {
+    /// Chunks of data lie on one drive after the other.
+    Stripe {
+        /// How long each is: a multiple of 4 KiB.
+        chunk: Bytes,
+    },
+    /// Every drive has everything.
+    Mirror,
+}
+
+/// What a request asks of one drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The drive.
+    pub drive: u16,
+    /// Where on it.
+    pub offset: Bytes,
+    /// How much.
+    pub length: Bytes,
+}
+
+impl VolumeSpec {
+    /// What a volume over drives of these `capacities` holds.
+    pub fn capacity(self, capacities: &[Bytes]) -> Bytes {
+        let smallest = capacities.iter().copied().min().unwrap_or_default();
+        match self {
+            Self::Mirror => smallest,
+            Self::Stripe { chunk } => {
+                let chunks = smallest.get().checked_div(chunk.get()).unwrap_or(0);
+                chunk * (chunks * capacities.len() as u64)
+            }
+        }
+    }
+
+    /// How much of the first `end` bytes of a stripe over `drives` lies on `drive`.
+    fn before(chunk: Bytes, drives: u64, drive: u64, end: Bytes) -> u64 {
+        let row = chunk.get() * drives;
+        let (rows, rest) = (end.get() / row, end.get() % row);
+        rows * chunk.get() + rest.saturating_sub(drive * chunk.get()).min(chunk.get())
+    }
+
+    /// What `length` bytes from `offset` on are of each drive of a stripe over `drives`, in the order of the
+    /// drives; of a mirror, the same of all.
+    pub fn parts(self, drives: u16, offset: Bytes, length: Bytes) -> impl Iterator<Item = Part> {
+        (0..drives).filter_map(move |drive| {
+            let Self::Stripe { chunk } = self else { return Some(Part { drive, offset, length }) };
+            let before = |end| Self::before(chunk, drives.into(), drive.into(), end);
+            let (start, end) = (before(offset), before(offset + length));
+            let part = Part { drive, offset: Bytes(start), length: Bytes(end - start) };
+            (end > start).then_some(part)
+        })
+    }
+
+    /// What each drive holds where the volume holds `content`, up to a chunk.
+    pub fn content(self, drives: u16, content: Content) -> Content {
+        let Self::Stripe { chunk } = self else { return content };
+        // The first drive has the most of any beginning.
+        let written = Self::before(chunk, drives.into(), 0, content.written);
+        Content { written: Bytes(written), ..content }
+    }
+
+    /// How much of a hop of every drive's own, and of a link that all share, one byte of the volume takes where
+    /// `reads` is the share of reads.
+    pub(super) fn demand(self, drives: usize, reads: Ratio) -> (f64, f64) {
+        let (drives, reads) = (drives as f64, reads.get());
+        match self {
+            Self::Stripe { .. } => (1.0 / drives, 1.0),
+            Self::Mirror => (reads / drives + 1.0 - reads, reads + (1.0 - reads) * drives),
+        }
+    }
+}
+
+impl std::fmt::Display for VolumeSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Stripe { chunk } => write!(f, "stripe of {chunk}"),
+            Self::Mirror => write!(f, "mirror"),
+        }
+    }
+}
+
+impl SystemSpec {
+    /// Checks the volume over the drives, where there is one.
+    ///
+    /// # Errors
+    /// What cannot be, with the bound.
+    pub(super) fn check_volume(&self) -> Result<(), SpecError> {
+        let Some(volume) = self.volume else { return Ok(()) };
+        let fail = |field, value: String, bound: String| Err(SpecError { field, value, bound });
+        if self.drives() < 2 {
+            let bound = format!("a {volume} needs two drives or more");
+            return fail("volume", format!("{} drive", self.drives()), bound);
+        }
+        let split = std::iter::once(&self.namespaces)
+            .chain(self.siblings.iter().map(|sibling| &sibling.namespaces))
+            .find(|namespaces| !namespaces.is_empty());
+        if let Some(namespaces) = split {
+            let bound = format!("a {volume} takes whole drives");
+            return fail("volume", format!("{} namespaces", namespaces.len()), bound);
+        }
+        if let VolumeSpec::Stripe { chunk } = volume {
+            let smallest = self.drive_capacities().into_iter().min().unwrap_or_default();
+            let slots = chunk > Bytes::ZERO && chunk.get().is_multiple_of(SLOT.get());
+            if !slots || chunk > smallest {
+                let bound = format!("a multiple of {SLOT} up to {smallest}, the smallest drive");
+                return fail("volume.chunk", chunk.to_string(), bound);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the volume over the drives holds, where there is one.
+    pub fn volume_capacity(&self) -> Option<Bytes> {
+        self.volume.map(|volume| volume.capacity(&self.drive_capacities()))
+    }
+
+    fn drive_capacities(&self) -> Vec<Bytes> {
+        let further = self.siblings.iter().map(|sibling| sibling.drive.capacity);
+        std::iter::once(self.drive.capacity).chain(further).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const STRIPE: VolumeSpec = VolumeSpec::Stripe { chunk: Bytes::kibi(64) };
+
+    fn parts(offset: u64, length: u64) -> Vec<(u16, u64, u64)> {
+        let all = STRIPE.parts(2, Bytes::kibi(offset), Bytes::kibi(length));
+        all.map(|part| (part.drive, part.offset.get() / 1024, part.length.get() / 1024)).collect()
+    }
+
+    #[test]
+    fn a_stripe_splits_at_chunk_bounds_and_asks_each_drive_once() {
+        assert_eq!(parts(4, 60), [(0, 4, 60)]);
+        assert_eq!(parts(60, 8), [(0, 60, 4), (1, 0, 4)]);
+        assert_eq!(parts(64, 4), [(1, 0, 4)]);
+        assert_eq!(parts(0, 256), [(0, 0, 128), (1, 0, 128)]);
+        assert_eq!(parts(100, 64), [(0, 64, 36), (1, 36, 28)]);
+    }
+
+    #[test]
+    fn unequal_drives_give_as_much_as_the_smallest() {
+        let drives = [Bytes::kibi(1000), Bytes::kibi(900)];
+        assert_eq!(VolumeSpec::Mirror.capacity(&drives), Bytes::kibi(900));
+        assert_eq!(STRIPE.capacity(&drives), Bytes::kibi(14 * 64 * 2));
+        assert_eq!(VolumeSpec::Stripe { chunk: Bytes::ZERO }.capacity(&drives), Bytes::ZERO);
+    }
+
+    proptest! {
+        /// Every byte of a request lies in one part, where the law says, and all within the drives.
+        #[test]
+        fn parts_are_the_chunks_of_the_request(
+            chunks in 1u64..40, drives in 2u16..9, offset in 0u64..5000, length in 1u64..3000,
+        ) {
+            let (slot, chunk) = (4096, chunks * 4096);
+            let spec = VolumeSpec::Stripe { chunk: Bytes(chunk) };
+            let mut expected: Vec<(u16, u64)> = (offset..offset + length)
+                .map(|index| {
+                    let (number, within) = (index * slot / chunk, index * slot % chunk);
+                    let drive = number % u64::from(drives);
+                    (drive as u16, number / u64::from(drives) * chunk + within)
+                })
+                .collect();
+            expected.sort_unstable();
+            let mut seen = Vec::new();
+            for part in spec.parts(drives, Bytes(offset * slot), Bytes(length * slot)) {
+                let places = part.offset.get()..(part.offset + part.length).get();
+                seen.extend(places.step_by(4096).map(|place| (part.drive, place)));
+            }
+            prop_assert_eq!(seen, expected);
+        }
+    }
+}

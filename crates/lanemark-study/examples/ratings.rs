@@ -1,0 +1,129 @@
+//! Holds the library's drives against what they are rated at, and prints `docs/library.md`.
+//!
+//! `cargo run --release -p lanemark-study --example ratings -- library reference/drive-ratings.toml [DRIVE]`,
+//! with the name of a drive for that one alone.
+
+use std::error::Error;
+use std::path::Path;
+
+use lanemark_core::result::{Metric, Role};
+use lanemark_study::Library;
+use lanemark_study::library::{Kind, open_file};
+use lanemark_study::ratings::{self, MISS, Rated, RatedDrive, Rating};
+
+const INTRODUCTION: &str = "\
+# The drives of the library against their ratings
+
+`make library` writes this page from `reference/drive-ratings.toml`. Each line is a figure of a data sheet or
+review, and what the model says to it. **Calibrated** figures are those from which a value of the drive's file
+was set: meeting them proves that the arithmetic is right, and no more. **Predicted** figures were used for
+nothing. *Steady* is random writes over the whole drive after enough of them that nothing changes any more; all
+other writes go to a drive with erased flash. Ratings are mostly \"up to\" figures of a series, so a model that
+meets one exactly may still be faster than the drive that one can buy.
+";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (library, file, only) = match arguments.as_slice() {
+        [library, file] => (library, file, None),
+        [library, file, drive] => (library, file, Some(drive)),
+        _ => return Err("usage: ratings LIBRARY FILE [DRIVE]".into()),
+    };
+    let library = Library::in_folder(Path::new(library))?;
+    let mut drives = ratings::read(&library, &open_file(Path::new(file))?)?;
+    drives.retain(|drive| only.is_none_or(|only| drive.parts.drive == *only));
+    let mut rows = Vec::new();
+    for drive in &drives {
+        eprintln!("{}", drive.parts);
+        for rating in &drive.ratings {
+            rows.push((drive, rating, drive.run(&library, rating)?));
+        }
+    }
+    println!("{INTRODUCTION}");
+    summary(&rows);
+    println!("| drive | test | rated | model | error | |");
+    println!("|---|---|---:|---:|---:|---|");
+    let mut last = "";
+    for (drive, rating, rated) in &rows {
+        let name = match last == drive.parts.drive {
+            true => String::new(),
+            false => library.summary(Kind::Drive, &drive.parts.drive)?,
+        };
+        last = &drive.parts.drive;
+        println!("{}", row(&name, rating, rated));
+    }
+    println!("\n## Misses of more than a tenth, with their likely cause\n");
+    for (drive, rating, rated) in &rows {
+        if rated.error.abs() > MISS {
+            let name = library.summary(Kind::Drive, &drive.parts.drive)?;
+            let Some(cause) = &rating.miss else {
+                let test = &rating.test;
+                return Err(
+                    format!("{name}, {test}: misses by a tenth, and no `miss` says why").into()
+                );
+            };
+            println!("- **{name}, {}** ({:+.0}%): {cause}", what(rating), rated.error * 100.0);
+        }
+    }
+    println!("\n## Where each was run, and who rated it\n");
+    for drive in &drives {
+        println!("- `{}`: {}", drive.parts, drive.source);
+    }
+    Ok(())
+}
+
+fn summary(rows: &[(&RatedDrive, &Rating, Rated)]) {
+    for role in [Role::Calibrated, Role::Predicted] {
+        let mut errors: Vec<f64> = rows
+            .iter()
+            .filter(|(_, rating, _)| rating.role() == role)
+            .map(|(_, _, rated)| rated.error.abs() * 100.0)
+            .collect();
+        errors.sort_by(f64::total_cmp);
+        let Some((worst, others)) = errors.split_last() else { continue };
+        let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len().max(1) as f64;
+        println!(
+            "{} {}: mean absolute error {:.1}%, {:.1}% without the worst, which is {worst:.0}%; median {:.1}%.",
+            errors.len(),
+            name(role),
+            mean(&errors),
+            mean(others),
+            errors[errors.len() / 2]
+        );
+    }
+    println!();
+}
+
+fn name(role: Role) -> &'static str {
+    match role {
+        Role::Calibrated => "calibrated",
+        Role::Predicted => "predicted",
+    }
+}
+
+/// What a rating tells: its test, and how it is run.
+fn what(rating: &Rating) -> String {
+    let mut what = rating.test.clone();
+    if rating.steady {
+        what += ", steady";
+    }
+    if let Some(after) = rating.after {
+        what += &format!(", after {after}");
+    }
+    if rating.compressibility.get() > 0.0 {
+        what += ", of zeros";
+    }
+    what
+}
+
+fn row(drive: &str, rating: &Rating, rated: &Rated) -> String {
+    let (unit, digits) = (rating.metric.unit(), usize::from(rating.metric == Metric::Latency));
+    format!(
+        "| {drive} | {} | {:.digits$} {unit} | {:.digits$} {unit} | {:+.1}% | {} |",
+        what(rating),
+        rating.published,
+        rated.simulated,
+        rated.error * 100.0,
+        name(rating.role())
+    )
+}

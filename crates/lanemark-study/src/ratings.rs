@@ -1,0 +1,180 @@
+//! `reference/drive-ratings.toml`: what data sheets and reviews rate drives at, and what the model says.
+//!
+//! A rating from which a model value was set says nothing of the model ([`Role::Calibrated`]); what it is held
+//! against are the others. A rating of a steady load is run on a drive that was written at random from end to end
+//! for so long that nothing changes any more, over all of it.
+
+use lanemark_core::result::{Calibration, Metric, Provenance, Role};
+use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use lanemark_core::workload::Workload;
+
+use crate::document::{Document, Section};
+use crate::error::{Location, StudyError};
+use crate::library::Library;
+use crate::system::{NamedAt, System, SystemName};
+use crate::workload;
+
+/// The workload whose tests ratings name.
+const WORKLOAD: &str = "data-sheet";
+/// How long a steady load runs before it counts: several superblocks of the largest drive must have been
+/// collected before. How long it counts, and what comes after a full cache: caches are emptied in lumps.
+const STEADY_RAMP: Duration = Duration::from_microseconds(16_000_000);
+const STEADY_DURATION: Duration = Duration::from_microseconds(4_000_000);
+/// A larger error must have its cause told.
+pub const MISS: f64 = 0.10;
+
+/// A drive in a port, and what it is rated at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RatedDrive {
+    /// The system that its ratings are run on.
+    pub parts: SystemName,
+    /// Who published the ratings.
+    pub source: String,
+    /// The ratings.
+    pub ratings: Vec<Rating>,
+    at: Location,
+}
+
+/// One published figure of a drive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rating {
+    /// The test of the workload `data-sheet`.
+    pub test: String,
+    /// What is told.
+    pub metric: Metric,
+    /// The value in the metric's unit.
+    pub published: f64,
+    /// The model value that was set from it.
+    pub sets: Option<String>,
+    /// Whether it is that of a steady load over the whole drive.
+    pub steady: bool,
+    /// How long the load runs before it counts, where that matters.
+    pub after: Option<Duration>,
+    /// How much of the drive it uses, where that matters.
+    pub span: Option<Bytes>,
+    /// How far its data compresses.
+    pub compressibility: Ratio,
+    /// Why the model misses it.
+    pub miss: Option<String>,
+}
+
+/// What the model says to a rating.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rated {
+    /// In the rating's unit.
+    pub simulated: f64,
+    /// Over what was published, less one.
+    pub error: f64,
+}
+
+impl Rating {
+    /// Whether a model value was set from it.
+    pub fn role(&self) -> Role {
+        if self.sets.is_some() { Role::Calibrated } else { Role::Predicted }
+    }
+}
+
+/// Reads all ratings of `document`; each names a test of `library`'s workload `data-sheet`.
+///
+/// # Errors
+/// The first thing wrong in the file.
+pub fn read(library: &Library, document: &Document) -> Result<Vec<RatedDrive>, StudyError> {
+    let tests = workload::open(library, WORKLOAD)?;
+    let root = document.root("ratings", None);
+    let drives = root.tables("drive")?;
+    let drives = drives.iter().map(|section| drive(section, &tests)).collect::<Result<_, _>>()?;
+    root.finish()?;
+    Ok(drives)
+}
+
+fn drive(section: &Section<'_>, tests: &Workload) -> Result<RatedDrive, StudyError> {
+    let at = section.location_of("system");
+    let parts = SystemName::parse(&section.text("system")?)
+        .map_err(|error| StudyError { location: at.clone(), ..error })?;
+    let source = section.text("rated_by")?;
+    let ratings = section.tables("ratings")?;
+    let ratings = ratings.iter().map(|section| rating(section, tests)).collect::<Result<_, _>>()?;
+    section.finish()?;
+    Ok(RatedDrive { parts, source, ratings, at })
+}
+
+fn rating(section: &Section<'_>, tests: &Workload) -> Result<Rating, StudyError> {
+    let test = section.text("test")?;
+    if !tests.tests.iter().any(|known| known.name == test) {
+        let known = tests.tests.iter().map(|known| known.name.as_str());
+        return Err(StudyError::unknown(section.location_of("test"), "test", &test, known));
+    }
+    let throughput: Option<BytesPerSecond> = section.optional_quantity("throughput")?;
+    let latency: Option<Duration> = section.optional_quantity("latency")?;
+    let iops = section.optional_integer("iops", 1, 1_000_000_000)?;
+    let (metric, published) = match (throughput, iops, latency) {
+        (Some(rate), None, None) => (Metric::Throughput, rate.as_megabytes()),
+        (None, Some(iops), None) => (Metric::Iops, iops as f64),
+        (None, None, Some(latency)) => (Metric::Latency, latency.as_microseconds()),
+        _ => {
+            let message = "a rating is one of `throughput`, `iops` and `latency`";
+            return Err(StudyError::new(section.location(), message));
+        }
+    };
+    if published <= 0.0 {
+        return Err(StudyError::new(section.location(), "a rating must be above zero"));
+    }
+    let steady = section.has("load") && section.choice("load", &[("steady", true)])?;
+    let rating = Rating {
+        test,
+        metric,
+        published,
+        sets: section.optional_text("sets")?,
+        steady,
+        after: section.optional_quantity("after")?,
+        span: section.optional_quantity("span")?,
+        compressibility: section.optional_quantity("compressibility")?.unwrap_or(Ratio::ZERO),
+        miss: section.optional_text("miss")?,
+    };
+    section.finish()?;
+    Ok(rating)
+}
+
+impl RatedDrive {
+    /// The drive in its port, as fresh as the library has it or in the state of a steady load.
+    ///
+    /// # Errors
+    /// Where the parts do not fit together.
+    pub fn system(&self, library: &Library, steady: bool) -> Result<System, StudyError> {
+        let condition = Calibration {
+            parameter: "drive.state.condition".to_owned(),
+            value: "random".to_owned(),
+            figure: None,
+            reason: Some("the rating is that of a steady load".to_owned()),
+        };
+        let settings = if steady { vec![(condition, self.at.clone())] } else { Vec::new() };
+        let name = self.parts.to_string();
+        System::assemble(library, &self.parts, &NamedAt::all(&self.at), &name, &settings)
+    }
+
+    /// What the model says to one of the ratings.
+    ///
+    /// # Errors
+    /// Where the drive does not fit its port, or the test the drive.
+    pub fn run(&self, library: &Library, rating: &Rating) -> Result<Rated, StudyError> {
+        let system = self.system(library, rating.steady)?;
+        let mut workload = workload::open(library, &format!("{WORKLOAD}:{}", rating.test))?;
+        for test in &mut workload.tests {
+            test.compressibility = rating.compressibility;
+            if let Some(after) = rating.after {
+                (test.ramp, test.duration) = (after, Some(STEADY_DURATION));
+            }
+            test.span = rating.span.unwrap_or(test.span);
+            if rating.steady {
+                let capacity = system.spec.drive.capacity.get();
+                test.span = Bytes(capacity / test.block.get() * test.block.get());
+                (test.ramp, test.duration) = (STEADY_RAMP, Some(STEADY_DURATION));
+            }
+            test.span = test.span.min(system.spec.drive.capacity);
+        }
+        let provenance = Provenance { seed: 1, ..Provenance::default() };
+        let result = system.run(&workload, provenance, &mut |_| true)?;
+        let simulated = result.tests.first().map_or(0.0, |test| rating.metric.of(test).value);
+        Ok(Rated { simulated, error: simulated / rating.published - 1.0 })
+    }
+}

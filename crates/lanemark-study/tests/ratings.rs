@@ -1,0 +1,104 @@
+//! The drives' ratings: every one can be run, quick ones are met, and the page about them names every drive.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lanemark_core::result::Role;
+use lanemark_core::workload::Pattern;
+use lanemark_study::document::Document;
+use lanemark_study::library::{Kind, open_file};
+use lanemark_study::ratings::{self, MISS, RatedDrive};
+use lanemark_study::{Library, workload};
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn rated(library: &Library) -> Vec<RatedDrive> {
+    let file = project().join("reference/drive-ratings.toml");
+    ratings::read(library, &open_file(&file).unwrap()).unwrap()
+}
+
+#[test]
+fn every_rating_can_be_run_and_what_it_set_is_a_value_of_the_drive() {
+    let library = Library::built_in();
+    for drive in rated(&library) {
+        let document = library.open(Kind::Drive, &drive.parts.drive).unwrap();
+        for rating in &drive.ratings {
+            drive.system(&library, rating.steady).unwrap();
+            let Some(set) = &rating.sets else { continue };
+            let place = document.location_of_parameter("drive", set);
+            assert!(place.position.is_some(), "{}: no {set}", drive.parts);
+        }
+    }
+}
+
+/// Requests one at a time are quick to simulate: what they were set from is met, what is predicted is near.
+#[test]
+fn ratings_at_queue_depth_1_are_met() {
+    let library = Library::built_in();
+    let mut checked = 0;
+    for drive in rated(&library) {
+        for rating in drive.ratings.iter().filter(|rating| rating.test.contains("Q1T1")) {
+            let error = drive.run(&library, rating).unwrap().error.abs();
+            let bound = match rating.role() {
+                Role::Calibrated => 0.05,
+                Role::Predicted => MISS,
+            };
+            assert!(
+                error < bound || rating.miss.is_some(),
+                "{}: {}: {error}",
+                drive.parts,
+                rating.test
+            );
+            checked += 1;
+        }
+    }
+    assert!(checked >= 10, "only {checked}");
+}
+
+#[test]
+fn the_page_about_the_library_has_every_rating() {
+    let library = Library::built_in();
+    let page = fs::read_to_string(project().join("docs/library.md")).unwrap();
+    let rows = page.lines().filter(|line| line.starts_with("| ")).count();
+    let drives = rated(&library);
+    assert_eq!(rows, 1 + drives.iter().map(|drive| drive.ratings.len()).sum::<usize>());
+    for drive in drives {
+        assert!(
+            page.contains(&format!("`{}`", drive.parts)),
+            "{}: run `make library`",
+            drive.parts
+        );
+    }
+}
+
+#[test]
+fn the_tests_that_ratings_name_are_those_of_data_sheets() {
+    let tests = workload::open(&Library::built_in(), "data-sheet").unwrap().tests;
+    for test in &tests {
+        assert!(!test.reads() || !test.writes(), "{}: a rating is of one direction", test.name);
+        let sequential = test.pattern == Pattern::Sequential;
+        assert_eq!(sequential, test.name.starts_with("SEQ"), "{}", test.name);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_rating_is_told() {
+    let library = Library::built_in();
+    let says = |rating: &str, expected: &str| {
+        let system = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+        let text = format!(
+            "[[drive]]\nsystem = \"{system}\"\nrated_by = \"x\"\nratings = [{{ {rating} }}]\n"
+        );
+        let document = Document::parse("r.toml", &text).unwrap();
+        let error = ratings::read(&library, &document).unwrap_err().to_string();
+        assert!(error.starts_with("r.toml:4:") && error.contains(expected), "{error}");
+    };
+    says(r#"test = "RND4K Q1T1 raed", iops = 1"#, "unknown test `RND4K Q1T1 raed`");
+    says(r#"test = "RND4K Q1T1 read""#, "a rating is one of");
+    says(r#"test = "RND4K Q1T1 read", iops = 1, latency = "1 us""#, "a rating is one of");
+    says(r#"test = "RND4K Q1T1 read", latency = "0 us""#, "above zero");
+    says(r#"test = "RND4K Q1T1 read", iops = 1, load = "stready""#, "unknown load `stready`");
+    says(r#"test = "RND4K Q1T1 read", iops = 1, set = "x""#, "unknown key `set`");
+}
