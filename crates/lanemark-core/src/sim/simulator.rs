@@ -8,14 +8,13 @@
 //! to come back completes it. A read command brings its data in bursts, one for each flash unit.
 
 mod completion;
-mod event;
 mod disk;
+mod event;
 mod media;
 mod power;
 
-pub pub use event::Event;
-
-use power::PowerReading;
+pub use event::Event;
+pub use power::PowerReading;
 
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
