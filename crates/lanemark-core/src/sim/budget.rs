@@ -91,6 +91,14 @@ impl BudgetSum {
         }
     }
 
+    /// Adds those of other requests.
+    pub fn merge(&mut self, other: &Self) {
+        for hop in 0..HOPS {
+            self.wait[hop] += other.wait[hop];
+            self.service[hop] += other.service[hop];
+        }
+    }
+
     /// Waiting at a hop, in nanoseconds.
     pub fn wait_ns(&self, hop: usize) -> f64 {
         self.wait[hop] as f64 / 1e3

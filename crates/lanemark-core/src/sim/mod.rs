@@ -56,4 +56,6 @@ mod queue_tests;
 #[cfg(test)]
 mod replay_tests;
 #[cfg(test)]
+mod steady_tests;
+#[cfg(test)]
 mod tests;

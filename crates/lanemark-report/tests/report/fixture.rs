@@ -289,6 +289,8 @@ fn test(row: &Row) -> Test {
         alignment: Bytes::kibi(kibibytes),
         volume: Some(Bytes::mebi(1000)),
         duration: None,
+        rounds: None,
+        interval: None,
         ramp: Duration::ZERO,
         think: Duration::ZERO,
         compressibility: Ratio::ZERO,
@@ -323,6 +325,8 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
         path,
         drive: None,
         replay: None,
+        series: None,
+        steady: None,
         complete: true,
     }
 }

@@ -246,6 +246,8 @@ impl Run {
             path: Some(path),
             drive: Some(self.simulator.drive_use()),
             replay: Some(replay),
+            series: None,
+            steady: None,
             complete,
         };
         ReplayRun { sample, test }
@@ -267,6 +269,8 @@ impl Run {
             alignment: SECTOR,
             volume: Some(bytes),
             duration: None,
+            rounds: None,
+            interval: None,
             ramp: Duration::ZERO,
             think: Duration::ZERO,
             compressibility: Ratio::ZERO,
