@@ -2,10 +2,11 @@
 
 LANEMARK := target/release/lanemark
 DEMO     := demo
+ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench build tools clean
+.PHONY: help demo test check bench endurance build tools clean
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +36,13 @@ bench: build tools ## speed of the simulator and the readers; agreement with fio
 	cargo bench --locked -p lanemark-cli --bench simulator
 	cargo bench --locked -p lanemark-trace --bench reading
 	cargo bench --locked -p lanemark-cli --bench agreement
+
+# The picture in docs/ is of this page; docs/endurance.csv is its series.
+endurance: build ## a day of random writes on a modelled 1 TB drive (half an hour, 3 GB of memory)
+	@mkdir -p $(ENDURANCE)
+	$(LANEMARK) sim samsung-860-qvo-1tb@workstation-z170:sata random-write-24h \
+	    --set drive.state.condition=purged --out $(ENDURANCE)/endurance.json \
+	    --series $(ENDURANCE)/endurance.csv --html $(ENDURANCE)/endurance.html
 
 build:           ## the release program, target/release/lanemark
 	cargo build --release --locked -p lanemark-cli

@@ -79,6 +79,8 @@ fn run(case: &Case, full: bool) {
         alignment: case.block,
         volume: Some(Bytes(case.block.get() * requests)),
         duration: None,
+        rounds: None,
+        interval: None,
         ramp: Duration::ZERO,
         think: Duration::ZERO,
         compressibility: Ratio::ZERO,

@@ -77,10 +77,10 @@ impl Test {
             Err(TestError { field, value, bound: bound.to_owned() })
         };
         match (self.rounds, self.volume, self.duration) {
-            (Some(Rounds { length, .. }), None, None) => {
-                if length == Duration::ZERO || length > ROUND_MAX {
-                    return fail("round", length.to_string(), "more than 0 s, at most 168 h");
-                }
+            (Some(Rounds { length, .. }), None, None)
+                if length == Duration::ZERO || length > ROUND_MAX =>
+            {
+                return fail("round", length.to_string(), "more than 0 s, at most 168 h");
             }
             (Some(_), Some(volume), _) => {
                 return fail("volume", volume.to_string(), "none beside round");

@@ -23,7 +23,9 @@ const RIGHT: f64 = 24.0;
 /// Heights of the plots, of the line above each, and of the axis of time.
 const RATE: f64 = 210.0;
 const AMPLIFICATION: f64 = 100.0;
-const HEADING: f64 = 20.0;
+const HEADING: f64 = 22.0;
+/// Room for the names of the spans below the first heading.
+const NAMES: f64 = 15.0;
 const AXIS: f64 = 18.0;
 /// The most steps of a line: more than a page has pixels help nobody.
 const STEPS: usize = 1000;
@@ -92,7 +94,7 @@ fn draw(caption: &str, test: &Test, sample: &Sample, series: &Series) -> Markup 
         .collect();
     let plots = plots(test, &shown);
     let spans = spans(sample, series);
-    let mut top = 0.0;
+    let mut top = NAMES;
     let mut placed = Vec::new();
     for plot in &plots {
         placed.push((plot, top + HEADING));
@@ -104,7 +106,7 @@ fn draw(caption: &str, test: &Test, sample: &Sample, series: &Series) -> Markup 
                 (shading(&spans, &place, (*top, plot.height), index == 0))
                 @if index + 1 == placed.len() { (time.draw(*top, top + plot.height, &typeset(unit))) }
                 @else { (time.lines(*top, top + plot.height)) }
-                (plot.draw(*top, &edges))
+                (plot.draw(*top, if index == 0 { NAMES } else { 0.0 }, &edges))
             }
         }
     };
@@ -185,7 +187,8 @@ fn shading(
 }
 
 impl Plot {
-    fn draw(&self, top: f64, edges: &[f64]) -> Markup {
+    /// The plot from `top` on, its heading `above` higher than usual.
+    fn draw(&self, top: f64, above: f64, edges: &[f64]) -> Markup {
         let greatest = self.values.iter().flatten().copied().filter(|value| value.is_finite());
         let greatest = greatest.fold(0.0_f64, f64::max);
         let each = step(if greatest > 0.0 { greatest } else { 1.0 } / (self.height / 45.0));
@@ -196,7 +199,7 @@ impl Plot {
         let decimals = (-each.log10().floor()).clamp(0.0, 9.0) as usize;
         let right = edges.last().copied().unwrap_or_default();
         html! {
-            text class=(format!("unit {}", self.class)) x=(num(-LEFT)) y=(num(top - 7.0)) { (self.heading) }
+            text class=(format!("unit {}", self.class)) x=(num(-LEFT)) y=(num(top - above - 7.0)) { (self.heading) }
             @for tick in 0..=count {
                 @let y = place(each * tick as f64);
                 line class=(if tick == 0 { "base" } else { "grid" }) x1="0" x2=(num(right))
