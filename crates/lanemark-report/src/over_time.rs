@@ -9,7 +9,7 @@ use lanemark_core::result::{Sample, Series, SteadyState};
 use lanemark_core::units::Duration;
 use lanemark_core::workload::Tracked;
 
-use crate::number::{LatencyUnit, fixed, or_absent, percent, significant};
+use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
 use crate::table::{Cell, Column, Ink, Table};
 
 /// Rows of a table of a series.
@@ -43,8 +43,8 @@ fn steadiness(steady: &SteadyState) -> String {
             "Not steady after {} rounds of {length} by SNIA's rule, which allows {} and {}{figures}. The figures \
              are those of these rounds.",
             steady.rounds.len(),
-            percent(RANGE_MAX),
-            percent(SLOPE_MAX),
+            percent_whole(RANGE_MAX),
+            percent_whole(SLOPE_MAX),
         ),
     }
 }

@@ -410,7 +410,7 @@ fn a_workload_that_cannot_be_run_is_told_with_its_place() {
         "interval = \"often\"",
         "interval = often: must be a time such as \"1 s\", or \"automatic\"",
     );
-    add("interval = \"0 s\"", "interval = 0 s: more than 0 s");
+    add("interval = \"0 s\"", "interval = 0 ps: more than 0 s");
     workload_says("read    = \"100%\"", "read    = \"101%\"", "read = 101%");
 }
 

@@ -345,7 +345,7 @@ fn hop_use(hop: &(&str, f64, f64, f64), rate: f64, latency_ns: f64) -> HopUse {
     }
 }
 
-/// A simulated run of one test in ten rounds that became steady, with a series of 40 intervals.
+/// A simulated run of one test in ten rounds, steady from none of them on, with a series of 40 intervals.
 pub(crate) fn over_time() -> RunResult {
     let mut run = simulated();
     run.tests.truncate(1);
