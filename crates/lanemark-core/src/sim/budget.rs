@@ -59,6 +59,15 @@ impl Budget {
         self.service[hop as usize] += service;
     }
 
+    /// Adds all of `other`.
+    #[inline]
+    fn accumulate(&mut self, other: &Self) {
+        for hop in 0..HOPS {
+            self.wait[hop] += other.wait[hop];
+            self.service[hop] += other.service[hop];
+        }
+    }
+
     /// Waiting at a hop.
     pub fn wait(&self, hop: usize) -> Duration {
         self.wait[hop]
@@ -80,33 +89,50 @@ impl Budget {
 pub struct BudgetSum {
     wait: [u128; HOPS],
     service: [u128; HOPS],
+    /// The sum of the latest budgets, and how much more of them it holds for certain.
+    latest: Budget,
+    room: u64,
 }
 
 impl BudgetSum {
-    /// Adds the budget of a request.
-    pub fn add(&mut self, budget: &Budget) {
-        for hop in 0..HOPS {
-            self.wait[hop] += u128::from(budget.wait[hop].picoseconds());
-            self.service[hop] += u128::from(budget.service[hop].picoseconds());
+    /// Adds the budget of a request, which took `latency` in all.
+    #[inline]
+    pub fn add(&mut self, budget: &Budget, latency: Duration) {
+        if latency.picoseconds() > self.room {
+            self.settle();
         }
+        self.room = self.room.saturating_sub(latency.picoseconds());
+        self.latest.accumulate(budget);
+    }
+
+    #[cold]
+    fn settle(&mut self) {
+        for hop in 0..HOPS {
+            self.wait[hop] += u128::from(self.latest.wait[hop].picoseconds());
+            self.service[hop] += u128::from(self.latest.service[hop].picoseconds());
+        }
+        self.latest = Budget::default();
+        self.room = u64::MAX;
     }
 
     /// Adds those of other requests.
     pub fn merge(&mut self, other: &Self) {
+        self.settle();
         for hop in 0..HOPS {
-            self.wait[hop] += other.wait[hop];
-            self.service[hop] += other.service[hop];
+            let (wait, service) = (other.latest.wait[hop], other.latest.service[hop]);
+            self.wait[hop] += other.wait[hop] + u128::from(wait.picoseconds());
+            self.service[hop] += other.service[hop] + u128::from(service.picoseconds());
         }
     }
 
     /// Waiting at a hop, in nanoseconds.
     pub fn wait_ns(&self, hop: usize) -> f64 {
-        self.wait[hop] as f64 / 1e3
+        (self.wait[hop] + u128::from(self.latest.wait[hop].picoseconds())) as f64 / 1e3
     }
 
     /// Service at a hop, in nanoseconds.
     pub fn service_ns(&self, hop: usize) -> f64 {
-        self.service[hop] as f64 / 1e3
+        (self.service[hop] + u128::from(self.latest.service[hop].picoseconds())) as f64 / 1e3
     }
 }
 

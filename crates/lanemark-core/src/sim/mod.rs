@@ -27,10 +27,12 @@ pub mod drive;
 pub mod driver;
 pub mod kernel;
 pub mod link;
+pub mod memo;
 pub mod multipath;
 pub mod path;
 pub mod protocol;
 pub mod replay;
+pub mod schedule;
 pub mod shared;
 pub mod simulator;
 pub mod slab;
@@ -50,6 +52,8 @@ pub use target::Target;
 #[cfg(test)]
 mod disk_tests;
 #[cfg(test)]
+mod drive_tests;
+#[cfg(test)]
 mod link_tests;
 #[cfg(test)]
 mod queue_tests;
@@ -59,3 +63,5 @@ mod replay_tests;
 mod steady_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod theory_tests;

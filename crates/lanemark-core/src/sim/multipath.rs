@@ -84,6 +84,12 @@ pub struct Ways {
 }
 
 impl Ways {
+    /// Whether there is more than one.
+    #[inline]
+    pub fn are_several(&self) -> bool {
+        self.count > 1
+    }
+
     /// The ways of a drive with or without a second port.
     pub fn new(second: Option<&SecondPort>) -> Self {
         let single = Self {

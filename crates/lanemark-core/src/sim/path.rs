@@ -13,6 +13,7 @@ use super::spec::DriveSpec;
 use super::station::{Span, Station};
 use super::trace::Trace;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
+use crate::workload::Operation;
 
 /// A drive's ways to the host, one for each of its ports, and its data path, which there is one of.
 #[derive(Clone, Debug)]
@@ -141,24 +142,31 @@ impl Way {
     }
 
     /// Sends the frames of a command that the controller has fetched, and returns when the drive has it.
-    pub fn issue_frames(&mut self, now: Instant, trace: &mut Trace) -> Instant {
+    pub fn issue_frames(
+        &mut self,
+        now: Instant,
+        operation: Operation,
+        trace: &mut Trace,
+    ) -> Instant {
         for (index, link) in self.links.iter_mut().enumerate() {
-            let span = link.issue_frames(now);
+            let span = link.issue_frames(now, operation);
             trace.spend(Hop::FirstLink as usize + self.place + index, span);
         }
         trace.mark()
     }
 
-    /// Tells the host that a write is complete, and returns when its interrupt is there.
-    pub fn complete_write(
+    /// Tells the host that a command which brought it no data is complete, and returns when its interrupt is
+    /// there.
+    pub fn complete(
         &mut self,
         shared: &mut [Link],
         now: Instant,
+        operation: Operation,
         trace: &mut Trace,
     ) -> Instant {
         let mut at = now;
         for (hop, link) in self.hops(shared).rev() {
-            let span = delayed(link.complete_write(at), link.latency());
+            let span = delayed(link.complete(at, operation), link.latency());
             trace.spend(hop, span);
             at = span.end;
         }

@@ -24,9 +24,10 @@
 
 use super::budget::Hop;
 use super::coalescing::Coalescing;
+use super::drive::Candidate;
 use super::link::Link;
 use super::path::Way;
-use super::slab::{Chain, Handle, Linked, Slab};
+use super::slab::{Chain, Handle, NONE, Slab};
 use super::spec::{ProtocolKind, ProtocolSpec};
 use super::station::Span;
 use super::trace::Trace;
@@ -148,8 +149,14 @@ impl Protocol {
         self.handler_until = end;
     }
 
+    /// Whether a command has to be alone in its queue: ATA's FLUSH CACHE and DATA SET MANAGEMENT are not
+    /// queued, and the driver lets the queue run empty for them (ATA8-ACS, 7.1; libata's `ata_qc_defer`).
+    fn is_alone(&self, operation: Operation) -> bool {
+        self.spec.kind == ProtocolKind::Ahci && !operation.moves_data()
+    }
+
     /// Takes a slot for `command`, or makes it wait for one.
-    pub fn take_slot<T: Linked>(
+    pub fn take_slot<T: Candidate>(
         &mut self,
         slab: &mut Slab<T>,
         queue: u32,
@@ -160,23 +167,48 @@ impl Protocol {
             let unused = Queue { free: self.spec.queue_depth, waiting: Chain::EMPTY };
             self.queues.resize(index + 1, unused);
         }
+        let alone = self.is_alone(slab[command].operation());
+        let depth = self.spec.queue_depth;
         let queue = &mut self.queues[index];
-        if queue.free == 0 {
+        if !queue.waiting.is_empty() || !queue.takes(alone, depth) {
             queue.waiting.push(slab, command);
             return false;
         }
-        queue.free -= 1;
         true
     }
 
-    /// Gives a slot back, and returns the command that takes it at once.
-    pub fn give_slot<T: Linked>(&mut self, slab: &mut Slab<T>, queue: u32) -> Option<Handle> {
+    /// Gives the slot of a command back.
+    pub fn give_slot(&mut self, queue: u32, operation: Operation) {
+        let alone = self.is_alone(operation);
         let queue = &mut self.queues[queue as usize];
-        let next = queue.waiting.pop(slab);
-        if next.is_none() {
-            queue.free += 1;
+        queue.free = if alone { self.spec.queue_depth } else { queue.free + 1 };
+    }
+
+    /// The next command that waited and has a slot now.
+    pub fn next_with_slot<T: Candidate>(
+        &mut self,
+        slab: &mut Slab<T>,
+        queue: u32,
+    ) -> Option<Handle> {
+        let head = self.queues[queue as usize].waiting.head();
+        if head == NONE {
+            return None;
         }
-        next
+        let alone = self.is_alone(slab[head].operation());
+        let depth = self.spec.queue_depth;
+        let queue = &mut self.queues[queue as usize];
+        if queue.takes(alone, depth) { queue.waiting.pop(slab) } else { None }
+    }
+
+    /// Reads of host memory, one after the other, before the controller has a command.
+    #[inline]
+    pub fn fetches(&self, operation: Operation, length: Bytes) -> u64 {
+        match (self.spec.kind, operation) {
+            (ProtocolKind::AtaDma, _) => 0,
+            (ProtocolKind::Ahci, _) => 2,
+            (ProtocolKind::Nvme, Operation::Write) if needs_list(length) => 2,
+            (ProtocolKind::Nvme | ProtocolKind::SasHba, _) => 1,
+        }
     }
 
     /// Lets the controller fetch a command, and returns when it has it.
@@ -189,12 +221,8 @@ impl Protocol {
         length: Bytes,
         trace: &mut Trace,
     ) -> Instant {
-        let fetches = match (self.spec.kind, operation) {
-            (ProtocolKind::AtaDma, _) => 0,
-            (ProtocolKind::Ahci, _) => 2,
-            (ProtocolKind::Nvme, Operation::Write) if needs_list(length) => 2,
-            (ProtocolKind::Nvme | ProtocolKind::SasHba, _) => 1,
-        };
+        let length = if operation.moves_data() { length } else { Bytes::ZERO };
+        let fetches = self.fetches(operation, length);
         if fetches == 0 {
             return now;
         }
@@ -203,6 +231,18 @@ impl Protocol {
         let end = now + one_way + (self.spec.memory_read + one_way * 2) * fetches;
         trace.spend(Hop::Protocol as usize, Span { start: now, end });
         end
+    }
+}
+
+impl Queue {
+    /// Takes a slot, or all of them for a command that has to be alone, where they are free.
+    fn takes(&mut self, alone: bool, depth: u32) -> bool {
+        let needed = if alone { depth } else { 1 };
+        if self.free < needed {
+            return false;
+        }
+        self.free -= needed;
+        true
     }
 }
 

@@ -14,11 +14,11 @@ mod media;
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
 use super::drive::{Candidate, Content, Drive};
-use super::kernel::EventQueue;
 use super::link::Link;
 use super::multipath::Ways;
 use super::path::Path;
 use super::protocol::Protocol;
+use super::schedule::{Burst, Schedule};
 use super::shared::{SharedLink, Transfer};
 use super::slab::{Handle, Linked, NONE, Slab};
 use super::spec::SystemSpec;
@@ -31,6 +31,7 @@ use crate::workload::{Access, Operation};
 
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
 pub enum Event {
     /// The time of a request has come.
     Submit(Handle),
@@ -56,8 +57,8 @@ pub enum Event {
     AtShared(Handle),
     /// A link that several drives share has sent a burst.
     SharedFree(u16),
-    /// Data of a command, so many bytes, needs no flash.
-    FromBuffer(Handle, u32),
+    /// A burst needs no flash.
+    FromBuffer(Handle),
     /// A die of a drive has programmed or erased.
     Stored(u16, Handle),
     /// A drive may have been idle for long enough to work in the background.
@@ -66,10 +67,10 @@ pub enum Event {
     DiskReady(u16, Handle),
     /// The arm of a hard disk has done its operation.
     ArmFree(u16),
-    /// Data of a command, so many bytes, has come off a disk.
-    OffMedia(Handle, u32),
+    /// A burst has come off a disk.
+    OffMedia(Handle),
     /// A burst of a write is in the buffer; whether it is the last of its command.
-    DataIn(Handle, bool),
+    DataIn(bool, Handle),
     /// The completion of a command has reached the host, with its interrupt where that is not held back.
     Notified(Handle),
     /// The aggregation time of a drive's interrupt vector may be over.
@@ -79,6 +80,9 @@ pub enum Event {
     /// A core has completed a command.
     Completed(Handle),
 }
+
+const _: () =
+    assert!(size_of::<Event>() == 8, "an event and its time share a cache line with three others");
 
 /// A request that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,7 +212,7 @@ pub struct Simulator {
     request_complete: Duration,
     wake: Duration,
     idle_after: Duration,
-    events: EventQueue<Event>,
+    events: Schedule,
     handled: u64,
     cores: Vec<Station>,
     shared: Vec<Link>,
@@ -255,7 +259,7 @@ impl Simulator {
             request_complete: spec.cpu.request_complete,
             wake: spec.cpu.wake,
             idle_after: spec.cpu.idle_after,
-            events: EventQueue::with_capacity(256),
+            events: Schedule::new(),
             handled: 0,
             cores: vec![Station::default(); spec.cpu.cores as usize],
             shared: spec.links[..shared].iter().map(Link::new).collect(),
@@ -358,8 +362,7 @@ impl Simulator {
     /// Goes on to the next completion that comes no later than `limit`; `None` where there is none.
     /// The time does not pass `limit`.
     pub fn advance_until(&mut self, limit: Instant) -> Option<Completion> {
-        while self.events.next_at().is_some_and(|at| at <= limit) {
-            let Some((at, event)) = self.events.pop() else { break };
+        while let Some((at, event)) = self.events.pop_until(limit) {
             self.now = at;
             self.handled += 1;
             let completion = self.handle(event);
@@ -398,13 +401,19 @@ impl Simulator {
             Event::PageOut(drive, operation) => self.page_out(drive, operation),
             Event::AtShared(transfer) => self.at_shared(transfer),
             Event::SharedFree(link) => self.serve_shared(usize::from(link)),
-            Event::FromBuffer(command, bytes) => self.burst(command, Bytes(bytes.into())),
+            Event::FromBuffer(burst) => {
+                let Burst { command, bytes } = self.events.take_burst(burst);
+                self.burst(command, bytes);
+            }
             Event::Stored(drive, operation) => self.stored(drive, operation),
             Event::Idle(drive) => self.idle(drive),
             Event::DiskReady(drive, operation) => self.disk_ready(drive, operation),
             Event::ArmFree(drive) => self.arm_free(drive),
-            Event::OffMedia(command, bytes) => self.off_media(command, Bytes(bytes.into())),
-            Event::DataIn(burst, last) => self.data_in(burst, last),
+            Event::OffMedia(burst) => {
+                let Burst { command, bytes } = self.events.take_burst(burst);
+                self.off_media(command, bytes);
+            }
+            Event::DataIn(last, burst) => self.data_in(burst, last),
             Event::Notified(command) => self.notified(command),
             Event::AggregationOver(drive, vector) => self.aggregation_over(drive, vector),
             Event::TimedOut(command) => self.timed_out(command),
@@ -421,6 +430,11 @@ impl Simulator {
             &self.attachments[usize::from(drive)];
         let start = extents[usize::from(namespace)].start + access.offset;
         let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
+        // A trim names its range, and a flush has none: they are one command.
+        let transfer_max = match access.operation.moves_data() {
+            true => transfer_max,
+            false => access.length.max(Bytes(1)),
+        };
         let count = access.length.get().div_ceil(transfer_max.get()).max(1);
         self.requests[handle].submitted = self.now;
         self.requests[handle].unnotified = count as u32;
@@ -468,35 +482,45 @@ impl Simulator {
 
     fn fetch(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
-        let Attachment { protocol, ways, path, .. } =
+        let Attachment { protocol, ways, path, drive, .. } =
             &mut self.attachments[usize::from(command.drive)];
         command.way = ways.choose(self.now);
         command.sent = self.now;
         let (operation, length) = (command.operation, command.length);
         let (way, shared) = (path.way(command.way), &mut self.shared);
         let fetched = protocol.fetch(self.now, way, shared, operation, length, &mut command.trace);
-        let event = match way.issues_by_frames() {
-            true => Event::Fetched(handle),
-            false => Event::Arrived(handle),
-        };
-        self.events.schedule(fetched, event);
+        if way.issues_by_frames() {
+            self.events.schedule(fetched, Event::Fetched(handle));
+            return;
+        }
+        let at_once = !ways.are_several() && protocol.fetches(operation, length) <= 1;
+        let (front_end, queue) = (drive.front_end(), command.queue);
+        if at_once && front_end.takes_ahead(queue) {
+            front_end.arrive(fetched, handle, &mut self.commands, &mut self.events);
+        } else {
+            front_end.expect();
+            self.events.schedule(fetched, Event::Arrived(handle));
+        }
     }
 
     fn issue_frames(&mut self, handle: Handle) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
-        let arrival = path.way(command.way).issue_frames(self.now, &mut command.trace);
+        let (way, operation) = (path.way(command.way), command.operation);
+        let arrival = way.issue_frames(self.now, operation, &mut command.trace);
+        self.attachments[usize::from(command.drive)].drive.front_end().expect();
         self.events.schedule(arrival, Event::Arrived(handle));
     }
 
     fn decode(&mut self, handle: Handle) {
         let front_end =
-            &mut self.attachments[usize::from(self.commands[handle].drive)].drive.front_end();
+            self.attachments[usize::from(self.commands[handle].drive)].drive.front_end();
+        front_end.expected_is_here();
         front_end.arrive(self.now, handle, &mut self.commands, &mut self.events);
     }
 
     fn engine_free(&mut self, drive: u16) {
-        let front_end = &mut self.attachments[usize::from(drive)].drive.front_end();
+        let front_end = self.attachments[usize::from(drive)].drive.front_end();
         front_end.engine_free(self.now, &mut self.commands, &mut self.events);
     }
 }

@@ -103,8 +103,12 @@ impl Servers {
         total / self.0.len() as u64
     }
 
+    #[inline]
     fn first_free(&mut self) -> &mut Station {
-        let first = (0..self.0.len()).min_by_key(|&index| self.0[index].free_at()).unwrap_or(0);
+        let first = match self.0.len() {
+            1 => 0,
+            count => (0..count).min_by_key(|&index| self.0[index].free_at()).unwrap_or(0),
+        };
         &mut self.0[first]
     }
 

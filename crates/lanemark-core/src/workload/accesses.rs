@@ -20,6 +20,13 @@ pub enum Operation {
     Trim,
 }
 
+impl Operation {
+    /// Whether it moves data of the host's.
+    pub fn moves_data(self) -> bool {
+        matches!(self, Self::Read | Self::Write)
+    }
+}
+
 /// One request of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {

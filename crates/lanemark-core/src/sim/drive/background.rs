@@ -6,8 +6,7 @@
 //! buffer, that waits, the buffer fills, and the host waits with it. An idle drive folds its pseudo-SLC
 //! cache and collects up to `erased_idle` superblocks.
 
-use super::super::Event;
-use super::super::kernel::EventQueue;
+use super::super::schedule::Schedule;
 use super::super::slab::Handle;
 use super::super::spec::{SLOT, WriteCache};
 use super::translation::{Filled, Progress, Stream};
@@ -43,13 +42,7 @@ pub enum Done {
 
 impl SolidState {
     /// Maps a write whose data is in the buffer, and starts storing the units that it fills.
-    pub fn write(
-        &mut self,
-        now: Instant,
-        offset: Bytes,
-        length: Bytes,
-        events: &mut EventQueue<Event>,
-    ) {
+    pub fn write(&mut self, now: Instant, offset: Bytes, length: Bytes, events: &mut Schedule) {
         let (first, end) = slots_of(offset, length);
         if let Some(ahead) = &mut self.ahead {
             ahead.changed(first, end);
@@ -66,13 +59,7 @@ impl SolidState {
     }
 
     /// Maps slots as long as there is erased flash, and returns the first that is not mapped.
-    fn map_slots(
-        &mut self,
-        now: Instant,
-        first: u64,
-        end: u64,
-        events: &mut EventQueue<Event>,
-    ) -> u64 {
+    fn map_slots(&mut self, now: Instant, first: u64, end: u64, events: &mut Schedule) -> u64 {
         let in_place = self.spec.technology.in_place();
         for slot in first..end {
             if in_place {
@@ -91,7 +78,7 @@ impl SolidState {
     }
 
     /// Gives a unit to its die; `held` slots of the buffer come back when it is stored.
-    fn program(&mut self, now: Instant, filled: Filled, held: u32, events: &mut EventQueue<Event>) {
+    fn program(&mut self, now: Instant, filled: Filled, held: u32, events: &mut Schedule) {
         let Filled { unit, .. } = filled;
         let time = match self.spec.translation.pseudo_slc {
             Some(cache) if self.translation.is_pseudo_slc(unit) => cache.program,
@@ -105,18 +92,21 @@ impl SolidState {
     }
 
     /// Moves as much as collection owes.
-    fn collect(&mut self, now: Instant, events: &mut EventQueue<Event>) {
+    fn collect(&mut self, now: Instant, events: &mut Schedule) {
         while self.relocate(now, false, events) && self.translation.owes(0) {}
     }
 
     /// One step of collection; false where there is nothing to do.
-    fn relocate(&mut self, now: Instant, fold: bool, events: &mut EventQueue<Event>) -> bool {
+    fn relocate(&mut self, now: Instant, fold: bool, events: &mut Schedule) -> bool {
         let progress = self.translation.relocate(fold, &mut self.sources);
         if let Progress::Filled(filled) = progress {
             let relocation = self.relocations.insert(Relocation { filled, reads: 0 });
             let mut sources = std::mem::take(&mut self.sources);
             for source in sources.drain(..) {
-                if self.translation.is_unstored(source.unit) {
+                // What the last relocation read of a unit had the rest of it too.
+                let read = self.last_moved == Some(source.unit);
+                self.last_moved = Some(source.unit);
+                if read || self.translation.is_unstored(source.unit) {
                     continue;
                 }
                 self.relocations[relocation].reads += 1;
@@ -137,14 +127,14 @@ impl SolidState {
         progress != Progress::Nothing
     }
 
-    fn store_moved(&mut self, now: Instant, relocation: Handle, events: &mut EventQueue<Event>) {
+    fn store_moved(&mut self, now: Instant, relocation: Handle, events: &mut Schedule) {
         let Relocation { filled, .. } = self.relocations[relocation];
         self.relocations.free(relocation);
         self.program(now, filled, 0, events);
     }
 
     /// Collects as fast as the dies go, because something waits for it.
-    fn make_room(&mut self, now: Instant, events: &mut EventQueue<Event>) {
+    fn make_room(&mut self, now: Instant, events: &mut Schedule) {
         let most = self.flash.dies() as usize * RELOCATIONS_PER_DIE;
         let mut steps = 0;
         while self.relocations.live() < most && steps < most && self.relocate(now, true, events) {
@@ -157,7 +147,7 @@ impl SolidState {
     }
 
     /// Stores the units of the host that are not full.
-    fn pad(&mut self, now: Instant, events: &mut EventQueue<Event>) {
+    fn pad(&mut self, now: Instant, events: &mut Schedule) {
         for stream in [Stream::Host, Stream::Hot, Stream::PseudoSlc] {
             if let Some(filled) = self.translation.pad(stream) {
                 self.program(now, filled, filled.slots, events);
@@ -167,7 +157,7 @@ impl SolidState {
 
     /// Whether everything written so far is safe already; if not, `command` is among those that
     /// [`SolidState::next_flushed`] returns once it is.
-    pub fn flush(&mut self, now: Instant, command: Handle, events: &mut EventQueue<Event>) -> bool {
+    pub fn flush(&mut self, now: Instant, command: Handle, events: &mut Schedule) -> bool {
         if self.write_cache == WriteCache::Protected {
             return true;
         }
@@ -203,12 +193,7 @@ impl SolidState {
     }
 
     /// The data of a flash read is out.
-    pub fn page_out(
-        &mut self,
-        now: Instant,
-        handle: Handle,
-        events: &mut EventQueue<Event>,
-    ) -> Done {
+    pub fn page_out(&mut self, now: Instant, handle: Handle, events: &mut Schedule) -> Done {
         let operation = self.flash.page_out(now, handle, events);
         match operation.task {
             FlashTask::Read { command } => Done::Data(command, operation),
@@ -231,7 +216,7 @@ impl SolidState {
     }
 
     /// A program or erase may have ended.
-    pub fn stored(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) -> Done {
+    pub fn stored(&mut self, now: Instant, handle: Handle, events: &mut Schedule) -> Done {
         let Some(operation) = self.flash.stored(now, handle, events) else { return Done::Nothing };
         match operation.task {
             FlashTask::Program { unit, held, epoch } => {
@@ -258,7 +243,7 @@ impl SolidState {
     }
 
     /// Goes on with what waits for erased flash, or with work in the background.
-    fn go_on(&mut self, now: Instant, events: &mut EventQueue<Event>) {
+    fn go_on(&mut self, now: Instant, events: &mut Schedule) {
         while let Some(&pending) = self.unmapped.front() {
             match pending {
                 Pending::Write(first, end) => {
@@ -284,7 +269,7 @@ impl SolidState {
     }
 
     /// Erases superblocks that became free of valid data meanwhile.
-    fn erase_emptied(&mut self, now: Instant, events: &mut EventQueue<Event>) {
+    fn erase_emptied(&mut self, now: Instant, events: &mut Schedule) {
         while let Some(superblock) = self.translation.next_to_erase() {
             self.erasing.insert(superblock, self.flash.dies());
             for die in 0..self.flash.dies() {
@@ -315,7 +300,7 @@ impl SolidState {
     }
 
     /// The drive may have been idle long enough to work in the background.
-    pub fn idle(&mut self, now: Instant, events: &mut EventQueue<Event>) {
+    pub fn idle(&mut self, now: Instant, events: &mut Schedule) {
         let idle_after = self.spec.translation.idle_after;
         if self.commands == 0 && self.idle_since + idle_after <= now {
             self.in_background = true;
@@ -323,7 +308,7 @@ impl SolidState {
         }
     }
 
-    fn work_in_background(&mut self, now: Instant, events: &mut EventQueue<Event>) {
+    fn work_in_background(&mut self, now: Instant, events: &mut Schedule) {
         let most = self.flash.dies() as usize;
         while self.relocations.live() < most
             && self.translation.works_when_idle()

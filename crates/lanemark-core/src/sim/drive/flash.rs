@@ -16,7 +16,7 @@
 //! Not modelled: partial page programs, ZQ calibration, the two stages of programs of some TLC and QLC.
 
 use super::super::Event;
-use super::super::kernel::EventQueue;
+use super::super::schedule::Schedule;
 use super::super::slab::{Chain, Handle, NONE, Slab};
 use super::super::spec::{DieSpec, FlashSpec, SuspendSpec};
 use super::super::station::{Span, Station};
@@ -129,7 +129,7 @@ impl Flash {
         site: Site,
         task: FlashTask,
         bytes: Bytes,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) {
         let Site { die, plane, time, retries } = site;
         let lane = die * self.lanes_per_die + plane % self.lanes_per_die;
@@ -161,7 +161,7 @@ impl Flash {
     }
 
     /// Begins whatever a die can begin now.
-    fn dispatch(&mut self, now: Instant, index: usize, events: &mut EventQueue<Event>) {
+    fn dispatch(&mut self, now: Instant, index: usize, events: &mut Schedule) {
         loop {
             let die = self.dies[index];
             if die.storing != NONE {
@@ -193,7 +193,7 @@ impl Flash {
     }
 
     /// Begins waiting reads of the host on all lanes that are free, and says whether any began.
-    fn begin_reads(&mut self, now: Instant, die: usize, events: &mut EventQueue<Event>) -> bool {
+    fn begin_reads(&mut self, now: Instant, die: usize, events: &mut Schedule) -> bool {
         let first = die * self.lanes_per_die as usize;
         let mut began = false;
         for lane in first..first + self.lanes_per_die as usize {
@@ -211,7 +211,7 @@ impl Flash {
     }
 
     /// Goes on with what was suspended, or begins the next of what waits in order; false where it cannot yet.
-    fn begin_other(&mut self, now: Instant, index: usize, events: &mut EventQueue<Event>) -> bool {
+    fn begin_other(&mut self, now: Instant, index: usize, events: &mut Schedule) -> bool {
         let die = self.dies[index];
         if die.suspended != NONE {
             if die.reads_active > 0 {
@@ -247,7 +247,7 @@ impl Flash {
         true
     }
 
-    fn begin_read(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) {
+    fn begin_read(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
         let lane = self.operations[handle].lane as usize;
         self.lanes[lane].current = handle;
         let die = self.operations[handle].die as usize;
@@ -276,7 +276,7 @@ impl Flash {
         }
     }
 
-    fn begin_store(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) {
+    fn begin_store(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
         let die = self.operations[handle].die as usize;
         self.occupy(now, die);
         self.dies[die].storing = handle;
@@ -336,7 +336,7 @@ impl Flash {
     }
 
     /// The array has been read: the data goes out over the channel.
-    pub fn sensed(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) {
+    pub fn sensed(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
         if self.can.cache_read {
             let lane = self.operations[handle].lane as usize;
             self.operations[handle].sensed = true;
@@ -350,7 +350,7 @@ impl Flash {
     }
 
     /// A page goes to the cache register, and its plane is free for the next.
-    fn drain(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) {
+    fn drain(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
         let lane = &mut self.lanes[self.operations[handle].lane as usize];
         lane.current = NONE;
         lane.draining = handle;
@@ -359,7 +359,7 @@ impl Flash {
         self.send_out(now, handle, events);
     }
 
-    fn send_out(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) {
+    fn send_out(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
         let service = self.time_out(self.operations[handle].bytes);
         let end = self.use_channel(now, handle, service);
         events.schedule(end, Event::PageOut(self.drive, handle));
@@ -379,7 +379,7 @@ impl Flash {
         &mut self,
         now: Instant,
         handle: Handle,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) -> FlashOperation {
         let operation = self.operations[handle];
         self.operations.free(handle);
@@ -406,7 +406,7 @@ impl Flash {
         &mut self,
         now: Instant,
         handle: Handle,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) -> Option<FlashOperation> {
         let operation = self.operations[handle];
         let index = operation.die as usize;

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use crate::sim::Event;
 use crate::sim::arbitration::Arbiter;
-use crate::sim::kernel::EventQueue;
+use crate::sim::schedule::Schedule;
 use crate::sim::slab::{Handle, Linked, Slab};
 use crate::sim::spec::FrontEndSpec;
 use crate::sim::station::{Span, Station};
@@ -34,6 +34,8 @@ pub struct FrontEnd {
     ahead_of: u32,
     /// How many of them are enough to tell the arbiter.
     settle_at: usize,
+    /// Commands whose arrival is an event of its own.
+    expected: u32,
 }
 
 const SETTLE_MIN: usize = 64;
@@ -67,7 +69,28 @@ impl FrontEnd {
             ahead: VecDeque::new(),
             ahead_of: 0,
             settle_at: SETTLE_MIN,
+            expected: 0,
         }
+    }
+
+    /// Whether a command of `queue` that arrives after a time which all commands take at least can be given to
+    /// [`FrontEnd::arrive`] now: none is on its way that could come in between and change the order.
+    #[inline]
+    pub fn takes_ahead(&self, queue: u32) -> bool {
+        self.expected == 0
+            && self.arbiter.as_ref().is_none_or(|arbiter| {
+                arbiter.is_empty() && (self.ahead.is_empty() || queue == self.ahead_of)
+            })
+    }
+
+    /// A command is on its way, and its arrival will be an event.
+    pub fn expect(&mut self) {
+        self.expected += 1;
+    }
+
+    /// A command that was expected is here.
+    pub fn expected_is_here(&mut self) {
+        self.expected -= 1;
     }
 
     /// The same, which takes commands as `arbiter` says.
@@ -82,7 +105,7 @@ impl FrontEnd {
         now: Instant,
         command: Handle,
         commands: &mut Slab<C>,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) {
         let (queue, operation) = (commands[command].queue(), commands[command].operation());
         if self.arbiter.is_none() {
@@ -116,7 +139,7 @@ impl FrontEnd {
         &mut self,
         now: Instant,
         commands: &mut Slab<C>,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) {
         let Some(arbiter) = &mut self.arbiter else { return };
         let Some(command) = arbiter.pop(commands) else { return };
@@ -157,7 +180,7 @@ impl FrontEnd {
         now: Instant,
         command: Handle,
         operation: Operation,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) -> Booking {
         let (time, latency) = self.times(operation);
         let first = (0..self.engines.len()).min_by_key(|&index| self.engines[index].free_at());
@@ -237,7 +260,7 @@ mod tests {
 
     /// When each command is decoded, how often an engine was free for what waits, and the time busy.
     fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Duration) {
-        let (mut commands, mut events) = (Slab::new(), EventQueue::with_capacity(8));
+        let (mut commands, mut events) = (Slab::new(), Schedule::new());
         for &command in arrivals {
             let handle = commands.insert(command);
             events.schedule(command.at, Event::Arrived(handle));

@@ -37,7 +37,7 @@ pub use translation::{Placed, Translation, write_amplification};
 use std::collections::VecDeque;
 
 use super::Event;
-use super::kernel::EventQueue;
+use super::schedule::{Burst, Schedule};
 use super::slab::{Handle, Slab};
 use super::spec::{DriveSpec, FlashSpec, SLOT, WriteCache};
 use super::table::Table;
@@ -96,6 +96,8 @@ pub struct SolidState {
     relocations: Slab<Relocation>,
     /// What is to be read for the unit that is being filled with moved data.
     sources: Vec<Source>,
+    /// The unit that was read last for that.
+    last_moved: Option<u32>,
     /// Dies that have not erased their part of a superblock.
     erasing: Table<u32>,
     /// Data in the buffer for which nothing is erased yet, and flushes behind it.
@@ -155,6 +157,7 @@ impl SolidState {
             spec: flash.clone(),
             relocations: Slab::new(),
             sources: Vec::new(),
+            last_moved: None,
             erasing: Table::new(),
             unmapped: VecDeque::new(),
             flushes: Flushes::new(),
@@ -177,7 +180,7 @@ impl SolidState {
         command: Handle,
         (offset, length): (Bytes, Bytes),
         changes: bool,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) -> MapMisses {
         let Some(map) = &mut self.map else { return MapMisses::default() };
         let (first, end) = slots_of(offset, length);
@@ -213,7 +216,7 @@ impl SolidState {
         command: Handle,
         offset: Bytes,
         length: Bytes,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) -> u32 {
         let (first, end) = slots_of(offset, length);
         let Some(ahead) = &mut self.ahead else {
@@ -230,7 +233,7 @@ impl SolidState {
             let next = match found {
                 Ahead::Here(next) => {
                     let bytes = overlap(slot, next, offset, length);
-                    events.schedule(now, Event::FromBuffer(command, bytes.get() as u32));
+                    events.schedule_burst(now, Burst { command, bytes: bytes }, Event::FromBuffer);
                     bursts += 1;
                     next
                 }
@@ -261,7 +264,7 @@ impl SolidState {
         command: Handle,
         (first, end): (u64, u64),
         (offset, length): (Bytes, Bytes),
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) -> u32 {
         let mut slot = first;
         let mut bursts = 0;
@@ -274,7 +277,7 @@ impl SolidState {
                     let task = FlashTask::Read { command };
                     self.flash.start(now, site, task, bytes, events);
                 }
-                _ => events.schedule(now, Event::FromBuffer(command, bytes.get() as u32)),
+                _ => events.schedule_burst(now, Burst { command, bytes: bytes }, Event::FromBuffer),
             }
             slot += placed.slots;
             bursts += 1;
@@ -283,7 +286,7 @@ impl SolidState {
     }
 
     /// Reads ahead of a stream that has read up to `end`.
-    fn prefetch(&mut self, now: Instant, stream: usize, end: u64, events: &mut EventQueue<Event>) {
+    fn prefetch(&mut self, now: Instant, stream: usize, end: u64, events: &mut Schedule) {
         let last = self.slots;
         let Some(ahead) = &mut self.ahead else { return };
         let wanted = ahead.wanted(stream, end, last);

@@ -31,7 +31,7 @@ impl Tally {
     }
 
     pub(super) fn count(&mut self, completion: &Completion, latency: Duration) {
-        self.budget.add(&completion.budget);
+        self.budget.add(&completion.budget, latency);
         match completion.access.operation {
             Operation::Read => self.reads.record(completion.access.length, latency),
             Operation::Write => self.writes.record(completion.access.length, latency),

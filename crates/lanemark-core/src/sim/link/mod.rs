@@ -7,10 +7,12 @@ pub mod pcie;
 pub mod sas;
 pub mod sata;
 
+use super::memo::Memo;
 use super::station::{Servers, Span};
 use std::fmt;
 
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
+use crate::workload::Operation;
 
 pub use pcie::{Pcie, PcieAddress, PcieGeneration, PcieSetup};
 pub use sas::{Sas, SasRate};
@@ -96,6 +98,12 @@ pub struct Link {
     retrain: Option<(Instant, LinkLaw)>,
     to_host: Servers,
     to_drive: Servers,
+    /// For a burst of a read, its time towards the host and what goes the other way for it.
+    read: Memo<(Bytes, Place), (Duration, Duration)>,
+    /// For a burst of a write, its time towards the drive and what goes the other way for it.
+    write: Memo<(Bytes, Place), (Duration, Duration)>,
+    /// For an entry and its fetches, what goes to the drive and to the host.
+    issue: Memo<(Bytes, u64), (Duration, Duration)>,
 }
 
 impl Link {
@@ -108,6 +116,9 @@ impl Link {
             retrain: spec.retrain,
             to_host: servers.clone(),
             to_drive: servers,
+            read: Memo::new(),
+            write: Memo::new(),
+            issue: Memo::new(),
         }
     }
 
@@ -136,20 +147,26 @@ impl Link {
         {
             self.law = law;
             self.retrain = None;
+            (self.read, self.write, self.issue) = (Memo::new(), Memo::new(), Memo::new());
         }
     }
 
     /// Sends `bytes` of read data towards the host while they flow in during `inflow`.
     pub fn carry_read(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
         self.train(now);
-        match &self.law {
-            LinkLaw::Pcie(pcie) if place.last => {
-                self.to_drive.charge(now, pcie.write_time(DOORBELL));
-            }
-            LinkLaw::Sas(sas) => self.to_drive.charge(now, sas.data_acknowledge_time(bytes)),
-            LinkLaw::Pcie(_) | LinkLaw::Sata(_) => {}
+        let mut memo = self.read;
+        let (service, back) = memo.answer((bytes, place), || {
+            let back = match &self.law {
+                LinkLaw::Pcie(pcie) if place.last => pcie.write_time(DOORBELL),
+                LinkLaw::Sas(sas) => sas.data_acknowledge_time(bytes),
+                LinkLaw::Pcie(_) | LinkLaw::Sata(_) => Duration::ZERO,
+            };
+            (self.read_time(bytes, place), back)
+        });
+        self.read = memo;
+        if back > Duration::ZERO {
+            self.to_drive.charge(now, back);
         }
-        let service = self.read_time(bytes, place);
         self.to_host.forward(inflow, service)
     }
 
@@ -163,30 +180,37 @@ impl Link {
     /// Over SATA the frame that ends the command goes behind its data, before another command's.
     pub fn carry_write(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
         self.train(now);
-        match &self.law {
-            LinkLaw::Pcie(pcie) => {
-                self.to_host.charge(now, pcie.read_request_time(bytes));
-                self.to_drive.forward(inflow, pcie.fetch_time(bytes))
-            }
+        let law = &self.law;
+        let (service, asked) = self.write.answer((bytes, place), || match law {
+            LinkLaw::Pcie(pcie) => (pcie.fetch_time(bytes), pcie.read_request_time(bytes)),
             LinkLaw::Sata(sata) => {
                 let data = sata.write_data_time(bytes, place.first);
                 let end = if place.last { sata.completion_time() } else { Duration::ZERO };
-                self.to_host.forward(inflow, data + end)
+                (data + end, Duration::ZERO)
             }
             LinkLaw::Sas(sas) => {
                 let asked = sas.transfer_ready_time() + sas.data_acknowledge_time(bytes);
-                self.to_host.charge(now, asked);
-                self.to_drive.forward(inflow, sas.write_data_time(bytes))
+                (sas.write_data_time(bytes), asked)
             }
+        });
+        // Over SATA both directions are one, and asking is part of the data's time.
+        if let LinkLaw::Sata(_) = law {
+            return self.to_host.forward(inflow, service);
         }
+        self.to_host.charge(now, asked);
+        self.to_drive.forward(inflow, service)
     }
 
-    /// Tells the host that a write is complete; over SATA the frame for it has gone already.
-    pub fn complete_write(&mut self, now: Instant) -> Span {
+    /// Tells the host that a command which brought it no data is complete; over SATA the frame for it has gone
+    /// behind the data, where there was any.
+    pub fn complete(&mut self, now: Instant, operation: Operation) -> Span {
         match &self.law {
             LinkLaw::Pcie(pcie) => {
                 self.to_drive.charge(now, pcie.write_time(DOORBELL));
                 self.to_host.serve(now, completion_packets(pcie))
+            }
+            LinkLaw::Sata(sata) if operation == Operation::Flush => {
+                self.to_host.serve(now, sata.register_time())
             }
             LinkLaw::Sata(_) => Span { start: now, end: now },
             LinkLaw::Sas(sas) => {
@@ -200,16 +224,24 @@ impl Link {
     /// `fetches` requests over PCIe, which nobody waits for longer than the protocol says.
     pub fn charge_issue(&mut self, now: Instant, entry: Bytes, fetches: u64) {
         if let LinkLaw::Pcie(pcie) = &self.law {
-            self.to_drive.charge(now, pcie.write_time(DOORBELL) + pcie.completion_time(entry));
-            self.to_host.charge(now, pcie.read_request_time(Bytes(64)) * fetches);
+            let (down, up) = self.issue.answer((entry, fetches), || {
+                let down = pcie.write_time(DOORBELL) + pcie.completion_time(entry);
+                (down, pcie.read_request_time(Bytes(64)) * fetches)
+            });
+            self.to_drive.charge(now, down);
+            self.to_host.charge(now, up);
         }
     }
 
-    /// Sends the frames that issue a command, where the link has such.
-    pub fn issue_frames(&mut self, now: Instant) -> Span {
+    /// Sends the frames that issue a command, where the link has such. FLUSH CACHE and DATA SET MANAGEMENT
+    /// are not queued over SATA: the drive does not release the bus in between.
+    pub fn issue_frames(&mut self, now: Instant, operation: Operation) -> Span {
         self.train(now);
         match &self.law {
             LinkLaw::Pcie(_) => Span { start: now, end: now },
+            LinkLaw::Sata(sata) if !operation.moves_data() => {
+                self.to_host.serve(now, sata.register_time())
+            }
             LinkLaw::Sata(sata) => self.to_host.serve(now, sata.issue_time()),
             LinkLaw::Sas(sas) => {
                 self.to_host.charge(now, sas.frame_acknowledge_time());
@@ -261,7 +293,7 @@ mod tests {
                 link.carry_read(now, inflow, BLOCK, WHOLE);
             } else {
                 link.carry_write(now, inflow, BLOCK, WHOLE);
-                link.complete_write(now);
+                link.complete(now, Operation::Write);
             }
         }
     }

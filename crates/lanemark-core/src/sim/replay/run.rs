@@ -183,7 +183,7 @@ impl Run {
         }
         // The budget explains the latency of reads and writes, which is what every view shows.
         self.held_time += u128::from(submitted.since(scheduled).picoseconds());
-        self.budget.add(budget);
+        self.budget.add(budget, completed.since(*submitted));
     }
 
     /// Goes on until all is complete.

@@ -93,9 +93,12 @@ impl Simulator {
 
     #[inline]
     pub(super) fn completed(&mut self, handle: Handle) -> Option<Completion> {
-        let Command { request, drive, thread, queue, .. } = self.commands[handle];
+        let Command { request, drive, thread, queue, operation, .. } = self.commands[handle];
         let protocol = &mut self.attachments[usize::from(drive)].protocol;
-        if let Some(waiting) = protocol.give_slot(&mut self.commands, queue) {
+        protocol.give_slot(queue, operation);
+        while let Some(waiting) =
+            self.attachments[usize::from(drive)].protocol.next_with_slot(&mut self.commands, queue)
+        {
             self.resume(waiting, thread);
         }
         if let Some(at) = self.attachments[usize::from(drive)].drive.gives(self.now) {

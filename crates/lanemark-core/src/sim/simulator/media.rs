@@ -97,7 +97,8 @@ impl Simulator {
     fn fetch_ranges(&mut self, handle: Handle) {
         let Command { drive, way, trace, .. } = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(*drive)].path;
-        let data = (RANGES, Place { first: true, last: true });
+        // The command is not queued over SATA, so no DMA Setup announces its data.
+        let data = (RANGES, Place { first: false, last: true });
         let arrival = path.carry_write(*way, &mut self.shared, self.now, data, trace);
         self.events.schedule(arrival, Event::RangesIn(handle));
     }
@@ -113,9 +114,9 @@ impl Simulator {
 
     /// Completes a command that moves no more data.
     pub(super) fn acknowledge(&mut self, handle: Handle) {
-        let Command { drive, way, trace, .. } = &mut self.commands[handle];
-        let path = &mut self.attachments[usize::from(*drive)].path;
-        let notified = path.way(*way).complete_write(&mut self.shared, self.now, trace);
+        let Command { drive, way, operation, trace, .. } = &mut self.commands[handle];
+        let way = self.attachments[usize::from(*drive)].path.way(*way);
+        let notified = way.complete(&mut self.shared, self.now, *operation, trace);
         self.events.schedule(notified, Event::Notified(handle));
     }
 
@@ -166,7 +167,7 @@ impl Simulator {
         trace.waited(Hop::Buffer, self.now);
         let arrival =
             path.carry_write(command.way, &mut self.shared, self.now, (length, place), trace);
-        self.events.schedule(arrival, Event::DataIn(handle, place.last));
+        self.events.schedule(arrival, Event::DataIn(place.last, handle));
     }
 
     pub(super) fn data_in(&mut self, handle: Handle, last: bool) {

@@ -4,7 +4,7 @@ use super::arm::Arm;
 use super::sweep::Sweep;
 use super::{Disk, bursts};
 use crate::sim::Event;
-use crate::sim::kernel::EventQueue;
+use crate::sim::schedule::{Burst, Schedule};
 use crate::sim::slab::Handle;
 use crate::units::{Bytes, Instant};
 
@@ -30,7 +30,7 @@ impl Disk {
         command: Handle,
         (first, end): (u64, u64),
         length: Bytes,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) -> bool {
         let Arm::Streaming(mut stream) = self.arm else { return false };
         if self.read_ahead == 0 || !self.waiting.is_empty() {
@@ -48,7 +48,11 @@ impl Disk {
         let mut sweep = stream.sweep;
         bursts(first, end, length, |to, bytes| {
             let at = self.mechanics.pass(&mut sweep, to);
-            events.schedule(at, Event::OffMedia(command, bytes));
+            events.schedule_burst(
+                at,
+                Burst { command, bytes: Bytes(bytes.into()) },
+                Event::OffMedia,
+            );
         });
         stream.promised = end;
         stream.promised_at = sweep.at;

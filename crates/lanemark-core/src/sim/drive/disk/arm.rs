@@ -7,9 +7,9 @@ use super::geometry::Track;
 use super::sweep::Sweep;
 use super::{Disk, DiskOperation, bursts};
 use crate::sim::Event;
-use crate::sim::kernel::EventQueue;
+use crate::sim::schedule::{Burst, Schedule};
 use crate::sim::slab::{Handle, NONE};
-use crate::units::Instant;
+use crate::units::{Bytes, Instant};
 
 /// What the arm does.
 #[derive(Clone, Copy, Debug)]
@@ -24,11 +24,7 @@ pub(super) enum Arm {
 
 impl Disk {
     /// The arm has done its operation: returns it, and goes on.
-    pub fn finish(
-        &mut self,
-        now: Instant,
-        events: &mut EventQueue<Event>,
-    ) -> Option<DiskOperation> {
+    pub fn finish(&mut self, now: Instant, events: &mut Schedule) -> Option<DiskOperation> {
         let Arm::Working { operation: handle, end } = self.arm else { return None };
         let operation = self.operations[handle];
         self.operations.free(handle);
@@ -58,7 +54,7 @@ impl Disk {
     }
 
     /// Lets a free arm take the next operation.
-    pub fn serve(&mut self, now: Instant, events: &mut EventQueue<Event>) {
+    pub fn serve(&mut self, now: Instant, events: &mut Schedule) {
         while !self.waiting.is_empty() {
             self.catch_up(now);
             let track = match self.arm {
@@ -74,7 +70,11 @@ impl Disk {
             if !writes && held {
                 // It was read ahead in the meantime.
                 bursts(first, end, bytes, |_, bytes| {
-                    events.schedule(now, Event::OffMedia(command, bytes));
+                    events.schedule_burst(
+                        now,
+                        Burst { command, bytes: Bytes(bytes.into()) },
+                        Event::OffMedia,
+                    );
                 });
                 self.operations.free(handle);
                 continue;
@@ -85,13 +85,7 @@ impl Disk {
     }
 
     /// Sends the arm to an operation.
-    fn begin(
-        &mut self,
-        now: Instant,
-        handle: Handle,
-        from: &Track,
-        events: &mut EventQueue<Event>,
-    ) {
+    fn begin(&mut self, now: Instant, handle: Handle, from: &Track, events: &mut Schedule) {
         let operation = &mut self.operations[handle];
         operation.begun = now;
         let DiskOperation { command, writes, first, end, bytes, .. } = *operation;
@@ -100,7 +94,11 @@ impl Disk {
             bursts(first, end, bytes, |to, bytes| {
                 let at = self.mechanics.pass(&mut sweep, to);
                 if to < end {
-                    events.schedule(at, Event::OffMedia(command, bytes));
+                    events.schedule_burst(
+                        at,
+                        Burst { command, bytes: Bytes(bytes.into()) },
+                        Event::OffMedia,
+                    );
                 }
             });
         }

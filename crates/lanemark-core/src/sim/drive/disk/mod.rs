@@ -47,7 +47,7 @@ pub use sweep::{Mechanics, Sweep};
 
 use self::arm::Arm;
 use crate::sim::Event;
-use crate::sim::kernel::EventQueue;
+use crate::sim::schedule::{Burst, Schedule};
 use crate::sim::slab::{Handle, NONE, Slab};
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::SECTOR;
@@ -161,11 +161,11 @@ impl Disk {
         command: Handle,
         offset: Bytes,
         length: Bytes,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) -> u32 {
         let (first, end) = sectors_of(offset, length);
         if self.dirty > 0 && self.is_dirty(first, end) {
-            events.schedule(now, Event::FromBuffer(command, length.get() as u32));
+            events.schedule_burst(now, Burst { command, bytes: length }, Event::FromBuffer);
             return 1;
         }
         self.catch_up(now);
@@ -174,13 +174,13 @@ impl Disk {
         };
         self.segments.touch(segment);
         if held >= end {
-            events.schedule(now, Event::FromBuffer(command, length.get() as u32));
+            events.schedule_burst(now, Burst { command, bytes: length }, Event::FromBuffer);
             self.taken(now, segment, end);
             return 1;
         }
         // The first sector may count in part.
         let part = SECTOR * held - offset;
-        events.schedule(now, Event::FromBuffer(command, part.get() as u32));
+        events.schedule_burst(now, Burst { command, bytes: part }, Event::FromBuffer);
         1 + self.read_media(now, command, (held, end), length - part, events)
     }
 
@@ -191,7 +191,7 @@ impl Disk {
         command: Handle,
         (offset, length): (Bytes, Bytes),
         room: Bytes,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) {
         let (first, end) = sectors_of(offset, length);
         self.catch_up(now);
@@ -213,7 +213,7 @@ impl Disk {
     }
 
     /// Whether everything that was written is on the media; if not, `command` waits for it.
-    pub fn flush(&mut self, now: Instant, command: Handle, events: &mut EventQueue<Event>) -> bool {
+    pub fn flush(&mut self, now: Instant, command: Handle, events: &mut Schedule) -> bool {
         if self.dirty == 0 {
             return true;
         }
@@ -239,7 +239,7 @@ impl Disk {
     }
 
     /// The firmware has done its part of a read that needs the media.
-    pub fn ready(&mut self, now: Instant, handle: Handle, events: &mut EventQueue<Event>) {
+    pub fn ready(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
         let DiskOperation { command, first, end, bytes, .. } = self.operations[handle];
         self.operations[handle].waits_since = now;
         self.catch_up(now);
@@ -258,7 +258,7 @@ impl Disk {
         command: Handle,
         (first, end): (u64, u64),
         length: Bytes,
-        events: &mut EventQueue<Event>,
+        events: &mut Schedule,
     ) -> u32 {
         if !self.join(now, command, (first, end), length, events) {
             let handle = self.insert(now, command, false, (first, end), length, Bytes::ZERO);

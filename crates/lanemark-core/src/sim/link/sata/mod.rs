@@ -218,6 +218,11 @@ impl Sata {
         self.rate
     }
 
+    /// A Register frame, either way: what issues a command that is not queued, and what ends one.
+    pub fn register_time(&self) -> Duration {
+        self.rate.frame(REGISTER)
+    }
+
     /// Issuing a command, up to the drive's release of a queued one.
     pub fn issue_time(&self) -> Duration {
         self.issue

@@ -1,0 +1,72 @@
+//! What is going to happen in a system: its events, and the bursts that some of them are about.
+//!
+//! An [`Event`] is eight bytes, a kind and a handle; what does not fit lies here.
+
+use super::kernel::EventQueue;
+use super::simulator::Event;
+use super::slab::{Handle, Slab};
+use crate::units::{Bytes, Instant};
+
+/// Pending events of a system.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    queue: EventQueue<Event>,
+    bursts: Slab<Burst>,
+}
+
+/// Data of a command that is ready at some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// The command.
+    pub command: Handle,
+    /// How much of it.
+    pub bytes: Bytes,
+}
+
+impl Schedule {
+    /// Nothing is going to happen.
+    pub fn new() -> Self {
+        Self { queue: EventQueue::with_capacity(64), bursts: Slab::new() }
+    }
+
+    /// The instant of the next event.
+    pub fn next_at(&self) -> Option<Instant> {
+        self.queue.next_at()
+    }
+
+    /// Lets `event` happen at `at`.
+    #[inline]
+    pub fn schedule(&mut self, at: Instant, event: Event) {
+        self.queue.schedule(at, event);
+    }
+
+    /// Lets an event about a burst happen at `at`.
+    pub fn schedule_burst(&mut self, at: Instant, burst: Burst, event: fn(Handle) -> Event) {
+        let handle = self.bursts.insert(burst);
+        self.queue.schedule(at, event(handle));
+    }
+
+    /// The burst that an event was about.
+    pub fn take_burst(&mut self, handle: Handle) -> Burst {
+        let burst = self.bursts[handle];
+        self.bursts.free(handle);
+        burst
+    }
+
+    /// Takes the next event.
+    pub fn pop(&mut self) -> Option<(Instant, Event)> {
+        self.queue.pop()
+    }
+
+    /// Takes the next event, where it comes no later than `limit`.
+    #[inline]
+    pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Event)> {
+        self.queue.pop_until(limit)
+    }
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self::new()
+    }
+}
