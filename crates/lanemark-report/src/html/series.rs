@@ -23,7 +23,7 @@ const RIGHT: f64 = 24.0;
 /// Heights of the plots, of the line above each, and of the axis of time.
 const RATE: f64 = 210.0;
 const AMPLIFICATION: f64 = 100.0;
-const HEADING: f64 = 22.0;
+const HEADING: f64 = 28.0;
 /// Room for the names of the spans below the first heading.
 const NAMES: f64 = 15.0;
 const AXIS: f64 = 18.0;
@@ -199,7 +199,7 @@ impl Plot {
         let decimals = (-each.log10().floor()).clamp(0.0, 9.0) as usize;
         let right = edges.last().copied().unwrap_or_default();
         html! {
-            text class=(format!("unit {}", self.class)) x=(num(-LEFT)) y=(num(top - above - 7.0)) { (self.heading) }
+            text class=(format!("unit {}", self.class)) x=(num(-LEFT)) y=(num(top - above - 8.0)) { (self.heading) }
             @for tick in 0..=count {
                 @let y = place(each * tick as f64);
                 line class=(if tick == 0 { "base" } else { "grid" }) x1="0" x2=(num(right))
