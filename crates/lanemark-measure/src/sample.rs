@@ -237,6 +237,7 @@ fn sample(tallies: &[Tally], opened_ns: u64) -> Sample {
         cpu,
         path: None,
         drive: None,
+        energy: None,
         replay: None,
         complete: tallies.iter().all(|tally| tally.complete),
     }

@@ -46,6 +46,15 @@ pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style
     } else {
         block(&mut sheet, "Throughput, MB/s = 10^6 bytes a second", Metric::Throughput, &shared);
         block(&mut sheet, "Mean latency, us", Metric::Latency, &shared);
+        for (heading, metric) in [
+            ("Mean power of the drives, W", Metric::Power),
+            ("Battery life, h", Metric::BatteryLife),
+        ] {
+            let known = |test: &TestResult| figure(metric, test).is_some_and(|told| told.count > 0);
+            if shared.iter().any(|(a, b)| known(a) && known(b)) {
+                block(&mut sheet, heading, metric, &shared);
+            }
+        }
     }
     leftovers(&mut sheet, a.1, b.1, &shared);
     let named = |name: &str, run: &RunResult| {
@@ -133,6 +142,10 @@ impl Verdict {
         match (self, metric) {
             (Self::Higher, Metric::Latency) => "B slower",
             (Self::Lower, Metric::Latency) => "B quicker",
+            (Self::Higher, Metric::Power) => "B takes more",
+            (Self::Lower, Metric::Power) => "B takes less",
+            (Self::Higher, Metric::BatteryLife) => "B lasts longer",
+            (Self::Lower, Metric::BatteryLife) => "B lasts shorter",
             (Self::Higher, _) => "B faster",
             (Self::Lower, _) => "B slower",
             (Self::WithinSpread, _) => "no difference",
@@ -156,8 +169,12 @@ fn summary(verdicts: &[Verdict], metric: Metric) -> String {
         count => Some(format!("{text} in {count} tests")),
     };
     let (better, worse) = match metric {
-        Metric::Latency | Metric::ProcessorShare => (Verdict::Lower, Verdict::Higher),
-        Metric::Throughput | Metric::Iops | Metric::Gain => (Verdict::Higher, Verdict::Lower),
+        Metric::Latency | Metric::ProcessorShare | Metric::Power => {
+            (Verdict::Lower, Verdict::Higher)
+        }
+        Metric::Throughput | Metric::Iops | Metric::Gain | Metric::BatteryLife => {
+            (Verdict::Higher, Verdict::Lower)
+        }
     };
     let parts: Vec<String> = [
         told(better, better.text(metric)),

@@ -34,6 +34,8 @@ pub(crate) fn metrics(outcome: &StudyOutcome) -> Vec<Metric> {
         Metric::Latency,
         Metric::ProcessorShare,
         Metric::Gain,
+        Metric::Power,
+        Metric::BatteryLife,
     ];
     metrics.retain(|metric| count(*metric) > 0);
     metrics.sort_by_key(|metric| std::cmp::Reverse(count(*metric)));
@@ -51,6 +53,8 @@ pub(crate) fn heading(metric: Metric) -> &'static str {
         Metric::Latency => "Mean latency, us",
         Metric::ProcessorShare => "Share of the latency on the processor or controller, %",
         Metric::Gain => "Throughput over another system's, less one, %",
+        Metric::Power => "Mean power of the drives, W",
+        Metric::BatteryLife => "Battery life, h",
     }
 }
 

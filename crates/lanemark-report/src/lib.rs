@@ -14,6 +14,7 @@ mod answer;
 mod budget;
 mod calibration;
 mod compare_table;
+mod energy;
 mod error_summary;
 mod figure_table;
 mod html;

@@ -10,6 +10,7 @@ use lanemark_core::result::{
 
 use crate::Style;
 use crate::budget::{Budget, HopShare};
+use crate::energy;
 use crate::number::{
     ABSENT, LatencyUnit, fixed, known, latency_mean_ns, or_absent, percent, percent_whole,
     significant, spread,
@@ -60,6 +61,14 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
             }
         }
         None => sheet.paragraph("No time budget: only a simulated path knows its hops."),
+    }
+    if let Some(sentence) = energy::sentence(test) {
+        sheet.blank();
+        sheet.paragraph(&sentence);
+        sheet.blank();
+        sheet.table(&energy::parts(test));
+        sheet.blank();
+        sheet.table(&energy::states(test));
     }
     sheet.blank();
     sheet.paragraph(&target::sentence(run));

@@ -3,7 +3,7 @@
 use lanemark_core::result::Warning;
 use lanemark_core::sim::link::LinkSpec;
 use lanemark_core::sim::multipath::SecondPort;
-use lanemark_core::sim::spec::{CpuSpec, Sibling, SystemSpec};
+use lanemark_core::sim::spec::{Sibling, SystemSpec};
 use lanemark_core::units::Instant;
 
 use crate::document::{Context, Document};
@@ -188,7 +188,7 @@ impl Place {
 ///
 /// # Errors
 /// A drive whose ports share what the first drive does not.
-pub(crate) fn join(cpu: CpuSpec, attached: &[Attached]) -> Result<SystemSpec, String> {
+pub(crate) fn join(platform: &Platform, attached: &[Attached]) -> Result<SystemSpec, String> {
     let first = &attached[0];
     let sibling = |one: &Attached| {
         let shared = one.first.shared_with(&first.first);
@@ -202,12 +202,13 @@ pub(crate) fn join(cpu: CpuSpec, attached: &[Attached]) -> Result<SystemSpec, St
         })
     };
     Ok(SystemSpec {
-        cpu,
+        cpu: platform.cpu,
         protocol: first.first.plugged.protocol.clone(),
         links: first.links(&first.first),
         drive: first.drive.spec.clone(),
         namespaces: first.drive.namespaces.clone(),
         second: first.second_port(first)?,
         siblings: attached[1..].iter().map(sibling).collect::<Result<_, String>>()?,
+        host_power: platform.power,
     })
 }

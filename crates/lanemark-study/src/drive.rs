@@ -14,6 +14,7 @@ use crate::disk;
 use crate::document::{Context, Document, Section};
 use crate::error::StudyError;
 use crate::flash;
+use crate::power;
 
 /// What becomes of data in the write buffer when the power fails: `buffer.power_loss`.
 const WRITE_CACHES: &[(&str, WriteCache)] = &[
@@ -173,6 +174,7 @@ impl Drive {
                 Kind::SolidState => MediaSpec::Flash(flash::read(&root)?),
                 Kind::Disk => MediaSpec::Disk(disk::read(&root.table("disk")?)?),
             },
+            power: power::drive(&root, matches!(kind, Kind::Disk))?,
         };
         if let Some(size) = frame_fifo
             && spec.data_path_read.or(spec.data_path_write).is_none()

@@ -24,6 +24,7 @@ pub mod origin;
 pub mod path;
 pub mod platform;
 pub mod plug;
+mod power;
 pub mod study;
 pub mod system;
 mod topology;

@@ -3,13 +3,14 @@
 use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, PcieAddress, PcieSetup};
 use lanemark_core::sim::spec::{
     AGGREGATION_TIME_MAX, ArbitrationSpec, BURST_MAX, ClassWeights, CoalescingSpec, CpuSpec,
-    ProtocolKind, ProtocolSpec, QueueClass, THRESHOLD_MAX, WEIGHT_MAX,
+    HostPower, ProtocolKind, ProtocolSpec, QueueClass, THRESHOLD_MAX, WEIGHT_MAX,
 };
 use lanemark_core::units::{Bytes, Duration, Instant, Ratio};
 
 use crate::document::{Context, Document, Section};
 use crate::drive::{Plug, pcie_width, plug};
 use crate::error::StudyError;
+use crate::power;
 use crate::topology;
 
 /// Commands of an AHCI port's one list, and of an NVMe queue at most.
@@ -34,6 +35,8 @@ pub struct Platform {
     pub name: String,
     /// The processor.
     pub cpu: CpuSpec,
+    /// What it takes besides its drives, where that is known.
+    pub power: Option<HostPower>,
     /// The protocols that its driver stack speaks.
     pub protocols: Vec<ProtocolSpec>,
     /// The ports.
@@ -91,6 +94,7 @@ impl Platform {
             idle_after: cpu.optional_quantity("idle_after")?.unwrap_or_default(),
         };
         cpu.finish()?;
+        let power = power::host(&root)?;
         let mut protocols = Vec::new();
         let kinds =
             [ProtocolKind::Ahci, ProtocolKind::Nvme, ProtocolKind::AtaDma, ProtocolKind::SasHba];
@@ -117,7 +121,7 @@ impl Platform {
             ports.push(port);
         }
         root.finish()?;
-        Ok(Self { name, cpu: cpu_spec, protocols, ports })
+        Ok(Self { name, cpu: cpu_spec, power, protocols, ports })
     }
 }
 

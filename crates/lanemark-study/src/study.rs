@@ -4,9 +4,10 @@ use std::path::Path;
 
 use lanemark_core::result::{
     Bound, Calibration, Comparison, Document as Publication, Figure, FigureCheck, Metric,
-    NotModelled, Provenance, Role, RunResult, SCHEMA_VERSION, StudyOutcome, StudySystem,
+    NotModelled, Provenance, Role, RunResult, SCHEMA_VERSION, SimulatedTarget, StudyOutcome,
+    StudySystem,
 };
-use lanemark_core::units::{BytesPerSecond, Duration};
+use lanemark_core::units::{BytesPerSecond, Duration, Watts};
 use lanemark_core::workload::Workload;
 
 use crate::document::{Document, Section};
@@ -291,6 +292,8 @@ fn read_figure(
             ("latency", Metric::Latency),
             ("processor-share", Metric::ProcessorShare),
             ("gain", Metric::Gain),
+            ("power", Metric::Power),
+            ("battery-life", Metric::BatteryLife),
         ],
     )?;
     let published = match metric {
@@ -298,7 +301,12 @@ fn read_figure(
         Metric::Latency => section.quantity::<Duration>("value")?.as_microseconds(),
         Metric::Iops => section.number("value")?,
         Metric::ProcessorShare | Metric::Gain => section.percentage("value")?,
+        Metric::Power => section.quantity::<Watts>("value")?.as_watts(),
+        Metric::BatteryLife => section.quantity::<Duration>("value")?.as_seconds() / 3600.0,
     };
+    if let Some(column) = column {
+        check_power(section, metric, &column.system)?;
+    }
     let over = match metric {
         Metric::Gain => {
             let over = section.text("over")?;
@@ -325,6 +333,25 @@ fn read_figure(
         false => Role::Predicted,
     };
     Ok(Figure { id, system, test, metric, published, bound, over, place, role })
+}
+
+/// A figure about power needs drives, and one about a battery a platform, whose power is known.
+fn check_power(section: &Section<'_>, metric: Metric, system: &System) -> Result<(), StudyError> {
+    if !matches!(metric, Metric::Power | Metric::BatteryLife) {
+        return Ok(());
+    }
+    let SimulatedTarget { drive, platform, .. } = &system.target;
+    if !system.spec.knows_power() {
+        let message = format!("what {drive} takes is not known");
+        return Err(section.error("metric", message).hint("add [power] to the drive's file"));
+    }
+    let battery = system.spec.host_power.and_then(|host| host.battery);
+    if metric == Metric::BatteryLife && battery.is_none() {
+        let message = format!("{platform} has no battery");
+        let hint = "add `battery` to the [power] of the platform's file";
+        return Err(section.error("metric", message).hint(hint));
+    }
+    Ok(())
 }
 
 fn read_answer(

@@ -192,7 +192,7 @@ impl System {
         }
         overrides.check_used(&ledger)?;
 
-        let spec = join(platform.cpu, &attached)
+        let spec = join(&platform, &attached)
             .map_err(|message| StudyError::new(named_at.port.clone(), message))?;
         spec.check().map_err(|error| {
             let location = match error.field.starts_with("drive") {

@@ -470,3 +470,34 @@ fn a_study_that_does_not_hang_together_is_told_with_its_place() {
         "sata-vs-nvme-crystaldiskmark.toml:12:12: unknown workload",
     );
 }
+
+#[test]
+fn power_that_cannot_be_is_told_with_its_place() {
+    let says = |from: &str, to: &str, expected: &str| {
+        system_says(NVME, "library/drives/samsung-950-pro-512gb.toml", from, to, expected);
+    };
+    says("\"70 mW\"", "\"70 mWh\"", "`mWh` is not a unit of power; use one of uW, mW, W, kW");
+    says("\"70 mW\"", "\"2 W\"", "drive.power.state.power = 2 W: at most 1 W");
+    says("\"1.2 s\"", "\"200 ms\"", "drive.power.state.after = 200 ms: at least 275.5 ms");
+    says("name  = \"PS4\"", "name  = \"PS3\"", "state `PS3` is there twice");
+    says("name  = \"PS4\"", "name  = \"idle\"", "what a drive is besides its states");
+    says("entry = {", "entrance = {", "unknown key `entrance`");
+    let laptop = "samsung-850-pro-1tb@laptop-2014:sata";
+    let file = "library/platforms/laptop-2014.toml";
+    system_says(laptop, file, "\"50 Wh\"", "\"50 W\"", "`W` is not a unit of energy");
+    system_says(laptop, file, "\"50 Wh\"", "\"0 Wh\"", "platform.power.battery = 0 uJ: above zero");
+}
+
+#[test]
+fn figures_about_power_need_drives_and_platforms_whose_power_is_known() {
+    study_says(
+        "metric = \"throughput\"\nvalue  = \"533 MB/s\"",
+        "metric = \"battery-life\"\nvalue  = \"5 h\"",
+        "Workstation, Intel Z170 has no battery",
+    );
+    study_says(
+        "metric = \"throughput\"\nvalue  = \"533 MB/s\"",
+        "metric = \"power\"\nvalue  = \"5 h\"",
+        "`h` is not a unit of power",
+    );
+}

@@ -4,6 +4,7 @@
 //! without loss. A field's unit ends its name in JSON. What an instrument cannot know is absent, never
 //! zero: a real run has no time budget by hop, a simulated one no page faults.
 
+mod energy;
 mod latency;
 mod path;
 mod replay;
@@ -13,6 +14,7 @@ pub mod steady;
 mod study;
 mod warning;
 
+pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use latency::{LatencyHistogram, PERCENTILES};
 pub use path::{PathHop, PathView, TopologyNode};
 pub use replay::ReplayUse;
@@ -168,6 +170,9 @@ pub struct Sample {
     /// What the drive wrote besides; known for simulated runs.
     #[serde(default)]
     pub drive: Option<DriveUse>,
+    /// What the drives took; known for simulated runs of drives whose power is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyUse>,
     /// How a trace was replayed, where the sample is of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayUse>,

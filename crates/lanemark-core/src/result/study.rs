@@ -131,6 +131,12 @@ pub enum Metric {
     /// Throughput over that of another system, less one, in per cent.
     #[serde(rename = "gain")]
     Gain,
+    /// Mean power of the drives in watts.
+    #[serde(rename = "power")]
+    Power,
+    /// How long the platform's battery lasts, in hours.
+    #[serde(rename = "battery-life")]
+    BatteryLife,
 }
 
 /// Whether a model value was set from a figure.
@@ -174,11 +180,13 @@ impl Metric {
             Self::Iops => "IOPS",
             Self::Latency => "us",
             Self::ProcessorShare | Self::Gain => "%",
+            Self::Power => "W",
+            Self::BatteryLife => "h",
         }
     }
 
     /// The metric of `result`, in [`Metric::unit`]. A gain needs two results: see [`Metric::gain`]; of
-    /// one alone it is nothing.
+    /// one alone it is nothing, and so is the power of drives of which it is not known.
     pub fn of(self, result: &TestResult) -> Statistic {
         let (statistic, steps) = match self {
             Self::Throughput => (result.throughput_bytes_per_second, 1e6),
@@ -186,6 +194,8 @@ impl Metric {
             Self::Latency => (result.latency_mean_ns, 1e3),
             Self::ProcessorShare => (processor_share(result), 0.01),
             Self::Gain => (Statistic::default(), 1.0),
+            Self::Power => (result.power_mean_watts().unwrap_or_default(), 1.0),
+            Self::BatteryLife => (result.battery_hours().unwrap_or_default(), 1.0),
         };
         Statistic {
             value: statistic.value / steps,

@@ -21,6 +21,8 @@ pub enum Hop {
     Cpu,
     /// The host protocol: waiting for a command slot, the controller fetching the command.
     Protocol,
+    /// The drive on its way out of a power state.
+    Power,
     /// The drive's command decoding and firmware.
     FrontEnd,
     /// Room in the drive's write buffer.

@@ -52,6 +52,7 @@ fn drive(disk: DiskSpec) -> DriveSpec {
         data_path_read: None,
         data_path_write: None,
         media: MediaSpec::Disk(disk),
+        power: None,
     }
 }
 

@@ -9,6 +9,7 @@ mod tally;
 
 use super::budget::{BudgetSum, HOPS, Hop, LINKS_MAX};
 use super::drive::Content;
+use super::energy::Metering;
 use super::simulator::{Completion, SimError, Simulator};
 use super::spec::{DriveSpec, MediaSpec, ProtocolKind, SystemSpec};
 use super::target::Target;
@@ -28,18 +29,22 @@ use tally::{RoundsRun, Tally};
 pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<Sample, SimError> {
     let mut run = Run::new(spec, test, key);
     run.fill_queues()?;
-    while let Some(completion) = run.simulator.advance() {
+    while let Some(completion) = run.metering.advance(&mut run.simulator) {
         if run.is_over(&completion) {
             break;
         }
         run.count(&completion);
         run.submit_next(&completion)?;
+        if run.simulator.outstanding() == 0 {
+            run.metering.end(&run.simulator, completion.completed);
+        }
     }
     Ok(run.end(spec, test))
 }
 
 struct Run {
     simulator: Simulator,
+    metering: Metering,
     /// The threads of the first namespace of the first drive, then those of the next.
     threads: Vec<Accesses>,
     targets: Vec<Target>,
@@ -62,10 +67,16 @@ struct Run {
 impl Run {
     fn new(spec: &SystemSpec, test: &Test, key: StreamKey) -> Self {
         let counting_from = Instant::ZERO + test.ramp;
+        let deadline = test.duration.map(|duration| counting_from + duration);
         let targets = spec.targets();
         let count = targets.len() as u64;
         Self {
             simulator: Simulator::new(spec, Content::of(test)),
+            metering: Metering::new(
+                spec,
+                counting_from,
+                deadline.or(test.rounds.map(|rounds| counting_from + rounds.length)),
+            ),
             threads: (0..test.threads * count as u32)
                 .map(|thread| stream(test, thread, key))
                 .collect(),
@@ -74,10 +85,7 @@ impl Run {
             queue_depth: test.queue_depth,
             think: test.think,
             counting_from,
-            deadline: match test.duration {
-                Some(duration) => counting_from + duration,
-                None => Instant::from_picoseconds(u64::MAX),
-            },
+            deadline: deadline.unwrap_or(Instant::from_picoseconds(u64::MAX)),
             volume_left: test.volume.map_or(u64::MAX, |volume| volume.get() * count),
             last: counting_from,
             tally: None,
@@ -136,7 +144,8 @@ impl Run {
         }
         match (&mut self.rounds, &mut self.tally) {
             (Some(rounds), Some(tally)) => {
-                rounds.is_over(completion.completed, tally, &self.simulator)
+                let (metering, simulator) = (&mut self.metering, &self.simulator);
+                rounds.is_over(completion.completed, tally, metering, simulator)
             }
             _ => completion.completed > self.deadline,
         }
@@ -188,6 +197,7 @@ impl Run {
             writes: counted(tally.writes),
             cpu: None,
             path: Some(path),
+            energy: self.metering.energy(spec),
             replay: None,
             series: self.series.map(|series| series.finish(all, Some(drive))),
             steady,
@@ -257,6 +267,7 @@ fn hop_order(spec: &SystemSpec) -> Vec<(usize, String)> {
             .map(|(index, link)| (Hop::FirstLink as usize + LINKS_MAX + index, link.name.clone())),
     );
     let in_drive = [
+        (Hop::Power, "power state"),
         (Hop::FrontEnd, "front end"),
         (Hop::Buffer, "write buffer"),
         (Hop::DataPath, "data path"),

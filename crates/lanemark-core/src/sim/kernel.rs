@@ -4,12 +4,13 @@
 //! in which they were scheduled and a trajectory has no ties to break.
 //!
 //! Simulated time only goes forward, so the queue is a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan,
-//! "Faster algorithms for the shortest path problem", JACM 37(2), 1990): an event waits in the bucket of the
-//! highest bit in which its time differs from the present. When the lowest bucket's turn comes, its earliest
-//! event becomes the present and the others fall into lower buckets, each a few times in its life. There is
-//! no comparison to mispredict on the way in, and the cost follows the spread of times and hardly the number
-//! of events. Events of one instant always share a bucket and keep their order in it, so they need no number.
-//! The buckets grow to the most events ever pending, and allocate nothing after that.
+//! "Faster algorithms for the shortest path problem", JACM 37(2), 1990) to the base of 16: an event waits in the
+//! bucket of the highest hexadecimal digit in which its time differs from the present, and of its own digit
+//! there. When a bucket's turn comes, its earliest event becomes the present and the others fall into lower
+//! buckets, each a few times in its life. There is no comparison to mispredict on the way in, and the cost
+//! follows the spread of times and hardly the number of events. Events of one instant always share a bucket and
+//! keep their order in it, so they need no number. The buckets grow to the most events ever pending, and
+//! allocate nothing after that.
 
 use crate::units::Instant;
 
@@ -21,10 +22,11 @@ pub struct EventQueue<E> {
     /// Events of the present, of which the first `done` have happened.
     due: Vec<E>,
     done: usize,
-    /// Events whose highest bit that differs from the present is the bucket's.
+    /// Events by the highest digit that differs from the present, and its value.
     buckets: Vec<Vec<Entry<E>>>,
-    /// Which buckets hold any.
-    occupied: u64,
+    /// Which digits have occupied buckets, and of which values.
+    occupied: u16,
+    values: [u16; DIGITS],
     moving: Vec<Entry<E>>,
     scheduled: u64,
 }
@@ -35,7 +37,9 @@ struct Entry<E> {
     event: E,
 }
 
-const BUCKETS: usize = 64;
+/// Hexadecimal digits of a time, and values of a digit.
+const DIGITS: usize = 16;
+const VALUES: usize = 16;
 
 impl<E: Copy> EventQueue<E> {
     /// A queue with room for `capacity` events of one instant before it grows.
@@ -44,8 +48,9 @@ impl<E: Copy> EventQueue<E> {
             now: 0,
             due: Vec::with_capacity(capacity),
             done: 0,
-            buckets: (0..BUCKETS).map(|_| Vec::with_capacity(8)).collect(),
+            buckets: (0..DIGITS * VALUES).map(|_| Vec::new()).collect(),
             occupied: 0,
+            values: [0; DIGITS],
             moving: Vec::with_capacity(capacity),
             scheduled: 0,
         }
@@ -66,7 +71,24 @@ impl<E: Copy> EventQueue<E> {
     }
 
     fn lowest(&self) -> Option<&Vec<Entry<E>>> {
-        (self.occupied != 0).then(|| &self.buckets[self.occupied.trailing_zeros() as usize])
+        (self.occupied != 0).then(|| &self.buckets[self.lowest_bucket()])
+    }
+
+    /// The bucket of the earliest events; there must be some.
+    #[inline]
+    fn lowest_bucket(&self) -> usize {
+        let digit = self.occupied.trailing_zeros() as usize % DIGITS;
+        digit * VALUES + self.values[digit].trailing_zeros() as usize
+    }
+
+    /// Nothing is left in a bucket.
+    #[inline]
+    fn vacate(&mut self, bucket: usize) {
+        let (digit, value) = (bucket / VALUES, bucket % VALUES);
+        self.values[digit] &= !(1 << value);
+        if self.values[digit] == 0 {
+            self.occupied &= !(1 << digit);
+        }
     }
 
     /// Lets `event` happen at `at`, after all that are already scheduled for that instant. `at` must not lie
@@ -85,9 +107,11 @@ impl<E: Copy> EventQueue<E> {
             self.due.push(entry.event);
             return;
         }
-        let bucket = differs.ilog2() as usize;
-        self.occupied |= 1 << bucket;
-        self.buckets[bucket].push(entry);
+        let digit = differs.ilog2() as usize / 4;
+        let value = (entry.at >> (digit * 4)) as usize % VALUES;
+        self.occupied |= 1 << digit;
+        self.values[digit] |= 1 << value;
+        self.buckets[digit * VALUES + value].push(entry);
     }
 
     /// Takes the next event.
@@ -116,7 +140,7 @@ impl<E: Copy> EventQueue<E> {
         if self.occupied == 0 {
             return None;
         }
-        let lowest = self.occupied.trailing_zeros() as usize;
+        let lowest = self.lowest_bucket();
         let bucket = &mut self.buckets[lowest];
         if let [only] = bucket[..] {
             if only.at > limit {
@@ -125,7 +149,7 @@ impl<E: Copy> EventQueue<E> {
             self.now = only.at;
             self.due.push(only.event);
             bucket.clear();
-            self.occupied &= self.occupied - 1;
+            self.vacate(lowest);
             return Some(());
         }
         let earliest = bucket.iter().fold(u64::MAX, |least, entry| least.min(entry.at));
@@ -134,7 +158,7 @@ impl<E: Copy> EventQueue<E> {
         }
         self.now = earliest;
         std::mem::swap(&mut self.moving, bucket);
-        self.occupied &= self.occupied - 1;
+        self.vacate(lowest);
         let mut moving = std::mem::take(&mut self.moving);
         moving.drain(..).for_each(|entry| self.put(entry));
         self.moving = moving;

@@ -11,6 +11,7 @@
 //! | [`target`] | drives and namespaces that requests go to |
 //! | [`simulator`] | the life of a request through them |
 //! | [`budget`], [`trace`] | where its time went |
+//! | [`energy`] | what drives took |
 //! | [`ceiling`] | what each hop can carry by its law |
 //! | [`driver`] | a test run in closed loop |
 //! | [`replay`](mod@replay) | a recorded trace, in open or closed loop |
@@ -25,6 +26,7 @@ pub mod ceiling;
 pub mod coalescing;
 pub mod drive;
 pub mod driver;
+pub mod energy;
 pub mod kernel;
 pub mod link;
 pub mod memo;
@@ -55,6 +57,8 @@ mod disk_tests;
 mod drive_tests;
 #[cfg(test)]
 mod link_tests;
+#[cfg(test)]
+mod power_tests;
 #[cfg(test)]
 mod queue_tests;
 #[cfg(test)]

@@ -10,10 +10,13 @@
 mod completion;
 mod disk;
 mod media;
+mod power;
+
+pub use power::PowerReading;
 
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
-use super::drive::{Candidate, Content, Drive};
+use super::drive::{Candidate, Content, Drive, PowerMeter};
 use super::link::Link;
 use super::multipath::Ways;
 use super::path::Path;
@@ -41,6 +44,8 @@ pub enum Event {
     Fetched(Handle),
     /// The drive has a command.
     Arrived(Handle),
+    /// A drive that a command has woken is awake.
+    Awake(Handle),
     /// A drive's front end has an engine free for the commands that wait.
     EngineFree(u16),
     /// The firmware has done its part of a command.
@@ -141,6 +146,8 @@ struct Attachment {
     ways: Ways,
     path: Path,
     drive: Drive,
+    /// Follows how long the drive is what, where what it takes is known.
+    meter: Option<Box<PowerMeter>>,
 }
 
 struct Request {
@@ -240,6 +247,7 @@ impl Attachment {
             path: Path::new(shared, &spec.links[shared..], &spec.drive)
                 .with_second(spec.second.as_ref()),
             drive,
+            meter: spec.drive.power.as_ref().map(|power| Box::new(PowerMeter::new(&power.states))),
         }
     }
 }
@@ -390,9 +398,10 @@ impl Simulator {
     fn handle(&mut self, event: Event) -> Option<Completion> {
         match event {
             Event::Submit(request) => self.begin(request),
-            Event::Submitted(command) => self.fetch(command),
+            Event::Submitted(command) => self.submitted(command),
             Event::Fetched(command) => self.issue_frames(command),
-            Event::Arrived(command) => self.decode(command),
+            Event::Arrived(command) => self.arrived(command),
+            Event::Awake(command) => self.awake(command),
             Event::EngineFree(drive) => self.engine_free(drive),
             Event::Decoded(command) => self.decoded(command),
             Event::MapHere(command) => self.map_here(command),

@@ -4,8 +4,10 @@
 //! source, and hands over a [`SystemSpec`].
 
 mod flash;
+mod power;
 
 pub use flash::*;
+pub use power::*;
 
 use super::budget::LINKS_MAX;
 pub use super::drive::disk::{DiskSpec, SeekSpec, Zone};
@@ -33,6 +35,8 @@ pub struct SystemSpec {
     pub second: Option<SecondPort>,
     /// Further drives at work at the same time.
     pub siblings: Vec<Sibling>,
+    /// What the platform takes besides its drives, where that is known.
+    pub host_power: Option<HostPower>,
 }
 
 /// A further drive of a system. Its way to the host begins with links that it shares with the first.
@@ -227,6 +231,8 @@ pub struct DriveSpec {
     pub data_path_write: Option<BytesPerSecond>,
     /// What holds the data.
     pub media: MediaSpec,
+    /// What it takes, where that is known.
+    pub power: Option<PowerSpec>,
 }
 
 /// What becomes of data in the write buffer when the power fails.
@@ -373,6 +379,8 @@ impl SystemSpec {
             }
         }
         self.check_namespaces()?;
+        self.drive.check_power()?;
+        self.host_power.as_ref().map_or(Ok(()), HostPower::check)?;
         self.second.as_ref().map_or(Ok(()), SecondPort::check)?;
         let (least, what) = match &self.drive.media {
             MediaSpec::Flash(flash) => {
@@ -424,6 +432,7 @@ impl SystemSpec {
             namespaces: sibling.namespaces.clone(),
             second: sibling.second.clone(),
             siblings: Vec::new(),
+            host_power: self.host_power,
         }
     }
 

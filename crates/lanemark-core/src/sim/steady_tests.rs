@@ -126,6 +126,19 @@ fn the_sample_of_a_test_of_rounds_is_its_last_five() {
     }
 }
 
+/// A drive in its steady state takes the same power in every window, and none of it is counted twice.
+#[test]
+fn the_energy_of_a_test_of_rounds_is_that_of_its_last_five() {
+    let mut drive = drive(Condition::Random);
+    drive.power = Some(super::power_tests::flash_power());
+    let length = Duration::from_microseconds(400_000);
+    let rounds = run(&nvme(drive.clone()), &in_rounds(&drive, length, Tracked::Iops));
+    let whole = run(&nvme(drive.clone()), &writes(&drive, 2));
+    let (of_rounds, of_whole) = (rounds.energy.unwrap(), whole.energy.unwrap());
+    assert_eq!(of_rounds.elapsed, rounds.elapsed);
+    within(of_rounds.power_mean_watts, of_whole.power_mean_watts, 0.05);
+}
+
 #[test]
 fn a_test_that_never_becomes_steady_ends_after_25_rounds_and_says_so() {
     // Rounds so short that next to none of them sees a completion.

@@ -47,6 +47,7 @@ pub(crate) fn small_drive() -> DriveSpec {
             condition: Condition::Fresh,
             cycles: 0,
         }),
+        power: None,
     }
 }
 
@@ -83,6 +84,7 @@ pub(super) fn nvme(drive: DriveSpec) -> SystemSpec {
         namespaces: Vec::new(),
         second: None,
         siblings: Vec::new(),
+        host_power: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Quantities: simulated time, bytes, rates and ratios.
+//! Quantities: simulated time, bytes, rates, power, energy and ratios.
 //!
 //! Simulated time is a whole number of picoseconds, so a trajectory is the same on every machine:
 //! one SATA dword at 6 Gb/s is 6,666.7 ps and one PCIe 5.0 symbol 250 ps, and neither accumulates a
@@ -13,8 +13,10 @@
 //! in debug builds).
 
 mod notation;
+mod power;
 
 pub use notation::QuantityError;
+pub use power::{Joules, Watts};
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -73,6 +75,11 @@ impl Instant {
     pub const fn since(self, earlier: Self) -> Duration {
         debug_assert!(self.0 >= earlier.0);
         Duration(self.0 - earlier.0)
+    }
+
+    /// The time from `earlier` to `self`, or none where `earlier` lies after it.
+    pub const fn since_or_zero(self, earlier: Self) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
     }
 }
 

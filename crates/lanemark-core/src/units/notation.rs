@@ -1,12 +1,14 @@
 //! Quantities as text: `"115 us"` in, `115 us` out.
 //!
-//! A value is read exactly, in whole steps of its quantity (picoseconds, bytes, bits a second), with no
-//! floating point on the way. Times and rates may be rounded to the nearest step; bytes may not.
+//! A value is read exactly, in whole steps of its quantity (picoseconds, bytes, bits a second, microwatts,
+//! microjoules), with no floating point on the way. All but bytes may be rounded to the nearest step.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::{BitsPerSecond, Bytes, BytesPerSecond, Duration, PICOSECONDS_PER_SECOND, Ratio};
+use super::{
+    BitsPerSecond, Bytes, BytesPerSecond, Duration, Joules, PICOSECONDS_PER_SECOND, Ratio, Watts,
+};
 
 /// Why a text is not the quantity asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -160,6 +162,31 @@ const BITS_PER_SECOND: Notation = Notation {
     units: &[("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000)],
 };
 
+const WATTS: Notation = Notation {
+    quantity: "power",
+    step: "microwatts",
+    rounds: true,
+    listed: "uW, mW, W, kW",
+    units: &[("uW", 1), ("mW", 1_000), ("W", 1_000_000), ("kW", 1_000_000_000)],
+};
+
+const JOULES: Notation = Notation {
+    quantity: "energy",
+    step: "microjoules",
+    rounds: true,
+    listed: "uJ, mJ, J, kJ, MJ, mWh, Wh, kWh",
+    units: &[
+        ("uJ", 1),
+        ("mJ", 1_000),
+        ("J", 1_000_000),
+        ("kJ", 1_000_000_000),
+        ("MJ", 1_000_000_000_000),
+        ("mWh", 3_600_000),
+        ("Wh", 3_600_000_000),
+        ("kWh", 3_600_000_000_000),
+    ],
+};
+
 impl FromStr for Duration {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
@@ -185,6 +212,20 @@ impl FromStr for BitsPerSecond {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         BITS_PER_SECOND.parse(text).map(Self)
+    }
+}
+
+impl FromStr for Watts {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        WATTS.parse(text).map(Self::from_microwatts)
+    }
+}
+
+impl FromStr for Joules {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        JOULES.parse(text).map(Self::from_microjoules)
     }
 }
 
@@ -255,6 +296,18 @@ impl fmt::Display for BitsPerSecond {
     }
 }
 
+impl fmt::Display for Watts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_scaled(f, self.microwatts(), WATTS.units)
+    }
+}
+
+impl fmt::Display for Joules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_scaled(f, self.microjoules(), &JOULES.units[..5])
+    }
+}
+
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = format!("{:.2}", self.0 * 100.0);
@@ -275,6 +328,9 @@ mod tests {
         assert_eq!("6 Gb/s".parse(), Ok(BitsPerSecond(6_000_000_000)));
         assert_eq!("520 MB/s".parse(), Ok(BytesPerSecond(520_000_000)));
         assert_eq!("70%".parse::<Ratio>().map(Ratio::get), Ok(0.7));
+        assert_eq!("2.5 mW".parse(), Ok(Watts::from_microwatts(2_500)));
+        assert_eq!("5.7 W".parse(), Ok(Watts::from_milliwatts(5_700)));
+        assert_eq!("50 Wh".parse::<Joules>(), "180 kJ".parse());
     }
 
     #[test]
@@ -300,6 +356,8 @@ mod tests {
             Err(QuantityError::TooLarge { .. })
         ));
         assert!(matches!("0.3 B".parse::<Bytes>(), Err(QuantityError::NotWhole { .. })));
+        assert!(matches!("5 W".parse::<Joules>(), Err(QuantityError::WrongUnit { .. })));
+        assert!(matches!("1 Wh".parse::<Watts>(), Err(QuantityError::WrongUnit { .. })));
         assert!(matches!("-5 us".parse::<Duration>(), Err(QuantityError::NoNumber { .. })));
         assert!(matches!("1.2.3 us".parse::<Duration>(), Err(QuantityError::NoNumber { .. })));
         assert!(matches!("101%".parse::<Ratio>(), Err(QuantityError::TooLarge { .. })));
@@ -309,6 +367,12 @@ mod tests {
     fn what_is_shown_reads_back() {
         for text in ["115 us", "6.667 ns", "1.5 s"] {
             assert_eq!(text.parse::<Duration>().unwrap().to_string(), text);
+        }
+        for text in ["70 mW", "5.7 W", "2.5 mW", "0 uW"] {
+            assert_eq!(text.parse::<Watts>().unwrap().to_string(), text);
+        }
+        for text in ["180 kJ", "1.5 mJ"] {
+            assert_eq!(text.parse::<Joules>().unwrap().to_string(), text);
         }
         for text in ["16 KiB", "1000 MiB", "1.2 TB", "0 B"] {
             assert_eq!(text.parse::<Bytes>().unwrap().to_string(), text);

@@ -16,7 +16,7 @@ pub(crate) mod svg;
 use lanemark_core::result::{Provenance, RunResult, StudyOutcome, Target};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
-use crate::{answer, figure_table, run_table, target};
+use crate::{answer, energy, figure_table, run_table, target};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -85,6 +85,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
         @if tested {
             (section("Throughput and latency", &latencies(&named)))
         }
+        (optional("Power", power(&named)))
         @if let Some(study) = study {
             (optional("Calibrations", evidence::calibrations(study)))
         }
@@ -121,6 +122,17 @@ fn latencies(runs: &[(&str, &RunResult)]) -> Markup {
         p class="soft" { "Percentiles are over all repeats together, and absent where too few requests support them." }
         (grid::grid(&run_table::figures(runs), "Throughput and latency"))
     }
+}
+
+/// What the drives took, test by test; `None` where nobody knows.
+fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
+    let table = energy::by_test(runs)?;
+    Some(markup! {
+        p class="soft" {
+            "Simulated: power times time of each state and operation. Of drives whose power nobody published nothing is shown."
+        }
+        (grid::grid(&table, "Power"))
+    })
 }
 
 fn section(heading: &str, content: &Markup) -> Markup {

@@ -20,28 +20,29 @@ use super::super::schedule::Schedule;
 use super::super::slab::{Chain, Handle, NONE, Slab};
 use super::super::spec::{DieSpec, FlashSpec, SuspendSpec};
 use super::super::station::{Span, Station};
+use super::array_time::ArrayTime;
 use super::operation::{FlashOperation, FlashTask, Site};
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 
 /// What reads for itself: a plane of a die, or all its planes together.
 #[derive(Clone, Copy, Debug)]
-struct Lane {
+pub(super) struct Lane {
     /// Reads of the host that wait.
     reads: Chain,
     /// The read whose page is sensed or lies in the page register.
-    current: Handle,
+    pub(super) current: Handle,
     /// The read whose data goes out from the cache register.
     draining: Handle,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Die {
+pub(super) struct Die {
     /// What waits besides reads of the host, in order of arrival.
     others: Chain,
     /// The program or erase in the array, and one that was suspended.
-    storing: Handle,
-    suspended: Handle,
+    pub(super) storing: Handle,
+    pub(super) suspended: Handle,
     /// Reads that wait, and that are in the array or a register.
     reads_waiting: u32,
     reads_active: u32,
@@ -64,10 +65,12 @@ pub struct Flash {
     /// Data over a channel for each byte that is read, in 1/65536: less where it compresses.
     packed: u64,
     command_time: Duration,
-    channels: Vec<Station>,
-    dies: Vec<Die>,
-    lanes: Vec<Lane>,
-    operations: Slab<FlashOperation>,
+    pub(super) channels: Vec<Station>,
+    pub(super) dies: Vec<Die>,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) operations: Slab<FlashOperation>,
+    /// What arrays have done and ended.
+    pub(super) array: ArrayTime,
     rng: Rng,
 }
 
@@ -98,6 +101,7 @@ impl Flash {
             dies: vec![idle; spec.dies() as usize],
             lanes: vec![lane; spec.dies() as usize * lanes_per_die as usize],
             operations: Slab::new(),
+            array: ArrayTime::default(),
             rng: Rng::new(StreamKey { thread: drive.into(), ..StreamKey::from_seed(0x666c) }),
         }
     }
@@ -258,21 +262,26 @@ impl Flash {
         operation.die_wait += now.since(operation.mark);
         let ready = commanded.max(self.dies[die].ready);
         operation.die_wait += ready.since(commanded);
-        let operation = &self.operations[handle];
-        let again = u64::from(operation.retries);
-        let sensing = match again {
-            0 => operation.array,
-            _ => operation.array + (operation.array + self.time_out(operation.bytes)) * again,
-        };
+        let sensing = self.sensing(&self.operations[handle]);
         let operation = &mut self.operations[handle];
         operation.die_service += sensing;
         operation.mark = ready + sensing;
         events.schedule(operation.mark, Event::Sensed(self.drive, handle));
+        let again = u64::from(operation.retries);
         if again > 0 {
             let channel = die % self.channels.len();
             let bytes = self.operations[handle].bytes;
             let service = self.time_out(bytes) * again;
             self.channels[channel].charge(now, service);
+        }
+    }
+
+    /// How long a read is in the array, with the attempts that fail and their data in between.
+    #[inline]
+    pub(super) fn sensing(&self, operation: &FlashOperation) -> Duration {
+        match u64::from(operation.retries) {
+            0 => operation.array,
+            again => operation.array + (operation.array + self.time_out(operation.bytes)) * again,
         }
     }
 
@@ -337,9 +346,11 @@ impl Flash {
 
     /// The array has been read: the data goes out over the channel.
     pub fn sensed(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
+        let operation = &mut self.operations[handle];
+        operation.sensed = true;
+        self.array.read += operation.array * u64::from(operation.retries + 1);
         if self.can.cache_read {
-            let lane = self.operations[handle].lane as usize;
-            self.operations[handle].sensed = true;
+            let lane = operation.lane as usize;
             if self.lanes[lane].draining == NONE {
                 self.drain(now, handle, events);
                 self.dispatch(now, self.operations[handle].die as usize, events);
@@ -367,7 +378,7 @@ impl Flash {
 
     /// The time of read data on a channel.
     #[inline]
-    fn time_out(&self, bytes: Bytes) -> Duration {
+    pub(super) fn time_out(&self, bytes: Bytes) -> Duration {
         match self.packed {
             65_536 => bytes / self.channel_rate,
             packed => Bytes(bytes.get() * packed / 65_536) / self.channel_rate,
@@ -414,6 +425,7 @@ impl Flash {
             return None;
         }
         self.operations.free(handle);
+        self.array.count(&operation, operation.array);
         self.dies[index].storing = NONE;
         self.vacate(now, index);
         self.dispatch(now, index, events);

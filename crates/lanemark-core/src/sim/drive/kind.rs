@@ -1,7 +1,7 @@
 //! The kinds of drives, and what all of them have: a front end that takes commands, and room for written data.
 
-use super::disk::Disk;
-use super::{Buffer, Content, FrontEnd, SolidState};
+use super::disk::{Disk, DiskTime};
+use super::{ArrayTime, Buffer, Content, FrontEnd, SolidState};
 use crate::result::DriveUse;
 use crate::sim::arbitration::Arbiter;
 use crate::sim::budget::{HOPS, Hop};
@@ -16,6 +16,15 @@ pub enum Drive {
     SolidState(SolidState),
     /// Platters.
     Disk(Box<HardDisk>),
+}
+
+/// How long media have worked, by what they did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediaTime {
+    /// Flash.
+    Flash(ArrayTime),
+    /// A hard disk.
+    Disk(DiskTime),
 }
 
 /// A hard disk at work.
@@ -106,6 +115,23 @@ impl Drive {
             Self::Disk(drive) => {
                 DriveUse { host_written: drive.disk.written(), ..DriveUse::default() }
             }
+        }
+    }
+
+    /// Whether its media have anything to do.
+    #[inline]
+    pub fn works(&self, now: Instant) -> bool {
+        match self {
+            Self::SolidState(drive) => !drive.flash.is_idle(),
+            Self::Disk(drive) => drive.disk.is_working(now),
+        }
+    }
+
+    /// How long its media have worked until `at`.
+    pub fn media_time(&self, at: Instant) -> MediaTime {
+        match self {
+            Self::SolidState(drive) => MediaTime::Flash(drive.flash.array_time(at)),
+            Self::Disk(drive) => MediaTime::Disk(drive.disk.worked(at)),
         }
     }
 

@@ -14,6 +14,7 @@
 //! than 4 KiB takes a whole slot), reads that find what the host read or wrote before in the drive's memory,
 //! beyond what is read ahead and what is not stored yet.
 
+mod array_time;
 mod background;
 mod buffer;
 pub mod disk;
@@ -23,15 +24,18 @@ mod front_end;
 mod kind;
 mod map_cache;
 mod operation;
+mod power;
 mod read_ahead;
 mod translation;
 
+pub use array_time::ArrayTime;
 pub use background::Done;
 pub use buffer::Buffer;
 pub use flash::Flash;
 pub use front_end::{Candidate, FrontEnd};
-pub use kind::{Drive, HardDisk};
+pub use kind::{Drive, HardDisk, MediaTime};
 pub use operation::{FlashOperation, FlashTask, Site};
+pub use power::{PowerMeter, PowerTimes};
 pub use translation::{Placed, Translation, write_amplification};
 
 use std::collections::VecDeque;
@@ -233,7 +237,7 @@ impl SolidState {
             let next = match found {
                 Ahead::Here(next) => {
                     let bytes = overlap(slot, next, offset, length);
-                    events.schedule_burst(now, Burst { command, bytes: bytes }, Event::FromBuffer);
+                    events.schedule_burst(now, Burst { command, bytes }, Event::FromBuffer);
                     bursts += 1;
                     next
                 }
@@ -277,7 +281,7 @@ impl SolidState {
                     let task = FlashTask::Read { command };
                     self.flash.start(now, site, task, bytes, events);
                 }
-                _ => events.schedule_burst(now, Burst { command, bytes: bytes }, Event::FromBuffer),
+                _ => events.schedule_burst(now, Burst { command, bytes }, Event::FromBuffer),
             }
             slot += placed.slots;
             bursts += 1;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::super::budget::{BudgetSum, HOPS};
+use super::super::energy::Metering;
 use super::super::simulator::{Completion, Simulator};
 use crate::result::steady::{Round, SteadyState, WINDOW};
 use crate::result::{DirectionResult, DriveUse};
@@ -81,6 +82,7 @@ impl RoundsRun {
         &mut self,
         at: Instant,
         tally: &mut Tally,
+        metering: &mut Metering,
         simulator: &Simulator,
     ) -> bool {
         while at >= self.end {
@@ -103,6 +105,7 @@ impl RoundsRun {
                 return true;
             }
             self.end = self.end + self.rule.length;
+            metering.go_on(simulator, self.end, WINDOW);
         }
         false
     }

@@ -11,6 +11,7 @@ use super::{
 use crate::result::{DirectionResult, HopUse, ReplayUse, Sample};
 use crate::sim::budget::BudgetSum;
 use crate::sim::driver::path_use;
+use crate::sim::energy::energy;
 use crate::sim::simulator::{Completion, Simulator};
 use crate::sim::spec::SystemSpec;
 use crate::sim::target::Target;
@@ -238,6 +239,8 @@ impl Run {
             flushes: known(self.flushes),
             trims: known(self.trims),
         };
+        let now = self.simulator.now();
+        let readings = self.simulator.power(now);
         let sample = Sample {
             elapsed,
             reads: known(self.reads),
@@ -245,6 +248,8 @@ impl Run {
             cpu: None,
             path: Some(path),
             drive: Some(self.simulator.drive_use()),
+            energy: readings
+                .and_then(|readings| energy(spec, readings.into_iter(), now.since(Instant::ZERO))),
             replay: Some(replay),
             series: None,
             steady: None,

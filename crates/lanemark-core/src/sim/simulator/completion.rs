@@ -10,6 +10,7 @@ impl Simulator {
     /// The completion of a command has reached the host.
     #[inline]
     pub(super) fn notified(&mut self, handle: Handle) {
+        self.answered(self.commands[handle].drive);
         let command = &self.commands[handle];
         let Attachment { protocol, ways, .. } = &mut self.attachments[usize::from(command.drive)];
         if ways.has_failed(command.way, self.now) {

@@ -36,6 +36,7 @@ impl Simulator {
             }
             self.burst(operation.command, operation.last_burst());
         }
+        self.media_changed(index);
     }
 
     /// A burst has come off the media before the last of its operation, or read ahead.
@@ -49,6 +50,7 @@ impl Simulator {
         self.burst(handle, bytes);
         let Some(drive) = self.attachments[usize::from(index)].drive.hard_disk() else { return };
         drive.disk.serve(self.now, &mut self.events);
+        self.media_changed(index);
     }
 
     /// A burst of a write is in a disk's buffer, where a write cache completes it.

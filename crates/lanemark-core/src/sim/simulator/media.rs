@@ -130,9 +130,10 @@ impl Simulator {
         }
     }
 
-    pub(super) fn idle(&mut self, drive: u16) {
-        let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() else { return };
+    pub(super) fn idle(&mut self, index: u16) {
+        let Some(drive) = self.attachments[usize::from(index)].drive.solid_state() else { return };
         drive.idle(self.now, &mut self.events);
+        self.media_changed(index);
     }
 
     /// Splits the data of a write into bursts, each of which is fetched when the buffer has room.
@@ -195,8 +196,8 @@ impl Simulator {
         drive.flash.sensed(self.now, operation, &mut self.events);
     }
 
-    pub(super) fn page_out(&mut self, drive: u16, operation: Handle) {
-        let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() else { return };
+    pub(super) fn page_out(&mut self, index: u16, operation: Handle) {
+        let Some(drive) = self.attachments[usize::from(index)].drive.solid_state() else { return };
         match drive.page_out(self.now, operation, &mut self.events) {
             Done::Data(command, operation) => {
                 if self.commands[command].bursts_left == 1 {
@@ -218,6 +219,7 @@ impl Simulator {
             }
             Done::Nothing | Done::Stored => {}
         }
+        self.media_changed(index);
     }
 
     /// Data of a read leaves the drive; the completion goes behind the last burst.
@@ -289,6 +291,7 @@ impl Simulator {
             self.fetch_admitted(index);
             self.complete_flushed(index);
         }
+        self.media_changed(index);
     }
 
     /// Fetches what waited for the room that has come back.

@@ -56,7 +56,9 @@ impl Disk {
         });
         stream.promised = end;
         stream.promised_at = sweep.at;
-        self.busy += sweep.at.since(stream.accounted.min(sweep.at));
+        let passes = sweep.at.since(stream.accounted.min(sweep.at));
+        self.busy += passes;
+        self.worked.transfer += passes;
         stream.accounted = stream.accounted.max(sweep.at);
         self.segments.touch(stream.segment);
         self.arm = Arm::Streaming(stream);

@@ -29,6 +29,7 @@ impl Disk {
         let operation = self.operations[handle];
         self.operations.free(handle);
         self.busy += now.since(operation.begun);
+        self.worked.count(&operation, now);
         self.arm = Arm::Resting(end.track);
         self.ended = operation.end;
         if operation.writes {
@@ -90,6 +91,8 @@ impl Disk {
         operation.begun = now;
         let DiskOperation { command, writes, first, end, bytes, .. } = *operation;
         let mut sweep = self.mechanics.reach(now, from, first, writes);
+        operation.moved = now + self.mechanics.motion(from, &sweep.track, writes);
+        operation.reached = sweep.at;
         if !writes {
             bursts(first, end, bytes, |to, bytes| {
                 let at = self.mechanics.pass(&mut sweep, to);

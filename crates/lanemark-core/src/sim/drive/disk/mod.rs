@@ -25,10 +25,11 @@
 //!
 //! Not modelled: errors, retries and remapped sectors, servo wedges, thermal recalibration, reading a track from
 //! wherever the head arrives, waiting before an idle arm is sent to write what is buffered, merging buffered
-//! writes of the same place, seeking while a write's data still comes, shingled tracks, media caches, power states.
+//! writes of the same place, seeking while a write's data still comes, shingled tracks, media caches.
 
 mod ahead;
 mod arm;
+mod disk_time;
 mod geometry;
 mod law;
 mod seek;
@@ -38,6 +39,7 @@ mod sweep;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use disk_time::DiskTime;
 pub use geometry::{Geometry, Track};
 pub use law::ArmDemand;
 pub use seek::SeekCurve;
@@ -71,8 +73,10 @@ pub struct DiskOperation {
     pub room: Bytes,
     /// When it began to wait for the arm.
     waits_since: Instant,
-    /// When the arm took it.
+    /// When the arm took it, until when the arm moves, and when its first sector comes by.
     pub begun: Instant,
+    moved: Instant,
+    reached: Instant,
     /// Operations before it.
     sequence: u64,
 }
@@ -92,6 +96,7 @@ pub struct Disk {
     waiting: Vec<Handle>,
     arm: Arm,
     busy: Duration,
+    worked: DiskTime,
     sequence: u64,
     /// The sector behind the last operation.
     ended: u64,
@@ -119,6 +124,7 @@ impl Disk {
             mechanics,
             spec: spec.clone(),
             busy: Duration::ZERO,
+            worked: DiskTime::default(),
             sequence: 0,
             ended: 0,
             dirty: 0,
@@ -298,6 +304,8 @@ impl Disk {
             room,
             waits_since: now,
             begun: now,
+            moved: now,
+            reached: now,
             sequence,
         })
     }

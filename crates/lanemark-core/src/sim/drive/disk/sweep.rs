@@ -99,7 +99,8 @@ impl Mechanics {
         }
     }
 
-    fn motion(&self, from: &Track, to: &Track, writing: bool) -> Duration {
+    /// How long a head takes to another track.
+    pub fn motion(&self, from: &Track, to: &Track, writing: bool) -> Duration {
         let motion = if writing { &self.writing } else { &self.reading };
         let distance = from.cylinder.abs_diff(to.cylinder);
         match from.head == to.head {

@@ -19,6 +19,17 @@ pub(crate) struct Victim {
     valid: u32,
 }
 
+/// Places that are looked at together.
+const BATCH: usize = 16;
+
+/// What lies at a place that may have to be moved.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    place: u32,
+    slot: u32,
+    valid: bool,
+}
+
 /// Data that is moved: so many slots of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
@@ -131,36 +142,65 @@ impl Translation {
         let Victim { superblock, mut next, .. } = victim;
         let start = superblock as u32 * self.slots_per_superblock;
         let folded = self.superblocks.get(superblock).pseudo_slc;
-        let end = match self.superblocks.get(superblock) {
-            one if one.as_found => self.slots_per_superblock,
-            one => one.slots.len() as u32,
-        };
-        while next < end && self.superblocks.get(superblock).valid > 0 {
-            let place = start + next;
-            next += 1;
-            let slot = match self.superblocks.get(superblock) {
-                one if one.as_found => self.layout.slot(place),
-                one => one.slots[(place - start) as usize],
-            };
-            if slot == EMPTY || self.place_of(slot) != place {
-                continue;
+        let mut batch = [Candidate { place: 0, slot: EMPTY, valid: false }; BATCH];
+        while self.superblocks.get(superblock).valid > 0 {
+            let count = self.candidates(superblock, next, &mut batch);
+            for &Candidate { place, slot, valid } in &batch[..count] {
+                if !valid {
+                    continue;
+                }
+                let Some(frontier) = &self.frontiers[stream as usize] else {
+                    return (None, place - start);
+                };
+                self.overrides.set(slot, frontier.next);
+                let unit = place / self.slots_per_unit;
+                match sources.last_mut() {
+                    Some(source) if source.unit == unit => source.slots += 1,
+                    _ => sources.push(Source { unit, slots: 1 }),
+                }
+                match folded {
+                    true => self.written.folded += 1,
+                    false => self.written.moved += 1,
+                }
+                if let Some(filled) = self.placed(stream, slot, place) {
+                    return (Some(filled), place - start + 1);
+                }
             }
-            let unit = place / self.slots_per_unit;
-            match sources.last_mut() {
-                Some(source) if source.unit == unit => source.slots += 1,
-                _ => sources.push(Source { unit, slots: 1 }),
+            if count < BATCH {
+                return (None, self.slots_per_superblock);
             }
-            match folded {
-                true => self.written.folded += 1,
-                false => self.written.moved += 1,
-            }
-            if let Some(filled) = self.place_next(stream, slot) {
-                return (Some(filled), next);
-            }
-            if self.frontiers[stream as usize].is_none() {
-                break;
-            }
+            next = batch[count - 1].place - start + 1;
         }
-        (None, if next >= end { self.slots_per_superblock } else { next })
+        (None, next)
+    }
+
+    /// Looks at what lies in a superblock from its place `within` on, and whether it is valid; fewer than
+    /// asked for are all that is left. The looks do not depend on each other, so that the processor waits
+    /// for many of them at once.
+    fn candidates(&self, superblock: usize, within: u32, batch: &mut [Candidate; BATCH]) -> usize {
+        let one = self.superblocks.get(superblock);
+        let first = superblock as u32 * self.slots_per_superblock + within;
+        if one.as_found {
+            let mut found = [(0, EMPTY); BATCH];
+            let size = self.slots_per_superblock;
+            let count = self.layout.held(superblock, size, within, &mut found);
+            self.overrides.touch(found[..count].iter().map(|&(_, slot)| slot));
+            for (candidate, &(place, slot)) in batch.iter_mut().zip(&found[..count]) {
+                // What was not changed lies where it was found.
+                let valid = self.overrides.get(slot).is_none_or(|at| at == place);
+                *candidate = Candidate { place, slot, valid };
+            }
+            return count;
+        }
+        let slots = one.slots.get(within as usize..).unwrap_or_default();
+        self.overrides.touch(slots.iter().take(BATCH).copied());
+        let mut count = 0;
+        for ((candidate, place), &slot) in batch.iter_mut().zip(first..).zip(slots) {
+            // What the run wrote is in the table.
+            let valid = slot != EMPTY && self.overrides.get(slot) == Some(place);
+            *candidate = Candidate { place, slot, valid };
+            count += 1;
+        }
+        count
     }
 }

@@ -46,12 +46,33 @@ impl Layout {
     }
 
     /// The slot at `place`.
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn slot(&self, place: u32) -> u32 {
         match self {
             Self::InOrder { slots } if place < *slots => place,
             Self::InOrder { .. } => EMPTY,
             Self::Scattered(scattered) => scattered.slot(place),
+        }
+    }
+
+    /// What lies in superblock `index`, of `size` slots, from its place `within` on, as far as `found` goes: each
+    /// place and its slot. Returns how many there are.
+    pub(crate) fn held(
+        &self,
+        index: usize,
+        size: u32,
+        within: u32,
+        found: &mut [(u32, u32)],
+    ) -> usize {
+        let first = index as u32 * size;
+        match self {
+            Self::InOrder { slots } => {
+                let end = (*slots).min(first + size);
+                let places = first + within..end.max(first + within);
+                let found = found.iter_mut().zip(places);
+                found.map(|(found, place)| *found = (place, place)).count()
+            }
+            Self::Scattered(scattered) => scattered.held(index, within, found),
         }
     }
 
@@ -155,7 +176,21 @@ impl Scattered {
         superblock as u32 * self.size + within as u32
     }
 
-    #[inline]
+    fn held(&self, superblock: usize, within: u32, found: &mut [(u32, u32)]) -> usize {
+        let Some(&[start, end]) = self.starts.get(superblock..superblock + 2) else { return 0 };
+        let (count, size) = (u64::from(end - start), u64::from(self.size));
+        let nth = (u64::from(within) * count).div_ceil(size);
+        let first = superblock as u32 * self.size;
+        let found = found.iter_mut().zip(nth..count);
+        found
+            .map(|(found, nth)| {
+                let slot = self.permutation.backward(start + nth as u32);
+                *found = (first + (nth * size / count) as u32, slot);
+            })
+            .count()
+    }
+
+    #[cfg(test)]
     fn slot(&self, place: u32) -> u32 {
         let (superblock, within) = ((place / self.size) as usize, place % self.size);
         let Some(&[start, end]) = self.starts.get(superblock..superblock + 2) else { return EMPTY };
@@ -252,6 +287,14 @@ mod tests {
             prop_assert_eq!(held, slots as usize);
             for (index, &count) in seen.iter().enumerate() {
                 prop_assert_eq!(layout.valid(index, size), count);
+                let mut found = vec![(0, 0); size as usize + 1];
+                let from = size / 3;
+                let held = layout.held(index, size, from, &mut found);
+                let first = index as u32 * size;
+                let one_by_one = (first + from..first + size)
+                    .map(|place| (place, layout.slot(place)))
+                    .filter(|&(_, slot)| slot != EMPTY);
+                prop_assert!(found[..held].iter().copied().eq(one_by_one));
             }
         }
     }

@@ -56,6 +56,17 @@ impl Overrides {
         (line as usize, slot as usize % LANES)
     }
 
+    /// Brings the entries of `slots` near: without a branch on what is there, the processor waits for all of
+    /// them at once.
+    #[inline]
+    pub(crate) fn touch(&self, slots: impl Iterator<Item = u32>) {
+        let touched = slots.fold(0u32, |sum, slot| {
+            let (line, lane) = self.home(slot);
+            sum ^ self.lines[line][lane].slot
+        });
+        std::hint::black_box(touched);
+    }
+
     /// The place of `slot`, where it was changed.
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> Option<u32> {

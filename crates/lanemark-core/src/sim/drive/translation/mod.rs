@@ -322,19 +322,25 @@ impl Translation {
         self.place_next(stream, slot as u32)
     }
 
+    #[inline]
     fn place_next(&mut self, stream: Stream, slot: u32) -> Option<Filled> {
-        let frontier = self.frontiers[stream as usize].as_mut()?;
-        let (place, superblock) = (frontier.next, frontier.superblock);
-        frontier.next += 1;
-        let (full, ended) =
-            (frontier.next % self.slots_per_unit == 0, frontier.next == frontier.end);
+        let place = self.frontiers[stream as usize].as_ref()?.next;
         let previous = match self.overrides.set(slot, place) {
             Some(previous) => previous,
             None => self.layout.place(slot),
         };
-        if let Some(frontier) = &mut self.frontiers[stream as usize] {
-            frontier.previous.push(previous);
-        }
+        self.placed(stream, slot, previous)
+    }
+
+    /// Takes down that `slot`, which lay at `previous`, was mapped to the next place of `stream`.
+    #[inline]
+    fn placed(&mut self, stream: Stream, slot: u32, previous: u32) -> Option<Filled> {
+        let frontier = self.frontiers[stream as usize].as_mut()?;
+        let (place, superblock) = (frontier.next, frontier.superblock);
+        frontier.next += 1;
+        frontier.previous.push(previous);
+        let full = frontier.next.is_multiple_of(self.slots_per_unit);
+        let ended = frontier.next == frontier.end;
         if previous != EMPTY {
             let from = self.superblock_of(previous);
             let from = self.superblocks.get_mut(from);

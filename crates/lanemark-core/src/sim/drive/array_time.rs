@@ -1,0 +1,91 @@
+//! How long the arrays of all dies, and the channels, have worked, by what they did.
+//!
+//! What has ended is counted as it ends; what is under way is looked at when somebody asks.
+
+use super::flash::Flash;
+use super::operation::{FlashOperation, FlashTask};
+use crate::sim::slab::NONE;
+use crate::units::{Duration, Instant};
+
+/// Time worked, summed over dies and over channels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArrayTime {
+    /// Sensing, repeated reads included.
+    pub read: Duration,
+    /// Programming.
+    pub program: Duration,
+    /// Erasing.
+    pub erase: Duration,
+    /// Commands and data on channels.
+    pub channel: Duration,
+}
+
+impl ArrayTime {
+    /// Counts an operation whose array has worked for `time`.
+    #[inline]
+    pub(super) fn count(&mut self, operation: &FlashOperation, time: Duration) {
+        match operation.task {
+            FlashTask::Program { .. } | FlashTask::ProgramMap => self.program += time,
+            FlashTask::Erase { .. } => self.erase += time,
+            _ => self.read += time,
+        }
+    }
+
+    /// What has passed since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            read: self.read.saturating_sub(earlier.read),
+            program: self.program.saturating_sub(earlier.program),
+            erase: self.erase.saturating_sub(earlier.erase),
+            channel: self.channel.saturating_sub(earlier.channel),
+        }
+    }
+}
+
+impl Flash {
+    /// The time worked until `at`, which lies no earlier than anything that was asked of it.
+    pub fn array_time(&self, at: Instant) -> ArrayTime {
+        let mut time = self.array;
+        for handle in self.lanes.iter().map(|lane| lane.current).filter(|&handle| handle != NONE) {
+            let operation = &self.operations[handle];
+            if !operation.sensed {
+                time.count(operation, self.sensed_so_far(operation, at));
+            }
+        }
+        for die in &self.dies {
+            if die.storing != NONE {
+                let operation = &self.operations[die.storing];
+                let whole = match operation.left {
+                    Duration::ZERO => operation.array,
+                    left => left,
+                };
+                let to_come = operation.mark.since_or_zero(at).min(whole);
+                time.count(operation, operation.array.saturating_sub(to_come));
+            }
+            if die.suspended != NONE {
+                let operation = &self.operations[die.suspended];
+                time.count(operation, operation.array.saturating_sub(operation.left));
+            }
+        }
+        // What is booked on a channel behind `at` follows without a gap.
+        for channel in &self.channels {
+            let booked = channel.free_at().since_or_zero(at);
+            time.channel += channel.busy().saturating_sub(booked);
+        }
+        time
+    }
+
+    /// Of a read that is repeated the array rests while each attempt's data goes out.
+    fn sensed_so_far(&self, operation: &FlashOperation, at: Instant) -> Duration {
+        let whole = self.sensing(operation);
+        let to_come = operation.mark.since_or_zero(at).min(whole);
+        let done = whole.saturating_sub(to_come);
+        if operation.retries == 0 {
+            return done;
+        }
+        let round = operation.array + self.time_out(operation.bytes);
+        let rounds = done.picoseconds() / round.picoseconds().max(1);
+        operation.array * rounds + done.saturating_sub(round * rounds).min(operation.array)
+    }
+}

@@ -1,0 +1,60 @@
+//! How long the arm of a disk has moved, and how long sectors were read or written.
+//!
+//! What has ended is counted as it ends; what is under way is looked at when somebody asks. Waiting for the platters
+//! to turn is neither. Of reading ahead only what a command waits for is counted.
+
+use super::arm::Arm;
+use super::{Disk, DiskOperation};
+use crate::units::{Duration, Instant};
+
+/// Time worked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskTime {
+    /// The arm moved to where an operation begins.
+    pub seek: Duration,
+    /// Sectors passed that were read or written, changes of track on the way included.
+    pub transfer: Duration,
+}
+
+impl DiskTime {
+    /// Counts an operation until `at`.
+    pub(super) fn count(&mut self, operation: &DiskOperation, at: Instant) {
+        self.seek += at.min(operation.moved).since_or_zero(operation.begun);
+        self.transfer += at.since_or_zero(operation.reached);
+    }
+
+    /// What has passed since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            seek: self.seek.saturating_sub(earlier.seek),
+            transfer: self.transfer.saturating_sub(earlier.transfer),
+        }
+    }
+}
+
+impl Disk {
+    /// The time worked until `at`, which lies no earlier than anything that was asked of it.
+    pub fn worked(&self, at: Instant) -> DiskTime {
+        let mut time = self.worked;
+        match self.arm {
+            Arm::Working { operation, .. } => time.count(&self.operations[operation], at),
+            // Sectors that a command waits for are counted when they are promised.
+            Arm::Streaming(stream) => {
+                let to_come = stream.accounted.since_or_zero(at);
+                time.transfer = time.transfer.saturating_sub(to_come);
+            }
+            Arm::Resting(_) => {}
+        }
+        time
+    }
+
+    /// Whether an operation is under way or waits, or a command waits for what is read ahead.
+    pub fn is_working(&self, now: Instant) -> bool {
+        match self.arm {
+            Arm::Working { .. } => true,
+            Arm::Streaming(stream) => !self.waiting.is_empty() || now < stream.promised_at,
+            Arm::Resting(_) => !self.waiting.is_empty(),
+        }
+    }
+}

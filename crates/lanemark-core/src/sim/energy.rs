@@ -1,0 +1,218 @@
+//! What drives took: power over the times in which it was drawn.
+//!
+//! Law: the integral of power over time, which for powers that are constant in each state and operation is the sum
+//! of power times time. A drive that is awake takes its idle power all the time; work of the controller and of each
+//! die, channel or arm comes on top. A drive in a state takes that state's power and nothing else. Times are whole
+//! picoseconds and powers whole microwatts, so the sums are exact.
+//!
+//! [`Metering`] reads the meters at the instants between which a test counts, which costs nothing while it runs.
+//!
+//! Not modelled: how powers change with temperature, voltage and data; what converters lose; peaks.
+
+use std::collections::VecDeque;
+
+use super::drive::{MediaTime, PowerTimes};
+use super::simulator::{Completion, PowerReading, Simulator};
+use super::spec::{MediaPower, PowerSpec, SystemSpec};
+use crate::result::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
+use crate::units::{Duration, Instant, Joules};
+
+/// The meters of a system, read when counting begins and ends.
+#[derive(Debug)]
+pub struct Metering {
+    /// Whether what each drive takes is known.
+    known: bool,
+    from: Instant,
+    until: Option<Instant>,
+    begun: Option<Vec<PowerReading>>,
+    /// Where the stretches before this one began.
+    earlier: VecDeque<(Instant, Vec<PowerReading>)>,
+    ended: Option<(Instant, Vec<PowerReading>)>,
+}
+
+impl Metering {
+    /// Meters that count from `from` until `until` at the latest, where there is such a time.
+    pub fn new(spec: &SystemSpec, from: Instant, until: Option<Instant>) -> Self {
+        let known = spec.knows_power();
+        Self { known, from, until, begun: None, earlier: VecDeque::new(), ended: None }
+    }
+
+    /// Goes on to the next completion, and reads the meters where counting begins or must end on the way.
+    pub fn advance(&mut self, simulator: &mut Simulator) -> Option<Completion> {
+        if !self.known {
+            return simulator.advance();
+        }
+        if self.begun.is_none() {
+            let before = simulator.advance_until(self.from);
+            if before.is_some() {
+                return before;
+            }
+            self.begun = simulator.power(self.from);
+        }
+        if let (None, Some(until)) = (&self.ended, self.until) {
+            let before = simulator.advance_until(until);
+            if before.is_some() {
+                return before;
+            }
+            self.end(simulator, until);
+        }
+        simulator.advance()
+    }
+
+    /// Counting ends at `at` if it has not: nothing is asked any more.
+    pub fn end(&mut self, simulator: &Simulator, at: Instant) {
+        if self.ended.is_none() && self.begun.is_some() {
+            self.ended = simulator.power(at).map(|readings| (at, readings));
+        }
+    }
+
+    /// Counting goes on after its end, until `until`. What is told in the end is of the last `stretches`, with
+    /// this one; nothing where one of them is over before anything could be read.
+    pub fn go_on(&mut self, simulator: &Simulator, until: Instant, stretches: usize) {
+        match (self.begun.take(), self.ended.take()) {
+            (Some(begun), Some((at, ended))) if self.known && until > simulator.now() => {
+                self.earlier.push_back((self.from, begun));
+                while self.earlier.len() >= stretches.max(1) {
+                    self.earlier.pop_front();
+                }
+                (self.from, self.begun) = (at, Some(ended));
+                self.until = Some(until);
+            }
+            _ => self.known = false,
+        }
+    }
+
+    /// What was taken between the readings.
+    pub fn energy(&self, spec: &SystemSpec) -> Option<EnergyUse> {
+        let (Some(begun), Some((at, ended))) = (&self.begun, &self.ended) else { return None };
+        let (from, begun) = match self.earlier.front() {
+            Some((from, begun)) => (*from, begun),
+            None => (self.from, begun),
+        };
+        let readings = ended.iter().zip(begun).map(|(end, begin)| end.since(begin));
+        energy(spec, readings, at.since(from))
+    }
+}
+
+/// What the drives of a system took in `elapsed`, in which their meters went on by `readings`; `None` where what a
+/// drive takes is not known, or no time has passed.
+pub fn energy(
+    spec: &SystemSpec,
+    readings: impl Iterator<Item = PowerReading>,
+    elapsed: Duration,
+) -> Option<EnergyUse> {
+    let mut sums = Sums::default();
+    let mut count = 0;
+    for (drive, reading) in spec.drive_specs().zip(readings) {
+        sums.add(drive.power.as_ref()?, &reading);
+        count += 1;
+    }
+    if count == 0 || elapsed == Duration::ZERO {
+        return None;
+    }
+    let total: Joules = sums.parts.iter().map(|(_, energy)| *energy).sum();
+    let watts = total.as_joules() / elapsed.as_seconds();
+    let platform = spec.host_power.map(|host| PlatformPower {
+        base_watts: host.base.as_watts(),
+        battery_hours: host.battery_hours(watts),
+    });
+    let part = |(name, energy): (&str, Joules)| EnergyPart {
+        name: name.to_owned(),
+        energy_joules: energy.as_joules(),
+    };
+    Some(EnergyUse {
+        elapsed,
+        drives: count,
+        energy_joules: total.as_joules(),
+        power_mean_watts: watts,
+        parts: sums.parts.into_iter().map(part).collect(),
+        states: sums.states,
+        platform,
+    })
+}
+
+/// What one drive took in all that a reading covers.
+pub fn drive_energy(spec: &PowerSpec, reading: &PowerReading) -> Joules {
+    parts(spec, reading).into_iter().map(|(_, energy)| energy).sum()
+}
+
+/// Energies and times by name, in the order in which they were met.
+#[derive(Default)]
+struct Sums {
+    parts: Vec<(&'static str, Joules)>,
+    states: Vec<PowerStateUse>,
+}
+
+impl Sums {
+    fn add(&mut self, spec: &PowerSpec, reading: &PowerReading) {
+        for (name, energy) in parts(spec, reading) {
+            match self.parts.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += energy,
+                None => self.parts.push((name, energy)),
+            }
+        }
+        let PowerTimes { working, idle, states, exits, reached } = &reading.times;
+        self.stay("working", *working, None);
+        self.stay("idle", *idle, None);
+        for (state, (time, reached)) in spec.states.iter().zip(states.iter().zip(reached)) {
+            self.stay(&state.name, *time, Some(*reached));
+        }
+        if !spec.states.is_empty() {
+            self.stay("waking", exits.iter().copied().sum(), None);
+        }
+    }
+
+    fn stay(&mut self, name: &str, time: Duration, reached: Option<u64>) {
+        match self.states.iter_mut().find(|known| known.name == name) {
+            Some(known) => {
+                known.time += time;
+                known.reached = known.reached.zip(reached).map(|(one, other)| one + other);
+            }
+            None => self.states.push(PowerStateUse { name: name.to_owned(), time, reached }),
+        }
+    }
+}
+
+/// What each part of a drive took.
+fn parts(spec: &PowerSpec, reading: &PowerReading) -> Vec<(&'static str, Joules)> {
+    let PowerTimes { working, idle, states, exits, .. } = &reading.times;
+    let mut parts = vec![
+        ("idle", spec.idle * *idle + spec.idle * *working),
+        ("controller", spec.controller * *working),
+    ];
+    match (spec.media, reading.media) {
+        (MediaPower::Flash { read, program, erase, channel }, MediaTime::Flash(time)) => {
+            parts.extend([
+                ("flash read", read * time.read),
+                ("flash program", program * time.program),
+                ("flash erase", erase * time.erase),
+                ("flash channels", channel * time.channel),
+            ]);
+        }
+        (MediaPower::Disk { seek, transfer }, MediaTime::Disk(time)) => {
+            parts.extend([("arm", seek * time.seek), ("heads", transfer * time.transfer)]);
+        }
+        // The check of a system refuses the power of other media.
+        _ => {}
+    }
+    if !spec.states.is_empty() {
+        let each = spec.states.iter().zip(states);
+        parts.push(("states", each.map(|(state, time)| state.power * *time).sum()));
+        let each = spec.states.iter().zip(exits);
+        parts.push(("waking", each.map(|(state, time)| state.exit_power * *time).sum()));
+    }
+    parts
+}
+
+impl PowerReading {
+    /// What has passed since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let media = match (self.media, earlier.media) {
+            (MediaTime::Flash(own), MediaTime::Flash(other)) => MediaTime::Flash(own.since(&other)),
+            (MediaTime::Disk(own), MediaTime::Disk(other)) => MediaTime::Disk(own.since(&other)),
+            (own, _) => own,
+        };
+        Self { times: self.times.since(&earlier.times), media }
+    }
+}

@@ -1,0 +1,156 @@
+//! What drives took: in a sentence, by part, by state, and test by test.
+//!
+//! Everything is the mean over repeats. A drive of which nobody knows what it takes has no line.
+
+use lanemark_core::result::{EnergyUse, RunResult, TestResult};
+use lanemark_core::units::Duration;
+
+use crate::number::{fixed, known, or_absent, percent, significant};
+use crate::table::{Cell, Column, Ink, Table};
+
+/// `The drive takes 5.2 W: 2.1 J for 10^9 bytes, 54000 requests a second for each watt.`
+pub(crate) fn sentence(test: &TestResult) -> Option<String> {
+    let energy = energies(test).next()?;
+    let watts = significant(known(&test.power_mean_watts()?)?);
+    let who = match energy.drives {
+        1 => "The drive takes".to_owned(),
+        count => format!("The {count} drives take"),
+    };
+    let per_byte = test.joules_per_gigabyte().and_then(|joules| known(&joules));
+    let per_watt = test.iops_per_watt().and_then(|iops| known(&iops));
+    let efficiency = match (per_byte, per_watt) {
+        (Some(joules), Some(iops)) => format!(
+            ": {} J for 10^9 bytes, {} requests a second for each watt",
+            significant(joules),
+            significant(iops)
+        ),
+        _ => String::new(),
+    };
+    let battery = energy.platform.map_or(String::new(), |platform| {
+        let base = format!(" The platform takes {} W besides", significant(platform.base_watts));
+        match test.battery_hours().and_then(|hours| known(&hours)) {
+            Some(hours) => format!("{base}, and its battery lasts {} hours.", significant(hours)),
+            None => format!("{base}."),
+        }
+    });
+    Some(format!("{who} {watts} W{efficiency}.{battery}"))
+}
+
+/// What each part took, with the row that they sum to.
+pub(crate) fn parts(test: &TestResult) -> Table {
+    let total = mean(test, |energy| Some(energy.power_mean_watts));
+    let mut table = Table::new(vec![
+        Column::name("power"),
+        Column::number("mean", "W"),
+        Column::number("share", ""),
+    ]);
+    let row = |name: &str, watts: f64| {
+        vec![
+            Cell::plain(name),
+            Cell::plain(significant(watts)),
+            Cell::plain(percent(watts / total)),
+        ]
+    };
+    let names = energies(test).next().map_or(&[][..], |energy| &energy.parts);
+    for name in names.iter().map(|part| part.name.as_str()) {
+        let watts = mean(test, |energy| {
+            let part = energy.parts.iter().find(|part| part.name == name)?;
+            Some(part.energy_joules / energy.elapsed.as_seconds())
+        });
+        if watts > 0.0 {
+            table.push(row(name, watts));
+        }
+    }
+    let mut sums = row("all", total);
+    sums.iter_mut().for_each(|cell| cell.ink = Ink::Strong);
+    table.push_ruled(sums);
+    table
+}
+
+/// How long the drives were in each state.
+pub(crate) fn states(test: &TestResult) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("state"),
+        Column::number("time", ""),
+        Column::number("reached", "times"),
+    ]);
+    let names = energies(test).next().map_or(&[][..], |energy| &energy.states);
+    for state in names {
+        let named = |energy: &EnergyUse| {
+            let own = energy.states.iter().find(|other| other.name == state.name)?;
+            Some(energy.share(own))
+        };
+        let times = |energy: &EnergyUse| {
+            Some(energy.states.iter().find(|other| other.name == state.name)?.reached? as f64)
+        };
+        table.push(vec![
+            Cell::plain(&state.name),
+            Cell::plain(percent(mean(test, named))),
+            Cell::plain(or_absent(state.reached.map(|_| mean(test, times)), count)),
+        ]);
+    }
+    table.without_empty_columns()
+}
+
+/// Test by test and run by run what the drives took; `None` where nobody knows.
+pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
+    let mut table = Table::new(vec![
+        Column::name("test"),
+        Column::name("target"),
+        Column::number("mean power", "W"),
+        Column::number("working", "of the time"),
+        Column::number("10^9 bytes", "J"),
+        Column::number("IOPS/W", ""),
+        Column::number("battery life", "h"),
+    ]);
+    let mut names: Vec<&str> = Vec::new();
+    for result in runs.iter().flat_map(|(_, run)| &run.tests) {
+        if !names.contains(&result.test.name.as_str()) {
+            names.push(&result.test.name);
+        }
+    }
+    for name in names {
+        let mut repeated = false;
+        for (label, run) in runs {
+            let results = run.tests.iter().filter(|result| result.test.name == name);
+            for result in results.filter(|result| energies(result).next().is_some()) {
+                let told = |statistic: Option<_>| {
+                    let value = statistic.and_then(|statistic| known(&statistic));
+                    Cell::plain(or_absent(value, significant))
+                };
+                table.push(vec![
+                    Cell::plain(name).repeating(repeated),
+                    Cell::plain(*label),
+                    told(result.power_mean_watts()),
+                    Cell::plain(percent(mean(result, working))),
+                    told(result.joules_per_gigabyte()),
+                    told(result.iops_per_watt()),
+                    told(result.battery_hours()),
+                ]);
+                repeated = true;
+            }
+        }
+    }
+    (!table.rows.is_empty()).then(|| table.without_empty_columns())
+}
+
+/// A count, with one decimal where repeats differ.
+fn count(value: f64) -> String {
+    fixed(value, usize::from(value.fract() != 0.0))
+}
+
+fn working(energy: &EnergyUse) -> Option<f64> {
+    energy.states.iter().find(|state| state.name == "working").map(|state| energy.share(state))
+}
+
+/// What the repeats know.
+fn energies(test: &TestResult) -> impl Iterator<Item = &EnergyUse> {
+    let known = |energy: &&EnergyUse| energy.elapsed > Duration::ZERO;
+    test.samples.iter().filter_map(|sample| sample.energy.as_ref()).filter(known)
+}
+
+/// The mean of a value over the repeats that know it; zero where none does.
+fn mean(test: &TestResult, value: impl Fn(&EnergyUse) -> Option<f64>) -> f64 {
+    let values: Vec<f64> = energies(test).filter_map(value).collect();
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}

@@ -1,0 +1,63 @@
+//! The drives of the library take what their makers say, and a faster one lets a battery last longer.
+
+use std::path::Path;
+
+use lanemark_core::result::EnergyUse;
+use lanemark_core::rng::StreamKey;
+use lanemark_core::sim::run_test;
+use lanemark_core::units::Duration;
+use lanemark_core::workload::Test;
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Library, Location, System, workload};
+
+fn library() -> Library {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
+    Library::in_folder(&folder).unwrap()
+}
+
+fn energy(name: &str, test: &Test) -> EnergyUse {
+    let named_at = NamedAt::all(&Location::file("SYSTEM"));
+    let parts = SystemName::parse(name).unwrap();
+    let system = System::assemble(&library(), &parts, &named_at, name, &[]).unwrap();
+    run_test(&system.spec, test, StreamKey::from_seed(1)).unwrap().energy.unwrap()
+}
+
+fn sequential(index: usize) -> Test {
+    workload::open(&library(), "iometer-128k-qd32").unwrap().tests[index].clone()
+}
+
+#[test]
+fn drives_take_their_published_power_where_it_was_set_from() {
+    let (read, write) = (0, 1);
+    for (name, test, watts) in [
+        ("samsung-950-pro-512gb@laptop-2014:m2", read, 5.7),
+        ("samsung-950-pro-512gb@laptop-2014:m2", write, 7.0),
+        ("samsung-850-pro-1tb@laptop-2014:sata", write, 3.0),
+        ("intel-s4500-960gb@workstation-z170:sata", write, 5.6),
+        ("seagate-cheetah-15k7-450gb@dell-r730xd:sas", read, 11.68),
+    ] {
+        let seen = energy(name, &sequential(test)).power_mean_watts;
+        assert!((seen / watts - 1.0).abs() < 0.03, "{seen} W of {watts}: {name}");
+    }
+}
+
+/// A 4 KiB read every two seconds: the NVMe drive is in its deepest state by then.
+#[test]
+fn a_drive_that_rests_takes_what_its_states_take() {
+    let rare = Test {
+        queue_depth: 1,
+        think: Duration::from_seconds(2),
+        volume: None,
+        duration: Some(Duration::from_seconds(100)),
+        ..sequential(0)
+    };
+    let seen = energy("samsung-950-pro-512gb@laptop-2014:m2", &rare);
+    // Of 2.022 s it is awake 0.2755 s, in PS3 until 1.202 s, in PS4 for 0.798 s, and wakes for 22 ms.
+    let expected = (0.2755 + 0.022 + 0.9265 * 0.070 + 0.798 * 0.005) / 2.022;
+    assert!((seen.power_mean_watts / expected - 1.0).abs() < 0.02, "{}", seen.power_mean_watts);
+    // The test ends in the fiftieth rest, before it is deep.
+    let reached = |name: &str| seen.states.iter().find(|state| state.name == name).unwrap().reached;
+    assert_eq!((reached("PS3"), reached("PS4")), (Some(50), Some(49)));
+    let hours = seen.platform.unwrap().battery_hours.unwrap();
+    assert!((hours - 50.0 / (8.2 + seen.power_mean_watts)).abs() < 1e-9, "{hours}");
+}
