@@ -37,7 +37,7 @@ bench: build tools ## speed of the simulator and the readers; agreement with fio
 	cargo bench --locked -p lanemark-trace --bench reading
 	cargo bench --locked -p lanemark-cli --bench agreement
 
-endurance: build ## a day of random writes on a modelled 1 TB drive (an hour, 6 GB of memory)
+endurance: build ## a day of random writes on a modelled 1 TB drive (twenty minutes on a free core, 7.5 GB of memory)
 	@mkdir -p $(ENDURANCE)
 	$(LANEMARK) sim samsung-860-qvo-1tb@workstation-z170:sata random-write-24h \
 	    --set drive.state.condition=purged --out $(ENDURANCE)/endurance.json \
