@@ -56,6 +56,8 @@ fn case(name: &str, settings: &[(&'static str, &str)], read: f64, requests: u64)
         alignment: Bytes::kibi(4),
         volume: None,
         duration: None,
+        rounds: None,
+        interval: None,
         ramp: Duration::ZERO,
         think: Duration::ZERO,
         compressibility: Ratio::ZERO,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use lanemark_core::sim::replay::{OUTSTANDING_MAX, Speed};
 use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::Tracked;
 use lanemark_trace::{Action, Format};
 
 /// How much of a drive's speed reaches the application, where the rest is lost, and what another path
@@ -80,6 +81,21 @@ pub(crate) struct SimArgs {
     /// Show the time budget of every test
     #[arg(long)]
     pub(crate) detail: bool,
+    /// Run every test in rounds of this length, "60s", until they are steady by SNIA's rule
+    #[arg(long, value_name = "ROUND", conflicts_with = "duration")]
+    pub(crate) steady: Option<Duration>,
+    /// The figure that must be steady: iops, throughput or latency [default: iops]
+    #[arg(long, value_name = "FIGURE", requires = "steady")]
+    pub(crate) track: Option<Tracked>,
+    /// Record each test in intervals of this length, "1s" [default: a thousand for tests of a minute or more]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) interval: Option<Duration>,
+    /// Also write the intervals of the one test, or the last, to this CSV file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) series: Option<PathBuf>,
+    /// Also write one HTML page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) scale: ScaleArgs,
     #[command(flatten)]

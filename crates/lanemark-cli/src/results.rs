@@ -123,30 +123,59 @@ pub(crate) fn load_run(name: &str) -> Result<RunResult, Failure> {
     }
 }
 
+/// A kind of file that is written over an older one of its kind but over nothing else.
+struct Marked {
+    mark: &'static str,
+    word: &'static str,
+    option: &'static str,
+}
+
+const PAGE: Marked = Marked { mark: PAGE_MARK, word: "page", option: "--html" };
+const DRAWING: Marked = Marked { mark: DRAWING_MARK, word: "drawing", option: "--svg" };
+const SERIES: Marked =
+    Marked { mark: lanemark_report::SERIES_CSV_HEADER, word: "series", option: "--series" };
+
 /// Writes an HTML page, over an older page of ours but over nothing else.
 pub(crate) fn write_page(path: &Path, page: &str) -> Result<(), Failure> {
-    write_marked(path, page, PAGE_MARK, "page", "--html")
+    PAGE.write(path, page)
 }
 
 /// Writes a drawing, over an older drawing of ours but over nothing else.
 pub(crate) fn write_drawing(path: &Path, drawing: &str) -> Result<(), Failure> {
-    write_marked(path, drawing, DRAWING_MARK, "drawing", "--svg")
+    DRAWING.write(path, drawing)
 }
 
-fn write_marked(
-    path: &Path,
-    text: &str,
-    mark: &str,
-    word: &str,
-    option: &str,
-) -> Result<(), Failure> {
-    let old = std::fs::read(path).unwrap_or_default();
-    let ours = String::from_utf8_lossy(&old[..old.len().min(1024)]).contains(mark);
-    if path.exists() && !ours {
-        let message = format!("{}: exists and is no Lanemark {word}", path.display());
-        return Err(Failure::Refused { message, hint: Some(format!("give another {option}")) });
+/// Writes a series as CSV, over an older one of ours but over nothing else.
+pub(crate) fn write_series(path: &Path, series: &str) -> Result<(), Failure> {
+    SERIES.write(path, series)
+}
+
+/// Whether a page may be written to `path`, to know before a long run.
+pub(crate) fn refuse_other_page(path: &Path) -> Result<(), Failure> {
+    PAGE.refuse_other(path)
+}
+
+/// Whether a series may be written to `path`, to know before a long run.
+pub(crate) fn refuse_other_series(path: &Path) -> Result<(), Failure> {
+    SERIES.refuse_other(path)
+}
+
+impl Marked {
+    fn refuse_other(&self, path: &Path) -> Result<(), Failure> {
+        let old = std::fs::read(path).unwrap_or_default();
+        let ours = String::from_utf8_lossy(&old[..old.len().min(1024)]).contains(self.mark);
+        if path.exists() && !ours {
+            let message = format!("{}: exists and is no Lanemark {}", path.display(), self.word);
+            let hint = Some(format!("give another {}", self.option));
+            return Err(Failure::Refused { message, hint });
+        }
+        Ok(())
     }
-    write_atomically(path, text)
+
+    fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {
+        self.refuse_other(path)?;
+        write_atomically(path, text)
+    }
 }
 
 /// Writes `text` to `path` so that a reader sees the old file or the new one and nothing between.

@@ -1,7 +1,7 @@
 //! `lanemark sim`: a workload on a modelled system.
 
 use lanemark_core::result::{Calibration, RunResult, Target};
-use lanemark_core::workload::{TestError, Workload};
+use lanemark_core::workload::{Interval, Rounds, TestError, Workload};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Location, System, workload};
 
@@ -18,10 +18,14 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
     let system = System::assemble(&library, &parts, &named_at, &args.system, &settings)?;
     let workload = scaled(workload::open(&library, &args.workload)?, &args.scale)?;
+    let workload = watched(workload, args)?;
     let mut provenance = results::provenance(args.run.seed);
     provenance.inputs = library.used();
     let what = format!("sim-{}-{}", workload.id, parts.drive.rsplit('/').next().unwrap_or("drive"));
     let place = results::Place::new(&args.run.out, &what, &provenance.started_at)?;
+
+    args.html.as_deref().map_or(Ok(()), results::refuse_other_page)?;
+    args.series.as_deref().map_or(Ok(()), results::refuse_other_series)?;
 
     let mut progress = Progress::new();
     let mut saved = Ok(());
@@ -39,6 +43,14 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     drop(progress);
     show(&result, args)?;
     eprintln!("saved {}", place.path().display());
+    if let Some(path) = &args.series {
+        results::write_series(path, &lanemark_report::series_csv(&result))?;
+        eprintln!("wrote {}", path.display());
+    }
+    if let Some(path) = &args.html {
+        results::write_page(path, &lanemark_report::html(None, &[&result]))?;
+        eprintln!("wrote {}", path.display());
+    }
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
 }
 
@@ -65,9 +77,32 @@ pub(crate) fn scaled(mut workload: Workload, scale: &ScaleArgs) -> Result<Worklo
         if let Some(duration) = scale.duration {
             test.duration = Some(duration);
             test.volume = None;
+            test.rounds = None;
         }
         test.check().map_err(|TestError { field, value, bound }| {
             let option = if scale.size.is_some() { "--size" } else { "--duration" };
+            Failure::input(format!("{option}: test `{}`: {field} = {value}: {bound}", test.name))
+        })?;
+    }
+    Ok(workload)
+}
+
+/// A workload with the rounds and intervals of the command line.
+fn watched(mut workload: Workload, args: &SimArgs) -> Result<Workload, Failure> {
+    for test in &mut workload.tests {
+        if let Some(length) = args.steady {
+            test.rounds = Some(Rounds { length, tracked: args.track.unwrap_or_default() });
+            (test.duration, test.volume) = (None, None);
+        }
+        match args.interval {
+            Some(interval) => test.interval = Some(Interval::Fixed { interval }),
+            None if args.series.is_some() && test.interval.is_none() => {
+                test.interval = Some(Interval::Automatic);
+            }
+            None => {}
+        }
+        test.check().map_err(|TestError { field, value, bound }| {
+            let option = if field == "round" { "--steady" } else { "--interval" };
             Failure::input(format!("{option}: test `{}`: {field} = {value}: {bound}", test.name))
         })?;
     }

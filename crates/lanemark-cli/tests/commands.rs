@@ -394,3 +394,99 @@ fn the_built_in_library_needs_no_files() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(folder.path().join("results").is_dir());
 }
+
+/// A drive like the one of a terabyte, of a thousandth of its size and with more spare.
+const SMALL: [&str; 6] = [
+    "--set",
+    "drive.capacity=1GB",
+    "--set",
+    "drive.flash.blocks_per_plane=76",
+    "--set",
+    "drive.flash.pages_per_block=64",
+];
+const QVO: &str = "samsung-860-qvo-1tb@workstation-z170:sata";
+
+/// The day of `make endurance` on a thousandth of the drive, in a minute and a half of simulated time.
+#[test]
+fn a_day_of_random_writes_shows_the_way_to_the_steady_state() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (out, csv, page) = (path("day.json"), path("day.csv"), path("day.html"));
+    let mut args = vec!["sim", QVO, "random-write-24h", "--size", "860MB", "--duration", "86s"];
+    args.extend(["--interval", "1s", "--set", "drive.state.condition=purged"]);
+    args.extend(["--series", &csv, "--html", &page, "--out", &out]);
+    args.extend(SMALL);
+    let text = succeeds(&args).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("The drive moved nothing in the first"), "{text}");
+    assert!(text.contains("requests a second are steady from"), "{text}");
+    let rows = fs::read_to_string(&csv).unwrap();
+    let column = |name: &str| -> Vec<f64> {
+        let mut lines = rows.lines();
+        let place = lines.next().unwrap().split(',').position(|column| column == name).unwrap();
+        lines.map(|line| line.split(',').nth(place).unwrap().parse().unwrap()).collect()
+    };
+    let (iops, amplification) = (column("iops"), column("write_amplification"));
+    assert_eq!(iops.len(), 86);
+    assert_eq!(amplification[1], 1.0);
+    let last = iops[64..].iter().sum::<f64>() / 22.0;
+    assert!(last < iops[1] / 2.0, "{last} of {}", iops[1]);
+    let drawn = fs::read_to_string(&page).unwrap();
+    for text in ["Over time", "nothing moved", "steady by SNIA's rule", "write amplification"] {
+        assert!(drawn.contains(text), "{text}");
+    }
+    // The page is the same from the saved result, and the result is not lost on the way.
+    succeeds(&["report", &out, "--html", &page]);
+    assert_eq!(fs::read_to_string(&page).unwrap(), drawn);
+}
+
+#[test]
+fn rounds_go_on_until_they_are_steady() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let out = path("steady.json");
+    let mut args = vec!["sim", QVO, "random-write-24h", "--size", "1GB", "--steady", "4s"];
+    args.extend(["--track", "throughput", "--set", "drive.state.condition=random"]);
+    args.extend(["--out", &out]);
+    args.extend(SMALL);
+    let text = succeeds(&args);
+    assert!(text.contains("Steady after round ") && text.contains("by SNIA's rule"), "{text}");
+    let result: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
+    let sample = &result["tests"][0]["samples"][0];
+    assert_eq!(sample["steady"]["outcome"]["kind"], "reached");
+    assert_eq!(sample["elapsed_ns"], 20e9);
+
+    // A round that nothing can end in is told, and stays a result.
+    *args.iter_mut().find(|arg| **arg == "4s").unwrap() = "1us";
+    let text = succeeds(&args);
+    assert!(text.contains("not steady after 25 rounds"), "{text}");
+
+    let said = fails(&["sim", QVO, "random-write-24h", "--steady", "0s", "--out", &out], 2);
+    assert!(said.contains("--steady: test `4K random write`: round = 0"), "{said}");
+    fails(&["sim", QVO, "random-write-24h", "--steady", "1s", "--duration", "1s"], 2);
+    let notes = path("notes.csv");
+    fs::write(&notes, "my,notes").unwrap();
+    let said = fails(&["sim", QVO, "random-write-24h", "--series", &notes, "--out", &out], 3);
+    assert!(said.contains("is no Lanemark series"), "{said}");
+    assert_eq!(fs::read_to_string(&notes).unwrap(), "my,notes");
+}
+
+#[test]
+fn rounds_are_not_measured_yet() {
+    let folder = folder();
+    let file = folder.path().join("rounds.toml");
+    let text = fs::read_to_string(project().join("library/workloads/random-write-24h.toml"));
+    let text = text.unwrap();
+    fs::write(&file, text.replace("duration    = \"24 h\"", "round = \"1 s\"")).unwrap();
+    let target = folder.path().join("target.dat");
+    let args = [target.as_path(), std::path::Path::new("--workload"), &file];
+    let mut words = vec!["bench"];
+    words.extend(args.iter().map(|path| path.to_str().unwrap()));
+    let out = folder.path().join("out");
+    words.extend(["--out", out.to_str().unwrap()]);
+    let said = fails(&words, 2);
+    assert!(
+        said.contains("runs in rounds until it is steady") && said.contains("duration"),
+        "{said}"
+    );
+    assert!(!target.exists());
+}

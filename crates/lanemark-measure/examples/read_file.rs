@@ -36,6 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         alignment: block,
         volume: None,
         duration: Some(time.parse()?),
+        rounds: None,
+        interval: None,
         ramp: Duration::ZERO,
         think: Duration::ZERO,
         compressibility: Ratio::ZERO,

@@ -118,6 +118,9 @@ impl Bench<'_> {
         }
         let available = memory_available().unwrap_or(u64::MAX);
         for test in &self.workload.tests {
+            if test.rounds.is_some() {
+                return Err(MeasureError::Rounds { test: test.name.clone() });
+            }
             if test.queue_depth > RING_ENTRIES_MAX {
                 let (test, queue_depth) = (test.name.clone(), test.queue_depth);
                 return Err(MeasureError::QueueDepth { test, queue_depth });

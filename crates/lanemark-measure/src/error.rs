@@ -19,6 +19,12 @@ pub enum MeasureError {
         /// Its id.
         workload: String,
     },
+    /// A test runs until it is steady, which only simulated runs do.
+    #[error("test `{test}` runs in rounds until it is steady, which is not measured yet")]
+    Rounds {
+        /// The test.
+        test: String,
+    },
     /// The folder that a new file would be created in is not there.
     #[error("{}: there is no folder {}", path.display(), folder.display())]
     NoFolder {
@@ -251,6 +257,7 @@ impl MeasureError {
             Self::QueueDepth { .. } => {
                 format!("use at most {RING_ENTRIES_MAX}, and more threads")
             }
+            Self::Rounds { .. } => "give a duration instead".to_owned(),
             Self::Memory { .. } => "use a smaller block, queue depth or thread count".to_owned(),
             Self::Ring { source } => return ring_hint(source),
             Self::Start { .. } => "use fewer threads, or raise `ulimit -n` and `ulimit -u`".into(),

@@ -229,6 +229,8 @@ fn sample(tallies: &[Tally], opened_ns: u64) -> Sample {
         system_ns_per_request: per_request(|tally| tally.cpu.system_ns),
     });
     Sample {
+        series: None,
+        steady: None,
         elapsed: Duration::from_nanoseconds(closed_ns.saturating_sub(opened_ns)),
         reads,
         writes,

@@ -379,6 +379,8 @@ mod tests {
             alignment: Bytes(4096),
             volume: Some(Bytes(4096 * 10 - 512)),
             duration: None,
+            rounds: None,
+            interval: None,
             ramp: Duration::ZERO,
             think: Duration::ZERO,
             compressibility: Ratio::ZERO,

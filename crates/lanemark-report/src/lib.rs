@@ -19,8 +19,10 @@ mod error_summary;
 mod figure_table;
 mod html;
 mod number;
+mod over_time;
 mod path;
 mod run_table;
+mod series_csv;
 mod study_table;
 mod table;
 mod target;
@@ -32,6 +34,7 @@ pub use compare_table::compare_table;
 pub use html::html;
 pub use path::{path_svg, path_table};
 pub use run_table::run_table;
+pub use series_csv::{SERIES_CSV_HEADER, series_csv};
 pub use study_table::study_table;
 pub use test_detail::test_detail;
 

@@ -15,6 +15,7 @@ use crate::number::{
     ABSENT, LatencyUnit, fixed, known, latency_mean_ns, or_absent, percent, percent_whole,
     significant, spread,
 };
+use crate::over_time;
 use crate::run_table::{cpu_ns, warnings};
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
@@ -50,6 +51,7 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
         sheet.table(&latency_table(test, &latency));
     }
     sheet.blank();
+    over_time(&mut sheet, test);
     match Budget::of(test) {
         Some(budget) => {
             sheet.table(&budget_table(&budget));
@@ -72,6 +74,25 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
     sheet.paragraph(&target::sentence(run));
     warnings(&mut sheet, &target::doubts(run));
     sheet.finish()
+}
+
+/// The first repeat that has a series or rounds: a sentence, throughput as small bars, and a table.
+fn over_time(sheet: &mut Sheet, test: &TestResult) {
+    let told = |sample: &&Sample| sample.series.is_some() || sample.steady.is_some();
+    let Some(sample) = test.samples.iter().find(told) else { return };
+    let Some(table) = over_time::table(sample) else { return };
+    for sentence in over_time::sentences(sample) {
+        sheet.paragraph(&sentence);
+    }
+    let bars =
+        sample.series.as_ref().and_then(|series| over_time::sparkline(series, sheet.width()));
+    if let Some(bars) = bars {
+        sheet.blank();
+        sheet.paragraph(&bars);
+    }
+    sheet.blank();
+    sheet.table(&table);
+    sheet.blank();
 }
 
 /// What limits the test: the busiest hop, or where none is busy the latency and what has most of it.

@@ -19,6 +19,7 @@ const TECHNOLOGIES: &[(&str, Technology)] = &[
 
 const CONDITIONS: &[(&str, Condition)] = &[
     ("fresh", Condition::Fresh),
+    ("purged", Condition::Purged),
     ("sequential", Condition::Sequential),
     ("random", Condition::Random),
 ];

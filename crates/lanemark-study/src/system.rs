@@ -289,6 +289,9 @@ impl System {
                 let sample = run_test(&self.spec, test, key);
                 samples.push(sample.map_err(|error| self.fail(test, error))?);
             }
+            let unsteady = samples.iter().filter_map(|sample: &Sample| sample.steady.as_ref());
+            let doubt = unsteady.filter_map(|steady| steady.doubt(&test.name)).next();
+            result.warnings.extend(doubt);
             result.tests.push(TestResult::new(workload, test, samples));
             if !on_test(&result) {
                 result.warnings.push(Warning::Interrupted);

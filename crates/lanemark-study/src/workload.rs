@@ -1,7 +1,7 @@
 //! `library/workloads/*.toml`: what is asked of a target.
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Average, Pattern, Test, Workload};
+use lanemark_core::workload::{Average, Interval, Pattern, Rounds, Test, Tracked, Workload};
 
 use crate::document::{Document, Section};
 use crate::error::{Location, StudyError};
@@ -108,6 +108,8 @@ fn test(own: &Section<'_>, defaults: Option<&Section<'_>>) -> Result<Test, Study
         alignment: layers.quantity("alignment")?.unwrap_or(block),
         volume: layers.quantity("volume")?,
         duration: layers.quantity("duration")?,
+        rounds: rounds(&layers)?,
+        interval: interval(layers.holding("interval"))?,
         ramp: layers.quantity("ramp")?.unwrap_or(Duration::ZERO),
         think: layers.quantity("think")?.unwrap_or(Duration::ZERO),
         compressibility: layers.quantity("compressibility")?.unwrap_or(Ratio::ZERO),
@@ -118,6 +120,34 @@ fn test(own: &Section<'_>, defaults: Option<&Section<'_>>) -> Result<Test, Study
         section.error(error.field, format!("test `{}`: {error}", test.name))
     })?;
     Ok(test)
+}
+
+/// Reads `round`, the length of rounds that go on until they are steady, and `track`, the figure that is to be so.
+fn rounds(layers: &Layers<'_, '_>) -> Result<Option<Rounds>, StudyError> {
+    let length: Option<Duration> = layers.quantity("round")?;
+    let section = layers.holding("track");
+    let tracked = match section.has("track") {
+        true => Some(section.choice("track", &Tracked::ALL)?),
+        false => None,
+    };
+    match (length, tracked) {
+        (Some(length), tracked) => {
+            Ok(Some(Rounds { length, tracked: tracked.unwrap_or_default() }))
+        }
+        (None, Some(_)) => Err(section
+            .error("track", "there are no rounds whose figure could be followed".to_owned())
+            .hint("give round, \"60 s\" for example")),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Reads `interval`, a time or `"automatic"`.
+fn interval(section: &Section<'_>) -> Result<Option<Interval>, StudyError> {
+    let bound = "a time such as \"1 s\", or \"automatic\"";
+    section.optional_parsed("interval", bound, |text| match text {
+        "automatic" => Some(Interval::Automatic),
+        text => text.parse().ok().map(|interval| Interval::Fixed { interval }),
+    })
 }
 
 /// Reads `"sequential"`, `"random"`, `{ zipf = 0.99 }` or `{ hot_span, hot_share }`.

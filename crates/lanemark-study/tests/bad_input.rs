@@ -400,6 +400,17 @@ fn a_workload_that_cannot_be_run_is_told_with_its_place() {
         "repeats = 0: must be a whole number from 1 to 1000",
     );
     workload_says("\"512K read\"", "\"Seq read\"", "test `Seq read` is there twice");
+    let add = |keys: &str, expected: &str| {
+        workload_says("read    = \"100%\"", &format!("read    = \"100%\"\n{keys}"), expected);
+    };
+    add("track = \"iops\"", "there are no rounds whose figure could be followed");
+    add("round = \"1 s\"\ntrack = \"iop\"", "unknown track `iop`");
+    add("round = \"1 s\"", "none beside round");
+    add(
+        "interval = \"often\"",
+        "interval = often: must be a time such as \"1 s\", or \"automatic\"",
+    );
+    add("interval = \"0 s\"", "interval = 0 ps: more than 0 s");
     workload_says("read    = \"100%\"", "read    = \"101%\"", "read = 101%");
 }
 

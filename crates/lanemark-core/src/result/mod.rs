@@ -8,7 +8,9 @@ mod energy;
 mod latency;
 mod path;
 mod replay;
+pub mod series;
 mod statistic;
+pub mod steady;
 mod study;
 mod warning;
 
@@ -16,7 +18,9 @@ pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use latency::{LatencyHistogram, PERCENTILES};
 pub use path::{PathHop, PathView, TopologyNode};
 pub use replay::ReplayUse;
+pub use series::Series;
 pub use statistic::Statistic;
+pub use steady::SteadyState;
 pub use study::{
     Bound, Calibration, Comparison, Document, Figure, FigureCheck, Metric, NotModelled, Role,
     StudyOutcome, StudySystem,
@@ -172,6 +176,12 @@ pub struct Sample {
     /// How a trace was replayed, where the sample is of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayUse>,
+    /// The sample in equal intervals, where it was asked for or took long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
+    /// The rounds of a test that ran until it was steady; the figures are those of the last five.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyState>,
     /// False where the repeat was cut short.
     pub complete: bool,
 }

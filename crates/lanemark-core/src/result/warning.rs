@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::steady::Reason;
 use crate::units::{Bytes, Duration};
 
 /// A doubt about a result.
@@ -78,6 +79,19 @@ pub enum Warning {
         #[serde(rename = "after_ns")]
         after: Duration,
     },
+    /// A test of rounds did not become steady.
+    NotSteady {
+        /// The test.
+        test: String,
+        /// How many rounds there were.
+        rounds: u32,
+        /// What the last five of them failed.
+        reason: Reason,
+        /// How far they lay apart, as a share of their mean.
+        range: f64,
+        /// How far their best-fit line rose or fell, as a share of their mean.
+        slope_range: f64,
+    },
     /// The drive was fresh, and nothing had to make room for what was written: in the long run it is slower.
     NoCollection {
         /// How much the workload wrote.
@@ -104,6 +118,7 @@ impl Warning {
             }
             Self::Wrapped { .. } => "use a drive as large as the one that was recorded",
             Self::EmptyRequests { .. } => "see whether the trace is damaged",
+            Self::NotSteady { .. } => "use longer rounds, or write to the drive before",
             Self::NoCollection { .. } => {
                 "--set drive.state.condition=random shows the steady state"
             }
@@ -143,10 +158,32 @@ impl fmt::Display for Warning {
             Self::PathFails { port, other, after } => {
                 write!(f, "port {port} fails after {after}, and {other} takes its commands")
             }
+            Self::NotSteady { test, rounds, reason, range, slope_range } => {
+                write!(f, "{test}: not steady after {}", rounds_told(*rounds))?;
+                match reason {
+                    Reason::FewRounds => write!(f, ", and five are needed"),
+                    Reason::NoFigures => write!(f, ", in which nothing was done"),
+                    Reason::Range => {
+                        write!(f, ", the last five lie {:.0}% of their mean apart", range * 100.0)
+                    }
+                    Reason::Slope => write!(
+                        f,
+                        ", the last five move by {:.0}% of their mean",
+                        slope_range * 100.0
+                    ),
+                }
+            }
             Self::NoCollection { written_bytes } => {
                 write!(f, "{written_bytes} written to a fresh drive, with nothing to collect yet")
             }
         }
+    }
+}
+
+fn rounds_told(rounds: u32) -> String {
+    match rounds {
+        1 => "one round".to_owned(),
+        rounds => format!("{rounds} rounds"),
     }
 }
 

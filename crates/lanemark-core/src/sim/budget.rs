@@ -117,6 +117,16 @@ impl BudgetSum {
         self.room = u64::MAX;
     }
 
+    /// Adds those of other requests.
+    pub fn merge(&mut self, other: &Self) {
+        self.settle();
+        for hop in 0..HOPS {
+            let (wait, service) = (other.latest.wait[hop], other.latest.service[hop]);
+            self.wait[hop] += other.wait[hop] + u128::from(wait.picoseconds());
+            self.service[hop] += other.service[hop] + u128::from(service.picoseconds());
+        }
+    }
+
     /// Waiting at a hop, in nanoseconds.
     pub fn wait_ns(&self, hop: usize) -> f64 {
         (self.wait[hop] + u128::from(self.latest.wait[hop].picoseconds())) as f64 / 1e3

@@ -2,7 +2,10 @@
 //!
 //! Each thread keeps its queue depth outstanding. Counting begins after the ramp and ends with the
 //! volume or the duration, whichever comes first; requests that are under way at the end of the
-//! duration are not counted, as in a real run.
+//! duration are not counted, as in a real run. A test of rounds goes on without a gap from one to the next, ends
+//! when their figures are steady, and reports the last five.
+
+mod tally;
 
 use super::budget::{BudgetSum, HOPS, Hop, LINKS_MAX};
 use super::drive::Content;
@@ -11,10 +14,12 @@ use super::simulator::{Completion, SimError, Simulator};
 use super::spec::{DriveSpec, MediaSpec, ProtocolKind, SystemSpec};
 use super::storage::Storage;
 use super::target::Target;
+use crate::result::series::Recorder;
 use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
-use crate::workload::{Accesses, Operation, Pattern, Test};
+use crate::workload::{Accesses, Pattern, Test};
+use tally::{RoundsRun, Tally};
 
 /// One repeat of `test` in the volume of `spec`, or in each namespace of each drive at once, with the random streams of `key` (whose
 /// thread is ignored). The span of the test lies written in each namespace of a fresh drive when it begins, with
@@ -54,11 +59,10 @@ struct Run {
     volume_left: u64,
     /// When the last request was counted.
     last: Instant,
-    busy_before: Option<[Vec<Duration>; HOPS]>,
-    drive_before: Option<DriveUse>,
-    reads: DirectionResult,
-    writes: DirectionResult,
-    budget: BudgetSum,
+    /// What was counted, from the first request on that is, or in the round that goes on.
+    tally: Option<Tally>,
+    rounds: Option<RoundsRun>,
+    series: Option<Recorder>,
 }
 
 impl Run {
@@ -69,7 +73,11 @@ impl Run {
         let count = targets.len() as u64;
         Self {
             storage: Storage::new(spec, Content::of(test)),
-            metering: Metering::new(spec, counting_from, deadline),
+            metering: Metering::new(
+                spec,
+                counting_from,
+                deadline.or(test.rounds.map(|rounds| counting_from + rounds.length)),
+            ),
             threads: (0..test.threads * count as u32)
                 .map(|thread| stream(test, thread, key))
                 .collect(),
@@ -81,11 +89,9 @@ impl Run {
             deadline: deadline.unwrap_or(Instant::from_picoseconds(u64::MAX)),
             volume_left: test.volume.map_or(u64::MAX, |volume| volume.get() * count),
             last: counting_from,
-            busy_before: None,
-            drive_before: None,
-            reads: DirectionResult::new(),
-            writes: DirectionResult::new(),
-            budget: BudgetSum::default(),
+            tally: None,
+            rounds: test.rounds.map(|rounds| RoundsRun::new(rounds, counting_from)),
+            series: Recorder::of(test),
         }
     }
 
@@ -115,33 +121,53 @@ impl Run {
         self.storage.submit(at, target, access, thread, thread.into())
     }
 
-    fn is_over(&self, completion: &Completion) -> bool {
-        completion.completed > self.deadline
+    /// Begins to count, where that has not begun.
+    fn begin(&mut self) {
+        if self.tally.is_some() {
+            return;
+        }
+        let mut tally = Tally::since(self.storage.simulator());
+        if self.counting_from == Instant::ZERO {
+            // The work for the first request counts too.
+            tally.busy_before = Default::default();
+            tally.drive_before = DriveUse::default();
+        }
+        if let Some(series) = &mut self.series {
+            series.begin(tally.drive_before);
+        }
+        self.tally = Some(tally);
+    }
+
+    /// Whether the test ends before `completion`. Ends the rounds that do.
+    fn is_over(&mut self, completion: &Completion) -> bool {
+        if self.rounds.is_some() && completion.completed >= self.counting_from {
+            self.begin();
+        }
+        match (&mut self.rounds, &mut self.tally) {
+            (Some(rounds), Some(tally)) => {
+                let (metering, simulator) = (&mut self.metering, self.storage.simulator());
+                rounds.is_over(completion.completed, tally, metering, simulator)
+            }
+            _ => completion.completed > self.deadline,
+        }
     }
 
     fn count(&mut self, completion: &Completion) {
         if completion.completed < self.counting_from {
             return;
         }
-        if self.busy_before.is_none() {
-            self.busy_before = Some(match self.counting_from {
-                Instant::ZERO => Default::default(),
-                _ => self.storage.simulator().busy(),
-            });
-            self.drive_before = Some(match self.counting_from {
-                Instant::ZERO => DriveUse::default(),
-                _ => self.storage.simulator().drive_use(),
-            });
-        }
+        self.begin();
+        let Some(tally) = &mut self.tally else { return };
         self.last = completion.completed;
         let latency = completion.completed.since(completion.submitted);
         debug_assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
-        self.budget.add(&completion.budget, latency);
-        match completion.access.operation {
-            Operation::Read => self.reads.record(completion.access.length, latency),
-            Operation::Write => self.writes.record(completion.access.length, latency),
-            // A test asks for neither.
-            Operation::Flush | Operation::Trim => {}
+        tally.count(completion, latency);
+        if let Some(series) = &mut self.series {
+            let at = completion.completed.since(self.counting_from);
+            if series.is_over(at) {
+                series.close(at, Some(self.storage.simulator().drive_use()));
+            }
+            series.record(completion.access.operation, completion.access.length, latency);
         }
     }
 
@@ -151,24 +177,32 @@ impl Run {
         } else {
             self.last
         };
-        let elapsed = end.since(self.counting_from);
-        let requests = self.reads.latency.count() + self.writes.latency.count();
-        let bytes = self.reads.bytes + self.writes.bytes;
-        let before = self.busy_before.clone().unwrap_or_default();
-        let counted = (requests, bytes, elapsed);
-        let path = path_use(spec, self.storage.simulator(), &before, &self.budget, counted);
+        let tally = self.tally.unwrap_or_else(|| Tally::since(self.storage.simulator()));
+        let drive = self.storage.simulator().drive_use();
+        let all = end.since(self.counting_from);
+        let (tally, elapsed, all, steady) = match self.rounds {
+            Some(rounds) => {
+                let (tally, elapsed, all, steady) = rounds.finish(tally);
+                (tally, elapsed, all, Some(steady))
+            }
+            None => (tally, all, all, None),
+        };
+        let counted = (tally.requests(), tally.bytes(), elapsed);
+        let path =
+            path_use(spec, self.storage.simulator(), &tally.busy_before, &tally.budget, counted);
         let counted =
             |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
-        let before = self.drive_before.unwrap_or_default();
         Sample {
             elapsed,
-            reads: counted(self.reads),
-            writes: counted(self.writes),
+            drive: Some(drive.since(&tally.drive_before)),
+            reads: counted(tally.reads),
+            writes: counted(tally.writes),
             cpu: None,
             path: Some(path),
-            drive: Some(self.storage.simulator().drive_use().since(&before)),
             energy: self.metering.energy(spec),
             replay: None,
+            series: self.series.map(|series| series.finish(all, Some(drive))),
+            steady,
             complete: true,
         }
     }

@@ -9,6 +9,8 @@
 //!
 //! Not modelled: how powers change with temperature, voltage and data; what converters lose; peaks.
 
+use std::collections::VecDeque;
+
 use super::drive::{MediaTime, PowerTimes};
 use super::simulator::{Completion, PowerReading, Simulator};
 use super::spec::{MediaPower, PowerSpec, SystemSpec};
@@ -24,13 +26,16 @@ pub struct Metering {
     from: Instant,
     until: Option<Instant>,
     begun: Option<Vec<PowerReading>>,
+    /// Where the stretches before this one began.
+    earlier: VecDeque<(Instant, Vec<PowerReading>)>,
     ended: Option<(Instant, Vec<PowerReading>)>,
 }
 
 impl Metering {
     /// Meters that count from `from` until `until` at the latest, where there is such a time.
     pub fn new(spec: &SystemSpec, from: Instant, until: Option<Instant>) -> Self {
-        Self { known: spec.knows_power(), from, until, begun: None, ended: None }
+        let known = spec.knows_power();
+        Self { known, from, until, begun: None, earlier: VecDeque::new(), ended: None }
     }
 
     /// Goes on to the next completion, and reads the meters where counting begins or must end on the way.
@@ -62,11 +67,31 @@ impl Metering {
         }
     }
 
+    /// Counting goes on after its end, until `until`. What is told in the end is of the last `stretches`, with
+    /// this one; nothing where one of them is over before anything could be read.
+    pub fn go_on(&mut self, simulator: &Simulator, until: Instant, stretches: usize) {
+        match (self.begun.take(), self.ended.take()) {
+            (Some(begun), Some((at, ended))) if self.known && until > simulator.now() => {
+                self.earlier.push_back((self.from, begun));
+                while self.earlier.len() >= stretches.max(1) {
+                    self.earlier.pop_front();
+                }
+                (self.from, self.begun) = (at, Some(ended));
+                self.until = Some(until);
+            }
+            _ => self.known = false,
+        }
+    }
+
     /// What was taken between the readings.
     pub fn energy(&self, spec: &SystemSpec) -> Option<EnergyUse> {
         let (Some(begun), Some((at, ended))) = (&self.begun, &self.ended) else { return None };
+        let (from, begun) = match self.earlier.front() {
+            Some((from, begun)) => (*from, begun),
+            None => (self.from, begun),
+        };
         let readings = ended.iter().zip(begun).map(|(end, begin)| end.since(begin));
-        energy(spec, readings, at.since(self.from))
+        energy(spec, readings, at.since(from))
     }
 }
 

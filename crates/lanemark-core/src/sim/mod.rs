@@ -69,6 +69,8 @@ mod queue_tests;
 #[cfg(test)]
 mod replay_tests;
 #[cfg(test)]
+mod steady_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod theory_tests;

@@ -18,7 +18,7 @@ fn mw(milliwatts: u64) -> Watts {
     Watts::from_milliwatts(milliwatts)
 }
 
-fn flash_power() -> PowerSpec {
+pub(super) fn flash_power() -> PowerSpec {
     PowerSpec {
         idle: mw(500),
         controller: mw(1_000),

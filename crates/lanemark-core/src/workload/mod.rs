@@ -13,10 +13,12 @@
 mod accesses;
 mod arrival;
 mod data;
+mod rounds;
 
 pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
 pub use data::fill_random;
+pub use rounds::{Interval, ROUND_MAX, Rounds, Tracked};
 
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +89,12 @@ pub struct Test {
     /// Stop after this time, where given.
     #[serde(rename = "duration_ns")]
     pub duration: Option<Duration>,
+    /// Stop when the figures of rounds are steady, where given; then neither volume nor duration is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
+    /// The intervals of the sample's series, where given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
     /// How long the load runs before anything is counted.
     #[serde(rename = "ramp_ns")]
     pub ramp: Duration,
@@ -163,19 +171,7 @@ impl Test {
         if self.threads == 0 || self.threads > THREADS_MAX {
             return fail("threads", self.threads.to_string(), "from 1 to 1024");
         }
-        if self.volume.is_none() && self.duration.is_none() {
-            return fail(
-                "volume",
-                "none".to_owned(),
-                "give volume, duration or both: the test never ends",
-            );
-        }
-        if self.volume == Some(Bytes::ZERO) {
-            return fail("volume", "0 B".to_owned(), "more than 0 B");
-        }
-        if self.duration == Some(Duration::ZERO) {
-            return fail("duration", "0 s".to_owned(), "more than 0 s");
-        }
+        self.check_limits()?;
         let needed = match self.pattern {
             Pattern::Sequential => self.step().saturating_mul(u64::from(self.threads)),
             _ => self.block.get(),
@@ -249,6 +245,8 @@ pub(crate) mod tests {
             alignment: Bytes::kibi(4),
             volume: Some(Bytes::mebi(16)),
             duration: None,
+            rounds: None,
+            interval: None,
             ramp: Duration::ZERO,
             think: Duration::ZERO,
             compressibility: Ratio::ZERO,

@@ -23,6 +23,8 @@ pub(crate) fn read() -> Test {
         alignment: Bytes::kibi(4),
         volume: Some(Bytes::mebi(1)),
         duration: None,
+        rounds: None,
+        interval: None,
         ramp: Duration::ZERO,
         think: Duration::ZERO,
         compressibility: Ratio::ZERO,

@@ -20,9 +20,18 @@ pub(super) struct Axis {
 impl Axis {
     /// An axis of `width` that reaches to the greatest of `values`.
     pub(super) fn new(values: impl Iterator<Item = f64>, width: f64) -> Self {
+        Self::with_ticks(values, width, 4.0)
+    }
+
+    /// The same for a wide plot, with more ticks.
+    pub(super) fn finer(values: impl Iterator<Item = f64>, width: f64) -> Self {
+        Self::with_ticks(values, width, 12.0)
+    }
+
+    fn with_ticks(values: impl Iterator<Item = f64>, width: f64, most: f64) -> Self {
         let greatest = values.filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
         let max = if greatest > 0.0 { greatest } else { 1.0 };
-        Self { max, width, step: step(max / 4.0) }
+        Self { max, width, step: step(max / most) }
     }
 
     /// How far from zero `value` lies.
@@ -37,14 +46,24 @@ impl Axis {
         let label = |tick: f64| tick_label(tick, self.step);
         let unit_at = self.place(last) + text_width(&label(last)) / 2.0 + 4.0;
         html! {
+            (self.lines(top, bottom))
             @for &tick in &ticks {
                 @let x = num(self.place(tick));
-                line class=(if tick == 0.0 { "base" } else { "grid" })
-                    x1=(x) x2=(x) y1=(num(top)) y2=(num(bottom)) {}
                 text class="soft" x=(x) y=(num(bottom + TICK_LABEL_DROP))
                     text-anchor=(if tick == 0.0 { "start" } else { "middle" }) { (label(tick)) }
             }
             text class="soft" x=(num(unit_at)) y=(num(bottom + TICK_LABEL_DROP)) { (unit) }
+        }
+    }
+
+    /// Grid lines alone.
+    pub(super) fn lines(&self, top: f64, bottom: f64) -> Markup {
+        html! {
+            @for tick in self.ticks() {
+                @let x = num(self.place(tick));
+                line class=(if tick == 0.0 { "base" } else { "grid" })
+                    x1=(x) x2=(x) y1=(num(top)) y2=(num(bottom)) {}
+            }
         }
     }
 

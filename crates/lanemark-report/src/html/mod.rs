@@ -10,6 +10,7 @@ mod chart;
 mod evidence;
 mod grid;
 mod provenance;
+mod series;
 pub(crate) mod svg;
 
 use lanemark_core::result::{Provenance, RunResult, StudyOutcome, Target};
@@ -79,6 +80,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
         } @else if tested {
             (section("Throughput", &chart::runs(runs)))
         }
+        (optional("Over time", series::over_time(&all)))
         (optional("Where the time goes", budget::budgets(&all)))
         @if tested {
             (section("Throughput and latency", &latencies(&named)))

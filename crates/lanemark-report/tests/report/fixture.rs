@@ -3,14 +3,16 @@
 //! The published figures are the document's; what is simulated and measured is invented, within a few
 //! per cent. Everything follows from the constants below, so the snapshots are stable.
 
+use lanemark_core::result::series::Point;
+use lanemark_core::result::steady::Round;
 use lanemark_core::result::{
-    Bound, Calibration, Comparison, CpuUse, DirectionResult, Document, EnergyPart, EnergyUse,
-    Figure, FigureCheck, HopUse, Machine, MeasuredTarget, Metric, NotModelled, PathUse,
-    PlatformPower, PowerStateUse, Provenance, Role, RunResult, SCHEMA_VERSION, Sample,
-    SimulatedTarget, StudyOutcome, StudySystem, Target, TestResult, Warning,
+    Bound, Calibration, Comparison, CpuUse, DirectionResult, Document, DriveUse, EnergyPart,
+    EnergyUse, Figure, FigureCheck, HopUse, Machine, MeasuredTarget, Metric, NotModelled, PathUse,
+    PlatformPower, PowerStateUse, Provenance, Role, RunResult, SCHEMA_VERSION, Sample, Series,
+    SimulatedTarget, SteadyState, StudyOutcome, StudySystem, Target, TestResult, Warning,
 };
 use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
-use lanemark_core::workload::{Average, Pattern, Test, Workload};
+use lanemark_core::workload::{Average, Pattern, Rounds, Test, Tracked, Workload};
 
 /// A test: name, block in KiB, sequential, read, queue depth, and for SATA and NVMe the published
 /// MB/s and what the model says over it.
@@ -289,6 +291,8 @@ fn test(row: &Row) -> Test {
         alignment: Bytes::kibi(kibibytes),
         volume: Some(Bytes::mebi(1000)),
         duration: None,
+        rounds: None,
+        interval: None,
         ramp: Duration::ZERO,
         think: Duration::ZERO,
         compressibility: Ratio::ZERO,
@@ -325,6 +329,8 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
         energy: hops
             .and_then(|_| energy(&test, Duration::from_nanoseconds((elapsed * 1e3) as u64))),
         replay: None,
+        series: None,
+        steady: None,
         complete: true,
     }
 }
@@ -380,4 +386,45 @@ fn hop_use(hop: &(&str, f64, f64, f64), rate: f64, latency_ns: f64) -> HopUse {
         wait_ns: wait * latency_ns,
         service_ns: service * latency_ns,
     }
+}
+
+/// A simulated run of one test in ten rounds, steady from none of them on, with a series of 40 intervals.
+pub(crate) fn over_time() -> RunResult {
+    let mut run = simulated();
+    run.tests.truncate(1);
+    run.workload.tests.truncate(1);
+    let rate = |index: u32| 2000.0 + 6000.0 / (1.0 + f64::from(index / 8).powi(3));
+    let drive = |requests: f64, amplification: f64| DriveUse {
+        host_written: Bytes((requests * 4096.0) as u64),
+        moved: Bytes((requests * 4096.0 * (amplification - 1.0)) as u64),
+        ..DriveUse::default()
+    };
+    let amplification = |index: u32| 8000.0 / rate(index);
+    let rule = Rounds { length: Duration::from_seconds(60), tracked: Tracked::Iops };
+    let mut steady = SteadyState::new(rule);
+    for index in (0..40).step_by(4) {
+        let iops = rate(index);
+        steady.push(Round {
+            iops,
+            throughput_bytes_per_second: iops * 4096.0,
+            latency_mean_ns: 32e9 / iops,
+            drive: Some(drive(iops * 60.0, amplification(index))),
+        });
+    }
+    let point = |index: u32| Point {
+        writes: (rate(index) * 15.0) as u64,
+        written_bytes: Bytes((rate(index) * 15.0 * 4096.0) as u64),
+        latency_mean_ns: 32e9 / rate(index),
+        latency_max_ns: (96e9 / rate(index)) as u64,
+        drive: Some(drive(rate(index) * 15.0, amplification(index))),
+        ..Point::default()
+    };
+    let interval = Duration::from_seconds(15);
+    let series = Series { interval, last: interval, points: (0..40).map(point).collect() };
+    let test = &mut run.tests[0];
+    test.test.block = Bytes::kibi(4);
+    test.samples.truncate(1);
+    test.samples[0].series = Some(series);
+    test.samples[0].steady = Some(steady);
+    run
 }

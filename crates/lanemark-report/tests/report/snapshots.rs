@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::{fixture, path_fixture};
 use lanemark_report::{
-    Style, compare_table, html, path_svg, path_table, run_table, study_table, test_detail,
+    Style, compare_table, html, path_svg, path_table, run_table, series_csv, study_table,
+    test_detail,
 };
 
 /// Compares `shown` with the file `name`, or rewrites the file where asked to.
@@ -48,6 +49,17 @@ fn a_test_in_detail() {
     let run = fixture::measured();
     let test = run.test("Seq write").unwrap();
     assert_snapshot("detail-measured-80.txt", &test_detail(&run, test, &plain(80)));
+}
+
+#[test]
+fn a_test_over_time() {
+    let run = fixture::over_time();
+    assert_snapshot("detail-over-time-80.txt", &test_detail(&run, &run.tests[0], &plain(80)));
+    let mut run = run;
+    run.tests[0].samples[0].steady = None;
+    assert_snapshot("detail-series-80.txt", &test_detail(&run, &run.tests[0], &plain(80)));
+    assert_snapshot("series.csv", &series_csv(&run));
+    assert_snapshot("page-over-time.html", &html(None, &[&run]));
 }
 
 #[test]

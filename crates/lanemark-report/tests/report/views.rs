@@ -1,5 +1,6 @@
 //! What must hold in every view for any result, odd ones too.
 
+use lanemark_core::result::steady::Reason;
 use lanemark_core::result::{
     Metric, Role, RunResult, Statistic, StudyOutcome, Target, TestResult, Warning,
 };
@@ -42,6 +43,13 @@ fn one_of_each_warning() -> Vec<Warning> {
         Warning::ShortSample { test: text(), elapsed: Duration::from_microseconds(7) },
         Warning::Interrupted,
         Warning::TrainedDown { drive: text(), port: text() },
+        Warning::NotSteady {
+            test: text(),
+            rounds: 25,
+            reason: Reason::Slope,
+            range: 0.18,
+            slope_range: 0.14,
+        },
         Warning::NoCollection { written_bytes: Bytes::mebi(1) },
     ]
 }

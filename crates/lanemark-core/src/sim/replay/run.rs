@@ -257,6 +257,8 @@ impl Run {
             energy: readings
                 .and_then(|readings| energy(spec, readings.into_iter(), now.since(Instant::ZERO))),
             replay: Some(replay),
+            series: None,
+            steady: None,
             complete,
         };
         ReplayRun { sample, test }
@@ -278,6 +280,8 @@ impl Run {
             alignment: SECTOR,
             volume: Some(bytes),
             duration: None,
+            rounds: None,
+            interval: None,
             ramp: Duration::ZERO,
             think: Duration::ZERO,
             compressibility: Ratio::ZERO,

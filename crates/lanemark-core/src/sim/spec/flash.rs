@@ -187,6 +187,8 @@ pub enum Condition {
     /// What the test uses was written in order; all else is erased.
     #[default]
     Fresh,
+    /// Nothing is written: all of it is erased, as a purge leaves it.
+    Purged,
     /// All of it was written in order.
     Sequential,
     /// All of it was written at random for so long that nothing changes any more.

@@ -151,6 +151,7 @@ impl Translation {
         let in_order = |slots: u64| Layout::InOrder { slots: slots.min(logical.into()) as u32 };
         let layout = match flash.condition {
             Condition::Fresh => in_order(content.written.get().div_ceil(SLOT.get())),
+            Condition::Purged => in_order(0),
             Condition::Sequential => in_order(u64::from(logical)),
             Condition::Random => {
                 // As many are erased as collection keeps, so that it goes on with the first that is filled.

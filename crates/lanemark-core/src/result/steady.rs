@@ -1,0 +1,252 @@
+//! Whether a figure is steady, by the rule of SNIA's Solid State Storage Performance Test Specification 2.0.2.
+//!
+//! Rounds follow each other. The last five of them are the *measurement window*, and it is steady where the
+//! greatest less the least of its figures is within 20% of their mean, and the line of least squares through them
+//! rises or falls by at most 10% of the mean from the first to the last. A test ends with the first window that is
+//! steady, and after 25 rounds in any case.
+//!
+//! The rule sees five figures and nothing else. A drive that is fresh and stays so for five rounds passes it, which
+//! is why the specification first writes twice the capacity.
+
+use serde::{Deserialize, Serialize};
+
+use super::{DriveUse, Series, Warning};
+use crate::units::Duration;
+use crate::workload::Rounds;
+
+/// Rounds of a measurement window.
+pub const WINDOW: usize = 5;
+/// The most rounds of a test.
+pub const ROUNDS_MAX: usize = 25;
+/// How far the figures of a window may lie apart, as a share of their mean.
+pub const RANGE_MAX: f64 = 0.20;
+/// How far their best-fit line may rise or fall, as a share of their mean.
+pub const SLOPE_MAX: f64 = 0.10;
+
+/// A figure on the bound is within it, whatever the last bits of its quotient.
+const ROUNDING: f64 = 1e-12;
+
+/// The rounds of a test, and whether they became steady.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SteadyState {
+    /// What a round is, and which figure is followed.
+    pub rule: Rounds,
+    /// Every round, in its order.
+    pub rounds: Vec<Round>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The last window that there was; the figures of the sample are those of its rounds.
+    pub window: Option<Window>,
+}
+
+/// One round.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// Requests a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub throughput_bytes_per_second: f64,
+    /// The mean latency.
+    pub latency_mean_ns: f64,
+    /// What the drive wrote; known for simulated runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<DriveUse>,
+}
+
+/// How a test of rounds ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Steady.
+    Reached {
+        /// After this round, from 1.
+        round: u32,
+    },
+    /// Not steady after all rounds.
+    NotReached {
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// Why a window is not steady.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// There were fewer than five rounds.
+    FewRounds,
+    /// The figures lie too far apart.
+    Range,
+    /// They rise or fall.
+    Slope,
+    /// They are zero, or no numbers.
+    NoFigures,
+}
+
+/// The figures of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// Its first round, from 1.
+    pub first_round: u32,
+    /// Their mean.
+    pub mean: f64,
+    /// The greatest less the least, as a share of the mean.
+    pub range: f64,
+    /// The rise of the best-fit line from round to round.
+    pub slope: f64,
+    /// Its rise or fall over the window, as a share of the mean, never negative.
+    pub slope_range: f64,
+}
+
+impl Window {
+    /// The window of the last five of `figures`, or of all where there are fewer; `None` for none, or where their
+    /// mean is not above zero.
+    pub fn of(figures: &[f64]) -> Option<Self> {
+        let first = figures.len().saturating_sub(WINDOW);
+        let window = &figures[first..];
+        let count = window.len() as f64;
+        let mean = window.iter().sum::<f64>() / count;
+        if !mean.is_finite() || mean <= 0.0 {
+            return None;
+        }
+        let least = window.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = window.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let middle = (count - 1.0) / 2.0;
+        let from_middle = |index: usize| index as f64 - middle;
+        let squares: f64 = (0..window.len()).map(|index| from_middle(index).powi(2)).sum();
+        let products: f64 =
+            window.iter().enumerate().map(|(index, value)| from_middle(index) * value).sum();
+        let slope = if squares > 0.0 { products / squares } else { 0.0 };
+        Some(Self {
+            first_round: first as u32 + 1,
+            mean,
+            range: (greatest - least) / mean,
+            slope,
+            slope_range: slope.abs() * (count - 1.0) / mean,
+        })
+    }
+
+    /// Why it is not steady, where it is not.
+    pub fn fault(&self) -> Option<Reason> {
+        let within = |value: f64, bound: f64| value <= bound * (1.0 + ROUNDING);
+        match () {
+            () if !within(self.range, RANGE_MAX) => Some(Reason::Range),
+            () if !within(self.slope_range, SLOPE_MAX) => Some(Reason::Slope),
+            () => None,
+        }
+    }
+}
+
+/// How the last five of `figures` stand by the rule, with their window where there is one.
+pub fn judge(figures: &[f64]) -> (Outcome, Option<Window>) {
+    let window = Window::of(figures);
+    let fault = match window {
+        _ if figures.len() < WINDOW => Some(Reason::FewRounds),
+        None => Some(Reason::NoFigures),
+        Some(window) => window.fault(),
+    };
+    let outcome = match fault {
+        Some(reason) => Outcome::NotReached { reason },
+        None => Outcome::Reached { round: figures.len() as u32 },
+    };
+    (outcome, window)
+}
+
+/// The first of `figures` from which on every window is steady, to the last; `None` where the last is not.
+pub fn steady_since(figures: &[f64]) -> Option<usize> {
+    let steady = |end: &usize| matches!(judge(&figures[..*end]).0, Outcome::Reached { .. });
+    let windows = (WINDOW..=figures.len()).rev().take_while(steady).last()?;
+    Some(windows - WINDOW)
+}
+
+impl SteadyState {
+    /// No rounds yet.
+    pub fn new(rule: Rounds) -> Self {
+        let outcome = Outcome::NotReached { reason: Reason::FewRounds };
+        Self { rule, rounds: Vec::new(), outcome, window: None }
+    }
+
+    /// Adds a round, and says whether the test is over: steady, or at its last round.
+    pub fn push(&mut self, round: Round) -> bool {
+        self.rounds.push(round);
+        let figures: Vec<f64> =
+            self.rounds.iter().map(|round| round.figure(self.rule.tracked)).collect();
+        (self.outcome, self.window) = judge(&figures);
+        self.reached() || self.rounds.len() >= ROUNDS_MAX
+    }
+
+    /// Whether it became steady.
+    pub fn reached(&self) -> bool {
+        matches!(self.outcome, Outcome::Reached { .. })
+    }
+
+    /// The doubt about `test` where it did not.
+    pub fn doubt(&self, test: &str) -> Option<Warning> {
+        let Outcome::NotReached { reason } = self.outcome else { return None };
+        let window = self.window;
+        Some(Warning::NotSteady {
+            test: test.to_owned(),
+            rounds: self.rounds.len() as u32,
+            reason,
+            range: window.map_or(0.0, |window| window.range),
+            slope_range: window.map_or(0.0, |window| window.slope_range),
+        })
+    }
+}
+
+impl Round {
+    /// The figure that is followed.
+    pub fn figure(&self, tracked: crate::workload::Tracked) -> f64 {
+        use crate::workload::Tracked;
+        match tracked {
+            Tracked::Iops => self.iops,
+            Tracked::Throughput => self.throughput_bytes_per_second,
+            Tracked::Latency => self.latency_mean_ns,
+        }
+    }
+}
+
+/// What a series shows of a drive's way to its steady state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Phases {
+    /// How long nothing had to be moved, where the drive's writes are known.
+    pub nothing_moved: Option<Duration>,
+    /// The length of the rounds that the series was cut into.
+    pub round: Duration,
+    /// From when on every window of five rounds is steady, where the last one is.
+    pub steady_from: Option<Duration>,
+    /// The last window, of requests a second.
+    pub window: Option<Window>,
+    /// Write amplification over the last window.
+    pub write_amplification: Option<f64>,
+}
+
+impl Phases {
+    /// The phases of `series`, cut into 25 rounds or as few as whole points allow.
+    pub fn of(series: &Series) -> Self {
+        let rounds = series.condensed(ROUNDS_MAX);
+        // A short last round tells little, and one of them is always the last.
+        let whole = match rounds.last < rounds.interval.scaled(1, 2) {
+            true => rounds.points.len().saturating_sub(1),
+            false => rounds.points.len(),
+        };
+        let figures: Vec<f64> = (0..whole).map(|index| rounds.iops(index)).collect();
+        let moving = |drive: &DriveUse| drive.moved.get() > 0;
+        let unmoved =
+            series.points.iter().position(|point| point.drive.as_ref().is_some_and(moving));
+        let known = series.points.iter().any(|point| point.drive.is_some());
+        let (last, _) = rounds.sum(whole.saturating_sub(WINDOW), whole);
+        Self {
+            nothing_moved: known
+                .then(|| unmoved.map_or(series.elapsed(), |index| series.start(index))),
+            round: rounds.interval,
+            steady_from: steady_since(&figures).map(|index| rounds.start(index)),
+            window: Window::of(&figures),
+            write_amplification: last.write_amplification(),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "steady_tests.rs"]
+mod tests;

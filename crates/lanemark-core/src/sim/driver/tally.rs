@@ -1,0 +1,122 @@
+//! What a test counts: all of it at once, or round by round with the last five kept.
+
+use std::collections::VecDeque;
+
+use super::super::budget::{BudgetSum, HOPS};
+use super::super::energy::Metering;
+use super::super::simulator::{Completion, Simulator};
+use crate::result::steady::{Round, SteadyState, WINDOW};
+use crate::result::{DirectionResult, DriveUse};
+use crate::units::{Bytes, Duration, Instant};
+use crate::workload::{Operation, Rounds};
+
+/// Requests that were counted since an instant, and what hops and drive had done until then.
+pub(super) struct Tally {
+    pub(super) reads: DirectionResult,
+    pub(super) writes: DirectionResult,
+    pub(super) budget: BudgetSum,
+    pub(super) busy_before: [Vec<Duration>; HOPS],
+    pub(super) drive_before: DriveUse,
+}
+
+impl Tally {
+    /// Nothing counted since `simulator` was as it is.
+    pub(super) fn since(simulator: &Simulator) -> Self {
+        Self {
+            reads: DirectionResult::new(),
+            writes: DirectionResult::new(),
+            budget: BudgetSum::default(),
+            busy_before: simulator.busy(),
+            drive_before: simulator.drive_use(),
+        }
+    }
+
+    pub(super) fn count(&mut self, completion: &Completion, latency: Duration) {
+        self.budget.add(&completion.budget, latency);
+        match completion.access.operation {
+            Operation::Read => self.reads.record(completion.access.length, latency),
+            Operation::Write => self.writes.record(completion.access.length, latency),
+            // A test asks for neither.
+            Operation::Flush | Operation::Trim => {}
+        }
+    }
+
+    pub(super) fn requests(&self) -> u64 {
+        self.reads.latency.count() + self.writes.latency.count()
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        self.reads.bytes + self.writes.bytes
+    }
+
+    /// This, and what was counted after it.
+    fn and_then(mut self, later: &Self) -> Self {
+        for (own, more) in [(&mut self.reads, &later.reads), (&mut self.writes, &later.writes)] {
+            own.bytes += more.bytes;
+            own.latency.merge(&more.latency);
+        }
+        self.budget.merge(&later.budget);
+        self
+    }
+}
+
+/// The rounds of a test.
+pub(super) struct RoundsRun {
+    rule: Rounds,
+    state: SteadyState,
+    /// The end of the round that goes on.
+    end: Instant,
+    /// The last rounds, at most a window of them.
+    window: VecDeque<Tally>,
+}
+
+impl RoundsRun {
+    pub(super) fn new(rule: Rounds, start: Instant) -> Self {
+        let state = SteadyState::new(rule);
+        Self { rule, state, end: start + rule.length, window: VecDeque::new() }
+    }
+
+    /// Ends the rounds that `at` lies behind, with what `tally` has counted, and says whether the test is over.
+    #[inline]
+    pub(super) fn is_over(
+        &mut self,
+        at: Instant,
+        tally: &mut Tally,
+        metering: &mut Metering,
+        simulator: &Simulator,
+    ) -> bool {
+        while at >= self.end {
+            let done = std::mem::replace(tally, Tally::since(simulator));
+            let seconds = self.rule.length.as_seconds();
+            let requests = done.requests();
+            let mut latency = done.reads.latency.clone();
+            latency.merge(&done.writes.latency);
+            let round = Round {
+                iops: requests as f64 / seconds,
+                throughput_bytes_per_second: done.bytes().get() as f64 / seconds,
+                latency_mean_ns: latency.mean_ns(),
+                drive: Some(tally.drive_before.since(&done.drive_before)),
+            };
+            if self.window.len() == WINDOW {
+                self.window.pop_front();
+            }
+            self.window.push_back(done);
+            if self.state.push(round) {
+                return true;
+            }
+            self.end = self.end + self.rule.length;
+            metering.go_on(simulator, self.end, WINDOW);
+        }
+        false
+    }
+
+    /// The last rounds as one with their length, the length of all rounds, and how it went; the rest, of no
+    /// length, where no round has ended.
+    pub(super) fn finish(self, rest: Tally) -> (Tally, Duration, Duration, SteadyState) {
+        let length = self.rule.length;
+        let (elapsed, all) =
+            (length * self.window.len() as u64, length * self.state.rounds.len() as u64);
+        let tally = self.window.into_iter().reduce(|sum, round| sum.and_then(&round));
+        (tally.unwrap_or(rest), elapsed, all, self.state)
+    }
+}

@@ -1,0 +1,194 @@
+//! Drives on their way to the steady state: the three phases, the rule that finds the last, and what it is by theory.
+
+use super::drive::write_amplification;
+use super::run_test;
+use super::spec::{Condition, DriveSpec};
+use super::tests::{nvme, run, small_drive, test};
+use crate::result::Sample;
+use crate::result::steady::{Outcome, Phases, ROUNDS_MAX, WINDOW, judge};
+use crate::rng::StreamKey;
+use crate::units::{Bytes, Duration};
+use crate::workload::{Interval, Pattern, Rounds, Test, Tracked};
+
+/// 200 superblocks of 2 MiB, of which the data takes 156, so slow a flash that it alone is the limit.
+fn drive(condition: Condition) -> DriveSpec {
+    let mut drive = small_drive();
+    drive.capacity = Bytes::mebi(2 * 156);
+    drive.flash_mut().blocks_per_plane = 200;
+    drive.flash_mut().condition = condition;
+    drive
+}
+
+/// 4 KiB random writes over all of the drive for `seconds`.
+fn writes(drive: &DriveSpec, seconds: u64) -> Test {
+    Test {
+        span: drive.capacity,
+        volume: None,
+        duration: Some(Duration::from_seconds(seconds)),
+        ..test(Bytes::kibi(4), Pattern::Uniform, false, 32)
+    }
+}
+
+fn in_rounds(drive: &DriveSpec, length: Duration, tracked: Tracked) -> Test {
+    Test { duration: None, rounds: Some(Rounds { length, tracked }), ..writes(drive, 1) }
+}
+
+/// What theory says for the superblocks that hold data: one stream of the host's and one of what is moved fill one
+/// each, and collection keeps some erased.
+fn theory(drive: &DriveSpec) -> f64 {
+    let flash = drive.flash();
+    let filled = f64::from(flash.blocks_per_plane - flash.translation.erased_min) - 0.5;
+    write_amplification(filled * flash.superblock().get() as f64 / drive.capacity.get() as f64)
+}
+
+fn within(seen: f64, expected: f64, share: f64) {
+    assert!((seen / expected - 1.0).abs() < share, "{seen} for {expected}");
+}
+
+#[test]
+fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
+    let drive = drive(Condition::Purged);
+    let interval = Duration::from_seconds(1).scaled(1, 4);
+    let test = Test { interval: Some(Interval::Fixed { interval }), ..writes(&drive, 25) };
+    let system = nvme(drive.clone());
+    let series = run(&system, &test).series.unwrap();
+    assert_eq!((series.points.len(), series.elapsed()), (100, Duration::from_seconds(25)));
+
+    // Fresh: every die takes a unit and programs it, all the time, and nothing is moved.
+    let flash = drive.flash();
+    let each = flash.command_time + flash.unit() / flash.channel_rate + flash.program.mean();
+    let dies = flash.dies() as f64 * flash.unit().get() as f64 / each.as_seconds();
+    let fresh = series.iops(1);
+    within(fresh, dies / 4096.0, 0.05);
+    let phases = Phases::of(&series);
+    let unmoved = phases.nothing_moved.unwrap();
+    // The flash is full once, whatever was overwritten in it meanwhile.
+    let full = flash.capacity().get() as f64 / dies;
+    within(unmoved.as_seconds(), full, 0.15);
+    for index in 1..(unmoved.as_seconds() / interval.as_seconds()) as usize {
+        within(series.iops(index), fresh, 0.05);
+    }
+
+    // Transition: slower from then on, and by more than half in the end.
+    let steady = phases.steady_from.expect("the last rounds are steady");
+    assert!(steady > unmoved, "{steady} after {unmoved}");
+    let quarter: Vec<f64> =
+        (75..100).step_by(5).map(|from| series.sum(from, from + 5).0.requests() as f64).collect();
+    assert!(matches!(judge(&quarter).0, Outcome::Reached { .. }), "{quarter:?}");
+    let rate = quarter.iter().sum::<f64>() / 25.0 / interval.as_seconds();
+    assert!(rate < fresh / 2.0, "{rate} of {fresh}");
+
+    let last = series.sum(75, 100).0;
+    within(last.write_amplification().unwrap(), theory(&drive), 0.10);
+}
+
+/// As SNIA preconditions a drive, and as the simulator begins in its steady state at once.
+#[test]
+fn a_drive_that_was_written_in_order_comes_to_the_state_that_the_law_begins_with() {
+    let steady = |condition| {
+        let drive = drive(condition);
+        let test = in_rounds(&drive, Duration::from_seconds(2), Tracked::Iops);
+        let sample = run(&nvme(drive), &test);
+        let state = sample.steady.clone().unwrap();
+        assert!(state.reached(), "{state:?}");
+        (sample, state.rounds.len())
+    };
+    let (run, rounds) = steady(Condition::Sequential);
+    let (law, at_once) = steady(Condition::Random);
+    assert_eq!(at_once, WINDOW, "steady from the first round on");
+    assert!(rounds > WINDOW, "steady after {rounds} rounds");
+    within(run.iops(), law.iops(), 0.05);
+    let amplification = |sample: &Sample| sample.drive.unwrap().write_amplification().unwrap();
+    within(amplification(&run), amplification(&law), 0.05);
+}
+
+#[test]
+fn the_sample_of_a_test_of_rounds_is_its_last_five() {
+    let drive = drive(Condition::Random);
+    let length = Duration::from_microseconds(200_000);
+    for tracked in [Tracked::Iops, Tracked::Throughput, Tracked::Latency] {
+        let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, tracked));
+        let steady = sample.steady.clone().unwrap();
+        assert_eq!(sample.elapsed, length * WINDOW as u64);
+        let rounds = &steady.rounds[steady.rounds.len() - WINDOW..];
+        let mean = |of: fn(&crate::result::steady::Round) -> f64| {
+            rounds.iter().map(of).sum::<f64>() / WINDOW as f64
+        };
+        within(sample.iops(), mean(|round| round.iops), 1e-9);
+        within(sample.throughput().0 as f64, mean(|round| round.throughput_bytes_per_second), 1e-6);
+        within(sample.latency().mean_ns(), mean(|round| round.latency_mean_ns), 0.02);
+        let written: u64 =
+            rounds.iter().map(|round| round.drive.unwrap().flash_written().get()).sum();
+        assert_eq!(sample.drive.unwrap().flash_written(), Bytes(written));
+        let path = sample.path.unwrap();
+        let spent: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+        within(spent, mean(|round| round.latency_mean_ns), 0.02);
+    }
+}
+
+/// A drive in its steady state takes the same power in every window, and none of it is counted twice.
+#[test]
+fn the_energy_of_a_test_of_rounds_is_that_of_its_last_five() {
+    let mut drive = drive(Condition::Random);
+    drive.power = Some(super::power_tests::flash_power());
+    let length = Duration::from_microseconds(400_000);
+    let rounds = run(&nvme(drive.clone()), &in_rounds(&drive, length, Tracked::Iops));
+    let whole = run(&nvme(drive.clone()), &writes(&drive, 2));
+    let (of_rounds, of_whole) = (rounds.energy.unwrap(), whole.energy.unwrap());
+    assert_eq!(of_rounds.elapsed, rounds.elapsed);
+    within(of_rounds.power_mean_watts, of_whole.power_mean_watts, 0.05);
+}
+
+#[test]
+fn a_test_that_never_becomes_steady_ends_after_25_rounds_and_says_so() {
+    // Rounds so short that next to none of them sees a completion.
+    let drive = drive(Condition::Purged);
+    let length = Duration::from_microseconds(1);
+    let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, Tracked::Iops));
+    let steady = sample.steady.unwrap();
+    assert_eq!(steady.rounds.len(), ROUNDS_MAX);
+    let doubt = steady.doubt("t").unwrap().to_string();
+    assert!(doubt.starts_with("t: not steady after 25 rounds, "), "{doubt}");
+}
+
+#[test]
+fn a_series_adds_up_to_its_sample_and_changes_nothing() {
+    let drive = drive(Condition::Random);
+    let mixed = Test {
+        read_share: crate::units::Ratio::new(0.5).unwrap(),
+        ramp: Duration::from_microseconds(20_000),
+        duration: Some(Duration::from_microseconds(500_000)),
+        ..writes(&drive, 1)
+    };
+    let interval = Duration::from_microseconds(7_000);
+    let system = nvme(drive);
+    let plain = run(&system, &mixed);
+    let watched =
+        run(&system, &Test { interval: Some(Interval::Fixed { interval }), ..mixed.clone() });
+    let series = watched.series.clone().unwrap();
+    assert_eq!(Sample { series: None, ..watched.clone() }, plain);
+    let (all, elapsed) = series.sum(0, series.points.len());
+    assert_eq!(elapsed, plain.elapsed);
+    let (reads, writes) = (plain.reads.unwrap(), plain.writes.unwrap());
+    assert_eq!((all.reads, all.writes), (reads.latency.count(), writes.latency.count()));
+    assert_eq!((all.read_bytes, all.written_bytes), (reads.bytes, writes.bytes));
+    within(all.latency_mean_ns, watched.latency().mean_ns(), 1e-9);
+    assert_eq!(Some(all.latency_max_ns), watched.latency().max_ns());
+    assert_eq!(all.drive, plain.drive);
+}
+
+/// A long run asks for no more memory than a short one, and is recorded without being asked.
+#[test]
+fn a_test_of_a_minute_is_recorded_by_itself() {
+    let system = nvme(drive(Condition::Fresh));
+    let one = Test {
+        queue_depth: 1,
+        think: Duration::from_microseconds(50_000),
+        ..writes(&system.drive, 60)
+    };
+    let key = StreamKey::from_seed(1);
+    let series = run_test(&system, &one, key).unwrap().series.unwrap();
+    assert_eq!((series.points.len(), series.elapsed()), (600, Duration::from_seconds(60)));
+    let short = Test { duration: Some(Duration::from_seconds(59)), ..one };
+    assert_eq!(run_test(&system, &short, key).unwrap().series, None);
+}

@@ -1,0 +1,246 @@
+//! Tests over time: requests or data a second, and write amplification below on the same axis of time.
+//!
+//! Both panels begin at zero. Time is linear: a day is as long as it is. Shaded is what the data tells: the time in
+//! which the drive moved nothing, and the time from which on the figures are steady by SNIA's rule, or the rounds
+//! that a test of rounds is reported by.
+
+use lanemark_core::result::steady::Phases;
+use lanemark_core::result::{RunResult, Sample, Series};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::Test;
+use maud::{Markup, html};
+
+use super::axis::{Axis, step};
+use super::grid::{grid, typeset};
+use super::svg::{image, num, text_width};
+use crate::number::significant;
+use crate::over_time;
+
+const WIDTH: f64 = 900.0;
+/// Room for the labels of the vertical axes, and to the right of the plots.
+const LEFT: f64 = 52.0;
+const RIGHT: f64 = 24.0;
+/// Heights of the plots, of the line above each, and of the axis of time.
+const RATE: f64 = 210.0;
+const AMPLIFICATION: f64 = 100.0;
+const HEADING: f64 = 28.0;
+/// Room for the names of the spans below the first heading.
+const NAMES: f64 = 15.0;
+const AXIS: f64 = 18.0;
+/// The most steps of a line: more than a page has pixels help nobody.
+const STEPS: usize = 1000;
+/// Requests of at least this size are told by their data.
+const LARGE: Bytes = Bytes::kibi(64);
+
+/// A part of the time with what it is.
+struct Span {
+    from: Duration,
+    to: Duration,
+    name: &'static str,
+    class: &'static str,
+}
+
+/// A line over time.
+struct Plot {
+    heading: String,
+    class: &'static str,
+    height: f64,
+    values: Vec<Option<f64>>,
+}
+
+/// The section's content, or `None` where no run has a series.
+pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
+    let several = runs.len() > 1;
+    let mut figures = Vec::new();
+    for (label, run) in runs {
+        for result in &run.tests {
+            let known = |sample: &&Sample| {
+                sample.series.as_ref().is_some_and(|series| series.points.len() > 1)
+            };
+            let Some(sample) = result.samples.iter().find(known) else { continue };
+            let Some(series) = &sample.series else { continue };
+            let name = &result.test.name;
+            let caption = if several { format!("{name}: {label}") } else { name.clone() };
+            figures.push((caption, &result.test, sample, series));
+        }
+    }
+    (!figures.is_empty()).then(|| {
+        html! {
+            @for (caption, test, sample, series) in &figures {
+                figure class="time" {
+                    figcaption { (caption) }
+                    (draw(caption, test, sample, series))
+                    @for sentence in over_time::sentences(sample) { p class="soft" { (sentence) } }
+                }
+                @if let Some(table) = over_time::table(sample) {
+                    details {
+                        summary { (caption) " over time, as numbers" }
+                        (grid(&table, caption))
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn draw(caption: &str, test: &Test, sample: &Sample, series: &Series) -> Markup {
+    let shown = series.condensed(STEPS);
+    let (unit, seconds) = over_time::time_unit(series.elapsed());
+    let longest = series.elapsed().as_seconds() / seconds;
+    let time = Axis::finer([longest].into_iter(), WIDTH - LEFT - RIGHT);
+    let place = |at: Duration| time.place(at.as_seconds() / seconds);
+    let edges: Vec<f64> = (0..=shown.points.len())
+        .map(|index| place((shown.interval * index as u64).min(shown.elapsed())))
+        .collect();
+    let plots = plots(test, &shown);
+    let spans = spans(sample, series);
+    let mut top = NAMES;
+    let mut placed = Vec::new();
+    for plot in &plots {
+        placed.push((plot, top + HEADING));
+        top += HEADING + plot.height;
+    }
+    let content = html! {
+        g transform=(format!("translate({} 0)", num(LEFT))) {
+            @for (index, (plot, top)) in placed.iter().enumerate() {
+                (shading(&spans, &place, (*top, plot.height), index == 0))
+                @if index + 1 == placed.len() { (time.draw(*top, top + plot.height, &typeset(unit))) }
+                @else { (time.lines(*top, top + plot.height)) }
+                (plot.draw(*top, if index == 0 { NAMES } else { 0.0 }, &edges))
+            }
+        }
+    };
+    image(WIDTH, top + AXIS, &told(caption, &plots, series), &content)
+}
+
+/// What is shown: the rate, and write amplification where it is known.
+fn plots(test: &Test, series: &Series) -> Vec<Plot> {
+    let points = 0..series.points.len();
+    let large = test.block >= LARGE;
+    let rate = |index: usize| match large {
+        true => series.throughput(index) / 1e6,
+        false => series.iops(index),
+    };
+    let heading = if large { "MB/s (10⁶ bytes a second)" } else { "requests a second" };
+    let mut plots = vec![Plot {
+        heading: heading.to_owned(),
+        class: "t0",
+        height: RATE,
+        values: points.clone().map(|index| Some(rate(index))).collect(),
+    }];
+    let amplification: Vec<Option<f64>> =
+        points.map(|index| series.points[index].write_amplification()).collect();
+    if amplification.iter().any(Option::is_some) {
+        plots.push(Plot {
+            heading: "write amplification".to_owned(),
+            class: "t1",
+            height: AMPLIFICATION,
+            values: amplification,
+        });
+    }
+    plots
+}
+
+fn spans(sample: &Sample, series: &Series) -> Vec<Span> {
+    let phases = Phases::of(series);
+    let mut spans = Vec::new();
+    if let Some(to) = phases.nothing_moved.filter(|&to| to > Duration::ZERO) {
+        spans.push(Span { from: Duration::ZERO, to, name: "nothing moved", class: "phase early" });
+    }
+    let steady = match &sample.steady {
+        Some(steady) => steady.window.filter(|_| steady.reached()).map(|window| {
+            let before = u64::from(window.first_round) - 1;
+            (steady.rule.length * before, "measurement window")
+        }),
+        None => phases.steady_from.map(|from| (from, "steady by SNIA's rule")),
+    };
+    if let Some((from, name)) = steady {
+        let from = from.max(phases.nothing_moved.unwrap_or_default()).min(series.elapsed());
+        spans.push(Span { from, to: series.elapsed(), name, class: "phase late" });
+    }
+    spans
+}
+
+fn shading(
+    spans: &[Span],
+    place: &impl Fn(Duration) -> f64,
+    (top, height): (f64, f64),
+    named: bool,
+) -> Markup {
+    html! {
+        @for span in spans {
+            @let (from, to) = (place(span.from), place(span.to));
+            @if to > from {
+                rect class=(span.class) x=(num(from)) y=(num(top)) width=(num(to - from))
+                    height=(num(height)) {}
+                // Above the plot, where no line can run through it; to the left where there is no room.
+                @if named && text_width(span.name) <= to.max(0.0) {
+                    @let fits = text_width(span.name) <= to - from;
+                    text class="soft" x=(num(if fits { f64::midpoint(from, to) } else { to }))
+                        y=(num(top - 5.0)) text-anchor=(if fits { "middle" } else { "end" }) {
+                        (span.name)
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Plot {
+    /// The plot from `top` on, its heading `above` higher than usual.
+    fn draw(&self, top: f64, above: f64, edges: &[f64]) -> Markup {
+        let greatest = self.values.iter().flatten().copied().filter(|value| value.is_finite());
+        let greatest = greatest.fold(0.0_f64, f64::max);
+        let each = step(if greatest > 0.0 { greatest } else { 1.0 } / (self.height / 45.0));
+        let count = (greatest / each * (1.0 - 1e-9)).floor() as usize + 1;
+        let full = each * count as f64;
+        let bottom = top + self.height;
+        let place = |value: f64| bottom - (value / full).clamp(0.0, 1.0) * self.height;
+        let decimals = (-each.log10().floor()).clamp(0.0, 9.0) as usize;
+        let right = edges.last().copied().unwrap_or_default();
+        html! {
+            text class=(format!("unit {}", self.class)) x=(num(-LEFT)) y=(num(top - above - 8.0)) { (self.heading) }
+            @for tick in 0..=count {
+                @let y = place(each * tick as f64);
+                line class=(if tick == 0 { "base" } else { "grid" }) x1="0" x2=(num(right))
+                    y1=(num(y)) y2=(num(y)) {}
+                text class="soft" x="-6" y=(num(y + 3.5)) text-anchor="end" {
+                    (format!("{:.decimals$}", each * tick as f64))
+                }
+            }
+            path class=(format!("trace {}", self.class)) d=(self.steps(edges, place)) {}
+        }
+    }
+
+    /// The values as steps, broken where one is not known.
+    fn steps(&self, edges: &[f64], place: impl Fn(f64) -> f64) -> String {
+        let mut path = String::new();
+        let mut before: Option<String> = None;
+        for (value, ends) in self.values.iter().zip(edges.windows(2)) {
+            let Some(value) = value.filter(|value| value.is_finite()) else {
+                before = None;
+                continue;
+            };
+            let (y, to) = (num(place(value)), num(ends[1]));
+            path += &match before {
+                Some(known) if known == y => format!("H{to}"),
+                Some(_) => format!("V{y}H{to}"),
+                None => format!("M{} {y}H{to}", num(ends[0])),
+            };
+            before = Some(y);
+        }
+        path
+    }
+}
+
+/// The picture in words.
+fn told(caption: &str, plots: &[Plot], series: &Series) -> String {
+    let lines = plots.iter().map(|plot| {
+        let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
+        let first = known.first().copied().unwrap_or(f64::NAN);
+        let last = known.last().copied().unwrap_or(f64::NAN);
+        format!("{}: {} at first, {} at last", plot.heading, significant(first), significant(last))
+    });
+    let lines = lines.collect::<Vec<_>>().join("; ");
+    format!("{caption} over {}. {lines}", over_time::time_told(series.elapsed()))
+}

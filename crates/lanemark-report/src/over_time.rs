@@ -1,0 +1,179 @@
+//! A sample over time in words, as tables and as a line of small bars.
+//!
+//! Phases are told only as far as the data tells them: how long nothing was moved, and from when on the rule of
+//! SNIA's specification calls the figures steady (`lanemark_core::result::steady`).
+
+use lanemark_core::result::series::Point;
+use lanemark_core::result::steady::{Outcome, Phases, RANGE_MAX, SLOPE_MAX, Window};
+use lanemark_core::result::{Sample, Series, SteadyState};
+use lanemark_core::units::Duration;
+use lanemark_core::workload::Tracked;
+
+use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
+use crate::table::{Cell, Column, Ink, Table};
+
+/// Rows of a table of a series.
+const ROWS: usize = 12;
+/// The least and the greatest bar.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// What a sample shows over time, a sentence or two; nothing where it shows nothing.
+pub(crate) fn sentences(sample: &Sample) -> Vec<String> {
+    let mut told = Vec::new();
+    if let Some(steady) = &sample.steady {
+        told.push(steadiness(steady));
+    } else if let Some(series) = &sample.series {
+        told.extend(phases(series));
+    }
+    told
+}
+
+fn steadiness(steady: &SteadyState) -> String {
+    let length = steady.rule.length;
+    let figures = match &steady.window {
+        Some(window) => format!(": {}", spread(window, steady.rounds.len(), steady.rule.tracked)),
+        None => String::new(),
+    };
+    match steady.outcome {
+        Outcome::Reached { round } => format!(
+            "Steady after round {round} of {length} each by SNIA's rule{figures}. The figures are those of these \
+             rounds."
+        ),
+        Outcome::NotReached { .. } => format!(
+            "Not steady after {} rounds of {length} by SNIA's rule, which allows {} and {}{figures}. The figures \
+             are those of these rounds.",
+            steady.rounds.len(),
+            percent_whole(RANGE_MAX),
+            percent_whole(SLOPE_MAX),
+        ),
+    }
+}
+
+/// `in rounds 5 to 9 the requests a second lie 3.4% of their mean apart, and their best-fit line falls by 1.2%`.
+fn spread(window: &Window, last: usize, tracked: Tracked) -> String {
+    let what = match tracked {
+        Tracked::Iops => "requests a second",
+        Tracked::Throughput => "bytes a second",
+        Tracked::Latency => "mean latencies",
+    };
+    let verb = if window.slope < 0.0 { "falls" } else { "rises" };
+    format!(
+        "in rounds {} to {last} the {what} lie {} of their mean apart, and their best-fit line {verb} by {}",
+        window.first_round,
+        percent(window.range),
+        percent(window.slope_range)
+    )
+}
+
+fn phases(series: &Series) -> Option<String> {
+    let phases = Phases::of(series);
+    let window = phases.window.filter(|_| series.points.len() > 1)?;
+    let unmoved = match phases.nothing_moved {
+        Some(time) if time >= series.elapsed() => "The drive moved nothing. ".to_owned(),
+        Some(time) if time > Duration::ZERO => {
+            format!("The drive moved nothing in the first {}. ", time_told(time))
+        }
+        _ => String::new(),
+    };
+    let rounds = format!("By SNIA's rule in rounds of {}", time_told(phases.round));
+    let amplification = phases.write_amplification.map_or(String::new(), |value| {
+        format!(", at a write amplification of {}", significant(value))
+    });
+    let steady = match phases.steady_from {
+        Some(from) => format!(
+            "the requests a second are steady from {} on, {} in the last five{amplification}.",
+            time_told(from),
+            fixed(window.mean, 0)
+        ),
+        None => "the requests a second are not steady at the end.".to_owned(),
+    };
+    Some(format!("{unmoved}{rounds} {steady}"))
+}
+
+/// The unit in which a time up to `longest` is told, with its seconds.
+pub(crate) fn time_unit(longest: Duration) -> (&'static str, f64) {
+    match longest.as_seconds() {
+        seconds if seconds >= 7200.0 => ("h", 3600.0),
+        seconds if seconds >= 120.0 => ("min", 60.0),
+        seconds if seconds >= 2.0 => ("s", 1.0),
+        seconds if seconds >= 2e-3 => ("ms", 1e-3),
+        _ => ("us", 1e-6),
+    }
+}
+
+/// `3.06 h`.
+pub(crate) fn time_told(time: Duration) -> String {
+    let (unit, seconds) = time_unit(time);
+    format!("{} {unit}", significant(time.as_seconds() / seconds))
+}
+
+/// The series in a dozen rows at most, the rounds of a test of rounds each in one.
+pub(crate) fn table(sample: &Sample) -> Option<Table> {
+    if let Some(steady) = &sample.steady {
+        return Some(rounds(steady));
+    }
+    let series = sample.series.as_ref().filter(|series| series.points.len() > 1)?;
+    let rows = series.condensed(ROWS);
+    let (time, seconds) = time_unit(series.elapsed());
+    let latencies = rows.points.iter().map(|point| point.latency_mean_ns);
+    let latency = LatencyUnit::fitting(latencies);
+    let mut table = Table::new(vec![
+        Column::number("from", time),
+        Column::number("IOPS", "1/s"),
+        Column::number("MB/s", "10^6 B/s"),
+        Column::number("mean", latency.name()).optional(2),
+        Column::number("max", latency.name()).optional(1),
+        Column::number("WA", "").optional(3),
+    ]);
+    let told = |point: &Point, ns: f64| {
+        or_absent((point.requests() > 0).then_some(ns), |ns| significant(latency.of(ns)))
+    };
+    for (index, point) in rows.points.iter().enumerate() {
+        table.push(vec![
+            Cell::plain(significant(rows.start(index).as_seconds() / seconds)),
+            Cell::plain(fixed(rows.iops(index), 0)),
+            Cell::strong(significant(rows.throughput(index) / 1e6)),
+            Cell::plain(told(point, point.latency_mean_ns)),
+            Cell::plain(told(point, point.latency_max_ns as f64)),
+            Cell::plain(or_absent(point.write_amplification(), |value| fixed(value, 2))),
+        ]);
+    }
+    Some(table.without_empty_columns())
+}
+
+/// All rounds; those of the measurement window are strong.
+fn rounds(steady: &SteadyState) -> Table {
+    let unit = LatencyUnit::fitting(steady.rounds.iter().map(|round| round.latency_mean_ns));
+    let mut table = Table::new(vec![
+        Column::number("round", ""),
+        Column::number("IOPS", "1/s"),
+        Column::number("MB/s", "10^6 B/s"),
+        Column::number("mean", unit.name()).optional(2),
+        Column::number("WA", "").optional(1),
+    ]);
+    let first = steady.window.map_or(u32::MAX, |window| window.first_round);
+    for (number, round) in (1..).zip(&steady.rounds) {
+        let ink = if number >= first { Ink::Strong } else { Ink::Plain };
+        let cell = |text: String| Cell::inked(text, ink);
+        let amplification = round.drive.and_then(|drive| drive.write_amplification());
+        table.push(vec![
+            cell(number.to_string()),
+            cell(fixed(round.iops, 0)),
+            cell(significant(round.throughput_bytes_per_second / 1e6)),
+            cell(significant(unit.of(round.latency_mean_ns))),
+            cell(or_absent(amplification, |value| fixed(value, 2))),
+        ]);
+    }
+    table.without_empty_columns()
+}
+
+/// Throughput over time as bars of at most `width` characters, from zero to the greatest.
+pub(crate) fn sparkline(series: &Series, width: usize) -> Option<String> {
+    let shown = series.condensed(width.max(1));
+    let rates: Vec<f64> = (0..shown.points.len()).map(|index| shown.throughput(index)).collect();
+    let greatest = rates.iter().copied().fold(0.0, f64::max);
+    (greatest > 0.0 && rates.len() > 1).then(|| {
+        let bar = |rate: &f64| BARS[((rate / greatest * 8.0).ceil() as usize).clamp(1, 8) - 1];
+        rates.iter().map(bar).collect()
+    })
+}
