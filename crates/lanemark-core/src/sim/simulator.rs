@@ -477,10 +477,9 @@ impl Simulator {
             return;
         }
         let at_once = !ways.are_several() && protocol.fetches(operation, length) <= 1;
-        let (front_end, queue) = (drive.front_end(), command.queue);
-        if at_once && front_end.takes_ahead(queue) {
-            front_end.arrive(fetched, handle, &mut self.commands, &mut self.events);
-        } else {
+        let front_end = drive.front_end();
+        let (commands, events) = (&mut self.commands, &mut self.events);
+        if !(at_once && front_end.send(fetched, handle, commands, events)) {
             front_end.expect();
             self.events.schedule(fetched, Event::Arrived(handle));
         }

@@ -36,6 +36,10 @@ pub struct FrontEnd {
     settle_at: usize,
     /// Commands whose arrival is an event of its own.
     expected: u32,
+    /// When the arbiter is asked next, where commands wait for that.
+    look_at: Option<Instant>,
+    /// Commands that will arrive without an event while the arbiter is asked, in order.
+    in_transit: VecDeque<(Instant, Handle)>,
 }
 
 const SETTLE_MIN: usize = 64;
@@ -70,17 +74,34 @@ impl FrontEnd {
             ahead_of: 0,
             settle_at: SETTLE_MIN,
             expected: 0,
+            look_at: None,
+            in_transit: VecDeque::new(),
         }
     }
 
-    /// Whether a command of `queue` that arrives after a time which all commands take at least can be given to
-    /// [`FrontEnd::arrive`] now: none is on its way that could come in between and change the order.
+    /// A command is on its way that will arrive at `arrival`, after a time which all commands take at least. Says
+    /// whether that needs no event: nothing can come in between and change the order.
     #[inline]
-    pub fn takes_ahead(&self, queue: u32) -> bool {
-        self.expected == 0
-            && self.arbiter.as_ref().is_none_or(|arbiter| {
-                arbiter.is_empty() && (self.ahead.is_empty() || queue == self.ahead_of)
-            })
+    pub fn send<C: Candidate>(
+        &mut self,
+        arrival: Instant,
+        command: Handle,
+        commands: &mut Slab<C>,
+        events: &mut Schedule,
+    ) -> bool {
+        if self.expected > 0 {
+            return false;
+        }
+        if self.look_at.is_some() {
+            self.in_transit.push_back((arrival, command));
+            return true;
+        }
+        let queue = commands[command].queue();
+        let alone = self.arbiter.is_none() || self.ahead.is_empty() || queue == self.ahead_of;
+        if alone {
+            self.arrive(arrival, command, commands, events);
+        }
+        alone
     }
 
     /// A command is on its way, and its arrival will be an event.
@@ -112,9 +133,12 @@ impl FrontEnd {
             self.book(now, command, operation, events);
             return;
         }
-        let Some(arbiter) = &mut self.arbiter else { return };
-        if !arbiter.is_empty() {
-            arbiter.push(commands, queue, command);
+        if self.look_at.is_some() {
+            self.let_in(now, commands);
+            if let Some(arbiter) = &mut self.arbiter {
+                arbiter.push(commands, queue, command);
+            }
+            self.look(self.free_at().max(now), events);
             return;
         }
         if queue != self.ahead_of || self.ahead.len() >= self.settle_at {
@@ -124,7 +148,7 @@ impl FrontEnd {
                 if let Some(arbiter) = &mut self.arbiter {
                     arbiter.push(commands, queue, command);
                 }
-                events.schedule(self.free_at(), Event::EngineFree(self.drive));
+                self.look(self.free_at(), events);
                 return;
             }
             self.ahead_of = queue;
@@ -141,12 +165,39 @@ impl FrontEnd {
         commands: &mut Slab<C>,
         events: &mut Schedule,
     ) {
+        if self.look_at != Some(now) {
+            return;
+        }
+        self.look_at = None;
+        self.let_in(now, commands);
         let Some(arbiter) = &mut self.arbiter else { return };
-        let Some(command) = arbiter.pop(commands) else { return };
-        let more = !arbiter.is_empty();
-        self.book(now, command, commands[command].operation(), events);
-        if more {
-            events.schedule(self.free_at().max(now), Event::EngineFree(self.drive));
+        if let Some(command) = arbiter.pop(commands) {
+            self.book(now, command, commands[command].operation(), events);
+        }
+        let waits = self.arbiter.as_ref().is_some_and(|arbiter| !arbiter.is_empty());
+        match self.in_transit.front() {
+            _ if waits => self.look(self.free_at().max(now), events),
+            Some(&(arrival, _)) => self.look(self.free_at().max(arrival), events),
+            None => {}
+        }
+    }
+
+    /// Takes in what has arrived of the commands that were sent ahead.
+    fn let_in<C: Candidate>(&mut self, now: Instant, commands: &mut Slab<C>) {
+        let Some(arbiter) = &mut self.arbiter else { return };
+        while let Some(&(arrival, command)) = self.in_transit.front()
+            && arrival <= now
+        {
+            self.in_transit.pop_front();
+            arbiter.push(commands, commands[command].queue(), command);
+        }
+    }
+
+    /// Asks the arbiter at `at`, unless it will be asked before. A look that was meant for later is void.
+    fn look(&mut self, at: Instant, events: &mut Schedule) {
+        if self.look_at.is_none_or(|already| at < already) {
+            self.look_at = Some(at);
+            events.schedule(at, Event::EngineFree(self.drive));
         }
     }
 
@@ -288,6 +339,39 @@ mod tests {
         (decoded.collect(), asked, front_end.busy().into_iter().sum())
     }
 
+    /// The same where commands are sent, a while before they arrive.
+    fn run_sent(mut front_end: FrontEnd, arrivals: &[Command], way: Duration) -> Vec<Instant> {
+        let (mut commands, mut events) = (Slab::new(), Schedule::new());
+        for &command in arrivals {
+            let handle = commands.insert(command);
+            events.schedule(command.at, Event::Submitted(handle));
+        }
+        let mut decoded = vec![None; arrivals.len()];
+        while let Some((now, event)) = events.pop() {
+            match event {
+                Event::Submitted(command) => {
+                    let arrival = now + way;
+                    if !front_end.send(arrival, command, &mut commands, &mut events) {
+                        front_end.expect();
+                        events.schedule(arrival, Event::Arrived(command));
+                    }
+                }
+                Event::Arrived(command) => {
+                    front_end.expected_is_here();
+                    front_end.arrive(now, command, &mut commands, &mut events);
+                }
+                Event::EngineFree(_) => front_end.engine_free(now, &mut commands, &mut events),
+                Event::Decoded(command) => {
+                    if !std::mem::take(&mut commands[command].put_back) {
+                        assert_eq!(decoded[command as usize].replace(now), None);
+                    }
+                }
+                other => unreachable!("{other:?}"),
+            }
+        }
+        decoded.into_iter().map(|at| at.expect("every command is decoded")).collect()
+    }
+
     /// The same with an arbiter that all commands go through one by one, and nothing booked ahead.
     fn one_by_one(
         spec: FrontEndSpec,
@@ -349,7 +433,12 @@ mod tests {
             };
             let front_end = FrontEnd::new(0, spec).arbitrated(Some(Arbiter::new(&arbitration)));
             let (decoded, _, busy) = run(front_end, &arrivals);
-            prop_assert_eq!(decoded, one_by_one(spec, &arbitration, &arrivals));
+            prop_assert_eq!(&decoded, &one_by_one(spec, &arbitration, &arrivals));
+            let front_end = FrontEnd::new(0, spec).arbitrated(Some(Arbiter::new(&arbitration)));
+            let way = Duration::from_nanoseconds(27);
+            let sent = run_sent(front_end, &arrivals, way);
+            let later: Vec<Instant> = decoded.iter().map(|&at| at + way).collect();
+            prop_assert_eq!(sent, later);
             let times = arrivals.iter().map(|command| FrontEnd::new(0, spec).times(command.operation).0);
             prop_assert_eq!(busy, times.sum());
         }
