@@ -104,20 +104,27 @@ impl PowerMeter {
     /// How long it was what until `at`, which lies no earlier than anything that it was told.
     pub fn times(&self, at: Instant) -> PowerTimes {
         let mut times = self.times.clone();
+        self.add_phase(&mut times, at);
+        times
+    }
+
+    /// Adds the present phase up to `at`.
+    fn add_phase(&self, times: &mut PowerTimes, at: Instant) {
         match self.phase {
             Phase::Working(since) => times.working += at.since(since),
-            Phase::Resting(since) => self.rest(&mut times, at.since(since)),
+            Phase::Resting(since) => self.rest(times, at.since(since)),
             Phase::Waking { rested, state, left, awake } => {
-                self.rest(&mut times, at.min(left).since(rested));
+                self.rest(times, at.min(left).since(rested));
                 times.exits[state] += at.clamp(left, awake).since(left);
                 times.working += at.max(awake).since(awake);
             }
         }
-        times
     }
 
     fn enter(&mut self, now: Instant, phase: Phase) {
-        self.times = self.times(now);
+        let mut times = std::mem::take(&mut self.times);
+        self.add_phase(&mut times, now);
+        self.times = times;
         self.phase = phase;
     }
 
