@@ -28,7 +28,7 @@ pub(crate) fn run(args: &LibraryArgs) -> Result<Outcome, Failure> {
     {
         text += &format!("{title}\n");
         for name in library.names(kind) {
-            text += &format!("  {name:<28}{}\n", library.summary(kind, &name)?);
+            text += &format!("  {name:<28}  {}\n", library.summary(kind, &name)?);
         }
     }
     output::print(&text)?;
