@@ -3,7 +3,8 @@
 //! | file | what it is |
 //! |---|---|
 //! | [`spec`] | what a system is made of |
-//! | [`kernel`], [`slab`], [`station`] | events, things in flight, first-in-first-out servers |
+//! | [`kernel`], [`schedule`], [`slab`], [`station`] | events, things in flight, first-in-first-out servers |
+//! | [`memo`], [`table`] | the last answer of a law, things by number |
 //! | [`link`] | the law of each kind of link |
 //! | [`protocol`], [`path`], [`shared`], [`drive`] | the parts of a system |
 //! | [`arbitration`], [`coalescing`] | NVMe: which queue is served next, what an interrupt announces |

@@ -5,8 +5,8 @@
 //! the buffer. A drive that is full does not ask for more, so its link is free: what HOLD does inside a
 //! frame happens here between bursts.
 //!
-//! Not modelled: rewriting data that is still buffered (each write takes its own room), power-loss
-//! protection, an idle flush of a unit that is not full.
+//! Not modelled: rewriting data that is still buffered (each write takes its own room), an idle flush of a
+//! unit that is not full.
 
 use std::collections::VecDeque;
 
