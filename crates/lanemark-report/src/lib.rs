@@ -28,6 +28,7 @@ mod table;
 mod target;
 mod terminal;
 mod test_detail;
+mod written;
 
 pub use answer::answer;
 pub use compare_table::compare_table;

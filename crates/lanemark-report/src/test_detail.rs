@@ -20,6 +20,7 @@ use crate::run_table::{cpu_ns, warnings};
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
 use crate::terminal::Sheet;
+use crate::written;
 
 /// From this utilisation on a hop is called busy. Below it, queueing theory has a request wait for at
 /// most about as long as it is served, and the latency of an idle path says more.
@@ -61,6 +62,10 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
             }
         }
         None => sheet.paragraph("No time budget: only a simulated path knows its hops."),
+    }
+    if let Some(sentence) = written::sentence(test) {
+        sheet.blank();
+        sheet.paragraph(&sentence);
     }
     if let Some(sentence) = energy::sentence(test) {
         sheet.blank();

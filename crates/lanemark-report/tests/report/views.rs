@@ -335,3 +335,23 @@ fn a_comparison_tells_a_difference_from_the_spread() {
     let single = compare_table(("a", &a), ("b", &b), &PLAIN);
     assert!(single.contains("spread unknown (a single repeat) in 1 test."), "{single}");
 }
+
+#[test]
+fn what_the_flash_took_besides_is_told_where_there_was_something() {
+    let mut run = fixture::study().systems.swap_remove(0).run;
+    let detail = |run: &RunResult| test_detail(run, &run.tests[0], &PLAIN);
+    assert!(!detail(&run).contains("Flash took"), "nothing is known of it");
+    for sample in &mut run.tests[0].samples {
+        sample.drive = Some(lanemark_core::result::DriveUse {
+            host_written: Bytes(1_000_000_000),
+            moved: Bytes(1_500_000_000),
+            superblocks_erased: 4,
+            ..Default::default()
+        });
+    }
+    let count = run.tests[0].samples.len();
+    let moved = format!("moved {:.2} GB; {} superblocks", 1.5 * count as f64, 4 * count);
+    let seen = detail(&run).replace('\n', " ");
+    assert!(seen.contains("Flash took 2.50 bytes for each that the host wrote"), "{seen}");
+    assert!(seen.contains(&moved), "{moved} in {seen}");
+}

@@ -1,0 +1,33 @@
+//! What a simulated drive wrote to its flash for what the host wrote to it.
+
+use lanemark_core::result::{DriveUse, TestResult};
+use lanemark_core::units::Bytes;
+
+use crate::number::fixed;
+
+/// `Flash took 3.42 bytes for each that the host wrote: moved 12 GB, superblocks erased 31.`, over all repeats; `None`
+/// where the host wrote nothing, or no flash is known.
+pub(crate) fn sentence(test: &TestResult) -> Option<String> {
+    let mut sum = DriveUse::default();
+    test.samples.iter().filter_map(|sample| sample.drive).for_each(|drive| sum.add(&drive));
+    let amplified = sum.write_amplification()?;
+    let parts: Vec<String> = [
+        ("moved", sum.moved),
+        ("folded out of the pseudo-SLC cache", sum.folded),
+        ("left empty", sum.padded),
+        ("pages of the map", sum.map_written),
+    ]
+    .into_iter()
+    .filter(|&(_, bytes)| bytes > Bytes::ZERO)
+    .map(|(what, bytes)| format!("{what} {} GB", fixed(bytes.get() as f64 / 1e9, 2)))
+    .collect();
+    let (amplified, erased) = (fixed(amplified, 2), sum.superblocks_erased);
+    Some(match (parts.is_empty(), erased) {
+        (true, 0) => return None,
+        (true, _) => format!("Nothing had to be moved; {erased} superblocks were erased."),
+        (false, _) => format!(
+            "Flash took {amplified} bytes for each that the host wrote: {}; {erased} superblocks were erased.",
+            parts.join(", ")
+        ),
+    })
+}
