@@ -122,21 +122,29 @@ impl<E: Copy> EventQueue<E> {
     /// Takes the next event, where it comes no later than `limit`.
     #[inline]
     pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, E)> {
-        if self.done == self.due.len() {
-            self.due.clear();
-            self.done = 0;
-            self.advance(limit.picoseconds())?;
-        } else if self.now > limit.picoseconds() {
-            return None;
+        if self.done < self.due.len() {
+            if self.now > limit.picoseconds() {
+                return None;
+            }
+        } else {
+            if self.done > 0 {
+                self.due.clear();
+                self.done = 0;
+            }
+            let alone = self.advance(limit.picoseconds())?;
+            if alone.is_some() {
+                return alone;
+            }
         }
         let event = self.due[self.done];
         self.done += 1;
         Some((Instant::from_picoseconds(self.now), event))
     }
 
-    /// Makes the time of the earliest event the present, where it comes no later than `limit`.
+    /// Makes the time of the earliest event the present, where it comes no later than `limit`, and returns that
+    /// event where it was alone in its bucket; else it and those of the same time are due.
     #[inline]
-    fn advance(&mut self, limit: u64) -> Option<()> {
+    fn advance(&mut self, limit: u64) -> Option<Option<(Instant, E)>> {
         if self.occupied == 0 {
             return None;
         }
@@ -147,10 +155,9 @@ impl<E: Copy> EventQueue<E> {
                 return None;
             }
             self.now = only.at;
-            self.due.push(only.event);
             bucket.clear();
             self.vacate(lowest);
-            return Some(());
+            return Some(Some((Instant::from_picoseconds(only.at), only.event)));
         }
         let earliest = bucket.iter().fold(u64::MAX, |least, entry| least.min(entry.at));
         if earliest > limit {
@@ -162,7 +169,7 @@ impl<E: Copy> EventQueue<E> {
         let mut moving = std::mem::take(&mut self.moving);
         moving.drain(..).for_each(|entry| self.put(entry));
         self.moving = moving;
-        Some(())
+        Some(None)
     }
 }
 
