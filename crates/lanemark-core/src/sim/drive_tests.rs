@@ -442,3 +442,93 @@ fn xpoint_is_written_in_place() {
     let read = run(&system, &test(BLOCK, Pattern::Uniform, true, 1)).latency().mean_ns();
     assert!(read < 25_000.0, "{read}");
 }
+
+/// The end of a fixed run and what it wrote, for a drive that differs in one part from another.
+fn fingerprint(change: impl FnOnce(&mut DriveSpec), read_share: f64) -> (u64, u64, u64) {
+    let mut drive = small_drive();
+    let flash = drive.flash_mut();
+    flash.blocks_per_plane = 60;
+    flash.condition = Condition::Random;
+    change(&mut drive);
+    let mixed = Test {
+        span: Bytes::mebi(64),
+        volume: Some(Bytes::mebi(48)),
+        read_share: Ratio::new(read_share).unwrap(),
+        ..test(BLOCK, Pattern::Uniform, true, 16)
+    };
+    let sample = run(&nvme(drive), &mixed);
+    let flash_written = sample.drive.unwrap().flash_written().get() / 4096;
+    (sample.elapsed.picoseconds(), sample.path.unwrap().events, flash_written)
+}
+
+#[test]
+fn the_trajectory_of_each_part_never_changes() {
+    let seen = [
+        ("collection", fingerprint(|_| {}, 0.0)),
+        (
+            "cost-benefit",
+            fingerprint(|drive| drive.flash_mut().translation.policy = Policy::CostBenefit, 0.3),
+        ),
+        ("hot stream", fingerprint(|drive| drive.flash_mut().translation.hot_stream = true, 0.3)),
+        ("wear", fingerprint(|drive| drive.flash_mut().translation.wear_gap = Some(2), 0.3)),
+        (
+            "planes and cache registers",
+            fingerprint(
+                |drive| {
+                    let die = &mut drive.flash_mut().die;
+                    *die = DieSpec {
+                        independent_planes: true,
+                        cache_read: true,
+                        cache_program: true,
+                        ..*die
+                    };
+                },
+                0.7,
+            ),
+        ),
+        (
+            "suspend",
+            fingerprint(
+                |drive| {
+                    drive.flash_mut().die.suspend =
+                        Some(SuspendSpec { enter: us(20), resume: us(10) });
+                },
+                0.7,
+            ),
+        ),
+        (
+            "partial map",
+            fingerprint(
+                |drive| {
+                    let four = Bytes::kibi(16);
+                    drive.flash_mut().translation.map =
+                        Some(MapSpec { cached: four, in_host: Bytes::kibi(32) });
+                },
+                0.7,
+            ),
+        ),
+        (
+            "retries",
+            fingerprint(
+                |drive| {
+                    let flash = drive.flash_mut();
+                    flash.retry = RetrySpec { share: Ratio::new(0.3).unwrap(), endurance: 1000 };
+                    flash.cycles = 800;
+                },
+                1.0,
+            ),
+        ),
+    ];
+    assert_eq!(seen, FINGERPRINTS, "the model moved: say so in CHANGELOG and set the new ones");
+}
+
+const FINGERPRINTS: [(&str, (u64, u64, u64)); 8] = [
+    ("collection", (493821906813, 67966, 17316)),
+    ("cost-benefit", (403127991575, 69597, 12263)),
+    ("hot stream", (413300585939, 69837, 12583)),
+    ("wear", (403116631575, 69587, 12249)),
+    ("planes and cache registers", (221866370588, 71950, 5296)),
+    ("suspend", (285887843012, 73484, 5352)),
+    ("partial map", (735567746410, 88142, 25048)),
+    ("retries", (256178141155, 73728, 0)),
+];
