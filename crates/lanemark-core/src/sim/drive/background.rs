@@ -63,6 +63,7 @@ impl SolidState {
         let in_place = self.spec.technology.in_place();
         for slot in first..end {
             if in_place {
+                self.translation.write_in_place();
                 self.program(now, Filled { unit: slot as u32, slots: 1 }, 1, events);
                 continue;
             }
@@ -82,8 +83,7 @@ impl SolidState {
         let Filled { unit, .. } = filled;
         let time = match self.spec.translation.pseudo_slc {
             Some(cache) if self.translation.is_pseudo_slc(unit) => cache.program,
-            _ if self.spec.program.are_alike() => self.spec.program.of(0),
-            _ => self.spec.program.of(self.page_of(unit)),
+            _ => self.time_of_page(&self.spec.program, unit),
         };
         let epoch = if held > 0 { self.flushes.begin() } else { 0 };
         let site = self.site(unit, 0, time);
@@ -110,11 +110,7 @@ impl SolidState {
                     continue;
                 }
                 self.relocations[relocation].reads += 1;
-                let time = match self.spec.translation.pseudo_slc {
-                    Some(cache) if self.translation.is_pseudo_slc(source.unit) => cache.read,
-                    _ => self.spec.read.of(self.page_of(source.unit)),
-                };
-                let site = self.site(source.unit, source.unit, time);
+                let site = self.site(source.unit, source.unit, self.read_time(source.unit));
                 let bytes = SLOT * u64::from(source.slots);
                 self.flash.start(now, site, FlashTask::Move { relocation }, bytes, events);
             }

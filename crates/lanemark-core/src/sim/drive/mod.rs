@@ -43,7 +43,7 @@ use std::collections::VecDeque;
 use super::Event;
 use super::schedule::{Burst, Schedule};
 use super::slab::{Handle, Slab};
-use super::spec::{DriveSpec, FlashSpec, SLOT, WriteCache};
+use super::spec::{DriveSpec, FlashSpec, PageTimes, SLOT, WriteCache};
 use super::table::Table;
 use crate::units::{Bytes, Instant, Ratio};
 use crate::workload::Test;
@@ -323,11 +323,7 @@ impl SolidState {
     #[inline]
     fn site_of_read(&mut self, place: u32) -> Site {
         let unit = self.translation.unit_of(place);
-        let time = match self.spec.translation.pseudo_slc {
-            Some(cache) if self.translation.is_pseudo_slc(unit) => cache.read,
-            _ if self.spec.read.are_alike() => self.spec.read.of(0),
-            _ => self.spec.read.of(self.page_of(unit)),
-        };
+        let time = self.read_time(unit);
         let plane = match self.spec.die.independent_planes {
             true => self.translation.read_in_unit(place),
             false => 0,
@@ -342,6 +338,21 @@ impl SolidState {
 
     fn site(&self, unit: u32, plane: u32, time: crate::units::Duration) -> Site {
         Site { die: self.flash.die_of(unit), plane, time, retries: 0 }
+    }
+
+    /// How long the array takes to read a unit.
+    #[inline]
+    fn read_time(&self, unit: u32) -> crate::units::Duration {
+        match self.spec.translation.pseudo_slc {
+            Some(cache) if self.translation.is_pseudo_slc(unit) => cache.read,
+            _ => self.time_of_page(&self.spec.read, unit),
+        }
+    }
+
+    /// The time of the kind of page that a unit is.
+    #[inline]
+    fn time_of_page(&self, times: &PageTimes, unit: u32) -> crate::units::Duration {
+        if times.are_alike() { times.of(0) } else { times.of(self.page_of(unit)) }
     }
 
     /// The page of its block that a unit is.

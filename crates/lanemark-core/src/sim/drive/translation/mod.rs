@@ -150,6 +150,8 @@ impl Translation {
         let logical = drive.capacity.get().div_ceil(SLOT.get()) as u32;
         let in_order = |slots: u64| Layout::InOrder { slots: slots.min(logical.into()) as u32 };
         let layout = match flash.condition {
+            // What is written in place needs no map.
+            _ if flash.technology.in_place() => in_order(0),
             Condition::Fresh => in_order(content.written.get().div_ceil(SLOT.get())),
             Condition::Purged => in_order(0),
             Condition::Sequential => in_order(u64::from(logical)),
@@ -466,6 +468,11 @@ impl Translation {
             superblock.valid = 0;
             superblock.as_found = false;
         }
+    }
+
+    /// The host wrote a slot in place, which changes no map.
+    pub fn write_in_place(&mut self) {
+        self.written.host += 1;
     }
 
     /// What was written to flash so far, by reason.
