@@ -16,7 +16,7 @@ use lanemark_core::result::Calibration;
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::{Simulator, run_test};
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Pattern, Test};
+use lanemark_core::workload::{Load, Mix, Pattern, Start, Test};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System};
 
@@ -61,6 +61,9 @@ fn case(name: &str, settings: &[(&'static str, &str)], read: f64, requests: u64)
         ramp: Duration::ZERO,
         think: Duration::ZERO,
         compressibility: Ratio::ZERO,
+        mix: Mix::default(),
+        load: Load::Closed,
+        start: Start::default(),
     };
     let settings = settings.iter().map(|&(key, value)| (key, value.to_owned())).collect();
     Case { name: name.to_owned(), system: NVME, settings, test, requests }

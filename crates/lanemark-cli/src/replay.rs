@@ -4,7 +4,7 @@ use lanemark_core::result::{RunResult, SCHEMA_VERSION, Sample, Target, TestResul
 use lanemark_core::sim::replay::{
     Pace, Progress as SoFar, Replay, ReplayError, ReplayRun, RequestFault, Speed, replay,
 };
-use lanemark_core::workload::{Average, Workload};
+use lanemark_core::workload::{Average, Order, Workload};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Location, System, workload};
 use lanemark_trace::{Notes, Options, Reader, TraceError};
@@ -92,8 +92,14 @@ fn result(
 ) -> RunResult {
     let ReplayRun { sample, mut test } = run;
     test.name.clone_from(&file);
-    let workload =
-        Workload { id, name: file, repeats: 1, average: Average::Mean, tests: vec![test.clone()] };
+    let workload = Workload {
+        id,
+        name: file,
+        repeats: 1,
+        average: Average::Mean,
+        order: Order::Listed,
+        tests: vec![test.clone()],
+    };
     let mut warnings = system.warnings.clone();
     warnings.extend(doubts(&sample, notes));
     warnings.extend(system.uncollected([&sample]));

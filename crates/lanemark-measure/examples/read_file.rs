@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Average, Pattern, Test, Workload};
+use lanemark_core::workload::{Average, Load, Mix, Order, Pattern, Start, Test, Workload};
 use lanemark_measure::Bench;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -41,6 +41,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         ramp: Duration::ZERO,
         think: Duration::ZERO,
         compressibility: Ratio::ZERO,
+        mix: Mix::default(),
+        load: Load::Closed,
+        start: Start::default(),
     };
     test.check()?;
     let workload = Workload {
@@ -48,6 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         name: test.name.clone(),
         repeats: 1,
         average: Average::Mean,
+        order: Order::Listed,
         tests: vec![test],
     };
     let stop = AtomicBool::new(false);

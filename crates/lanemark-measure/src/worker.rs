@@ -363,7 +363,7 @@ impl<'a> Worker<'a> {
 mod tests {
     use super::*;
     use lanemark_core::units::{Duration, Ratio};
-    use lanemark_core::workload::Pattern;
+    use lanemark_core::workload::{Load, Mix, Pattern, Start};
 
     #[test]
     fn the_volume_is_split_to_the_last_request_and_rounded_up() {
@@ -384,6 +384,9 @@ mod tests {
             ramp: Duration::ZERO,
             think: Duration::ZERO,
             compressibility: Ratio::ZERO,
+            mix: Mix::default(),
+            load: Load::Closed,
+            start: Start::default(),
         };
         assert_eq!([0, 1, 2].map(|thread| quota(&test, thread)), [4, 3, 3]);
         let endless = Test { volume: None, ..test };

@@ -75,7 +75,7 @@ fn writes_change_the_blocks_of_the_stream_and_no_others() {
     let volume = Some(Bytes(300 * BLOCK as u64));
     let base = Test { threads: 2, queue_depth: 5, span: Bytes::mebi(4), volume, ..write() };
     for pattern in [Pattern::Uniform, Pattern::Zipf { theta: 0.99 }, Pattern::Sequential] {
-        let test = Test { pattern, offset: Bytes::mebi(1), ..base.clone() };
+        let test = Test { pattern: pattern.clone(), offset: Bytes::mebi(1), ..base.clone() };
         let mut workload = workload([test.clone(), test.clone()]);
         workload.repeats = 2;
         let (before, after) = before_and_after(&workload);

@@ -250,10 +250,10 @@ impl<'d> Section<'d> {
     ///
     /// # Errors
     /// Where it is missing or none of them.
-    pub fn choice<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Result<T, StudyError> {
+    pub fn choice<T: Clone>(&self, key: &str, choices: &[(&str, T)]) -> Result<T, StudyError> {
         let text = self.text(key)?;
         match choices.iter().find(|(name, _)| *name == text) {
-            Some((_, choice)) => Ok(*choice),
+            Some((_, choice)) => Ok(choice.clone()),
             None => {
                 let known = choices.iter().map(|(name, _)| *name);
                 Err(StudyError::unknown(self.location_of(key), key, &text, known))

@@ -330,6 +330,9 @@ impl System {
             }
             SimError::OutOfVolume { .. } => "use a smaller span or offset, or larger drives",
             SimError::NoTarget { .. } => "address a drive and namespace of the system",
+            SimError::NotSimulated { .. } => {
+                "leave `start = \"beside\"` out, and the tests run one by one"
+            }
         };
         StudyError::new(location, message).hint(hint)
     }

@@ -1,7 +1,10 @@
 //! `library/workloads/*.toml`: what is asked of a target.
 
+mod load;
+mod pattern;
+
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Average, Interval, Pattern, Rounds, Test, Tracked, Workload};
+use lanemark_core::workload::{Average, Interval, Load, Order, Rounds, Test, Tracked, Workload};
 
 use crate::document::{Document, Section};
 use crate::error::{Location, StudyError};
@@ -47,6 +50,8 @@ fn read(document: &Document, id: &str) -> Result<Workload, StudyError> {
     let repeats = head.integer("repeats", 1, REPEATS_MAX)? as u32;
     let average =
         head.choice("average", &[("mean", Average::Mean), ("median", Average::Median)])?;
+    let orders = [("listed", Order::Listed), ("shuffled", Order::Shuffled)];
+    let order = if head.has("order") { head.choice("order", &orders)? } else { Order::default() };
     head.finish()?;
     let defaults = root.optional_table("defaults")?;
     let sections = root.tables("test")?;
@@ -64,7 +69,7 @@ fn read(document: &Document, id: &str) -> Result<Workload, StudyError> {
     }
     defaults.map_or(Ok(()), |section| section.finish())?;
     root.finish()?;
-    Ok(Workload { id: id.to_owned(), name: workload_name, repeats, average, tests })
+    Ok(Workload { id: id.to_owned(), name: workload_name, repeats, average, order, tests })
 }
 
 /// A test's own table before the defaults.
@@ -93,9 +98,14 @@ impl<'s, 'd> Layers<'s, 'd> {
 
 fn test(own: &Section<'_>, defaults: Option<&Section<'_>>) -> Result<Test, StudyError> {
     let layers = Layers { own, defaults };
-    let block: Bytes = layers.holding("block").quantity("block")?;
-    let pattern = pattern(layers.holding("pattern"))?;
-    let test = Test {
+    let mix = load::mix(&layers)?;
+    let block = match mix.sizes.iter().map(|size| size.block).max() {
+        Some(largest) => largest,
+        None => layers.holding("block").quantity("block")?,
+    };
+    let least = mix.sizes.iter().map(|size| size.block).min().unwrap_or(block);
+    let pattern = pattern::read(layers.holding("pattern"))?;
+    let mut test = Test {
         name: own.text("name")?,
         block,
         pattern,
@@ -105,7 +115,7 @@ fn test(own: &Section<'_>, defaults: Option<&Section<'_>>) -> Result<Test, Study
             as u32,
         span: layers.holding("span").quantity("span")?,
         offset: layers.quantity("offset")?.unwrap_or(Bytes::ZERO),
-        alignment: layers.quantity("alignment")?.unwrap_or(block),
+        alignment: layers.quantity("alignment")?.unwrap_or(least),
         volume: layers.quantity("volume")?,
         duration: layers.quantity("duration")?,
         rounds: rounds(&layers)?,
@@ -113,7 +123,11 @@ fn test(own: &Section<'_>, defaults: Option<&Section<'_>>) -> Result<Test, Study
         ramp: layers.quantity("ramp")?.unwrap_or(Duration::ZERO),
         think: layers.quantity("think")?.unwrap_or(Duration::ZERO),
         compressibility: layers.quantity("compressibility")?.unwrap_or(Ratio::ZERO),
+        load: Load::Closed,
+        start: load::start(&layers)?,
+        mix,
     };
+    test.load = load::load(&layers, &test)?;
     own.finish()?;
     test.check().map_err(|error| {
         let section = layers.holding(error.field);
@@ -148,29 +162,4 @@ fn interval(section: &Section<'_>) -> Result<Option<Interval>, StudyError> {
         "automatic" => Some(Interval::Automatic),
         text => text.parse().ok().map(|interval| Interval::Fixed { interval }),
     })
-}
-
-/// Reads `"sequential"`, `"random"`, `{ zipf = 0.99 }` or `{ hot_span, hot_share }`.
-fn pattern(section: &Section<'_>) -> Result<Pattern, StudyError> {
-    if section.is_table("pattern") {
-        let table = section.table("pattern")?;
-        let pattern = match table.has("zipf") {
-            true => Pattern::Zipf { theta: table.number("zipf")? },
-            false => Pattern::HotCold {
-                hot_span: table.quantity("hot_span")?,
-                hot_share: table.quantity("hot_share")?,
-            },
-        };
-        table.finish()?;
-        return Ok(pattern);
-    }
-    section
-        .choice("pattern", &[("sequential", Pattern::Sequential), ("random", Pattern::Uniform)])
-        .map_err(|error| match error.hint {
-            Some(hint) if hint.starts_with("one of") => StudyError {
-                hint: Some(format!("{hint}, {{ zipf = … }}, {{ hot_span, hot_share }}")),
-                ..error
-            },
-            _ => error,
-        })
 }

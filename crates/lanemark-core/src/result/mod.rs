@@ -5,6 +5,7 @@
 //! zero: a real run has no time budget by hop, a simulated one no page faults.
 
 mod energy;
+mod evidence;
 mod latency;
 mod path;
 mod replay;
@@ -15,6 +16,7 @@ mod study;
 mod warning;
 
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
+pub use evidence::{DeviceUse, Evidence, ProcessorUse, Punctuality, ThreadUse};
 pub use latency::{LatencyHistogram, PERCENTILES};
 pub use path::{PathHop, PathView, TopologyNode};
 pub use replay::ReplayUse;
@@ -163,8 +165,20 @@ pub struct Sample {
     pub reads: Option<DirectionResult>,
     /// The writes, where there were any.
     pub writes: Option<DirectionResult>,
+    /// The flushes, where there were any; they move no data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flushes: Option<DirectionResult>,
+    /// The trims, where there were any; their bytes are not moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trims: Option<DirectionResult>,
     /// Processor time per request, where known.
     pub cpu: Option<CpuUse>,
+    /// What the machine showed; known for measured runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// How well the times of an open loop were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub punctuality: Option<Punctuality>,
     /// What each hop of the path did; known for simulated runs.
     pub path: Option<PathUse>,
     /// What the drive wrote besides; known for simulated runs.

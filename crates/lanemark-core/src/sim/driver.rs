@@ -18,7 +18,7 @@ use crate::result::series::Recorder;
 use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
-use crate::workload::{Accesses, Pattern, Test};
+use crate::workload::{Accesses, Test};
 use tally::{RoundsRun, Tally};
 
 /// One repeat of `test` in the volume of `spec`, or in each namespace of each drive at once, with the random streams of `key` (whose
@@ -28,6 +28,9 @@ use tally::{RoundsRun, Tally};
 /// # Errors
 /// [`SimError`] where the test does not fit the drive.
 pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<Sample, SimError> {
+    if test.start.beside {
+        return Err(SimError::NotSimulated { what: "a test beside another one" });
+    }
     let mut run = Run::new(spec, test, key);
     run.fill_queues()?;
     while let Some(completion) = run.metering.advance(&mut run.storage) {
@@ -198,6 +201,10 @@ impl Run {
             reads: counted(tally.reads),
             writes: counted(tally.writes),
             cpu: None,
+            evidence: None,
+            flushes: None,
+            trims: None,
+            punctuality: None,
             path: Some(path),
             energy: self.metering.energy(spec),
             replay: None,
@@ -244,9 +251,9 @@ pub(super) fn path_use(
 /// The stream of a thread, counted over all namespaces. Sequential threads share the span of their own.
 fn stream(test: &Test, thread: u32, key: StreamKey) -> Accesses {
     let own = thread % test.threads;
-    match test.pattern {
-        Pattern::Sequential => Accesses::new(test, StreamKey { thread: own, ..key }),
-        _ => Accesses::new(test, StreamKey { thread, ..key }),
+    match test.is_in_order() {
+        true => Accesses::new(test, StreamKey { thread: own, ..key }),
+        false => Accesses::new(test, StreamKey { thread, ..key }),
     }
 }
 

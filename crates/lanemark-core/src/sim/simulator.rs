@@ -90,6 +90,12 @@ pub enum SimError {
         /// What was addressed.
         target: Target,
     },
+    /// What only a real target can be asked for.
+    #[error("{what}: that can be measured, and not simulated")]
+    NotSimulated {
+        /// What was asked.
+        what: &'static str,
+    },
 }
 
 /// A drive, and the way to it.

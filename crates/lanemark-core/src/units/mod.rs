@@ -192,6 +192,11 @@ impl Ratio {
     pub const fn get(self) -> f64 {
         self.0
     }
+
+    /// Whether it is nothing.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::ZERO
+    }
 }
 
 /// `count * scale / divisor` to the nearest whole, in 64 bits where they suffice.

@@ -3,8 +3,9 @@
 //! A thread's stream depends on (seed, test, repeat, thread) and on nothing that happens while the
 //! test runs, so a faster target is asked for the same places in the same order.
 
-use super::{Pattern, Test};
-use crate::rng::{Rng, StreamKey, Zipf};
+use super::Test;
+use super::places::{Field, Places};
+use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Ratio};
 
 /// What a request does.
@@ -44,101 +45,88 @@ pub struct Accesses {
     rng: Rng,
     places: Places,
     read_share: f64,
+    trim_share: f64,
     block: Bytes,
+    /// The sizes of a mix, each with the share of requests that are at most so far in the list.
+    sizes: Box<[(f64, Bytes)]>,
     start: u64,
     step: u64,
-}
-
-/// How the next place, counted in steps from the start, is found.
-#[derive(Clone, Debug)]
-enum Places {
-    Sequential { next: u64, count: u64 },
-    Uniform { count: u64 },
-    Zipf { ranks: Zipf, count: u64 },
-    HotCold { hot: u64, count: u64, hot_share: f64 },
+    /// After so many writes comes a flush, where one does.
+    flush_every: Option<u32>,
+    written: u32,
 }
 
 impl Accesses {
     /// The stream of thread `key.thread` of `test`, which must have passed [`Test::check`].
     pub fn new(test: &Test, key: StreamKey) -> Self {
-        let threads = u64::from(test.threads);
-        let block = test.block.get();
-        let step = test.step();
-        // A place may hold a whole block only if the block ends inside the span.
-        let count = match test.pattern {
-            Pattern::Sequential => test.span.get() / step / threads,
-            _ => (test.span.get() - block) / step + 1,
-        };
-        let start = match test.pattern {
-            Pattern::Sequential => test.offset.get() + u64::from(key.thread) * count * step,
-            _ => test.offset.get(),
-        };
-        let places = match test.pattern {
-            Pattern::Sequential => Places::Sequential { next: 0, count },
-            // The places of a trace are in the trace, so `Test::check` refuses it.
-            Pattern::Uniform | Pattern::Trace => Places::Uniform { count },
-            Pattern::Zipf { theta } => Places::Zipf { ranks: Zipf::new(count, theta), count },
-            Pattern::HotCold { hot_span, hot_share } => Places::HotCold {
-                hot: ((count as f64 * hot_span.get()) as u64).clamp(1, count),
-                count,
-                hot_share: hot_share.get(),
-            },
-        };
-        let read_share = test.read_share.get();
-        Self { rng: Rng::new(key), places, read_share, block: test.block, start, step }
+        let Field { start, step, places } = Field::of(test, key);
+        Self {
+            rng: Rng::new(key),
+            places,
+            read_share: test.read_share.get(),
+            trim_share: test.mix.trim_share.get(),
+            block: test.block,
+            sizes: cumulative(test),
+            start,
+            step,
+            flush_every: test.mix.flush_every,
+            written: 0,
+        }
     }
 
     /// The next request; the stream never ends.
     pub fn next_access(&mut self) -> Access {
-        let place = self.places.next(&mut self.rng);
+        if self.flush_every.is_some_and(|every| self.written >= every) {
+            self.written = 0;
+            return Access {
+                operation: Operation::Flush,
+                offset: Bytes::ZERO,
+                length: Bytes::ZERO,
+            };
+        }
+        let length = self.length();
+        let place = self.places.next(&mut self.rng, length.get());
+        let operation = self.operation();
+        self.written += u32::from(operation == Operation::Write && self.flush_every.is_some());
+        Access { operation, offset: Bytes(self.start + place * self.step), length }
+    }
+
+    fn length(&mut self) -> Bytes {
+        if self.sizes.is_empty() {
+            return self.block;
+        }
+        let drawn = self.rng.unit();
+        let found = self.sizes.iter().find(|(up_to, _)| drawn < *up_to);
+        // Rounding may leave the last sum below one.
+        found.or(self.sizes.last()).map_or(self.block, |(_, size)| *size)
+    }
+
+    fn operation(&mut self) -> Operation {
+        if self.trim_share > 0.0 && self.rng.chance(self.trim_share) {
+            return Operation::Trim;
+        }
         // Pure tests draw nothing for the direction, so their offsets are alike in both.
         let reads = self.read_share >= Ratio::ONE.get()
             || (self.read_share > 0.0 && self.rng.chance(self.read_share));
-        let operation = if reads { Operation::Read } else { Operation::Write };
-        Access { operation, offset: Bytes(self.start + place * self.step), length: self.block }
+        if reads { Operation::Read } else { Operation::Write }
     }
 }
 
-impl Places {
-    fn next(&mut self, rng: &mut Rng) -> u64 {
-        match self {
-            Self::Sequential { next, count } => {
-                let place = *next;
-                *next = if place + 1 == *count { 0 } else { place + 1 };
-                place
-            }
-            Self::Uniform { count } => rng.below(*count),
-            Self::Zipf { ranks, count } => scatter(ranks.sample(rng) - 1, *count),
-            Self::HotCold { hot, count, hot_share } => {
-                let cold = *count - *hot;
-                if cold == 0 || rng.chance(*hot_share) {
-                    rng.below(*hot)
-                } else {
-                    *hot + rng.below(cold)
-                }
-            }
-        }
-    }
-}
-
-/// Spreads neighbouring ranks over the span, one to one: an odd multiplier walked until it lands
-/// inside, as in format-preserving encryption by cycle walking.
-fn scatter(rank: u64, count: u64) -> u64 {
-    let mask = count.next_power_of_two() - 1;
-    let mut place = rank;
-    loop {
-        place = place.wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
-        place = (place ^ (place >> (mask.count_ones() / 2 + 1))) & mask;
-        if place < count {
-            return place;
-        }
-    }
+fn cumulative(test: &Test) -> Box<[(f64, Bytes)]> {
+    let sum: f64 = test.mix.sizes.iter().map(|size| size.share).sum();
+    let mut up_to = 0.0;
+    let one = |size: &super::SizeShare| {
+        up_to += size.share / sum;
+        (up_to, size.block)
+    };
+    test.mix.sizes.iter().map(one).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::workload::tests::random_read;
+    use crate::workload::{Mix, Pattern, SizeShare, Zone};
     use proptest::prelude::*;
 
     fn key() -> StreamKey {
@@ -195,16 +183,105 @@ mod tests {
         assert!((49_000..51_000).contains(&hot), "{hot} hot of 100000");
     }
 
+    fn thirds() -> Vec<Zone> {
+        let zone = |share, span| Zone {
+            share: Ratio::new(share).unwrap(),
+            span: Ratio::new(span).unwrap(),
+        };
+        vec![zone(0.5, 0.05), zone(0.3, 0.15), zone(0.2, 0.8)]
+    }
+
+    #[test]
+    fn zones_get_their_shares() {
+        let test = Test { pattern: Pattern::Zones { zones: thirds() }, ..random_read() };
+        let mut stream = Accesses::new(&test, key());
+        let mut counts = [0u32; 3];
+        for _ in 0..100_000 {
+            let place = stream.next_access().offset.get() as f64 / test.span.get() as f64;
+            counts[usize::from(place >= 0.05) + usize::from(place >= 0.2)] += 1;
+        }
+        for (count, share) in counts.into_iter().zip([0.5, 0.3, 0.2]) {
+            assert!((f64::from(count) / 1e5 - share).abs() < 0.01, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn backward_begins_at_the_end() {
+        let test = Test { pattern: Pattern::Backward, span: Bytes::kibi(12), ..random_read() };
+        let mut stream = Accesses::new(&test, key());
+        let offsets: Vec<u64> = (0..4).map(|_| stream.next_access().offset.get()).collect();
+        assert_eq!(offsets, [8192, 4096, 0, 8192]);
+    }
+
+    #[test]
+    fn a_shuffled_pass_goes_everywhere_once_and_the_next_in_another_order() {
+        let test =
+            Test { pattern: Pattern::Shuffled, span: Bytes::kibi(4 * 1000), ..random_read() };
+        let mut stream = Accesses::new(&test, key());
+        let mut pass = || (0..1000).map(|_| stream.next_access().offset.get()).collect::<Vec<_>>();
+        let (first, second) = (pass(), pass());
+        assert_ne!(first, second);
+        for mut places in [first, second] {
+            places.sort_unstable();
+            assert!(places.iter().copied().eq((0..1000).map(|place| place * 4096)));
+        }
+    }
+
+    #[test]
+    fn sizes_come_in_their_shares_and_sequential_ones_follow_each_other() {
+        let size = |kibi, share| SizeShare { block: Bytes::kibi(kibi), share };
+        let mix = Mix { sizes: vec![size(4, 3.0), size(16, 1.0)], ..Mix::default() };
+        let test =
+            Test { mix, block: Bytes::kibi(16), pattern: Pattern::Sequential, ..random_read() };
+        assert_eq!((test.check(), test.block_mean()), (Ok(()), 7168.0));
+        let mut stream = Accesses::new(&test, key());
+        let (mut at, mut small) = (0, 0);
+        for _ in 0..10_000 {
+            let access = stream.next_access();
+            assert_eq!(access.offset.get(), at);
+            at += access.length.get();
+            small += u32::from(access.length == Bytes::kibi(4));
+        }
+        assert!((7_300..7_700).contains(&small), "{small} small of 10000");
+    }
+
+    #[test]
+    fn a_flush_comes_after_so_many_writes_and_trims_take_their_share() {
+        let mix =
+            Mix { flush_every: Some(4), trim_share: Ratio::new(0.25).unwrap(), ..Mix::default() };
+        let test = Test { mix, read_share: Ratio::ZERO, ..random_read() };
+        let mut stream = Accesses::new(&test, key());
+        let (mut writes, mut trims, mut flushes) = (0u32, 0u32, 0u32);
+        for _ in 0..10_000 {
+            match stream.next_access().operation {
+                Operation::Write => writes += 1,
+                Operation::Trim => trims += 1,
+                Operation::Flush => {
+                    flushes += 1;
+                    assert_eq!(writes, 4 * flushes);
+                }
+                Operation::Read => panic!("a test that only writes reads"),
+            }
+        }
+        let share = f64::from(trims) / f64::from(writes + trims);
+        assert!(flushes > 1000 && (share - 0.25).abs() < 0.02, "{trims} trims of {writes}");
+    }
+
     proptest! {
         #[test]
         fn every_request_lies_inside_the_span(
             blocks in 1u64..64, span_blocks in 1u64..5000, offset in 0u64..1000, align in 1u64..16,
-            threads in 1u32..4, kind in 0..4, seed: u64,
+            threads in 1u32..4, kind in 0..9, small in 1u64..8, seed: u64,
         ) {
             let pattern = match kind {
                 0 => Pattern::Sequential,
                 1 => Pattern::Uniform,
                 2 => Pattern::Zipf { theta: 0.99 },
+                3 => Pattern::Backward,
+                4 => Pattern::Shuffled,
+                5 => Pattern::Pareto { h: 0.2 },
+                6 => Pattern::Normal { deviation: Ratio::new(0.3).unwrap() },
+                7 => Pattern::Zones { zones: thirds() },
                 _ => Pattern::HotCold {
                     hot_span: Ratio::new(0.1).unwrap(), hot_share: Ratio::new(0.9).unwrap(),
                 },
@@ -215,7 +292,12 @@ mod tests {
                 block, alignment, pattern, threads, offset: Bytes(offset * 512), ..random_read()
             };
             let least = test.step().max(block.get()) * u64::from(threads);
-            let test = Test { span: Bytes(least + span_blocks * 512), ..test };
+            let mut test = Test { span: Bytes(least + span_blocks * 512), ..test };
+            if small < 4 {
+                let size = |block: Bytes| SizeShare { block, share: 0.5 };
+                let smaller = Bytes(small.min(blocks) * 512);
+                test.mix = Mix { sizes: vec![size(smaller), size(block)], ..Mix::default() };
+            }
             prop_assert_eq!(test.check(), Ok(()));
             for thread in 0..threads {
                 let mut stream = Accesses::new(&test, StreamKey { seed, test: 0, repeat: 0, thread });
@@ -226,13 +308,6 @@ mod tests {
                     prop_assert_eq!((access.offset - test.offset).get() % alignment.get(), 0);
                 }
             }
-        }
-
-        #[test]
-        fn scattering_doubles_no_place(count in 1u64..3000) {
-            let mut places: Vec<u64> = (0..count).map(|rank| scatter(rank, count)).collect();
-            places.sort_unstable();
-            prop_assert!(places.iter().copied().eq(0..count));
         }
     }
 }

@@ -2,22 +2,27 @@
 //!
 //! A [`Workload`] is a named list of [`Test`]s, as a benchmark program runs them. The same value is
 //! given to a modelled drive and to a real one, and [`Accesses`] turns it into the same offsets for
-//! both. Load is closed-loop: each thread keeps `queue_depth` requests outstanding and issues the next
-//! one `think` after a completion.
+//! both. Load is closed-loop, where each thread keeps `queue_depth` requests outstanding and issues the next
+//! one `think` after a completion, or open-loop, where requests have times of their own ([`Load`]).
 //!
 //! A recorded trace is a stream of [`Arrival`]s instead; a [`Test`] of the pattern [`Pattern::Trace`] sums it
 //! up in a result.
 //!
-//! Not modelled: arrival processes other than recorded ones, dependent jobs.
+//! Not modelled: jobs that wait for another one's requests.
 
 mod accesses;
 mod arrival;
 mod data;
+mod load;
+mod mix;
+mod places;
 mod rounds;
 
 pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
 pub use data::fill_random;
+pub use load::{Load, Process, RATE_MAX, Schedule};
+pub use mix::{Mix, SIZES_MAX, SizeShare, Start};
 pub use rounds::{Interval, ROUND_MAX, Rounds, Tracked};
 
 use serde::{Deserialize, Serialize};
@@ -44,8 +49,23 @@ pub struct Workload {
     pub repeats: u32,
     /// How the repeats become one figure.
     pub average: Average,
+    /// In which order tests and repeats are measured.
+    #[serde(default)]
+    pub order: Order,
     /// The tests, in the order in which they run.
     pub tests: Vec<Test>,
+}
+
+/// In which order the tests of a workload are measured. A simulation has none: each of its runs is alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// A test with all its repeats, then the next.
+    #[default]
+    Listed,
+    /// Every test once in an order of chance, then again in another, so that what drifts meanwhile (heat, other
+    /// load, a filling cache) does not fall on one test alone.
+    Shuffled,
 }
 
 /// How repeats become one figure. There is no best-of-N: it grows with N on any noisy target.
@@ -63,7 +83,7 @@ pub enum Average {
 pub struct Test {
     /// The name for people, `RND4K Q32T1 read`.
     pub name: String,
-    /// The size of each request.
+    /// The size of each request, or of the largest in a mix.
     #[serde(rename = "block_bytes")]
     pub block: Bytes,
     /// Where the requests go.
@@ -103,16 +123,53 @@ pub struct Test {
     pub think: Duration,
     /// The share of each written 4 KiB that is zeros, and so can be compressed away.
     pub compressibility: Ratio,
+    /// What it asks for beside reads and writes of one size.
+    #[serde(default, skip_serializing_if = "Mix::is_plain")]
+    pub mix: Mix,
+    /// When requests are asked for.
+    #[serde(default, skip_serializing_if = "Load::is_closed")]
+    pub load: Load,
+    /// When it begins.
+    #[serde(default, skip_serializing_if = "Start::is_plain")]
+    pub start: Start,
+}
+
+/// A part of the span in [`Pattern::Zones`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Zone {
+    /// The share of requests that go there.
+    pub share: Ratio,
+    /// Its share of the span.
+    pub span: Ratio,
 }
 
 /// Where the requests of a test go.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// One after the other; each thread has an equal part of the span and starts over at its end.
     Sequential,
+    /// The same from the end to the beginning.
+    Backward,
     /// Anywhere in the span, all places alike.
     Uniform,
+    /// Each place of the span once in an order of chance, then again in another.
+    Shuffled,
+    /// Scattered places with a power law: `h` = 0.2 sends 80% of the requests to 20% of the places.
+    Pareto {
+        /// Above 0 and below 1.
+        h: f64,
+    },
+    /// Around the middle of the span.
+    Normal {
+        /// The standard deviation as a share of the span.
+        deviation: Ratio,
+    },
+    /// Parts of the span, one after the other, that get a share of the requests each.
+    Zones {
+        /// The parts; shares and spans are taken in proportion.
+        zones: Vec<Zone>,
+    },
     /// Rank r of the places, scattered over the span, with probability proportional to `r^-theta`.
     Zipf {
         /// The exponent; 0.99 is the YCSB habit.
@@ -172,8 +229,12 @@ impl Test {
             return fail("threads", self.threads.to_string(), "from 1 to 1024");
         }
         self.check_limits()?;
+        self.check_mix()?;
+        self.check_load()?;
         let needed = match self.pattern {
-            Pattern::Sequential => self.step().saturating_mul(u64::from(self.threads)),
+            Pattern::Sequential | Pattern::Backward => {
+                self.step().saturating_mul(u64::from(self.threads))
+            }
             _ => self.block.get(),
         };
         if self.span.get() < needed {
@@ -183,12 +244,21 @@ impl Test {
                 &format!("at least {}: one block for each sequential thread", Bytes(needed)),
             );
         }
-        match self.pattern {
-            Pattern::Zipf { theta } if !(theta > 0.0 && theta <= 10.0) => {
+        match &self.pattern {
+            Pattern::Zipf { theta } if !(*theta > 0.0 && *theta <= 10.0) => {
                 fail("theta", theta.to_string(), "above 0 and at most 10")
             }
-            Pattern::HotCold { hot_span, .. } if hot_span == Ratio::ZERO => {
+            Pattern::HotCold { hot_span, .. } if *hot_span == Ratio::ZERO => {
                 fail("hot_span", hot_span.to_string(), "above 0%")
+            }
+            Pattern::Pareto { h } if !(*h > 0.0 && *h < 1.0) => {
+                fail("pareto", h.to_string(), "above 0 and below 1")
+            }
+            Pattern::Normal { deviation } if *deviation == Ratio::ZERO => {
+                fail("normal", deviation.to_string(), "above 0%")
+            }
+            Pattern::Zones { zones } if !zones.iter().any(Zone::is_used) || zones.len() > 64 => {
+                fail("zones", format!("{} zones", zones.len()), "up to 64 with shares above 0%")
             }
             Pattern::Trace => {
                 fail("pattern", "trace".to_owned(), "a pattern whose places can be drawn")
@@ -201,19 +271,31 @@ impl Test {
     /// alignment, others at any.
     pub(crate) fn step(&self) -> u64 {
         match self.pattern {
-            Pattern::Sequential => self.block.get().next_multiple_of(self.alignment.get()),
+            Pattern::Sequential | Pattern::Backward => {
+                self.block.get().next_multiple_of(self.alignment.get())
+            }
             _ => self.alignment.get(),
         }
     }
 
+    /// Whether requests of a thread follow each other on the target.
+    pub fn is_in_order(&self) -> bool {
+        matches!(self.pattern, Pattern::Sequential | Pattern::Backward)
+    }
+
     /// Whether the test writes at all.
     pub fn writes(&self) -> bool {
-        self.read_share < Ratio::ONE
+        self.read_share < Ratio::ONE && self.mix.trim_share < Ratio::ONE
     }
 
     /// Whether the test reads at all.
     pub fn reads(&self) -> bool {
-        self.read_share > Ratio::ZERO
+        self.read_share > Ratio::ZERO && self.mix.trim_share < Ratio::ONE
+    }
+
+    /// Whether what lies on the target is lost.
+    pub fn destroys(&self) -> bool {
+        self.writes() || self.trims()
     }
 
     /// Requests outstanding over all threads.
@@ -224,6 +306,12 @@ impl Test {
     /// The end of the part of the target that is used.
     pub fn end(&self) -> Bytes {
         Bytes(self.offset.get().saturating_add(self.span.get()))
+    }
+}
+
+impl Zone {
+    fn is_used(&self) -> bool {
+        self.share > Ratio::ZERO && self.span > Ratio::ZERO
     }
 }
 
@@ -250,6 +338,9 @@ pub(crate) mod tests {
             ramp: Duration::ZERO,
             think: Duration::ZERO,
             compressibility: Ratio::ZERO,
+            mix: Mix::default(),
+            load: Load::Closed,
+            start: Start::default(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Average, Pattern, Test, Workload};
+use lanemark_core::workload::{Average, Load, Mix, Order, Pattern, Start, Test, Workload};
 use lanemark_measure::{Bench, MeasureError, Outcome};
 
 /// 256 random reads of 4 KiB over 1 MiB.
@@ -28,6 +28,9 @@ pub(crate) fn read() -> Test {
         ramp: Duration::ZERO,
         think: Duration::ZERO,
         compressibility: Ratio::ZERO,
+        mix: Mix::default(),
+        load: Load::Closed,
+        start: Start::default(),
     }
 }
 
@@ -49,6 +52,7 @@ pub(crate) fn workload(tests: impl IntoIterator<Item = Test>) -> Workload {
         name: "Small".to_owned(),
         repeats: 1,
         average: Average::Mean,
+        order: Order::Listed,
         tests,
     }
 }

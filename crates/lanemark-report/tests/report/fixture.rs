@@ -12,7 +12,9 @@ use lanemark_core::result::{
     SimulatedTarget, SteadyState, StudyOutcome, StudySystem, Target, TestResult, Warning,
 };
 use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
-use lanemark_core::workload::{Average, Pattern, Rounds, Test, Tracked, Workload};
+use lanemark_core::workload::{
+    Average, Load, Mix, Order, Pattern, Rounds, Start, Test, Tracked, Workload,
+};
 
 /// A test: name, block in KiB, sequential, read, queue depth, and for SATA and NVMe the published
 /// MB/s and what the model says over it.
@@ -82,6 +84,7 @@ pub(crate) fn workload() -> Workload {
         name: "CrystalDiskMark 3".to_owned(),
         repeats: 3,
         average: Average::Mean,
+        order: Order::Listed,
         tests: ROWS.iter().map(test).collect(),
     }
 }
@@ -296,6 +299,9 @@ fn test(row: &Row) -> Test {
         ramp: Duration::ZERO,
         think: Duration::ZERO,
         compressibility: Ratio::ZERO,
+        mix: Mix::default(),
+        load: Load::Closed,
+        start: Start::default(),
     }
 }
 
@@ -324,6 +330,10 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
         reads,
         writes,
         cpu: None,
+        evidence: None,
+        flushes: None,
+        trims: None,
+        punctuality: None,
         path,
         drive: None,
         energy: hops

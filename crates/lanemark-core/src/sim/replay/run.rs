@@ -17,7 +17,9 @@ use crate::sim::spec::SystemSpec;
 use crate::sim::storage::Storage;
 use crate::sim::target::Target;
 use crate::units::{Bytes, Duration, Instant, Ratio};
-use crate::workload::{Access, Arrival, BLOCK_MAX, Operation, Pattern, SECTOR, Test};
+use crate::workload::{
+    Access, Arrival, BLOCK_MAX, Load, Mix, Operation, Pattern, SECTOR, Start, Test,
+};
 
 /// Wrapped requests stay aligned to this.
 const WRAP_ALIGNMENT: u64 = 4096;
@@ -252,6 +254,10 @@ impl Run {
             reads: known(self.reads),
             writes: known(self.writes),
             cpu: None,
+            evidence: None,
+            flushes: None,
+            trims: None,
+            punctuality: None,
             path: Some(path),
             drive: Some(self.storage.simulator().drive_use()),
             energy: readings
@@ -285,6 +291,9 @@ impl Run {
             ramp: Duration::ZERO,
             think: Duration::ZERO,
             compressibility: Ratio::ZERO,
+            mix: Mix::default(),
+            load: Load::Closed,
+            start: Start::default(),
         }
     }
 }

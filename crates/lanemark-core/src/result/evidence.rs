@@ -1,0 +1,113 @@
+//! What a measured sample shows beside its requests: the device under it, the processors and the clock.
+//!
+//! Everything here is a difference between a reading before the sample and one after it. A reading that the
+//! machine does not give is absent.
+
+use serde::{Deserialize, Serialize};
+
+use super::LatencyHistogram;
+use crate::units::{Bytes, Duration};
+
+/// What the machine shows of a measured sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    /// The block device under the target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceUse>,
+    /// The processors of the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processors: Option<ProcessorUse>,
+    /// The threads that asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<ThreadUse>,
+    /// Requests that the kernel handed to worker threads of its own, where it can be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub punted: Option<u64>,
+    /// The temperature of the device at the end, in degrees Celsius.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature_celsius: Option<f64>,
+    /// How far the two clocks of the machine went apart, as a share of the time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_drift: Option<f64>,
+}
+
+/// What the block layer counted on a device (`/sys/block/…/stat`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceUse {
+    /// Its name, `vda`.
+    pub name: String,
+    /// Reads that were complete.
+    pub reads: u64,
+    /// Writes that were complete.
+    pub writes: u64,
+    /// Flushes that were complete.
+    pub flushes: u64,
+    /// Trims that were complete.
+    pub trims: u64,
+    /// Data read.
+    pub read_bytes: Bytes,
+    /// Data written.
+    pub written_bytes: Bytes,
+    /// How long requests took, summed over the reads.
+    #[serde(rename = "read_time_ns")]
+    pub read_time: Duration,
+    /// How long requests took, summed over the writes.
+    #[serde(rename = "write_time_ns")]
+    pub write_time: Duration,
+    /// How long anything was outstanding.
+    #[serde(rename = "busy_ns")]
+    pub busy: Duration,
+    /// The time between the two readings.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Duration,
+}
+
+/// Where the processors of the machine spent the time of a sample, in cores: 1 is one core all the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessorUse {
+    /// How many there are.
+    pub cores: u32,
+    /// In programs.
+    pub user: f64,
+    /// In the kernel, on behalf of programs and of itself.
+    pub system: f64,
+    /// In interrupts, hard and soft.
+    pub interrupts: f64,
+    /// Taken by the hypervisor.
+    pub stolen: f64,
+    /// Idle, also while requests are outstanding.
+    pub idle: f64,
+}
+
+/// What the threads that asked took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadUse {
+    /// How busy the busiest of them was, as a share of one core.
+    pub busiest: f64,
+    /// How often they gave up the processor to wait.
+    pub switches_voluntary: u64,
+    /// How often it was taken from them.
+    pub switches_involuntary: u64,
+}
+
+/// How well the times of an open loop were kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Punctuality {
+    /// How long after its time each request was submitted.
+    pub lateness: LatencyHistogram,
+    /// Requests that were late because as many as allowed were outstanding: the target's fault, not the generator's.
+    pub held_back: u64,
+    /// How long after its time each request was submitted for which there was room: the generator's fault.
+    pub own_lateness: LatencyHistogram,
+}
+
+impl DeviceUse {
+    /// The share of the time in which anything was outstanding.
+    pub fn busy_share(&self) -> f64 {
+        match self.elapsed {
+            Duration::ZERO => 0.0,
+            elapsed => (self.busy.as_seconds() / elapsed.as_seconds()).min(1.0),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What a test mixes, how its requests come and when it begins.
+
+use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use lanemark_core::workload::{Load, Mix, Process, SizeShare, Start, Test};
+
+use super::Layers;
+use crate::error::StudyError;
+
+/// Reads `sizes`, `trim` and `flush_every`.
+pub(super) fn mix(layers: &Layers<'_, '_>) -> Result<Mix, StudyError> {
+    let section = layers.holding("sizes");
+    let size = |text: &String| {
+        let parts = text.rsplit_once(' ').and_then(|(block, share)| {
+            let share: Ratio = share.parse().ok()?;
+            Some(SizeShare { block: block.trim().parse::<Bytes>().ok()?, share: share.get() })
+        });
+        parts.ok_or_else(|| {
+            let error = section.error("sizes", format!("sizes: `{text}` is no size with a share"));
+            error.hint("write both, \"4 KiB 67%\"")
+        })
+    };
+    let sizes = section.texts("sizes")?.iter().map(size).collect::<Result<Vec<_>, _>>()?;
+    if !sizes.is_empty() && layers.own.has("block") {
+        return Err(layers.own.error("block", "block: the test has sizes already"));
+    }
+    Ok(Mix {
+        sizes,
+        trim_share: layers.quantity("trim")?.unwrap_or(Ratio::ZERO),
+        flush_every: layers
+            .holding("flush_every")
+            .optional_integer("flush_every", 1, u32::MAX.into())?
+            .map(|every| every as u32),
+    })
+}
+
+/// Reads `rate`, requests or bytes a second, and `arrivals`, how they come.
+pub(super) fn load(layers: &Layers<'_, '_>, test: &Test) -> Result<Load, StudyError> {
+    let section = layers.holding("arrivals");
+    let process = match section.has("arrivals") {
+        true => Some(section.choice("arrivals", &Process::ALL)?),
+        false => None,
+    };
+    let bound = "requests or bytes a second, \"5000/s\" or \"20 MB/s\"";
+    let rate = layers.holding("rate").optional_parsed("rate", bound, |text| {
+        let requests = text.strip_suffix("/s").and_then(|number| number.trim().parse::<f64>().ok());
+        requests.or_else(|| {
+            let bytes: BytesPerSecond = text.parse().ok()?;
+            Some(bytes.0 as f64 / test.block_mean())
+        })
+    })?;
+    match (rate, process) {
+        (Some(rate_per_second), process) => {
+            Ok(Load::Open { rate_per_second, process: process.unwrap_or_default() })
+        }
+        (None, None) => Ok(Load::Closed),
+        (None, Some(_)) => Err(section
+            .error("arrivals", "there is no rate at which requests could arrive".to_owned())
+            .hint("give rate, \"5000/s\" for example")),
+    }
+}
+
+/// Reads `start` and `delay`.
+pub(super) fn start(layers: &Layers<'_, '_>) -> Result<Start, StudyError> {
+    let section = layers.holding("start");
+    let beside = match section.has("start") {
+        true => section.choice("start", &[("after", false), ("beside", true)])?,
+        false => false,
+    };
+    Ok(Start { beside, delay: layers.quantity("delay")?.unwrap_or(Duration::ZERO) })
+}

@@ -1,0 +1,62 @@
+//! `pattern` of a test: a word, or a table with the numbers that it needs.
+
+use lanemark_core::units::Ratio;
+use lanemark_core::workload::{Pattern, Zone};
+
+use crate::document::Section;
+use crate::error::StudyError;
+
+/// The patterns that need no number.
+const WORDS: [(&str, Pattern); 4] = [
+    ("sequential", Pattern::Sequential),
+    ("backward", Pattern::Backward),
+    ("random", Pattern::Uniform),
+    ("shuffled", Pattern::Shuffled),
+];
+/// How the others are written.
+const TABLES: &str =
+    "{ zipf = … }, { pareto = … }, { normal = … }, { zones = … }, { hot_span, hot_share }";
+
+/// Reads the pattern of a test.
+pub(super) fn read(section: &Section<'_>) -> Result<Pattern, StudyError> {
+    if !section.is_table("pattern") {
+        return section.choice("pattern", &WORDS).map_err(|error| match error.hint {
+            Some(hint) if hint.starts_with("one of") => {
+                StudyError { hint: Some(format!("{hint}, {TABLES}")), ..error }
+            }
+            _ => error,
+        });
+    }
+    let table = section.table("pattern")?;
+    let pattern = if table.has("zipf") {
+        Pattern::Zipf { theta: table.number("zipf")? }
+    } else if table.has("pareto") {
+        Pattern::Pareto { h: table.number("pareto")? }
+    } else if table.has("normal") {
+        Pattern::Normal { deviation: table.quantity("normal")? }
+    } else if table.has("zones") {
+        let zones = table.texts("zones")?;
+        let zones = zones.iter().map(|text| zone(&table, text)).collect::<Result<_, _>>()?;
+        Pattern::Zones { zones }
+    } else {
+        Pattern::HotCold {
+            hot_span: table.quantity("hot_span")?,
+            hot_share: table.quantity("hot_share")?,
+        }
+    };
+    table.finish()?;
+    Ok(pattern)
+}
+
+/// `"50% in 5%"`: a share of the requests in a share of the span.
+fn zone(table: &Section<'_>, text: &str) -> Result<Zone, StudyError> {
+    let parts = text.split_once(" in ").and_then(|(share, span)| {
+        let read = |part: &str| part.trim().parse::<Ratio>().ok();
+        Some(Zone { share: read(share)?, span: read(span)? })
+    });
+    parts.ok_or_else(|| {
+        table
+            .error("zones", format!("zones: `{text}` is no zone"))
+            .hint("write the share of requests and that of the span, \"50% in 5%\"")
+    })
+}
