@@ -6,6 +6,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use lanemark_core::sim::replay::{OUTSTANDING_MAX, Speed};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::Tracked;
+use lanemark_measure::EngineKind;
 use lanemark_trace::{Action, Format};
 
 /// How much of a drive's speed reaches the application, where the rest is lost, and what another path
@@ -197,6 +198,24 @@ pub(crate) struct BenchArgs {
     /// Lets this existing file be overwritten; must name the same file as PATH
     #[arg(long, value_name = "PATH")]
     pub(crate) overwrite: Option<PathBuf>,
+    /// How requests are made: io_uring, sync (one at a time), or null (asks nothing of the target)
+    #[arg(long, default_value = "io_uring", value_name = "NAME")]
+    pub(crate) engine: EngineKind,
+    /// Go through the page cache
+    #[arg(long)]
+    pub(crate) buffered: bool,
+    /// Keep each thread on one processor, those beside the device first
+    #[arg(long)]
+    pub(crate) pin: bool,
+    /// Let a thread of the kernel take submissions (io_uring)
+    #[arg(long)]
+    pub(crate) sqpoll: bool,
+    /// Look for completions instead of waiting for interrupts (needs a polled queue)
+    #[arg(long)]
+    pub(crate) iopoll: bool,
+    /// Register neither buffers nor file with the kernel (io_uring)
+    #[arg(long)]
+    pub(crate) unregistered: bool,
     #[command(flatten)]
     pub(crate) scale: ScaleArgs,
     #[command(flatten)]

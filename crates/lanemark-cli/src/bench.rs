@@ -3,7 +3,7 @@
 use lanemark_core::result::{RunResult, SCHEMA_VERSION, Target};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Workload;
-use lanemark_measure::{Bench, Event, Outcome as Measured};
+use lanemark_measure::{Bench, Event, Outcome as Measured, Running, Settings};
 use lanemark_study::workload;
 
 use crate::args::BenchArgs;
@@ -35,11 +35,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         workload: &workload,
         seed: args.run.seed,
         overwrite: args.overwrite.as_deref(),
+        settings: settings(args),
         stop: &stop,
     };
     let mut progress = Progress::new();
     let measured = bench.run(&mut |event| match event {
-        Event::TestEnded { outcome } => {
+        Event::SampleEnded { outcome } => {
             if let Err(failure) = save(&place, &mut result_of(outcome)) {
                 progress.note(failure.to_string().trim_end());
             }
@@ -58,26 +59,38 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
 }
 
+fn settings(args: &BenchArgs) -> Settings {
+    Settings {
+        engine: args.engine,
+        buffered: args.buffered,
+        register: !args.unregistered,
+        submission_polled: args.sqpoll,
+        completion_polled: args.iopoll,
+        pinned: args.pin,
+        watched: false,
+    }
+}
+
 /// What is going on, in a line.
 fn line(event: &Event<'_>, workload: &Workload) -> String {
     match event {
         Event::LayingOut { done, total } => {
             format!("laying out random data: {} of {total}", rounded(*done))
         }
-        Event::Running { test, index, repeat, elapsed, bytes, operations } => {
-            let tests = workload.tests.len();
+        Event::Running(Running { test, repeat, samples, elapsed, bytes, requests, .. }) => {
             let seconds = elapsed.as_seconds().max(1e-9);
             format!(
-                "{}/{tests} {}, repeat {} of {}: {:.0} MB/s, {:.0} IOPS",
-                index + 1,
+                "{}/{} {}, repeat {} of {}: {:.0} MB/s, {:.0} IOPS",
+                samples.0 + 1,
+                samples.1,
                 test.name,
                 repeat + 1,
                 workload.repeats,
                 bytes.get() as f64 / 1e6 / seconds,
-                *operations as f64 / seconds,
+                *requests as f64 / seconds,
             )
         }
-        Event::TestEnded { .. } => String::new(),
+        Event::SampleEnded { .. } => String::new(),
     }
 }
 

@@ -70,7 +70,7 @@ impl From<MeasureError> for Failure {
             | E::DeviceWrite { .. }
             | E::Replaced { .. } => Self::Refused { message, hint },
             E::NothingToRun { .. }
-            | E::Rounds { .. }
+            | E::RoundsBeside { .. }
             | E::NoFolder { .. }
             | E::Permission { .. }
             | E::WrongKind { .. }

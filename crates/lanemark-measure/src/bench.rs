@@ -4,18 +4,24 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_core::result::{MeasuredTarget, Sample, TestResult, Warning};
+use lanemark_core::result::{
+    DeviceUse, Evidence, LatencyHistogram, MeasuredTarget, Sample, TestResult, Warning,
+};
 use lanemark_core::rng::StreamKey;
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{Test, Workload};
 use rustix::fs::Advice;
 
 use crate::arena::Arena;
+use crate::clock::Clock;
+use crate::engine::EngineKind;
 use crate::error::{MeasureError, RING_ENTRIES_MAX};
+use crate::evidence::{Between, Reading};
 use crate::layout::Layout;
-use crate::location::Location;
 use crate::machine::memory_available;
-use crate::sample::SampleRun;
+use crate::pin::processors;
+use crate::plan::{Plan, Turn};
+use crate::sample::{Job, Look, SampleRun, Taken};
 use crate::target::Target;
 use crate::worker::Shared;
 
@@ -23,6 +29,39 @@ use crate::worker::Shared;
 const SHORT_SAMPLE: Duration = Duration::from_microseconds(100_000);
 /// Below this no spread can be told.
 const FEW_REPEATS: u32 = 3;
+
+/// How requests are made, whatever the workload is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How requests reach the kernel.
+    pub engine: EngineKind,
+    /// Whether to go through the page cache on purpose.
+    pub buffered: bool,
+    /// Whether to register buffers and file with the kernel.
+    pub register: bool,
+    /// Whether a thread of the kernel takes submissions (`SQPOLL`).
+    pub submission_polled: bool,
+    /// Whether completions are looked for and not announced (`IOPOLL`).
+    pub completion_polled: bool,
+    /// Whether each thread keeps to one processor, those beside the device first.
+    pub pinned: bool,
+    /// Whether [`Event::Running`] tells latencies.
+    pub watched: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            engine: EngineKind::IoUring,
+            buffered: false,
+            register: true,
+            submission_polled: false,
+            completion_polled: false,
+            pinned: false,
+            watched: false,
+        }
+    }
+}
 
 /// One workload on one real target.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +74,8 @@ pub struct Bench<'a> {
     pub seed: u64,
     /// The existing file whose content may be lost; it must be the file that `path` names.
     pub overwrite: Option<&'a Path>,
+    /// How requests are made.
+    pub settings: Settings,
     /// Set to end the run early.
     pub stop: &'a AtomicBool,
 }
@@ -50,25 +91,35 @@ pub enum Event<'a> {
         total: Bytes,
     },
     /// A sample is being taken.
-    Running {
-        /// The test.
-        test: &'a Test,
-        /// Its place among the tests, from 0.
-        index: usize,
-        /// The repeat, from 0.
-        repeat: u32,
-        /// How long requests have been counted; zero during the ramp.
-        elapsed: Duration,
-        /// Data moved by the requests counted.
-        bytes: Bytes,
-        /// Requests counted.
-        operations: u64,
-    },
-    /// A test's repeats ended or were cut short.
-    TestEnded {
+    Running(&'a Running<'a>),
+    /// A sample was taken, or cut short.
+    SampleEnded {
         /// The outcome so far.
         outcome: &'a Outcome,
     },
+}
+
+/// How a sample goes on.
+#[derive(Debug)]
+pub struct Running<'a> {
+    /// The first of the tests that run side by side.
+    pub test: &'a Test,
+    /// Its place among the tests, from 0.
+    pub index: usize,
+    /// The repeat, from 0.
+    pub repeat: u32,
+    /// Samples that ended, and how many there will be.
+    pub samples: (usize, usize),
+    /// How long requests have been counted; zero during the ramp.
+    pub elapsed: Duration,
+    /// Data moved by the requests counted.
+    pub bytes: Bytes,
+    /// Requests counted.
+    pub requests: u64,
+    /// How long they took, where [`Settings::watched`].
+    pub latency: Option<LatencyHistogram>,
+    /// The device since the sample began, where [`Settings::watched`] and known.
+    pub device: Option<DeviceUse>,
 }
 
 /// What came out.
@@ -76,7 +127,7 @@ pub enum Event<'a> {
 pub struct Outcome {
     /// What was measured.
     pub target: MeasuredTarget,
-    /// The tests that ended, and the one that was cut short if it counted anything.
+    /// The tests with the samples that were taken, and the one that was cut short if it counted anything.
     pub tests: Vec<TestResult>,
     /// False while the run goes on, and for good when it was cut short.
     pub complete: bool,
@@ -93,7 +144,8 @@ impl Bench<'_> {
     /// What [`MeasureError`] lists. A file that was made for the run is gone then, too.
     pub fn run(&self, on: &mut dyn FnMut(Event<'_>)) -> Result<Outcome, MeasureError> {
         self.check()?;
-        let target = Target::open(self.path, self.workload, self.overwrite)?;
+        let target =
+            Target::open(self.path, self.workload, self.overwrite, self.settings.buffered)?;
         let mut outcome = Outcome {
             target: self.measured_target(&target),
             tests: Vec::new(),
@@ -116,14 +168,24 @@ impl Bench<'_> {
         if self.workload.tests.is_empty() || self.workload.repeats == 0 {
             return Err(MeasureError::NothingToRun { workload: self.workload.id.clone() });
         }
+        let tests = &self.workload.tests;
+        let beside = |index: usize| tests.get(index).is_some_and(|test| test.start.beside);
+        for (index, test) in tests.iter().enumerate() {
+            if test.rounds.is_some() && (test.start.beside || beside(index + 1)) {
+                return Err(MeasureError::RoundsBeside { test: test.name.clone() });
+            }
+        }
         let available = memory_available().unwrap_or(u64::MAX);
         for test in &self.workload.tests {
-            if test.rounds.is_some() {
-                return Err(MeasureError::Rounds { test: test.name.clone() });
-            }
-            if test.queue_depth > RING_ENTRIES_MAX {
+            let most = match self.settings.engine {
+                EngineKind::IoUring => RING_ENTRIES_MAX,
+                EngineKind::Synchronous => 1,
+                EngineKind::Null => u32::MAX,
+            };
+            if test.queue_depth > most {
                 let (test, queue_depth) = (test.name.clone(), test.queue_depth);
-                return Err(MeasureError::QueueDepth { test, queue_depth });
+                let engine = self.settings.engine.name();
+                return Err(MeasureError::QueueDepth { test, queue_depth, engine, most });
             }
             let needed = Arena::size(test.queue_depth, test.block.get())
                 .saturating_mul(u64::from(test.threads));
@@ -139,14 +201,13 @@ impl Bench<'_> {
     }
 
     fn measured_target(&self, target: &Target) -> MeasuredTarget {
-        let location = Location::of(target);
         MeasuredTarget {
             path: self.path.display().to_string(),
             device: target.device,
             size_bytes: Bytes(target.size),
-            file_system: location.file_system,
-            block_device: location.block_device,
-            engine: "io_uring".to_owned(),
+            file_system: target.file_system.clone(),
+            block_device: target.block_device.clone(),
+            engine: self.settings.engine.name().to_owned(),
             direct: target.page_cache.is_none(),
         }
     }
@@ -183,55 +244,104 @@ impl Bench<'_> {
         outcome: &mut Outcome,
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), MeasureError> {
-        for (index, test) in self.workload.tests.iter().enumerate() {
-            let mut samples = Vec::new();
-            for repeat in 0..self.workload.repeats {
-                if self.stop.load(Ordering::Relaxed) {
-                    break;
-                }
-                let (sample, refusal) = self.sample(target, test, index, repeat, on)?;
+        let plan = Plan::of(self.workload, self.seed);
+        let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); self.workload.tests.len()];
+        for (done, turn) in plan.turns.iter().enumerate() {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let looked = (done, plan.turns.len());
+            for (index, (sample, refusal)) in
+                turn.tests().zip(self.samples(target, turn, looked, on)?)
+            {
+                let test = &self.workload.tests[index];
                 if let Some(reason) = refusal {
                     note(&mut outcome.warnings, Warning::NotRegistered { reason });
                 }
+                if sample.complete && sample.elapsed < SHORT_SAMPLE {
+                    let (test, elapsed) = (test.name.clone(), sample.elapsed);
+                    note(&mut outcome.warnings, Warning::ShortSample { test, elapsed });
+                }
+                if let Some(doubt) = sample.steady.as_ref().and_then(|one| one.doubt(&test.name)) {
+                    note(&mut outcome.warnings, doubt);
+                }
                 if sample.complete || sample.operations() > 0 {
-                    samples.push(sample);
+                    samples[index].push(sample);
                 }
             }
-            let short = samples.iter().find(|one| one.complete && one.elapsed < SHORT_SAMPLE);
-            if let Some(sample) = short {
-                let (test, elapsed) = (test.name.clone(), sample.elapsed);
-                note(&mut outcome.warnings, Warning::ShortSample { test, elapsed });
-            }
-            if !samples.is_empty() {
-                outcome.tests.push(TestResult::new(self.workload, test, samples));
-                on(Event::TestEnded { outcome });
-            }
+            outcome.tests = (self.workload.tests.iter().zip(&samples))
+                .filter(|(_, samples)| !samples.is_empty())
+                .map(|(test, samples)| TestResult::new(self.workload, test, samples.clone()))
+                .collect();
+            on(Event::SampleEnded { outcome });
         }
         Ok(())
     }
 
-    fn sample(
+    /// Takes one sample of each test that has its turn.
+    fn samples(
         &self,
         target: &Target,
-        test: &Test,
-        index: usize,
-        repeat: u32,
+        turn: &Turn,
+        samples: (usize, usize),
         on: &mut dyn FnMut(Event<'_>),
-    ) -> Result<(Sample, Option<String>), MeasureError> {
-        if target.page_cache.is_some() && test.reads() {
+    ) -> Result<Vec<Taken>, MeasureError> {
+        let tests = || turn.tests().map(|index| (index, &self.workload.tests[index]));
+        if target.page_cache.is_some()
+            && !self.settings.buffered
+            && tests().any(|(_, test)| test.reads())
+        {
             self.forget_pages(target)?;
         }
-        let abort = AtomicBool::new(false);
+        let (clock, abort) = (Clock::new(), AtomicBool::new(false));
+        let jobs: Vec<Job<'_>> = tests()
+            .map(|(index, test)| Job {
+                shared: Shared {
+                    path: self.path,
+                    test,
+                    clock,
+                    stop: self.stop,
+                    abort: &abort,
+                    over: AtomicBool::new(false),
+                    watched: self.settings.watched,
+                },
+                key: StreamKey {
+                    seed: self.seed,
+                    test: index as u32,
+                    repeat: turn.repeat,
+                    thread: 0,
+                },
+            })
+            .collect();
+        let device = target.block_device.as_deref();
+        let processors = if self.settings.pinned { processors(device) } else { Vec::new() };
         let run = SampleRun {
-            shared: Shared { path: self.path, test, stop: self.stop, abort: &abort },
+            jobs: &jobs,
             file: target.as_fd(),
-            key: StreamKey { seed: self.seed, test: index as u32, repeat, thread: 0 },
-            register: true,
+            settings: &self.settings,
+            processors: &processors,
         };
-        run.run(&mut |elapsed, operations| {
-            let bytes = test.block * operations;
-            on(Event::Running { test, index, repeat, elapsed, bytes, operations });
-        })
+        let before = Reading::take(clock, device);
+        let mut taken = run.run(&mut |look| {
+            let (index, test) = (turn.first, &self.workload.tests[turn.first]);
+            let Look { elapsed, requests, bytes, latency } = look;
+            let watched = self.settings.watched;
+            let device = watched.then(|| before.until_now().evidence.device).flatten();
+            let repeat = turn.repeat;
+            on(Event::Running(&Running {
+                test,
+                index,
+                repeat,
+                samples,
+                elapsed,
+                bytes,
+                requests,
+                latency,
+                device,
+            }));
+        })?;
+        add_evidence(&mut taken, &before.until_now());
+        Ok(taken)
     }
 
     /// Has the page cache give up the target's pages, written ones first (posix_fadvise(2)).
@@ -252,6 +362,18 @@ impl Bench<'_> {
                 && result.samples.iter().all(|sample| sample.complete)
         };
         outcome.tests.len() < self.workload.tests.len() || !outcome.tests.iter().all(whole)
+    }
+}
+
+/// Adds what the machine showed while samples were taken side by side: their requests cannot be told apart there.
+fn add_evidence(taken: &mut [Taken], between: &Between) {
+    let requests: u64 = taken.iter().map(|(sample, _)| sample.operations()).sum();
+    for (sample, _) in taken {
+        let threads = sample.evidence.take().and_then(|own| own.threads);
+        sample.evidence = Some(Evidence { threads, ..between.evidence.clone() });
+        if let Some(cpu) = &mut sample.cpu {
+            cpu.system_ns_per_request += between.workers_ns as f64 / requests.max(1) as f64;
+        }
     }
 }
 

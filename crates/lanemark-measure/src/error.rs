@@ -19,9 +19,9 @@ pub enum MeasureError {
         /// Its id.
         workload: String,
     },
-    /// A test runs until it is steady, which only simulated runs do.
-    #[error("test `{test}` runs in rounds until it is steady, which is not measured yet")]
-    Rounds {
+    /// A test of rounds beside another one.
+    #[error("test `{test}` runs in rounds until it is steady, and beside another test it cannot")]
+    RoundsBeside {
         /// The test.
         test: String,
     },
@@ -142,14 +142,17 @@ pub enum MeasureError {
     },
     /// More requests outstanding than one ring takes.
     #[error(
-        "test `{test}` has queue_depth = {queue_depth}: io_uring takes at most {} a thread",
-        RING_ENTRIES_MAX
+        "test `{test}` has queue_depth = {queue_depth}: {engine} takes at most {most} a thread"
     )]
     QueueDepth {
         /// The test.
         test: String,
         /// What it asks for.
         queue_depth: u32,
+        /// The engine.
+        engine: &'static str,
+        /// The most that it takes.
+        most: u32,
     },
     /// The buffers of a test do not fit into memory.
     #[error("the buffers of test `{test}` take {needed}, and {available} of memory are available")]
@@ -254,10 +257,9 @@ impl MeasureError {
             }
             Self::NoSpace { .. } => "use a smaller size, or another file system".to_owned(),
             Self::Misaligned { step, .. } => format!("use a multiple of {step}"),
-            Self::QueueDepth { .. } => {
-                format!("use at most {RING_ENTRIES_MAX}, and more threads")
-            }
-            Self::Rounds { .. } => "give a duration instead".to_owned(),
+            Self::QueueDepth { most: 1, .. } => "use --engine io_uring, or more threads".to_owned(),
+            Self::QueueDepth { most, .. } => format!("use at most {most}, and more threads"),
+            Self::RoundsBeside { .. } => "give a duration instead of rounds".to_owned(),
             Self::Memory { .. } => "use a smaller block, queue depth or thread count".to_owned(),
             Self::Ring { source } => return ring_hint(source),
             Self::Start { .. } => "use fewer threads, or raise `ulimit -n` and `ulimit -u`".into(),

@@ -14,9 +14,9 @@ use lanemark_core::units::{Bytes, Ratio};
 use lanemark_core::workload::Operation;
 
 use crate::arena::Arena;
+use crate::engine::{Engine, Ring, RingOptions, Transfer, open_uring};
 use crate::error::MeasureError;
 use crate::payload::Payload;
-use crate::ring::{Ring, Transfer, open_uring};
 use crate::sample::PROGRESS_INTERVAL;
 use crate::worker::POLL_NS;
 
@@ -45,7 +45,8 @@ impl Layout<'_> {
     pub(crate) fn run(&self, on: &mut dyn FnMut(Bytes)) -> Result<bool, MeasureError> {
         let arena = Arena::new(IN_FLIGHT, BLOCK as usize)
             .map_err(|source| self.error("map buffers to write", source))?;
-        let mut uring = open_uring(IN_FLIGHT).map_err(|source| MeasureError::Ring { source })?;
+        let mut uring = open_uring(IN_FLIGHT, RingOptions::default())
+            .map_err(|source| MeasureError::Ring { source })?;
         let mut ring = Ring::new(&mut uring, self.file, arena, true);
         // A key that no thread of a test has.
         let key = StreamKey { test: u32::MAX, ..StreamKey::from_seed(self.seed) };

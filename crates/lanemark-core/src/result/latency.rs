@@ -53,6 +53,21 @@ impl LatencyHistogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
+    /// What was counted since `earlier`, an earlier state of this histogram. Least and greatest are those of the
+    /// buckets.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut buckets = self.buckets.clone();
+        if buckets.subtract(&earlier.buckets).is_err() {
+            return self.clone();
+        }
+        let (min_ns, max_ns) = match buckets.is_empty() {
+            true => (u64::MAX, 0),
+            false => (buckets.min(), buckets.max()),
+        };
+        Self { buckets, sum_ns: self.sum_ns - earlier.sum_ns, min_ns, max_ns }
+    }
+
     /// Latencies counted.
     pub fn count(&self) -> u64 {
         self.buckets.len()
@@ -185,6 +200,17 @@ mod tests {
         (501..=1000).for_each(|us| rest.record(Duration::from_microseconds(us)));
         halves.merge(&rest);
         assert_eq!(halves, ramp(1000));
+    }
+
+    #[test]
+    fn a_difference_is_what_came_in_between() {
+        let before = ramp(500);
+        let since = ramp(1000).since(&before);
+        assert_eq!(
+            (since.count(), since.percentile_ns(50.0).map(|ns| ns / 10_000)),
+            (500, Some(75))
+        );
+        assert_eq!(before.since(&before), LatencyHistogram::new());
     }
 
     #[test]
