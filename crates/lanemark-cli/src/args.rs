@@ -190,7 +190,7 @@ pub(crate) struct PathArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct BenchArgs {
-    /// A file to create, measure and remove; a folder to do so in; or a block device to read
+    /// A file to create, measure and remove; a folder to do so in; or a block device
     pub(crate) path: PathBuf,
     /// The workload's name or file; WORKLOAD:TEST for one of its tests
     #[arg(long, default_value = "crystaldiskmark-8")]
@@ -198,6 +198,9 @@ pub(crate) struct BenchArgs {
     /// Lets this existing file be overwritten; must name the same file as PATH
     #[arg(long, value_name = "PATH")]
     pub(crate) overwrite: Option<PathBuf>,
+    /// Lets this block device be written, all of it; must name the same device as PATH
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) i_will_lose_all_data_on: Option<PathBuf>,
     /// How requests are made: io_uring, sync (one at a time), or null (asks nothing of the target)
     #[arg(long, default_value = "io_uring", value_name = "NAME")]
     pub(crate) engine: EngineKind,

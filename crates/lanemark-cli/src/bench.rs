@@ -35,6 +35,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         workload: &workload,
         seed: args.run.seed,
         overwrite: args.overwrite.as_deref(),
+        offered: args.i_will_lose_all_data_on.as_deref(),
         settings: settings(args),
         stop: &stop,
     };

@@ -67,7 +67,9 @@ impl From<MeasureError> for Failure {
             | E::DanglingLink { .. }
             | E::OverwriteMismatch { .. }
             | E::InUse { .. }
-            | E::DeviceWrite { .. }
+            | E::DeviceInUse { .. }
+            | E::DeviceNotOffered { .. }
+            | E::OfferMismatch { .. }
             | E::Replaced { .. } => Self::Refused { message, hint },
             E::NothingToRun { .. }
             | E::RoundsBeside { .. }

@@ -60,6 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         workload: &workload,
         seed: 1,
         overwrite: None,
+        offered: None,
         settings: Settings::default(),
         stop: &stop,
     };

@@ -22,7 +22,7 @@ use crate::machine::memory_available;
 use crate::pin::processors;
 use crate::plan::{Plan, Turn};
 use crate::sample::{Job, Look, SampleRun, Taken};
-use crate::target::Target;
+use crate::target::{Allowed, Target};
 use crate::worker::Shared;
 
 /// Below this a sample is mostly start and end.
@@ -74,6 +74,8 @@ pub struct Bench<'a> {
     pub seed: u64,
     /// The existing file whose content may be lost; it must be the file that `path` names.
     pub overwrite: Option<&'a Path>,
+    /// The block device whose data may all be lost; it must be the one that `path` names.
+    pub offered: Option<&'a Path>,
     /// How requests are made.
     pub settings: Settings,
     /// Set to end the run early.
@@ -135,7 +137,13 @@ pub struct Outcome {
     pub warnings: Vec<Warning>,
 }
 
-impl Bench<'_> {
+impl<'a> Bench<'a> {
+    /// A run that may lose nothing, with the usual settings.
+    pub fn new(path: &'a Path, workload: &'a Workload, seed: u64, stop: &'a AtomicBool) -> Self {
+        let settings = Settings::default();
+        Self { path, workload, seed, overwrite: None, offered: None, settings, stop }
+    }
+
     /// Runs all tests. `on` hears of it, on this thread, a few times a second.
     ///
     /// Being stopped is not an error: the outcome then is not complete, and says so.
@@ -144,8 +152,8 @@ impl Bench<'_> {
     /// What [`MeasureError`] lists. A file that was made for the run is gone then, too.
     pub fn run(&self, on: &mut dyn FnMut(Event<'_>)) -> Result<Outcome, MeasureError> {
         self.check()?;
-        let target =
-            Target::open(self.path, self.workload, self.overwrite, self.settings.buffered)?;
+        let allowed = Allowed { overwrite: self.overwrite, offered: self.offered };
+        let target = Target::open(self.path, self.workload, allowed, self.settings.buffered)?;
         let mut outcome = Outcome {
             target: self.measured_target(&target),
             tests: Vec::new(),

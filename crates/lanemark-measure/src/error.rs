@@ -76,16 +76,32 @@ pub enum MeasureError {
         /// The kernel's name of the device.
         device: String,
     },
-    /// A test that writes, on a block device.
-    #[error(
-        "{}: writing to block devices is not supported yet, and test `{test}` writes",
-        path.display()
-    )]
-    DeviceWrite {
+    /// A block device that is in use cannot be written, whatever was said.
+    #[error("{}: the device is in use: {}", path.display(), uses.join("; "))]
+    DeviceInUse {
         /// The target as given.
         path: PathBuf,
-        /// The first test that writes.
-        test: String,
+        /// By what, in words.
+        uses: Vec<String>,
+    },
+    /// A block device would be written, and nobody offered it.
+    #[error("{}: everything on the device would be lost: {}", path.display(), on_it(holds))]
+    DeviceNotOffered {
+        /// The target as given.
+        path: PathBuf,
+        /// What lies on it, in words.
+        holds: Vec<String>,
+    },
+    /// What was offered is not the block device that would be written.
+    #[error(
+        "the target {} and the device whose data may be lost, {}, are not the same block device",
+        path.display(), offered.display()
+    )]
+    OfferMismatch {
+        /// The target as given.
+        path: PathBuf,
+        /// What was offered.
+        offered: PathBuf,
     },
     /// Neither a file, nor a folder, nor a block device.
     #[error("{}: a {kind} cannot be measured", path.display())]
@@ -247,8 +263,15 @@ impl MeasureError {
                 "name the same existing file twice, or leave `--overwrite` out".to_owned()
             }
             Self::InUse { device, .. } => format!("end that first: losetup -d /dev/{device}"),
-            Self::DeviceWrite { .. } => {
-                "name a file or folder on a file system of that device".to_owned()
+            Self::DeviceInUse { .. } => {
+                "end that use first, or name a file or folder on a file system of that device"
+                    .into()
+            }
+            Self::DeviceNotOffered { path, .. } => {
+                format!("say `--i-will-lose-all-data-on {}` if all of that may go", path.display())
+            }
+            Self::OfferMismatch { .. } => {
+                "name the device twice, or leave `--i-will-lose-all-data-on` out".to_owned()
             }
             Self::WrongKind { .. } => "name a file, a folder or a block device".to_owned(),
             Self::Replaced { .. } => "run again when nothing else changes that path".to_owned(),
@@ -299,6 +322,14 @@ fn request_hint(source: &io::Error) -> Option<String> {
             Some("use a smaller size, or another file system".to_owned())
         }
         _ => None,
+    }
+}
+
+/// What lies on a device, in a sentence.
+fn on_it(holds: &[String]) -> String {
+    match holds {
+        [] => "there is no signature that blkid knows".to_owned(),
+        holds => holds.join("; "),
     }
 }
 

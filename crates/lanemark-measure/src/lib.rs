@@ -10,11 +10,12 @@
 //! `worker` is the loop of one thread, over an `engine` with its `arena` of buffers; `tally` is what it counts,
 //! `rounds` what a test of rounds makes of that; `evidence` is what the machine shows meanwhile.
 //!
-//! Not done here: writing to block devices, sockets and network targets. The processor time of the kernel's own
+//! Not done here: sockets and network targets. The processor time of the kernel's own
 //! threads that work for a ring is in `CpuUse`; that of other threads of the kernel (a loop device's) is not.
 
 mod arena;
 mod bench;
+mod claim;
 mod clock;
 mod created;
 mod engine;

@@ -20,7 +20,8 @@ fn measured(workload: &Workload, settings: Settings) -> Result<Outcome, MeasureE
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
     let path = folder.path();
-    Bench { path, workload, seed: 7, overwrite: None, settings, stop: &stop }.run(&mut |_| ())
+    Bench { path, workload, seed: 7, overwrite: None, offered: None, settings, stop: &stop }
+        .run(&mut |_| ())
 }
 
 fn sample(test: Test, settings: Settings) -> Sample {
@@ -116,6 +117,7 @@ fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
         workload: &workload,
         seed: 7,
         overwrite: None,
+        offered: None,
         settings: Settings { watched: true, ..Settings::default() },
         stop: &stop,
     };
@@ -202,14 +204,7 @@ fn a_shuffled_order_takes_each_test_once_a_pass() {
     (workload.repeats, workload.order) = (4, Order::Shuffled);
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
-    let bench = Bench {
-        path: folder.path(),
-        workload: &workload,
-        seed: 1,
-        overwrite: None,
-        settings: Settings::default(),
-        stop: &stop,
-    };
+    let bench = Bench::new(folder.path(), &workload, 1, &stop);
     let mut counts = Vec::new();
     let outcome = bench
         .run(&mut |event| {

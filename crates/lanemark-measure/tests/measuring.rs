@@ -41,6 +41,7 @@ fn before_and_after(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
         workload,
         seed: 42,
         overwrite: Some(&path),
+        offered: None,
         settings: Settings::default(),
         stop: &stop,
     };
@@ -193,14 +194,7 @@ fn stopped_it_keeps_what_was_counted_and_removes_the_file() {
         let mut workload = workload([Test { name: "first".to_owned(), ..read() }, test, read()]);
         workload.repeats = 3;
         let stop = AtomicBool::new(false);
-        let bench = Bench {
-            path: folder.path(),
-            workload: &workload,
-            seed: 1,
-            overwrite: None,
-            settings: Settings::default(),
-            stop: &stop,
-        };
+        let bench = Bench::new(folder.path(), &workload, 1, &stop);
         let mut stopped_at = None;
         let outcome = bench
             .run(&mut |event| {
@@ -227,14 +221,7 @@ fn the_caller_hears_of_layout_progress_and_each_test() {
     let folder = tempfile::tempdir().unwrap();
     let workload = workload([timed(read(), 500), write()]);
     let stop = AtomicBool::new(false);
-    let bench = Bench {
-        path: folder.path(),
-        workload: &workload,
-        seed: 1,
-        overwrite: None,
-        settings: Settings::default(),
-        stop: &stop,
-    };
+    let bench = Bench::new(folder.path(), &workload, 1, &stop);
     let (mut laid_out, mut running, mut ended) = (Bytes::ZERO, Vec::new(), Vec::new());
     let outcome = bench
         .run(&mut |event| match event {

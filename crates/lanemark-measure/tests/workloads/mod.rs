@@ -63,8 +63,16 @@ pub(crate) fn run(
     overwrite: Option<&Path>,
 ) -> Result<Outcome, MeasureError> {
     let stop = AtomicBool::new(false);
-    Bench { path, workload, seed: 42, overwrite, settings: Settings::default(), stop: &stop }
-        .run(&mut |_| ())
+    Bench {
+        path,
+        workload,
+        seed: 42,
+        overwrite,
+        offered: None,
+        settings: Settings::default(),
+        stop: &stop,
+    }
+    .run(&mut |_| ())
 }
 
 /// Bytes that are no zeros and no layout of ours.
