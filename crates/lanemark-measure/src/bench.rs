@@ -14,9 +14,10 @@ use rustix::fs::Advice;
 
 use crate::arena::Arena;
 use crate::clock::Clock;
+use crate::doubts::{self, Place, Taking};
 use crate::engine::EngineKind;
 use crate::error::{MeasureError, RING_ENTRIES_MAX};
-use crate::evidence::{Between, Reading};
+use crate::evidence::Reading;
 use crate::layout::Layout;
 use crate::machine::memory_available;
 use crate::pin::processors;
@@ -226,7 +227,25 @@ impl<'a> Bench<'a> {
         let page_cache =
             target.page_cache.as_ref().map(|reason| Warning::PageCache { reason: reason.clone() });
         let few_repeats = (repeats < FEW_REPEATS).then_some(Warning::FewRepeats { repeats });
-        page_cache.into_iter().chain(few_repeats).collect()
+        let reads = self.workload.tests.iter().filter(|test| test.reads());
+        let (from, to) = reads.fold((u64::MAX, 0), |(from, to), test| {
+            (from.min(test.offset.get()), to.max(test.end().get()))
+        });
+        let place = Place {
+            block_device: target.block_device.as_deref(),
+            read_as_found: (from < to && target.layout.is_none()).then_some((from, to)),
+            device: target.device,
+        };
+        let written = self.workload.tests.iter().filter(|test| test.writes());
+        let written = written.map(|test| test.volume.unwrap_or(test.span).get()).sum::<u64>();
+        let fresh = target.device && target.layout.is_some() && written < 2 * target.size;
+        let fresh = fresh.then_some(Warning::Fresh {
+            written_bytes: Bytes(written * u64::from(repeats)),
+            capacity_bytes: Bytes(target.size),
+        });
+        let engine = self.settings.engine != EngineKind::Null;
+        let place = if engine { doubts::before(&place, target) } else { Vec::new() };
+        page_cache.into_iter().chain(few_repeats).chain(fresh).chain(place).collect()
     }
 
     /// Writes the target full where it needs that. False when stopped.
@@ -259,10 +278,20 @@ impl<'a> Bench<'a> {
                 break;
             }
             let looked = (done, plan.turns.len());
-            for (index, (sample, refusal)) in
-                turn.tests().zip(self.samples(target, turn, looked, on)?)
-            {
+            let (taken, history) = self.samples(target, turn, looked, on)?;
+            let asked = taken.iter().fold(Bytes::ZERO, |sum, (sample, _)| sum + sample.bytes());
+            for (index, (sample, refusal)) in turn.tests().zip(taken) {
                 let test = &self.workload.tests[index];
+                let taking = Taking {
+                    test,
+                    engine: self.settings.engine,
+                    direct: target.page_cache.is_none(),
+                    asked,
+                    history: &history,
+                };
+                for doubt in doubts::after(&taking, &sample) {
+                    note(&mut outcome.warnings, doubt);
+                }
                 if let Some(reason) = refusal {
                     note(&mut outcome.warnings, Warning::NotRegistered { reason });
                 }
@@ -293,7 +322,7 @@ impl<'a> Bench<'a> {
         turn: &Turn,
         samples: (usize, usize),
         on: &mut dyn FnMut(Event<'_>),
-    ) -> Result<Vec<Taken>, MeasureError> {
+    ) -> Result<(Vec<Taken>, History), MeasureError> {
         let tests = || turn.tests().map(|index| (index, &self.workload.tests[index]));
         if target.page_cache.is_some()
             && !self.settings.buffered
@@ -330,11 +359,13 @@ impl<'a> Bench<'a> {
             processors: &processors,
         };
         let before = Reading::take(clock, device);
+        let mut history = History::new();
         let mut taken = run.run(&mut |look| {
+            history.push((look.elapsed, look.requests));
             let (index, test) = (turn.first, &self.workload.tests[turn.first]);
             let Look { elapsed, requests, bytes, latency } = look;
             let watched = self.settings.watched;
-            let device = watched.then(|| before.until_now().evidence.device).flatten();
+            let device = watched.then(|| before.until_now().device).flatten();
             let repeat = turn.repeat;
             on(Event::Running(&Running {
                 test,
@@ -349,7 +380,7 @@ impl<'a> Bench<'a> {
             }));
         })?;
         add_evidence(&mut taken, &before.until_now());
-        Ok(taken)
+        Ok((taken, history))
     }
 
     /// Has the page cache give up the target's pages, written ones first (posix_fadvise(2)).
@@ -373,21 +404,21 @@ impl<'a> Bench<'a> {
     }
 }
 
+/// The time and the requests counted so far, a few times a second.
+type History = Vec<(Duration, u64)>;
+
 /// Adds what the machine showed while samples were taken side by side: their requests cannot be told apart there.
-fn add_evidence(taken: &mut [Taken], between: &Between) {
-    let requests: u64 = taken.iter().map(|(sample, _)| sample.operations()).sum();
+fn add_evidence(taken: &mut [Taken], between: &Evidence) {
     for (sample, _) in taken {
-        let threads = sample.evidence.take().and_then(|own| own.threads);
-        sample.evidence = Some(Evidence { threads, ..between.evidence.clone() });
-        if let Some(cpu) = &mut sample.cpu {
-            cpu.system_ns_per_request += between.workers_ns as f64 / requests.max(1) as f64;
-        }
+        let own = sample.evidence.take().unwrap_or_default();
+        let (threads, punted) = (own.threads, own.punted);
+        sample.evidence = Some(Evidence { threads, punted, ..between.clone() });
     }
 }
 
-/// Adds a doubt that is not there yet.
+/// Adds a doubt where there is none of its kind about the same test yet: the first repeat speaks for all.
 fn note(warnings: &mut Vec<Warning>, warning: Warning) {
-    if !warnings.contains(&warning) {
+    if !warnings.iter().any(|known| known.is_about_the_same(&warning)) {
         warnings.push(warning);
     }
 }

@@ -1,11 +1,9 @@
 //! What the machine shows of a sample: readings before and after it, and their difference.
 //!
-//! From `/sys/class/block/*/stat` (kernel documentation, `block/stat.rst`), `/proc/stat` and the threads of this
-//! process. Nothing here fails: what cannot be read is absent.
+//! From `/sys/class/block/*/stat` (kernel documentation, `block/stat.rst`) and `/proc/stat`. Nothing here fails: what
+//! cannot be read is absent.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
 
 use lanemark_core::result::{DeviceUse, Evidence, ProcessorUse};
 use lanemark_core::units::{Bytes, Duration};
@@ -22,24 +20,6 @@ pub(crate) struct Reading {
     at_ns: u64,
     device: Option<(String, Stat)>,
     processors: Option<Processors>,
-    /// Threads of the kernel's that work for this process, with their processor time.
-    workers: BTreeMap<u32, Worker>,
-}
-
-/// A thread of the kernel's that works for this process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Worker {
-    /// Whether it does requests that could not be submitted without waiting.
-    punts: bool,
-    cpu_ns: u64,
-}
-
-/// The difference of two readings.
-#[derive(Debug, Default)]
-pub(crate) struct Between {
-    pub(crate) evidence: Evidence,
-    /// Processor time of the kernel's threads that worked for this process.
-    pub(crate) workers_ns: u64,
 }
 
 /// `/sys/class/block/*/stat`, in the order of its columns.
@@ -61,12 +41,11 @@ impl Reading {
             at_ns: clock.now_ns(),
             device: device.and_then(|name| Some((name.to_owned(), stat(name)?))),
             processors: fs::read_to_string("/proc/stat").ok().and_then(|text| processors(&text)),
-            workers: workers(),
         }
     }
 
     /// What happened between this reading and now.
-    pub(crate) fn until_now(&self) -> Between {
+    pub(crate) fn until_now(&self) -> Evidence {
         let now = Self::take(self.clock, self.device.as_ref().map(|(name, _)| name.as_str()));
         let elapsed = Duration::from_nanoseconds(now.at_ns - self.at_ns);
         let device = match (&self.device, &now.device) {
@@ -77,24 +56,14 @@ impl Reading {
             (Some(before), Some(after)) => after.since(before),
             _ => None,
         };
-        let before = |thread: &u32| self.workers.get(thread).map_or(0, |worker| worker.cpu_ns);
-        let used = now
-            .workers
-            .iter()
-            .map(|(thread, worker)| (worker.punts, worker.cpu_ns.saturating_sub(before(thread))));
-        let used: Vec<(bool, u64)> = used.collect();
-        let punts = used.iter().filter(|(punts, cpu_ns)| *punts && *cpu_ns > 0).count() as u64;
         let name = self.device.as_ref().map(|(name, _)| name.as_str());
-        Between {
-            evidence: Evidence {
-                device,
-                processors,
-                threads: None,
-                punted: (punts > 0).then_some(punts),
-                temperature_celsius: name.and_then(temperature),
-                clock_drift: self.clock.drift(),
-            },
-            workers_ns: used.iter().map(|(_, cpu_ns)| cpu_ns).sum(),
+        Evidence {
+            device,
+            processors,
+            threads: None,
+            punted: None,
+            temperature_celsius: name.and_then(temperature),
+            clock_drift: self.clock.drift(),
         }
     }
 }
@@ -163,24 +132,6 @@ fn processors(text: &str) -> Option<Processors> {
     (count > 0).then_some(Processors { ticks, count })
 }
 
-/// The threads of the kernel's that work for this process: `iou-wrk-…` do requests that would have to wait,
-/// `iou-sqp-…` take submissions.
-fn workers() -> BTreeMap<u32, Worker> {
-    let Ok(threads) = fs::read_dir("/proc/self/task") else { return BTreeMap::new() };
-    let worker = |folder: PathBuf| {
-        let name = fs::read_to_string(folder.join("comm")).ok()?;
-        let punts = name.starts_with("iou-wrk-");
-        if !punts && !name.starts_with("iou-sqp-") {
-            return None;
-        }
-        let told = fs::read_to_string(folder.join("schedstat")).ok()?;
-        let cpu_ns = told.split_whitespace().next()?.parse().ok()?;
-        let thread = folder.file_name()?.to_str()?.parse().ok()?;
-        Some((thread, Worker { punts, cpu_ns }))
-    };
-    threads.flatten().filter_map(|thread| worker(thread.path())).collect()
-}
-
 /// What the device's own sensor tells, in degrees Celsius.
 fn temperature(device: &str) -> Option<f64> {
     let folders = ["device", "device/hwmon", "device/device"];
@@ -227,7 +178,7 @@ mod tests {
         let reading = Reading::take(Clock::new(), None);
         std::thread::sleep(std::time::Duration::from_millis(40));
         let between = reading.until_now();
-        assert!(between.evidence.processors.is_some_and(|used| used.cores > 0));
-        assert_eq!(between.evidence.device, None);
+        assert!(between.processors.is_some_and(|used| used.cores > 0));
+        assert_eq!(between.device, None);
     }
 }

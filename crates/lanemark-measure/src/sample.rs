@@ -339,7 +339,7 @@ fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sam
     let per_request = |ns: u64| ns as f64 / requests as f64;
     let cpu = (requests > 0).then(|| CpuUse {
         user_ns_per_request: per_request(tally.cpu.user_ns),
-        system_ns_per_request: per_request(tally.cpu.system_ns),
+        system_ns_per_request: per_request(tally.cpu.system_ns + tally.kernel.cpu_ns),
     });
     let threads = ThreadUse {
         busiest: tally.busiest,
@@ -359,7 +359,11 @@ fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sam
         trims: counted(tally.trims),
         punctuality: tally.punctuality.map(|kept| *kept),
         cpu,
-        evidence: Some(Evidence { threads: Some(threads), ..Evidence::default() }),
+        evidence: Some(Evidence {
+            threads: Some(threads),
+            punted: (tally.kernel.punting > 0).then_some(tally.kernel.punting),
+            ..Evidence::default()
+        }),
         path: None,
         drive: None,
         energy: None,

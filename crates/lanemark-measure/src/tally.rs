@@ -6,6 +6,7 @@ use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{Operation, Test};
 
 use crate::clock::CpuTime;
+use crate::kernel_threads::KernelThreads;
 
 /// What was counted in one window of one thread, or of several together.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,7 @@ pub(crate) struct Tally {
     pub(crate) trims: Option<Box<DirectionResult>>,
     pub(crate) punctuality: Option<Box<Punctuality>>,
     pub(crate) cpu: CpuTime,
+    pub(crate) kernel: KernelThreads,
     /// How busy the busiest thread was, as a share of one core.
     pub(crate) busiest: f64,
 }
@@ -102,6 +104,7 @@ impl Tally {
             (_, None) => {}
         }
         self.cpu = self.cpu.and(other.cpu);
+        self.kernel = self.kernel.and(other.kernel);
         self.busiest = self.busiest.max(other.busiest);
     }
 

@@ -41,6 +41,7 @@ use lanemark_core::workload::{Accesses, Operation, Schedule, Test};
 use crate::clock::{Clock, CpuTime};
 use crate::engine::{Engine, Transfer};
 use crate::error::MeasureError;
+use crate::kernel_threads::KernelThreads;
 use crate::payload::Payload;
 use crate::tally::{Counted, Ended, Tally, record};
 
@@ -113,6 +114,7 @@ pub(crate) struct Worker<'a, E> {
     series: Option<Recorder>,
     complete: bool,
     cpu_opened: CpuTime,
+    kernel_opened: KernelThreads,
     shown_ns: u64,
 }
 
@@ -211,6 +213,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             series: Recorder::of(test),
             complete: true,
             cpu_opened: CpuTime::default(),
+            kernel_opened: KernelThreads::default(),
             shown_ns: 0,
         }
     }
@@ -279,6 +282,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.window.state = State::Open;
             self.window.since_ns = self.window.opens_ns;
             self.cpu_opened = CpuTime::of_this_thread();
+            self.kernel_opened = KernelThreads::of_this_thread();
             if self.quota.bytes == 0 {
                 self.close(self.window.opens_ns);
             }
@@ -301,6 +305,9 @@ impl<'a, E: Engine> Worker<'a, E> {
         let used = CpuTime::of_this_thread();
         self.tally.used(used.since(self.cpu_opened), length_ns);
         self.cpu_opened = used;
+        let kernel = KernelThreads::of_this_thread();
+        self.tally.kernel = kernel.since(self.kernel_opened);
+        self.kernel_opened = kernel;
         send(*number, std::mem::replace(&mut self.tally, Tally::of(self.shared.test)));
         *number += 1;
         self.window.since_ns = self.window.closes_ns;
@@ -311,6 +318,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         if self.window.state == State::Open {
             let length_ns = at_ns.saturating_sub(self.window.since_ns);
             self.tally.used(CpuTime::of_this_thread().since(self.cpu_opened), length_ns);
+            self.tally.kernel = KernelThreads::of_this_thread().since(self.kernel_opened);
         }
         self.window.state = State::Closed;
         self.window.closes_ns = at_ns;
