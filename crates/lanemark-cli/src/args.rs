@@ -201,6 +201,18 @@ pub(crate) struct BenchArgs {
     /// Lets this block device be written, all of it; must name the same device as PATH
     #[arg(long, value_name = "DEVICE")]
     pub(crate) i_will_lose_all_data_on: Option<PathBuf>,
+    /// Bring the device back to new first: discard, secure-discard, or a command of the shell
+    #[arg(long, value_name = "HOW", requires = "i_will_lose_all_data_on")]
+    pub(crate) purge: Option<String>,
+    /// Write all of the target twice over first, 128 KiB in order (SNIA)
+    #[arg(long)]
+    pub(crate) precondition: bool,
+    /// Show the run on the full screen while it goes on
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Also print each test in detail: latencies, the device, the processors
+    #[arg(long)]
+    pub(crate) detail: bool,
     /// How requests are made: io_uring, sync (one at a time), or null (asks nothing of the target)
     #[arg(long, default_value = "io_uring", value_name = "NAME")]
     pub(crate) engine: EngineKind,

@@ -1,15 +1,18 @@
 //! `lanemark bench`: a workload on a real target.
 
+use std::io::IsTerminal;
+
 use lanemark_core::result::{RunResult, SCHEMA_VERSION, Target};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Workload;
-use lanemark_measure::{Bench, Event, Outcome as Measured, Running, Settings};
+use lanemark_measure::{Bench, Event, Outcome as Measured, Purge, Running, Settings};
 use lanemark_study::workload;
 
 use crate::args::BenchArgs;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::sim::{save, scaled};
+use crate::watch::Watch;
 use crate::{library, output, results, stop};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
@@ -36,25 +39,40 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         seed: args.run.seed,
         overwrite: args.overwrite.as_deref(),
         offered: args.i_will_lose_all_data_on.as_deref(),
+        purge: args.purge.as_deref().map(Purge::named),
         settings: settings(args),
         stop: &stop,
     };
     let mut progress = Progress::new();
+    let mut watch = (args.watch && std::io::stderr().is_terminal()).then(Watch::new);
+    let title = format!("{} on {}", workload.name, args.path.display());
     let measured = bench.run(&mut |event| match event {
         Event::SampleEnded { outcome } => {
             if let Err(failure) = save(&place, &mut result_of(outcome)) {
                 progress.note(failure.to_string().trim_end());
             }
         }
+        Event::Running(running) if watch.is_some() => {
+            watch.iter_mut().for_each(|watch| watch.show(&title, running));
+        }
         event => progress.show(&line(&event, &workload)),
-    })?;
-    drop(progress);
+    });
+    drop((progress, watch));
+    let measured = measured?;
     let mut result = result_of(&measured);
     save(&place, &mut result)?;
     if args.run.json {
         output::print_json(&result)?;
     } else {
-        output::print(&lanemark_report::run_table(&result, &output::style()))?;
+        let style = output::style();
+        let mut text = lanemark_report::run_table(&result, &style);
+        if args.detail {
+            for test in &result.tests {
+                text += "\n";
+                text += &lanemark_report::test_detail(&result, test, &style);
+            }
+        }
+        output::print(&text)?;
     }
     eprintln!("saved {}", place.path().display());
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
@@ -67,8 +85,9 @@ fn settings(args: &BenchArgs) -> Settings {
         register: !args.unregistered,
         submission_polled: args.sqpoll,
         completion_polled: args.iopoll,
+        precondition: args.precondition,
         pinned: args.pin,
-        watched: false,
+        watched: args.watch,
     }
 }
 

@@ -76,6 +76,7 @@ impl From<MeasureError> for Failure {
             | E::NoFolder { .. }
             | E::Permission { .. }
             | E::WrongKind { .. }
+            | E::NothingToPurge { .. }
             | E::TargetTooSmall { .. }
             | E::Misaligned { .. }
             | E::QueueDepth { .. }

@@ -19,6 +19,7 @@ mod sim;
 mod stop;
 mod study;
 mod trace_file;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -61,6 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         seed: 1,
         overwrite: None,
         offered: None,
+        purge: None,
         settings: Settings::default(),
         stop: &stop,
     };

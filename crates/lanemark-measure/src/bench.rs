@@ -18,16 +18,20 @@ use crate::doubts::{self, Place, Taking};
 use crate::engine::EngineKind;
 use crate::error::{MeasureError, RING_ENTRIES_MAX};
 use crate::evidence::Reading;
-use crate::layout::Layout;
+use crate::layout::{LAYOUT_BLOCK, Layout};
 use crate::machine::memory_available;
 use crate::pin::processors;
 use crate::plan::{Plan, Turn};
+use crate::purge::Purge;
 use crate::sample::{Job, Look, SampleRun, Taken};
 use crate::target::{Allowed, Target};
 use crate::worker::Shared;
 
 /// Below this a sample is mostly start and end.
 const SHORT_SAMPLE: Duration = Duration::from_microseconds(100_000);
+/// The block and the passes of SNIA's workload-independent preconditioning.
+const PRECONDITION_BLOCK: u32 = 128 << 10;
+const PRECONDITION_PASSES: u64 = 2;
 /// Below this no spread can be told.
 const FEW_REPEATS: u32 = 3;
 
@@ -44,6 +48,8 @@ pub struct Settings {
     pub submission_polled: bool,
     /// Whether completions are looked for and not announced (`IOPOLL`).
     pub completion_polled: bool,
+    /// Whether all of a target that is written is written twice over first, as SNIA's specification asks for.
+    pub precondition: bool,
     /// Whether each thread keeps to one processor, those beside the device first.
     pub pinned: bool,
     /// Whether [`Event::Running`] tells latencies.
@@ -58,6 +64,7 @@ impl Default for Settings {
             register: true,
             submission_polled: false,
             completion_polled: false,
+            precondition: false,
             pinned: false,
             watched: false,
         }
@@ -77,6 +84,8 @@ pub struct Bench<'a> {
     pub overwrite: Option<&'a Path>,
     /// The block device whose data may all be lost; it must be the one that `path` names.
     pub offered: Option<&'a Path>,
+    /// How an offered device is brought back to new before the run.
+    pub purge: Option<Purge<'a>>,
     /// How requests are made.
     pub settings: Settings,
     /// Set to end the run early.
@@ -142,7 +151,7 @@ impl<'a> Bench<'a> {
     /// A run that may lose nothing, with the usual settings.
     pub fn new(path: &'a Path, workload: &'a Workload, seed: u64, stop: &'a AtomicBool) -> Self {
         let settings = Settings::default();
-        Self { path, workload, seed, overwrite: None, offered: None, settings, stop }
+        Self { path, workload, seed, overwrite: None, offered: None, purge: None, settings, stop }
     }
 
     /// Runs all tests. `on` hears of it, on this thread, a few times a second.
@@ -154,7 +163,18 @@ impl<'a> Bench<'a> {
     pub fn run(&self, on: &mut dyn FnMut(Event<'_>)) -> Result<Outcome, MeasureError> {
         self.check()?;
         let allowed = Allowed { overwrite: self.overwrite, offered: self.offered };
-        let target = Target::open(self.path, self.workload, allowed, self.settings.buffered)?;
+        let open = || Target::open(self.path, self.workload, allowed, self.settings.buffered);
+        let mut target = open()?;
+        if let Some(purge) = self.purge {
+            if !target.device || target.layout.is_none() {
+                target.finish()?;
+                return Err(MeasureError::NothingToPurge { path: self.path.to_owned() });
+            }
+            purge.discard(self.path, &target, target.size)?;
+            drop(target);
+            purge.command(self.path)?;
+            target = open()?;
+        }
         let mut outcome = Outcome {
             target: self.measured_target(&target),
             tests: Vec::new(),
@@ -238,7 +258,10 @@ impl<'a> Bench<'a> {
         };
         let written = self.workload.tests.iter().filter(|test| test.writes());
         let written = written.map(|test| test.volume.unwrap_or(test.span).get()).sum::<u64>();
-        let fresh = target.device && target.layout.is_some() && written < 2 * target.size;
+        let fresh = target.device
+            && target.layout.is_some()
+            && !self.settings.precondition
+            && written < 2 * target.size;
         let fresh = fresh.then_some(Warning::Fresh {
             written_bytes: Bytes(written * u64::from(repeats)),
             capacity_bytes: Bytes(target.size),
@@ -255,14 +278,24 @@ impl<'a> Bench<'a> {
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<bool, MeasureError> {
         let Some(size) = target.layout else { return Ok(true) };
+        let precondition = self.settings.precondition;
         let layout = Layout {
             path: self.path,
             file: target.as_fd(),
-            size,
+            size: if precondition { target.size } else { size },
+            block: if precondition { PRECONDITION_BLOCK } else { LAYOUT_BLOCK },
             seed: self.seed,
             stop: self.stop,
         };
-        layout.run(&mut |done| on(Event::LayingOut { done, total: Bytes(size) }))
+        let passes = if precondition { PRECONDITION_PASSES } else { 1 };
+        let total = Bytes(layout.size * passes);
+        for pass in 0..passes {
+            let before = Bytes(layout.size * pass);
+            if !layout.run(&mut |done| on(Event::LayingOut { done: before + done, total }))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn run_tests(

@@ -103,6 +103,20 @@ pub enum MeasureError {
         /// What was offered.
         offered: PathBuf,
     },
+    /// A device could not be purged.
+    #[error("{}: the device was not purged: {reason}", path.display())]
+    Purge {
+        /// The target as given.
+        path: PathBuf,
+        /// What the kernel or the command answered.
+        reason: String,
+    },
+    /// Only block devices can be purged.
+    #[error("{}: only a block device can be purged, and only one that is written", path.display())]
+    NothingToPurge {
+        /// The target as given.
+        path: PathBuf,
+    },
     /// Neither a file, nor a folder, nor a block device.
     #[error("{}: a {kind} cannot be measured", path.display())]
     WrongKind {
@@ -273,6 +287,10 @@ impl MeasureError {
             Self::OfferMismatch { .. } => {
                 "name the device twice, or leave `--i-will-lose-all-data-on` out".to_owned()
             }
+            Self::Purge { .. } => {
+                "give a command that can, --purge \"nvme format $LANEMARK_DEVICE\"".into()
+            }
+            Self::NothingToPurge { .. } => "leave `--purge` out".to_owned(),
             Self::WrongKind { .. } => "name a file, a folder or a block device".to_owned(),
             Self::Replaced { .. } => "run again when nothing else changes that path".to_owned(),
             Self::TargetTooSmall { .. } => {

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
+use lanemark_core::result::Warning;
 use lanemark_core::units::{Bytes, Ratio};
 use lanemark_core::workload::{Mix, Test};
-use lanemark_measure::{Bench, MeasureError, Outcome};
+use lanemark_measure::{Bench, Event, MeasureError, Outcome, Purge, Settings};
 use workloads::{content, read, workload, write};
 
 const MIB: usize = 1 << 20;
@@ -290,4 +291,42 @@ fn a_file_is_not_offered_as_a_device() {
     let mut whole = vec![0; 2 * MIB];
     fs::File::open(&file).unwrap().read_exact_at(&mut whole, 0).unwrap();
     assert!(whole == content(2 * MIB));
+}
+
+#[test]
+fn a_device_is_purged_and_written_twice_over_where_that_is_asked_for() {
+    let Some(device) = LoopDevice::holding(&content(4 * MIB)) else { return };
+    let (workload, stop) = (workload([write()]), AtomicBool::new(false));
+    let offered = Some(device.node.as_path());
+    let plain = Bench { offered, ..Bench::new(&device.node, &workload, 3, &stop) };
+    let mark = device.folder.path().join("purged");
+    let command = format!("test -b \"$LANEMARK_DEVICE\" && touch {}", text(&mark));
+    let purged = Bench { purge: Some(Purge::Command(&command)), ..plain };
+    assert!(purged.run(&mut |_| ()).unwrap().complete && mark.exists());
+    let failing = Bench { purge: Some(Purge::Command("exit 3")), ..plain };
+    let before = device.bytes();
+    let error = failing.run(&mut |_| ()).unwrap_err();
+    assert!(matches!(error, MeasureError::Purge { .. }), "{error}");
+    // Nothing but the purge may lose anything, and that only what was offered.
+    let refused = Bench { purge: Some(Purge::Discard), offered: None, ..plain };
+    assert!(matches!(refused.run(&mut |_| ()), Err(MeasureError::DeviceNotOffered { .. })));
+    assert!(device.bytes() == before, "a purge that failed or was refused wrote");
+    let discarded = Bench { purge: Some(Purge::Discard), ..plain };
+    assert!(discarded.run(&mut |_| ()).unwrap().complete);
+    assert!(
+        device.bytes()[2 * MIB..].iter().all(|&byte| byte == 0),
+        "the device was not discarded"
+    );
+    let settings = Settings { precondition: true, ..Settings::default() };
+    let mut total = Bytes::ZERO;
+    let outcome = Bench { settings, ..plain }
+        .run(&mut |event| {
+            if let Event::LayingOut { total: all, .. } = event {
+                total = all;
+            }
+        })
+        .unwrap();
+    assert_eq!(total, Bytes(8 * MIB as u64));
+    assert!(!outcome.warnings.iter().any(|doubt| matches!(doubt, Warning::Fresh { .. })));
+    assert!(device.bytes().chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)));
 }

@@ -20,8 +20,17 @@ fn measured(workload: &Workload, settings: Settings) -> Result<Outcome, MeasureE
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
     let path = folder.path();
-    Bench { path, workload, seed: 7, overwrite: None, offered: None, settings, stop: &stop }
-        .run(&mut |_| ())
+    Bench {
+        path,
+        workload,
+        seed: 7,
+        overwrite: None,
+        offered: None,
+        purge: None,
+        settings,
+        stop: &stop,
+    }
+    .run(&mut |_| ())
 }
 
 fn sample(test: Test, settings: Settings) -> Sample {
@@ -118,6 +127,7 @@ fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
         seed: 7,
         overwrite: None,
         offered: None,
+        purge: None,
         settings: Settings { watched: true, ..Settings::default() },
         stop: &stop,
     };

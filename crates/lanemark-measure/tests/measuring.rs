@@ -42,6 +42,7 @@ fn before_and_after(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
         seed: 42,
         overwrite: Some(&path),
         offered: None,
+        purge: None,
         settings: Settings::default(),
         stop: &stop,
     };

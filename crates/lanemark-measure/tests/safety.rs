@@ -216,6 +216,7 @@ fn after_an_error_the_file_is_removed() {
         seed: 1,
         overwrite: None,
         offered: None,
+        purge: None,
         settings: Settings::default(),
         stop: &stop,
     };

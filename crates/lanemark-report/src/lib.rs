@@ -23,6 +23,7 @@ mod over_time;
 mod path;
 mod run_table;
 mod series_csv;
+mod shown;
 mod study_table;
 mod table;
 mod target;

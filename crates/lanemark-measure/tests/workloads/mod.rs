@@ -69,6 +69,7 @@ pub(crate) fn run(
         seed: 42,
         overwrite,
         offered: None,
+        purge: None,
         settings: Settings::default(),
         stop: &stop,
     }
