@@ -5,6 +5,9 @@
 //! zero: a real run has no time budget by hop, a simulated one no page faults.
 
 mod energy;
+mod finding;
+mod inspected;
+mod inspected_link;
 mod latency;
 mod path;
 mod replay;
@@ -15,6 +18,12 @@ mod study;
 mod warning;
 
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
+pub use finding::{Finding, Gigabits, InspectedFinding};
+pub use inspected::{
+    BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
+    Inspection, PciRole, QueueLimits, Unread, UnreadReason, WriteCache,
+};
+pub use inspected_link::{InspectedLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{LatencyHistogram, PERCENTILES};
 pub use path::{PathHop, PathView, TopologyNode};
 pub use replay::ReplayUse;
