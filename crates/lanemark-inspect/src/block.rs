@@ -1,6 +1,6 @@
 //! Block devices: which there are, what each is, and how its requests are queued and cut.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use lanemark_core::result::{
     BlockKind, HopPart, Identity, InspectedDevice, InspectedPartition, InspectedWay, QueueLimits,
@@ -10,7 +10,7 @@ use lanemark_core::units::Bytes;
 
 use crate::pci::PciFunctions;
 use crate::sysfs::{Place, Sysfs};
-use crate::value::{chosen, flag, is_decimal, is_numbered, kibibytes, number, sectors};
+use crate::value::{chosen, flag, is_decimal, is_numbered, kibibytes, natural, number, sectors};
 use crate::{nvme, way};
 
 /// A device that was found.
@@ -21,19 +21,26 @@ pub(crate) struct Block {
     pub(crate) place: Place,
 }
 
-/// All devices but partitions, in the order of their names.
+/// All devices but partitions, in the order of their names. Of two places with one name, which only
+/// captures have, that in the tree of devices is taken.
 pub(crate) fn list(sysfs: &Sysfs) -> Vec<Block> {
-    let mut seen = BTreeSet::new();
-    let mut blocks = Vec::new();
+    let mut places: BTreeMap<String, Place> = BTreeMap::new();
     for folder in ["block", "class/block"] {
         let Some(folder) = sysfs.place(folder) else { continue };
         for name in sysfs.names(&folder) {
             let Some(place) = sysfs.place_in(&folder, &name) else { continue };
-            if !is_partition(sysfs, &place) && seen.insert(place.clone()) {
-                blocks.push(Block { name: name.to_string_lossy().into_owned(), place });
+            let name = name.to_string_lossy().into_owned();
+            let better = places
+                .get(&name)
+                .is_none_or(|known| !known.is_below("devices") && place.is_below("devices"));
+            if better && !is_partition(sysfs, &place) {
+                places.insert(name, place);
             }
         }
     }
+    let mut blocks: Vec<Block> =
+        places.into_iter().map(|(name, place)| Block { name, place }).collect();
+    blocks.sort_by(|a, b| natural(&a.name, &b.name));
     blocks
 }
 

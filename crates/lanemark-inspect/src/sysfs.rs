@@ -61,6 +61,11 @@ impl Place {
         Self(self.0.parent().map(Path::to_owned).unwrap_or_default())
     }
 
+    /// Whether it is below a folder of the root.
+    pub(crate) fn is_below(&self, folder: &str) -> bool {
+        self.0.starts_with(folder)
+    }
+
     /// The places from the root's child down to this one.
     pub(crate) fn steps(&self) -> Vec<Self> {
         let mut at = PathBuf::new();
@@ -69,11 +74,6 @@ impl Place {
             Self(at.clone())
         };
         self.0.components().map(step).collect()
-    }
-
-    /// Whether it is below a folder of the root.
-    pub(crate) fn is_below(&self, folder: &str) -> bool {
-        self.0.starts_with(folder)
     }
 }
 
@@ -215,8 +215,12 @@ impl Sysfs {
         let mut at = from.to_owned();
         let mut pending: VecDeque<OsString> = components(path);
         let (mut links, mut steps) = (0, 0);
+        // The next components that a link brought, none of which may be absent.
+        let mut of_link = 0_usize;
         while let Some(component) = pending.pop_front() {
             steps += 1;
+            let promised = of_link > 0;
+            of_link = of_link.saturating_sub(1);
             if steps > STEPS_MAX {
                 return Err(UnreadReason::LinkCycle);
             }
@@ -231,7 +235,7 @@ impl Sysfs {
             let kind = match fs::symlink_metadata(&full) {
                 Ok(metadata) => metadata.file_type(),
                 Err(error) if is_absent(&error) => {
-                    return if links > 0 { Err(UnreadReason::Dangling) } else { Ok(None) };
+                    return if promised { Err(UnreadReason::Dangling) } else { Ok(None) };
                 }
                 Err(error) => return Err(reason(&error)),
             };
@@ -249,6 +253,7 @@ impl Sysfs {
                         ahead.pop_front();
                     }
                 }
+                of_link = of_link.max(ahead.len());
                 ahead.append(&mut pending);
                 pending = ahead;
             }

@@ -29,6 +29,7 @@ enum Part {
     ScsiDevice,
     NvmeController,
     UsbDevice,
+    Virtio,
     /// A part of what is above it.
     Within,
     Unknown,
@@ -92,6 +93,10 @@ impl Walk<'_> {
                 let link = usb::link(sysfs, at).map(InspectedLink::Usb);
                 self.push(at, usb::part(sysfs, at, interface), link);
             }
+            Part::Virtio => {
+                let driver = sysfs.link_name(at, "driver");
+                self.push(at, HopPart::Virtio { driver }, None);
+            }
             Part::Within => {}
             Part::Unknown => self.unknown(at),
         }
@@ -143,12 +148,11 @@ impl Walk<'_> {
         }
     }
 
-    /// A part that is known by no name: virtio, or a bus with a driver.
+    /// A part that is known by no name: of a bus that has a driver for it.
     fn unknown(&mut self, at: &Place) {
         let Some(bus) = self.sysfs.link_name(at, "subsystem") else { return };
         let driver = self.sysfs.link_name(at, "driver");
         match (bus.as_str(), &driver) {
-            ("virtio", _) => self.push(at, HopPart::Virtio { driver }, None),
             (_, Some(_)) | ("mmc_host" | "fc_remote_ports" | "iscsi_session", _) => {
                 self.push(at, HopPart::Other { bus, driver }, None);
             }
@@ -173,6 +177,7 @@ fn classify(at: &Place) -> Part {
         name if name.starts_with("end_device-") => Part::SasEndDevice,
         name if scsi::address(name).is_some() => Part::ScsiDevice,
         name if nvme::is_controller(name) => Part::NvmeController,
+        name if is_numbered(name, "virtio") => Part::Virtio,
         name if usb::is_device(name) => Part::UsbDevice,
         name if usb::is_interface(name)
             || is_numbered(name, "usb")

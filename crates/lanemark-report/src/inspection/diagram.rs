@@ -1,0 +1,112 @@
+//! The ways of all inspected devices as one tree in SVG, drawn as a modelled platform is.
+
+use std::collections::BTreeSet;
+
+use lanemark_core::result::{
+    Finding, InspectedDevice, InspectedHop, InspectedWay, Inspection, TopologyNode,
+};
+
+use super::{finding, words};
+use crate::path::Drawing;
+
+/// A hop as it grows, found again by its place.
+struct Node {
+    place: String,
+    topology: TopologyNode,
+    children: Vec<Node>,
+}
+
+/// The devices of `inspection` as one self-contained SVG file. Links are as wide as what they carry, and
+/// those that a finding names stand out.
+pub fn inspection_svg(inspection: &Inspection) -> String {
+    let on_path = inspection.target.is_some();
+    let mut root = Node::new("", "CPU".to_owned(), on_path);
+    for device in &inspection.devices {
+        for way in &device.ways {
+            root.add(device, way, on_path);
+        }
+    }
+    let doubtful: BTreeSet<&str> = inspection
+        .findings
+        .iter()
+        .filter(|found| !found.finding.is_note())
+        .filter_map(|found| hop_named(&found.finding))
+        .collect();
+    let heading = match &inspection.target {
+        Some(target) => format!("The path to {target}"),
+        None => "The storage paths of this machine".to_owned(),
+    };
+    let topology = root.finish();
+    Drawing {
+        heading: &heading,
+        subtitle: "Links as wide as what they carry one way",
+        title: &heading,
+        topology: &topology,
+        narrow: &|node| doubtful.contains(node.label.split(' ').next().unwrap_or_default()),
+        said: said(inspection),
+    }
+    .svg()
+}
+
+impl Node {
+    fn new(place: &str, label: String, on_path: bool) -> Self {
+        let topology =
+            TopologyNode { label, link: None, link_rate: None, on_path, children: Vec::new() };
+        Self { place: place.to_owned(), topology, children: Vec::new() }
+    }
+
+    fn add(&mut self, device: &InspectedDevice, way: &InspectedWay, on_path: bool) {
+        let mut at = self;
+        for hop in &way.hops {
+            at = at.child(hop, on_path);
+        }
+        let words = device.size.map(words::capacity).unwrap_or_default();
+        let mut leaf = Node::new(&device.name, format!("{} {words}", device.name), on_path);
+        leaf.topology.label = leaf.topology.label.trim_end().to_owned();
+        at.children.push(leaf);
+    }
+
+    fn child(&mut self, hop: &InspectedHop, on_path: bool) -> &mut Self {
+        let index = self.children.iter().position(|child| child.place == hop.place);
+        let index = index.unwrap_or_else(|| {
+            let mut node = Self::new(&hop.place, words::hop(hop), on_path);
+            node.topology.link = hop.link.as_ref().map(words::link);
+            node.topology.link_rate = hop.link.as_ref().and_then(|link| link.rate());
+            self.children.push(node);
+            self.children.len() - 1
+        });
+        &mut self.children[index]
+    }
+
+    fn finish(self) -> TopologyNode {
+        let children = self.children.into_iter().map(Self::finish).collect();
+        TopologyNode { children, ..self.topology }
+    }
+}
+
+/// The hop whose link a finding is about.
+fn hop_named(finding: &Finding) -> Option<&str> {
+    match finding {
+        Finding::PcieBelowCapability { hop, .. }
+        | Finding::SlotBelowDevice { hop, .. }
+        | Finding::SataPortSlow { hop, .. }
+        | Finding::SataBelowCapability { hop, .. }
+        | Finding::SasBelowCapability { hop, .. }
+        | Finding::UsbSlow { hop, .. } => Some(hop),
+        _ => None,
+    }
+}
+
+/// The paragraphs below the tree.
+fn said(inspection: &Inspection) -> Vec<(&'static str, String)> {
+    let made = inspection.devices.iter().filter(|device| !device.below.is_empty());
+    let made = made.map(|device| {
+        let text = format!("{} ({})", device.name, words::device(device));
+        ("note", format!("{text} lies on {}.", device.below.join(", ")))
+    });
+    let found = inspection.findings.iter().map(|found| {
+        let class = if found.finding.is_note() { "said" } else { "narrowest" };
+        (class, finding(found))
+    });
+    made.chain(found).collect()
+}

@@ -1,0 +1,191 @@
+//! A device's way in a terminal: a line a hop, each further in, with its link on the branch.
+//!
+//! A link is drawn double, `═`, and a hop that is a part of the one before it with a single line. A
+//! controller stands in the line of its PCI function, and a drive in that of its block device.
+
+use std::collections::BTreeMap;
+
+use lanemark_core::result::{
+    HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedWay, PciRole,
+};
+use unicode_width::UnicodeWidthStr;
+
+use super::words;
+use crate::table::Ink;
+use crate::terminal::{Sheet, plain, shorten, wrap};
+
+/// Devices below devices are followed so far.
+const DEPTH_MAX: usize = 16;
+/// Text has at least so much room, however deep.
+const ROOM_MIN: usize = 24;
+/// Partitions that are shown of a device.
+const PARTITIONS_MAX: usize = 16;
+
+/// A line to be: the link before it, its name and its words.
+struct Line<'a> {
+    link: Option<&'a InspectedLink>,
+    name: String,
+    words: String,
+}
+
+/// Draws the ways to `device`, or what it is made of, and its partitions.
+pub(super) fn draw(
+    sheet: &mut Sheet,
+    device: &InspectedDevice,
+    all: &BTreeMap<&str, &InspectedDevice>,
+) {
+    for (index, way) in device.ways.iter().enumerate() {
+        draw_way(sheet, device, way, index + 1 == device.ways.len());
+    }
+    if device.ways.is_empty() {
+        let limits = words::queue(&device.queue);
+        if !limits.is_empty() {
+            sheet.item("", &limits, Ink::Faint);
+        }
+        draw_below(sheet, device, all, "", 0);
+        draw_partitions(sheet, device, 0);
+    }
+}
+
+fn draw_way(sheet: &mut Sheet, device: &InspectedDevice, way: &InspectedWay, last: bool) {
+    let node = way.hops.iter().find_map(|hop| hop.numa_node);
+    let start = words::joined(&[
+        "CPU".to_owned(),
+        node.map_or(String::new(), |node| format!("memory node {node}")),
+        way.name.clone().unwrap_or_default(),
+        way.state.clone().unwrap_or_default(),
+    ]);
+    sheet.item("", &start, Ink::Plain);
+    let mut lines = lines(&way.hops);
+    // The drive's own line is that of its block device.
+    let link = match way.hops.last().map(|hop| &hop.part) {
+        Some(HopPart::ScsiDevice { .. }) => lines.pop().and_then(|line| line.link),
+        _ => None,
+    };
+    let words = words::queue(&device.queue);
+    lines.push(Line { link, name: device.name.clone(), words });
+    let end = lines.len() - 1;
+    for (depth, line) in lines.iter().enumerate() {
+        draw_line(sheet, line, depth, depth == end);
+    }
+    if last {
+        draw_partitions(sheet, device, lines.len());
+    }
+}
+
+/// The hops as lines, controllers in those of their functions.
+fn lines(hops: &[InspectedHop]) -> Vec<Line<'_>> {
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    let mut before: Option<&InspectedHop> = None;
+    for hop in hops {
+        let function = before.is_some_and(|before| {
+            matches!(
+                before.part,
+                HopPart::Pci { role: PciRole::Nvme | PciRole::Virtio | PciRole::Network, .. }
+            )
+        });
+        let part_of_it = function
+            && hop.link.is_none()
+            && matches!(hop.part, HopPart::NvmeController { .. } | HopPart::Virtio { .. });
+        match lines.last_mut() {
+            Some(line) if part_of_it => {
+                line.name = format!("{} {}", line.name, hop.name);
+                line.words = words::part(&hop.part);
+            }
+            _ => lines.push(Line {
+                link: hop.link.as_ref(),
+                name: hop.name.clone(),
+                words: words::part(&hop.part),
+            }),
+        }
+        before = Some(hop);
+    }
+    lines
+}
+
+fn draw_line(sheet: &mut Sheet, line: &Line<'_>, depth: usize, strong: bool) {
+    let branch = match line.link {
+        Some(link) => format!("└═ {} ═ ", plain(&words::link_with_rate(link))),
+        None => "└─ ".to_owned(),
+    };
+    // Ways may be deeper than a line is wide.
+    let width = sheet.width();
+    let indent = (3 * depth).min(width.saturating_sub(ROOM_MIN + branch.width()));
+    let name = plain(&line.name);
+    let name = shorten(&name, width.saturating_sub(indent + branch.width()).max(8));
+    let used = indent + branch.width() + name.width() + 1;
+    let name_ink = if strong { Ink::Strong } else { Ink::Plain };
+    let head = vec![(" ".repeat(indent), Ink::Faint), (branch, Ink::Faint), (name, name_ink)];
+    let words = plain(&line.words);
+    let gap = if strong { "  " } else { " " };
+    if used + gap.len() + ROOM_MIN.min(words.width()) > width {
+        sheet.line(&head);
+        let room = width.saturating_sub(indent + 3).max(ROOM_MIN);
+        for text in wrap(&words, room).iter().filter(|text| !text.is_empty()) {
+            sheet.line(&[(" ".repeat(indent + 3), Ink::Faint), (text.clone(), Ink::Faint)]);
+        }
+        return;
+    }
+    let room = width - used - gap.len() + 1;
+    let mut pieces = head;
+    for (index, text) in wrap(&words, room).into_iter().enumerate() {
+        if index > 0 {
+            pieces = vec![(" ".repeat(used + gap.len() - 1), Ink::Faint)];
+        } else {
+            pieces.push((gap.to_owned(), Ink::Faint));
+        }
+        pieces.push((text, Ink::Faint));
+        sheet.line(&pieces);
+    }
+}
+
+fn draw_partitions(sheet: &mut Sheet, device: &InspectedDevice, depth: usize) {
+    let count = device.partitions.len();
+    let shown = &device.partitions[..count.min(PARTITIONS_MAX)];
+    let indent = " ".repeat((3 * depth).min(sheet.width() / 2));
+    for (index, partition) in shown.iter().enumerate() {
+        let last = index + 1 == count;
+        let size = partition.size.map(|size| format!("  {}", words::capacity(size)));
+        let branch = if last { "└─ " } else { "├─ " };
+        let room = sheet.width().saturating_sub(indent.width() + 16);
+        sheet.line(&[
+            (format!("{indent}{branch}"), Ink::Faint),
+            (shorten(&plain(&partition.name), room), Ink::Plain),
+            (size.unwrap_or_default(), Ink::Faint),
+        ]);
+    }
+    if count > shown.len() {
+        let rest = format!("{indent}└─ and {} more", count - shown.len());
+        sheet.line(&[(rest, Ink::Faint)]);
+    }
+}
+
+/// What `device` is made of, and what that is made of.
+fn draw_below(
+    sheet: &mut Sheet,
+    device: &InspectedDevice,
+    all: &BTreeMap<&str, &InspectedDevice>,
+    prefix: &str,
+    depth: usize,
+) {
+    let room = sheet.width();
+    for (index, name) in device.below.iter().enumerate() {
+        let last = index + 1 == device.below.len();
+        let branch = format!("{prefix}{}", if last { "└─ " } else { "├─ " });
+        let below = all.get(name.as_str());
+        let words = below.map(|below| format!(" {}", plain(&words::device(below))));
+        let words = words.unwrap_or_default();
+        let name = plain(name);
+        let name = shorten(&name, room.saturating_sub(branch.width()).max(8));
+        let left = room.saturating_sub(branch.width() + name.width());
+        sheet.line(&[
+            (branch, Ink::Faint),
+            (name, Ink::Plain),
+            (if left > 3 { shorten(&words, left) } else { String::new() }, Ink::Faint),
+        ]);
+        if let Some(below) = below.filter(|_| depth < DEPTH_MAX) {
+            let prefix = format!("{prefix}{}", if last { "   " } else { "│  " });
+            draw_below(sheet, below, all, &prefix, depth + 1);
+        }
+    }
+}
