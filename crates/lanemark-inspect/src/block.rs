@@ -25,18 +25,24 @@ pub(crate) struct Block {
 /// captures have, that in the tree of devices is taken.
 pub(crate) fn list(sysfs: &Sysfs) -> Vec<Block> {
     let mut places: BTreeMap<String, Place> = BTreeMap::new();
+    let mut add = |name: String, place: Place| {
+        let better = places
+            .get(&name)
+            .is_none_or(|known| !known.is_below("devices") && place.is_below("devices"));
+        if better && !is_partition(sysfs, &place) {
+            places.insert(name, place);
+        }
+    };
     for folder in ["block", "class/block"] {
         let Some(folder) = sysfs.place(folder) else { continue };
         for name in sysfs.names(&folder) {
-            let Some(place) = sysfs.place_in(&folder, &name) else { continue };
-            let name = name.to_string_lossy().into_owned();
-            let better = places
-                .get(&name)
-                .is_none_or(|known| !known.is_below("devices") && place.is_below("devices"));
-            if better && !is_partition(sysfs, &place) {
-                places.insert(name, place);
+            if let Some(place) = sysfs.place_in(&folder, &name) {
+                add(name.to_string_lossy().into_owned(), place);
             }
         }
+    }
+    for namespace in nvme::namespaces(sysfs) {
+        add(namespace.name(), namespace);
     }
     let mut blocks: Vec<Block> =
         places.into_iter().map(|(name, place)| Block { name, place }).collect();

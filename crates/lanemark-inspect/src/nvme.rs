@@ -43,6 +43,22 @@ pub(crate) fn subsystem(at: &Place) -> Option<String> {
     is_numbered(&parent, "nvme-subsys").then_some(parent)
 }
 
+/// Namespaces that are found through their controllers and subsystems. The kernel lists them among block
+/// devices too, captures of NVMe alone need not.
+pub(crate) fn namespaces(sysfs: &Sysfs) -> Vec<Place> {
+    let mut found = Vec::new();
+    for folder in ["class/nvme-subsystem", "class/nvme"] {
+        let Some(folder) = sysfs.place(folder) else { continue };
+        for owner in sysfs.names(&folder) {
+            let Some(owner) = sysfs.place_in(&folder, owner) else { continue };
+            let names = sysfs.names_in(&owner, ".").into_iter();
+            let names = names.filter(|name| Namespace::parse(name).is_some());
+            found.extend(names.filter_map(|name| sysfs.place_in(&owner, name)));
+        }
+    }
+    found
+}
+
 /// The ways of the `namespace` at `at` through the controllers of its subsystem.
 pub(crate) fn paths(sysfs: &Sysfs, at: &Place, namespace: &Namespace<'_>) -> Vec<Path> {
     let folder = at.parent();

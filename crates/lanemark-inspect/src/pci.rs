@@ -14,7 +14,9 @@ use lanemark_core::units::Bytes;
 use crate::pcie_config::{PcieConfig, UNPRIVILEGED};
 use crate::rate;
 use crate::sysfs::{Place, Sysfs};
-use crate::value::{hexadecimal, node, pcie_generation, pcie_lanes, pcie_rate};
+use crate::value::{
+    hexadecimal, is_numbered, is_pci_address, node, pcie_generation, pcie_lanes, pcie_rate,
+};
 
 /// Intel, whose chipsets sit on bus 0 from this device on, with the bridge to their slow buses at 1f.0.
 const INTEL: u32 = 0x8086;
@@ -78,9 +80,10 @@ impl PciFunction {
         }
     }
 
-    /// What it does, below a function that does `above`.
-    pub(crate) fn role(&self, above: Option<PciRole>) -> PciRole {
-        let class = self.class.unwrap_or(0) >> 8;
+    /// What it does, below a function that does `above`. Captures may lack its class: then what `next` is
+    /// below it says so.
+    pub(crate) fn role(&self, above: Option<PciRole>, next: &str) -> PciRole {
+        let class = self.class.unwrap_or_else(|| class_before(next)) >> 8;
         if class == 0x0604 {
             return match (self.config.map(|config| config.port_type), above) {
                 (Some(4), _) => PciRole::RootPort,
@@ -105,7 +108,7 @@ impl PciFunction {
             (_, 0x0c04) => PciRole::FibreChannel,
             _ if class >> 8 == 0x01 => PciRole::Storage,
             _ if class >> 8 == 0x02 => PciRole::Network,
-            _ if self.vendor == Some(QEMU_SUBSYSTEM as u16) => PciRole::Virtio,
+            _ if is_numbered(next, "virtio") => PciRole::Virtio,
             _ => PciRole::Other,
         }
     }
@@ -155,6 +158,18 @@ impl PciFunction {
         };
         (link.current.is_some() || link.upper_max.is_some() || link.lower_max.is_some())
             .then_some(link)
+    }
+}
+
+/// The class of a function that has `next` below it.
+fn class_before(next: &str) -> u32 {
+    match next {
+        next if is_pci_address(next) => 0x06_0400,
+        "nvme" => 0x01_0802,
+        next if is_numbered(next, "ata") => 0x01_0601,
+        next if is_numbered(next, "host") => 0x01_0000,
+        next if is_numbered(next, "usb") => 0x0c_0330,
+        _ => 0,
     }
 }
 

@@ -113,12 +113,13 @@ fn decimal(figure: &str, unit: u64) -> Option<u64> {
 
 /// Whether `name` is a PCI function, `0000:01:00.0`; domains have four to eight digits.
 pub(crate) fn is_pci_address(name: &str) -> bool {
-    let parts: Vec<&str> = name.split([':', '.']).collect();
-    let hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    matches!(parts.as_slice(), [domain, bus, device, function]
-        if (4..=8).contains(&domain.len()) && bus.len() == 2 && device.len() == 2
-            && function.len() == 1 && parts.iter().all(|part| hexadecimal(part)))
-        && name.rfind(':') < name.rfind('.')
+    let Some((address, function)) = name.split_once('.') else { return false };
+    let parts: Vec<&str> = address.split(':').collect();
+    let [domain, bus, device] = parts.as_slice() else { return false };
+    let is_hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (4..=8).contains(&domain.len())
+        && (bus.len(), device.len(), function.len()) == (2, 2, 1)
+        && [*domain, *bus, *device, function].into_iter().all(is_hexadecimal)
 }
 
 /// Whether `name` is `prefix` and a decimal number.

@@ -65,7 +65,7 @@ impl Walk<'_> {
     fn step(&mut self, at: &Place, next: Option<&Place>) {
         let sysfs = self.sysfs;
         match classify(at) {
-            Part::Pci => self.pci(at),
+            Part::Pci => self.pci(at, &next.map(Place::name).unwrap_or_default()),
             part @ Part::AtaPort => {
                 self.push(at, HopPart::AtaPort, None);
                 self.port = Some((at.clone(), part));
@@ -102,10 +102,10 @@ impl Walk<'_> {
         }
     }
 
-    fn pci(&mut self, at: &Place) {
+    fn pci(&mut self, at: &Place, next: &str) {
         let function = self.functions.at(self.sysfs, at);
         let above = self.pci.as_ref().map(|(_, role)| *role);
-        let role = function.role(above);
+        let role = function.role(above, next);
         let inside_switch = role == PciRole::DownstreamPort && above == Some(PciRole::UpstreamPort);
         let begins = matches!(above, None | Some(PciRole::VolumeManagement));
         let link = if inside_switch || (begins && role == PciRole::RootPort) {

@@ -1,7 +1,7 @@
 //! Links that carry less than they could.
 
 use lanemark_core::result::{
-    Finding, InspectedHop, InspectedLink, PciRole, PcieLink, SasLink, SataLink,
+    Finding, HopPart, InspectedHop, InspectedLink, PciRole, PcieLink, SasLink, SataLink, UsbLink,
 };
 
 use super::role;
@@ -20,12 +20,10 @@ pub(super) fn rules(
         InspectedLink::Pcie(link) => pcie(above, hop, link),
         InspectedLink::Sata(link) if !optical => sata(hop, link).into_iter().collect(),
         InspectedLink::Sas(link) => sas(hop, link).into_iter().collect(),
-        InspectedLink::Usb(link) if !optical => link
-            .bits_per_second
-            .filter(|&bits| bits < USB_FAST)
-            .map(|bits_per_second| Finding::UsbSlow { hop: hop.name.clone(), bits_per_second })
-            .into_iter()
-            .collect(),
+        // What hangs below a slow hub is slow because of it.
+        InspectedLink::Usb(link) if !optical && !above.is_some_and(is_slow_usb) => {
+            usb(hop, link).into_iter().collect()
+        }
         InspectedLink::Sata(_) | InspectedLink::Usb(_) => Vec::new(),
     }
 }
@@ -84,11 +82,20 @@ fn sata(hop: &InspectedHop, link: &SataLink) -> Option<Finding> {
     })
 }
 
+fn usb(hop: &InspectedHop, link: &UsbLink) -> Option<Finding> {
+    let bits_per_second = link.bits_per_second.filter(|&bits| bits < USB_FAST)?;
+    Some(Finding::UsbSlow { hop: hop.name.clone(), bits_per_second })
+}
+
+fn is_slow_usb(hop: &InspectedHop) -> bool {
+    matches!(&hop.link, Some(InspectedLink::Usb(link)) if usb(hop, link).is_some())
+}
+
 fn sas(hop: &InspectedHop, link: &SasLink) -> Option<Finding> {
     let negotiated = link.negotiated_bits_per_second?;
     let capable = link.capable_bits_per_second?;
     // A SATA drive on a SAS port negotiates its own rate, and nobody tells what it could.
-    let sata = matches!(&hop.part, lanemark_core::result::HopPart::ScsiDevice { identity, .. }
+    let sata = matches!(&hop.part, HopPart::ScsiDevice { identity, .. }
         if identity.vendor.as_deref() == Some("ATA"));
     (negotiated < capable && !sata).then(|| Finding::SasBelowCapability {
         hop: hop.name.clone(),

@@ -36,7 +36,7 @@ pub(crate) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
             }
         }
         for finding in device::rules(device) {
-            findings.add(&device.name, finding, &device.name);
+            findings.add("", finding, &device.name);
         }
     }
     findings.found.extend(shared::find(devices));
@@ -45,6 +45,7 @@ pub(crate) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
 }
 
 impl Findings {
+    /// Adds what was found of a device; `place` tells links of one name apart.
     fn add(&mut self, place: &str, finding: Finding, device: &str) {
         let key = format!("{place}\n{finding:?}");
         let next = self.found.len();

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use lanemark_core::result::{
-    Finding, InspectedDevice, InspectedHop, InspectedWay, Inspection, TopologyNode,
-};
+use lanemark_core::result::{Finding, InspectedDevice, InspectedWay, Inspection, TopologyNode};
 
+use super::steps::{Step, steps};
 use super::{finding, words};
 use crate::path::Drawing;
 
@@ -56,22 +55,23 @@ impl Node {
     }
 
     fn add(&mut self, device: &InspectedDevice, way: &InspectedWay, on_path: bool) {
+        let words = words::joined(&[
+            words::model(&device.identity),
+            device.size.map_or(String::new(), words::capacity),
+        ]);
         let mut at = self;
-        for hop in &way.hops {
-            at = at.child(hop, on_path);
+        for step in steps(device, way, words) {
+            at = at.child(&step, on_path);
         }
-        let words = device.size.map(words::capacity).unwrap_or_default();
-        let mut leaf = Node::new(&device.name, format!("{} {words}", device.name), on_path);
-        leaf.topology.label = leaf.topology.label.trim_end().to_owned();
-        at.children.push(leaf);
     }
 
-    fn child(&mut self, hop: &InspectedHop, on_path: bool) -> &mut Self {
-        let index = self.children.iter().position(|child| child.place == hop.place);
+    fn child(&mut self, step: &Step<'_>, on_path: bool) -> &mut Self {
+        let index = self.children.iter().position(|child| child.place == step.place);
         let index = index.unwrap_or_else(|| {
-            let mut node = Self::new(&hop.place, words::hop(hop), on_path);
-            node.topology.link = hop.link.as_ref().map(words::link);
-            node.topology.link_rate = hop.link.as_ref().and_then(|link| link.rate());
+            let label = format!("{} {}", step.name, step.words);
+            let mut node = Self::new(step.place, label.trim_end().to_owned(), on_path);
+            node.topology.link = step.link.map(words::link);
+            node.topology.link_rate = step.link.and_then(|link| link.rate());
             self.children.push(node);
             self.children.len() - 1
         });

@@ -4,6 +4,7 @@
 //! links by core's laws, and marked *raw* where only the line code is taken off.
 
 mod diagram;
+mod steps;
 mod tree;
 mod words;
 

@@ -1,15 +1,13 @@
 //! A device's way in a terminal: a line a hop, each further in, with its link on the branch.
 //!
-//! A link is drawn double, `═`, and a hop that is a part of the one before it with a single line. A
-//! controller stands in the line of its PCI function, and a drive in that of its block device.
+//! A link is drawn double, `═`, and a hop that is a part of the one before it with a single line.
 
 use std::collections::BTreeMap;
 
-use lanemark_core::result::{
-    HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedWay, PciRole,
-};
+use lanemark_core::result::{InspectedDevice, InspectedWay};
 use unicode_width::UnicodeWidthStr;
 
+use super::steps::{Step, steps};
 use super::words;
 use crate::table::Ink;
 use crate::terminal::{Sheet, plain, shorten, wrap};
@@ -20,13 +18,6 @@ const DEPTH_MAX: usize = 16;
 const ROOM_MIN: usize = 24;
 /// Partitions that are shown of a device.
 const PARTITIONS_MAX: usize = 16;
-
-/// A line to be: the link before it, its name and its words.
-struct Line<'a> {
-    link: Option<&'a InspectedLink>,
-    name: String,
-    words: String,
-}
 
 /// Draws the ways to `device`, or what it is made of, and its partitions.
 pub(super) fn draw(
@@ -56,14 +47,9 @@ fn draw_way(sheet: &mut Sheet, device: &InspectedDevice, way: &InspectedWay, las
         way.state.clone().unwrap_or_default(),
     ]);
     sheet.item("", &start, Ink::Plain);
-    let mut lines = lines(&way.hops);
-    // The drive's own line is that of its block device.
-    let link = match way.hops.last().map(|hop| &hop.part) {
-        Some(HopPart::ScsiDevice { .. }) => lines.pop().and_then(|line| line.link),
-        _ => None,
-    };
-    let words = words::queue(&device.queue);
-    lines.push(Line { link, name: device.name.clone(), words });
+    // With several ways the device's limits stand once, at its last.
+    let limits = if last { words::queue(&device.queue) } else { String::new() };
+    let lines = steps(device, way, limits);
     let end = lines.len() - 1;
     for (depth, line) in lines.iter().enumerate() {
         draw_line(sheet, line, depth, depth == end);
@@ -73,37 +59,7 @@ fn draw_way(sheet: &mut Sheet, device: &InspectedDevice, way: &InspectedWay, las
     }
 }
 
-/// The hops as lines, controllers in those of their functions.
-fn lines(hops: &[InspectedHop]) -> Vec<Line<'_>> {
-    let mut lines: Vec<Line<'_>> = Vec::new();
-    let mut before: Option<&InspectedHop> = None;
-    for hop in hops {
-        let function = before.is_some_and(|before| {
-            matches!(
-                before.part,
-                HopPart::Pci { role: PciRole::Nvme | PciRole::Virtio | PciRole::Network, .. }
-            )
-        });
-        let part_of_it = function
-            && hop.link.is_none()
-            && matches!(hop.part, HopPart::NvmeController { .. } | HopPart::Virtio { .. });
-        match lines.last_mut() {
-            Some(line) if part_of_it => {
-                line.name = format!("{} {}", line.name, hop.name);
-                line.words = words::part(&hop.part);
-            }
-            _ => lines.push(Line {
-                link: hop.link.as_ref(),
-                name: hop.name.clone(),
-                words: words::part(&hop.part),
-            }),
-        }
-        before = Some(hop);
-    }
-    lines
-}
-
-fn draw_line(sheet: &mut Sheet, line: &Line<'_>, depth: usize, strong: bool) {
+fn draw_line(sheet: &mut Sheet, line: &Step<'_>, depth: usize, strong: bool) {
     let branch = match line.link {
         Some(link) => format!("└═ {} ═ ", plain(&words::link_with_rate(link))),
         None => "└─ ".to_owned(),

@@ -1,8 +1,8 @@
 //! Hops, links and devices in a few words.
 
 use lanemark_core::result::{
-    BlockKind, Gigabits, HopPart, Identity, InspectedDevice, InspectedHop, InspectedLink, PciRole,
-    PcieLink, QueueLimits, WriteCache,
+    BlockKind, Gigabits, HopPart, Identity, InspectedDevice, InspectedLink, PciRole, PcieLink,
+    QueueLimits, WriteCache,
 };
 use lanemark_core::units::{Bytes, BytesPerSecond};
 
@@ -119,10 +119,9 @@ pub(super) fn part(part: &HopPart) -> String {
     }
 }
 
-/// A hop's kernel name and what it is.
-pub(super) fn hop(hop: &InspectedHop) -> String {
-    let part = part(&hop.part);
-    if part.is_empty() { hop.name.clone() } else { format!("{} {part}", hop.name) }
+/// Maker and model.
+pub(super) fn model(identity: &Identity) -> String {
+    named("", identity)
 }
 
 fn role(role: PciRole) -> &'static str {
