@@ -126,6 +126,10 @@ impl PciFunction {
 
     /// The link to it from the function `above`, or what it tells of one itself where there is none above.
     pub(crate) fn link(&self, above: Option<&Self>) -> Option<PcieLink> {
+        // What is part of a chipset speaks of a link inside of it.
+        if above.is_none() && self.chipset {
+            return None;
+        }
         // A virtual machine's ports say that they have lanes, which nobody ever saw.
         if self.vendor == Some(QEMU) || above.is_some_and(|above| above.vendor == Some(QEMU)) {
             return None;

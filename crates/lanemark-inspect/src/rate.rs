@@ -63,8 +63,8 @@ pub(crate) fn sas(bits_per_second: u64, phys: u32) -> Rates {
 /// The line rate of a USB link.
 pub(crate) fn usb(bits_per_second: u64) -> BytesPerSecond {
     BytesPerSecond(match bits_per_second {
-        ..1_000_000_000 => bits_per_second / 8,
-        ..=5_000_000_000 => bits_per_second / 10,
+        ..=999_999_999 => bits_per_second / 8,
+        1_000_000_000..=5_000_000_000 => bits_per_second / 10,
         _ => bits_per_second / 132 * 16,
     })
 }
