@@ -29,7 +29,7 @@ pub(crate) fn list(sysfs: &Sysfs) -> Vec<Block> {
         let better = places
             .get(&name)
             .is_none_or(|known| !known.is_below("devices") && place.is_below("devices"));
-        if better && !is_partition(sysfs, &place) {
+        if better && !is_partition(sysfs, &place) && !is_hidden(sysfs, &place) {
             places.insert(name, place);
         }
     };
@@ -114,6 +114,11 @@ pub(crate) fn read_partition(sysfs: &Sysfs, whole: &Block, name: &str) -> Option
 
 fn is_partition(sysfs: &Sysfs, place: &Place) -> bool {
     sysfs.place_in(place, "partition").is_some()
+}
+
+/// Whether it is only a way to another device, as with NVMe over several controllers.
+fn is_hidden(sysfs: &Sysfs, place: &Place) -> bool {
+    sysfs.value(place, "hidden", flag) == Some(true)
 }
 
 fn partition(sysfs: &Sysfs, at: &Place) -> InspectedPartition {

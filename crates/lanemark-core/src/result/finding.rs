@@ -71,7 +71,7 @@ pub enum Finding {
     },
     /// A drive is faster than the SATA port that it is in.
     SataPortSlow {
-        /// The link.
+        /// The port.
         hop: String,
         /// What the drive can do.
         drive_bits_per_second: u64,
@@ -80,7 +80,7 @@ pub enum Finding {
     },
     /// A SATA link trained to less than its port, and where that is known its drive, can do.
     SataBelowCapability {
-        /// The link.
+        /// The port.
         hop: String,
         /// What it trained to.
         negotiated_bits_per_second: u64,

@@ -18,7 +18,9 @@ pub(super) fn rules(
 ) -> Vec<Finding> {
     match link {
         InspectedLink::Pcie(link) => pcie(above, hop, link),
-        InspectedLink::Sata(link) if !optical => sata(hop, link).into_iter().collect(),
+        InspectedLink::Sata(link) if !optical => {
+            sata(above.unwrap_or(hop), link).into_iter().collect()
+        }
         InspectedLink::Sas(link) => sas(hop, link).into_iter().collect(),
         // What hangs below a slow hub is slow because of it.
         InspectedLink::Usb(link) if !optical && !above.is_some_and(is_slow_usb) => {
@@ -62,9 +64,10 @@ fn is_storage(hop: &InspectedHop) -> bool {
     })
 }
 
-fn sata(hop: &InspectedHop, link: &SataLink) -> Option<Finding> {
+/// What limits the link of an ATA port.
+fn sata(port: &InspectedHop, link: &SataLink) -> Option<Finding> {
+    let hop = port.name.clone();
     let port = link.port_bits_per_second.or(link.limit_bits_per_second)?;
-    let hop = hop.name.clone();
     if let Some(drive) = link.drive_bits_per_second.filter(|&drive| drive > port) {
         return Some(Finding::SataPortSlow {
             hop,

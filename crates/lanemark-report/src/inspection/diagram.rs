@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use lanemark_core::result::{Finding, InspectedDevice, InspectedWay, Inspection, TopologyNode};
+use lanemark_core::result::{
+    BlockKind, Finding, InspectedDevice, InspectedFinding, InspectedWay, Inspection, TopologyNode,
+};
 
 use super::steps::{Step, steps};
 use super::{finding, words};
@@ -29,11 +31,11 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
         .findings
         .iter()
         .filter(|found| !found.finding.is_note())
-        .filter_map(|found| hop_named(&found.finding))
+        .flat_map(boxes_named)
         .collect();
     let heading = match &inspection.target {
         Some(target) => format!("The path to {target}"),
-        None => "The storage paths of this machine".to_owned(),
+        None => "Storage paths".to_owned(),
     };
     let topology = root.finish();
     Drawing {
@@ -42,6 +44,7 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
         title: &heading,
         topology: &topology,
         narrow: &|node| doubtful.contains(node.label.split(' ').next().unwrap_or_default()),
+        dashed: "Dashed: no link, or one whose rate is not known.",
         said: said(inspection),
     }
     .svg()
@@ -55,10 +58,12 @@ impl Node {
     }
 
     fn add(&mut self, device: &InspectedDevice, way: &InspectedWay, on_path: bool) {
-        let words = words::joined(&[
-            words::model(&device.identity),
-            device.size.map_or(String::new(), words::capacity),
-        ]);
+        // A namespace's model is that of its controller, which has a box of its own.
+        let model = match device.kind {
+            BlockKind::NvmeNamespace { .. } => String::new(),
+            _ => words::model(&device.identity),
+        };
+        let words = words::joined(&[model, device.size.map_or(String::new(), words::capacity)]);
         let mut at = self;
         for step in steps(device, way, words) {
             at = at.child(&step, on_path);
@@ -84,16 +89,20 @@ impl Node {
     }
 }
 
-/// The hop whose link a finding is about.
-fn hop_named(finding: &Finding) -> Option<&str> {
-    match finding {
+/// The names of the boxes whose link a finding is about. A drive's box has the name of its block device.
+fn boxes_named(found: &InspectedFinding) -> Vec<&str> {
+    match &found.finding {
         Finding::PcieBelowCapability { hop, .. }
         | Finding::SlotBelowDevice { hop, .. }
-        | Finding::SataPortSlow { hop, .. }
-        | Finding::SataBelowCapability { hop, .. }
-        | Finding::SasBelowCapability { hop, .. }
-        | Finding::UsbSlow { hop, .. } => Some(hop),
-        _ => None,
+        | Finding::UsbSlow { hop, .. } => vec![hop.as_str()],
+        Finding::SasBelowCapability { hop, .. } => match found.devices.as_slice() {
+            [device] => vec![hop.as_str(), device.as_str()],
+            _ => vec![hop.as_str()],
+        },
+        Finding::SataPortSlow { .. } | Finding::SataBelowCapability { .. } => {
+            found.devices.iter().map(String::as_str).collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) struct Drawing<'a> {
     pub(crate) topology: &'a TopologyNode,
     /// Whether the link to a node stands out.
     pub(crate) narrow: &'a dyn Fn(&TopologyNode) -> bool,
+    /// What a dashed line says.
+    pub(crate) dashed: &'a str,
     /// The paragraphs below the tree, each with its class.
     pub(crate) said: Vec<(&'static str, String)>,
 }
@@ -56,6 +58,7 @@ pub fn path_svg(view: &PathView) -> String {
         title: &title(view),
         topology: &view.topology,
         narrow: &|node| is_narrow(node, least),
+        dashed: "Dashed: the rate is not known.",
         said,
     }
     .svg()
@@ -67,7 +70,8 @@ impl Drawing<'_> {
         let scale = Scale::of(self.topology);
         let layout = Layout::new(self.topology, scale, TREE_TOP);
         let width = layout.width.max(WIDTH_MIN);
-        let said = notes(&layout, scale).into_iter().map(|text| ("note", text)).chain(self.said);
+        let notes = notes(&layout, scale, self.dashed);
+        let said = notes.into_iter().map(|text| ("note", text)).chain(self.said);
         let legend_top = layout.height + LEGEND_DROP;
         let text_top = if scale.is_some() { legend_top + LEADING + 6.0 } else { legend_top };
         let columns = ((width.min(TEXT_WIDTH_MAX) - 2.0 * MARGIN) / text_width(" ")) as usize;
@@ -163,7 +167,7 @@ fn legend(scale: Scale, y: f64) -> Markup {
 }
 
 /// What the widths of the lines do not show.
-fn notes(layout: &Layout<'_>, scale: Option<Scale>) -> Option<String> {
+fn notes(layout: &Layout<'_>, scale: Option<Scale>, dashed: &str) -> Option<String> {
     let links = || layout.boxes.iter().filter(|placed| placed.link.is_some());
     let rates =
         || links().filter_map(|placed| placed.node.link_rate).map(|rate| rate.as_megabytes());
@@ -178,7 +182,7 @@ fn notes(layout: &Layout<'_>, scale: Option<Scale>) -> Option<String> {
         }
     }
     if links().any(|placed| placed.node.link_rate.is_none()) {
-        notes.push("Dashed: the rate is not known.".to_owned());
+        notes.push(dashed.to_owned());
     }
     (!notes.is_empty()).then(|| notes.join(" "))
 }
