@@ -95,6 +95,27 @@ fn links_that_go_round_end() {
 }
 
 #[test]
+fn devices_that_are_made_of_each_other_are_drawn_once() {
+    let tree = Tree::new();
+    for device in 0..12 {
+        let at = format!("devices/virtual/block/dm-{device}");
+        tree.block(&at, 1);
+        for below in 0..12 {
+            tree.folder(&format!("{at}/slaves/dm-{below}"));
+        }
+    }
+    assert_eq!(tree.inspect(Some("dm-3")).unwrap().devices.len(), 12);
+    let text = tree.text();
+    assert!(text.lines().count() < 12 * 160, "{} lines", text.lines().count());
+    let deep = Tree::new();
+    for device in 0..300 {
+        let at = format!("devices/virtual/block/dm-{device}");
+        deep.block(&at, 1).folder(&format!("{at}/slaves/dm-{}", device + 1));
+    }
+    assert!(deep.text().lines().all(|line| line.chars().count() <= 100));
+}
+
+#[test]
 fn links_out_of_the_tree_are_refused() {
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("size"), "1000").unwrap();
@@ -263,6 +284,55 @@ const ATTRIBUTES: [&str; 26] = [
     "devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/write_cache",
 ];
 
+/// Names that a reader of such trees looks for.
+const NAMES: [&str; 40] = [
+    "block",
+    "class",
+    "devices",
+    "nvme",
+    "nvme0",
+    "nvme0n1",
+    "nvme0c0n1",
+    "nvme-subsystem",
+    "nvme-subsys0",
+    "ata1",
+    "link1",
+    "ata_link",
+    "sata_spd",
+    "host0",
+    "port-0:0",
+    "phy-0:0",
+    "sas_phy",
+    "expander-0:0",
+    "end_device-0:0",
+    "0:0:0:0",
+    "sda",
+    "sda1",
+    "partition",
+    "size",
+    "slaves",
+    "dm-0",
+    "dm",
+    "md",
+    "queue",
+    "scheduler",
+    "0000:00:01.0",
+    "10000:01:00.0",
+    "pci0000:00",
+    "usb1",
+    "1-1",
+    "1-1:1.0",
+    "virtio0",
+    "subsystem",
+    "config",
+    "..",
+];
+
+/// A path of such names.
+fn path() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(&NAMES[..]), 1..7).prop_map(|names| names.join("/"))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -284,5 +354,44 @@ proptest! {
         prop_assert!(inspection_svg(&inspection).ends_with("</svg>"));
         let json = serde_json::to_string(&inspection).unwrap();
         prop_assert_eq!(serde_json::from_str::<Inspection>(&json).unwrap(), inspection);
+    }
+
+    #[test]
+    fn no_shape_of_a_tree_makes_it_panic(
+        files in prop::collection::vec((path(), content()), 0..20),
+        links in prop::collection::vec((path(), path(), any::<bool>()), 0..20),
+        devices in prop::collection::vec((prop::sample::select(&NAMES[..39]), path()), 1..6)
+    ) {
+        let tree = Tree::new();
+        // What does not fit with what is there already is left out. All folders are made before the
+        // first link, so that nothing is made through a link, which may lead out of the tree.
+        let plain = |path: &str| !path.split('/').any(|name| name == "..");
+        for path in files.iter().map(|(path, _)| path).chain(links.iter().map(|(path, ..)| path)) {
+            if plain(path) {
+                let _ = fs::create_dir_all(tree.path(path).parent().unwrap());
+            }
+        }
+        for (path, content) in files.iter().filter(|(path, _)| plain(path)) {
+            let _ = fs::write(tree.path(path), content);
+        }
+        for (path, target, absolute) in links.iter().filter(|(path, ..)| plain(path)) {
+            let path = tree.path(path);
+            let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
+            if folder.as_deref() == path.parent() {
+                let target = if *absolute { format!("/sys/{target}") } else { target.clone() };
+                let _ = symlink(target, path);
+            }
+        }
+        for (name, target) in &devices {
+            let _ = symlink(format!("../{target}"), tree.path("block").join(name));
+        }
+        if let Ok(inspection) = tree.inspect(None) {
+            let text = inspection_text(&inspection, &Style { width: 60, colour: false });
+            prop_assert!(text.lines().all(|line| line.chars().count() <= 60), "{}", text);
+            prop_assert!(inspection_svg(&inspection).ends_with("</svg>"));
+            for device in &inspection.devices {
+                prop_assert!(tree.inspect(Some(&device.name)).is_ok());
+            }
+        }
     }
 }

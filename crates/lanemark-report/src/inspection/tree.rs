@@ -2,7 +2,7 @@
 //!
 //! A link is drawn double, `═`, and a hop that is a part of the one before it with a single line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lanemark_core::result::{InspectedDevice, InspectedWay};
 use unicode_width::UnicodeWidthStr;
@@ -13,17 +13,19 @@ use crate::table::Ink;
 use crate::terminal::{Sheet, plain, shorten, wrap};
 
 /// Devices below devices are followed so far.
-const DEPTH_MAX: usize = 16;
+const DEPTH_MAX: usize = 12;
+/// Lines for what one device is made of.
+const BELOW_MAX: usize = 200;
 /// Text has at least so much room, however deep.
 const ROOM_MIN: usize = 24;
 /// Partitions that are shown of a device.
 const PARTITIONS_MAX: usize = 16;
 
 /// Draws the ways to `device`, or what it is made of, and its partitions.
-pub(super) fn draw(
+pub(super) fn draw<'a>(
     sheet: &mut Sheet,
-    device: &InspectedDevice,
-    all: &BTreeMap<&str, &InspectedDevice>,
+    device: &'a InspectedDevice,
+    all: &'a BTreeMap<&'a str, &'a InspectedDevice>,
 ) {
     for (index, way) in device.ways.iter().enumerate() {
         draw_way(sheet, device, way, index + 1 == device.ways.len());
@@ -33,7 +35,8 @@ pub(super) fn draw(
         if !limits.is_empty() {
             sheet.item("", &limits, Ink::Faint);
         }
-        draw_below(sheet, device, all, "", 0);
+        let mut below = Below { all, followed: BTreeSet::new(), lines: BELOW_MAX };
+        below.draw(sheet, device, "", 0);
         draw_partitions(sheet, device, 0);
     }
 }
@@ -116,32 +119,47 @@ fn draw_partitions(sheet: &mut Sheet, device: &InspectedDevice, depth: usize) {
     }
 }
 
-/// What `device` is made of, and what that is made of.
-fn draw_below(
-    sheet: &mut Sheet,
-    device: &InspectedDevice,
-    all: &BTreeMap<&str, &InspectedDevice>,
-    prefix: &str,
-    depth: usize,
-) {
-    let room = sheet.width();
-    for (index, name) in device.below.iter().enumerate() {
-        let last = index + 1 == device.below.len();
-        let branch = format!("{prefix}{}", if last { "└─ " } else { "├─ " });
-        let below = all.get(name.as_str());
-        let words = below.map(|below| format!(" {}", plain(&words::device(below))));
-        let words = words.unwrap_or_default();
-        let name = plain(name);
-        let name = shorten(&name, room.saturating_sub(branch.width()).max(8));
-        let left = room.saturating_sub(branch.width() + name.width());
-        sheet.line(&[
-            (branch, Ink::Faint),
-            (name, Ink::Plain),
-            (if left > 3 { shorten(&words, left) } else { String::new() }, Ink::Faint),
-        ]);
-        if let Some(below) = below.filter(|_| depth < DEPTH_MAX) {
-            let prefix = format!("{prefix}{}", if last { "   " } else { "│  " });
-            draw_below(sheet, below, all, &prefix, depth + 1);
+/// What a device is made of, as it is drawn.
+struct Below<'a> {
+    all: &'a BTreeMap<&'a str, &'a InspectedDevice>,
+    /// What was followed already: what is made of itself would not end.
+    followed: BTreeSet<&'a str>,
+    /// Lines that may still be drawn.
+    lines: usize,
+}
+
+impl<'a> Below<'a> {
+    /// Draws what `device` is made of, and what that is made of, after `prefix`.
+    fn draw(&mut self, sheet: &mut Sheet, device: &'a InspectedDevice, prefix: &str, depth: usize) {
+        self.followed.insert(&device.name);
+        let room = sheet.width();
+        for (index, name) in device.below.iter().enumerate() {
+            if self.lines == 0 {
+                return;
+            }
+            self.lines -= 1;
+            if self.lines == 0 {
+                return sheet.line(&[(format!("{prefix}└─ and more"), Ink::Faint)]);
+            }
+            let last = index + 1 == device.below.len();
+            let branch = format!("{prefix}{}", if last { "└─ " } else { "├─ " });
+            let below = self.all.get(name.as_str());
+            let words = below.map(|below| format!(" {}", plain(&words::device(below))));
+            let name = shorten(&plain(name), room.saturating_sub(branch.width()).max(8));
+            let left = room.saturating_sub(branch.width() + name.width());
+            let words = words.filter(|_| left > 3).map(|words| shorten(&words, left));
+            sheet.line(&[
+                (branch, Ink::Faint),
+                (name, Ink::Plain),
+                (words.unwrap_or_default(), Ink::Faint),
+            ]);
+            let follow = |below: &&&InspectedDevice| !self.followed.contains(below.name.as_str());
+            if let Some(below) = below.filter(follow)
+                && depth < DEPTH_MAX
+            {
+                let prefix = format!("{prefix}{}", if last { "   " } else { "│  " });
+                self.draw(sheet, below, &prefix, depth + 1);
+            }
         }
     }
 }
