@@ -112,4 +112,14 @@ fn this_machine_is_shown_where_it_has_block_devices() {
     let output = inspect(&[]);
     assert!(matches!(output.status.code(), Some(0 | 2)), "{}", text(&output.stderr));
     assert!(!text(&output.stderr).contains("panicked"));
+    // The checkout may lie on a file system without a block device, which is told as such.
+    let output = inspect(&[env!("CARGO_MANIFEST_DIR"), "--json"]);
+    match output.status.code() {
+        Some(0) => {
+            let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!(value["devices"][0]["name"], value["target"]);
+        }
+        Some(2) => assert!(text(&output.stderr).contains("hint: "), "{}", text(&output.stderr)),
+        code => panic!("{code:?}: {}", text(&output.stderr)),
+    }
 }

@@ -2,7 +2,7 @@
 
 mod tree;
 
-use lanemark_core::result::{BlockKind, InspectedLink, PcieRate};
+use lanemark_core::result::{BlockKind, InspectedLink, Inspection, PcieRate};
 use lanemark_core::units::Bytes;
 use tree::{Payload, Tree, device, found, hops};
 
@@ -83,6 +83,8 @@ fn a_partition_is_shown_with_the_drive_below_it() {
     assert_eq!(names, ["nvme0n1p1", "nvme0n1"]);
     assert!(matches!(&inspection.devices[0].kind, BlockKind::Partition(part)
         if part.start == Some(Bytes(1 << 20))));
+    let text = serde_json::to_string(&inspection).unwrap();
+    assert_eq!(serde_json::from_str::<Inspection>(&text).unwrap(), inspection);
 }
 
 #[test]
