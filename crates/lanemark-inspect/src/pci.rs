@@ -155,7 +155,8 @@ impl PciFunction {
             upper_max: above.and_then(|above| above.max),
             lower_max: self.max,
             payload_max,
-            payload_capable: lesser(|config| config.payload_capable),
+            // What both ends can do is not known of one.
+            payload_capable: above.and_then(|_| lesser(|config| config.payload_capable)),
             read_request_max: self.config.and_then(|config| config.read_request_max),
             line,
             usable,
