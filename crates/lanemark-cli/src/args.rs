@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Show the hops of a modelled system with what each can carry, and draw its platform
     Path(PathArgs),
+    /// Show the storage paths of this machine, link by link, and what limits them
+    Inspect(InspectArgs),
     /// Measure a workload on a real file, folder or block device
     Bench(BenchArgs),
     /// Compare two results test by test
@@ -186,6 +188,22 @@ pub(crate) struct PathArgs {
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct InspectArgs {
+    /// A block device, `nvme0n1` or `/dev/nvme0n1`, or a path that lies on one [default: all devices]
+    #[arg(value_name = "DEVICE|PATH")]
+    pub(crate) target: Option<String>,
+    /// The sysfs tree to read, this machine's or a captured one
+    #[arg(long, value_name = "ROOT", default_value = "/sys")]
+    pub(crate) sysfs: PathBuf,
+    /// Print the inspection as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also draw the paths to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use lanemark_inspect::InspectError;
 use lanemark_measure::MeasureError;
 use lanemark_study::StudyError;
 
@@ -55,6 +56,12 @@ impl Failure {
 impl From<StudyError> for Failure {
     fn from(error: StudyError) -> Self {
         Self::Input { message: error.to_string(), hint: error.hint }
+    }
+}
+
+impl From<InspectError> for Failure {
+    fn from(error: InspectError) -> Self {
+        Self::Input { message: error.to_string(), hint: Some(error.hint()) }
     }
 }
 

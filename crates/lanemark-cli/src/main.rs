@@ -8,6 +8,7 @@ mod args;
 mod bench;
 mod compare;
 mod failure;
+mod inspect;
 mod library;
 mod output;
 mod path;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(args),
         Command::Replay(args) => replay::run(args),
         Command::Path(args) => path::run(args),
+        Command::Inspect(args) => inspect::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Report(args) => report::run(args),
