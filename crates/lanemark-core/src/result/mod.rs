@@ -19,13 +19,13 @@ mod study;
 mod warning;
 
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
-    BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
-    Inspection, PciRole, QueueLimits, Unread, UnreadReason, WriteCache,
 pub use evidence::{DeviceUse, Evidence, ProcessorUse, Punctuality, ThreadUse};
 pub use finding::{Finding, Gigabits, InspectedFinding};
 pub use inspected::{
-pub use inspected_link::{InspectedLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
+    BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
+    Inspection, PciRole, QueueLimits, Unread, UnreadReason, WriteCache,
 };
+pub use inspected_link::{InspectedLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{LatencyHistogram, PERCENTILES};
 pub use path::{PathHop, PathView, TopologyNode};
 pub use replay::ReplayUse;
