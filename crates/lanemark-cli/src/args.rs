@@ -198,12 +198,17 @@ pub(crate) struct InspectArgs {
     /// The sysfs tree to read, this machine's or a captured one
     #[arg(long, value_name = "ROOT", default_value = "/sys")]
     pub(crate) sysfs: PathBuf,
+    /// Also tell what each link can carry for this test, WORKLOAD:TEST
+    #[arg(long, value_name = "WORKLOAD:TEST", requires = "target")]
+    pub(crate) workload: Option<String>,
     /// Print the inspection as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
     /// Also draw the paths to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -228,6 +233,9 @@ pub(crate) struct BenchArgs {
     /// Show the run on the full screen while it goes on
     #[arg(long)]
     pub(crate) watch: bool,
+    /// Also try a deeper queue for each test, and say what limited it
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Also print each test in detail: latencies, the device, the processors
     #[arg(long)]
     pub(crate) detail: bool,

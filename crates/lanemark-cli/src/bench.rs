@@ -1,10 +1,12 @@
 //! `lanemark bench`: a workload on a real target.
 
 use std::io::IsTerminal;
+use std::path::Path;
 
-use lanemark_core::result::{RunResult, SCHEMA_VERSION, Target};
+use lanemark_core::result::{Inspection, RunResult, SCHEMA_VERSION, Target};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Workload;
+use lanemark_inspect::{InspectError, Sysfs, explain, inspect};
 use lanemark_measure::{Bench, Event, Outcome as Measured, Purge, Running, Settings};
 use lanemark_study::workload;
 
@@ -25,6 +27,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let place = results::Place::new(&args.run.out, &what, &provenance.started_at)?;
     let result_of = |measured: &Measured| RunResult {
         schema_version: SCHEMA_VERSION,
+        inspection: None,
         provenance: provenance.clone(),
         target: Target::Measured(measured.target.clone()),
         workload: workload.clone(),
@@ -60,22 +63,31 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     drop((progress, watch));
     let measured = measured?;
     let mut result = result_of(&measured);
+    // Where the path cannot be read, the run is as good without it.
+    let inspection =
+        Sysfs::open(Path::new("/sys")).and_then(|sysfs| inspect_device(&sysfs, &measured));
+    explain(&mut result, inspection.as_ref().ok());
+    result.inspection = inspection.ok();
     save(&place, &mut result)?;
     if args.run.json {
         output::print_json(&result)?;
     } else {
         let style = output::style();
         let mut text = lanemark_report::run_table(&result, &style);
-        if args.detail {
-            for test in &result.tests {
-                text += "\n";
-                text += &lanemark_report::test_detail(&result, test, &style);
-            }
+        if args.detail || args.explain {
+            text += "\n";
+            text += &lanemark_report::test_details(&result, &style);
         }
         output::print(&text)?;
     }
     eprintln!("saved {}", place.path().display());
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
+}
+
+/// The path to the block device under the target.
+fn inspect_device(sysfs: &Sysfs, measured: &Measured) -> Result<Inspection, InspectError> {
+    let device = measured.target.block_device.as_deref();
+    inspect(sysfs, Some(device.unwrap_or(&measured.target.path)))
 }
 
 fn settings(args: &BenchArgs) -> Settings {
@@ -86,6 +98,7 @@ fn settings(args: &BenchArgs) -> Settings {
         submission_polled: args.sqpoll,
         completion_polled: args.iopoll,
         precondition: args.precondition,
+        probe: args.explain,
         pinned: args.pin,
         watched: args.watch,
     }
@@ -96,6 +109,9 @@ fn line(event: &Event<'_>, workload: &Workload) -> String {
     match event {
         Event::LayingOut { done, total } => {
             format!("laying out random data: {} of {total}", rounded(*done))
+        }
+        Event::Running(Running { test, repeat, .. }) if *repeat >= workload.repeats => {
+            format!("{}: queue depth {}", test.name, test.queue_depth)
         }
         Event::Running(Running { test, repeat, samples, elapsed, bytes, requests, .. }) => {
             let seconds = elapsed.as_seconds().max(1e-9);

@@ -1,11 +1,21 @@
 //! `lanemark inspect`: the storage paths of this machine, or of one whose sysfs was captured.
 
-use lanemark_inspect::{Sysfs, inspect};
-use lanemark_report::{inspection_svg, inspection_text};
+use lanemark_core::result::{HopCeiling, Inspection};
+use lanemark_inspect::{Sysfs, ceilings, inspect};
+use lanemark_report::{ceilings_text, inspection_svg, inspection_text};
+use lanemark_study::workload;
+use serde::Serialize;
 
 use crate::args::InspectArgs;
 use crate::failure::{Failure, Outcome};
-use crate::{output, results};
+use crate::{library, output, results};
+
+/// An inspection with what its links can carry for each test.
+#[derive(Serialize)]
+struct WithCeilings<'a> {
+    inspection: &'a Inspection,
+    ceilings: Vec<(String, Vec<HopCeiling>)>,
+}
 
 pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
     let sysfs = Sysfs::open(&args.sysfs)?;
@@ -13,10 +23,24 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
     if let Some(file) = &args.svg {
         results::write_drawing(file, &inspection_svg(&inspection))?;
     }
-    if args.json {
-        output::print_json(&inspection)?;
-    } else {
-        output::print(&inspection_text(&inspection, &output::style()))?;
+    let tests = match &args.workload {
+        Some(name) => workload::open(&library::open(&args.library)?, name)?.tests,
+        None => Vec::new(),
+    };
+    let ceilings: Vec<(String, Vec<HopCeiling>)> =
+        tests.iter().map(|test| (test.name.clone(), ceilings(&inspection, test))).collect();
+    match (args.json, args.workload.is_some()) {
+        (true, false) => output::print_json(&inspection)?,
+        (true, true) => output::print_json(&WithCeilings { inspection: &inspection, ceilings })?,
+        (false, _) => {
+            let style = output::style();
+            let mut text = inspection_text(&inspection, &style);
+            for (test, hops) in &ceilings {
+                text += "\n";
+                text += &ceilings_text(test, hops, &style);
+            }
+            output::print(&text)?;
+        }
     }
     if let Some(file) = &args.svg {
         eprintln!("wrote {}", file.display());

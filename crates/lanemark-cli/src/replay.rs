@@ -109,6 +109,7 @@ fn result(
     }
     RunResult {
         schema_version: SCHEMA_VERSION,
+        inspection: None,
         provenance: Default::default(),
         target: Target::Simulated(system.target.clone()),
         tests: vec![TestResult::new(&workload, &test, vec![sample])],

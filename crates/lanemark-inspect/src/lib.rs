@@ -10,8 +10,10 @@
 //! that it knows, with `pci`, `ata`, `sas`, `nvme` and `usb` reading the links; `rate` is the one place
 //! that turns a trained link into bytes a second, by core's laws; `finding` looks for what limits them.
 //!
-//! Where to go on: a hop has its link's usable rate, so a ceiling for a workload is a law of core applied
-//! to [`InspectedLink`](lanemark_core::result::InspectedLink); a finding is an arm of
+//! [`ceilings`] are the laws of core applied to the links of a path, for a test; [`explain()`] holds a measured run
+//! against them and against what the machine showed meanwhile.
+//!
+//! Where to go on: a finding is an arm of
 //! [`Finding`](lanemark_core::result::Finding) with its rule in `finding`; a bus is an arm of `Part` in
 //! `way` with its reader.
 //!
@@ -22,7 +24,9 @@
 mod ata;
 mod below;
 mod block;
+mod ceiling;
 mod error;
+mod explain;
 mod finding;
 mod inspect;
 mod locate;
@@ -38,6 +42,8 @@ mod usb;
 mod value;
 mod way;
 
+pub use ceiling::{ceilings, hardware};
 pub use error::InspectError;
+pub use explain::explain;
 pub use inspect::inspect;
 pub use sysfs::Sysfs;

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lanemark_core::result::{
-    DeviceUse, Evidence, LatencyHistogram, MeasuredTarget, Sample, TestResult, Warning,
+    DeviceUse, Evidence, LatencyHistogram, MeasuredTarget, QueueProbe, Sample, TestResult, Warning,
 };
 use lanemark_core::rng::StreamKey;
 use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Test, Workload};
+use lanemark_core::workload::{QUEUE_DEPTH_MAX, Test, Workload};
 use rustix::fs::Advice;
 
 use crate::arena::Arena;
@@ -29,6 +29,9 @@ use crate::worker::Shared;
 
 /// Below this a sample is mostly start and end.
 const SHORT_SAMPLE: Duration = Duration::from_microseconds(100_000);
+/// How long a deeper queue is tried, after how long a ramp.
+const PROBE: Duration = Duration::from_microseconds(600_000);
+const PROBE_RAMP: Duration = Duration::from_microseconds(100_000);
 /// The block and the passes of SNIA's workload-independent preconditioning.
 const PRECONDITION_BLOCK: u32 = 128 << 10;
 const PRECONDITION_PASSES: u64 = 2;
@@ -50,6 +53,8 @@ pub struct Settings {
     pub completion_polled: bool,
     /// Whether all of a target that is written is written twice over first, as SNIA's specification asks for.
     pub precondition: bool,
+    /// Whether each test runs for a moment more with its queue depth and with twice that, to see what that gives.
+    pub probe: bool,
     /// Whether each thread keeps to one processor, those beside the device first.
     pub pinned: bool,
     /// Whether [`Event::Running`] tells latencies.
@@ -65,6 +70,7 @@ impl Default for Settings {
             submission_polled: false,
             completion_polled: false,
             precondition: false,
+            probe: false,
             pinned: false,
             watched: false,
         }
@@ -118,7 +124,7 @@ pub struct Running<'a> {
     pub test: &'a Test,
     /// Its place among the tests, from 0.
     pub index: usize,
-    /// The repeat, from 0.
+    /// The repeat, from 0; one more than there are where a deeper queue is tried.
     pub repeat: u32,
     /// Samples that ended, and how many there will be.
     pub samples: (usize, usize),
@@ -183,6 +189,9 @@ impl<'a> Bench<'a> {
         };
         if self.lay_out(&target, on)? {
             self.run_tests(&target, &mut outcome, on)?;
+            if self.settings.probe {
+                self.probe(&target, &mut outcome, on)?;
+            }
         }
         target.finish()?;
         outcome.complete = !self.stopped(&outcome);
@@ -311,7 +320,7 @@ impl<'a> Bench<'a> {
                 break;
             }
             let looked = (done, plan.turns.len());
-            let (taken, history) = self.samples(target, turn, looked, on)?;
+            let (taken, history) = self.samples(target, &self.workload.tests, turn, looked, on)?;
             let asked = taken.iter().fold(Bytes::ZERO, |sum, (sample, _)| sum + sample.bytes());
             for (index, (sample, refusal)) in turn.tests().zip(taken) {
                 let test = &self.workload.tests[index];
@@ -348,15 +357,62 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Takes one sample of each test that has its turn.
+    /// Tries a deeper queue for each test that waits for completions and has the target to itself.
+    fn probe(
+        &self,
+        target: &Target,
+        outcome: &mut Outcome,
+        on: &mut dyn FnMut(Event<'_>),
+    ) -> Result<(), MeasureError> {
+        let deepest = match self.settings.engine {
+            EngineKind::IoUring => RING_ENTRIES_MAX.min(QUEUE_DEPTH_MAX),
+            EngineKind::Synchronous | EngineKind::Null => return Ok(()),
+        };
+        let beside = |index: usize| {
+            self.workload.tests.get(index).is_some_and(|test: &Test| test.start.beside)
+        };
+        for index in 0..outcome.tests.len() {
+            let test = &outcome.tests[index].test;
+            let place = self.workload.tests.iter().position(|one| one == test).unwrap_or(index);
+            let alone = !beside(place) && !beside(place + 1);
+            let stopped = self.stop.load(Ordering::Relaxed);
+            if stopped || !alone || !test.load.is_closed() || 2 * test.queue_depth > deepest {
+                continue;
+            }
+            let queue_depth = test.queue_depth;
+            let moment = Test {
+                duration: Some(PROBE),
+                ramp: PROBE_RAMP,
+                volume: None,
+                rounds: None,
+                interval: None,
+                ..test.clone()
+            };
+            let mut rates = [0.0; 2];
+            for (rate, depth) in rates.iter_mut().zip([queue_depth, 2 * queue_depth]) {
+                let tests = [Test { queue_depth: depth, ..moment.clone() }];
+                // Behind all repeats, so that its places are none of theirs.
+                let turn = Turn { first: 0, count: 1, repeat: self.workload.repeats };
+                let (taken, _) = self.samples(target, &tests, &turn, (index, 0), on)?;
+                *rate = taken.first().map_or(0.0, |(sample, _)| sample.iops());
+            }
+            let [iops, iops_doubled] = rates;
+            outcome.tests[index].queue_probe = Some(QueueProbe { queue_depth, iops, iops_doubled });
+        }
+        Ok(())
+    }
+
+    /// Takes one sample of each of `tests` that has its turn.
     fn samples(
         &self,
         target: &Target,
+        tests: &[Test],
         turn: &Turn,
         samples: (usize, usize),
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<(Vec<Taken>, History), MeasureError> {
-        let tests = || turn.tests().map(|index| (index, &self.workload.tests[index]));
+        let all = tests;
+        let tests = || turn.tests().map(|index| (index, &all[index]));
         if target.page_cache.is_some()
             && !self.settings.buffered
             && tests().any(|(_, test)| test.reads())
@@ -395,7 +451,7 @@ impl<'a> Bench<'a> {
         let mut history = History::new();
         let mut taken = run.run(&mut |look| {
             history.push((look.elapsed, look.requests));
-            let (index, test) = (turn.first, &self.workload.tests[turn.first]);
+            let (index, test) = (turn.first, &all[turn.first]);
             let Look { elapsed, requests, bytes, latency } = look;
             let watched = self.settings.watched;
             let device = watched.then(|| before.until_now().device).flatten();

@@ -16,6 +16,7 @@ mod calibration;
 mod compare_table;
 mod energy;
 mod error_summary;
+mod explanation;
 mod figure_table;
 mod html;
 mod inspection;
@@ -34,13 +35,14 @@ mod written;
 
 pub use answer::answer;
 pub use compare_table::compare_table;
+pub use explanation::ceilings_text;
 pub use html::html;
 pub use inspection::{inspection_svg, inspection_text};
 pub use path::{path_svg, path_table};
 pub use run_table::run_table;
 pub use series_csv::{SERIES_CSV_HEADER, series_csv};
 pub use study_table::study_table;
-pub use test_detail::test_detail;
+pub use test_detail::{test_detail, test_details};
 
 /// How terminal text is to look; the caller knows the terminal, this crate does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

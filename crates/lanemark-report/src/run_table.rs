@@ -3,10 +3,13 @@
 //! Percentiles are over all repeats together; spread is half the range over repeats. A mean latency
 //! follows the workload's average over repeats. Not shown: the time budget, see `test_detail`.
 
-use lanemark_core::result::{RunResult, TestResult};
+use lanemark_core::result::{RunResult, TestResult, Verdict};
 
 use crate::Style;
-use crate::number::{LatencyUnit, fixed, known, latency_mean_ns, or_absent, significant, spread};
+use crate::explanation;
+use crate::number::{
+    ABSENT, LatencyUnit, fixed, known, latency_mean_ns, or_absent, significant, spread,
+};
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
 use crate::terminal::Sheet;
@@ -29,6 +32,9 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     }
     sheet.blank();
     sheet.paragraph(&target::sentence(run));
+    if let Some(sentence) = explanation::closest(run) {
+        sheet.paragraph(&sentence);
+    }
     for setting in target::settings(run) {
         sheet.item("- ", &setting, Ink::Faint);
     }
@@ -103,6 +109,7 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
         |(_, name, rank): &(f64, &str, u8)| Column::number(name, unit.name()).optional(*rank);
     columns.extend(SHOWN_PERCENTILES.iter().map(percentile));
     columns.push(Column::number("CPU/IO", "us").optional(5));
+    columns.push(Column::text("limit").optional(6));
     columns
 }
 
@@ -125,5 +132,8 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit) -> Vec<Cell> {
         Cell::plain(or_absent(latency.percentile_ns(*percentile).map(|ns| ns as f64), told))
     }));
     cells.push(Cell::plain(or_absent(cpu_ns(result), |ns| significant(ns / 1e3))));
+    let verdict = result.explanation.as_ref().map(|one| one.verdict);
+    let decided = verdict.filter(|&verdict| verdict != Verdict::Undecided);
+    cells.push(Cell::plain(decided.map_or(ABSENT, Verdict::words)));
     cells
 }

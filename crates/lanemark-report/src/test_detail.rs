@@ -11,6 +11,7 @@ use lanemark_core::result::{
 use crate::Style;
 use crate::budget::{Budget, HopShare};
 use crate::energy;
+use crate::explanation;
 use crate::number::{
     ABSENT, LatencyUnit, fixed, known, latency_mean_ns, or_absent, percent, percent_whole,
     significant, spread,
@@ -37,9 +38,30 @@ const PERCENTILES: [(f64, &str, u8); 5] = [
     (99.99, "p99.99", 3),
 ];
 
-/// One test of `run` in detail: throughput, latency, and the time budget where it is known.
+/// One test of `run` in detail: throughput, latency, and the time budget where it is known; then what the run ran
+/// on, and every doubt about it.
 pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
+    body(&mut sheet, run, test);
+    sheet.blank();
+    sheet.paragraph(&target::sentence(run));
+    warnings(&mut sheet, &target::doubts(run));
+    sheet.finish()
+}
+
+/// All tests of `run` in detail, for a page that has told of the target and the doubts already.
+pub fn test_details(run: &RunResult, style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    for (place, test) in run.tests.iter().enumerate() {
+        if place > 0 {
+            sheet.blank();
+        }
+        body(&mut sheet, run, test);
+    }
+    sheet.finish()
+}
+
+fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
     sheet.heading(&format!("{}: {}", target::label(run), test.test.name));
     sheet.paragraph(&figures(test));
     for replay in test.samples.iter().filter_map(|sample| sample.replay.as_ref()) {
@@ -53,7 +75,7 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
         sheet.table(&latency_table(test, &latency));
     }
     sheet.blank();
-    over_time(&mut sheet, test);
+    over_time(sheet, test);
     match Budget::of(test) {
         Some(budget) => {
             sheet.table(&budget_table(&budget));
@@ -69,6 +91,7 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
             told => told.iter().for_each(|sentence| sheet.paragraph(sentence)),
         },
     }
+    explanation::lines(sheet, test);
     if let Some(sentence) = written::sentence(test) {
         sheet.blank();
         sheet.paragraph(&sentence);
@@ -81,10 +104,6 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
         sheet.blank();
         sheet.table(&energy::states(test));
     }
-    sheet.blank();
-    sheet.paragraph(&target::sentence(run));
-    warnings(&mut sheet, &target::doubts(run));
-    sheet.finish()
 }
 
 /// The first repeat that has a series or rounds: a sentence, throughput as small bars, and a table.

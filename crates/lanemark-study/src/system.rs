@@ -272,6 +272,7 @@ impl System {
         let seed = provenance.seed;
         let mut result = RunResult {
             schema_version: SCHEMA_VERSION,
+            inspection: None,
             provenance,
             target: Target::Simulated(self.target.clone()),
             workload: workload.clone(),

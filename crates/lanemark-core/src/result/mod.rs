@@ -6,6 +6,7 @@
 
 mod energy;
 mod evidence;
+mod explanation;
 mod finding;
 mod inspected;
 mod inspected_link;
@@ -20,6 +21,7 @@ mod warning;
 
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use evidence::{DeviceUse, Evidence, ProcessorUse, Punctuality, ThreadUse};
+pub use explanation::{Explanation, HopCeiling, QueueProbe, Sign, Verdict};
 pub use finding::{Finding, Gigabits, InspectedFinding};
 pub use inspected::{
     BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
@@ -65,6 +67,9 @@ pub struct RunResult {
     pub complete: bool,
     /// Doubts about the data.
     pub warnings: Vec<Warning>,
+    /// The path to the target as the machine's kernel tells it; known for measured runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inspection: Option<Inspection>,
 }
 
 /// Who made a result, when and with what.
@@ -162,6 +167,12 @@ pub struct TestResult {
     pub iops: Statistic,
     /// Mean latency in ns over the repeats.
     pub latency_mean_ns: Statistic,
+    /// The test for a moment with a deeper queue, where that was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_probe: Option<QueueProbe>,
+    /// Why it was no faster; known for measured runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
 }
 
 /// One repeat of one test.
@@ -379,6 +390,8 @@ impl TestResult {
             iops: over(Sample::iops),
             latency_mean_ns: over(|sample| sample.latency().mean_ns()),
             samples,
+            queue_probe: None,
+            explanation: None,
         }
     }
 

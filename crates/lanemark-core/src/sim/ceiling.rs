@@ -115,7 +115,7 @@ fn links(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
     let ceiling = |link: &LinkSpec, note: &str, times: u64| Ceiling {
         name: link.name.clone(),
         law: format!("{}{note}", link.law),
-        rate: Some(BytesPerSecond(over_link(&link.law, spec, test).0 * times)),
+        rate: Some(BytesPerSecond(over_link(&link.law, spec.transfer_max(), test).0 * times)),
         latency: Some(link.latency),
     };
     let Some(second) = &spec.second else {
@@ -132,18 +132,20 @@ fn links(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
     both.chain(first).chain(own).collect()
 }
 
-fn over_link(law: &LinkLaw, spec: &SystemSpec, test: &Test) -> BytesPerSecond {
-    let count = commands(spec, test);
+/// The most that a link carries for a test whose requests are cut into commands of at most `transfer_max`.
+pub fn over_link(law: &LinkLaw, transfer_max: Bytes, test: &Test) -> BytesPerSecond {
+    let count = test.block.get().div_ceil(transfer_max.get());
     match law {
-        LinkLaw::Sata(sata) => served(test, sata_demand(sata, spec, test), 1).unwrap_or_default(),
+        LinkLaw::Sata(sata) => {
+            served(test, sata_demand(sata, transfer_max, test), 1).unwrap_or_default()
+        }
         LinkLaw::Pcie(pcie) => over_pcie(pcie, test, count),
         LinkLaw::Sas(sas) => over_sas(sas, test, count),
     }
 }
 
 /// The commands of a request with their frames: all as long as they get, and the rest of it.
-fn sata_demand(sata: &Sata, spec: &SystemSpec, test: &Test) -> Demand {
-    let longest = spec.transfer_max();
+fn sata_demand(sata: &Sata, longest: Bytes, test: &Test) -> Demand {
     let (count, rest) = (test.block.get() / longest.get(), test.block.get() % longest.get());
     let whole = |time: &dyn Fn(Bytes) -> Duration| match rest {
         0 => time(longest) * count,

@@ -157,6 +157,7 @@ pub(crate) fn measured() -> RunResult {
     let rates = [1480.0, 912.0, 1120.0, 871.0, 48.3, 131.0];
     let mut run = RunResult {
         schema_version: SCHEMA_VERSION,
+        inspection: None,
         provenance: provenance(&["lanemark", "bench", "/var/tmp/lanemark.dat"]),
         target: Target::Measured(MeasuredTarget {
             path: "/var/tmp/lanemark.dat".to_owned(),
@@ -218,6 +219,7 @@ fn system(name: &str, label: &str, drive: &str, port: &str, column: usize) -> St
     });
     let run = RunResult {
         schema_version: SCHEMA_VERSION,
+        inspection: None,
         provenance: provenance(&["lanemark", "study", "sata-vs-nvme-crystaldiskmark"]),
         target: Target::Simulated(SimulatedTarget {
             system: name.to_owned(),
