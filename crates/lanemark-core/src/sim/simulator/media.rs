@@ -7,7 +7,6 @@ use crate::sim::link::Place;
 use crate::sim::path::carry_shared;
 use crate::sim::shared::{SharedLink, Transfer};
 use crate::sim::slab::{Handle, NONE};
-use crate::sim::trace::Trace;
 use crate::units::Bytes;
 use crate::workload::Operation;
 
@@ -162,9 +161,9 @@ impl Simulator {
         let place = Place { first: !command.announced, last: command.bursts_left == 0 };
         command.announced = true;
         // Only the last burst is on the critical path: what came before it was waiting for room.
-        let mut aside = Trace::new(self.now);
+        self.aside.begin(self.now);
         let path = &mut self.attachments[usize::from(command.drive)].path;
-        let trace = if place.last { &mut command.trace } else { &mut aside };
+        let trace = if place.last { &mut command.trace } else { &mut self.aside };
         trace.waited(Hop::Buffer, self.now);
         let arrival =
             path.carry_write(command.way, &mut self.shared, self.now, (length, place), trace);
@@ -229,8 +228,8 @@ impl Simulator {
         command.bursts_left -= 1;
         let place = Place { first: !command.announced, last: command.bursts_left == 0 };
         command.announced = true;
-        let mut aside = Trace::new(self.now);
-        let trace = if place.last { &mut command.trace } else { &mut aside };
+        self.aside.begin(self.now);
+        let trace = if place.last { &mut command.trace } else { &mut self.aside };
         let outflow = path.carry_read(command.way, self.now, bytes, place, trace);
         match path.way(command.way).shared() {
             0 if place.last => self.events.schedule(outflow.end, Event::Notified(handle)),
@@ -268,8 +267,8 @@ impl Simulator {
     pub(super) fn serve_shared(&mut self, link: usize) {
         let Some(handle) = self.turns[link].next(&mut self.transfers) else { return };
         let Transfer { command, bytes, place, inflow, .. } = self.transfers[handle];
-        let mut aside = Trace::new(self.now);
-        let trace = if place.last { &mut self.commands[command].trace } else { &mut aside };
+        self.aside.begin(self.now);
+        let trace = if place.last { &mut self.commands[command].trace } else { &mut self.aside };
         let station = &mut self.shared[link];
         let outflow = carry_shared(station, link, self.now, (bytes, place), inflow, trace);
         self.events.schedule(station.free_at(), Event::SharedFree(link as u16));
