@@ -138,6 +138,9 @@ impl Simulator {
     /// Splits the data of a write into bursts, each of which is fetched when the buffer has room.
     pub(super) fn ask_for_data(&mut self, command: Handle, offset: Bytes, length: Bytes) {
         let drive = usize::from(self.commands[command].drive);
+        if let Drive::SolidState(drive) = &mut self.attachments[drive].drive {
+            drive.expect_write(offset, length);
+        }
         let count = length.get().div_ceil(WRITE_BURST.get());
         self.commands[command].bursts_left = count as u32;
         self.commands[command].unstored = count as u32;
