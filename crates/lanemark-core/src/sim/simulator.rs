@@ -429,8 +429,8 @@ impl Simulator {
         let at_once = !ways.are_several() && protocol.fetches(operation, length) <= 1;
         let front_end = drive.front_end();
         let (commands, events) = (&mut self.commands, &mut self.events);
-        if !(at_once && front_end.send(fetched, handle, commands, events)) {
-            front_end.expect();
+        if !(at_once && front_end.send(self.now, fetched, handle, commands, events)) {
+            front_end.expect(self.now, commands, events);
             self.events.schedule(fetched, Event::Arrived(handle));
         }
     }
@@ -440,7 +440,8 @@ impl Simulator {
         let path = &mut self.attachments[usize::from(command.drive)].path;
         let (way, operation) = (path.way(command.way), command.operation);
         let arrival = way.issue_frames(self.now, operation, &mut command.trace);
-        self.attachments[usize::from(command.drive)].drive.front_end().expect();
+        let front_end = self.attachments[usize::from(command.drive)].drive.front_end();
+        front_end.expect(self.now, &mut self.commands, &mut self.events);
         self.events.schedule(arrival, Event::Arrived(handle));
     }
 

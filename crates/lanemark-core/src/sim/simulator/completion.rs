@@ -122,6 +122,10 @@ impl Simulator {
         };
         self.commands.free(handle);
         self.requests.free(request);
+        // Whoever looks at what was done so far does so between completions.
+        for Attachment { drive, .. } in &mut self.attachments {
+            drive.front_end().catch_up(self.now, &mut self.commands, &mut self.events);
+        }
         Some(completion)
     }
 

@@ -17,12 +17,13 @@ const RANGES: Bytes = Bytes(512);
 impl Simulator {
     /// The firmware has done its part: the map comes next, where it is not all at hand.
     pub(super) fn decoded(&mut self, handle: Handle) {
+        let Command { drive, operation, offset, length, .. } = self.commands[handle];
+        let Attachment { drive, path, protocol, .. } = &mut self.attachments[usize::from(drive)];
+        drive.front_end().catch_up(self.now, &mut self.commands, &mut self.events);
         let command = &mut self.commands[handle];
         if std::mem::take(&mut command.put_back) {
             return;
         }
-        let Command { drive, operation, offset, length, .. } = *command;
-        let Attachment { drive, path, protocol, .. } = &mut self.attachments[usize::from(drive)];
         let span = drive.front_end().span(self.now, operation);
         command.trace.spend(Hop::FrontEnd as usize, span);
         let drive = match drive {
