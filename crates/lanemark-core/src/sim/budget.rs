@@ -15,7 +15,8 @@ pub const HOPS: usize = Hop::Power as usize + 1;
 
 /// A place where a request can spend time.
 ///
-/// The order is that of how often requests do: what nearly all of them pass comes first, and lies together.
+/// The order is that of how often requests do: what nearly all of them pass comes first, and lies together. All links
+/// are numbered from the first on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Hop {
@@ -33,7 +34,7 @@ pub enum Hop {
     DataPath,
     /// The link nearest to the host; the others follow.
     FirstLink,
-    /// The drive's write buffer.
+    /// Room in the drive's write buffer.
     Buffer = Hop::FirstLink as u8 + 2 * LINKS_MAX as u8,
     /// The drive on its way out of a power state.
     Power,

@@ -213,6 +213,7 @@ impl FrontEnd {
     }
 
     /// Lets the arbiter choose as of `at`, which may be some time before `now`.
+    #[inline(never)]
     fn ask<C: Candidate>(
         &mut self,
         at: Instant,
