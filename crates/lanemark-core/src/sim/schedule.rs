@@ -58,10 +58,14 @@ impl Schedule {
         self.queue.pop()
     }
 
-    /// Takes the next event, where it comes no later than `limit`.
+    /// Takes the next event, where it comes no later than `limit`, and tells `soon` of some that come before long.
     #[inline]
-    pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Event)> {
-        self.queue.pop_until(limit)
+    pub fn pop_until(
+        &mut self,
+        limit: Instant,
+        soon: impl FnMut(Event),
+    ) -> Option<(Instant, Event)> {
+        self.queue.pop_until(limit, soon)
     }
 }
 

@@ -7,32 +7,34 @@
 //! A request longer than the largest command is split; its commands go their ways at once, and the last
 //! to come back completes it. A read command brings its data in bursts, one for each flash unit.
 
+mod command;
 mod completion;
 mod disk;
 mod event;
 mod media;
 mod power;
 
+use command::{Command, NEAR_MOST, Request, bring_near};
 pub use event::Event;
 pub use power::PowerReading;
 
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
-use super::drive::{Candidate, Content, Drive, PowerMeter};
+use super::drive::{Content, Drive, PowerMeter};
 use super::link::Link;
 use super::multipath::Ways;
 use super::path::Path;
 use super::protocol::Protocol;
 use super::schedule::{Burst, Schedule};
 use super::shared::{SharedLink, Transfer};
-use super::slab::{Handle, Linked, NONE, Slab};
+use super::slab::{Handle, Slab};
 use super::spec::SystemSpec;
 use super::station::Station;
 use super::target::{Extent, Target, extents};
 use super::trace::Trace;
 use crate::result::DriveUse;
 use crate::units::{Bytes, Duration, Instant};
-use crate::workload::{Access, Operation};
+use crate::workload::Access;
 
 /// A request that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,19 +113,6 @@ struct Attachment {
     meter: Option<Box<PowerMeter>>,
 }
 
-struct Request {
-    target: Target,
-    tag: u64,
-    access: Access,
-    thread: u32,
-    /// Whether the application's part is paid with it: always but for further parts on a volume.
-    is_first: bool,
-    submitted: Instant,
-    /// Commands whose interrupt has not come, and commands that are not complete.
-    unnotified: u32,
-    incomplete: u32,
-}
-
 /// The most data that a drive asks for at once.
 const WRITE_BURST: Bytes = Bytes::kibi(128);
 
@@ -133,46 +122,6 @@ struct WriteBurst {
     command: Handle,
     offset: Bytes,
     length: Bytes,
-}
-
-struct Command {
-    request: Handle,
-    drive: u16,
-    operation: Operation,
-    offset: Bytes,
-    length: Bytes,
-    thread: u32,
-    queue: u32,
-    /// Bursts that have not left the drive, reading, or have not entered its buffer, writing.
-    bursts_left: u32,
-    /// Bursts that are not on the media, where a write waits for that.
-    unstored: u32,
-    announced: bool,
-    /// The way that it took, and when it was sent.
-    way: u8,
-    sent: Instant,
-    /// Whether the next `Decoded` of this command is void.
-    put_back: bool,
-    trace: Trace,
-    next: Handle,
-}
-
-impl Linked for Command {
-    fn next(&mut self) -> &mut Handle {
-        &mut self.next
-    }
-}
-
-impl Candidate for Command {
-    fn queue(&self) -> u32 {
-        self.queue
-    }
-    fn operation(&self) -> Operation {
-        self.operation
-    }
-    fn put_back(&mut self) {
-        self.put_back = true;
-    }
 }
 
 /// One system at work.
@@ -192,6 +141,8 @@ pub struct Simulator {
     commands: Slab<Command>,
     write_bursts: Slab<WriteBurst>,
     transfers: Slab<Transfer>,
+    /// Takes down what lies beside a command's critical path, and is not looked at.
+    aside: Trace,
 }
 
 impl Attachment {
@@ -240,6 +191,7 @@ impl Simulator {
             commands: Slab::new(),
             write_bursts: Slab::new(),
             transfers: Slab::new(),
+            aside: Trace::new(Instant::ZERO),
         }
     }
 
@@ -349,7 +301,15 @@ impl Simulator {
     /// Goes on to the next completion that comes no later than `limit`; `None` where there is none.
     /// The time does not pass `limit`.
     pub fn advance_until(&mut self, limit: Instant) -> Option<Completion> {
-        while let Some((at, event)) = self.events.pop_until(limit) {
+        loop {
+            let Self { events, commands, requests, .. } = self;
+            let many = commands.most() > NEAR_MOST;
+            let soon = |event| {
+                if many {
+                    bring_near(event, commands, requests);
+                }
+            };
+            let (at, event) = events.pop_until(limit, soon)?;
             self.now = at;
             self.handled += 1;
             let completion = self.handle(event);
@@ -357,7 +317,6 @@ impl Simulator {
                 return completion;
             }
         }
-        None
     }
 
     /// Time busy so far at each part of each hop.
@@ -430,23 +389,14 @@ impl Simulator {
         self.attachments[usize::from(drive)].drive.takes(count as u32);
         for index in 0..count {
             let done = transfer_max * index;
-            let command = self.commands.insert(Command {
-                request: handle,
-                drive,
-                operation: access.operation,
-                offset: start + done,
-                length: (access.length - done).min(transfer_max),
-                thread,
-                queue,
-                bursts_left: 0,
-                unstored: 0,
-                announced: false,
-                way: 0,
-                sent: self.now,
-                put_back: false,
-                trace: Trace::new(self.now),
-                next: NONE,
-            });
+            let command = self.commands.renew();
+            self.commands[command].begin(
+                self.now,
+                (handle, count == 1 && is_first),
+                (drive, access.operation),
+                (start + done, (access.length - done).min(transfer_max)),
+                (thread, queue),
+            );
             let pays = index == 0 && is_first;
             let request_time = if pays { self.request_submit } else { Duration::ZERO };
             self.use_core(command, thread, request_time);
@@ -485,8 +435,8 @@ impl Simulator {
         let at_once = !ways.are_several() && protocol.fetches(operation, length) <= 1;
         let front_end = drive.front_end();
         let (commands, events) = (&mut self.commands, &mut self.events);
-        if !(at_once && front_end.send(fetched, handle, commands, events)) {
-            front_end.expect();
+        if !(at_once && front_end.send(self.now, fetched, handle, commands, events)) {
+            front_end.expect(self.now, commands, events);
             self.events.schedule(fetched, Event::Arrived(handle));
         }
     }
@@ -496,7 +446,8 @@ impl Simulator {
         let path = &mut self.attachments[usize::from(command.drive)].path;
         let (way, operation) = (path.way(command.way), command.operation);
         let arrival = way.issue_frames(self.now, operation, &mut command.trace);
-        self.attachments[usize::from(command.drive)].drive.front_end().expect();
+        let front_end = self.attachments[usize::from(command.drive)].drive.front_end();
+        front_end.expect(self.now, &mut self.commands, &mut self.events);
         self.events.schedule(arrival, Event::Arrived(handle));
     }
 

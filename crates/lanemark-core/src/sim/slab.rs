@@ -35,9 +35,27 @@ impl<T> Slab<T> {
         handle
     }
 
+    /// Names a thing whose fields hold whatever they held before, for its user to set: what need not be set
+    /// need not be touched.
+    #[inline]
+    pub fn renew(&mut self) -> Handle
+    where
+        T: Default,
+    {
+        match self.free.pop() {
+            Some(handle) => handle,
+            None => self.insert(T::default()),
+        }
+    }
+
     /// Gives the slot of `handle` back; the handle must not be used again.
     pub fn free(&mut self, handle: Handle) {
         self.free.push(handle);
+    }
+
+    /// How many there were at once, at the most.
+    pub fn most(&self) -> usize {
+        self.slots.len()
     }
 
     /// Things in flight now.

@@ -1,21 +1,44 @@
 //! The time budget of one command while it is under way.
+//!
+//! What nearly every command passes lies in two lines of the processor's cache; a place for the other hops is made
+//! when something is first spent there, and stays with whatever command takes the trace over.
 
-use super::budget::{Budget, Hop};
+use super::budget::{Budget, FAR, Hop, NEAR, Spent};
 use super::drive::FlashOperation;
 use super::station::Span;
-use crate::units::Instant;
+use crate::units::{Duration, Instant};
 
 /// A budget and the instant up to which it accounts for the time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Trace {
-    budget: Budget,
     mark: Instant,
+    far: Option<Box<[Spent; FAR]>>,
+    near: [Spent; NEAR],
 }
+
+const _: () = assert!(size_of::<Trace>() == 128, "a trace is two lines");
 
 impl Trace {
     /// Nothing spent yet at `start`.
     pub fn new(start: Instant) -> Self {
-        Self { budget: Budget::default(), mark: start }
+        Self { mark: start, far: None, near: [Spent::NOTHING; NEAR] }
+    }
+
+    /// Nothing spent yet at `start`, for another command.
+    #[inline]
+    pub fn begin(&mut self, start: Instant) {
+        self.mark = start;
+        self.near = [Spent::NOTHING; NEAR];
+        if let Some(far) = &mut self.far {
+            **far = [Spent::NOTHING; FAR];
+        }
+    }
+
+    /// A number without a meaning, for which both of its lines had to be read.
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        self.mark.picoseconds() ^ self.near[NEAR - 1].wait.picoseconds()
     }
 
     /// The instant up to which the time is accounted for.
@@ -24,24 +47,78 @@ impl Trace {
     }
 
     /// The budget so far.
-    pub fn budget(&self) -> &Budget {
-        &self.budget
+    #[inline]
+    pub fn budget(&self) -> Budget {
+        let far = self.far.as_ref().map_or([Spent::NOTHING; FAR], |far| **far);
+        Budget::new(self.near, far)
     }
 
     /// Accounts for the time up to `span.end`: waiting before `span.start`, service after.
+    #[inline]
     pub fn spend(&mut self, hop: usize, span: Span) {
-        self.mark = self.budget.spend(hop, self.mark, span);
+        let (spent, mark) = Spent::since(self.mark, span);
+        self.take_down(hop, spent);
+        self.mark = mark;
     }
 
     /// Accounts for the time up to `now` as waiting for `hop`.
+    #[inline]
     pub fn waited(&mut self, hop: Hop, now: Instant) {
         self.spend(hop as usize, Span { start: now, end: now });
     }
 
     /// Accounts for the time up to `now` that `operation` spent in the flash.
+    #[inline]
     pub fn through_flash(&mut self, operation: &FlashOperation, now: Instant) {
-        self.budget.add(Hop::Die, operation.die_wait, operation.die_service);
-        self.budget.add(Hop::Channel, operation.channel_wait, operation.channel_service);
+        let FlashOperation { die_wait, die_service, channel_wait, channel_service, .. } =
+            *operation;
+        let spent = |wait: Duration, service: Duration| Spent { wait, service };
+        self.take_down(Hop::Die as usize, spent(die_wait, die_service));
+        self.take_down(Hop::Channel as usize, spent(channel_wait, channel_service));
         self.mark = now;
+    }
+
+    #[inline]
+    fn take_down(&mut self, hop: usize, spent: Spent) {
+        match self.near.get_mut(hop) {
+            Some(near) => near.add(spent),
+            None if spent == Spent::NOTHING => {}
+            None => {
+                let far = self.far.get_or_insert_with(|| Box::new([Spent::NOTHING; FAR]));
+                far[hop - NEAR].add(spent);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(picoseconds: u64) -> Instant {
+        Instant::from_picoseconds(picoseconds)
+    }
+
+    #[test]
+    fn spending_covers_the_time_since_the_mark_without_gaps() {
+        let mut trace = Trace::new(at(10));
+        trace.spend(Hop::Cpu as usize, Span { start: at(15), end: at(20) });
+        // A span that began before the mark overlapped the stage before: only the rest counts.
+        trace.spend(Hop::Die as usize, Span { start: at(12), end: at(27) });
+        assert_eq!(trace.mark(), at(27));
+        assert_eq!(trace.budget().wait(Hop::Cpu as usize), Duration::from_picoseconds(5));
+        assert_eq!(trace.budget().service(Hop::Die as usize), Duration::from_picoseconds(7));
+        assert_eq!(trace.budget().total(), at(27).since(at(10)));
+    }
+
+    #[test]
+    fn another_command_begins_with_nothing_spent_near_or_far() {
+        let mut trace = Trace::new(at(0));
+        trace.spend(Hop::Cpu as usize, Span { start: at(0), end: at(1) });
+        trace.spend(Hop::Power as usize, Span { start: at(3), end: at(5) });
+        assert_eq!(trace.budget().wait(Hop::Power as usize), Duration::from_picoseconds(2));
+        assert_eq!(trace.budget().total(), Duration::from_picoseconds(5));
+        trace.begin(at(7));
+        assert_eq!((trace.budget(), trace.mark()), (Budget::default(), at(7)));
     }
 }

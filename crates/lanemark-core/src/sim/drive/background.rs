@@ -41,6 +41,16 @@ pub enum Done {
 }
 
 impl SolidState {
+    /// A range will be written before long.
+    #[inline]
+    pub fn expect_write(&mut self, offset: Bytes, length: Bytes) {
+        if !self.spec.technology.in_place() {
+            let (first, end) = slots_of(offset, length);
+            // Eight neighbours share a line of the map.
+            self.translation.expect((first..end).step_by(8));
+        }
+    }
+
     /// Maps a write whose data is in the buffer, and starts storing the units that it fills.
     pub fn write(&mut self, now: Instant, offset: Bytes, length: Bytes, events: &mut Schedule) {
         let (first, end) = slots_of(offset, length);

@@ -7,6 +7,11 @@
 //! that is already scheduled is void when it comes), and from then on the arbiter is asked whenever an engine
 //! becomes free, until nothing waits. A booking that is taken back is made again for the same instant or
 //! later, since what comes between only adds to the work: void events come before those that count.
+//!
+//! The arbiter needs no event of its own where its choice is made up for later. What an engine that is free serves
+//! next is not seen before that is decoded, and what the engine served last is decoded until then, unless the
+//! latencies behind the engines differ by more than a service takes. All that has arrived is known by then, in
+//! order, so the choice is the same.
 
 use std::collections::VecDeque;
 
@@ -36,8 +41,11 @@ pub struct FrontEnd {
     settle_at: usize,
     /// Commands whose arrival is an event of its own.
     expected: u32,
-    /// When the arbiter is asked next, where commands wait for that.
+    /// When the arbiter is asked next, where commands wait for that, and whether there is an event for it.
     look_at: Option<Instant>,
+    look_is_event: bool,
+    /// Whether what an engine served last is decoded before what it serves next, however long that takes.
+    in_order: bool,
     /// Commands that will arrive without an event while the arbiter is asked, in order.
     in_transit: VecDeque<(Instant, Handle)>,
 }
@@ -65,9 +73,13 @@ pub trait Candidate: Linked {
 impl FrontEnd {
     /// The idle front end of drive `drive`.
     pub fn new(drive: u16, spec: FrontEndSpec) -> Self {
+        let FrontEndSpec { read_time, write_time, read_latency, write_latency, .. } = spec;
+        let soonest = (read_time + read_latency).min(write_time + write_latency);
         Self {
             drive,
             spec,
+            look_is_event: false,
+            in_order: read_latency.max(write_latency) <= soonest,
             engines: vec![Station::default(); (spec.engines as usize).max(1)],
             arbiter: None,
             ahead: VecDeque::new(),
@@ -79,11 +91,12 @@ impl FrontEnd {
         }
     }
 
-    /// A command is on its way that will arrive at `arrival`, after a time which all commands take at least. Says
+    /// A command is on its way `now` that will arrive at `arrival`, after a time which all commands take at least. Says
     /// whether that needs no event: nothing can come in between and change the order.
     #[inline]
     pub fn send<C: Candidate>(
         &mut self,
+        now: Instant,
         arrival: Instant,
         command: Handle,
         commands: &mut Slab<C>,
@@ -92,6 +105,7 @@ impl FrontEnd {
         if self.expected > 0 {
             return false;
         }
+        self.catch_up(now, commands, events);
         if self.look_at.is_some() {
             self.in_transit.push_back((arrival, command));
             return true;
@@ -105,8 +119,18 @@ impl FrontEnd {
     }
 
     /// A command is on its way, and its arrival will be an event.
-    pub fn expect(&mut self) {
+    pub fn expect<C: Candidate>(
+        &mut self,
+        now: Instant,
+        commands: &mut Slab<C>,
+        events: &mut Schedule,
+    ) {
+        self.catch_up(now, commands, events);
         self.expected += 1;
+        if let Some(at) = self.look_at.filter(|_| !self.look_is_event) {
+            self.look_is_event = true;
+            events.schedule(at, Event::EngineFree(self.drive));
+        }
     }
 
     /// A command that was expected is here.
@@ -133,6 +157,7 @@ impl FrontEnd {
             self.book(now, command, operation, events);
             return;
         }
+        self.catch_up(now, commands, events);
         if self.look_at.is_some() {
             self.let_in(now, commands);
             if let Some(arbiter) = &mut self.arbiter {
@@ -165,20 +190,57 @@ impl FrontEnd {
         commands: &mut Slab<C>,
         events: &mut Schedule,
     ) {
-        if self.look_at != Some(now) {
-            return;
+        if self.look_at == Some(now) {
+            self.ask(now, now, commands, events);
         }
+    }
+
+    /// Asks the arbiter what it would have been asked until `now`: to be called when a command is decoded, and before
+    /// what engines have done is looked at.
+    #[inline]
+    pub fn catch_up<C: Candidate>(
+        &mut self,
+        now: Instant,
+        commands: &mut Slab<C>,
+        events: &mut Schedule,
+    ) {
+        while !self.look_is_event
+            && let Some(at) = self.look_at
+            && at <= now
+        {
+            self.ask(at, now, commands, events);
+        }
+    }
+
+    /// Lets the arbiter choose as of `at`, which may be some time before `now`.
+    #[inline(never)]
+    fn ask<C: Candidate>(
+        &mut self,
+        at: Instant,
+        now: Instant,
+        commands: &mut Slab<C>,
+        events: &mut Schedule,
+    ) {
         self.look_at = None;
-        self.let_in(now, commands);
+        self.let_in(at, commands);
         let Some(arbiter) = &mut self.arbiter else { return };
         if let Some(command) = arbiter.pop(commands) {
-            self.book(now, command, commands[command].operation(), events);
+            self.book(at, command, commands[command].operation(), events);
         }
         let waits = self.arbiter.as_ref().is_some_and(|arbiter| !arbiter.is_empty());
-        match self.in_transit.front() {
-            _ if waits => self.look(self.free_at().max(now), events),
-            Some(&(arrival, _)) => self.look(self.free_at().max(arrival), events),
-            None => {}
+        let free_at = self.free_at();
+        let next = match self.in_transit.front() {
+            _ if waits => free_at.max(at),
+            Some(&(arrival, _)) => free_at.max(arrival),
+            None => return,
+        };
+        // An engine that is busy until then decodes something behind it.
+        let seen = next == free_at && next > now || at < now && next <= now;
+        if self.in_order && self.expected == 0 && seen {
+            self.look_at = Some(next);
+            self.look_is_event = false;
+        } else {
+            self.look(next, events);
         }
     }
 
@@ -197,6 +259,7 @@ impl FrontEnd {
     fn look(&mut self, at: Instant, events: &mut Schedule) {
         if self.look_at.is_none_or(|already| at < already) {
             self.look_at = Some(at);
+            self.look_is_event = true;
             events.schedule(at, Event::EngineFree(self.drive));
         }
     }
@@ -328,6 +391,7 @@ mod tests {
                     front_end.engine_free(now, &mut commands, &mut events);
                 }
                 Event::Decoded(command) => {
+                    front_end.catch_up(now, &mut commands, &mut events);
                     if !std::mem::take(&mut commands[command].put_back) {
                         assert_eq!(decoded[command as usize].replace(now), None);
                     }
@@ -351,8 +415,8 @@ mod tests {
             match event {
                 Event::Submitted(command) => {
                     let arrival = now + way;
-                    if !front_end.send(arrival, command, &mut commands, &mut events) {
-                        front_end.expect();
+                    if !front_end.send(now, arrival, command, &mut commands, &mut events) {
+                        front_end.expect(now, &mut commands, &mut events);
                         events.schedule(arrival, Event::Arrived(command));
                     }
                 }
@@ -362,6 +426,7 @@ mod tests {
                 }
                 Event::EngineFree(_) => front_end.engine_free(now, &mut commands, &mut events),
                 Event::Decoded(command) => {
+                    front_end.catch_up(now, &mut commands, &mut events);
                     if !std::mem::take(&mut commands[command].put_back) {
                         assert_eq!(decoded[command as usize].replace(now), None);
                     }
@@ -419,13 +484,15 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
-        /// Booking ahead and taking back comes to the same as asking the arbiter for every command.
+        /// Booking ahead, taking back and asking the arbiter late comes to the same as asking it for every command.
         #[test]
         fn booking_ahead_changes_no_order(
             arrivals in any_arrivals(), engines in 1u32..4, burst in proptest::option::of(1u32..4),
-            weighted: bool,
+            weighted: bool, in_order: bool,
         ) {
-            let spec = FrontEndSpec { engines, ..SPEC };
+            let read_latency = Duration::from_nanoseconds(if in_order { 12 } else { 40 });
+            let spec = FrontEndSpec { engines, read_latency, ..SPEC };
+            prop_assert_eq!(FrontEnd::new(0, spec).in_order, in_order);
             let arbitration = ArbitrationSpec {
                 weights: weighted.then_some(ClassWeights { high: 3, medium: 2, low: 1 }),
                 burst,

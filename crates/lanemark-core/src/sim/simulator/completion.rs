@@ -77,9 +77,11 @@ impl Simulator {
     fn take_completion(&mut self, handle: Handle, core: u32, interrupt_time: Duration) {
         let command = &mut self.commands[handle];
         let protocol = &mut self.attachments[usize::from(command.drive)].protocol;
-        let request = &mut self.requests[command.request];
-        request.unnotified -= 1;
-        let pays = request.unnotified == 0 && request.is_first;
+        let pays = command.alone || {
+            let request = &mut self.requests[command.request];
+            request.unnotified -= 1;
+            request.unnotified == 0 && request.is_first
+        };
         let request_time = if pays { self.request_complete } else { Duration::ZERO };
         let complete_time = protocol.complete_time(command.operation);
         let core = core as usize % self.cores.len();
@@ -116,10 +118,14 @@ impl Simulator {
             access: pending.access,
             submitted: pending.submitted,
             completed: self.now,
-            budget: *self.commands[handle].trace.budget(),
+            budget: self.commands[handle].trace.budget(),
         };
         self.commands.free(handle);
         self.requests.free(request);
+        // Whoever looks at what was done so far does so between completions.
+        for Attachment { drive, .. } in &mut self.attachments {
+            drive.front_end().catch_up(self.now, &mut self.commands, &mut self.events);
+        }
         Some(completion)
     }
 

@@ -7,7 +7,6 @@ use crate::sim::link::Place;
 use crate::sim::path::carry_shared;
 use crate::sim::shared::{SharedLink, Transfer};
 use crate::sim::slab::{Handle, NONE};
-use crate::sim::trace::Trace;
 use crate::units::Bytes;
 use crate::workload::Operation;
 
@@ -18,12 +17,13 @@ const RANGES: Bytes = Bytes(512);
 impl Simulator {
     /// The firmware has done its part: the map comes next, where it is not all at hand.
     pub(super) fn decoded(&mut self, handle: Handle) {
+        let Command { drive, operation, offset, length, .. } = self.commands[handle];
+        let Attachment { drive, path, protocol, .. } = &mut self.attachments[usize::from(drive)];
+        drive.front_end().catch_up(self.now, &mut self.commands, &mut self.events);
         let command = &mut self.commands[handle];
         if std::mem::take(&mut command.put_back) {
             return;
         }
-        let Command { drive, operation, offset, length, .. } = *command;
-        let Attachment { drive, path, protocol, .. } = &mut self.attachments[usize::from(drive)];
         let span = drive.front_end().span(self.now, operation);
         command.trace.spend(Hop::FrontEnd as usize, span);
         let drive = match drive {
@@ -139,6 +139,9 @@ impl Simulator {
     /// Splits the data of a write into bursts, each of which is fetched when the buffer has room.
     pub(super) fn ask_for_data(&mut self, command: Handle, offset: Bytes, length: Bytes) {
         let drive = usize::from(self.commands[command].drive);
+        if let Drive::SolidState(drive) = &mut self.attachments[drive].drive {
+            drive.expect_write(offset, length);
+        }
         let count = length.get().div_ceil(WRITE_BURST.get());
         self.commands[command].bursts_left = count as u32;
         self.commands[command].unstored = count as u32;
@@ -162,9 +165,9 @@ impl Simulator {
         let place = Place { first: !command.announced, last: command.bursts_left == 0 };
         command.announced = true;
         // Only the last burst is on the critical path: what came before it was waiting for room.
-        let mut aside = Trace::new(self.now);
+        self.aside.begin(self.now);
         let path = &mut self.attachments[usize::from(command.drive)].path;
-        let trace = if place.last { &mut command.trace } else { &mut aside };
+        let trace = if place.last { &mut command.trace } else { &mut self.aside };
         trace.waited(Hop::Buffer, self.now);
         let arrival =
             path.carry_write(command.way, &mut self.shared, self.now, (length, place), trace);
@@ -229,8 +232,8 @@ impl Simulator {
         command.bursts_left -= 1;
         let place = Place { first: !command.announced, last: command.bursts_left == 0 };
         command.announced = true;
-        let mut aside = Trace::new(self.now);
-        let trace = if place.last { &mut command.trace } else { &mut aside };
+        self.aside.begin(self.now);
+        let trace = if place.last { &mut command.trace } else { &mut self.aside };
         let outflow = path.carry_read(command.way, self.now, bytes, place, trace);
         match path.way(command.way).shared() {
             0 if place.last => self.events.schedule(outflow.end, Event::Notified(handle)),
@@ -268,8 +271,8 @@ impl Simulator {
     pub(super) fn serve_shared(&mut self, link: usize) {
         let Some(handle) = self.turns[link].next(&mut self.transfers) else { return };
         let Transfer { command, bytes, place, inflow, .. } = self.transfers[handle];
-        let mut aside = Trace::new(self.now);
-        let trace = if place.last { &mut self.commands[command].trace } else { &mut aside };
+        self.aside.begin(self.now);
+        let trace = if place.last { &mut self.commands[command].trace } else { &mut self.aside };
         let station = &mut self.shared[link];
         let outflow = carry_shared(station, link, self.now, (bytes, place), inflow, trace);
         self.events.schedule(station.free_at(), Event::SharedFree(link as u16));

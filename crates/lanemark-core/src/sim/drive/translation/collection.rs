@@ -19,15 +19,25 @@ pub(crate) struct Victim {
     valid: u32,
 }
 
-/// Places that are looked at together.
-const BATCH: usize = 16;
+/// Places whose turn is next in the victim, and the logical slots that were written there. What the map holds of
+/// these slots is brought near when they are found, long before it is asked whether they are still valid: half of
+/// the places are found together when the other half is left.
+#[derive(Clone, Debug)]
+pub(crate) struct Upcoming {
+    found: [(u32, u32); UPCOMING],
+    /// The first of `found` that was not looked at, and the end.
+    next: usize,
+    end: usize,
+    /// From which place of the victim on nothing was found yet.
+    within: u32,
+}
 
-/// What lies at a place that may have to be moved.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    place: u32,
-    slot: u32,
-    valid: bool,
+const UPCOMING: usize = 32;
+
+impl Upcoming {
+    /// Those of a victim of which nothing was looked at.
+    pub(crate) const START: Self =
+        Self { found: [(0, EMPTY); UPCOMING], next: 0, end: 0, within: 0 };
 }
 
 /// Data that is moved: so many slots of a unit.
@@ -85,6 +95,7 @@ impl Translation {
         let chosen = folded
             .or_else(|| self.superblocks.choose_victim(&self.spec, self.slots_per_superblock))
             .or_else(|| self.pseudo_slc.pop_front());
+        self.upcoming = Upcoming::START;
         self.victim = chosen.map(|superblock| {
             let valid = self.superblocks.get(superblock).valid;
             Victim { superblock, next: 0, valid }
@@ -142,65 +153,70 @@ impl Translation {
         let Victim { superblock, mut next, .. } = victim;
         let start = superblock as u32 * self.slots_per_superblock;
         let folded = self.superblocks.get(superblock).pseudo_slc;
-        let mut batch = [Candidate { place: 0, slot: EMPTY, valid: false }; BATCH];
+        let as_found = self.superblocks.get(superblock).as_found;
         while self.superblocks.get(superblock).valid > 0 {
-            let count = self.candidates(superblock, next, &mut batch);
-            for &Candidate { place, slot, valid } in &batch[..count] {
-                if !valid {
-                    continue;
-                }
-                let Some(frontier) = &self.frontiers[stream as usize] else {
-                    return (None, place - start);
-                };
-                self.overrides.set(slot, frontier.next);
-                let unit = place / self.slots_per_unit;
-                match sources.last_mut() {
-                    Some(source) if source.unit == unit => source.slots += 1,
-                    _ => sources.push(Source { unit, slots: 1 }),
-                }
-                match folded {
-                    true => self.written.folded += 1,
-                    false => self.written.moved += 1,
-                }
-                if let Some(filled) = self.placed(stream, slot, place) {
-                    return (Some(filled), place - start + 1);
-                }
+            if self.upcoming.next + UPCOMING / 2 >= self.upcoming.end {
+                self.find_more(superblock);
             }
-            if count < BATCH {
+            let Upcoming { found, next: first, end, .. } = &mut self.upcoming;
+            if first == end {
                 return (None, self.slots_per_superblock);
             }
-            next = batch[count - 1].place - start + 1;
+            let (place, slot) = found[*first];
+            next = place - start + 1;
+            // What was not changed lies where it was found; what the run wrote is in the table.
+            let valid =
+                slot != EMPTY && self.overrides.get(slot).map_or(as_found, |at| at == place);
+            if !valid {
+                self.upcoming.next += 1;
+                continue;
+            }
+            let Some(frontier) = &self.frontiers[stream as usize] else {
+                return (None, place - start);
+            };
+            self.upcoming.next += 1;
+            self.overrides.set(slot, frontier.next);
+            let unit = place / self.slots_per_unit;
+            match sources.last_mut() {
+                Some(source) if source.unit == unit => source.slots += 1,
+                _ => sources.push(Source { unit, slots: 1 }),
+            }
+            match folded {
+                true => self.written.folded += 1,
+                false => self.written.moved += 1,
+            }
+            if let Some(filled) = self.placed(stream, slot, place) {
+                return (Some(filled), next);
+            }
         }
         (None, next)
     }
 
-    /// Looks at what lies in a superblock from its place `within` on, and whether it is valid; fewer than
-    /// asked for are all that is left. The looks do not depend on each other, so that the processor waits
-    /// for many of them at once.
-    fn candidates(&self, superblock: usize, within: u32, batch: &mut [Candidate; BATCH]) -> usize {
+    /// Finds what lies in the victim behind what was found of it, and brings near what the map holds of that.
+    fn find_more(&mut self, superblock: usize) {
         let one = self.superblocks.get(superblock);
-        let first = superblock as u32 * self.slots_per_superblock + within;
-        if one.as_found {
-            let mut found = [(0, EMPTY); BATCH];
-            let size = self.slots_per_superblock;
-            let count = self.layout.held(superblock, size, within, &mut found);
-            self.overrides.touch(found[..count].iter().map(|&(_, slot)| slot));
-            for (candidate, &(place, slot)) in batch.iter_mut().zip(&found[..count]) {
-                // What was not changed lies where it was found.
-                let valid = self.overrides.get(slot).is_none_or(|at| at == place);
-                *candidate = Candidate { place, slot, valid };
-            }
-            return count;
+        let Upcoming { found, next, end, within } = &mut self.upcoming;
+        found.copy_within(*next..*end, 0);
+        (*next, *end) = (0, *end - *next);
+        let free = &mut found[*end..];
+        let size = self.slots_per_superblock;
+        let start = superblock as u32 * size;
+        let count = if one.as_found {
+            self.layout.held(superblock, size, *within, free)
+        } else {
+            let slots = one.slots.get(*within as usize..).unwrap_or_default();
+            let places = start + *within..;
+            free.iter_mut()
+                .zip(places.zip(slots))
+                .map(|(free, (place, &slot))| *free = (place, slot))
+                .count()
+        };
+        let more = &found[*end..*end + count];
+        self.overrides.touch(more.iter().map(|&(_, slot)| slot));
+        self.overrides.touch(self.expected.drain(..));
+        if let Some(&(last, _)) = more.last() {
+            *within = last - start + 1;
         }
-        let slots = one.slots.get(within as usize..).unwrap_or_default();
-        self.overrides.touch(slots.iter().take(BATCH).copied());
-        let mut count = 0;
-        for ((candidate, place), &slot) in batch.iter_mut().zip(first..).zip(slots) {
-            // What the run wrote is in the table.
-            let valid = slot != EMPTY && self.overrides.get(slot) == Some(place);
-            *candidate = Candidate { place, slot, valid };
-            count += 1;
-        }
-        count
+        *end += count;
     }
 }

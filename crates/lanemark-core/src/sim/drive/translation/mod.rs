@@ -30,8 +30,8 @@ use super::super::spec::{Condition, DriveSpec, SLOT, TranslationSpec};
 use super::super::table::Table;
 use super::Content;
 use crate::units::Bytes;
-use collection::Victim;
 pub(crate) use collection::{Progress, Source};
+use collection::{Upcoming, Victim};
 pub use layout::write_amplification;
 use layout::{EMPTY, Layout, Scattered};
 use map::Overrides;
@@ -108,6 +108,9 @@ struct Unstored {
     previous: Vec<u32>,
 }
 
+/// Slots that are brought near together: for more the processor has no room.
+const EXPECTED: usize = 16;
+
 /// The map and the space behind it.
 #[derive(Clone, Debug)]
 pub struct Translation {
@@ -127,6 +130,9 @@ pub struct Translation {
     unstored: Table<Unstored>,
     pool: Vec<Vec<u32>>,
     victim: Option<Victim>,
+    upcoming: Upcoming,
+    /// Slots that will be written, of which nothing was brought near.
+    expected: Vec<u32>,
     /// Filled superblocks of the pseudo-SLC cache, the oldest first, and how many it has in all.
     pseudo_slc: VecDeque<usize>,
     pseudo_slc_used: usize,
@@ -180,6 +186,8 @@ impl Translation {
             unstored: Table::new(),
             pool: Vec::new(),
             victim: None,
+            upcoming: Upcoming::START,
+            expected: Vec::with_capacity(EXPECTED),
             pseudo_slc: VecDeque::new(),
             pseudo_slc_used: 0,
             to_erase: Vec::new(),
@@ -193,6 +201,17 @@ impl Translation {
         match self.overrides.get(slot) {
             Some(place) => place,
             None => self.layout.place(slot),
+        }
+    }
+
+    /// Some slots will be written before long. What the map holds of them is brought near with that of others.
+    #[inline]
+    pub fn expect(&mut self, slots: impl Iterator<Item = u64>) {
+        for slot in slots {
+            if self.expected.len() == EXPECTED {
+                self.overrides.touch(self.expected.drain(..));
+            }
+            self.expected.push(slot as u32);
         }
     }
 

@@ -1,0 +1,146 @@
+//! Requests and commands in flight, laid out by lines of the processor's cache.
+
+use std::hint::black_box;
+use std::mem::offset_of;
+
+use super::Event;
+use crate::sim::drive::Candidate;
+use crate::sim::slab::{Handle, Linked, NONE, Slab};
+use crate::sim::target::Target;
+use crate::sim::trace::Trace;
+use crate::units::{Bytes, Instant};
+use crate::workload::{Access, Operation};
+
+/// A line of the processor's cache.
+#[repr(align(64))]
+pub(super) struct Request {
+    pub(super) target: Target,
+    pub(super) tag: u64,
+    pub(super) access: Access,
+    pub(super) thread: u32,
+    /// Whether the application's part is paid with it: always but for further parts on a volume.
+    pub(super) is_first: bool,
+    pub(super) submitted: Instant,
+    /// Commands whose interrupt has not come, and commands that are not complete.
+    pub(super) unnotified: u32,
+    pub(super) incomplete: u32,
+}
+
+/// One line of the processor's cache, and two of the trace in most cases: with tens of thousands in flight, each is
+/// fetched anew for every step of a command.
+#[repr(C)]
+pub(super) struct Command {
+    pub(super) offset: Bytes,
+    pub(super) length: Bytes,
+    /// When it was sent.
+    pub(super) sent: Instant,
+    pub(super) request: Handle,
+    pub(super) next: Handle,
+    pub(super) thread: u32,
+    pub(super) queue: u32,
+    /// Bursts that have not left the drive, reading, or have not entered its buffer, writing.
+    pub(super) bursts_left: u32,
+    /// Bursts that are not on the media, where a write waits for that.
+    pub(super) unstored: u32,
+    pub(super) drive: u16,
+    pub(super) operation: Operation,
+    pub(super) announced: bool,
+    /// The way that it took.
+    pub(super) way: u8,
+    /// Whether the next `Decoded` of this command is void.
+    pub(super) put_back: bool,
+    /// Whether it is all of its request, and the application's part is paid with it.
+    pub(super) alone: bool,
+    pub(super) trace: Trace,
+}
+
+const _: () = assert!(offset_of!(Command, trace) == 64, "all but the trace is one line");
+const _: () = assert!(size_of::<Request>() == 64, "a request is one line");
+
+impl Default for Command {
+    fn default() -> Self {
+        Self {
+            offset: Bytes::ZERO,
+            length: Bytes::ZERO,
+            sent: Instant::ZERO,
+            request: NONE,
+            next: NONE,
+            thread: 0,
+            queue: 0,
+            bursts_left: 0,
+            unstored: 0,
+            drive: 0,
+            operation: Operation::Read,
+            announced: false,
+            way: 0,
+            put_back: false,
+            alone: false,
+            trace: Trace::new(Instant::ZERO),
+        }
+    }
+}
+
+impl Command {
+    /// Becomes another command: of a request, for a drive, over a range, from a thread in a queue.
+    #[inline]
+    pub(super) fn begin(
+        &mut self,
+        now: Instant,
+        (request, alone): (Handle, bool),
+        (drive, operation): (u16, Operation),
+        (offset, length): (Bytes, Bytes),
+        (thread, queue): (u32, u32),
+    ) {
+        self.trace.begin(now);
+        self.offset = offset;
+        self.length = length;
+        self.sent = now;
+        self.request = request;
+        self.next = NONE;
+        self.thread = thread;
+        self.queue = queue;
+        self.bursts_left = 0;
+        self.unstored = 0;
+        self.drive = drive;
+        self.operation = operation;
+        self.announced = false;
+        self.way = 0;
+        self.put_back = false;
+        self.alone = alone;
+    }
+}
+
+impl Linked for Command {
+    fn next(&mut self) -> &mut Handle {
+        &mut self.next
+    }
+}
+
+impl Candidate for Command {
+    fn queue(&self) -> u32 {
+        self.queue
+    }
+    fn operation(&self) -> Operation {
+        self.operation
+    }
+    fn put_back(&mut self) {
+        self.put_back = true;
+    }
+}
+
+/// As many commands are near without being asked for.
+pub(super) const NEAR_MOST: usize = 1024;
+
+/// Reads what `event` will need. No branch depends on what is there, so the processor goes on, and waits for what
+/// several events need at once instead of for each in turn.
+#[inline]
+pub(super) fn bring_near(event: Event, commands: &Slab<Command>, requests: &Slab<Request>) {
+    use Event::{Completed, Decoded, Notified, Submitted};
+    if let Submitted(handle) | Decoded(handle) | Notified(handle) | Completed(handle) = event {
+        let command = &commands[handle];
+        black_box(command.trace.touch() ^ u64::from(command.request));
+    }
+    if let Completed(handle) = event {
+        black_box(requests[commands[handle].request].tag);
+    }
+}
