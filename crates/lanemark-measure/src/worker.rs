@@ -336,7 +336,9 @@ impl<'a, E: Engine> Worker<'a, E> {
                 self.engine.submit().map_err(|source| self.engine_error(source))?;
             }
             self.resting.pop_front();
-            if let Some(schedule) = &mut self.schedule {
+            if let Some(schedule) = &mut self.schedule
+                && !self.accesses.is_flush_next()
+            {
                 schedule.advance();
             }
             let access = self.accesses.next_access();
@@ -365,6 +367,7 @@ impl<'a, E: Engine> Worker<'a, E> {
     /// When the next request is due, for a slot that rested until or since `rested_ns`.
     fn due(&self, rested_ns: u64) -> u64 {
         match &self.schedule {
+            Some(_) if self.accesses.is_flush_next() => rested_ns,
             Some(schedule) => self.begun_ns + schedule.next_due().nanoseconds(),
             None => rested_ns,
         }

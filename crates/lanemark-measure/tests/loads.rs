@@ -231,3 +231,14 @@ fn a_shuffled_order_takes_each_test_once_a_pass() {
     assert!(counts.iter().skip(4).step_by(5).enumerate().all(|(pass, one)| *one == [pass + 1; 5]));
     assert_ne!(counts[0], [1, 0, 0, 0, 0], "seed 1 begins with another test");
 }
+
+#[test]
+fn flushes_do_not_take_the_turns_of_writes_in_an_open_loop() {
+    let load = Load::Open { rate_per_second: 200.0, process: Process::Even };
+    let mix = Mix { flush_every: Some(1), ..Mix::default() };
+    let test = Test { load, mix, queue_depth: 32, ..timed(write(), 1000) };
+    let sample = sample(test, Settings::default());
+    let writes = sample.writes.unwrap().latency.count();
+    assert!((150..=210).contains(&writes), "{writes} writes");
+    assert!(sample.flushes.unwrap().latency.count() > writes * 3 / 4);
+}

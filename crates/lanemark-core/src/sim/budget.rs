@@ -114,6 +114,15 @@ impl Budget {
         self.at(hop).service
     }
 
+    /// Adds waiting at a hop.
+    pub fn wait_more(&mut self, hop: usize, wait: Duration) {
+        let spent = Spent { wait, service: Duration::ZERO };
+        match self.near.get_mut(hop) {
+            Some(near) => near.add(spent),
+            None => self.far[hop - NEAR].add(spent),
+        }
+    }
+
     /// Everything together.
     pub fn total(&self) -> Duration {
         self.near.iter().chain(&self.far).map(|spent| spent.wait + spent.service).sum()

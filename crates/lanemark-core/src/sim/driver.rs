@@ -1,10 +1,12 @@
-//! A test in closed loop on a simulated system.
+//! A test in closed or open loop on a simulated system.
 //!
-//! Each thread keeps its queue depth outstanding. Counting begins after the ramp and ends with the
+//! In a closed loop each thread keeps its queue depth outstanding; in an open one its requests have times of their own
+//! (`open`). Counting begins after the ramp and ends with the
 //! volume or the duration, whichever comes first; requests that are under way at the end of the
 //! duration are not counted, as in a real run. A test of rounds goes on without a gap from one to the next, ends
 //! when their figures are steady, and reports the last five.
 
+mod open;
 mod tally;
 
 use super::budget::{BudgetSum, HOPS, Hop, LINKS_MAX};
@@ -19,6 +21,7 @@ use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 use crate::workload::{Accesses, Test};
+use open::Open;
 use tally::{RoundsRun, Tally};
 
 /// One repeat of `test` in the volume of `spec`, or in each namespace of each drive at once, with the random streams of `key` (whose
@@ -33,11 +36,11 @@ pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<Sample
     }
     let mut run = Run::new(spec, test, key);
     run.fill_queues()?;
-    while let Some(completion) = run.metering.advance(&mut run.storage) {
+    while let Some(mut completion) = run.metering.advance(&mut run.storage) {
         if run.is_over(&completion) {
             break;
         }
-        run.count(&completion);
+        run.count(&mut completion);
         run.submit_next(&completion)?;
         if run.storage.simulator().outstanding() == 0 {
             run.metering.end(run.storage.simulator(), completion.completed);
@@ -55,6 +58,8 @@ struct Run {
     threads_per_target: u32,
     queue_depth: u32,
     think: Duration,
+    /// The times of requests, where the loop is open; then a tag is a slot, and else a thread.
+    open: Option<Open>,
     /// When counting begins, and when it must end.
     counting_from: Instant,
     deadline: Instant,
@@ -88,6 +93,7 @@ impl Run {
             threads_per_target: test.threads,
             queue_depth: test.queue_depth,
             think: test.think,
+            open: Open::of(test, test.threads * count as u32, key),
             counting_from,
             deadline: deadline.unwrap_or(Instant::from_picoseconds(u64::MAX)),
             volume_left: test.volume.map_or(u64::MAX, |volume| volume.get() * count),
@@ -99,20 +105,40 @@ impl Run {
     }
 
     fn fill_queues(&mut self) -> Result<(), SimError> {
-        for _ in 0..self.queue_depth {
-            for thread in 0..self.threads.len() {
-                self.submit(Instant::ZERO, thread as u32)?;
+        for slot in 0..self.queue_depth {
+            for thread in 0..self.threads.len() as u32 {
+                match self.open {
+                    Some(_) => {
+                        self.submit_when_due(Instant::ZERO, thread * self.queue_depth + slot)?
+                    }
+                    None => self.submit(Instant::ZERO, thread, thread)?,
+                }
             }
         }
         Ok(())
     }
 
     fn submit_next(&mut self, completion: &Completion) -> Result<(), SimError> {
-        self.submit(completion.completed + self.think, completion.tag as u32)
+        let tag = completion.tag as u32;
+        match self.open {
+            Some(_) => self.submit_when_due(completion.completed, tag),
+            None => self.submit(completion.completed + self.think, tag, tag),
+        }
+    }
+
+    /// Submits the request that is due next to a slot that is free from `free` on.
+    fn submit_when_due(&mut self, free: Instant, slot: u32) -> Result<(), SimError> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let thread = open.thread(slot);
+        let at = match self.threads[thread as usize].is_flush_next() {
+            true => open.at_once(slot, free),
+            false => open.next(slot, free),
+        };
+        self.submit(at, thread, slot)
     }
 
     /// Submits a thread's next request, where the volume has one left.
-    fn submit(&mut self, at: Instant, thread: u32) -> Result<(), SimError> {
+    fn submit(&mut self, at: Instant, thread: u32, tag: u32) -> Result<(), SimError> {
         if self.volume_left == 0 {
             return Ok(());
         }
@@ -121,7 +147,7 @@ impl Run {
             self.volume_left = self.volume_left.saturating_sub(access.length.get());
         }
         let target = self.targets[(thread / self.threads_per_target) as usize];
-        self.storage.submit(at, target, access, thread, thread.into())
+        self.storage.submit(at, target, access, thread, tag.into())
     }
 
     /// Begins to count, where that has not begun.
@@ -155,11 +181,16 @@ impl Run {
         }
     }
 
-    fn count(&mut self, completion: &Completion) {
+    fn count(&mut self, completion: &mut Completion) {
         if completion.completed < self.counting_from {
             return;
         }
         self.begin();
+        if let Some(open) = &mut self.open {
+            let late = open.lateness(completion.tag as u32, completion.submitted);
+            open.count(late);
+            open.begin_when_due(completion);
+        }
         let Some(tally) = &mut self.tally else { return };
         self.last = completion.completed;
         let latency = completion.completed.since(completion.submitted);
@@ -202,9 +233,9 @@ impl Run {
             writes: counted(tally.writes),
             cpu: None,
             evidence: None,
-            flushes: None,
-            trims: None,
-            punctuality: None,
+            flushes: counted(tally.flushes),
+            trims: counted(tally.trims),
+            punctuality: self.open.map(Open::finish),
             path: Some(path),
             energy: self.metering.energy(spec),
             replay: None,

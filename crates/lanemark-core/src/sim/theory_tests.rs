@@ -6,7 +6,7 @@ use super::tests::{nvme, unlimited};
 use super::*;
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Duration, Instant};
-use crate::workload::{Access, Operation};
+use crate::workload::{Access, Operation, Test};
 
 /// A system whose drive holds nothing, so that reads need no flash, and takes no time but what `change` says.
 fn idle(change: impl FnOnce(&mut SystemSpec)) -> SystemSpec {
@@ -121,4 +121,67 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
             );
         }
     }
+}
+
+/// The same through a test with an open loop: its generator makes the arrivals, and its latencies hold the waiting.
+#[test]
+fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() {
+    use crate::workload::{Load, Process};
+    let service = Duration::from_microseconds(10);
+    let system = idle(|system| system.drive.front_end.read_time = service);
+    let load = Load::Open { rate_per_second: 80_000.0, process: Process::Poisson };
+    let block = Bytes::kibi(4);
+    let test = Test {
+        load,
+        volume: Some(block * 400_000),
+        ..super::tests::test(block, crate::workload::Pattern::Uniform, true, 4096)
+    };
+    let key = StreamKey::from_seed(3);
+    let sample = run_test(&system, &test, key).unwrap();
+    let latency = sample.latency();
+    let waited = latency.mean_ns() - latency.min_ns().unwrap() as f64;
+    let formula = 0.8 * 10_000.0 / (2.0 * 0.2);
+    assert!((waited / formula - 1.0).abs() < 0.04, "{waited} ns for {formula}");
+    assert!((sample.iops() / 80_000.0 - 1.0).abs() < 0.01);
+    let kept = sample.punctuality.as_ref().unwrap();
+    assert_eq!((kept.held_back, kept.lateness.count()), (0, 400_000));
+    let path = sample.path.as_ref().unwrap();
+    let stages: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+    assert!((stages / latency.mean_ns() - 1.0).abs() < 1e-6);
+    // Two at a time: the others wait outside, and latencies hold that all the same.
+    let narrow = Test { queue_depth: 2, ..test };
+    let narrow = run_test(&system, &narrow, key).unwrap();
+    let kept = narrow.punctuality.as_ref().unwrap();
+    assert!(kept.held_back > 100_000, "{} of 400000 held back", kept.held_back);
+    assert!(narrow.latency().mean_ns() >= 0.95 * latency.mean_ns());
+    let hops = narrow.path.as_ref().unwrap().hops.iter();
+    let stages: f64 = hops.map(|hop| hop.wait_ns + hop.service_ns).sum();
+    assert!((stages / narrow.latency().mean_ns() - 1.0).abs() < 1e-6);
+}
+
+/// Flushes and trims of a test are counted apart, and its figures are those of reads and writes.
+#[test]
+fn flushes_and_trims_of_a_test_are_counted_apart() {
+    use crate::workload::Mix;
+    let system = nvme(unlimited());
+    let block = Bytes::kibi(4);
+    let mix = Mix {
+        flush_every: Some(10),
+        trim_share: crate::units::Ratio::new(0.1).unwrap(),
+        ..Mix::default()
+    };
+    let test = Test {
+        mix,
+        volume: Some(block * 10_000),
+        ..super::tests::test(block, crate::workload::Pattern::Uniform, false, 8)
+    };
+    let sample = run_test(&system, &test, StreamKey::from_seed(3)).unwrap();
+    let count = |direction: &Option<crate::result::DirectionResult>| {
+        direction.as_ref().unwrap().latency.count()
+    };
+    let (writes, flushes, trims) =
+        (count(&sample.writes), count(&sample.flushes), count(&sample.trims));
+    assert!((flushes as i64 - writes as i64 / 10).abs() <= 1, "{flushes} for {writes}");
+    assert!((trims as f64 / (writes + trims) as f64 - 0.1).abs() < 0.01, "{trims} for {writes}");
+    assert_eq!((sample.operations(), sample.bytes()), (writes, block * writes));
 }

@@ -76,7 +76,7 @@ impl Accesses {
 
     /// The next request; the stream never ends.
     pub fn next_access(&mut self) -> Access {
-        if self.flush_every.is_some_and(|every| self.written >= every) {
+        if self.is_flush_next() {
             self.written = 0;
             return Access {
                 operation: Operation::Flush,
@@ -89,6 +89,13 @@ impl Accesses {
         let operation = self.operation();
         self.written += u32::from(operation == Operation::Write && self.flush_every.is_some());
         Access { operation, offset: Bytes(self.start + place * self.step), length }
+    }
+
+    /// Whether the next request is a flush, which follows the writes before it at once and has no time of its own in an
+    /// open loop.
+    #[inline]
+    pub fn is_flush_next(&self) -> bool {
+        self.flush_every.is_some_and(|every| self.written >= every)
     }
 
     fn length(&mut self) -> Bytes {

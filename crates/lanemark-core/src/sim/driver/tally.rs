@@ -14,6 +14,9 @@ use crate::workload::{Operation, Rounds};
 pub(super) struct Tally {
     pub(super) reads: DirectionResult,
     pub(super) writes: DirectionResult,
+    pub(super) flushes: DirectionResult,
+    pub(super) trims: DirectionResult,
+    /// Of reads and writes.
     pub(super) budget: BudgetSum,
     pub(super) busy_before: [Vec<Duration>; HOPS],
     pub(super) drive_before: DriveUse,
@@ -25,6 +28,8 @@ impl Tally {
         Self {
             reads: DirectionResult::new(),
             writes: DirectionResult::new(),
+            flushes: DirectionResult::new(),
+            trims: DirectionResult::new(),
             budget: BudgetSum::default(),
             busy_before: simulator.busy(),
             drive_before: simulator.drive_use(),
@@ -32,12 +37,15 @@ impl Tally {
     }
 
     pub(super) fn count(&mut self, completion: &Completion, latency: Duration) {
-        self.budget.add(&completion.budget, latency);
-        match completion.access.operation {
-            Operation::Read => self.reads.record(completion.access.length, latency),
-            Operation::Write => self.writes.record(completion.access.length, latency),
-            // A test asks for neither.
-            Operation::Flush | Operation::Trim => {}
+        let direction = match completion.access.operation {
+            Operation::Read => &mut self.reads,
+            Operation::Write => &mut self.writes,
+            Operation::Flush => &mut self.flushes,
+            Operation::Trim => &mut self.trims,
+        };
+        direction.record(completion.access.length, latency);
+        if completion.access.operation.moves_data() {
+            self.budget.add(&completion.budget, latency);
         }
     }
 
@@ -51,7 +59,13 @@ impl Tally {
 
     /// This, and what was counted after it.
     fn and_then(mut self, later: &Self) -> Self {
-        for (own, more) in [(&mut self.reads, &later.reads), (&mut self.writes, &later.writes)] {
+        let pairs = [
+            (&mut self.reads, &later.reads),
+            (&mut self.writes, &later.writes),
+            (&mut self.flushes, &later.flushes),
+            (&mut self.trims, &later.trims),
+        ];
+        for (own, more) in pairs {
             own.bytes += more.bytes;
             own.latency.merge(&more.latency);
         }
