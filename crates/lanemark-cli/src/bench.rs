@@ -4,20 +4,24 @@ use lanemark_core::result::{RunResult, SCHEMA_VERSION, Target};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Workload;
 use lanemark_measure::{Bench, Event, Outcome as Measured};
-use lanemark_study::workload;
 
 use crate::args::BenchArgs;
 use crate::failure::{Failure, Outcome};
+use crate::formats::OutputFormat;
 use crate::progress::Progress;
 use crate::sim::{save, scaled};
-use crate::{library, output, results, stop};
+use crate::{formats, library, output, results, stop};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let stop = stop::on_signal()?;
     let library = library::open(&args.run.library)?;
-    let workload = scaled(workload::open(&library, &args.workload)?, &args.scale)?;
+    let opened = formats::open(&library, &args.workload, formats::size_of(&args.path))?;
+    // What the job file asks of the engine is in `opened.settings`; so far it is only told.
+    opened.tell();
+    let workload = scaled(opened.workload, &args.scale)?;
     let mut provenance = results::provenance(args.run.seed);
     provenance.inputs = library.used();
+    provenance.inputs.extend(opened.input);
     let what = format!("bench-{}", workload.id);
     let place = results::Place::new(&args.run.out, &what, &provenance.started_at)?;
     let result_of = |measured: &Measured| RunResult {
@@ -49,10 +53,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     drop(progress);
     let mut result = result_of(&measured);
     save(&place, &mut result)?;
-    if args.run.json {
-        output::print_json(&result)?;
-    } else {
-        output::print(&lanemark_report::run_table(&result, &output::style()))?;
+    match formats::foreign(&result, args.output_format) {
+        Some(text) => output::print(&text)?,
+        None if args.run.json || args.output_format == Some(OutputFormat::Json) => {
+            output::print_json(&result)?;
+        }
+        None => output::print(&lanemark_report::run_table(&result, &output::style()))?,
     }
     eprintln!("saved {}", place.path().display());
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })

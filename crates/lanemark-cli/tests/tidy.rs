@@ -10,16 +10,18 @@ use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
 
 /// Who may import whom: the table of ARCHITECTURE.md.
-const IMPORTS: [(&str, &[&str]); 6] = [
+const IMPORTS: [(&str, &[&str]); 7] = [
     ("lanemark-core", &[]),
     ("lanemark-study", &["lanemark-core"]),
     ("lanemark-report", &["lanemark-core"]),
     ("lanemark-measure", &["lanemark-core"]),
     ("lanemark-trace", &["lanemark-core"]),
+    ("lanemark-formats", &["lanemark-core"]),
     (
         "lanemark-cli",
         &[
             "lanemark-core",
+            "lanemark-formats",
             "lanemark-measure",
             "lanemark-report",
             "lanemark-study",

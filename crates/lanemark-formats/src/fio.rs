@@ -94,6 +94,7 @@ pub fn read(text: &str, around: &Surroundings<'_>) -> Result<FioJobs, FormatErro
 
 fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
     let mut all = FioSettings::default();
+    let mut told = false;
     for job in jobs {
         let wanted = job.parsed("ioengine", found, |name| Ok(name.trim().to_owned()));
         if let Some(name) = wanted {
@@ -135,6 +136,7 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
         if cached {
             all.direct = Some(direct);
         }
+        told |= job.has("direct") || job.has("buffered");
         let sync = job.parsed("sync", found, |text| match text {
             "" | "1" | "sync" => Ok(Some(Sync::All)),
             "dsync" => Ok(Some(Sync::Data)),
@@ -170,6 +172,9 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
                 job.error("zonemode", "none: zoned block devices and strides are not supported"),
             );
         }
+    }
+    if !told {
+        all.direct = None;
     }
     all
 }

@@ -67,7 +67,11 @@ fn depths_are_cycled_where_the_test_says_so() {
 fn bad_settings_are_told_with_their_line() {
     let size = Some(Bytes(1 << 30));
     for (from, to, told) in [
-        ("Version 1.1.0", "Version 1998.02.01", "mixed.icf:1: version 1998.02.01 is older"),
+        (
+            "'Access specification name,default assignment\n\tFile server,NONE\n",
+            "",
+            "mixed.icf:20: a spec",
+        ),
         ("Version 1.1.0", "[global]", "mixed.icf:1: the first line is `[global]`"),
         ("0          1          30", "0 1", "mixed.icf:7: `0 1`: expected hours minutes seconds"),
         ("0          1          30", "0 0 0", "mixed.icf: the run time is 0"),

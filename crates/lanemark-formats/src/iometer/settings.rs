@@ -5,7 +5,7 @@
 //! outstanding requests are cycled, each specification is a test for every depth.
 //!
 //! Not read: network targets, cycling of workers and targets, transactions and replies, specifications that are
-//! partly random, and versions before 2001, whose specifications have no names. Each of them is an error, but what
+//! partly random, and old versions whose specifications have no names. Each of them is an error, but what
 //! concerns the display.
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
@@ -96,17 +96,9 @@ pub fn read(
     let mut lines = (1..).zip(text.lines());
     let first = lines.next().map_or("", |(_, first)| first.trim());
     let version = first.trim_start_matches('\u{feff}').strip_prefix("Version ").map(str::trim);
-    match version {
-        None => {
-            let message = format!("the first line is `{}`; expected `Version 1.1.0`", shown(first));
-            return Err(FormatError::at(file, 1, message).hint("give a file that Iometer saved"));
-        }
-        Some(version) if version.starts_with("199") || version.starts_with("2000") => {
-            let message = format!("version {} is older than what is read", shown(version));
-            let hint = "open the file in Iometer 1.1 and save it again";
-            return Err(FormatError::at(file, 1, message).hint(hint));
-        }
-        Some(_) => {}
+    if version.is_none() {
+        let message = format!("the first line is `{}`; expected `Version 1.1.0`", shown(first));
+        return Err(FormatError::at(file, 1, message).hint("give a file that Iometer saved"));
     }
     let mut key = String::new();
     for (line, raw) in lines {
@@ -165,7 +157,7 @@ impl Reader<'_> {
                     Some(specification) => specification.parts.push(part),
                     None => {
                         let error = self.error(line, "a specification without a name");
-                        return Err(error.hint("'Access specification name comes before it"));
+                        return Err(error.hint("open the file in Iometer 1.1 and save it again"));
                     }
                 }
             }
