@@ -7,6 +7,7 @@ use std::{env, fs};
 
 use lanemark_core::units::Bytes;
 use lanemark_formats::fio::{self, Surroundings};
+use lanemark_formats::{FormatErrors, Kept};
 
 fn main() {
     let folder = env::args().nth(1).expect("a folder of job files");
@@ -19,8 +20,7 @@ fn main() {
         "FIO_IODEPTH" => Some("8".to_owned()),
         _ => Some("4k".to_owned()),
     };
-    let (mut read, mut elsewhere, mut uses, mut refused) = (0, 0, 0, 0);
-    let mut options: BTreeMap<String, u32> = BTreeMap::new();
+    let mut classes: BTreeMap<Class, Tally> = BTreeMap::new();
     for path in &files {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = fs::read_to_string(path).expect("a job file");
@@ -30,42 +30,68 @@ fn main() {
             environment: &usual,
             include: &|_| Err("is not there".to_owned()),
         };
-        let count = text.lines().map(|line| line.split([';', '#']).next().unwrap_or("").trim());
-        let count = count.filter(|line| !line.is_empty() && !line.starts_with('[')).count();
-        match fio::read(&text, &around) {
+        let lines = text.lines().map(|line| line.split([';', '#']).next().unwrap_or("").trim());
+        let uses = lines.filter(|line| !line.is_empty() && !line.starts_with('[')).count();
+        let outcome = fio::read(&text, &around);
+        let tally = classes.entry(class(&text, &name, outcome.as_ref().err())).or_default();
+        tally.files += 1;
+        tally.uses += uses;
+        match outcome {
             Ok(jobs) => {
-                read += 1;
-                uses += count;
-                println!("{name} | yes | {} options, {} notes", count, jobs.notes.len());
-            }
-            Err(errors) if errors.0.iter().any(|error| error.message.contains("ioengine=")) => {
-                elsewhere += 1;
-                let error = errors.0.iter().find(|error| error.message.contains("ioengine="));
-                println!("{name} | engine | {}", error.map_or("", |error| &error.message));
+                tally.run += 1;
+                let nearly = jobs.notes.iter().filter(|note| note.kept == Kept::Nearly).count();
+                tally.nearly += nearly;
+                let tests = jobs.workload.tests.len();
+                println!("| {name} | yes | {tests} tests, {nearly} notes |");
             }
             Err(errors) => {
-                uses += count;
                 let mut lines: Vec<_> = errors.0.iter().map(|error| error.line).collect();
                 lines.sort_unstable();
                 lines.dedup();
-                refused += lines.len();
-                for error in &errors.0 {
-                    *options.entry(error.message.clone()).or_default() += 1;
-                }
-                println!(
-                    "{name} | no | {} of {count}: {}",
-                    lines.len(),
-                    errors.to_string().replace('\n', "; ")
-                );
+                tally.refused += lines.len();
+                let mut whys: Vec<_> = errors.0.iter().map(|error| error.message.clone()).collect();
+                whys.dedup();
+                println!("| {name} | no | {} |", whys.join("; "));
             }
         }
     }
-    println!("\n{} files: {read} run, {elsewhere} are for other engines", files.len());
-    println!(
-        "{uses} option uses in the others, {refused} refused: {:.1}% supported",
-        100.0 * (1.0 - refused as f64 / uses.max(1) as f64)
-    );
-    for (option, count) in options {
-        println!("  {count:>3} {option}");
+    for (class, Tally { files, run, uses, refused, nearly }) in classes {
+        let share = 100.0 * (1.0 - refused as f64 / uses as f64);
+        println!(
+            "{class:?}: {run} of {files} files run; {uses} uses of options, {nearly} nearly kept, {refused} refused: {share:.1}%"
+        );
+    }
+}
+
+/// What kind of target a job file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    FilesAndBlockDevices,
+    ZonedDevices,
+    PassThrough,
+    OtherEngines,
+}
+
+#[derive(Default)]
+struct Tally {
+    files: usize,
+    run: usize,
+    uses: usize,
+    refused: usize,
+    nearly: usize,
+}
+
+fn class(text: &str, name: &str, errors: Option<&FormatErrors>) -> Class {
+    let other =
+        |errors: &FormatErrors| errors.0.iter().any(|error| error.message.contains("ioengine="));
+    // The engine of these is given on the command line.
+    let passes = name.starts_with("xnvme")
+        || text.contains("ioengine=io_uring_cmd")
+        || text.contains("ioengine=sg");
+    match errors {
+        Some(errors) if other(errors) => Class::OtherEngines,
+        _ if passes => Class::PassThrough,
+        _ if text.contains("zonemode=zbd") => Class::ZonedDevices,
+        _ => Class::FilesAndBlockDevices,
     }
 }

@@ -43,6 +43,7 @@ use direction::Direction;
 use job::{Findings, Job};
 use number::Unit;
 pub use option::{Support, options};
+pub(crate) use order::normal_for;
 use place::{Placed, Wanted};
 pub use settings::{Engine, FioJobs, FioSettings, Sync};
 
@@ -167,10 +168,9 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
                 all.targets.push(path);
             }
         }
-        if job.text("zonemode").is_some_and(|mode| mode != "none") {
-            found.fault(
-                job.error("zonemode", "none: zoned block devices and strides are not supported"),
-            );
+        if job.text("zonemode").is_some_and(|mode| !matches!(mode, "none" | "strided")) {
+            let expected = "none or strided: zoned block devices are not supported";
+            found.fault(job.error("zonemode", expected));
         }
     }
     if !told {
@@ -194,6 +194,7 @@ fn tests(jobs: &[Job], around: &Surroundings<'_>, found: &mut Findings) -> Vec<T
             span: Bytes(1 << 40),
             threads: 1,
             each: Bytes(1 << 40),
+            after: false,
         }];
         for (clone, place) in placed.as_ref().map_or(nowhere, whole).iter().enumerate() {
             let Some(mut test) = test(job, place, found) else { continue };
@@ -201,7 +202,8 @@ fn tests(jobs: &[Job], around: &Surroundings<'_>, found: &mut Findings) -> Vec<T
                 test.name = format!("{}.{clone}", test.name);
             }
             test.name = free_name(&tests, test.name);
-            test.start.beside = !tests.is_empty() && !(waits && clone == 0);
+            let walled = waits && clone == 0 || place.after && clone > 0;
+            test.start.beside = !tests.is_empty() && !walled;
             if let Err(error) = test.check()
                 && placed.is_some()
             {

@@ -158,6 +158,17 @@ fn jobs_with_files_of_their_own_have_parts_of_their_own() {
 }
 
 #[test]
+fn a_stride_is_a_test_for_each_zone_one_after_the_other() {
+    let text = "[a]\nfilename=x\nzonemode=strided\nzonesize=1g\nzoneskip=7g\n";
+    let tests = read(text).workload.tests;
+    let places: Vec<u64> = tests.iter().map(|test| test.offset.get() >> 30).collect();
+    assert_eq!(places, [0, 8, 16, 24, 32, 40, 48, 56]);
+    assert!(tests.iter().all(|test| test.volume == Some(Bytes(1 << 30)) && !test.start.beside));
+    assert!(first_error("[a]\nfilename=x\nzonemode=zbd\n").contains("zoned block devices"));
+    assert!(first_error("[a]\nfilename=x\nzonemode=strided\n").contains("no zonesize"));
+}
+
+#[test]
 fn random_is_without_repetition_unless_told() {
     assert_eq!(only("[a]\nrw=randread\nsize=1m\n").pattern, Pattern::Shuffled);
     assert_eq!(only("[a]\nrw=randread\nsize=1m\nnorandommap\n").pattern, Pattern::Uniform);

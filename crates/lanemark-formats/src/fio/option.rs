@@ -308,10 +308,10 @@ static OPTIONS: &[Known] = &[
     known("merge_blktrace_iters", Refused(TRACE)),
     // Zones, and what an SSD is brought to.
     read("zonemode"),
-    known("zonesize", Refused(ZONED)),
+    read("zonesize"),
     known("zonecapacity", Refused(ZONED)),
-    known("zonerange", Refused(ZONED)),
-    known("zoneskip", Refused(ZONED)),
+    read("zonerange"),
+    read("zoneskip"),
     known("read_beyond_wp", Refused(ZONED)),
     known("max_open_zones", Refused(ZONED)),
     known("job_max_open_zones", Refused(ZONED)),

@@ -49,7 +49,7 @@ pub(crate) fn pattern(
         job.note("random_distribution", found, Kept::Nearly, reason);
     }
     if matches!(word, "normal" | "gauss") {
-        let reason = "a normal distribution proper, in place of the mean of several draws";
+        let reason = "a normal distribution proper, with the deviation of fio's sum of draws";
         job.note("random_distribution", found, Kept::Nearly, reason);
     }
     job.parsed("random_distribution", found, |text| distribution(text, direction, base))
@@ -108,17 +108,27 @@ fn distribution(
             _ => Err("an h above 0 and below 1"),
         },
         "normal" | "gauss" => {
-            let deviation = number(0.0)? / 100.0;
-            match Ratio::new(deviation) {
-                Some(deviation) if deviation > Ratio::ZERO => {
-                    Ok(Some(Pattern::Normal { deviation }))
-                }
-                _ => Err("a deviation above 0 and at most 100"),
+            let asked = number(0.0)? / 100.0;
+            match (asked > 0.0 && asked <= 1.0).then(|| Ratio::new(deviation(asked))).flatten() {
+                Some(deviation) => Ok(Some(Pattern::Normal { deviation })),
+                None => Err("a deviation above 0 and at most 100"),
             }
         }
         "zoned" | "zoned_abs" => zones(rest, word.trim() == "zoned_abs", direction, kb_base),
         _ => Err(EXPECTED),
     }
+}
+
+/// What `normal:` asks for is the width of the last of fio's draws, as a share of the span: it takes the mean of twelve
+/// places, whose deviation is a twelfth of the span, and adds one that is uniform in that width (`lib/gauss.c`).
+fn deviation(asked: f64) -> f64 {
+    let width = asked.min(0.5);
+    (1.0 / 144.0 + width * width / 12.0).sqrt()
+}
+
+/// What `normal:` must ask for to have this deviation, or the nearest that it can.
+pub(crate) fn normal_for(deviation: f64) -> f64 {
+    ((deviation * deviation - 1.0 / 144.0).max(0.0) * 12.0).sqrt().clamp(0.01, 0.5)
 }
 
 /// `50/5:30/15:20/`: percentages of the requests and of the span, or its sizes where `absolute`.
@@ -184,8 +194,11 @@ mod tests {
         assert_eq!(read("random"), Ok(None));
         assert_eq!(read("zipf"), Ok(Some(Pattern::Zipf { theta: 1.1 })));
         assert_eq!(read("pareto:0.3"), Ok(Some(Pattern::Pareto { h: 0.3 })));
-        let deviation = Ratio::new(0.35).unwrap();
-        assert_eq!(read("normal:35"), Ok(Some(Pattern::Normal { deviation })));
+        let Ok(Some(Pattern::Normal { deviation: wide })) = read("normal:35") else {
+            panic!("no deviation");
+        };
+        assert!((wide.get() - 0.1310).abs() < 1e-4, "{wide}");
+        assert!((normal_for(deviation(0.35)) - 0.35).abs() < 1e-12);
         for bad in ["zipf:0", "pareto:1", "normal", "normal:x", "zoned:", "sequence:1,2", "zoned:5"]
         {
             assert!(read(bad).is_err(), "{bad}");

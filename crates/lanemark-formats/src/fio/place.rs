@@ -11,6 +11,8 @@ use crate::error::Kept;
 
 /// Parts begin at multiples of this.
 const PART: u64 = 1 << 20;
+/// The most zones of a stride.
+const ZONES_MAX: u64 = 4095;
 /// The most clones that are tests of their own.
 const CLONES_MAX: u64 = 1024;
 
@@ -38,6 +40,8 @@ pub(crate) struct Placed {
     pub(crate) threads: u32,
     /// What one clone moves when it moves its size once.
     pub(crate) each: Bytes,
+    /// Whether it begins when the part before it is through, as the zones of one stride do.
+    pub(crate) after: bool,
 }
 
 impl Wanted {
@@ -235,7 +239,11 @@ fn placed(
         span: Bytes(span),
         threads,
         each: Bytes(each),
+        after: false,
     };
+    if job.text("zonemode") == Some("strided") {
+        return strided(job, wanted, (begin, room), found);
+    }
     if wanted.own && increment == 0 {
         return Some(vec![of(begin, span.saturating_mul(wanted.clones), threads)]);
     }
@@ -244,6 +252,45 @@ fn placed(
     }
     let one = |clone: u64| of(begin.saturating_add(clone * increment), span, 1);
     Some((0..wanted.clones).map(one).collect())
+}
+
+/// The zones of `zonemode=strided`, one after the other from `begin` on in what there is of room.
+fn strided(
+    job: &Job,
+    wanted: &Wanted,
+    (begin, room): (u64, u64),
+    found: &mut Findings,
+) -> Option<Vec<Placed>> {
+    let zone = job.integer("zonesize", found).filter(|&zone| zone > 0);
+    let Some(zone) = zone else {
+        found.fault(job.error("zonesize", "the size of a zone"));
+        return None;
+    };
+    let range = job.integer("zonerange", found).unwrap_or(zone).max(zone);
+    let stride = range.saturating_add(job.integer("zoneskip", found).unwrap_or(0));
+    if wanted.own && wanted.clones > 1 || job.flag("time_based", found).unwrap_or(false) {
+        found.fault(job.error("zonemode", "one clone that ends with the last of its zones"));
+        return None;
+    }
+    let count = match wanted.size {
+        Some(Size::Bytes(size)) => size.div_ceil(zone),
+        _ => u64::MAX,
+    };
+    let count = count.min((room - 1) / stride + 1);
+    if count > ZONES_MAX {
+        let expected = "wider strides: each zone is a test, and there are at most 4,095";
+        found.fault(job.error("zoneskip", expected));
+        return None;
+    }
+    job.note("zonemode", found, Kept::Nearly, "each zone is a test of its own");
+    let one = |at: u64| Placed {
+        offset: Bytes(begin + at * stride),
+        span: Bytes(zone.min(room - at * stride)),
+        threads: wanted.clones as u32,
+        each: Bytes(zone.min(room - at * stride)),
+        after: true,
+    };
+    Some((0..count).map(one).collect())
 }
 
 #[cfg(test)]

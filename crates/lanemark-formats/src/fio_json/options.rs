@@ -36,7 +36,10 @@ pub(super) fn options(test: &Test) -> Vec<(String, String)> {
         Pattern::Zipf { theta } => add("random_distribution", format!("zipf:{theta}")),
         Pattern::Pareto { h } => add("random_distribution", format!("pareto:{h}")),
         Pattern::Normal { deviation } => {
-            add("random_distribution", format!("normal:{}", 100.0 * deviation.get()));
+            add(
+                "random_distribution",
+                format!("normal:{:.0}", 100.0 * crate::fio::normal_for(deviation.get())),
+            );
         }
         Pattern::Zones { zones } => {
             add("random_distribution", zoned(zones.iter().map(|zone| (zone.share, zone.span))));
