@@ -2,6 +2,7 @@
 //!
 //! The format of both is that of Iometer 1.1 (its User's Guide, "Test Configuration File" and "Result File").
 
+mod assembly;
 mod results;
 mod settings;
 

@@ -61,6 +61,29 @@ fn every_option_is_in_a_job_file_here() {
 }
 
 #[test]
+fn every_option_is_in_its_list_of_the_document() {
+    let text = include_str!("../../../docs/fio.md");
+    let part = |from: &str, to: &str| {
+        let from = text.split_once(from).unwrap().1;
+        from.split_once(to).unwrap().0.replace('\n', " ")
+    };
+    let lists = [
+        (Support::Read, part("\nRead, and told", "\nTold to be only")),
+        (Support::Nearly, part("\nTold to be only", "\nTold to be needless")),
+        (Support::Needless, part("\nTold to be needless", "\nRefused, unless")),
+        (Support::Refused, part("\nRefused, unless", "\n## JSON, written")),
+    ];
+    let mut counts = [0; 4];
+    for (name, support) in fio::options() {
+        let at = lists.iter().position(|(of, _)| *of == support).unwrap();
+        assert!(lists[at].1.contains(&format!("`{name}`")), "{name}: is {support:?}");
+        counts[at] += 1;
+    }
+    let listed = lists.map(|(_, list)| list.matches('`').count() / 2);
+    assert_eq!(listed, counts, "a list has an option more");
+}
+
+#[test]
 fn every_refused_option_is_an_error_with_its_line_and_a_hint() {
     let text = include_str!("jobs/refused.fio");
     let errors = read_with(text, Some(Bytes(1 << 30))).unwrap_err();
@@ -216,6 +239,26 @@ fn bad_input_is_told_with_its_place() {
     ] {
         let error = first_error(text);
         assert!(error.starts_with(told), "{text:?}: {error}");
+    }
+}
+
+#[test]
+fn the_greatest_numbers_are_told_or_read() {
+    let numbers = ["18446744073709551615", "9223372036854775807", "16383p", "0", "1", "100%", "-1"];
+    for (name, _) in fio::options() {
+        for number in numbers {
+            for rw in ["randrw", "read:4k", "read:-8k"] {
+                let text = format!(
+                    "[global]\nzonemode=strided\nzonesize=1g\n[a]\nsize=16383p\n[b]\nrw={rw}\n\
+                     numjobs=3\nfilename=x\nramp_time=30d\nss=bw:1\nss_dur=30d\nss_ramp=30d\n\
+                     size=1g\n{name}={number}\n"
+                );
+                for target in [None, Some(Bytes(u64::MAX)), Some(Bytes(1))] {
+                    let _ = read_with(&text, target);
+                    let _ = read_with(&text.replace("zonemode=strided\n", ""), target);
+                }
+            }
+        }
     }
 }
 

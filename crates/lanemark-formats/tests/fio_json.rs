@@ -173,6 +173,11 @@ fn what_is_no_output_of_fio_is_refused() {
         assert!(error.to_string().starts_with(told), "{text}: {error}");
         assert!(error.hint.is_some(), "{text}");
     }
+    // A run that took no time is none to divide by.
+    let none = OLD.replace("10000", "0");
+    assert_eq!(read(&none).result.tests[0].iops.value, 0.0);
+    let vast = OLD.replace("40960,", "9007199254740992,");
+    assert!(fio_json::read(&vast, "out.json").unwrap_err().message.contains("more than can be"));
     let deep = format!("{{\"fio version\":{}", "[".repeat(100_000));
     assert!(fio_json::read(&deep, "out.json").is_err());
 }

@@ -26,6 +26,9 @@ pub(crate) enum Unit {
 /// What a number must look like, where it does not.
 pub(crate) type Expected = &'static str;
 
+/// Longer than any test, and short enough that several of them can be added.
+const TIME_MAX: Duration = Duration::from_seconds(30 * 86_400);
+
 const SIZE: Expected = "a size such as 4k, 1g or 50%";
 const BYTES: Expected = "a size such as 4k or 1g";
 const TIME: Expected = "a time such as 10, 30s, 5m, 2h, 100ms or 10us";
@@ -86,8 +89,8 @@ pub(crate) fn time(text: &str, unit: Unit) -> Result<Duration, Expected> {
         ("d", _) => 86_400 * 1_000_000_000_000,
         _ => return Err(TIME),
     };
-    let picoseconds = number.checked_mul(picoseconds).ok_or("a time below 200 days")?;
-    Ok(Duration::from_picoseconds(picoseconds))
+    let time = number.checked_mul(picoseconds).map(Duration::from_picoseconds);
+    time.filter(|time| *time <= TIME_MAX).ok_or("a time of at most 30 days")
 }
 
 /// Reads a whole number, in decimal or after `0x`.
@@ -136,7 +139,7 @@ mod tests {
         assert_eq!(time("10", Unit::Microseconds), Ok(Duration::from_microseconds(10)));
         assert_eq!(time("5m", Unit::Seconds), Ok(Duration::from_seconds(300)));
         assert_eq!(time("250ms", Unit::Seconds), Ok(Duration::from_microseconds(250_000)));
-        for bad in ["10min", "", "s", "1.5", "99999d"] {
+        for bad in ["10min", "", "s", "1.5", "31d", "99999d"] {
             assert!(time(bad, Unit::Seconds).is_err(), "{bad}");
         }
     }

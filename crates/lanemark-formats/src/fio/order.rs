@@ -72,7 +72,7 @@ fn in_order(
         return None;
     }
     if direction.step > 0 {
-        blocks.alignment = Bytes(block + distance);
+        blocks.alignment = Bytes(block.saturating_add(distance));
         return Some(Pattern::Sequential);
     }
     // The step counts from the end of a request.

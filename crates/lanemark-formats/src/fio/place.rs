@@ -284,7 +284,7 @@ fn strided(
     }
     job.note("zonemode", found, Kept::Nearly, "each zone is a test of its own");
     let one = |at: u64| Placed {
-        offset: Bytes(begin + at * stride),
+        offset: Bytes(begin.saturating_add(at * stride)),
         span: Bytes(zone.min(room - at * stride)),
         threads: wanted.clones as u32,
         each: Bytes(zone.min(room - at * stride)),

@@ -10,6 +10,8 @@ use serde_json::Value;
 
 /// Counts beyond this are no counts of requests.
 const COUNT_MAX: u64 = 1 << 53;
+/// An exbibyte: reads and writes together are still a number of bytes.
+const BYTES_MAX: u64 = 1 << 60;
 
 /// How well the latencies of a direction are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +108,7 @@ pub(super) fn add(sample: &mut Sample, other: &Sample) {
     ] {
         match (own, more) {
             (Some(own), Some(more)) => {
-                own.bytes = Bytes(own.bytes.get().saturating_add(more.bytes.get()));
+                own.bytes = Bytes((own.bytes.get() + more.bytes.get()).min(BYTES_MAX));
                 own.latency.merge(&more.latency);
             }
             (own @ None, Some(more)) => *own = Some(more.clone()),
@@ -130,6 +132,9 @@ fn direction(value: &Value) -> Result<Option<Direction>, String> {
     let kib = value.get("io_kbytes").is_none() && value.get("clat_ns").is_none();
     let bytes = whole(value, "io_bytes")?.ok_or("there is no io_bytes")?;
     let bytes = if kib { bytes.saturating_mul(1024) } else { bytes };
+    if bytes > BYTES_MAX {
+        return Err("io_bytes: is more than can be".to_owned());
+    }
     let runtime = whole(value, "runtime")?.unwrap_or(0);
     let runtime = runtime.checked_mul(1_000_000_000).ok_or("runtime: is longer than 200 days")?;
     let latency = latency(value, count)?;
