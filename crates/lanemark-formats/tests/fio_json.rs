@@ -199,3 +199,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_job_that_went_on_beyond_its_size_was_told_to() {
+    let options = r#""iodepth" : "8", "size" : "1m", "runtime" : "10""#;
+    let told = |size: &str| {
+        let text = OLD.replace(r#""iodepth" : "8""#, &options.replace("1m", size));
+        read(&text).result.tests[0].test.clone()
+    };
+    // 40 MiB were moved.
+    assert_eq!(told("1m").volume, None);
+    assert_eq!(told("1g").volume, Some(Bytes::mebi(1024)));
+    assert_eq!(told("1m").duration, Some(Duration::from_seconds(10)));
+}

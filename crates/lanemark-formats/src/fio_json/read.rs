@@ -210,7 +210,7 @@ impl Draft {
         };
         let told =
             fio::read(&job, &around).ok().and_then(|jobs| jobs.workload.tests.into_iter().next());
-        let test = told.unwrap_or_else(|| {
+        let mut test = told.unwrap_or_else(|| {
             notes.push(format!(
                 "{name}: its options are not all known, and the test is told by a few"
             ));
@@ -220,6 +220,11 @@ impl Draft {
             notes.push(format!(
                 "{name}: how much of the target was used is not told; {moved} were moved"
             ));
+        }
+        // fio does not print options without a value. One that went on beyond its size was told `time_based`.
+        let beyond = test.volume.is_some_and(|volume| self.sample.bytes() > volume);
+        if test.duration.is_some() && beyond {
+            test.volume = None;
         }
         Test { name, start: Start::default(), ..test }
     }
