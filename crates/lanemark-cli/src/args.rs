@@ -6,6 +6,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use lanemark_core::sim::replay::{OUTSTANDING_MAX, Speed};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::Tracked;
+use lanemark_measure::EngineKind;
 use lanemark_trace::{Action, Format};
 
 use crate::formats::OutputFormat;
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Show the hops of a modelled system with what each can carry, and draw its platform
     Path(PathArgs),
+    /// Show the storage paths of this machine, link by link, and what limits them
+    Inspect(InspectArgs),
     /// Measure a workload on a real file, folder or block device
     Bench(BenchArgs),
     /// Make a result of what fio has measured
@@ -197,8 +200,24 @@ pub(crate) struct PathArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct InspectArgs {
+    /// A block device, `nvme0n1` or `/dev/nvme0n1`, or a path that lies on one [default: all devices]
+    #[arg(value_name = "DEVICE|PATH")]
+    pub(crate) target: Option<String>,
+    /// The sysfs tree to read, this machine's or a captured one
+    #[arg(long, value_name = "ROOT", default_value = "/sys")]
+    pub(crate) sysfs: PathBuf,
+    /// Print the inspection as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also draw the paths to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct BenchArgs {
-    /// A file to create, measure and remove; a folder to do so in; or a block device to read
+    /// A file to create, measure and remove; a folder to do so in; or a block device
     pub(crate) path: PathBuf,
     /// The workload's name or file, also fio's .fio and Iometer's .icf; WORKLOAD:TEST for one of its tests
     #[arg(long, default_value = "crystaldiskmark-8")]
@@ -209,6 +228,39 @@ pub(crate) struct BenchArgs {
     /// What goes to stdout [default: table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) output_format: Option<OutputFormat>,
+    /// Lets this block device be written, all of it; must name the same device as PATH
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) i_will_lose_all_data_on: Option<PathBuf>,
+    /// Bring the device back to new first: discard, secure-discard, or a command of the shell
+    #[arg(long, value_name = "HOW", requires = "i_will_lose_all_data_on")]
+    pub(crate) purge: Option<String>,
+    /// Write all of the target twice over first, 128 KiB in order (SNIA)
+    #[arg(long)]
+    pub(crate) precondition: bool,
+    /// Show the run on the full screen while it goes on
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Also print each test in detail: latencies, the device, the processors
+    #[arg(long)]
+    pub(crate) detail: bool,
+    /// How requests are made: io_uring, sync (one at a time), or null (asks nothing of the target)
+    #[arg(long, default_value = "io_uring", value_name = "NAME")]
+    pub(crate) engine: EngineKind,
+    /// Go through the page cache
+    #[arg(long)]
+    pub(crate) buffered: bool,
+    /// Keep each thread on one processor, those beside the device first
+    #[arg(long)]
+    pub(crate) pin: bool,
+    /// Let a thread of the kernel take submissions (io_uring)
+    #[arg(long)]
+    pub(crate) sqpoll: bool,
+    /// Look for completions instead of waiting for interrupts (needs a polled queue)
+    #[arg(long)]
+    pub(crate) iopoll: bool,
+    /// Register neither buffers nor file with the kernel (io_uring)
+    #[arg(long)]
+    pub(crate) unregistered: bool,
     #[command(flatten)]
     pub(crate) scale: ScaleArgs,
     #[command(flatten)]

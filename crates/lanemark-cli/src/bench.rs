@@ -1,23 +1,26 @@
 //! `lanemark bench`: a workload on a real target.
 
+use std::io::IsTerminal;
+
 use lanemark_core::result::{RunResult, SCHEMA_VERSION, Target};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Workload;
-use lanemark_measure::{Bench, Event, Outcome as Measured};
+use lanemark_measure::{Bench, EngineKind, Event, Outcome as Measured, Purge, Running, Settings};
 
 use crate::args::BenchArgs;
 use crate::failure::{Failure, Outcome};
-use crate::formats::OutputFormat;
+use crate::formats::{Opened, OutputFormat};
 use crate::progress::Progress;
 use crate::sim::{save, scaled};
+use crate::watch::Watch;
 use crate::{formats, library, output, results, stop};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let stop = stop::on_signal()?;
     let library = library::open(&args.run.library)?;
     let opened = formats::open(&library, &args.workload, formats::size_of(&args.path))?;
-    // What the job file asks of the engine is in `opened.settings`; so far it is only told.
-    opened.tell();
+    let settings = settings(args, &opened);
+    opened.tell(settings.buffered);
     let workload = scaled(opened.workload, &args.scale)?;
     let mut provenance = results::provenance(args.run.seed);
     provenance.inputs = library.used();
@@ -39,29 +42,63 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         workload: &workload,
         seed: args.run.seed,
         overwrite: args.overwrite.as_deref(),
+        offered: args.i_will_lose_all_data_on.as_deref(),
+        purge: args.purge.as_deref().map(Purge::named),
+        settings,
         stop: &stop,
     };
     let mut progress = Progress::new();
+    let mut watch = (args.watch && std::io::stderr().is_terminal()).then(Watch::new);
+    let title = format!("{} on {}", workload.name, args.path.display());
     let measured = bench.run(&mut |event| match event {
-        Event::TestEnded { outcome } => {
+        Event::SampleEnded { outcome } => {
             if let Err(failure) = save(&place, &mut result_of(outcome)) {
                 progress.note(failure.to_string().trim_end());
             }
         }
+        Event::Running(running) if watch.is_some() => {
+            watch.iter_mut().for_each(|watch| watch.show(&title, running));
+        }
         event => progress.show(&line(&event, &workload)),
-    })?;
-    drop(progress);
+    });
+    drop((progress, watch));
+    let measured = measured?;
     let mut result = result_of(&measured);
     save(&place, &mut result)?;
-    match formats::foreign(&result, args.output_format) {
-        Some(text) => output::print(&text)?,
-        None if args.run.json || args.output_format == Some(OutputFormat::Json) => {
-            output::print_json(&result)?;
+    if let Some(text) = formats::foreign(&result, args.output_format) {
+        output::print(&text)?;
+    } else if args.run.json || args.output_format == Some(OutputFormat::Json) {
+        output::print_json(&result)?;
+    } else {
+        let style = output::style();
+        let mut text = lanemark_report::run_table(&result, &style);
+        if args.detail {
+            for test in &result.tests {
+                text += "\n";
+                text += &lanemark_report::test_detail(&result, test, &style);
+            }
         }
-        None => output::print(&lanemark_report::run_table(&result, &output::style()))?,
+        output::print(&text)?;
     }
     eprintln!("saved {}", place.path().display());
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
+}
+
+/// What the command line asks of the engine, and where it asks nothing, what a job file does.
+fn settings(args: &BenchArgs, opened: &Opened) -> Settings {
+    Settings {
+        engine: opened
+            .engine()
+            .filter(|_| args.engine == EngineKind::default())
+            .unwrap_or(args.engine),
+        buffered: args.buffered || opened.is_buffered(),
+        register: !args.unregistered,
+        submission_polled: args.sqpoll,
+        completion_polled: args.iopoll,
+        precondition: args.precondition,
+        pinned: args.pin,
+        watched: args.watch,
+    }
 }
 
 /// What is going on, in a line.
@@ -70,20 +107,20 @@ fn line(event: &Event<'_>, workload: &Workload) -> String {
         Event::LayingOut { done, total } => {
             format!("laying out random data: {} of {total}", rounded(*done))
         }
-        Event::Running { test, index, repeat, elapsed, bytes, operations } => {
-            let tests = workload.tests.len();
+        Event::Running(Running { test, repeat, samples, elapsed, bytes, requests, .. }) => {
             let seconds = elapsed.as_seconds().max(1e-9);
             format!(
-                "{}/{tests} {}, repeat {} of {}: {:.0} MB/s, {:.0} IOPS",
-                index + 1,
+                "{}/{} {}, repeat {} of {}: {:.0} MB/s, {:.0} IOPS",
+                samples.0 + 1,
+                samples.1,
                 test.name,
                 repeat + 1,
                 workload.repeats,
                 bytes.get() as f64 / 1e6 / seconds,
-                *operations as f64 / seconds,
+                *requests as f64 / seconds,
             )
         }
-        Event::TestEnded { .. } => String::new(),
+        Event::SampleEnded { .. } => String::new(),
     }
 }
 

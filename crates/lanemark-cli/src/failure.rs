@@ -3,6 +3,7 @@
 use std::fmt;
 
 use lanemark_formats::{FormatError, FormatErrors};
+use lanemark_inspect::InspectError;
 use lanemark_measure::MeasureError;
 use lanemark_study::StudyError;
 
@@ -71,6 +72,12 @@ impl From<FormatErrors> for Failure {
     }
 }
 
+impl From<InspectError> for Failure {
+    fn from(error: InspectError) -> Self {
+        Self::Input { message: error.to_string(), hint: Some(error.hint()) }
+    }
+}
+
 impl From<MeasureError> for Failure {
     fn from(error: MeasureError) -> Self {
         use MeasureError as E;
@@ -80,13 +87,16 @@ impl From<MeasureError> for Failure {
             | E::DanglingLink { .. }
             | E::OverwriteMismatch { .. }
             | E::InUse { .. }
-            | E::DeviceWrite { .. }
+            | E::DeviceInUse { .. }
+            | E::DeviceNotOffered { .. }
+            | E::OfferMismatch { .. }
             | E::Replaced { .. } => Self::Refused { message, hint },
             E::NothingToRun { .. }
-            | E::Rounds { .. }
+            | E::RoundsBeside { .. }
             | E::NoFolder { .. }
             | E::Permission { .. }
             | E::WrongKind { .. }
+            | E::NothingToPurge { .. }
             | E::TargetTooSmall { .. }
             | E::Misaligned { .. }
             | E::QueueDepth { .. }

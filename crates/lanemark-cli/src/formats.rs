@@ -11,6 +11,7 @@ use lanemark_core::workload::Workload;
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
 use lanemark_formats::fio::{self, Engine, FioSettings, Surroundings};
 use lanemark_formats::{Kept, Note, fio_json, iometer};
+use lanemark_measure::EngineKind;
 use lanemark_study::{Library, workload};
 use sha2::{Digest, Sha256};
 
@@ -151,15 +152,26 @@ impl Opened {
         }
     }
 
-    /// The same, and what of the settings is not done.
-    pub(crate) fn tell(&self) {
+    /// The engine that a job file asks for.
+    pub(crate) fn engine(&self) -> Option<EngineKind> {
+        let asked = self.settings.as_ref()?.engine?;
+        Some(match asked {
+            Engine::IoUring => EngineKind::IoUring,
+            Engine::Sync => EngineKind::Synchronous,
+            Engine::Null => EngineKind::Null,
+        })
+    }
+
+    /// Whether a job file says that requests go through the page cache.
+    pub(crate) fn is_buffered(&self) -> bool {
+        self.settings.as_ref().is_some_and(|settings| settings.direct == Some(false))
+    }
+
+    /// The same as [`Opened::tell_notes`], and what a job file leaves to a program that differs here.
+    pub(crate) fn tell(&self, buffered: bool) {
         self.tell_notes();
-        let Some(settings) = &self.settings else { return };
-        if settings.direct != Some(true) {
-            eprintln!("note: the page cache is bypassed, where fio would use it");
-        }
-        if let Some(engine @ (Engine::Sync | Engine::Null)) = settings.engine {
-            eprintln!("note: requests are made by io_uring, not by the engine {engine:?}");
+        if self.settings.as_ref().is_some_and(|settings| settings.direct.is_none()) && !buffered {
+            eprintln!("note: the page cache is bypassed, where fio would use it: --buffered");
         }
     }
 }

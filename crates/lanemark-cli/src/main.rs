@@ -11,6 +11,7 @@ mod export;
 mod failure;
 mod formats;
 mod import;
+mod inspect;
 mod library;
 mod output;
 mod path;
@@ -22,6 +23,7 @@ mod sim;
 mod stop;
 mod study;
 mod trace_file;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(args),
         Command::Replay(args) => replay::run(args),
         Command::Path(args) => path::run(args),
+        Command::Inspect(args) => inspect::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Import(args) => import::run(args),
         Command::Export(args) => export::run(args),

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
 use lanemark_core::workload::{Average, Load, Mix, Order, Pattern, Start, Test, Workload};
-use lanemark_measure::Bench;
+use lanemark_measure::{Bench, Settings};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -55,8 +55,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         tests: vec![test],
     };
     let stop = AtomicBool::new(false);
-    let bench =
-        Bench { path: Path::new(path), workload: &workload, seed: 1, overwrite: None, stop: &stop };
+    let bench = Bench {
+        path: Path::new(path),
+        workload: &workload,
+        seed: 1,
+        overwrite: None,
+        offered: None,
+        purge: None,
+        settings: Settings::default(),
+        stop: &stop,
+    };
     let outcome = bench.run(&mut |_| ())?;
     for result in &outcome.tests {
         let cpu = result.samples[0].cpu.ok_or("nothing was read")?;

@@ -1,25 +1,137 @@
-//! The two clocks of a measurement: monotonic time, and the processor time of one thread.
+//! The clocks of a measurement: monotonic time, and the processor time of one thread.
 //!
-//! Monotonic time comes from `clock_gettime(CLOCK_MONOTONIC)`, which the vDSO answers without entering
-//! the kernel. Processor time comes from `getrusage(RUSAGE_THREAD)`; its total is exact on Linux, while
-//! its split into user and system is, on most kernels, apportioned by timer ticks and so only right
-//! over many of them (getrusage(2); `cputime_adjust` in the kernel's `kernel/sched/cputime.c`).
+//! Monotonic time comes from the processor's time stamp counter where it runs evenly through all power states
+//! (`constant_tsc`, `nonstop_tsc`) and the kernel itself keeps time by it, which it does only where the counters
+//! of all processors agree. Its rate is taken anew for each sample, over at least [`BASELINE_NS`], from
+//! `clock_gettime(CLOCK_MONOTONIC)`, and at the end of the sample both clocks are compared: [`Clock::drift`].
+//! Elsewhere each stamp is a `clock_gettime`, which the vDSO answers without entering the kernel.
+//!
+//! Processor time comes from `getrusage(RUSAGE_THREAD)`; its total is exact on Linux, while its split into user and
+//! system is, on most kernels, apportioned by timer ticks and so only right over many of them (getrusage(2);
+//! `cputime_adjust` in the kernel's `kernel/sched/cputime.c`).
+
+use std::fs;
+use std::sync::OnceLock;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds of monotonic time since some fixed point before the program began.
-pub(crate) fn now_ns() -> u64 {
+/// The rate of the counter is taken over at least this time; an error of 100 ns in a stamp is then one of 2e-5.
+const BASELINE_NS: u64 = 5_000_000;
+
+/// Monotonic time in nanoseconds. All copies agree with each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    /// The counter where it is used: its value at `start_ns`, and nanoseconds a count times 2^32.
+    counter: Option<(u64, u64)>,
+    start_ns: u64,
+}
+
+impl Clock {
+    /// A clock for a sample that begins now.
+    pub(crate) fn new() -> Self {
+        let Some((count, at_ns)) = origin() else {
+            return Self { counter: None, start_ns: system_ns() };
+        };
+        while system_ns() - at_ns < BASELINE_NS {
+            std::hint::spin_loop();
+        }
+        let (now, now_ns) = both();
+        let counts = u128::from(now.saturating_sub(count).max(1));
+        let scale = (u128::from(now_ns - at_ns) << 32) / counts;
+        Self { counter: Some((now, scale as u64)), start_ns: now_ns }
+    }
+
+    /// The kernel's clock alone.
+    #[cfg(test)]
+    pub(crate) fn plain() -> Self {
+        Self { counter: None, start_ns: system_ns() }
+    }
+
+    /// Nanoseconds since some fixed point before the program began.
+    #[inline]
+    pub(crate) fn now_ns(&self) -> u64 {
+        match self.counter {
+            Some((start, scale)) => {
+                // Another processor's counter may be a few counts behind the one that was read first.
+                let passed = counter().saturating_sub(start);
+                self.start_ns + ((u128::from(passed) * u128::from(scale)) >> 32) as u64
+            }
+            None => system_ns(),
+        }
+    }
+
+    /// How far this clock and the kernel's have gone apart since it began, as a share of the time; absent where
+    /// they are one.
+    pub(crate) fn drift(&self) -> Option<f64> {
+        let (start, scale) = self.counter?;
+        let (count, now_ns) = both();
+        let own = (u128::from(count.saturating_sub(start)) * u128::from(scale)) >> 32;
+        let kernel = now_ns - self.start_ns;
+        (kernel > 0).then(|| (own as f64 - kernel as f64) / kernel as f64)
+    }
+}
+
+/// The counter and the kernel's time when the program first asked, where the counter can be trusted.
+fn origin() -> Option<(u64, u64)> {
+    static ORIGIN: OnceLock<Option<(u64, u64)>> = OnceLock::new();
+    *ORIGIN.get_or_init(|| trusted().then(both))
+}
+
+/// The counter and the kernel's time of one moment: the closest of some pairs, since the processor may be taken away
+/// between the two.
+fn both() -> (u64, u64) {
+    let pair = || {
+        let before = counter();
+        let at_ns = system_ns();
+        let after = counter();
+        (after.saturating_sub(before), before + after.saturating_sub(before) / 2, at_ns)
+    };
+    let closest = (0..8).map(|_| pair()).min_by_key(|(apart, ..)| *apart);
+    closest.map_or((0, 0), |(_, count, at_ns)| (count, at_ns))
+}
+
+fn trusted() -> bool {
+    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    let keeps_time =
+        || read("/sys/devices/system/clocksource/clocksource0/current_clocksource").trim() == "tsc";
+    let even = || {
+        let told = read("/proc/cpuinfo");
+        let flags = told.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+        ["constant_tsc", "nonstop_tsc"]
+            .iter()
+            .all(|wanted| flags.split_whitespace().any(|flag| flag == *wanted))
+    };
+    cfg!(target_arch = "x86_64") && keeps_time() && even()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn counter() -> u64 {
+    // SAFETY: every x86-64 processor has the instruction; Linux lets programs use it.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn counter() -> u64 {
+    0
+}
+
+fn system_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
-/// Processor time that one thread used.
+/// What one thread used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CpuTime {
     /// In the program.
     pub(crate) user_ns: u64,
     /// In the kernel, on the program's behalf.
     pub(crate) system_ns: u64,
+    /// How often it gave the processor up.
+    pub(crate) switches_voluntary: u64,
+    /// How often it was taken away.
+    pub(crate) switches_involuntary: u64,
 }
 
 impl CpuTime {
@@ -31,7 +143,12 @@ impl CpuTime {
         debug_assert_eq!(answer, 0, "RUSAGE_THREAD with a valid pointer cannot fail");
         // SAFETY: it was zeroed, and all-zero is a valid `rusage`, so it holds even on failure.
         let usage = unsafe { usage.assume_init() };
-        Self { user_ns: nanoseconds(usage.ru_utime), system_ns: nanoseconds(usage.ru_stime) }
+        Self {
+            user_ns: nanoseconds(usage.ru_utime),
+            system_ns: nanoseconds(usage.ru_stime),
+            switches_voluntary: usage.ru_nvcsw.cast_unsigned(),
+            switches_involuntary: usage.ru_nivcsw.cast_unsigned(),
+        }
     }
 
     /// What was used from `earlier` to `self`.
@@ -40,6 +157,18 @@ impl CpuTime {
         Self {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
             system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+            switches_voluntary: self.switches_voluntary - earlier.switches_voluntary,
+            switches_involuntary: self.switches_involuntary - earlier.switches_involuntary,
+        }
+    }
+
+    /// Both together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            user_ns: self.user_ns + other.user_ns,
+            system_ns: self.system_ns + other.system_ns,
+            switches_voluntary: self.switches_voluntary + other.switches_voluntary,
+            switches_involuntary: self.switches_involuntary + other.switches_involuntary,
         }
     }
 }
@@ -54,10 +183,21 @@ mod tests {
 
     #[test]
     fn work_uses_processor_time_and_monotonic_time() {
-        let (before, begun) = (CpuTime::of_this_thread(), now_ns());
-        while now_ns() - begun < 30_000_000 {}
+        let clock = Clock::new();
+        let (before, begun) = (CpuTime::of_this_thread(), clock.now_ns());
+        while clock.now_ns() - begun < 30_000_000 {}
         let used = CpuTime::of_this_thread().since(before);
         let total = used.user_ns + used.system_ns;
-        assert!(total > 0 && total <= now_ns() - begun + 1_000_000, "{total} ns");
+        assert!(total > 0 && total <= clock.now_ns() - begun + 1_000_000, "{total} ns");
+    }
+
+    #[test]
+    fn both_clocks_agree() {
+        let (fast, plain) = (Clock::new(), Clock::plain());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let apart = fast.now_ns().abs_diff(plain.now_ns());
+        assert!(apart < 1_000_000, "{apart} ns apart");
+        assert!(fast.drift().is_none_or(|drift| drift.abs() < 1e-3), "{:?}", fast.drift());
+        assert_eq!(plain.drift(), None);
     }
 }

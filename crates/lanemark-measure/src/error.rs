@@ -19,9 +19,9 @@ pub enum MeasureError {
         /// Its id.
         workload: String,
     },
-    /// A test runs until it is steady, which only simulated runs do.
-    #[error("test `{test}` runs in rounds until it is steady, which is not measured yet")]
-    Rounds {
+    /// A test of rounds beside another one.
+    #[error("test `{test}` runs in rounds until it is steady, and beside another test it cannot")]
+    RoundsBeside {
         /// The test.
         test: String,
     },
@@ -76,16 +76,46 @@ pub enum MeasureError {
         /// The kernel's name of the device.
         device: String,
     },
-    /// A test that writes, on a block device.
-    #[error(
-        "{}: writing to block devices is not supported yet, and test `{test}` writes",
-        path.display()
-    )]
-    DeviceWrite {
+    /// A block device that is in use cannot be written, whatever was said.
+    #[error("{}: the device is in use: {}", path.display(), uses.join("; "))]
+    DeviceInUse {
         /// The target as given.
         path: PathBuf,
-        /// The first test that writes.
-        test: String,
+        /// By what, in words.
+        uses: Vec<String>,
+    },
+    /// A block device would be written, and nobody offered it.
+    #[error("{}: everything on the device would be lost: {}", path.display(), on_it(holds))]
+    DeviceNotOffered {
+        /// The target as given.
+        path: PathBuf,
+        /// What lies on it, in words.
+        holds: Vec<String>,
+    },
+    /// What was offered is not the block device that would be written.
+    #[error(
+        "the target {} and the device whose data may be lost, {}, are not the same block device",
+        path.display(), offered.display()
+    )]
+    OfferMismatch {
+        /// The target as given.
+        path: PathBuf,
+        /// What was offered.
+        offered: PathBuf,
+    },
+    /// A device could not be purged.
+    #[error("{}: the device was not purged: {reason}", path.display())]
+    Purge {
+        /// The target as given.
+        path: PathBuf,
+        /// What the kernel or the command answered.
+        reason: String,
+    },
+    /// Only block devices can be purged.
+    #[error("{}: only a block device can be purged, and only one that is written", path.display())]
+    NothingToPurge {
+        /// The target as given.
+        path: PathBuf,
     },
     /// Neither a file, nor a folder, nor a block device.
     #[error("{}: a {kind} cannot be measured", path.display())]
@@ -142,14 +172,17 @@ pub enum MeasureError {
     },
     /// More requests outstanding than one ring takes.
     #[error(
-        "test `{test}` has queue_depth = {queue_depth}: io_uring takes at most {} a thread",
-        RING_ENTRIES_MAX
+        "test `{test}` has queue_depth = {queue_depth}: {engine} takes at most {most} a thread"
     )]
     QueueDepth {
         /// The test.
         test: String,
         /// What it asks for.
         queue_depth: u32,
+        /// The engine.
+        engine: &'static str,
+        /// The most that it takes.
+        most: u32,
     },
     /// The buffers of a test do not fit into memory.
     #[error("the buffers of test `{test}` take {needed}, and {available} of memory are available")]
@@ -244,9 +277,20 @@ impl MeasureError {
                 "name the same existing file twice, or leave `--overwrite` out".to_owned()
             }
             Self::InUse { device, .. } => format!("end that first: losetup -d /dev/{device}"),
-            Self::DeviceWrite { .. } => {
-                "name a file or folder on a file system of that device".to_owned()
+            Self::DeviceInUse { .. } => {
+                "end that use first, or name a file or folder on a file system of that device"
+                    .into()
             }
+            Self::DeviceNotOffered { path, .. } => {
+                format!("say `--i-will-lose-all-data-on {}` if all of that may go", path.display())
+            }
+            Self::OfferMismatch { .. } => {
+                "name the device twice, or leave `--i-will-lose-all-data-on` out".to_owned()
+            }
+            Self::Purge { .. } => {
+                "give a command that can, --purge \"nvme format $LANEMARK_DEVICE\"".into()
+            }
+            Self::NothingToPurge { .. } => "leave `--purge` out".to_owned(),
             Self::WrongKind { .. } => "name a file, a folder or a block device".to_owned(),
             Self::Replaced { .. } => "run again when nothing else changes that path".to_owned(),
             Self::TargetTooSmall { .. } => {
@@ -254,10 +298,9 @@ impl MeasureError {
             }
             Self::NoSpace { .. } => "use a smaller size, or another file system".to_owned(),
             Self::Misaligned { step, .. } => format!("use a multiple of {step}"),
-            Self::QueueDepth { .. } => {
-                format!("use at most {RING_ENTRIES_MAX}, and more threads")
-            }
-            Self::Rounds { .. } => "give a duration instead".to_owned(),
+            Self::QueueDepth { most: 1, .. } => "use --engine io_uring, or more threads".to_owned(),
+            Self::QueueDepth { most, .. } => format!("use at most {most}, and more threads"),
+            Self::RoundsBeside { .. } => "give a duration instead of rounds".to_owned(),
             Self::Memory { .. } => "use a smaller block, queue depth or thread count".to_owned(),
             Self::Ring { source } => return ring_hint(source),
             Self::Start { .. } => "use fewer threads, or raise `ulimit -n` and `ulimit -u`".into(),
@@ -297,6 +340,14 @@ fn request_hint(source: &io::Error) -> Option<String> {
             Some("use a smaller size, or another file system".to_owned())
         }
         _ => None,
+    }
+}
+
+/// What lies on a device, in a sentence.
+fn on_it(holds: &[String]) -> String {
+    match holds {
+        [] => "there is no signature that blkid knows".to_owned(),
+        holds => holds.join("; "),
     }
 }
 

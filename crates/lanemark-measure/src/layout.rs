@@ -1,6 +1,6 @@
 //! Writing a file full before it is measured: a hole or an unwritten extent is read from no media.
 //!
-//! Random data in large direct writes, several in flight, from the file's start to the size that the
+//! Random data in direct writes, several in flight, from the file's start to the size that the
 //! workload needs, then fsync. Nothing is timed here.
 
 use std::io;
@@ -14,13 +14,14 @@ use lanemark_core::units::{Bytes, Ratio};
 use lanemark_core::workload::Operation;
 
 use crate::arena::Arena;
+use crate::engine::{Engine, Ring, RingOptions, Transfer, open_uring};
 use crate::error::MeasureError;
 use crate::payload::Payload;
-use crate::ring::{Ring, Transfer, open_uring};
 use crate::sample::PROGRESS_INTERVAL;
 use crate::worker::POLL_NS;
 
-const BLOCK: u32 = 1 << 20;
+/// The size of the writes where nothing else is asked for.
+pub(crate) const LAYOUT_BLOCK: u32 = 1 << 20;
 const IN_FLIGHT: u32 = 8;
 
 /// A file about to be written full.
@@ -28,6 +29,8 @@ pub(crate) struct Layout<'a> {
     pub(crate) path: &'a Path,
     pub(crate) file: BorrowedFd<'a>,
     pub(crate) size: u64,
+    /// The size of the writes.
+    pub(crate) block: u32,
     pub(crate) seed: u64,
     pub(crate) stop: &'a AtomicBool,
 }
@@ -43,9 +46,10 @@ struct Piece {
 impl Layout<'_> {
     /// Writes the file. True when all of it was written, false when stopped.
     pub(crate) fn run(&self, on: &mut dyn FnMut(Bytes)) -> Result<bool, MeasureError> {
-        let arena = Arena::new(IN_FLIGHT, BLOCK as usize)
+        let arena = Arena::new(IN_FLIGHT, self.block as usize)
             .map_err(|source| self.error("map buffers to write", source))?;
-        let mut uring = open_uring(IN_FLIGHT).map_err(|source| MeasureError::Ring { source })?;
+        let mut uring = open_uring(IN_FLIGHT, RingOptions::default())
+            .map_err(|source| MeasureError::Ring { source })?;
         let mut ring = Ring::new(&mut uring, self.file, arena, true);
         // A key that no thread of a test has.
         let key = StreamKey { test: u32::MAX, ..StreamKey::from_seed(self.seed) };
@@ -60,7 +64,7 @@ impl Layout<'_> {
             let stopped = self.stop.load(Ordering::Relaxed);
             while next < self.size && !stopped {
                 let Some(slot) = idle.pop() else { break };
-                let length = (self.size - next).min(u64::from(BLOCK)) as u32;
+                let length = (self.size - next).min(u64::from(self.block)) as u32;
                 pieces[slot as usize] = Piece { offset: next, length, done: 0 };
                 payload.stamp(ring.buffer_mut(slot));
                 push(&mut ring, slot, pieces[slot as usize]);

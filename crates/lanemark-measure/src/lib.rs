@@ -7,26 +7,37 @@
 //!
 //! The life of a run: `target` opens or creates the file and refuses whatever could cost somebody data;
 //! `layout` writes it full; `sample` starts the threads of one repeat and adds up what they counted;
-//! `worker` is the closed loop of one thread, over a `ring` with its `arena` of buffers.
+//! `worker` is the loop of one thread, over an `engine` with its `arena` of buffers; `tally` is what it counts,
+//! `rounds` what a test of rounds makes of that; `evidence` is what the machine shows meanwhile.
 //!
-//! Not done here: writing to block devices, sockets and network targets, engines other than io_uring,
-//! processor pinning, and the time that kernel worker threads spend where a file system punts requests
-//! to them (tmpfs and zram do): it is in no thread's account, so `CpuUse` is too low there.
+//! Not done here: sockets and network targets. The processor time of the kernel's own
+//! threads that work for a ring is in `CpuUse`; that of other threads of the kernel (a loop device's) is not.
 
 mod arena;
 mod bench;
+mod claim;
 mod clock;
 mod created;
+mod doubts;
+mod engine;
 mod error;
+mod evidence;
+mod kernel_threads;
 mod layout;
 mod location;
 mod machine;
 mod payload;
-mod ring;
+mod pin;
+mod plan;
+mod purge;
+mod rounds;
 mod sample;
+mod tally;
 mod target;
 mod worker;
 
-pub use bench::{Bench, Event, Outcome};
+pub use bench::{Bench, Event, Outcome, Running, Settings};
+pub use engine::EngineKind;
 pub use error::MeasureError;
 pub use machine::machine;
+pub use purge::Purge;

@@ -1,8 +1,8 @@
-//! One repeat of one test: its threads start together, and what they counted is added up.
+//! One repeat of the tests that run side by side: their threads start together, and what they counted is added up.
 //!
-//! Each thread makes its own ring and buffers first and then waits at a gate, so that nothing of the
-//! setting up falls into the measurement. Time runs from the first thread past the gate to the moment
-//! at which the last thread's window closed. When a thread fails, the others are told to stop, finish
+//! Each thread makes its own engine and buffers first and then waits at a gate, so that nothing of the
+//! setting up falls into the measurement. The time of a test runs from the gate, its delay and its ramp to the moment
+//! at which the last of its threads' windows closed. When a thread fails, all others are told to stop, finish
 //! what they have outstanding, and the first error is the sample's.
 
 use std::any::Any;
@@ -10,41 +10,66 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 
-use lanemark_core::result::{CpuUse, DirectionResult, Sample};
+use lanemark_core::result::series::Series;
+use lanemark_core::result::{CpuUse, Evidence, LatencyHistogram, Sample, ThreadUse};
 use lanemark_core::rng::StreamKey;
-use lanemark_core::units::Duration;
+use lanemark_core::units::{Bytes, Duration};
 
 use crate::arena::Arena;
-use crate::clock::now_ns;
+use crate::bench::Settings;
+use crate::engine::{EngineKind, Null, Ring, RingOptions, Synchronous, open_uring};
 use crate::error::MeasureError;
-use crate::ring::{Ring, open_uring};
-use crate::worker::{Shared, Tally, Worker};
+use crate::pin::pin;
+use crate::rounds::RoundsRun;
+use crate::tally::{Ended, Tally, counted};
+use crate::worker::{Progress, Shared, Worker};
 
 /// How often whoever looks on hears of progress.
 pub(crate) const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// One repeat of one test, about to run.
-pub(crate) struct SampleRun<'a> {
+/// A test that runs beside others.
+pub(crate) struct Job<'a> {
     pub(crate) shared: Shared<'a>,
-    pub(crate) file: BorrowedFd<'a>,
-    /// The key of the first thread.
+    /// The key of its first thread.
     pub(crate) key: StreamKey,
-    /// Whether to register buffers and file with the kernel.
-    pub(crate) register: bool,
 }
+
+/// One repeat of tests side by side, about to run.
+pub(crate) struct SampleRun<'a> {
+    pub(crate) jobs: &'a [Job<'a>],
+    pub(crate) file: BorrowedFd<'a>,
+    pub(crate) settings: &'a Settings,
+    /// The processors to pin threads to, in turn, where they are pinned.
+    pub(crate) processors: &'a [usize],
+}
+
+/// What a sample shows while it runs.
+pub(crate) struct Look {
+    /// How long requests of the first test have been counted.
+    pub(crate) elapsed: Duration,
+    pub(crate) requests: u64,
+    pub(crate) bytes: Bytes,
+    /// All latencies so far, where they are watched.
+    pub(crate) latency: Option<LatencyHistogram>,
+}
+
+/// A sample, and why something was not registered that should be.
+pub(crate) type Taken = (Sample, Option<String>);
 
 /// What a thread tells the one that started it.
 enum Message {
     Ready,
-    Ended(Box<End>),
+    /// A round of a test ended in one of its threads.
+    Round(usize, Box<Tally>),
+    Ended(usize, Box<End>),
 }
 
 /// How a thread ended: with what it counted (nothing, if it never started), an error or a panic.
-type End = thread::Result<Result<Option<Tally>, MeasureError>>;
+type End = thread::Result<Result<Option<Ended>, MeasureError>>;
 
 /// Where threads wait until all are ready.
 struct Gate {
@@ -53,10 +78,6 @@ struct Gate {
     /// When the first thread started.
     started_ns: OnceLock<u64>,
 }
-
-/// A thread's counter of requests, alone on its cache lines.
-#[repr(align(128))]
-struct Progress(AtomicU64);
 
 /// Tells all threads to stop when dropped, so that a panic does not wait for a test to end.
 struct AbortOnDrop<'a>(&'a AtomicBool);
@@ -68,93 +89,155 @@ impl Drop for AbortOnDrop<'_> {
 }
 
 impl SampleRun<'_> {
-    /// Runs the sample. `on` hears the time since counting began and the requests counted.
-    ///
-    /// Gives the sample, and why buffers or file were not registered where they were not.
-    pub(crate) fn run(
-        &self,
-        on: &mut dyn FnMut(Duration, u64),
-    ) -> Result<(Sample, Option<String>), MeasureError> {
-        let threads = self.shared.test.threads;
-        let progress: Vec<Progress> = (0..threads).map(|_| Progress(AtomicU64::new(0))).collect();
+    /// Runs the sample and gives one for each test. `on` looks on meanwhile.
+    pub(crate) fn run(&self, on: &mut dyn FnMut(Look)) -> Result<Vec<Taken>, MeasureError> {
+        let abort = self.jobs[0].shared.abort;
+        let threads: Vec<(usize, u32)> = (self.jobs.iter().enumerate())
+            .flat_map(|(job, one)| (0..one.shared.test.threads).map(move |thread| (job, thread)))
+            .collect();
+        let progress: Vec<Progress> = threads.iter().map(|_| Progress::default()).collect();
         let gate = Gate { go: OnceLock::new(), started_ns: OnceLock::new() };
-        let tallies = thread::scope(|scope| {
-            let _abort = AbortOnDrop(self.shared.abort);
+        let rounds = self.jobs[0].shared.test.rounds;
+        let mut outcome = Gathered {
+            ended: self.jobs.iter().map(|_| Vec::new()).collect(),
+            rounds: rounds.map(|rule| RoundsRun::new(rule, self.jobs[0].shared.test.threads)),
+            ..Gathered::default()
+        };
+        thread::scope(|scope| {
+            let _abort = AbortOnDrop(abort);
             let (sender, receiver) = mpsc::channel();
-            let mut outcome = Gathered::default();
-            for (thread, progress) in (0..threads).zip(&progress) {
+            for (number, (&(job, thread), progress)) in threads.iter().zip(&progress).enumerate() {
                 let (sender, gate) = (sender.clone(), &gate);
-                let builder = thread::Builder::new().name(format!("measure-{thread}"));
+                let builder = thread::Builder::new().name(format!("measure-{number}"));
                 let spawned = builder.spawn_scoped(scope, move || {
-                    let ran = AssertUnwindSafe(|| self.thread(thread, gate, &progress.0, &sender));
-                    let ended = catch_unwind(ran);
+                    let one = Thread { run: self, job, thread, number, gate, progress };
+                    let ended = catch_unwind(AssertUnwindSafe(|| one.live(&sender)));
                     if !matches!(ended, Ok(Ok(_))) {
-                        self.shared.abort.store(true, Ordering::Relaxed);
+                        abort.store(true, Ordering::Relaxed);
                     }
                     // Nobody listens any more only where the starting thread panicked.
-                    let _ = sender.send(Message::Ended(Box::new(ended)));
+                    let _ = sender.send(Message::Ended(job, Box::new(ended)));
                 });
                 match spawned {
                     Ok(_) => outcome.running += 1,
                     Err(source) => {
-                        outcome.fail(self.start_error("start a thread", source));
+                        outcome.fail(start_error(&self.jobs[job], "start a thread", source));
                         break;
                     }
                 }
             }
             drop(sender);
-            outcome.wait_until_ready(&receiver);
+            let over = &self.jobs[0].shared.over;
+            outcome.wait_until_ready(&receiver, over);
             // An early end is a failure, and then none starts.
-            let all = outcome.error.is_none() && outcome.ready == threads;
+            let all = outcome.error.is_none() && outcome.ready as usize == threads.len();
             let _ = gate.go.set(all);
-            outcome.gather(&receiver, &mut || {
-                let counted = progress.iter().map(|own| own.0.load(Ordering::Relaxed)).sum();
-                on(self.counting_since(&gate), counted);
-            });
-            outcome.finish()
-        })?;
-        let opened_ns = gate.started_ns.get().map_or(0, |started| started + self.ramp_ns());
-        Ok((sample(&tallies, opened_ns), tallies.into_iter().find_map(|tally| tally.refusal)))
+            outcome.gather(&receiver, over, &mut || on(self.look(&gate, &progress)));
+        });
+        let started_ns = gate.started_ns.get().copied().unwrap_or(0);
+        outcome.finish(self.jobs, started_ns)
     }
 
-    /// The life of one thread.
-    fn thread(
-        &self,
-        thread: u32,
-        gate: &Gate,
-        progress: &AtomicU64,
-        sender: &Sender<Message>,
-    ) -> Result<Option<Tally>, MeasureError> {
-        let test = self.shared.test;
+    fn look(&self, gate: &Gate, progress: &[Progress]) -> Look {
+        let job = &self.jobs[0];
+        let opened_ns = gate.started_ns.get().map_or(u64::MAX, |&at_ns| job.opens_ns(at_ns));
+        let shown = progress.iter().filter_map(|own| own.latency.lock().ok()?.clone());
+        Look {
+            elapsed: Duration::from_nanoseconds(
+                job.shared.clock.now_ns().saturating_sub(opened_ns),
+            ),
+            requests: progress.iter().map(|own| own.requests.load(Ordering::Relaxed)).sum(),
+            bytes: Bytes(progress.iter().map(|own| own.bytes.load(Ordering::Relaxed)).sum()),
+            latency: shown.reduce(|mut sum, own| {
+                sum.merge(&own);
+                sum
+            }),
+        }
+    }
+}
+
+impl Job<'_> {
+    /// When its load begins, where the gate opened at `started_ns`.
+    fn begins_ns(&self, started_ns: u64) -> u64 {
+        started_ns.saturating_add(self.shared.test.start.delay.nanoseconds())
+    }
+
+    /// When its requests begin to count.
+    fn opens_ns(&self, started_ns: u64) -> u64 {
+        self.begins_ns(started_ns).saturating_add(self.shared.test.ramp.nanoseconds())
+    }
+}
+
+/// One thread of a sample.
+struct Thread<'a> {
+    run: &'a SampleRun<'a>,
+    job: usize,
+    /// Its number in its test, and among all.
+    thread: u32,
+    number: usize,
+    gate: &'a Gate,
+    progress: &'a Progress,
+}
+
+impl Thread<'_> {
+    fn live(&self, sender: &Sender<Message>) -> Result<Option<Ended>, MeasureError> {
+        let job = &self.run.jobs[self.job];
+        let (test, settings) = (job.shared.test, self.run.settings);
+        if let Some(&processor) =
+            self.run.processors.get(self.number % self.run.processors.len().max(1))
+        {
+            pin(processor).map_err(|source| start_error(job, "pin a thread", source))?;
+        }
         // Think times below the default slack of 50 us would be lost in it. A kernel that refuses
         // leaves them late, which the latencies do not contain.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        // Pages are touched by the thread that uses them, and so lie in its node's memory.
         let arena = Arena::new(test.queue_depth, test.block.get() as usize)
-            .map_err(|source| self.start_error("map its buffers", source))?;
-        let mut uring =
-            open_uring(test.queue_depth).map_err(|source| MeasureError::Ring { source })?;
-        let ring = Ring::new(&mut uring, self.file, arena, self.register);
-        let worker = Worker::new(&self.shared, progress, ring, StreamKey { thread, ..self.key });
+            .map_err(|source| start_error(job, "map its buffers", source))?;
+        match settings.engine {
+            EngineKind::IoUring => {
+                let options = RingOptions {
+                    register: settings.register,
+                    submission_polled: settings.submission_polled,
+                    completion_polled: settings.completion_polled,
+                };
+                let uring = open_uring(test.queue_depth, options);
+                let mut uring = uring.map_err(|source| MeasureError::Ring { source })?;
+                let ring = Ring::new(&mut uring, self.run.file, arena, options.register);
+                self.work(ring, sender)
+            }
+            EngineKind::Synchronous => {
+                let polled = settings.completion_polled;
+                self.work(Synchronous::new(self.run.file, arena, polled), sender)
+            }
+            EngineKind::Null => self.work(Null::new(arena), sender),
+        }
+    }
+
+    fn work<E: crate::engine::Engine>(
+        &self,
+        engine: E,
+        sender: &Sender<Message>,
+    ) -> Result<Option<Ended>, MeasureError> {
+        let job = &self.run.jobs[self.job];
+        let key = StreamKey { thread: self.thread, ..job.key };
+        let send = |number, tally| drop(sender.send(Message::Round(number, Box::new(tally))));
+        let rounds: Option<&dyn Fn(usize, Tally)> = match job.shared.test.rounds {
+            Some(_) => Some(&send),
+            None => None,
+        };
+        let worker = Worker::new(&job.shared, self.progress, engine, key, rounds);
         let _ = sender.send(Message::Ready);
-        if !gate.go.wait() {
+        if !self.gate.go.wait() {
             return Ok(None);
         }
-        worker.run(*gate.started_ns.get_or_init(now_ns)).map(Some)
+        let started_ns = *self.gate.started_ns.get_or_init(|| job.shared.clock.now_ns());
+        worker.run(job.begins_ns(started_ns)).map(Some)
     }
+}
 
-    fn start_error(&self, action: &'static str, source: io::Error) -> MeasureError {
-        MeasureError::Start { test: self.shared.test.name.clone(), action, source }
-    }
-
-    fn ramp_ns(&self) -> u64 {
-        self.shared.test.ramp.nanoseconds()
-    }
-
-    fn counting_since(&self, gate: &Gate) -> Duration {
-        let started_ns = gate.started_ns.get().copied().unwrap_or(u64::MAX);
-        let opened_ns = started_ns.saturating_add(self.ramp_ns());
-        Duration::from_nanoseconds(now_ns().saturating_sub(opened_ns))
-    }
+fn start_error(job: &Job<'_>, action: &'static str, source: io::Error) -> MeasureError {
+    MeasureError::Start { test: job.shared.test.name.clone(), action, source }
 }
 
 /// What came from the threads so far.
@@ -162,7 +245,9 @@ impl SampleRun<'_> {
 struct Gathered {
     running: u32,
     ready: u32,
-    tallies: Vec<Tally>,
+    /// How the threads of each test ended.
+    ended: Vec<Vec<Ended>>,
+    rounds: Option<RoundsRun>,
     error: Option<MeasureError>,
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -172,13 +257,18 @@ impl Gathered {
         self.error.get_or_insert(error);
     }
 
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: Message, over: &AtomicBool) {
         match message {
             Message::Ready => self.ready += 1,
-            Message::Ended(ended) => {
+            Message::Round(number, tally) => {
+                if self.rounds.as_mut().is_some_and(|rounds| rounds.is_over_with(number, *tally)) {
+                    over.store(true, Ordering::Relaxed);
+                }
+            }
+            Message::Ended(job, ended) => {
                 self.running -= 1;
                 match *ended {
-                    Ok(Ok(tally)) => self.tallies.extend(tally),
+                    Ok(Ok(ended)) => self.ended[job].extend(ended),
                     Ok(Err(error)) => self.fail(error),
                     Err(panic) => self.panic = Some(panic),
                 }
@@ -187,79 +277,97 @@ impl Gathered {
     }
 
     /// Waits until each thread is ready or one has ended early.
-    fn wait_until_ready(&mut self, receiver: &Receiver<Message>) {
+    fn wait_until_ready(&mut self, receiver: &Receiver<Message>, over: &AtomicBool) {
         let started = self.running;
         while self.ready < started && self.running == started {
             match receiver.recv() {
-                Ok(message) => self.take(message),
+                Ok(message) => self.take(message, over),
                 Err(_) => break,
             }
         }
     }
 
     /// Waits until all threads have ended.
-    fn gather(&mut self, receiver: &Receiver<Message>, on: &mut dyn FnMut()) {
+    fn gather(&mut self, receiver: &Receiver<Message>, over: &AtomicBool, on: &mut dyn FnMut()) {
         while self.running > 0 {
             match receiver.recv_timeout(PROGRESS_INTERVAL) {
-                Ok(message) => self.take(message),
+                Ok(message) => self.take(message, over),
                 Err(RecvTimeoutError::Timeout) => on(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
     }
 
-    fn finish(self) -> Result<Vec<Tally>, MeasureError> {
+    fn finish(self, jobs: &[Job<'_>], started_ns: u64) -> Result<Vec<Taken>, MeasureError> {
         if let Some(panic) = self.panic {
             resume_unwind(panic);
         }
-        self.error.map_or(Ok(self.tallies), Err)
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let mut rounds = self.rounds;
+        let taken = |(job, ended): (&Job<'_>, Vec<Ended>)| {
+            let refusal = ended.iter().find_map(|one| one.refusal.clone());
+            (sample(ended, job.opens_ns(started_ns), rounds.take()), refusal)
+        };
+        Ok(jobs.iter().zip(self.ended).map(taken).collect())
     }
 }
 
-/// Adds up what the threads counted since `opened_ns`.
-fn sample(tallies: &[Tally], opened_ns: u64) -> Sample {
-    let closed_ns = tallies.iter().map(|tally| tally.closed_ns).max().unwrap_or(0);
-    let reads = direction(tallies.iter().map(|tally| &tally.reads));
-    let writes = direction(tallies.iter().map(|tally| &tally.writes));
-    let requests: u64 = [&reads, &writes].into_iter().flatten().map(|d| d.latency.count()).sum();
-    let per_request =
-        |ns: fn(&Tally) -> u64| tallies.iter().map(ns).sum::<u64>() as f64 / requests as f64;
+/// Adds up what the threads of a test counted since `opened_ns`.
+fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sample {
+    let closed_ns = threads.iter().map(|one| one.closed_ns).max().unwrap_or(0);
+    let stopped = threads.iter().any(|one| !one.complete);
+    let whole = Duration::from_nanoseconds(closed_ns.saturating_sub(opened_ns));
+    let (mut tally, mut series) = (Tally::default(), None);
+    for one in threads {
+        tally.merge(one.tally);
+        if let Some(own) = one.series.map(|recorder| recorder.finish(whole, None)) {
+            series = Some(series.map_or_else(|| own.clone(), |sum: Series| sum.beside(&own)));
+        }
+    }
+    let (tally, elapsed, steady) = match rounds {
+        Some(rounds) => rounds.finish(tally, whole),
+        None => (tally, whole, None),
+    };
+    let requests = tally.requests()
+        + [&tally.flushes, &tally.trims]
+            .into_iter()
+            .flatten()
+            .map(|one| one.latency.count())
+            .sum::<u64>();
+    let per_request = |ns: u64| ns as f64 / requests as f64;
     let cpu = (requests > 0).then(|| CpuUse {
-        user_ns_per_request: per_request(|tally| tally.cpu.user_ns),
-        system_ns_per_request: per_request(|tally| tally.cpu.system_ns),
+        user_ns_per_request: per_request(tally.cpu.user_ns),
+        system_ns_per_request: per_request(tally.cpu.system_ns + tally.kernel.cpu_ns),
+    });
+    let threads = ThreadUse {
+        busiest: tally.busiest,
+        switches_voluntary: tally.cpu.switches_voluntary,
+        switches_involuntary: tally.cpu.switches_involuntary,
+    };
+    let rule_ended = steady.as_ref().is_none_or(|steady| {
+        steady.reached() || steady.rounds.len() >= lanemark_core::result::steady::ROUNDS_MAX
     });
     Sample {
-        series: None,
-        steady: None,
-        elapsed: Duration::from_nanoseconds(closed_ns.saturating_sub(opened_ns)),
-        reads,
-        writes,
+        series,
+        steady,
+        elapsed,
+        reads: counted(tally.reads),
+        writes: counted(tally.writes),
+        flushes: counted(tally.flushes),
+        trims: counted(tally.trims),
+        punctuality: tally.punctuality.map(|kept| *kept),
         cpu,
-        evidence: None,
-        flushes: None,
-        trims: None,
-        punctuality: None,
+        evidence: Some(Evidence {
+            threads: Some(threads),
+            punted: (tally.kernel.punting > 0).then_some(tally.kernel.punting),
+            ..Evidence::default()
+        }),
         path: None,
         drive: None,
         energy: None,
         replay: None,
-        complete: tallies.iter().all(|tally| tally.complete),
+        complete: !stopped && rule_ended,
     }
-}
-
-/// One direction of all threads; absent where nothing was counted.
-fn direction<'a>(
-    parts: impl Iterator<Item = &'a Option<DirectionResult>>,
-) -> Option<DirectionResult> {
-    let mut sum: Option<DirectionResult> = None;
-    for part in parts.flatten().filter(|part| part.latency.count() > 0) {
-        match &mut sum {
-            None => sum = Some(part.clone()),
-            Some(sum) => {
-                sum.bytes += part.bytes;
-                sum.latency.merge(&part.latency);
-            }
-        }
-    }
-    sum
 }

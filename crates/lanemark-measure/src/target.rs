@@ -2,8 +2,8 @@
 //!
 //! The rules: what does not exist is created, written full and removed. A file that exists is written
 //! only if `overwrite` names that very file and it is not under a loop device, and is never truncated or
-//! removed. Without a test that
-//! writes it is opened read-only. Block devices are only read. All else is refused.
+//! removed. Without a test that writes it is opened read-only, and so are block devices; they are written only by
+//! the rules of `claim`. All else is refused.
 //!
 //! The path is looked up first with `O_PATH`, which opens nothing (opening a tape or a watchdog does
 //! things), and what is opened then must be what was found, by device and inode. Files are compared by
@@ -18,11 +18,13 @@ use std::path::Path;
 
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::{Test, Workload};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, Stat, StatxFlags};
+use rustix::fs::{AtFlags, Dev, FileType, Mode, OFlags, SeekFrom, Stat, StatxFlags};
 use rustix::io::Errno;
 
+use crate::claim::Claim;
 use crate::created::{CreatedFile, Identity, check_space, reserve};
 use crate::error::MeasureError;
+use crate::location::Location;
 
 /// Created and overwritten files end at a multiple of this, so that direct I/O reaches their end.
 const SIZE_STEP: u64 = 4096;
@@ -41,6 +43,10 @@ pub(crate) struct Target {
     pub(crate) layout: Option<u64>,
     /// Why the page cache is in use, where it is.
     pub(crate) page_cache: Option<String>,
+    /// The kind of file system, `ext4`; none for a block device.
+    pub(crate) file_system: Option<String>,
+    /// The kernel's name of the block device under it.
+    pub(crate) block_device: Option<String>,
 }
 
 #[derive(Debug)]
@@ -53,6 +59,23 @@ enum Held {
 struct Found {
     identity: Identity,
     kind: FileType,
+    /// The number of the device, where it is one.
+    number: Dev,
+}
+
+impl Found {
+    fn is_device(&self) -> bool {
+        self.kind.is_block_device()
+    }
+}
+
+/// What somebody allowed to be lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Allowed<'a> {
+    /// An existing file.
+    pub(crate) overwrite: Option<&'a Path>,
+    /// A block device.
+    pub(crate) offered: Option<&'a Path>,
 }
 
 impl Target {
@@ -60,19 +83,25 @@ impl Target {
     pub(crate) fn open(
         path: &Path,
         workload: &Workload,
-        overwrite: Option<&Path>,
+        allowed: Allowed<'_>,
+        buffered: bool,
     ) -> Result<Self, MeasureError> {
+        let Allowed { overwrite, offered } = allowed;
         let furthest = workload.tests.iter().max_by_key(|test| test.end());
         let furthest =
             furthest.ok_or_else(|| MeasureError::NothingToRun { workload: workload.id.clone() })?;
         let layout = furthest.end().get().next_multiple_of(SIZE_STEP);
-        let writer = workload.tests.iter().find(|test| test.writes());
+        let writer = workload.tests.iter().find(|test| test.destroys());
         let found = find(path)?;
         let named = match overwrite {
             Some(overwrite) => Some((overwrite, find(overwrite)?)),
             None => None,
         };
         check_overwrite(path, found.as_ref(), named.as_ref())?;
+        if let (Some(offered), false) = (offered, found.as_ref().is_some_and(Found::is_device)) {
+            let (path, offered) = (path.to_owned(), offered.to_owned());
+            return Err(MeasureError::OfferMismatch { path, offered });
+        }
         let target = match (&found, writer) {
             (None, _) => Self::created(CreatedFile::at(path, layout)?, layout),
             (Some(found), _) if found.kind.is_dir() => {
@@ -81,11 +110,8 @@ impl Target {
             (Some(found), None) if found.kind.is_file() || found.kind.is_block_device() => {
                 Self::read_only(path, found, furthest)?
             }
-            (Some(found), Some(test)) if found.kind.is_block_device() => {
-                return Err(MeasureError::DeviceWrite {
-                    path: path.to_owned(),
-                    test: test.name.clone(),
-                });
+            (Some(found), Some(_)) if found.kind.is_block_device() => {
+                Self::claimed(path, found, offered, furthest)?
             }
             (Some(found), Some(test)) if found.kind.is_file() => {
                 if named.is_none() {
@@ -101,7 +127,9 @@ impl Target {
                 });
             }
         };
-        let target = target.bypass_page_cache(path)?;
+        let mut target = target.bypass_page_cache(path, buffered)?;
+        let location = Location::of(&target);
+        (target.file_system, target.block_device) = (location.file_system, location.block_device);
         target.check_alignment(path, &workload.tests)?;
         Ok(target)
     }
@@ -113,28 +141,52 @@ impl Target {
             device: false,
             layout: Some(size),
             page_cache: None,
+            file_system: None,
+            block_device: None,
         }
+    }
+
+    /// A block device whose content may go.
+    fn claimed(
+        path: &Path,
+        found: &Found,
+        offered: Option<&Path>,
+        furthest: &Test,
+    ) -> Result<Self, MeasureError> {
+        let file = Claim::new(path, found.number, offered)?.file;
+        let stat = rustix::fs::fstat(&file).map_err(|error| system(path, "look up", error))?;
+        if stat.st_rdev != found.number {
+            return Err(MeasureError::Replaced { path: path.to_owned() });
+        }
+        let size = device_size(path, &file)?;
+        check_reach(path, size, furthest)?;
+        let layout = furthest.end().get().next_multiple_of(SIZE_STEP).min(size);
+        Ok(Self {
+            held: Held::Existing(file),
+            size,
+            device: true,
+            layout: Some(layout),
+            page_cache: None,
+            file_system: None,
+            block_device: None,
+        })
     }
 
     /// An existing file or block device for a workload that only reads.
     fn read_only(path: &Path, found: &Found, furthest: &Test) -> Result<Self, MeasureError> {
         let (file, stat) = reopen(path, found, OFlags::RDONLY, "read")?;
         let device = found.kind.is_block_device();
-        let size = if device {
-            rustix::fs::seek(&file, SeekFrom::End(0))
-                .map_err(|error| system(path, "ask the size of", error))?
-        } else {
-            stat.st_size.cast_unsigned()
-        };
-        if size < furthest.end().get() {
-            return Err(MeasureError::TargetTooSmall {
-                path: path.to_owned(),
-                size: Bytes(size),
-                needed: furthest.end(),
-                test: furthest.name.clone(),
-            });
-        }
-        Ok(Self { held: Held::Existing(file), size, device, layout: None, page_cache: None })
+        let size = if device { device_size(path, &file)? } else { stat.st_size.cast_unsigned() };
+        check_reach(path, size, furthest)?;
+        Ok(Self {
+            held: Held::Existing(file),
+            size,
+            device,
+            layout: None,
+            page_cache: None,
+            file_system: None,
+            block_device: None,
+        })
     }
 
     /// An existing file whose content may go. It may grow and never shrinks.
@@ -155,14 +207,17 @@ impl Target {
             device: false,
             layout: Some(layout),
             page_cache: None,
+            file_system: None,
+            block_device: None,
         })
     }
 
     /// Asks for direct I/O, or notes why there is none.
-    fn bypass_page_cache(mut self, path: &Path) -> Result<Self, MeasureError> {
-        self.page_cache = self.memory_file_system();
+    fn bypass_page_cache(mut self, path: &Path, buffered: bool) -> Result<Self, MeasureError> {
+        let asked = buffered.then(|| "that was asked for".to_owned());
+        self.page_cache = asked.or_else(|| self.memory_file_system());
         if self.page_cache.is_none() {
-            match rustix::fs::fcntl_setfl(&self, OFlags::DIRECT) {
+            match self.set_direct() {
                 Ok(()) => return Ok(self),
                 Err(Errno::INVAL) => {
                     self.page_cache = Some("the file system refuses O_DIRECT".to_owned());
@@ -174,6 +229,14 @@ impl Target {
         rustix::fs::fcntl_setfl(&self, OFlags::empty())
             .map_err(|error| system(path, "set the flags of", error))?;
         Ok(self)
+    }
+
+    /// Without noting times of access, where this user may leave that out: it costs 2% of a fast device's reads.
+    fn set_direct(&self) -> Result<(), Errno> {
+        match rustix::fs::fcntl_setfl(self, OFlags::DIRECT | OFlags::NOATIME) {
+            Err(Errno::PERM) => rustix::fs::fcntl_setfl(self, OFlags::DIRECT),
+            other => other,
+        }
     }
 
     /// Newer kernels grant O_DIRECT on tmpfs, but there is nothing behind the page cache.
@@ -196,9 +259,11 @@ impl Target {
             return Ok(());
         }
         for test in tests {
-            for (field, value) in
-                [("block", test.block), ("alignment", test.alignment), ("offset", test.offset)]
-            {
+            for (field, value) in [
+                ("block", test.block_least()),
+                ("alignment", test.alignment),
+                ("offset", test.offset),
+            ] {
                 if !value.get().is_multiple_of(step) {
                     return Err(MeasureError::Misaligned {
                         path: path.to_owned(),
@@ -231,6 +296,23 @@ impl AsFd for Target {
     }
 }
 
+fn device_size(path: &Path, file: &OwnedFd) -> Result<u64, MeasureError> {
+    rustix::fs::seek(file, SeekFrom::End(0)).map_err(|error| system(path, "ask the size of", error))
+}
+
+/// Refuses a target that ends before the workload does.
+fn check_reach(path: &Path, size: u64, furthest: &Test) -> Result<(), MeasureError> {
+    if size >= furthest.end().get() {
+        return Ok(());
+    }
+    Err(MeasureError::TargetTooSmall {
+        path: path.to_owned(),
+        size: Bytes(size),
+        needed: furthest.end(),
+        test: furthest.name.clone(),
+    })
+}
+
 /// What `path` leads to, where it leads anywhere.
 fn find(path: &Path) -> Result<Option<Found>, MeasureError> {
     let looked_up = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
@@ -238,7 +320,8 @@ fn find(path: &Path) -> Result<Option<Found>, MeasureError> {
     match looked_up {
         Ok(stat) => {
             let kind = FileType::from_raw_mode(stat.st_mode);
-            Ok(Some(Found { identity: Identity::new(&stat), kind }))
+            let number = stat.st_rdev;
+            Ok(Some(Found { identity: Identity::new(&stat), kind, number }))
         }
         // A folder missing on the way is told when the file is created in it.
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),

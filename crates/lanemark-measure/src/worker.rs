@@ -1,15 +1,17 @@
-//! The closed loop of one thread: `queue_depth` requests outstanding, each completion answered by the
-//! next request of the stream.
+//! The loop of one thread: `queue_depth` requests outstanding at most, each from the stream of the test.
 //!
-//! A turn of the loop takes all completions that are there and queues a request for each. They go to the
+//! A turn of the loop takes all completions that are there and queues what is to follow. They go to the
 //! kernel in small batches, the last of them with the same call that waits for the next completion.
 //! Nothing is allocated in it.
 //!
-//! **Latency** goes from the stamp before the call that submits a request to the stamp after the call
-//! that brought its completion. Both stamps are shared by the batch, and neither is biased by that: the
-//! program asks the kernel for a whole batch with one call, so a request that the kernel reaches late in
-//! the batch has waited, and it learns of all completions that are there when one call returns. What a
-//! completion waits while the program handles the batch before it counts as latency, as it would in any
+//! **A closed loop** answers each completion with the next request, after the think time. **An open loop** has a
+//! time for each request; where as many are outstanding as may be, the request waits for the first that is complete.
+//!
+//! **Latency** goes to the stamp after the call that brought the completion; in a closed loop from the stamp before
+//! the call that submits the request, in an open loop from the request's own time. Stamps are shared by a batch, and
+//! not biased by that: the program asks the kernel for a whole batch with one call, so a request that the kernel
+//! reaches late in the batch has waited, and it learns of all completions that are there when one call returns.
+//! What a completion waits while the program handles the batch before it counts as latency, as it would in any
 //! program. Preparing requests (drawing offsets, stamping data) is not counted.
 //!
 //! **The window** in which requests are counted opens when the ramp ends and closes with the last
@@ -17,7 +19,7 @@
 //! counts if its completion was taken inside. The volume is split evenly over the threads beforehand, so
 //! that each thread's stream of requests is the same however fast the others are; it is rounded up to
 //! whole requests. A window that time closed lasts to its end and not to its last completion: a drive
-//! that stalls at the end must not look faster for it.
+//! that stalls at the end must not look faster for it. A test of rounds has one window after the other without a gap.
 //!
 //! A request that the device never completes is waited for, also when the run is stopped: until then its
 //! buffer is the kernel's.
@@ -27,78 +29,93 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use lanemark_core::result::DirectionResult;
+use lanemark_core::result::LatencyHistogram;
+use lanemark_core::result::series::Recorder;
 use lanemark_core::rng::StreamKey;
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Accesses, Operation, Test};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::{Accesses, Operation, Schedule, Test};
 
-use crate::clock::{CpuTime, now_ns};
+use crate::clock::{Clock, CpuTime};
+use crate::engine::{Engine, Transfer};
 use crate::error::MeasureError;
+use crate::kernel_threads::KernelThreads;
 use crate::payload::Payload;
-use crate::ring::{Ring, Transfer};
+use crate::tally::{Counted, Ended, Tally, record};
 
 /// The longest that a thread waits before it looks whether the run was stopped.
 pub(crate) const POLL_NS: u64 = 50_000_000;
+/// An open loop does not sleep when its next request is due within this time: waking up takes as long.
+const SPIN_NS: u64 = 60_000;
+/// How often latencies are shown to whoever looks on.
+const SHOW_NS: u64 = 250_000_000;
 
-/// The most requests that one call submits: an eighth of the queue depth, from 4 to 16.
+/// The most requests that one call submits: a quarter of the queue depth, from 4 to 32.
 ///
 /// Submitting all at once lets a fast drive run dry meanwhile, and drive and program take turns; one by
 /// one costs a call each. 4 KiB random reads at queue depth 32 on a virtio disk: 74,000 to 84,000 a
 /// second in batches of up to 8, 64,000 to 74,000 in batches of 32; 4.4 us of processor time each one by
-/// one, 3.3 to 4.0 in batches of 4. At queue depth 128 on a loop device 298,000 to 421,000 a second in
-/// batches of 4, 348,000 to 465,000 in batches of 8, 369,000 to 483,000 in batches of 16.
+/// one, 3.3 to 4.0 in batches of 4. At queue depth 128 on a loop device 1.17 us of processor time each in
+/// batches of 8, 1.06 of 16, 1.01 of 32 and more.
 fn batch(queue_depth: u32) -> usize {
-    (queue_depth / 8).clamp(4, 16) as usize
+    (queue_depth / 4).clamp(4, 32) as usize
 }
 
-/// What all threads of a sample share.
+/// What all threads of a test share.
 pub(crate) struct Shared<'a> {
     pub(crate) path: &'a Path,
     pub(crate) test: &'a Test,
+    pub(crate) clock: Clock,
     /// Set by a person.
     pub(crate) stop: &'a AtomicBool,
     /// Set when another thread failed.
     pub(crate) abort: &'a AtomicBool,
+    /// Set when the rounds are over.
+    pub(crate) over: AtomicBool,
+    /// Whether anybody looks at latencies meanwhile.
+    pub(crate) watched: bool,
 }
 
-/// What one thread counted.
-#[derive(Debug)]
-pub(crate) struct Tally {
-    pub(crate) reads: Option<DirectionResult>,
-    pub(crate) writes: Option<DirectionResult>,
-    /// When the window closed, on the monotonic clock.
-    pub(crate) closed_ns: u64,
-    pub(crate) cpu: CpuTime,
-    /// False where the thread was stopped before its limit.
-    pub(crate) complete: bool,
-    /// Why something was not registered that should be.
-    pub(crate) refusal: Option<String>,
+/// What one thread shows while it runs, alone on its cache lines.
+#[derive(Default)]
+#[repr(align(128))]
+pub(crate) struct Progress {
+    pub(crate) requests: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    /// All latencies that were counted, where anybody looks on.
+    pub(crate) latency: Mutex<Option<LatencyHistogram>>,
 }
 
-/// One thread of a sample.
-pub(crate) struct Worker<'a> {
+/// One thread of a test.
+pub(crate) struct Worker<'a, E> {
     shared: &'a Shared<'a>,
-    /// Requests counted so far, for whoever looks on.
-    progress: &'a AtomicU64,
-    ring: Ring<'a>,
+    progress: &'a Progress,
+    engine: E,
     accesses: Accesses,
+    /// When requests are due, where the loop is open.
+    schedule: Option<Schedule>,
     payload: Payload,
     slots: Box<[Slot]>,
-    /// Slots without a request, and when each may have its next.
+    /// Slots without a request, and since when or until when.
     resting: VecDeque<(u64, u32)>,
     /// Slots whose first submission is in the batch being prepared.
     prepared: Vec<u32>,
     /// The most that are submitted by one call.
     batch: usize,
-    /// How many requests are to be counted, where a volume limits the test.
-    quota: u64,
-    counted: u64,
+    quota: Quota,
     think_ns: u64,
+    begun_ns: u64,
     window: Window,
+    /// Where the tallies of rounds go, and the number of the one that goes on.
+    rounds: Option<(&'a dyn Fn(usize, Tally), usize)>,
     tally: Tally,
+    series: Option<Recorder>,
+    complete: bool,
     cpu_opened: CpuTime,
+    kernel_opened: KernelThreads,
+    shown_ns: u64,
 }
 
 /// The request that a slot has outstanding.
@@ -106,16 +123,31 @@ pub(crate) struct Worker<'a> {
 struct Slot {
     operation: Operation,
     offset: u64,
+    length: u32,
     /// What has been moved of it.
     done: u32,
-    submitted_ns: u64,
+    /// Where its latency begins.
+    asked_ns: u64,
+    /// When the slot became free for it.
+    free_ns: u64,
 }
 
-/// When requests are counted, on the monotonic clock.
+/// How much a thread is to count, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Quota {
+    bytes: u64,
+    counted: u64,
+    outstanding: u64,
+    requests: u64,
+}
+
+/// When requests are counted.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     opens_ns: u64,
     closes_ns: u64,
+    /// When the round or the whole window began.
+    since_ns: u64,
     state: State,
 }
 
@@ -126,75 +158,113 @@ enum State {
     Closed,
 }
 
-/// The requests of thread `thread` when `volume` is split over all threads of `test`.
+/// The bytes of thread `thread` when the volume is split over all threads of `test` by whole requests.
 pub(crate) fn quota(test: &Test, thread: u32) -> u64 {
     let Some(volume) = test.volume else { return u64::MAX };
-    let (requests, threads) = (volume.get().div_ceil(test.block.get()), u64::from(test.threads));
-    requests / threads + u64::from(u64::from(thread) < requests % threads)
+    let (block, threads) = (test.block_least().get(), u64::from(test.threads));
+    let requests = volume.get().div_ceil(block);
+    (requests / threads + u64::from(u64::from(thread) < requests % threads)) * block
 }
 
-impl<'a> Worker<'a> {
-    /// A thread that is ready to start; `ring` has a slot for each request outstanding.
+impl<'a, E: Engine> Worker<'a, E> {
+    /// A thread that is ready to start; `engine` has a slot for each request outstanding.
     pub(crate) fn new(
         shared: &'a Shared<'a>,
-        progress: &'a AtomicU64,
-        mut ring: Ring<'a>,
+        progress: &'a Progress,
+        mut engine: E,
         key: StreamKey,
+        rounds: Option<&'a dyn Fn(usize, Tally)>,
     ) -> Self {
         let test = shared.test;
         let mut payload = Payload::new(key, test.compressibility);
         if test.writes() {
-            (0..test.queue_depth).for_each(|slot| payload.fill(ring.buffer_mut(slot)));
+            (0..test.queue_depth).for_each(|slot| payload.fill(engine.buffer_mut(slot)));
         }
-        let idle = Slot { operation: Operation::Read, offset: 0, done: 0, submitted_ns: 0 };
-        let depth = test.queue_depth as usize;
-        let tally = Tally {
-            reads: test.reads().then(DirectionResult::new),
-            writes: test.writes().then(DirectionResult::new),
-            closed_ns: 0,
-            cpu: CpuTime::default(),
-            complete: true,
-            refusal: ring.refusal().map(str::to_owned),
+        let idle = Slot {
+            operation: Operation::Read,
+            offset: 0,
+            length: 0,
+            done: 0,
+            asked_ns: 0,
+            free_ns: 0,
         };
         Self {
             shared,
             progress,
-            ring,
+            engine,
             accesses: Accesses::new(test, key),
+            schedule: Schedule::new(test, key),
             payload,
-            slots: vec![idle; depth].into(),
+            slots: vec![idle; test.queue_depth as usize].into(),
             resting: (0..test.queue_depth).map(|slot| (0, slot)).collect(),
             prepared: Vec::with_capacity(batch(test.queue_depth)),
             batch: batch(test.queue_depth),
-            quota: quota(test, key.thread),
-            counted: 0,
+            quota: Quota {
+                bytes: quota(test, key.thread),
+                counted: 0,
+                outstanding: 0,
+                requests: 0,
+            },
             think_ns: test.think.nanoseconds(),
-            window: Window { opens_ns: 0, closes_ns: 0, state: State::Ramp },
-            tally,
+            begun_ns: 0,
+            window: Window { opens_ns: 0, closes_ns: 0, since_ns: 0, state: State::Ramp },
+            rounds: rounds.map(|send| (send, 0)),
+            tally: Tally::of(test),
+            series: Recorder::of(test),
+            complete: true,
             cpu_opened: CpuTime::default(),
+            kernel_opened: KernelThreads::default(),
+            shown_ns: 0,
         }
     }
 
-    /// Runs to the thread's limit or until stopped; all threads of a sample started at `started_ns`.
-    pub(crate) fn run(mut self, started_ns: u64) -> Result<Tally, MeasureError> {
+    /// Runs to the thread's limit or until stopped; the load of the test begins at `begin_ns`.
+    pub(crate) fn run(mut self, begin_ns: u64) -> Result<Ended, MeasureError> {
         let test = self.shared.test;
-        self.window.opens_ns = started_ns.saturating_add(test.ramp.nanoseconds());
-        self.window.closes_ns = test
-            .duration
+        self.begun_ns = begin_ns;
+        self.window.opens_ns = begin_ns.saturating_add(test.ramp.nanoseconds());
+        let length = test.duration.or(test.rounds.map(|rounds| rounds.length));
+        self.window.closes_ns = length
             .map_or(u64::MAX, |length| self.window.opens_ns.saturating_add(length.nanoseconds()));
-        let mut now = now_ns();
+        let mut now = self.wait_until(begin_ns);
         self.turn_window(now);
         loop {
             if self.window.state != State::Closed {
                 self.issue(now)?;
-            } else if self.ring.outstanding() == 0 {
-                return Ok(self.tally);
+            } else if self.engine.outstanding() == 0 {
+                return Ok(self.ended());
             }
             let timeout = self.timeout(now);
-            self.ring.submit_and_wait(timeout).map_err(|source| self.ring_error(source))?;
-            now = now_ns();
+            self.engine.submit_and_wait(timeout).map_err(|source| self.engine_error(source))?;
+            now = self.shared.clock.now_ns();
             self.turn_window(now);
             self.reap(now)?;
+        }
+    }
+
+    /// Sleeps until a staggered test begins or the run is stopped.
+    fn wait_until(&self, begin_ns: u64) -> u64 {
+        loop {
+            let now = self.shared.clock.now_ns();
+            let left = begin_ns.saturating_sub(now).min(POLL_NS);
+            if left == 0 || self.stopped() {
+                return now;
+            }
+            std::thread::sleep(std::time::Duration::from_nanos(left));
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.shared.stop.load(Ordering::Relaxed) || self.shared.abort.load(Ordering::Relaxed)
+    }
+
+    fn ended(self) -> Ended {
+        Ended {
+            tally: self.tally,
+            series: self.series,
+            closed_ns: self.window.closes_ns,
+            complete: self.complete,
+            refusal: self.engine.refusal().map(str::to_owned),
         }
     }
 
@@ -203,52 +273,88 @@ impl<'a> Worker<'a> {
         if self.window.state == State::Closed {
             return;
         }
-        if self.shared.stop.load(Ordering::Relaxed) || self.shared.abort.load(Ordering::Relaxed) {
-            self.tally.complete = false;
+        if self.stopped() {
+            self.complete = false;
             self.close(now.min(self.window.closes_ns));
             return;
         }
         if self.window.state == State::Ramp && now >= self.window.opens_ns {
             self.window.state = State::Open;
+            self.window.since_ns = self.window.opens_ns;
             self.cpu_opened = CpuTime::of_this_thread();
-            if self.quota == 0 {
+            self.kernel_opened = KernelThreads::of_this_thread();
+            if self.quota.bytes == 0 {
                 self.close(self.window.opens_ns);
             }
         }
-        if self.window.state == State::Open && now >= self.window.closes_ns {
-            self.close(self.window.closes_ns);
+        if self.shared.over.load(Ordering::Relaxed) {
+            self.close(now.min(self.window.closes_ns));
         }
+        while self.window.state == State::Open && now >= self.window.closes_ns {
+            match self.rounds {
+                Some(_) => self.end_round(),
+                None => self.close(self.window.closes_ns),
+            }
+        }
+    }
+
+    /// Hands in a round, and begins the next where it ended.
+    fn end_round(&mut self) {
+        let Some((send, number)) = &mut self.rounds else { return };
+        let length_ns = self.window.closes_ns - self.window.since_ns;
+        let used = CpuTime::of_this_thread();
+        self.tally.used(used.since(self.cpu_opened), length_ns);
+        self.cpu_opened = used;
+        let kernel = KernelThreads::of_this_thread();
+        self.tally.kernel = kernel.since(self.kernel_opened);
+        self.kernel_opened = kernel;
+        send(*number, std::mem::replace(&mut self.tally, Tally::of(self.shared.test)));
+        *number += 1;
+        self.window.since_ns = self.window.closes_ns;
+        self.window.closes_ns += length_ns;
     }
 
     fn close(&mut self, at_ns: u64) {
         if self.window.state == State::Open {
-            self.tally.cpu = CpuTime::of_this_thread().since(self.cpu_opened);
+            let length_ns = at_ns.saturating_sub(self.window.since_ns);
+            self.tally.used(CpuTime::of_this_thread().since(self.cpu_opened), length_ns);
+            self.tally.kernel = KernelThreads::of_this_thread().since(self.kernel_opened);
         }
         self.window.state = State::Closed;
-        self.tally.closed_ns = at_ns;
+        self.window.closes_ns = at_ns;
     }
 
-    /// Queues a request for each slot that has rested, as far as the quota goes.
+    /// Queues what is due, as far as slots and quota go.
     fn issue(&mut self, now: u64) -> Result<(), MeasureError> {
-        while let Some(&(due_ns, slot)) = self.resting.front() {
+        while let Some(&(rested_ns, slot)) = self.resting.front() {
+            let due_ns = self.due(rested_ns);
             if due_ns > now || !self.quota_left() {
                 break;
             }
             if self.prepared.len() == self.batch {
                 self.stamp_prepared();
-                self.ring.submit().map_err(|source| self.ring_error(source))?;
+                self.engine.submit().map_err(|source| self.engine_error(source))?;
             }
             self.resting.pop_front();
+            if let Some(schedule) = &mut self.schedule {
+                schedule.advance();
+            }
             let access = self.accesses.next_access();
             // What lies outside is not ours to write.
             assert!(access.offset + access.length <= self.shared.test.end());
             if access.operation == Operation::Write {
-                self.payload.stamp(self.ring.buffer_mut(slot));
+                let buffer = self.engine.buffer_mut(slot);
+                self.payload.stamp(&mut buffer[..access.length.get() as usize]);
             }
-            let entry = &mut self.slots[slot as usize];
-            entry.operation = access.operation;
-            entry.offset = access.offset.get();
-            entry.done = 0;
+            self.slots[slot as usize] = Slot {
+                operation: access.operation,
+                offset: access.offset.get(),
+                length: access.length.get() as u32,
+                done: 0,
+                asked_ns: due_ns,
+                free_ns: rested_ns,
+            };
+            self.quota.outstanding += access.length.get();
             self.push(slot);
             self.prepared.push(slot);
         }
@@ -256,18 +362,37 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
+    /// When the next request is due, for a slot that rested until or since `rested_ns`.
+    fn due(&self, rested_ns: u64) -> u64 {
+        match &self.schedule {
+            Some(schedule) => self.begun_ns + schedule.next_due().nanoseconds(),
+            None => rested_ns,
+        }
+    }
+
     /// Notes the time of submission of the requests that the next call submits.
     fn stamp_prepared(&mut self) {
         if self.prepared.is_empty() {
             return;
         }
-        let submitted_ns = now_ns();
+        let submitted_ns = self.shared.clock.now_ns();
+        let counts = self.window.state == State::Open;
         for slot in self.prepared.drain(..) {
-            self.slots[slot as usize].submitted_ns = submitted_ns;
+            let slot = &mut self.slots[slot as usize];
+            match &mut self.tally.punctuality {
+                None => slot.asked_ns = submitted_ns,
+                Some(kept) if counts => {
+                    kept.lateness.record_ns(submitted_ns.saturating_sub(slot.asked_ns));
+                    let could_ns = slot.asked_ns.max(slot.free_ns);
+                    kept.own_lateness.record_ns(submitted_ns.saturating_sub(could_ns));
+                    kept.held_back += u64::from(slot.free_ns > slot.asked_ns);
+                }
+                Some(_) => {}
+            }
         }
     }
 
-    fn ring_error(&self, source: io::Error) -> MeasureError {
+    fn engine_error(&self, source: io::Error) -> MeasureError {
         let (path, action) = (self.shared.path.to_owned(), "submit requests to");
         MeasureError::System { path, action, source }
     }
@@ -275,15 +400,14 @@ impl<'a> Worker<'a> {
     /// Whether one more request could be counted. The load of a ramp has no end of its own.
     fn quota_left(&self) -> bool {
         self.window.state == State::Ramp
-            || self.counted + u64::from(self.ring.outstanding()) < self.quota
+            || self.quota.counted.saturating_add(self.quota.outstanding) < self.quota.bytes
     }
 
     /// Queues what is left of a slot's request.
     fn push(&mut self, slot: u32) {
-        let Slot { operation, offset, done, .. } = self.slots[slot as usize];
-        let length = self.shared.test.block.get() as u32 - done;
-        let transfer = Transfer { operation, offset: offset + u64::from(done), skip: done, length };
-        self.ring.push(slot, transfer);
+        let Slot { operation, offset, length, done, .. } = self.slots[slot as usize];
+        let offset = offset + u64::from(done);
+        self.engine.push(slot, Transfer { operation, offset, skip: done, length: length - done });
     }
 
     /// The longest wait after which something other than a completion must be seen to.
@@ -294,59 +418,73 @@ impl<'a> Worker<'a> {
             State::Closed => return POLL_NS,
         };
         let due_ns = match self.resting.front() {
-            Some(&(due_ns, _)) if self.quota_left() => due_ns,
+            Some(&(rested_ns, _)) if self.quota_left() => self.due(rested_ns),
             _ => u64::MAX,
         };
-        turn_ns.min(due_ns).saturating_sub(now).min(POLL_NS)
+        let wait = turn_ns.min(due_ns).saturating_sub(now).min(POLL_NS);
+        if self.schedule.is_some() && wait < SPIN_NS { 0 } else { wait }
     }
 
     /// Takes the completions that are there and counts those that fall into the window.
     fn reap(&mut self, now: u64) -> Result<(), MeasureError> {
-        while let Some((slot, result)) = self.ring.next_completion() {
+        while let Some((slot, result)) = self.engine.next_completion() {
             if self.is_whole(slot, result)? {
                 self.count(slot, now);
-                let due_ns = if self.think_ns == 0 { 0 } else { now + self.think_ns };
-                self.resting.push_back((due_ns, slot));
+                self.resting.push_back((self.rests_until(now), slot));
             } else {
                 self.push(slot);
             }
         }
-        self.progress.store(self.counted, Ordering::Relaxed);
+        self.progress.bytes.store(self.quota.counted, Ordering::Relaxed);
+        self.progress.requests.store(self.quota.requests, Ordering::Relaxed);
+        if self.shared.watched && now >= self.shown_ns + SHOW_NS {
+            self.shown_ns = now;
+            if let Ok(mut shown) = self.progress.latency.try_lock() {
+                *shown = Some(self.tally.latency());
+            }
+        }
         Ok(())
     }
 
+    /// In a closed loop a slot rests for the think time; in an open one it is free from now on.
+    fn rests_until(&self, now: u64) -> u64 {
+        match (&self.schedule, self.think_ns) {
+            (None, 0) => 0,
+            (None, think_ns) => now + think_ns,
+            (Some(_), _) => now,
+        }
+    }
+
     fn count(&mut self, slot: u32, now: u64) {
+        let Slot { operation, length, asked_ns, .. } = self.slots[slot as usize];
+        let length = u64::from(length);
+        self.quota.outstanding -= length;
         if self.window.state != State::Open {
             return;
         }
-        let Slot { operation, submitted_ns, .. } = self.slots[slot as usize];
-        let direction = match operation {
-            Operation::Read => &mut self.tally.reads,
-            Operation::Write => &mut self.tally.writes,
-            // A test asks for neither.
-            Operation::Flush | Operation::Trim => return,
-        };
-        if let Some(direction) = direction {
-            direction.bytes += self.shared.test.block;
-            direction.latency.record_ns(now - submitted_ns);
+        let request = Counted { operation, length, latency_ns: now.saturating_sub(asked_ns) };
+        self.tally.count(request);
+        if let Some(series) = &mut self.series {
+            record(series, Duration::from_nanoseconds(now - self.window.opens_ns), request);
         }
-        self.counted += 1;
-        if self.counted == self.quota {
+        self.quota.counted += length;
+        self.quota.requests += 1;
+        if self.quota.counted >= self.quota.bytes {
             self.close(now);
         }
     }
 
     /// Whether a slot's request is done, or what is left of it must be asked for again.
     fn is_whole(&mut self, slot: u32, result: i32) -> Result<bool, MeasureError> {
-        let length = self.shared.test.block;
         let entry = &mut self.slots[slot as usize];
         let (path, operation) = (self.shared.path, entry.operation);
-        let offset = Bytes(entry.offset);
+        let (offset, length) = (Bytes(entry.offset), Bytes(entry.length.into()));
         match u32::try_from(result) {
+            Ok(_) if !operation.moves_data() => Ok(true),
             Ok(0) => Err(MeasureError::Ended { path: path.to_owned(), operation, offset }),
             Ok(moved) => {
                 entry.done += moved;
-                Ok(u64::from(entry.done) >= length.get())
+                Ok(entry.done >= entry.length)
             }
             // The kernel was disturbed or short of memory and moved nothing.
             Err(_) if matches!(-result, libc::EINTR | libc::EAGAIN) => Ok(false),
@@ -362,7 +500,7 @@ impl<'a> Worker<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_core::units::{Duration, Ratio};
+    use lanemark_core::units::Ratio;
     use lanemark_core::workload::{Load, Mix, Pattern, Start};
 
     #[test]
@@ -388,7 +526,7 @@ mod tests {
             load: Load::Closed,
             start: Start::default(),
         };
-        assert_eq!([0, 1, 2].map(|thread| quota(&test, thread)), [4, 3, 3]);
+        assert_eq!([0, 1, 2].map(|thread| quota(&test, thread) / 4096), [4, 3, 3]);
         let endless = Test { volume: None, ..test };
         assert_eq!(quota(&endless, 0), u64::MAX);
     }

@@ -13,7 +13,7 @@ use lanemark_core::result::Warning;
 use lanemark_core::rng::StreamKey;
 use lanemark_core::units::{Bytes, Duration, Ratio};
 use lanemark_core::workload::{Access, Accesses, Operation, Pattern, Test, Workload};
-use lanemark_measure::{Bench, Event};
+use lanemark_measure::{Bench, Event, Running, Settings};
 use workloads::{read, run, timed, workload, write};
 
 const BLOCK: usize = 4096;
@@ -36,7 +36,16 @@ fn before_and_after(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
     let path = folder.path().join("kept");
     fs::write(&path, "").unwrap();
     let stop = AtomicBool::new(false);
-    let bench = Bench { path: &path, workload, seed: 42, overwrite: Some(&path), stop: &stop };
+    let bench = Bench {
+        path: &path,
+        workload,
+        seed: 42,
+        overwrite: Some(&path),
+        offered: None,
+        purge: None,
+        settings: Settings::default(),
+        stop: &stop,
+    };
     let mut laid_out = Vec::new();
     let outcome = bench
         .run(&mut |event| {
@@ -186,17 +195,11 @@ fn stopped_it_keeps_what_was_counted_and_removes_the_file() {
         let mut workload = workload([Test { name: "first".to_owned(), ..read() }, test, read()]);
         workload.repeats = 3;
         let stop = AtomicBool::new(false);
-        let bench = Bench {
-            path: folder.path(),
-            workload: &workload,
-            seed: 1,
-            overwrite: None,
-            stop: &stop,
-        };
+        let bench = Bench::new(folder.path(), &workload, 1, &stop);
         let mut stopped_at = None;
         let outcome = bench
             .run(&mut |event| {
-                if matches!(event, Event::Running { index: 1, .. }) {
+                if matches!(event, Event::Running(Running { index: 1, .. })) {
                     stop.store(true, Ordering::Relaxed);
                     stopped_at.get_or_insert_with(Instant::now);
                 }
@@ -219,8 +222,7 @@ fn the_caller_hears_of_layout_progress_and_each_test() {
     let folder = tempfile::tempdir().unwrap();
     let workload = workload([timed(read(), 500), write()]);
     let stop = AtomicBool::new(false);
-    let bench =
-        Bench { path: folder.path(), workload: &workload, seed: 1, overwrite: None, stop: &stop };
+    let bench = Bench::new(folder.path(), &workload, 1, &stop);
     let (mut laid_out, mut running, mut ended) = (Bytes::ZERO, Vec::new(), Vec::new());
     let outcome = bench
         .run(&mut |event| match event {
@@ -228,12 +230,12 @@ fn the_caller_hears_of_layout_progress_and_each_test() {
                 assert!(laid_out <= done && done <= total);
                 laid_out = done;
             }
-            Event::Running { test, index, repeat, bytes, operations, .. } => {
-                assert_eq!((test, repeat), (&workload.tests[index], 0));
-                assert_eq!(bytes.get(), operations * BLOCK as u64);
-                running.push(operations);
+            Event::Running(Running { test, index, repeat, bytes, requests, .. }) => {
+                assert_eq!((*test, *repeat), (&workload.tests[*index], 0));
+                assert_eq!(bytes.get(), requests * BLOCK as u64);
+                running.push(*requests);
             }
-            Event::TestEnded { outcome } => {
+            Event::SampleEnded { outcome } => {
                 assert!(!outcome.complete);
                 ended.push(outcome.tests.len());
             }

@@ -17,6 +17,7 @@ use crate::number::{
 };
 use crate::over_time;
 use crate::run_table::{cpu_ns, warnings};
+use crate::shown;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
 use crate::terminal::Sheet;
@@ -61,7 +62,12 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
                 sheet.paragraph(&limit(hop, &budget, test));
             }
         }
-        None => sheet.paragraph("No time budget: only a simulated path knows its hops."),
+        None => match shown::sentences(test) {
+            told if told.is_empty() => {
+                sheet.paragraph("No time budget: only a simulated path knows its hops.");
+            }
+            told => told.iter().for_each(|sentence| sheet.paragraph(sentence)),
+        },
     }
     if let Some(sentence) = written::sentence(test) {
         sheet.blank();
@@ -151,8 +157,12 @@ fn figures(test: &TestResult) -> String {
     let cpu = cpu_ns(test).map_or(String::new(), |ns| {
         format!(", {} us of processor a request", significant(ns / 1e3))
     });
+    let sure = throughput.interval_95.filter(|(low, high)| low < high);
+    let sure = sure.map_or(String::new(), |(low, high)| {
+        format!(" (95% confident: {} to {})", significant(low / 1e6), significant(high / 1e6))
+    });
     format!(
-        "{rate} MB/s (10^6 bytes a second){spread}, {iops} requests a second over {repeats}{cpu}."
+        "{rate} MB/s (10^6 bytes a second){spread}{sure}, {iops} requests a second over {repeats}{cpu}."
     )
 }
 
@@ -187,11 +197,12 @@ fn replayed(replay: &ReplayUse) -> String {
 fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {
     let reads = direction(test, |sample| sample.reads.as_ref());
     let writes = direction(test, |sample| sample.writes.as_ref());
-    let of_replay = |of: fn(&ReplayUse) -> Option<&DirectionResult>| {
-        direction(test, |sample| sample.replay.as_ref().and_then(of))
+    let besides = |own: fn(&Sample) -> Option<&DirectionResult>,
+                   of_replay: fn(&ReplayUse) -> Option<&DirectionResult>| {
+        direction(test, |sample| own(sample).or(sample.replay.as_ref().and_then(of_replay)))
     };
-    let flushes = of_replay(|replay| replay.flushes.as_ref());
-    let trims = of_replay(|replay| replay.trims.as_ref());
+    let flushes = besides(|sample| sample.flushes.as_ref(), |replay| replay.flushes.as_ref());
+    let trims = besides(|sample| sample.trims.as_ref(), |replay| replay.trims.as_ref());
     let mut rows: Vec<(&str, &LatencyHistogram)> = match (&reads, &writes) {
         (Some(reads), Some(writes)) => vec![("reads", reads), ("writes", writes), ("all", all)],
         (None, Some(writes)) => vec![("writes", writes)],

@@ -89,6 +89,21 @@ impl LatencyHistogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
+    /// What was counted since `earlier`, an earlier state of this histogram. Least and greatest are those of the
+    /// buckets.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut buckets = self.buckets.clone();
+        if buckets.subtract(&earlier.buckets).is_err() {
+            return self.clone();
+        }
+        let (min_ns, max_ns) = match buckets.is_empty() {
+            true => (u64::MAX, 0),
+            false => (buckets.min(), buckets.max()),
+        };
+        Self { buckets, sum_ns: self.sum_ns - earlier.sum_ns, min_ns, max_ns }
+    }
+
     /// Latencies counted.
     pub fn count(&self) -> u64 {
         self.buckets.len()
@@ -232,6 +247,17 @@ mod tests {
         // Of 1 to 1,000 us, the square root of (1,000^2 - 1) / 12.
         assert!((histogram.deviation_ns() / 288_675.0 - 1.0).abs() < 1e-3);
         assert_eq!(LatencyHistogram::new().deviation_ns(), 0.0);
+    }
+
+    #[test]
+    fn a_difference_is_what_came_in_between() {
+        let before = ramp(500);
+        let since = ramp(1000).since(&before);
+        assert_eq!(
+            (since.count(), since.percentile_ns(50.0).map(|ns| ns / 10_000)),
+            (500, Some(75))
+        );
+        assert_eq!(before.since(&before), LatencyHistogram::new());
     }
 
     #[test]

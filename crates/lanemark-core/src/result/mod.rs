@@ -6,6 +6,9 @@
 
 mod energy;
 mod evidence;
+mod finding;
+mod inspected;
+mod inspected_link;
 mod latency;
 mod path;
 mod replay;
@@ -17,6 +20,12 @@ mod warning;
 
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use evidence::{DeviceUse, Evidence, ProcessorUse, Punctuality, ThreadUse};
+pub use finding::{Finding, Gigabits, InspectedFinding};
+pub use inspected::{
+    BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
+    Inspection, PciRole, QueueLimits, Unread, UnreadReason, WriteCache,
+};
+pub use inspected_link::{InspectedLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{LatencyHistogram, PERCENTILES};
 pub use path::{PathHop, PathView, TopologyNode};
 pub use replay::ReplayUse;

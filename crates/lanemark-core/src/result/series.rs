@@ -127,6 +127,24 @@ impl Series {
         (point, (from..to).map(|index| self.length(index)).sum())
     }
 
+    /// This and another one of the same time together, as of two threads. The coarser interval is kept; where one is
+    /// not a whole multiple of the other, points of the finer count where they begin.
+    #[must_use]
+    pub fn beside(&self, other: &Self) -> Self {
+        let (coarse, fine) =
+            if self.interval >= other.interval { (self, other) } else { (other, self) };
+        let mut sum = coarse.clone();
+        let interval = sum.interval.picoseconds().max(1);
+        for (index, point) in fine.points.iter().enumerate() {
+            let place = (fine.start(index).picoseconds() / interval) as usize;
+            match sum.points.get_mut(place) {
+                Some(own) => *own = own.with(point),
+                None => sum.points.push(*point),
+            }
+        }
+        sum
+    }
+
     /// The same with at most `count` points, each of as many neighbours.
     #[must_use]
     pub fn condensed(&self, count: usize) -> Self {

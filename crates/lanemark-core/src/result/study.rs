@@ -203,6 +203,7 @@ impl Metric {
             max: statistic.max / steps,
             deviation: statistic.deviation.map(|deviation| deviation / steps),
             count: statistic.count,
+            interval_95: statistic.interval_95.map(|(low, high)| (low / steps, high / steps)),
         }
     }
 }
@@ -219,6 +220,7 @@ impl Metric {
             max: per_cent(high),
             deviation: None,
             count: above.count.min(below.count),
+            interval_95: None,
         }
     }
 }

@@ -99,6 +99,100 @@ pub enum Warning {
         /// How many percentiles; without any, all latencies are taken as the mean.
         known: u32,
     },
+    /// The kernel handed requests to worker threads, because they could not be submitted without waiting.
+    Punted {
+        /// The test.
+        test: String,
+        /// How many threads worked.
+        workers: u64,
+    },
+    /// The device under the target moved less than was asked for: something before it answered.
+    NotFromDevice {
+        /// The test.
+        test: String,
+        /// What the requests moved.
+        asked_bytes: Bytes,
+        /// What the device moved.
+        device_bytes: Bytes,
+    },
+    /// The device under the target moved more than was asked for: others used it, too.
+    OtherUse {
+        /// The test.
+        test: String,
+        /// What the requests moved.
+        asked_bytes: Bytes,
+        /// What the device moved.
+        device_bytes: Bytes,
+    },
+    /// A part of what is to be read was never written: it is read from no medium.
+    Holes {
+        /// How large a share.
+        share: f64,
+    },
+    /// The target compresses or deduplicates what is written.
+    Compresses {
+        /// What does so, `the file system`.
+        what: String,
+    },
+    /// A cache under the device may answer.
+    CacheBelow {
+        /// Whose, and how that is known.
+        what: String,
+    },
+    /// The device was not written full before, and a drive that is fresh is faster than one that is worn in.
+    Fresh {
+        /// What the workload writes.
+        written_bytes: Bytes,
+        /// What the device holds.
+        capacity_bytes: Bytes,
+    },
+    /// The target is held back by a limit.
+    Throttled {
+        /// The limit, as it stands.
+        limit: String,
+    },
+    /// A sample was faster in one half than in the other.
+    Transient {
+        /// The test.
+        test: String,
+        /// Requests a second in the first half.
+        first_iops: f64,
+        /// Requests a second in the second half.
+        second_iops: f64,
+        /// The temperature of the device at the end, where known.
+        temperature_celsius: Option<f64>,
+    },
+    /// The program itself was the limit.
+    GeneratorBound {
+        /// The test.
+        test: String,
+        /// How busy its busiest thread was, as a share of one core.
+        busiest: f64,
+    },
+    /// The hypervisor took processor time away.
+    Stolen {
+        /// The test.
+        test: String,
+        /// How much, in cores.
+        cores: f64,
+    },
+    /// An open loop could not keep its times.
+    Late {
+        /// The test.
+        test: String,
+        /// How late half of the requests were for which there was room.
+        #[serde(rename = "lateness_p50_ns")]
+        lateness_p50: Duration,
+        /// Requests that had to wait for others.
+        held_back: u64,
+        /// All requests.
+        requests: u64,
+    },
+    /// The clocks of the machine went apart.
+    ClockDrift {
+        /// By how much, as a share of the time.
+        share: f64,
+    },
     /// The drive was fresh, and nothing had to make room for what was written: in the long run it is slower.
     NoCollection {
         /// How much the workload wrote.
@@ -107,6 +201,34 @@ pub enum Warning {
 }
 
 impl Warning {
+    /// The test that it is about, where it is about one.
+    pub fn test(&self) -> Option<&str> {
+        match self {
+            Self::ShortSample { test, .. }
+            | Self::NotSteady { test, .. }
+            | Self::Punted { test, .. }
+            | Self::NotFromDevice { test, .. }
+            | Self::OtherUse { test, .. }
+            | Self::Transient { test, .. }
+            | Self::GeneratorBound { test, .. }
+            | Self::Stolen { test, .. }
+            | Self::Late { test, .. } => Some(test),
+            _ => None,
+        }
+    }
+
+    /// Whether `other` is of the same kind and about the same test, whatever its figures are. Two that are about no
+    /// test must be equal.
+    pub fn is_about_the_same(&self, other: &Self) -> bool {
+        match self.test() {
+            Some(test) => {
+                std::mem::discriminant(self) == std::mem::discriminant(other)
+                    && other.test() == Some(test)
+            }
+            None => self == other,
+        }
+    }
+
     /// What a person can do about it.
     pub fn advice(&self) -> &'static str {
         match self {
@@ -126,6 +248,31 @@ impl Warning {
             Self::Wrapped { .. } => "use a drive as large as the one that was recorded",
             Self::EmptyRequests { .. } => "see whether the trace is damaged",
             Self::NotSteady { .. } => "use longer rounds, or write to the drive before",
+            Self::Punted { .. } => {
+                "the figures are those of the kernel's threads; use --engine sync, or a block device or \
+                 file system that submits without waiting (ext4, xfs with direct I/O)"
+            }
+            Self::NotFromDevice { .. } => {
+                "use direct I/O, a span larger than the caches, and data that was written and does not \
+                 compress"
+            }
+            Self::OtherUse { .. } => "stop what else uses the device, and run again",
+            Self::Holes { .. } => "write the file full first: --overwrite lets a run do so",
+            Self::Compresses { .. } => {
+                "figures hold for data that compresses as the workload's does"
+            }
+            Self::CacheBelow { .. } => {
+                "read more than the host's memory holds, or measure on the host itself"
+            }
+            Self::Fresh { .. } => "--precondition writes the device twice over first",
+            Self::Throttled { .. } => {
+                "take the limit away, or read the figures as those of the limit"
+            }
+            Self::Transient { .. } => "run longer, or until steady: --steady 60s",
+            Self::GeneratorBound { .. } => "use more threads, or a larger block",
+            Self::Stolen { .. } => "run on a machine whose processors are its own",
+            Self::Late { .. } => "use a lower rate, more threads, or --pin",
+            Self::ClockDrift { .. } => "run again; where it stays, distrust all latencies",
             Self::NoCollection { .. } => {
                 "--set drive.state.condition=random shows the steady state"
             }
@@ -192,11 +339,72 @@ impl fmt::Display for Warning {
                     "{test}: latencies rebuilt from {known} percentiles, and steps between them"
                 )
             }
+            Self::Punted { test, workers } => write!(
+                f,
+                "{test}: requests were handed to {}",
+                match workers {
+                    1 => "a thread of the kernel".to_owned(),
+                    workers => format!("{workers} threads of the kernel"),
+                }
+            ),
+            Self::NotFromDevice { test, asked_bytes, device_bytes } => write!(
+                f,
+                "{test}: {} MB were asked for and the device moved {}: something before it answered",
+                megabytes(*asked_bytes),
+                megabytes(*device_bytes)
+            ),
+            Self::OtherUse { test, asked_bytes, device_bytes } => write!(
+                f,
+                "{test}: {} MB were asked for and the device moved {}: others used it, too",
+                megabytes(*asked_bytes),
+                megabytes(*device_bytes)
+            ),
+            Self::Holes { share } => {
+                write!(f, "{:.0}% of what is read was never written", share * 100.0)
+            }
+            Self::Compresses { what } => write!(f, "{what} compresses or deduplicates"),
+            Self::CacheBelow { what } => write!(f, "{what}"),
+            Self::Fresh { written_bytes, capacity_bytes } => write!(
+                f,
+                "{written_bytes} written to a device of {capacity_bytes}, which may be fresh"
+            ),
+            Self::Throttled { limit } => write!(f, "the target is held back: {limit}"),
+            Self::Transient { test, first_iops, second_iops, temperature_celsius } => {
+                write!(
+                    f,
+                    "{test}: {first_iops:.0} requests a second in the first half and {second_iops:.0} \
+                     in the second"
+                )?;
+                match temperature_celsius {
+                    Some(degrees) => write!(f, ", at {degrees:.0} °C"),
+                    None => Ok(()),
+                }
+            }
+            Self::GeneratorBound { test, busiest } => write!(
+                f,
+                "{test}: a thread of the program was busy {:.0}% of the time",
+                busiest * 100.0
+            ),
+            Self::Stolen { test, cores } => {
+                write!(f, "{test}: the hypervisor took {cores:.2} cores away")
+            }
+            Self::Late { test, lateness_p50, held_back, requests } => write!(
+                f,
+                "{test}: half of the requests were {lateness_p50} late or more, {held_back} of \
+                 {requests} behind others"
+            ),
+            Self::ClockDrift { share } => {
+                write!(f, "two clocks of the machine went {:.3}% apart", share.abs() * 100.0)
+            }
             Self::NoCollection { written_bytes } => {
                 write!(f, "{written_bytes} written to a fresh drive, with nothing to collect yet")
             }
         }
     }
+}
+
+fn megabytes(bytes: Bytes) -> String {
+    format!("{:.0}", bytes.get() as f64 / 1e6)
 }
 
 fn rounds_told(rounds: u32) -> String {

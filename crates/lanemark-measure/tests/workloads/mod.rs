@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
 use lanemark_core::workload::{Average, Load, Mix, Order, Pattern, Start, Test, Workload};
-use lanemark_measure::{Bench, MeasureError, Outcome};
+use lanemark_measure::{Bench, MeasureError, Outcome, Settings};
 
 /// 256 random reads of 4 KiB over 1 MiB.
 pub(crate) fn read() -> Test {
@@ -63,7 +63,17 @@ pub(crate) fn run(
     overwrite: Option<&Path>,
 ) -> Result<Outcome, MeasureError> {
     let stop = AtomicBool::new(false);
-    Bench { path, workload, seed: 42, overwrite, stop: &stop }.run(&mut |_| ())
+    Bench {
+        path,
+        workload,
+        seed: 42,
+        overwrite,
+        offered: None,
+        purge: None,
+        settings: Settings::default(),
+        stop: &stop,
+    }
+    .run(&mut |_| ())
 }
 
 /// Bytes that are no zeros and no layout of ours.

@@ -31,54 +31,90 @@ const LEGEND_DROP: f64 = 30.0;
 /// The length of a sample.
 const SAMPLE: f64 = 30.0;
 
+/// A tree to be drawn, with what stands around it.
+pub(crate) struct Drawing<'a> {
+    pub(crate) heading: &'a str,
+    pub(crate) subtitle: &'a str,
+    /// What it shows, for those who do not see it.
+    pub(crate) title: &'a str,
+    pub(crate) topology: &'a TopologyNode,
+    /// Whether the link to a node stands out.
+    pub(crate) narrow: &'a dyn Fn(&TopologyNode) -> bool,
+    /// What a dashed line says.
+    pub(crate) dashed: &'a str,
+    /// The paragraphs below the tree, each with its class.
+    pub(crate) said: Vec<(&'static str, String)>,
+}
+
 /// The platform of `view` as one self-contained SVG file, with the system's path highlighted.
 pub fn path_svg(view: &PathView) -> String {
-    let scale = Scale::of(&view.topology);
-    let layout = Layout::new(&view.topology, scale, TREE_TOP);
-    let width = layout.width.max(WIDTH_MIN);
-    let said = said(view, &layout, scale);
-    let legend_top = layout.height + LEGEND_DROP;
-    let text_top = if scale.is_some() { legend_top + LEADING + 6.0 } else { legend_top };
-    let columns = ((width.min(TEXT_WIDTH_MAX) - 2.0 * MARGIN) / text_width(" ")) as usize;
-    let lines: Vec<(&str, String)> = said
-        .into_iter()
-        .flat_map(|(class, text)| {
-            wrap(&printable(&text), columns).into_iter().map(move |line| (class, line))
-        })
-        .collect();
-    let height = text_top + lines.len() as f64 * LEADING + MARGIN - 8.0;
-    let title = title(view);
-    let room = width - 2.0 * MARGIN;
-    html! {
-        svg xmlns="http://www.w3.org/2000/svg" class="lanemark-path" role="img" aria-label=(title)
-            width=(num(width)) height=(num(height))
-            viewBox=(format!("0 0 {} {}", num(width), num(height))) {
-            title { (title) }
-            style { (PreEscaped(STYLE)) }
-            rect class="page" width=(num(width)) height=(num(height)) {}
-            text class="heading" x=(num(MARGIN)) y="26" {
-                (fitted(&printable(&view.system), room / HEADING))
-            }
-            text x=(num(MARGIN)) y="44" { (fitted(&printable(&view.test), room)) }
-            @let least = least_rate(&layout);
-            @for placed in &layout.boxes { (draw(placed, least)) }
-            @if let Some(scale) = scale { (legend(scale, legend_top)) }
-            @for (line, (class, text)) in lines.iter().enumerate() {
-                text class=(class) x=(num(MARGIN))
-                    y=(num(text_top + line as f64 * LEADING)) { (text) }
+    let least = least_rate(&view.topology);
+    let mut said: Vec<(&str, String)> =
+        narrowest_link(&view.topology).map(|text| ("narrowest", text)).into_iter().collect();
+    said.push(("said", sentence(view)));
+    Drawing {
+        heading: &view.system,
+        subtitle: &view.test,
+        title: &title(view),
+        topology: &view.topology,
+        narrow: &|node| is_narrow(node, least),
+        dashed: "Dashed: the rate is not known.",
+        said,
+    }
+    .svg()
+}
+
+impl Drawing<'_> {
+    /// As one self-contained file.
+    pub(crate) fn svg(self) -> String {
+        let scale = Scale::of(self.topology);
+        let layout = Layout::new(self.topology, scale, TREE_TOP);
+        let width = layout.width.max(WIDTH_MIN);
+        let notes = notes(&layout, scale, self.dashed);
+        let said = notes.into_iter().map(|text| ("note", text)).chain(self.said);
+        let legend_top = layout.height + LEGEND_DROP;
+        let text_top = if scale.is_some() { legend_top + LEADING + 6.0 } else { legend_top };
+        let columns = ((width.min(TEXT_WIDTH_MAX) - 2.0 * MARGIN) / text_width(" ")) as usize;
+        let lines: Vec<(&str, String)> = said
+            .flat_map(|(class, text)| {
+                wrap(&printable(&text), columns).into_iter().map(move |line| (class, line))
+            })
+            .collect();
+        let height = text_top + lines.len() as f64 * LEADING + MARGIN - 8.0;
+        let room = width - 2.0 * MARGIN;
+        let title = printable(self.title);
+        html! {
+            svg xmlns="http://www.w3.org/2000/svg" class="lanemark-path" role="img" aria-label=(title)
+                width=(num(width)) height=(num(height))
+                viewBox=(format!("0 0 {} {}", num(width), num(height))) {
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+                rect class="page" width=(num(width)) height=(num(height)) {}
+                text class="heading" x=(num(MARGIN)) y="26" {
+                    (fitted(&printable(self.heading), room / HEADING))
+                }
+                text x=(num(MARGIN)) y="44" { (fitted(&printable(self.subtitle), room)) }
+                @for placed in &layout.boxes {
+                    (draw(placed, placed.link.is_some() && (self.narrow)(placed.node)))
+                }
+                @if let Some(scale) = scale { (legend(scale, legend_top)) }
+                @for (line, (class, text)) in lines.iter().enumerate() {
+                    text class=(class) x=(num(MARGIN))
+                        y=(num(text_top + line as f64 * LEADING)) { (text) }
+                }
             }
         }
+        .into_string()
     }
-    .into_string()
 }
 
 /// A box, its label, and the link that leads to it with its name above and its rate below.
-fn draw(placed: &Placed<'_>, least: Option<u64>) -> Markup {
-    let narrow = is_narrow(placed, least);
+fn draw(placed: &Placed<'_>, narrow: bool) -> Markup {
     let class = match (placed.node.on_path, narrow) {
         (true, true) => "on narrow",
         (true, false) => "on",
-        (false, _) => "off",
+        (false, true) => "off narrow",
+        (false, false) => "off",
     };
     let middle = num(placed.x + placed.width / 2.0);
     let first = placed.anchor - LINE * (placed.lines.len() as f64 - 1.0) / 2.0 + 4.0;
@@ -130,8 +166,8 @@ fn legend(scale: Scale, y: f64) -> Markup {
     }
 }
 
-/// The paragraphs below the tree, each with its class.
-fn said(view: &PathView, layout: &Layout<'_>, scale: Option<Scale>) -> Vec<(&'static str, String)> {
+/// What the widths of the lines do not show.
+fn notes(layout: &Layout<'_>, scale: Option<Scale>, dashed: &str) -> Option<String> {
     let links = || layout.boxes.iter().filter(|placed| placed.link.is_some());
     let rates =
         || links().filter_map(|placed| placed.node.link_rate).map(|rate| rate.as_megabytes());
@@ -146,45 +182,35 @@ fn said(view: &PathView, layout: &Layout<'_>, scale: Option<Scale>) -> Vec<(&'st
         }
     }
     if links().any(|placed| placed.node.link_rate.is_none()) {
-        notes.push("Dashed: the rate is not known.".to_owned());
+        notes.push(dashed.to_owned());
     }
-    let mut said = Vec::new();
-    if !notes.is_empty() {
-        said.push(("note", notes.join(" ")));
+    (!notes.is_empty()).then(|| notes.join(" "))
+}
+
+/// The nodes below `root` on the path, each of which has a link that leads to it.
+fn linked(root: &TopologyNode) -> Vec<&TopologyNode> {
+    let mut nodes = Vec::new();
+    for child in &root.children {
+        nodes.extend(Some(child).filter(|child| child.on_path));
+        nodes.extend(linked(child));
     }
-    said.extend(narrowest_link(layout).map(|text| ("narrowest", text)));
-    said.push(("said", sentence(view)));
-    said
+    nodes
 }
 
 /// The least rate of a link on the path, in bytes a second.
-fn least_rate(layout: &Layout<'_>) -> Option<u64> {
-    let on_path = |placed: &&Placed<'_>| placed.link.is_some() && placed.node.on_path;
-    layout
-        .boxes
-        .iter()
-        .filter(on_path)
-        .filter_map(|placed| placed.node.link_rate)
-        .map(|r| r.0)
-        .min()
+fn least_rate(root: &TopologyNode) -> Option<u64> {
+    linked(root).iter().filter_map(|node| node.link_rate).map(|rate| rate.0).min()
 }
 
-fn is_narrow(placed: &Placed<'_>, least: Option<u64>) -> bool {
-    placed.link.is_some()
-        && placed.node.on_path
-        && least.is_some()
-        && placed.node.link_rate.map(|rate| rate.0) == least
+fn is_narrow(node: &TopologyNode, least: Option<u64>) -> bool {
+    node.on_path && least.is_some() && node.link_rate.map(|rate| rate.0) == least
 }
 
 /// The narrowest link of the path by name, or all that are equally narrow.
-fn narrowest_link(layout: &Layout<'_>) -> Option<String> {
-    let least = least_rate(layout);
-    let narrow: Vec<&TopologyNode> = layout
-        .boxes
-        .iter()
-        .filter(|placed| is_narrow(placed, least))
-        .map(|placed| placed.node)
-        .collect();
+fn narrowest_link(root: &TopologyNode) -> Option<String> {
+    let least = least_rate(root);
+    let narrow: Vec<&TopologyNode> =
+        linked(root).into_iter().filter(|node| is_narrow(node, least)).collect();
     let carries = narrow.first()?.link_rate.map(rate)?;
     let name = |node: &&TopologyNode| match link_name(node) {
         Some(name) => format!("{name} to {}", node.label),

@@ -19,6 +19,7 @@ use crate::number::{ABSENT, LatencyUnit, or_absent, percent_whole, significant};
 use crate::table::{Cell, Column, Ink, Table, point};
 use crate::terminal::{Sheet, plain, wrap};
 
+pub(crate) use diagram::Drawing;
 pub use diagram::path_svg;
 
 /// What marks the narrowest hop, in its row and before the sentence about it.

@@ -9,16 +9,18 @@
 //! only while this thread waits for them, so it is never interrupted to do so. Older kernels get
 //! `COOP_TASKRUN`, then nothing.
 //!
-//! Not used: `IOPOLL` and `SQPOLL`, which are other paths than those of an ordinary program.
+//! On request only, because they are other paths than those of an ordinary program: `SQPOLL`, where a thread of the
+//! kernel takes requests without being called, and `IOPOLL`, where completions are looked for and not announced.
 
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{Builder, CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue};
 use lanemark_core::workload::Operation;
 
+use super::{Engine, Transfer};
 use crate::arena::Arena;
 
 /// The largest buffer that may be registered as one, by `io_sqe_buffer_register` in the kernel.
@@ -39,29 +41,39 @@ pub(crate) struct Ring<'u> {
     refusal: Option<String>,
 }
 
-/// A request or what is left of one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Transfer {
-    pub(crate) operation: Operation,
-    /// Where on the target.
-    pub(crate) offset: u64,
-    /// Where in the slot's buffer.
-    pub(crate) skip: u32,
-    /// How much.
-    pub(crate) length: u32,
+/// How a ring is set up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RingOptions {
+    /// Whether to register buffers and file with the kernel.
+    pub(crate) register: bool,
+    /// Whether a thread of the kernel takes requests.
+    pub(crate) submission_polled: bool,
+    /// Whether completions are looked for.
+    pub(crate) completion_polled: bool,
 }
 
+impl Default for RingOptions {
+    fn default() -> Self {
+        Self { register: true, submission_polled: false, completion_polled: false }
+    }
+}
+
+/// How long the kernel's thread looks for requests in vain before it sleeps, in ms.
+const SUBMISSION_POLL_IDLE_MS: u32 = 100;
+
 /// Makes the kernel's part of a ring for `entries` requests, with the best flags that it knows.
-pub(crate) fn open_uring(entries: u32) -> io::Result<IoUring> {
-    let attempts: [fn(&mut Builder) -> &mut Builder; 4] = [
-        |builder| builder.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray(),
-        |builder| builder.setup_single_issuer().setup_defer_taskrun(),
-        |builder| builder.setup_coop_taskrun(),
-        |builder| builder,
-    ];
+pub(crate) fn open_uring(entries: u32, options: RingOptions) -> io::Result<IoUring> {
+    let attempts: &[fn(&mut Builder) -> &mut Builder] = match options.submission_polled {
+        true => &[|builder| builder.setup_sqpoll(SUBMISSION_POLL_IDLE_MS)],
+        false => &UNPOLLED,
+    };
     let mut refused = None;
     for configure in attempts {
-        match configure(IoUring::builder().dontfork()).build(entries) {
+        let mut builder = IoUring::builder();
+        if options.completion_polled {
+            builder.setup_iopoll();
+        }
+        match configure(builder.dontfork()).build(entries) {
             Ok(uring) if !uring.params().is_feature_ext_arg() => {
                 return Err(io::ErrorKind::Unsupported.into());
             }
@@ -72,6 +84,14 @@ pub(crate) fn open_uring(entries: u32) -> io::Result<IoUring> {
     }
     Err(refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into()))
 }
+
+/// From the best to the plainest, as kernels became able.
+const UNPOLLED: [fn(&mut Builder) -> &mut Builder; 4] = [
+    |builder| builder.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray(),
+    |builder| builder.setup_single_issuer().setup_defer_taskrun(),
+    |builder| builder.setup_coop_taskrun(),
+    |builder| builder,
+];
 
 impl<'u> Ring<'u> {
     /// Joins a ring, the file that it works on and its buffers. `uring` must have an entry for each
@@ -127,35 +147,6 @@ impl<'u> Ring<'u> {
         }
     }
 
-    /// Why something is not registered that should be.
-    pub(crate) fn refusal(&self) -> Option<&str> {
-        self.refusal.as_deref()
-    }
-
-    /// Requests pushed whose completion was not taken yet.
-    pub(crate) fn outstanding(&self) -> u32 {
-        self.outstanding
-    }
-
-    /// The buffer of a slot that is not in flight.
-    pub(crate) fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
-        assert!(!self.in_flight[slot as usize], "the kernel has the buffer of slot {slot}");
-        // SAFETY: the slot is not in flight, so the kernel does not touch its buffer.
-        unsafe { self.arena.buffer_mut(slot) }
-    }
-
-    /// Queues a transfer between the target and the buffer of `slot`, which must not be in flight.
-    pub(crate) fn push(&mut self, slot: u32, transfer: Transfer) {
-        assert!(!std::mem::replace(&mut self.in_flight[slot as usize], true));
-        assert!(transfer.skip as usize + transfer.length as usize <= self.arena.stride());
-        let entry = self.entry(slot, transfer);
-        // SAFETY: the buffer lies in the arena and is ours to lend: the slot was not in flight and now
-        // is, and neither a reference to it nor its unmapping can come before its completion.
-        unsafe { self.submission.push(&entry) }
-            .expect("the queue has an entry for each slot, and a slot is queued at most once");
-        self.outstanding += 1;
-    }
-
     fn entry(&self, slot: u32, transfer: Transfer) -> squeue::Entry {
         let Transfer { operation, offset, skip, length } = transfer;
         // SAFETY: `skip` lies inside the slot, as `push` asserts.
@@ -181,7 +172,7 @@ impl<'u> Ring<'u> {
             (None, Operation::Write) => {
                 opcode::Write::new(file, buffer, length).offset(offset).build()
             }
-            (_, Operation::Flush) => opcode::Fsync::new(file).build(),
+            (_, Operation::Flush) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
             (_, Operation::Trim) => {
                 let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
                 opcode::Fallocate::new(file, length.into()).offset(offset).mode(mode).build()
@@ -189,18 +180,42 @@ impl<'u> Ring<'u> {
         };
         entry.flags(flags).user_data(u64::from(slot))
     }
+}
 
-    /// Submits what is queued and does not wait. What the kernel does not take stays queued.
-    pub(crate) fn submit(&mut self) -> io::Result<()> {
+impl Engine for Ring<'_> {
+    fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+
+    fn outstanding(&self) -> u32 {
+        self.outstanding
+    }
+
+    fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
+        assert!(!self.in_flight[slot as usize], "the kernel has the buffer of slot {slot}");
+        // SAFETY: the slot is not in flight, so the kernel does not touch its buffer.
+        unsafe { self.arena.buffer_mut(slot) }
+    }
+
+    fn push(&mut self, slot: u32, transfer: Transfer) {
+        assert!(!std::mem::replace(&mut self.in_flight[slot as usize], true));
+        assert!(transfer.skip as usize + transfer.length as usize <= self.arena.stride());
+        let entry = self.entry(slot, transfer);
+        // SAFETY: the buffer lies in the arena and is ours to lend: the slot was not in flight and now
+        // is, and neither a reference to it nor its unmapping can come before its completion.
+        unsafe { self.submission.push(&entry) }
+            .expect("the queue has an entry for each slot, and a slot is queued at most once");
+        self.outstanding += 1;
+    }
+
+    fn submit(&mut self) -> io::Result<()> {
         self.submission.sync();
         let answer = self.submitter.submit();
         self.submission.sync();
         in_order(answer)
     }
 
-    /// Submits what is queued and waits for one completion, at most `timeout_ns`. Returning in time
-    /// without a completion is not an error.
-    pub(crate) fn submit_and_wait(&mut self, timeout_ns: u64) -> io::Result<()> {
+    fn submit_and_wait(&mut self, timeout_ns: u64) -> io::Result<()> {
         self.submission.sync();
         let timeout = Timespec::new()
             .sec(timeout_ns / 1_000_000_000)
@@ -211,9 +226,7 @@ impl<'u> Ring<'u> {
         in_order(answer)
     }
 
-    /// The next of the completions that were there when the last wait ended: the slot, and bytes moved
-    /// or a negative error number.
-    pub(crate) fn next_completion(&mut self) -> Option<(u32, i32)> {
+    fn next_completion(&mut self) -> Option<(u32, i32)> {
         let completion = self.completion.next()?;
         let slot = completion.user_data() as u32;
         self.in_flight[slot as usize] = false;
@@ -262,6 +275,7 @@ impl Drop for Ring<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::RING_ENTRIES_MAX;
     use std::os::fd::AsFd;
     use std::os::unix::fs::FileExt;
 
@@ -272,7 +286,7 @@ mod tests {
     /// Writes two blocks and reads them back by other slots.
     fn round_trip(register: bool) {
         let file = tempfile::tempfile().unwrap();
-        let mut uring = open_uring(4).unwrap();
+        let mut uring = open_uring(4, RingOptions::default()).unwrap();
         let arena = Arena::new(4, 4096).unwrap();
         let mut ring = Ring::new(&mut uring, file.as_fd(), arena, register);
         assert_eq!(ring.refusal(), None);
@@ -307,7 +321,7 @@ mod tests {
     #[test]
     fn a_dropped_ring_has_finished_what_was_outstanding() {
         let file = tempfile::tempfile().unwrap();
-        let mut uring = open_uring(1).unwrap();
+        let mut uring = open_uring(1, RingOptions::default()).unwrap();
         let mut ring = Ring::new(&mut uring, file.as_fd(), Arena::new(1, 4096).unwrap(), true);
         ring.buffer_mut(0).fill(7);
         ring.push(0, transfer(Operation::Write, 0));
@@ -321,7 +335,7 @@ mod tests {
     #[should_panic(expected = "the kernel has the buffer of slot 0")]
     fn a_buffer_in_flight_is_out_of_reach() {
         let file = tempfile::tempfile().unwrap();
-        let mut uring = open_uring(1).unwrap();
+        let mut uring = open_uring(1, RingOptions::default()).unwrap();
         let mut ring = Ring::new(&mut uring, file.as_fd(), Arena::new(1, 4096).unwrap(), true);
         ring.push(0, transfer(Operation::Write, 0));
         ring.buffer_mut(0);
@@ -330,7 +344,7 @@ mod tests {
     #[test]
     fn waiting_for_nothing_ends_in_time() {
         let file = tempfile::tempfile().unwrap();
-        let mut uring = open_uring(1).unwrap();
+        let mut uring = open_uring(1, RingOptions::default()).unwrap();
         let mut ring = Ring::new(&mut uring, file.as_fd(), Arena::new(1, 4096).unwrap(), true);
         let begun = std::time::Instant::now();
         ring.submit_and_wait(20_000_000).unwrap();
@@ -341,7 +355,7 @@ mod tests {
 
     #[test]
     fn more_entries_than_the_kernel_takes_are_an_error() {
-        assert!(open_uring(crate::error::RING_ENTRIES_MAX).is_ok());
-        assert!(open_uring(crate::error::RING_ENTRIES_MAX + 1).is_err());
+        assert!(open_uring(RING_ENTRIES_MAX, RingOptions::default()).is_ok());
+        assert!(open_uring(RING_ENTRIES_MAX + 1, RingOptions::default()).is_err());
     }
 }

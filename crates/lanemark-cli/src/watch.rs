@@ -1,0 +1,190 @@
+//! `--watch`: a run on the full screen while it goes on.
+//!
+//! Drawn on stderr's alternate screen a few times a second and gone when the run ends; the result follows on stdout as
+//! always. Latencies are those of the last moment and not of the whole sample.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use lanemark_core::result::{DeviceUse, LatencyHistogram};
+use lanemark_core::units::Duration;
+use lanemark_measure::Running;
+
+/// How many moments the curve shows.
+const MOMENTS: usize = 60;
+/// The height of a moment in the curve.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The view.
+pub(crate) struct Watch {
+    shown: bool,
+    /// What the last look saw, to tell the difference.
+    last: Option<Last>,
+    rates: VecDeque<f64>,
+}
+
+struct Last {
+    sample: usize,
+    elapsed: Duration,
+    bytes: u64,
+    requests: u64,
+    latency: Option<LatencyHistogram>,
+    device: Option<DeviceUse>,
+}
+
+impl Watch {
+    pub(crate) fn new() -> Self {
+        Self { shown: false, last: None, rates: VecDeque::new() }
+    }
+
+    /// Draws how a sample goes on.
+    pub(crate) fn show(&mut self, title: &str, running: &Running<'_>) {
+        let page = self.page(title, running);
+        // A view that cannot be drawn is no reason to end a run.
+        let mut screen = std::io::stderr().lock();
+        if !self.shown {
+            self.shown = true;
+            let _ = write!(screen, "\x1b[?1049h\x1b[?25l");
+        }
+        let _ = write!(screen, "\x1b[H{}\x1b[J", page.replace('\n', "\x1b[K\r\n"));
+        let _ = screen.flush();
+    }
+
+    /// Gives the screen back.
+    pub(crate) fn end(&mut self) {
+        if self.shown {
+            self.shown = false;
+            let _ = write!(std::io::stderr(), "\x1b[?25h\x1b[?1049l");
+        }
+    }
+
+    /// The page as text.
+    fn page(&mut self, title: &str, running: &Running<'_>) -> String {
+        let now = Last {
+            sample: running.samples.0,
+            elapsed: running.elapsed,
+            bytes: running.bytes.get(),
+            requests: running.requests,
+            latency: running.latency.clone(),
+            device: running.device.clone(),
+        };
+        let before = self.last.take().filter(|last| last.sample == now.sample);
+        if before.is_none() {
+            self.rates.clear();
+        }
+        let moment = Moment::between(before.as_ref(), &now);
+        self.rates.push_back(moment.bytes_per_second);
+        if self.rates.len() > MOMENTS {
+            self.rates.pop_front();
+        }
+        self.last = Some(now);
+        let mut page = String::new();
+        let _ = writeln!(page, "{title}\n");
+        let _ = writeln!(
+            page,
+            "{} of {}  {}, repeat {}, {:.1} s{}\n",
+            running.samples.0 + 1,
+            running.samples.1,
+            running.test.name,
+            running.repeat + 1,
+            running.elapsed.as_seconds(),
+            running.test.duration.map_or(String::new(), |all| format!(" of {all}")),
+        );
+        let _ = writeln!(page, "  throughput  {:>10.1} MB/s", moment.bytes_per_second / 1e6);
+        let _ = writeln!(page, "  requests    {:>10.0} a second", moment.iops);
+        for (percentile, name) in [(50.0, "p50"), (99.0, "p99"), (99.9, "p99.9")] {
+            let told = moment.latency.as_ref().and_then(|one| one.percentile_ns(percentile));
+            let told = told.map_or("–".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3));
+            let _ = writeln!(page, "  {name:<10}  {told:>10} us");
+        }
+        if let Some(busy) = moment.busy {
+            let _ = writeln!(page, "  device busy {:>10.0} %", busy * 100.0);
+        }
+        let _ = writeln!(page, "\n  {}", curve(&self.rates));
+        let _ = write!(page, "\nCtrl-C ends the run and keeps what it has.\n");
+        page
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// What happened between two looks.
+struct Moment {
+    bytes_per_second: f64,
+    iops: f64,
+    latency: Option<LatencyHistogram>,
+    busy: Option<f64>,
+}
+
+impl Moment {
+    fn between(before: Option<&Last>, now: &Last) -> Self {
+        let since = before.map_or(Duration::ZERO, |last| last.elapsed);
+        let seconds = now.elapsed.saturating_sub(since).as_seconds().max(1e-9);
+        let difference =
+            |of: fn(&Last) -> u64| of(now).saturating_sub(before.map_or(0, of)) as f64 / seconds;
+        let latency = now.latency.as_ref().map(|latency| {
+            match before.and_then(|last| last.latency.as_ref()) {
+                Some(earlier) if earlier.count() < latency.count() => latency.since(earlier),
+                _ => latency.clone(),
+            }
+        });
+        let busy = now.device.as_ref().map(|device| {
+            let earlier = before.and_then(|last| last.device.as_ref());
+            let busy = device.busy.saturating_sub(earlier.map_or(Duration::ZERO, |one| one.busy));
+            let elapsed =
+                device.elapsed.saturating_sub(earlier.map_or(Duration::ZERO, |one| one.elapsed));
+            (busy.as_seconds() / elapsed.as_seconds().max(1e-9)).min(1.0)
+        });
+        let (bytes_per_second, iops) =
+            (difference(|last| last.bytes), difference(|last| last.requests));
+        Self { bytes_per_second, iops, latency, busy }
+    }
+}
+
+/// The rates as bars, the highest as high as can be.
+fn curve(rates: &VecDeque<f64>) -> String {
+    let highest = rates.iter().copied().fold(0.0, f64::max).max(1e-9);
+    let bar = |rate: &f64| BARS[((rate / highest * 7.0).round() as usize).min(7)];
+    rates.iter().map(bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last(ms: u64, requests: u64, latencies: &[u64]) -> Last {
+        let mut latency = LatencyHistogram::new();
+        latencies.iter().for_each(|&ns| latency.record_ns(ns));
+        Last {
+            sample: 0,
+            elapsed: Duration::from_microseconds(ms * 1000),
+            bytes: requests * 4096,
+            requests,
+            latency: Some(latency),
+            device: None,
+        }
+    }
+
+    #[test]
+    fn a_moment_is_what_came_since_the_last_look() {
+        let (before, now) =
+            (last(1000, 100, &[10_000]), last(1500, 300, &[10_000, 30_000, 30_000]));
+        let moment = Moment::between(Some(&before), &now);
+        assert_eq!((moment.iops, moment.bytes_per_second), (400.0, 400.0 * 4096.0));
+        let median = moment.latency.unwrap().percentile_ns(50.0).unwrap();
+        assert!((29_900..30_100).contains(&median), "{median}");
+        assert_eq!(moment.busy, None);
+        assert_eq!(Moment::between(None, &before).iops, 100.0);
+    }
+
+    #[test]
+    fn the_curve_is_as_high_as_its_highest() {
+        assert_eq!(curve(&VecDeque::from([0.0, 50.0, 100.0])), "▁▅█");
+        assert_eq!(curve(&VecDeque::from([0.0])), "▁");
+    }
+}

@@ -1,0 +1,125 @@
+//! `lanemark inspect` as a person meets it, on a small tree and on this machine.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const DRIVE: &str = "devices/pci0000:00/0000:00:06.0/0000:01:00.0/nvme/nvme0/nvme0n1";
+
+/// A laptop with one NVMe drive that trained down.
+fn laptop() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |path: &str, content: &str| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    };
+    let port = "devices/pci0000:00/0000:00:06.0";
+    let end = "devices/pci0000:00/0000:00:06.0/0000:01:00.0";
+    for (at, class) in [(port, "0x060400"), (end, "0x010802")] {
+        file(&format!("{at}/class"), class);
+        file(&format!("{at}/current_link_speed"), "8.0 GT/s PCIe\n");
+        file(&format!("{at}/current_link_width"), "4\n");
+        file(&format!("{at}/max_link_speed"), "16.0 GT/s PCIe\n");
+        file(&format!("{at}/max_link_width"), "4\n");
+    }
+    file(&format!("{end}/nvme/nvme0/model"), "Drive X\n");
+    file(&format!("{DRIVE}/size"), "1953525168\n");
+    fs::create_dir(folder.path().join("block")).unwrap();
+    symlink(format!("../{DRIVE}"), folder.path().join("block/nvme0n1")).unwrap();
+    folder
+}
+
+fn inspect(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .arg("inspect")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn root(folder: &TempDir) -> &str {
+    folder.path().to_str().unwrap()
+}
+
+#[test]
+fn a_captured_tree_is_shown_with_what_limits_it() {
+    let folder = laptop();
+    let output = inspect(&["--sysfs", root(&folder)]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(shown.starts_with("nvme0n1  Drive X, 1.00 TB\n"), "{shown}");
+    assert!(shown.contains("└═ PCIe 3.0 x4 of 4.0 x4, "), "{shown}");
+    assert!(shown.contains("! nvme0n1: the link to 0000:01:00.0 runs at PCIe 3.0 x4"), "{shown}");
+    assert!(shown.contains("Advice: reseat the device"), "{shown}");
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
+fn json_is_all_of_stdout_and_a_drawing_is_a_file() {
+    let folder = laptop();
+    let drawing = folder.path().join("path.svg");
+    let output = inspect(&[
+        "nvme0n1",
+        "--sysfs",
+        root(&folder),
+        "--json",
+        "--svg",
+        drawing.to_str().unwrap(),
+    ]);
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(value["target"], "nvme0n1");
+    assert_eq!(value["devices"][0]["size_bytes"], 1_000_204_886_016_u64);
+    assert_eq!(value["findings"][0]["kind"], "pcie-below-capability");
+    let svg = fs::read_to_string(&drawing).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.contains("0000:01:00.0 nvme0"), "{svg}");
+    assert!(svg.contains("on narrow"), "the link that trained down stands out");
+    assert!(text(&output.stderr).starts_with("wrote "), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_is_not_there_is_wrong_input_with_a_hint() {
+    let folder = laptop();
+    let cases: [(&[&str], &str); 4] = [
+        (&["nvme1n1", "--sysfs", root(&folder)], "hint: the nearest names are nvme0n1"),
+        (&["/home/me", "--sysfs", root(&folder)], "hint: name a device of that tree"),
+        (&["--sysfs", "/nowhere"], "hint: name the folder that holds `block`"),
+        (&["/nowhere/at/all"], "hint: name a device such as nvme0n1"),
+    ];
+    for (arguments, hint) in cases {
+        let output = inspect(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert_eq!(text(&output.stdout), "");
+        assert!(text(&output.stderr).contains(hint), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn this_machine_is_shown_where_it_has_block_devices() {
+    if !Path::new("/sys/block").is_dir() {
+        eprintln!("skipped: this machine shows no /sys/block");
+        return;
+    }
+    let output = inspect(&[]);
+    assert!(matches!(output.status.code(), Some(0 | 2)), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains("panicked"));
+    // The checkout may lie on a file system without a block device, which is told as such.
+    let output = inspect(&[env!("CARGO_MANIFEST_DIR"), "--json"]);
+    match output.status.code() {
+        Some(0) => {
+            let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!(value["devices"][0]["name"], value["target"]);
+        }
+        Some(2) => assert!(text(&output.stderr).contains("hint: "), "{}", text(&output.stderr)),
+        code => panic!("{code:?}: {}", text(&output.stderr)),
+    }
+}

@@ -1,0 +1,299 @@
+//! What limits an inspected path: a closed list, each with its evidence and its advice.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::inspected_link::PcieRate;
+use crate::units::{Bytes, BytesPerSecond};
+
+/// A finding with the devices that it concerns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InspectedFinding {
+    /// The kernel's names of the devices.
+    pub devices: Vec<String>,
+    /// What was found.
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+/// Something that costs a path speed, or may.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Finding {
+    /// A PCIe link trained to less than both of its ends can do.
+    PcieBelowCapability {
+        /// The hop below the link.
+        hop: String,
+        /// What it trained to.
+        current: PcieRate,
+        /// What both ends can do.
+        capable: PcieRate,
+    },
+    /// A drive or host adapter can do more than the port that it is in.
+    SlotBelowDevice {
+        /// The device.
+        hop: String,
+        /// The port.
+        port: String,
+        /// What the device can do.
+        device_max: PcieRate,
+        /// What the port can do.
+        port_max: PcieRate,
+    },
+    /// A PCIe link carries less data in a packet than both of its ends can.
+    PayloadSmall {
+        /// The hop below the link.
+        hop: String,
+        /// As set.
+        #[serde(rename = "payload_bytes")]
+        payload: Bytes,
+        /// What both ends can do.
+        #[serde(rename = "capable_bytes")]
+        capable: Bytes,
+    },
+    /// What hangs below a link can take more than it carries.
+    SharedUplink {
+        /// The hop below the link.
+        hop: String,
+        /// What the link carries.
+        #[serde(rename = "uplink_bytes_per_second")]
+        uplink: BytesPerSecond,
+        /// What the links to the devices below carry in all.
+        #[serde(rename = "below_bytes_per_second")]
+        below: BytesPerSecond,
+    },
+    /// Several devices are behind an Intel chipset, whose uplink the kernel does not show.
+    BehindChipset {
+        /// What the links to these devices carry in all, where that is known.
+        #[serde(rename = "below_bytes_per_second")]
+        below: Option<BytesPerSecond>,
+    },
+    /// A drive is faster than the SATA port that it is in.
+    SataPortSlow {
+        /// The port.
+        hop: String,
+        /// What the drive can do.
+        drive_bits_per_second: u64,
+        /// What the port can do, or may.
+        port_bits_per_second: u64,
+    },
+    /// A SATA link trained to less than its port, and where that is known its drive, can do.
+    SataBelowCapability {
+        /// The port.
+        hop: String,
+        /// What it trained to.
+        negotiated_bits_per_second: u64,
+        /// What it could.
+        capable_bits_per_second: u64,
+        /// Whether the drive says that it can do so too.
+        drive_known: bool,
+    },
+    /// A SAS phy trained to less than it can do.
+    SasBelowCapability {
+        /// The hop below the link.
+        hop: String,
+        /// What it trained to.
+        negotiated_bits_per_second: u64,
+        /// What it could.
+        capable_bits_per_second: u64,
+    },
+    /// An ATA drive takes one command at a time.
+    WithoutQueueing {
+        /// Commands that it takes at once.
+        queue_depth: u32,
+        /// Whether it says that it could take more.
+        drive_capable: Option<bool>,
+    },
+    /// The drive's write cache is off.
+    WriteCacheOff,
+    /// A scheduler that suits another kind of drive.
+    SchedulerUnsuited {
+        /// The scheduler.
+        scheduler: String,
+        /// What suits.
+        suited: String,
+        /// The kind of drive, `an NVMe drive`.
+        drive: String,
+    },
+    /// A partition does not begin at a physical block.
+    PartitionMisaligned {
+        /// The partition.
+        partition: String,
+        /// How far off, as the kernel tells.
+        offset_bytes: i64,
+        /// The device's physical block.
+        #[serde(rename = "physical_block_bytes")]
+        physical_block: Option<Bytes>,
+    },
+    /// A USB device below 5 Gb/s.
+    UsbSlow {
+        /// The hop.
+        hop: String,
+        /// What it runs at.
+        bits_per_second: u64,
+    },
+}
+
+impl Finding {
+    /// Whether it is something that may be as wanted, and need not cost anything.
+    pub fn is_note(&self) -> bool {
+        matches!(
+            self,
+            Self::SharedUplink { .. }
+                | Self::BehindChipset { .. }
+                | Self::PayloadSmall { .. }
+                | Self::SataBelowCapability { drive_known: false, .. }
+        )
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::PcieBelowCapability { .. } => {
+                "reseat the device, clean its contacts, and look at the slot's speed in the firmware \
+                 setup; some devices train down while they are idle, so look again under load"
+            }
+            Self::SlotBelowDevice { .. } => {
+                "move it to a slot with as many lanes and as late a generation, and look at how the \
+                 firmware divides lanes among slots"
+            }
+            Self::PayloadSmall { .. } => {
+                "set the maximum payload in the firmware setup, or boot with pci=pcie_bus_perf"
+            }
+            Self::SharedUplink { .. } => {
+                "expect less than the sum when they work at once; spread them over other ports if that \
+                 matters"
+            }
+            Self::BehindChipset { .. } => {
+                "they share the chipset's uplink with its other devices; look up how wide it is, and \
+                 prefer slots of the processor for fast drives"
+            }
+            Self::SataPortSlow { .. } => "move it to a faster port of the board",
+            Self::SataBelowCapability { .. } => {
+                "change the cable or the port, and look in the kernel's log for link errors; a port \
+                 falls back after them"
+            }
+            Self::SasBelowCapability { .. } => {
+                "look at cables, backplane and the drive's own limit: one phy at a lower rate is \
+                 usually a bad contact"
+            }
+            Self::WithoutQueueing { .. } => {
+                "set the controller to AHCI in the firmware setup, and look in the kernel's log why \
+                 queueing is off"
+            }
+            Self::WriteCacheOff => {
+                "if the drive is no part of a RAID controller that wants it so and keeps data when the \
+                 power fails, turn it on: hdparm -W1, or sdparm --set WCE"
+            }
+            Self::SchedulerUnsuited { .. } => {
+                "write the suited one to queue/scheduler, and keep it by a udev rule"
+            }
+            Self::PartitionMisaligned { .. } => {
+                "make the partition anew from a multiple of 1 MiB; every write at its edge costs two"
+            }
+            Self::UsbSlow { .. } => {
+                "use a port and a cable of USB 3: a port for 5 Gb/s is often blue or marked SS"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PcieBelowCapability { hop, current, capable } => {
+                write!(f, "the link to {hop} runs at {current}, and both ends can do {capable}")
+            }
+            Self::SlotBelowDevice { hop, port, device_max, port_max } => {
+                write!(f, "{hop} can do {device_max}, and its port {port} {port_max}")
+            }
+            Self::PayloadSmall { hop, payload, capable } => write!(
+                f,
+                "the link to {hop} carries {payload} in a packet, and both ends can do {capable}"
+            ),
+            Self::SharedUplink { hop, uplink, below } => write!(
+                f,
+                "the link to {hop} carries {:.0} MB/s, and those below it {:.0} MB/s in all",
+                uplink.as_megabytes(),
+                below.as_megabytes()
+            ),
+            Self::BehindChipset { below } => {
+                f.write_str("these devices share the uplink of the chipset")?;
+                below.map_or(Ok(()), |below| {
+                    write!(f, "; their links carry {:.0} MB/s in all", below.as_megabytes())
+                })
+            }
+            Self::SataPortSlow { hop, drive_bits_per_second, port_bits_per_second } => write!(
+                f,
+                "the drive can do {}, and its port {hop} {}",
+                Gigabits(*drive_bits_per_second),
+                Gigabits(*port_bits_per_second)
+            ),
+            Self::SataBelowCapability {
+                hop,
+                negotiated_bits_per_second,
+                capable_bits_per_second,
+                drive_known,
+            } => {
+                let (runs, could) =
+                    (Gigabits(*negotiated_bits_per_second), Gigabits(*capable_bits_per_second));
+                match drive_known {
+                    true => write!(f, "{hop} runs at {runs}, and port and drive can do {could}"),
+                    false => write!(
+                        f,
+                        "{hop} runs at {runs}, and its port can do {could}: an older drive, or a link \
+                         that fell back"
+                    ),
+                }
+            }
+            Self::SasBelowCapability {
+                hop,
+                negotiated_bits_per_second,
+                capable_bits_per_second,
+            } => write!(
+                f,
+                "the link to {hop} runs at {} a phy, and could at {}",
+                Gigabits(*negotiated_bits_per_second),
+                Gigabits(*capable_bits_per_second)
+            ),
+            Self::WithoutQueueing { queue_depth, drive_capable } => {
+                write!(f, "the drive is given {queue_depth} command at a time")?;
+                match drive_capable {
+                    Some(true) => f.write_str(", and says that it can queue"),
+                    Some(false) => f.write_str(", and says that it cannot queue"),
+                    None => Ok(()),
+                }
+            }
+            Self::WriteCacheOff => {
+                f.write_str("the write cache is off, so that every write waits for the media")
+            }
+            Self::SchedulerUnsuited { scheduler, suited, drive } => {
+                write!(f, "the scheduler of {drive} is {scheduler}; {suited} suits it")
+            }
+            Self::PartitionMisaligned { partition, offset_bytes, physical_block } => {
+                match offset_bytes {
+                    0.. => write!(f, "{partition} begins {offset_bytes} B off a physical block")?,
+                    _ => write!(f, "{partition} cannot be aligned to a physical block")?,
+                }
+                physical_block.map_or(Ok(()), |block| write!(f, " of {block}"))
+            }
+            Self::UsbSlow { hop, bits_per_second } => {
+                write!(f, "{hop} runs at {}", Gigabits(*bits_per_second))
+            }
+        }
+    }
+}
+
+/// A line rate as people write it: `6 Gb/s`, `480 Mb/s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gigabits(pub u64);
+
+impl fmt::Display for Gigabits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bits if bits < 1_000_000_000 => write!(f, "{} Mb/s", bits as f64 / 1e6),
+            bits => write!(f, "{} Gb/s", bits as f64 / 1e9),
+        }
+    }
+}

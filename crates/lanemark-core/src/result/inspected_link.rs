@@ -1,0 +1,163 @@
+//! The links of an inspected path: what they trained to, what both ends could, what that carries.
+//!
+//! Rates come from the laws of `sim::link`. The *line* rate is after the line code alone; the *usable*
+//! rate is what long reads leave of it after packets or frames, and is absent where no law is there.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, BytesPerSecond};
+
+/// A link between two hops.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum InspectedLink {
+    /// PCI Express.
+    Pcie(PcieLink),
+    /// Serial ATA.
+    Sata(SataLink),
+    /// Serial Attached SCSI, of one phy or several.
+    Sas(SasLink),
+    /// USB.
+    Usb(UsbLink),
+}
+
+/// A generation and a width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PcieRate {
+    /// 1 for 2.5 GT/s, 6 for 64 GT/s.
+    pub generation: u8,
+    /// Lanes.
+    pub lanes: u8,
+}
+
+/// A PCI Express link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PcieLink {
+    /// What it trained to; the lesser where its ends tell two things.
+    pub current: Option<PcieRate>,
+    /// What the end towards the processor could do.
+    pub upper_max: Option<PcieRate>,
+    /// What the other end could do.
+    pub lower_max: Option<PcieRate>,
+    /// The most data in a packet (MPS) as set, the lesser of both ends.
+    #[serde(rename = "payload_max_bytes")]
+    pub payload_max: Option<Bytes>,
+    /// What both ends could carry in one.
+    #[serde(rename = "payload_capable_bytes")]
+    pub payload_capable: Option<Bytes>,
+    /// The most that the lower end asks for at once (MRRS).
+    #[serde(rename = "read_request_max_bytes")]
+    pub read_request_max: Option<Bytes>,
+    /// One way after the line code.
+    #[serde(rename = "line_bytes_per_second")]
+    pub line: Option<BytesPerSecond>,
+    /// What packets leave of that one way; with 128 B of data in each, the least there is, where
+    /// `payload_max` is not known.
+    #[serde(rename = "usable_bytes_per_second")]
+    pub usable: Option<BytesPerSecond>,
+}
+
+/// A SATA link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SataLink {
+    /// What it trained to.
+    pub negotiated_bits_per_second: Option<u64>,
+    /// What the kernel lets it train to.
+    pub limit_bits_per_second: Option<u64>,
+    /// What the port could do.
+    pub port_bits_per_second: Option<u64>,
+    /// What the drive says it could do.
+    pub drive_bits_per_second: Option<u64>,
+    /// Whether the drive says that it takes queued commands.
+    pub queueing: Option<bool>,
+    /// After the line code, in either direction at a time.
+    #[serde(rename = "line_bytes_per_second")]
+    pub line: Option<BytesPerSecond>,
+    /// What frames leave of that for queued reads of 128 KiB.
+    #[serde(rename = "usable_bytes_per_second")]
+    pub usable: Option<BytesPerSecond>,
+}
+
+/// A SAS link or wide port.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SasLink {
+    /// What its slowest phy trained to.
+    pub negotiated_bits_per_second: Option<u64>,
+    /// What both ends of that phy could do.
+    pub capable_bits_per_second: Option<u64>,
+    /// Phys that work side by side.
+    pub phys: u32,
+    /// All phys, one way after the line code.
+    #[serde(rename = "line_bytes_per_second")]
+    pub line: Option<BytesPerSecond>,
+    /// What full frames leave of that.
+    #[serde(rename = "usable_bytes_per_second")]
+    pub usable: Option<BytesPerSecond>,
+}
+
+/// A USB link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct UsbLink {
+    /// What it runs at.
+    pub bits_per_second: Option<u64>,
+    /// After the line code.
+    #[serde(rename = "line_bytes_per_second")]
+    pub line: Option<BytesPerSecond>,
+}
+
+impl InspectedLink {
+    /// After the line code alone, one way.
+    pub fn line(&self) -> Option<BytesPerSecond> {
+        match self {
+            Self::Pcie(link) => link.line,
+            Self::Sata(link) => link.line,
+            Self::Sas(link) => link.line,
+            Self::Usb(link) => link.line,
+        }
+    }
+
+    /// What packets or frames leave, where there is a law for that.
+    pub fn usable(&self) -> Option<BytesPerSecond> {
+        match self {
+            Self::Pcie(link) => link.usable,
+            Self::Sata(link) => link.usable,
+            Self::Sas(link) => link.usable,
+            Self::Usb(_) => None,
+        }
+    }
+
+    /// The better known of both.
+    pub fn rate(&self) -> Option<BytesPerSecond> {
+        self.usable().or(self.line())
+    }
+}
+
+impl PcieLink {
+    /// What both ends could do: the lesser generation and the lesser width.
+    pub fn capable(&self) -> Option<PcieRate> {
+        Some(self.upper_max?.lesser(self.lower_max?))
+    }
+}
+
+impl PcieRate {
+    /// The lesser generation and the lesser width of two.
+    pub fn lesser(self, other: Self) -> Self {
+        Self {
+            generation: self.generation.min(other.generation),
+            lanes: self.lanes.min(other.lanes),
+        }
+    }
+
+    /// Whether it is behind `other` in generation or width.
+    pub fn below(self, other: Self) -> bool {
+        self.generation < other.generation || self.lanes < other.lanes
+    }
+}
+
+impl fmt::Display for PcieRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PCIe {}.0 x{}", self.generation, self.lanes)
+    }
+}

@@ -1,0 +1,127 @@
+//! SATA links, and what drives say in their IDENTIFY data.
+//!
+//! A host's port `ata1` has `link1`, or with a port multiplier `link1.0` and on. `sata_spd` is what it
+//! trained to, `hw_sata_spd_limit` what the port can do, `sata_spd_limit` what the kernel lets it do after
+//! errors. Of the 256 words that a drive answers with (ATA8-ACS, 7.16): 76 has bit 1 for 1.5, bit 2 for 3
+//! and bit 3 for 6 Gb/s, and bit 8 for queued commands; 10–19 are its serial number, 23–26 its firmware,
+//! 27–46 its model, two characters a word.
+
+use lanemark_core::result::{Identity, SataLink};
+
+use crate::rate;
+use crate::sysfs::{Place, Sysfs};
+use crate::value::line_rate;
+
+const WORDS: usize = 256;
+
+/// What a drive answers to IDENTIFY DEVICE.
+struct Identify(Vec<u16>);
+
+/// The link of the port at `port` to the target with `channel` and `target` of its SCSI address, and who
+/// the drive says it is.
+pub(crate) fn link(
+    sysfs: &Sysfs,
+    port: &Place,
+    channel: &str,
+    target: &str,
+) -> (Option<SataLink>, Option<Identity>) {
+    let number = port.name().trim_start_matches("ata").to_owned();
+    // Behind a port multiplier the channel says which of its links it is.
+    let candidates = [
+        (format!("link{number}"), format!("dev{number}.{target}")),
+        (format!("link{number}.{channel}"), format!("dev{number}.{channel}.0")),
+    ];
+    let found = candidates.iter().find_map(|(link, device)| {
+        let inside = sysfs.place_in(port, format!("{link}/ata_link/{link}"));
+        let at = inside.or_else(|| sysfs.place(format!("class/ata_link/{link}")))?;
+        Some((at, link, device))
+    });
+    let Some((at, link, device)) = found else { return (None, None) };
+    let identify = sysfs
+        .place_in(port, format!("{link}/{device}/ata_device/{device}"))
+        .or_else(|| sysfs.place(format!("class/ata_device/{device}")))
+        .and_then(|at| sysfs.value(&at, "id", Identify::parse));
+    let speed = |name| sysfs.value(&at, name, line_rate).flatten();
+    let negotiated = speed("sata_spd");
+    let (line, usable) = negotiated.map_or((None, None), rate::sata);
+    let sata = SataLink {
+        negotiated_bits_per_second: negotiated,
+        limit_bits_per_second: speed("sata_spd_limit"),
+        port_bits_per_second: speed("hw_sata_spd_limit"),
+        drive_bits_per_second: identify.as_ref().and_then(Identify::rate),
+        queueing: identify.as_ref().and_then(Identify::queueing),
+        line,
+        usable,
+    };
+    (Some(sata), identify.map(|identify| identify.identity()))
+}
+
+impl Identify {
+    /// 256 words in hexadecimal, as the kernel prints them.
+    fn parse(text: &str) -> Option<Self> {
+        let words: Option<Vec<u16>> =
+            text.split_whitespace().map(|word| u16::from_str_radix(word, 16).ok()).collect();
+        words.filter(|words| words.len() == WORDS).map(Self)
+    }
+
+    /// Word 76, which means nothing where it is all zeros or ones.
+    fn sata(&self) -> Option<u16> {
+        Some(self.0[76]).filter(|word| !matches!(word, 0 | 0xffff))
+    }
+
+    fn rate(&self) -> Option<u64> {
+        let word = self.sata()?;
+        [(3, 6_000_000_000), (2, 3_000_000_000), (1, 1_500_000_000)]
+            .into_iter()
+            .find(|(bit, _)| word >> bit & 1 == 1)
+            .map(|(_, rate)| rate)
+    }
+
+    fn queueing(&self) -> Option<bool> {
+        Some(self.sata()? >> 8 & 1 == 1)
+    }
+
+    fn identity(&self) -> Identity {
+        Identity {
+            vendor: None,
+            model: self.characters(27, 46),
+            serial: self.characters(10, 19),
+            firmware: self.characters(23, 26),
+        }
+    }
+
+    fn characters(&self, first: usize, last: usize) -> Option<String> {
+        let bytes: Vec<u8> =
+            self.0[first..=last].iter().flat_map(|word| word.to_be_bytes()).collect();
+        let text = String::from_utf8(bytes).ok()?;
+        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_tell_rate_queueing_and_name() {
+        let mut words = vec![0_u16; WORDS];
+        words[76] = 0x010e;
+        words[27] = u16::from_be_bytes(*b"SS");
+        words[28] = u16::from_be_bytes(*b"D ");
+        let text: Vec<String> = words.iter().map(|word| format!("{word:04x}")).collect();
+        let identify = Identify::parse(&text.join(" ")).unwrap();
+        assert_eq!(identify.rate(), Some(6_000_000_000));
+        assert_eq!(identify.queueing(), Some(true));
+        assert_eq!(identify.identity().model.as_deref(), Some("SSD"));
+        assert_eq!(identify.identity().serial, None);
+    }
+
+    #[test]
+    fn too_few_words_are_none() {
+        assert!(Identify::parse("0040 3fff").is_none());
+        assert!(Identify::parse(&"zzzz ".repeat(WORDS)).is_none());
+        let silent = Identify(vec![0xffff; WORDS]);
+        assert_eq!((silent.rate(), silent.queueing()), (None, None));
+    }
+}

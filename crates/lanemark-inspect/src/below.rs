@@ -1,0 +1,87 @@
+//! What devices are made of: members of RAID, volumes and crypts, the file of a loop, the whole of a part.
+
+use lanemark_core::result::{BlockKind, InspectedDevice};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::block::{self, Block};
+use crate::locate;
+use crate::sysfs::Sysfs;
+
+/// The names of devices and of partitions, with the device that each is or belongs to.
+#[derive(Debug, Default)]
+pub(crate) struct Names(BTreeMap<String, Block>);
+
+impl Names {
+    /// The names of `blocks` and of their partitions.
+    pub(crate) fn new(sysfs: &Sysfs, blocks: &[Block]) -> Self {
+        let mut names = BTreeMap::new();
+        for block in blocks {
+            for partition in block::partition_names(sysfs, block) {
+                names.insert(partition, block.clone());
+            }
+        }
+        for block in blocks {
+            names.insert(block.name.clone(), block.clone());
+        }
+        Self(names)
+    }
+
+    /// The device that `name` is or belongs to.
+    pub(crate) fn get(&self, name: &str) -> Option<&Block> {
+        self.0.get(name)
+    }
+
+    /// All names.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+/// What the device at `block` is made of.
+pub(crate) fn below(sysfs: &Sysfs, block: &Block, kind: &BlockKind) -> Vec<String> {
+    let slaves = sysfs.names_in(&block.place, "slaves");
+    if !slaves.is_empty() {
+        return slaves;
+    }
+    match kind {
+        BlockKind::Loop { backing_file: Some(file) } if sysfs.is_live() => {
+            let found = locate::locate(Path::new(file)).ok();
+            found.and_then(|location| by_number(sysfs, &location.numbers)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The name of the first device that one of `numbers` belongs to.
+pub(crate) fn by_number(sysfs: &Sysfs, numbers: &[String]) -> Option<String> {
+    let name = |number: &String| Some(sysfs.place(format!("dev/block/{number}"))?.name());
+    numbers.iter().find_map(name)
+}
+
+/// The device `name` and everything below it, each once, from `all`; partitions are read as they come.
+pub(crate) fn stack(
+    sysfs: &Sysfs,
+    names: &Names,
+    all: &BTreeMap<String, InspectedDevice>,
+    name: &str,
+) -> Vec<InspectedDevice> {
+    let mut seen = BTreeSet::new();
+    let mut pending = vec![name.to_owned()];
+    let mut stack = Vec::new();
+    while let Some(name) = pending.pop() {
+        if !seen.insert(name.clone()) {
+            continue;
+        }
+        let device = match (all.get(&name), names.get(&name)) {
+            (Some(device), _) => Some(device.clone()),
+            (None, Some(whole)) => block::read_partition(sysfs, whole, &name),
+            (None, None) => None,
+        };
+        if let Some(device) = device {
+            pending.extend(device.below.iter().rev().cloned());
+            stack.push(device);
+        }
+    }
+    stack
+}

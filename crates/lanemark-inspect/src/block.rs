@@ -1,0 +1,237 @@
+//! Block devices: which there are, what each is, and how its requests are queued and cut.
+
+use std::collections::BTreeMap;
+
+use lanemark_core::result::{
+    BlockKind, HopPart, Identity, InspectedDevice, InspectedPartition, InspectedWay, QueueLimits,
+    WriteCache,
+};
+use lanemark_core::units::Bytes;
+
+use crate::pci::PciFunctions;
+use crate::sysfs::{Place, Sysfs};
+use crate::value::{chosen, flag, is_decimal, is_numbered, kibibytes, natural, number, sectors};
+use crate::{nvme, way};
+
+/// A device that was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    /// The kernel's name.
+    pub(crate) name: String,
+    pub(crate) place: Place,
+}
+
+/// All devices but partitions, in the order of their names. Of two places with one name, which only
+/// captures have, that in the tree of devices is taken.
+pub(crate) fn list(sysfs: &Sysfs) -> Vec<Block> {
+    let mut places: BTreeMap<String, Place> = BTreeMap::new();
+    let mut add = |name: String, place: Place| {
+        let better = places
+            .get(&name)
+            .is_none_or(|known| !known.is_below("devices") && place.is_below("devices"));
+        if better && !is_partition(sysfs, &place) && !is_hidden(sysfs, &place) {
+            places.insert(name, place);
+        }
+    };
+    for folder in ["block", "class/block"] {
+        let Some(folder) = sysfs.place(folder) else { continue };
+        for name in sysfs.names(&folder) {
+            if let Some(place) = sysfs.place_in(&folder, &name) {
+                add(name.to_string_lossy().into_owned(), place);
+            }
+        }
+    }
+    for namespace in nvme::namespaces(sysfs) {
+        add(namespace.name(), namespace);
+    }
+    let mut blocks: Vec<Block> =
+        places.into_iter().map(|(name, place)| Block { name, place }).collect();
+    blocks.sort_by(|a, b| natural(&a.name, &b.name));
+    blocks
+}
+
+/// Whether nothing is in a device that the kernel makes in advance.
+pub(crate) fn is_empty_spare(sysfs: &Sysfs, block: &Block) -> bool {
+    ["loop", "ram", "zram"].iter().any(|prefix| is_numbered(&block.name, prefix))
+        && sysfs.value(&block.place, "size", sectors).is_none_or(|size| size == Bytes::ZERO)
+}
+
+/// The names of the partitions of a device.
+pub(crate) fn partition_names(sysfs: &Sysfs, block: &Block) -> Vec<String> {
+    let mut names = sysfs.names_in(&block.place, ".");
+    names.retain(|name| {
+        name.starts_with(&block.name)
+            && sysfs.place_in(&block.place, name).is_some_and(|place| is_partition(sysfs, &place))
+    });
+    names
+}
+
+/// A device with everything about it but what it is made of.
+pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> InspectedDevice {
+    let at = &block.place;
+    let kind = kind(sysfs, block);
+    let ways = ways(sysfs, functions, block);
+    let kind = match kind {
+        BlockKind::Virtual if ways.iter().any(|way| !way.hops.is_empty()) => BlockKind::Disk,
+        kind => kind,
+    };
+    InspectedDevice {
+        name: block.name.clone(),
+        number: sysfs.text(at, "dev"),
+        size: sysfs.value(at, "size", sectors),
+        removable: sysfs.value(at, "removable", flag),
+        read_only: sysfs.value(at, "ro", flag),
+        identity: identity(sysfs, at, &ways),
+        queue: queue(sysfs, at),
+        ways,
+        below: Vec::new(),
+        partitions: partition_names(sysfs, block)
+            .iter()
+            .filter_map(|name| Some(partition(sysfs, &sysfs.place_in(at, name)?)))
+            .collect(),
+        kind,
+    }
+}
+
+/// The partition `name` of a device as a device of its own.
+pub(crate) fn read_partition(sysfs: &Sysfs, whole: &Block, name: &str) -> Option<InspectedDevice> {
+    let at = sysfs.place_in(&whole.place, name)?;
+    let partition = partition(sysfs, &at);
+    Some(InspectedDevice {
+        name: name.to_owned(),
+        number: sysfs.text(&at, "dev"),
+        size: partition.size,
+        removable: None,
+        read_only: sysfs.value(&at, "ro", flag),
+        identity: Identity::default(),
+        queue: QueueLimits::default(),
+        ways: Vec::new(),
+        below: vec![whole.name.clone()],
+        partitions: Vec::new(),
+        kind: BlockKind::Partition(partition),
+    })
+}
+
+fn is_partition(sysfs: &Sysfs, place: &Place) -> bool {
+    sysfs.place_in(place, "partition").is_some()
+}
+
+/// Whether it is only a way to another device, as with NVMe over several controllers.
+fn is_hidden(sysfs: &Sysfs, place: &Place) -> bool {
+    sysfs.value(place, "hidden", flag) == Some(true)
+}
+
+fn partition(sysfs: &Sysfs, at: &Place) -> InspectedPartition {
+    InspectedPartition {
+        name: at.name(),
+        start: sysfs.value(at, "start", sectors),
+        size: sysfs.value(at, "size", sectors),
+        alignment_offset_bytes: sysfs.value(at, "alignment_offset", number),
+    }
+}
+
+/// What a device is by its own folder; [`BlockKind::Virtual`] where that does not say.
+fn kind(sysfs: &Sysfs, block: &Block) -> BlockKind {
+    let at = &block.place;
+    let text = |path| sysfs.text(at, path);
+    if let Some(namespace) = nvme::Namespace::parse(&block.name) {
+        return BlockKind::NvmeNamespace {
+            namespace: sysfs.value(at, "nsid", number).or(number(namespace.number)),
+            subsystem: nvme::subsystem(at),
+        };
+    }
+    if is_numbered(&block.name, "loop") {
+        return BlockKind::Loop { backing_file: text("loop/backing_file") };
+    }
+    if is_numbered(&block.name, "zram") {
+        return BlockKind::Zram;
+    }
+    if is_numbered(&block.name, "ram") {
+        return BlockKind::Ram;
+    }
+    if is_numbered(&block.name, "dm-") {
+        let maker = text("dm/uuid").and_then(|uuid| {
+            let maker = uuid.split('-').next()?;
+            (!maker.is_empty() && maker.len() < uuid.len()).then(|| maker.to_owned())
+        });
+        return BlockKind::DeviceMapper { mapped_name: text("dm/name"), maker };
+    }
+    if sysfs.place_in(at, "md").is_some() {
+        return BlockKind::Md {
+            level: text("md/level"),
+            members: sysfs.value(at, "md/raid_disks", leading_number),
+            chunk: sysfs.value(at, "md/chunk_size", number).map(Bytes).filter(|c| c.get() > 0),
+            degraded: sysfs.value(at, "md/degraded", number),
+        };
+    }
+    BlockKind::Virtual
+}
+
+/// `2`, or `2 (3)` while an array is reshaped.
+fn leading_number(text: &str) -> Option<u32> {
+    number(text.split_whitespace().next()?)
+}
+
+fn ways(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<InspectedWay> {
+    if let Some(namespace) = nvme::Namespace::parse(&block.name)
+        && nvme::subsystem(&block.place).is_some()
+    {
+        return nvme::paths(sysfs, &block.place, &namespace)
+            .into_iter()
+            .filter_map(|path| {
+                // The walk ends before the last step, which here is the controller itself.
+                let inner = sysfs.place_in(&path.controller, "state");
+                let end = inner.or_else(|| sysfs.place_in(&path.controller, "transport"));
+                let walked = way::walk(sysfs, functions, &end?);
+                Some(InspectedWay { name: path.name, state: path.state, hops: walked.hops })
+            })
+            .collect();
+    }
+    let way = way::walk(sysfs, functions, &block.place);
+    if way.hops.is_empty() { Vec::new() } else { vec![way] }
+}
+
+/// Who a device says it is: its last hop where that was asked, else its own attributes.
+fn identity(sysfs: &Sysfs, at: &Place, ways: &[InspectedWay]) -> Identity {
+    let last = ways.first().and_then(|way| way.hops.last()).map(|hop| &hop.part);
+    if let Some(HopPart::ScsiDevice { identity, .. } | HopPart::NvmeController { identity, .. }) =
+        last
+    {
+        return identity.clone();
+    }
+    let told = |paths: &[&str]| {
+        let text = |path: &&str| sysfs.text(at, path).filter(|text| !text.starts_with("0x"));
+        paths.iter().find_map(text)
+    };
+    Identity {
+        vendor: told(&["device/vendor"]),
+        model: told(&["device/model", "device/name"]),
+        serial: told(&["device/serial", "serial"]),
+        firmware: told(&["device/rev", "device/firmware_rev"]),
+    }
+}
+
+fn queue(sysfs: &Sysfs, at: &Place) -> QueueLimits {
+    let cache = |text: &str| match text {
+        "write back" => Some(WriteCache::WriteBack),
+        "write through" => Some(WriteCache::WriteThrough),
+        _ => None,
+    };
+    let block = |name| sysfs.value(at, name, number).map(Bytes);
+    let queues = sysfs.names_in(at, "mq").iter().filter(|name| is_decimal(name)).count();
+    QueueLimits {
+        rotational: sysfs.value(at, "queue/rotational", flag),
+        scheduler: sysfs.value(at, "queue/scheduler", chosen),
+        write_cache: sysfs.value(at, "queue/write_cache", cache),
+        force_unit_access: sysfs.value(at, "queue/fua", flag),
+        requests_max: sysfs.value(at, "queue/nr_requests", number),
+        queue_depth: sysfs.value(at, "device/queue_depth", number),
+        hardware_queues: u32::try_from(queues).ok().filter(|&queues| queues > 0),
+        transfer_max: sysfs.value(at, "queue/max_sectors_kb", kibibytes),
+        transfer_hardware_max: sysfs.value(at, "queue/max_hw_sectors_kb", kibibytes),
+        logical_block: block("queue/logical_block_size"),
+        physical_block: block("queue/physical_block_size"),
+        polling: sysfs.value(at, "queue/io_poll", flag),
+        writeback_latency_target_us: sysfs.value(at, "queue/wbt_lat_usec", number),
+    }
+}

@@ -1,0 +1,85 @@
+//! What limits a device by itself: its queue, its cache, its scheduler, its partitions.
+
+use lanemark_core::result::{
+    BlockKind, Finding, HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedPartition,
+    PciRole, WriteCache,
+};
+
+use super::{is_optical, role};
+
+/// What limits `device` by itself.
+pub(super) fn rules(device: &InspectedDevice) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if !is_optical(device) {
+        found.extend(queueing(device));
+        found.extend(cache(device));
+        found.extend(scheduler(device));
+    }
+    found.extend(device.partitions.iter().filter_map(|part| alignment(device, part)));
+    found
+}
+
+fn hops(device: &InspectedDevice) -> impl Iterator<Item = &InspectedHop> {
+    device.ways.iter().flat_map(|way| &way.hops)
+}
+
+/// A drive that the kernel itself speaks SCSI or ATA to, neither a volume of a RAID controller nor
+/// something that another machine or a USB bridge shows.
+fn is_plain_drive(device: &InspectedDevice) -> bool {
+    let is = |test: fn(&HopPart) -> bool| hops(device).any(|hop| test(&hop.part));
+    is(|part| matches!(part, HopPart::ScsiDevice { .. }))
+        && !is(|part| matches!(part, HopPart::Virtio { .. } | HopPart::Other { .. }))
+        && !hops(device).any(|hop| role(hop) == Some(PciRole::Raid))
+}
+
+fn queueing(device: &InspectedDevice) -> Option<Finding> {
+    let ata = hops(device).any(|hop| matches!(hop.part, HopPart::AtaPort));
+    let queue_depth = device.queue.queue_depth.filter(|&depth| ata && depth <= 1)?;
+    let drive_capable = hops(device).find_map(|hop| match &hop.link {
+        Some(InspectedLink::Sata(link)) => link.queueing,
+        _ => None,
+    });
+    Some(Finding::WithoutQueueing { queue_depth, drive_capable })
+}
+
+fn cache(device: &InspectedDevice) -> Option<Finding> {
+    // An NVMe drive that keeps its buffer when the power fails says the same as one without.
+    let off = device.queue.write_cache == Some(WriteCache::WriteThrough);
+    (off && is_plain_drive(device) && device.read_only != Some(true))
+        .then_some(Finding::WriteCacheOff)
+}
+
+fn scheduler(device: &InspectedDevice) -> Option<Finding> {
+    let scheduler = device.queue.scheduler.as_deref()?;
+    let unsuited = |suited: &str, drive: &str| Finding::SchedulerUnsuited {
+        scheduler: scheduler.to_owned(),
+        suited: suited.to_owned(),
+        drive: drive.to_owned(),
+    };
+    match device.kind {
+        BlockKind::NvmeNamespace { .. } => {
+            let sorts = matches!(scheduler, "bfq" | "mq-deadline" | "deadline" | "cfq");
+            sorts.then(|| unsuited("none", "an NVMe drive"))
+        }
+        BlockKind::Disk if is_plain_drive(device) && device.queue.rotational == Some(true) => {
+            let passes = matches!(scheduler, "none" | "noop");
+            passes.then(|| unsuited("mq-deadline or bfq", "a hard disk"))
+        }
+        _ => None,
+    }
+}
+
+fn alignment(device: &InspectedDevice, partition: &InspectedPartition) -> Option<Finding> {
+    let physical_block = device.queue.physical_block.filter(|block| block.get() > 0);
+    let told = partition.alignment_offset_bytes;
+    let counted = || {
+        let off = partition.start?.get() % physical_block?.get();
+        i64::try_from(off).ok()
+    };
+    let offset_bytes = told.or_else(counted).filter(|&offset| offset != 0)?;
+    Some(Finding::PartitionMisaligned {
+        partition: partition.name.clone(),
+        offset_bytes,
+        physical_block,
+    })
+}

@@ -1,0 +1,104 @@
+//! Links that several devices share.
+//!
+//! A device takes what its own last link carries; a hard disk at most what its media do. Where that of all
+//! devices below a link is more than the link carries, they can't all work at full speed at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lanemark_core::result::{Finding, HopPart, InspectedDevice, InspectedFinding, InspectedHop};
+use lanemark_core::units::BytesPerSecond;
+
+/// The most that the media of a hard disk with one actuator carry, rounded up.
+const DISK_MAX: u64 = 300_000_000;
+/// Below this no chipset's uplink is short: what the narrowest of them carries.
+const UPLINK_MIN: u64 = 1_600_000_000;
+
+/// What hangs below a link or chipset.
+#[derive(Debug, Default)]
+struct Load<'a> {
+    uplink: Option<(&'a InspectedHop, BytesPerSecond)>,
+    /// What the last link of each way carries, by its place.
+    below: BTreeMap<&'a str, u64>,
+    devices: BTreeSet<&'a str>,
+    order: usize,
+}
+
+/// Uplinks that carry less than what hangs below them takes.
+pub(super) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
+    let mut uplinks: BTreeMap<&str, Load<'_>> = BTreeMap::new();
+    let mut chipset = Load::default();
+    for (order, device) in devices.iter().enumerate() {
+        for way in &device.ways {
+            let linked = |hop: &&InspectedHop| hop.link.is_some();
+            let Some(last) = way.hops.iter().rev().find(linked) else { continue };
+            let Some(rate) = takes(device, last) else { continue };
+            let behind_chipset = way.hops.first().is_some_and(is_in_chipset);
+            for hop in way.hops.iter().filter(|hop| hop.place != last.place) {
+                if let Some(carries) = hop.link.as_ref().and_then(|link| link.rate()) {
+                    let load = uplinks.entry(&hop.place).or_default();
+                    load.uplink = Some((hop, carries));
+                    load.add(&last.place, rate, &device.name, order);
+                }
+            }
+            if behind_chipset {
+                chipset.add(&last.place, rate, &device.name, order);
+            }
+        }
+    }
+    let mut loads: Vec<Load<'_>> = uplinks.into_values().collect();
+    loads.sort_by_key(|load| load.order);
+    let mut found: Vec<InspectedFinding> = loads.iter().filter_map(Load::shared).collect();
+    found.extend(chipset.behind_chipset());
+    found
+}
+
+impl<'a> Load<'a> {
+    fn add(&mut self, place: &'a str, rate: u64, device: &'a str, order: usize) {
+        if self.devices.is_empty() {
+            self.order = order;
+        }
+        self.below.insert(place, rate);
+        self.devices.insert(device);
+    }
+
+    fn sum(&self) -> u64 {
+        self.below.values().fold(0, |sum, &rate| sum.saturating_add(rate))
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.devices.iter().map(|&name| name.to_owned()).collect();
+        names.sort_by(|a, b| crate::value::natural(a, b));
+        names
+    }
+
+    fn shared(&self) -> Option<InspectedFinding> {
+        let (hop, uplink) = self.uplink?;
+        let below = self.sum();
+        (self.below.len() > 1 && below > uplink.0).then(|| InspectedFinding {
+            devices: self.names(),
+            finding: Finding::SharedUplink {
+                hop: hop.name.clone(),
+                uplink,
+                below: BytesPerSecond(below),
+            },
+        })
+    }
+
+    fn behind_chipset(&self) -> Option<InspectedFinding> {
+        let below = self.sum();
+        (below > UPLINK_MIN).then(|| InspectedFinding {
+            devices: self.names(),
+            finding: Finding::BehindChipset { below: Some(BytesPerSecond(below)) },
+        })
+    }
+}
+
+/// What a device takes at most through its last link.
+fn takes(device: &InspectedDevice, last: &InspectedHop) -> Option<u64> {
+    let rate = last.link.as_ref()?.rate()?.0;
+    Some(if device.queue.rotational == Some(true) { rate.min(DISK_MAX) } else { rate })
+}
+
+fn is_in_chipset(hop: &InspectedHop) -> bool {
+    matches!(hop.part, HopPart::Pci { chipset: true, .. })
+}

@@ -1,0 +1,87 @@
+//! An inspection from beginning to end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lanemark_core::result::{InspectedDevice, InspectedFinding, Inspection, Unread};
+
+use crate::below::{self, Names};
+use crate::block::{self, Block};
+use crate::error::InspectError;
+use crate::finding;
+use crate::pci::PciFunctions;
+use crate::sysfs::Sysfs;
+use crate::target;
+
+/// Inspects all devices of a tree, or what `target` means and everything that it is made of. A target is a
+/// device's name, and in the running machine's tree also its node or any path that lies on it.
+pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, InspectError> {
+    let blocks = block::list(sysfs);
+    if blocks.is_empty() {
+        return Err(InspectError::NoDevices { root: sysfs.named().to_owned() });
+    }
+    let names = Names::new(sysfs, &blocks);
+    let target = target.map(|target| target::resolve(sysfs, &names, target)).transpose()?;
+    let functions = PciFunctions::default();
+    let (kept, spare): (Vec<&Block>, Vec<&Block>) = blocks.iter().partition(|block| {
+        target.as_ref() == Some(&block.name) || !block::is_empty_spare(sysfs, block)
+    });
+    let devices: Vec<InspectedDevice> =
+        kept.iter().map(|block| device(sysfs, &functions, block)).collect();
+    // What a device shares with others is seen by looking at all.
+    let findings = finding::find(&devices);
+    let Some(target) = target else {
+        return Ok(Inspection {
+            target: None,
+            devices,
+            findings,
+            unread: sysfs.unread(),
+            empty_skipped: u32::try_from(spare.len()).unwrap_or(u32::MAX),
+        });
+    };
+    let all: BTreeMap<String, InspectedDevice> =
+        devices.into_iter().map(|device| (device.name.clone(), device)).collect();
+    let devices = below::stack(sysfs, &names, &all, &target);
+    let places = places(&names, &devices);
+    Ok(Inspection {
+        target: Some(target),
+        findings: concerning(findings, &devices),
+        unread: sysfs.unread().into_iter().filter(|unread| is_of(unread, &places)).collect(),
+        devices,
+        empty_skipped: 0,
+    })
+}
+
+fn device(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> InspectedDevice {
+    let mut device = block::read(sysfs, functions, block);
+    device.below = below::below(sysfs, block, &device.kind);
+    device
+}
+
+/// The findings that concern any of `devices`.
+fn concerning(
+    findings: Vec<InspectedFinding>,
+    devices: &[InspectedDevice],
+) -> Vec<InspectedFinding> {
+    let names: BTreeSet<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+    let concerns = |finding: &InspectedFinding| {
+        finding.devices.iter().any(|device| names.contains(device.as_str()))
+    };
+    findings.into_iter().filter(concerns).collect()
+}
+
+/// Where `devices` and their hops are.
+fn places(names: &Names, devices: &[InspectedDevice]) -> BTreeSet<String> {
+    let blocks = devices.iter().filter_map(|device| names.get(&device.name));
+    let hops = devices.iter().flat_map(|device| &device.ways).flat_map(|way| &way.hops);
+    blocks.map(|block| block.place.text()).chain(hops.map(|hop| hop.place.clone())).collect()
+}
+
+/// Whether something unread is a hop's or device's own, or of none.
+fn is_of(unread: &Unread, places: &BTreeSet<String>) -> bool {
+    let folder = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+    let own = folder(&unread.path);
+    places.contains(&own)
+        || places.contains(&folder(&own))
+        || places.contains(&unread.path)
+        || !unread.path.starts_with("devices/")
+}

@@ -1,0 +1,109 @@
+//! NVMe controllers and namespaces, and the ways of a namespace that the kernel joins.
+//!
+//! A namespace lies below its controller, or with native multipath below
+//! `devices/virtual/nvme-subsystem/nvme-subsysN`, whose folder has a link to each controller. Each of those
+//! has the namespace's own way below it as `nvmeXcYnZ`: subsystem, controller, namespace.
+
+use lanemark_core::result::{HopPart, Identity};
+
+use crate::sysfs::{Place, Sysfs};
+use crate::value::{is_decimal, is_numbered, number};
+
+/// A namespace by name.
+pub(crate) struct Namespace<'a> {
+    /// `0` of nvme0n1.
+    pub(crate) instance: &'a str,
+    /// `1` of nvme0n1.
+    pub(crate) number: &'a str,
+}
+
+/// A way of a namespace: its controller, its name where it has one, and its state.
+pub(crate) struct Path {
+    pub(crate) controller: Place,
+    pub(crate) name: Option<String>,
+    pub(crate) state: Option<String>,
+}
+
+impl<'a> Namespace<'a> {
+    /// The parts of `nvme0n1`.
+    pub(crate) fn parse(name: &'a str) -> Option<Self> {
+        let (instance, number) = name.strip_prefix("nvme")?.split_once('n')?;
+        (is_decimal(instance) && is_decimal(number)).then_some(Self { instance, number })
+    }
+}
+
+/// Whether `name` is a controller.
+pub(crate) fn is_controller(name: &str) -> bool {
+    is_numbered(name, "nvme")
+}
+
+/// The subsystem that the namespace at `at` lies below, where the kernel joins its ways.
+pub(crate) fn subsystem(at: &Place) -> Option<String> {
+    let parent = at.parent().name();
+    is_numbered(&parent, "nvme-subsys").then_some(parent)
+}
+
+/// Namespaces that are found through their controllers and subsystems. The kernel lists them among block
+/// devices too, captures of NVMe alone need not.
+pub(crate) fn namespaces(sysfs: &Sysfs) -> Vec<Place> {
+    let mut found = Vec::new();
+    for folder in ["class/nvme-subsystem", "class/nvme"] {
+        let Some(folder) = sysfs.place(folder) else { continue };
+        for owner in sysfs.names(&folder) {
+            let Some(owner) = sysfs.place_in(&folder, owner) else { continue };
+            let names = sysfs.names_in(&owner, ".").into_iter();
+            let names = names.filter(|name| Namespace::parse(name).is_some());
+            found.extend(names.filter_map(|name| sysfs.place_in(&owner, name)));
+        }
+    }
+    found
+}
+
+/// The ways of the `namespace` at `at` through the controllers of its subsystem.
+pub(crate) fn paths(sysfs: &Sysfs, at: &Place, namespace: &Namespace<'_>) -> Vec<Path> {
+    let folder = at.parent();
+    let controllers: Vec<Place> = sysfs
+        .names(&folder)
+        .into_iter()
+        .filter_map(|name| name.into_string().ok())
+        .filter(|name| is_controller(name))
+        .filter_map(|name| sysfs.place_in(&folder, name))
+        .collect();
+    let path = |controller: &Place| {
+        let own = controller.name();
+        let name = format!(
+            "nvme{}c{}n{}",
+            namespace.instance,
+            own.trim_start_matches("nvme"),
+            namespace.number
+        );
+        let place = sysfs.place_in(controller, &name)?;
+        let state = sysfs.text(&place, "ana_state");
+        Some(Path { controller: controller.clone(), name: Some(name), state })
+    };
+    let named: Vec<Path> = controllers.iter().filter_map(path).collect();
+    if !named.is_empty() {
+        return named;
+    }
+    // Kernels that hide the ways, and captures without them: every controller is one.
+    let plain = |controller| Path { controller, name: None, state: None };
+    controllers.into_iter().map(plain).collect()
+}
+
+/// The controller at `at` as a hop.
+pub(crate) fn controller(sysfs: &Sysfs, at: &Place) -> HopPart {
+    let transport = sysfs.text(at, "transport");
+    let fabric = transport.as_deref().is_some_and(|transport| transport != "pcie");
+    HopPart::NvmeController {
+        identity: Identity {
+            vendor: None,
+            model: sysfs.text(at, "model"),
+            serial: sysfs.text(at, "serial"),
+            firmware: sysfs.text(at, "firmware_rev"),
+        },
+        address: if fabric { sysfs.text(at, "address") } else { None },
+        transport,
+        state: sysfs.text(at, "state"),
+        queues: sysfs.value(at, "queue_count", number),
+    }
+}

@@ -1,0 +1,196 @@
+//! PCI functions of a way, and the links between them.
+//!
+//! Speeds and widths are in `current_link_speed` and its like at both ends of a link. A port's kind is in
+//! its configuration; where that cannot be read, bridges take turns: below a root port a switch's upstream
+//! port, below that a downstream port. Between the two ports of one switch there is no link.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use lanemark_core::result::{HopPart, PciRole, PcieLink, PcieRate};
+use lanemark_core::units::Bytes;
+
+use crate::pcie_config::{PcieConfig, UNPRIVILEGED};
+use crate::rate;
+use crate::sysfs::{Place, Sysfs};
+use crate::value::{
+    hexadecimal, is_numbered, is_pci_address, node, pcie_generation, pcie_lanes, pcie_rate,
+};
+
+/// Intel, whose chipsets sit on bus 0 from this device on, with the bridge to their slow buses at 1f.0.
+const INTEL: u32 = 0x8086;
+const CHIPSET_DEVICES: u32 = 0x10;
+const CHIPSET_BRIDGE: &str = "1f.0";
+/// The subsystem vendor of QEMU's model of such a chipset, which has no uplink.
+const QEMU_SUBSYSTEM: u32 = 0x1af4;
+/// The maker of QEMU's root ports, which have no lanes.
+const QEMU: u16 = 0x1b36;
+
+/// A function as its attributes tell it.
+#[derive(Debug)]
+pub(crate) struct PciFunction {
+    vendor: Option<u16>,
+    device: Option<u16>,
+    class: Option<u32>,
+    driver: Option<String>,
+    chipset: bool,
+    current: Option<PcieRate>,
+    max: Option<PcieRate>,
+    config: Option<PcieConfig>,
+    pub(crate) numa_node: Option<u32>,
+}
+
+/// Functions that were read, so that what many devices hang below is read once.
+#[derive(Debug, Default)]
+pub(crate) struct PciFunctions(RefCell<BTreeMap<Place, Rc<PciFunction>>>);
+
+impl PciFunctions {
+    /// The function at `place`.
+    pub(crate) fn at(&self, sysfs: &Sysfs, place: &Place) -> Rc<PciFunction> {
+        if let Some(known) = self.0.borrow().get(place) {
+            return Rc::clone(known);
+        }
+        let function = Rc::new(PciFunction::read(sysfs, place));
+        self.0.borrow_mut().insert(place.clone(), Rc::clone(&function));
+        function
+    }
+}
+
+impl PciFunction {
+    fn read(sysfs: &Sysfs, at: &Place) -> Self {
+        let word =
+            |name| sysfs.value(at, name, hexadecimal).and_then(|value| u16::try_from(value).ok());
+        let speed = |name| sysfs.value(at, name, pcie_generation).flatten();
+        let width = |name| sysfs.value(at, name, pcie_lanes).flatten();
+        let config = sysfs.bytes(at, "config");
+        if let Some(bytes) = config.as_ref().filter(|bytes| bytes.len() <= UNPRIVILEGED) {
+            sysfs.partly(at, "config", bytes.len());
+        }
+        Self {
+            vendor: word("vendor"),
+            device: word("device"),
+            class: sysfs.value(at, "class", hexadecimal),
+            driver: sysfs.link_name(at, "driver"),
+            chipset: is_in_chipset(sysfs, at),
+            current: pcie_rate(speed("current_link_speed"), width("current_link_width")),
+            max: pcie_rate(speed("max_link_speed"), width("max_link_width")),
+            config: config.and_then(|bytes| PcieConfig::parse(&bytes)),
+            numa_node: sysfs.value(at, "numa_node", node).flatten(),
+        }
+    }
+
+    /// What it does, below a function that does `above`. Captures may lack its class: then what `next` is
+    /// below it says so.
+    pub(crate) fn role(&self, above: Option<PciRole>, next: &str) -> PciRole {
+        let class = self.class.unwrap_or_else(|| class_before(next)) >> 8;
+        if class == 0x0604 {
+            return match (self.config.map(|config| config.port_type), above) {
+                (Some(4), _) => PciRole::RootPort,
+                (Some(5), _) => PciRole::UpstreamPort,
+                (Some(6), _) => PciRole::DownstreamPort,
+                (Some(_), _) => PciRole::Bridge,
+                (None, None | Some(PciRole::VolumeManagement)) => PciRole::RootPort,
+                (None, Some(PciRole::UpstreamPort)) => PciRole::DownstreamPort,
+                (None, Some(PciRole::RootPort | PciRole::DownstreamPort)) => PciRole::UpstreamPort,
+                (None, Some(_)) => PciRole::Bridge,
+            };
+        }
+        match (self.driver.as_deref(), class) {
+            (Some("vmd"), _) => PciRole::VolumeManagement,
+            (Some("virtio-pci"), _) => PciRole::Virtio,
+            (_, 0x0108) => PciRole::Nvme,
+            (_, 0x0106) => PciRole::Ahci,
+            (_, 0x0101) => PciRole::Ide,
+            (_, 0x0107) => PciRole::Sas,
+            (_, 0x0104) => PciRole::Raid,
+            (_, 0x0c03) => PciRole::Usb,
+            (_, 0x0c04) => PciRole::FibreChannel,
+            _ if class >> 8 == 0x01 => PciRole::Storage,
+            _ if class >> 8 == 0x02 => PciRole::Network,
+            _ if is_numbered(next, "virtio") => PciRole::Virtio,
+            _ => PciRole::Other,
+        }
+    }
+
+    /// As a hop.
+    pub(crate) fn part(&self, role: PciRole) -> HopPart {
+        HopPart::Pci {
+            role,
+            vendor: self.vendor,
+            device: self.device,
+            driver: self.driver.clone(),
+            chipset: self.chipset,
+        }
+    }
+
+    /// The link to it from the function `above`, or what it tells of one itself where there is none above.
+    pub(crate) fn link(&self, above: Option<&Self>) -> Option<PcieLink> {
+        // What is part of a chipset speaks of a link inside of it.
+        if above.is_none() && self.chipset {
+            return None;
+        }
+        // A virtual machine's ports say that they have lanes, which nobody ever saw.
+        if self.vendor == Some(QEMU) || above.is_some_and(|above| above.vendor == Some(QEMU)) {
+            return None;
+        }
+        let upper = above.and_then(|above| above.current);
+        let current = match (upper, self.current) {
+            (Some(upper), Some(lower)) => Some(upper.lesser(lower)),
+            (upper, lower) => lower.or(upper),
+        };
+        let lesser = |value: fn(&PcieConfig) -> Option<Bytes>| {
+            let upper = above.and_then(|above| above.config.as_ref()).and_then(value);
+            let lower = self.config.as_ref().and_then(value);
+            match above {
+                Some(_) => Some(upper?.min(lower?)),
+                None => lower,
+            }
+        };
+        let payload_max = lesser(|config| config.payload_max);
+        let (line, usable) =
+            current.map_or((None, None), |current| rate::pcie(current, payload_max));
+        let link = PcieLink {
+            current,
+            upper_max: above.and_then(|above| above.max),
+            lower_max: self.max,
+            payload_max,
+            // What both ends can do is not known of one.
+            payload_capable: above.and_then(|_| lesser(|config| config.payload_capable)),
+            read_request_max: self.config.and_then(|config| config.read_request_max),
+            line,
+            usable,
+        };
+        (link.current.is_some() || link.upper_max.is_some() || link.lower_max.is_some())
+            .then_some(link)
+    }
+}
+
+/// The class of a function that has `next` below it.
+fn class_before(next: &str) -> u32 {
+    match next {
+        next if is_pci_address(next) => 0x06_0400,
+        "nvme" => 0x01_0802,
+        next if is_numbered(next, "ata") => 0x01_0601,
+        next if is_numbered(next, "host") => 0x01_0000,
+        next if is_numbered(next, "usb") => 0x0c_0330,
+        _ => 0,
+    }
+}
+
+/// Whether a function's address is one that Intel gives to functions of a chipset.
+fn is_in_chipset(sysfs: &Sysfs, at: &Place) -> bool {
+    let name = at.name();
+    let Some((domain, address)) = name.split_once(':') else { return false };
+    let device = address.strip_prefix("00:").and_then(|rest| rest.split('.').next());
+    let device = device.and_then(|device| u32::from_str_radix(device, 16).ok());
+    if device.is_none_or(|device| device < CHIPSET_DEVICES) {
+        return false;
+    }
+    let bridge = format!("{domain}:00:{CHIPSET_BRIDGE}");
+    let Some(bridge) = sysfs.place_in(&at.parent(), bridge) else { return false };
+    let told = |attribute| sysfs.value(&bridge, attribute, hexadecimal);
+    told("vendor") == Some(INTEL)
+        && told("class").is_some_and(|class| class >> 8 == 0x0601)
+        && told("subsystem_vendor") != Some(QEMU_SUBSYSTEM)
+}

@@ -1,0 +1,106 @@
+//! What PCI Express says of itself in its configuration space: kind of port, payload and read requests.
+//!
+//! PCI Express Base Specification, 7.5.3: the capability with id 10h holds the port type (offset 2, bits
+//! 7:4), the payload that it can carry (offset 4, bits 2:0), and as set the payload (offset 8, bits 7:5)
+//! and read request (bits 14:12), each as 128 B shifted left. The list of capabilities begins at the
+//! pointer in byte 34h and lies above byte 40h, which users without privileges don't get.
+
+use lanemark_core::units::Bytes;
+
+/// What the kernel gives to users without privileges.
+pub(crate) const UNPRIVILEGED: usize = 64;
+
+const STATUS: usize = 0x06;
+const STATUS_HAS_LIST: u8 = 0x10;
+const LIST: usize = 0x34;
+const PCI_EXPRESS: u8 = 0x10;
+/// More capabilities than fit into the space.
+const CAPABILITIES_MAX: usize = 48;
+
+/// What the capability holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PcieConfig {
+    /// The port type as numbered there.
+    pub(crate) port_type: u8,
+    /// The most data in a packet, as set.
+    pub(crate) payload_max: Option<Bytes>,
+    /// What it could be.
+    pub(crate) payload_capable: Option<Bytes>,
+    /// The most data that a request asks for, as set.
+    pub(crate) read_request_max: Option<Bytes>,
+}
+
+impl PcieConfig {
+    /// What `config` says, where it holds the capability whole.
+    pub(crate) fn parse(config: &[u8]) -> Option<Self> {
+        if config.get(STATUS)? & STATUS_HAS_LIST == 0 {
+            return None;
+        }
+        let mut at = usize::from(config.get(LIST)? & !3);
+        for _ in 0..CAPABILITIES_MAX {
+            if at < UNPRIVILEGED {
+                return None;
+            }
+            if *config.get(at)? == PCI_EXPRESS {
+                let word = |offset: usize| {
+                    Some(u16::from_le_bytes([
+                        *config.get(at + offset)?,
+                        *config.get(at + offset + 1)?,
+                    ]))
+                };
+                let (flags, capabilities, control) = (word(2)?, word(4)?, word(8)?);
+                return Some(Self {
+                    port_type: (flags >> 4 & 0xf) as u8,
+                    payload_capable: size(capabilities & 7),
+                    payload_max: size(control >> 5 & 7),
+                    read_request_max: size(control >> 12 & 7),
+                });
+            }
+            at = usize::from(config.get(at + 1)? & !3);
+        }
+        None
+    }
+}
+
+/// 128 B to 4 KiB; 6 and 7 are reserved.
+fn size(code: u16) -> Option<Bytes> {
+    (code <= 5).then(|| Bytes(128 << code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> Vec<u8> {
+        let mut config = vec![0; 256];
+        config[STATUS] = STATUS_HAS_LIST;
+        config[LIST] = 0x40;
+        (config[0x40], config[0x41]) = (0x01, 0x70);
+        config[0x70] = PCI_EXPRESS;
+        config[0x72] = 0x42;
+        config[0x74] = 0x02;
+        (config[0x78], config[0x79]) = (0x20, 0x20);
+        config
+    }
+
+    #[test]
+    fn the_capability_is_found_down_the_list() {
+        let found = PcieConfig::parse(&config()).unwrap();
+        assert_eq!(found.port_type, 4);
+        assert_eq!(found.payload_max, Some(Bytes(256)));
+        assert_eq!(found.payload_capable, Some(Bytes(512)));
+        assert_eq!(found.read_request_max, Some(Bytes(512)));
+    }
+
+    #[test]
+    fn lists_that_are_cut_or_go_round_end() {
+        assert_eq!(PcieConfig::parse(&config()[..UNPRIVILEGED]), None);
+        assert_eq!(PcieConfig::parse(&config()[..0x75]), None);
+        assert_eq!(PcieConfig::parse(&[]), None);
+        assert_eq!(PcieConfig::parse(&[0xff; 256]), None);
+        let mut round = config();
+        round[0x70] = 0x05;
+        round[0x71] = 0x40;
+        assert_eq!(PcieConfig::parse(&round), None);
+    }
+}

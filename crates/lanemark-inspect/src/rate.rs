@@ -1,0 +1,113 @@
+//! What a trained link carries: the one place where inspected links meet core's laws.
+//!
+//! *Line* is after the line code alone. *Usable* is core's law for long reads: PCIe packets as posted
+//! writes to memory, SATA queued reads of 128 KiB, full SAS frames. PCIe 6 has a line rate only (64 GT/s,
+//! one bit a transfer, flits not taken off), since core has no law for it, and so have USB and SAS at
+//! 1.5 Gb/s. USB line codes: none up to 480 Mb/s, 8b/10b at 5 Gb/s, 128b/132b above (USB 3.2, 6.3).
+
+use lanemark_core::result::PcieRate;
+use lanemark_core::sim::link::{LinkLaw, LinkSpec};
+use lanemark_core::sim::link::{
+    Pcie, PcieGeneration, Place, Sas, SasRate, Sata, SataCommands, SataRate,
+};
+use lanemark_core::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
+
+/// The line rate and the usable rate of a link.
+pub(crate) type Rates = (Option<BytesPerSecond>, Option<BytesPerSecond>);
+
+/// The least payload of a packet that every link carries.
+const PAYLOAD_LEAST: Bytes = Bytes(128);
+/// What a long read is, in bytes: short enough for core's arithmetic, long against all intervals.
+const LONG: Bytes = Bytes::kibi(128);
+/// A lane of PCIe 6: 64 GT/s.
+const LANE_SIX: u64 = 8_000_000_000;
+
+/// A PCIe link with packets of at most `payload_max`, or the least where that is not known.
+pub(crate) fn pcie(rate: PcieRate, payload_max: Option<Bytes>) -> Rates {
+    let lanes = u32::from(rate.lanes);
+    let Some(generation) = PcieGeneration::new(u64::from(rate.generation)) else {
+        let line = (rate.generation == 6).then(|| BytesPerSecond(LANE_SIX * u64::from(lanes)));
+        return (line, None);
+    };
+    let payload = payload_max.unwrap_or(PAYLOAD_LEAST);
+    let law = Pcie::new(generation, lanes, payload, payload);
+    // Core's law is for the widths that drives and slots have.
+    let lawful = [1, 2, 4, 8, 16].contains(&lanes);
+    (Some(law.rate()), lawful.then(|| LONG / law.post_time(LONG)))
+}
+
+/// A SATA link at so many bits a second.
+pub(crate) fn sata(bits_per_second: u64) -> Rates {
+    let Some(rate) = SataRate::new(BitsPerSecond(bits_per_second)) else { return (None, None) };
+    let law = LinkLaw::Sata(Sata::new(rate, SataCommands::Queued));
+    let line = law.rate();
+    let spec = LinkSpec { name: String::new(), law, latency: Duration::ZERO, retrain: None };
+    let link = lanemark_core::sim::link::Link::new(&spec);
+    let whole = Place { first: true, last: true };
+    (Some(line), Some(LONG / link.read_time(LONG, whole)))
+}
+
+/// A SAS port of so many phys at so many bits a second each.
+pub(crate) fn sas(bits_per_second: u64, phys: u32) -> Rates {
+    let (times, parts) = match bits_per_second {
+        22_500_000_000 => (128, 150 * 8),
+        _ => (1, 10),
+    };
+    let line = BytesPerSecond((bits_per_second / parts * times).saturating_mul(u64::from(phys)));
+    let usable = SasRate::new(BitsPerSecond(bits_per_second)).map(|rate| {
+        BytesPerSecond(Sas::new(rate, 1).port_rate().0.saturating_mul(u64::from(phys)))
+    });
+    (Some(line), usable)
+}
+
+/// The line rate of a USB link.
+pub(crate) fn usb(bits_per_second: u64) -> BytesPerSecond {
+    BytesPerSecond(match bits_per_second {
+        ..=999_999_999 => bits_per_second / 8,
+        1_000_000_000..=5_000_000_000 => bits_per_second / 10,
+        _ => bits_per_second / 132 * 16,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn megabytes(rate: Option<BytesPerSecond>) -> f64 {
+        rate.unwrap().as_megabytes().round()
+    }
+
+    #[test]
+    fn published_links_carry_what_is_published() {
+        let (line, usable) = pcie(PcieRate { generation: 4, lanes: 4 }, Some(Bytes(256)));
+        assert_eq!(megabytes(line), 7877.0);
+        // 7.05 GB/s by the law of pcie-bench with 64-bit addresses.
+        assert!((7000.0..7100.0).contains(&megabytes(usable)), "{usable:?}");
+        let (line, usable) = sata(6_000_000_000);
+        assert_eq!(megabytes(line), 600.0);
+        assert!((555.0..575.0).contains(&megabytes(usable)), "{usable:?}");
+        let (line, usable) = sas(12_000_000_000, 4);
+        assert_eq!(megabytes(line), 4800.0);
+        assert!((4600.0..4650.0).contains(&megabytes(usable)), "{usable:?}");
+        assert_eq!(megabytes(sas(22_500_000_000, 1).0), 2400.0);
+        assert_eq!(megabytes(Some(usb(5_000_000_000))), 500.0);
+        assert_eq!(megabytes(Some(usb(10_000_000_000))), 1212.0);
+        assert_eq!(megabytes(Some(usb(480_000_000))), 60.0);
+    }
+
+    #[test]
+    fn where_core_has_no_law_the_line_rate_stands_alone() {
+        assert_eq!(pcie(PcieRate { generation: 6, lanes: 4 }, None).1, None);
+        assert_eq!(megabytes(pcie(PcieRate { generation: 6, lanes: 4 }, None).0), 32_000.0);
+        assert_eq!(pcie(PcieRate { generation: 3, lanes: 12 }, None).1, None);
+        assert_eq!(pcie(PcieRate { generation: 9, lanes: 4 }, None), (None, None));
+        assert_eq!(sata(1), (None, None));
+    }
+
+    #[test]
+    fn an_unknown_payload_is_the_least() {
+        let rate = PcieRate { generation: 3, lanes: 4 };
+        assert_eq!(pcie(rate, None), pcie(rate, Some(Bytes(128))));
+        assert!(pcie(rate, Some(Bytes(512))).1 > pcie(rate, None).1);
+    }
+}

@@ -1,0 +1,85 @@
+//! SAS ports of one phy or several, expanders and end devices.
+//!
+//! A port's folder has a link to each of its phys; each phy tells what it negotiated and what it could.
+//! A wide port is as fast as its phys together, and each as fast as the slowest of them is taken to be.
+
+use lanemark_core::result::{Identity, SasLink};
+
+use crate::rate;
+use crate::sysfs::{Place, Sysfs};
+use crate::value::{line_rate, number};
+
+/// More phys than any port has.
+const PHYS_MAX: usize = 256;
+
+/// The link that the port at `port` makes.
+pub(crate) fn link(sysfs: &Sysfs, port: &Place) -> Option<SasLink> {
+    let phys: Vec<String> = sysfs
+        .names_in(port, ".")
+        .into_iter()
+        .filter(|name| name.starts_with("phy-"))
+        .take(PHYS_MAX)
+        .collect();
+    let attributes: Vec<Place> = phys.iter().filter_map(|name| phy(sysfs, port, name)).collect();
+    let speeds = |name: &str| -> Vec<Option<u64>> {
+        attributes.iter().map(|at| sysfs.value(at, name, line_rate).flatten()).collect()
+    };
+    let least = |speeds: &[Option<u64>]| speeds.iter().copied().flatten().min();
+    let negotiated = least(&speeds("negotiated_linkrate"));
+    let capable: Vec<Option<u64>> = speeds("maximum_linkrate")
+        .into_iter()
+        .zip(speeds("maximum_linkrate_hw"))
+        .map(|(set, hardware)| match (set, hardware) {
+            (Some(set), Some(hardware)) => Some(set.min(hardware)),
+            (set, hardware) => set.or(hardware),
+        })
+        .collect();
+    let counted = u32::try_from(phys.len()).unwrap_or(0);
+    let told = || {
+        let name = port.name();
+        let inside = sysfs.place_in(port, format!("sas_port/{name}"));
+        let at = inside.or_else(|| sysfs.place(format!("class/sas_port/{name}")))?;
+        sysfs.value(&at, "num_phys", number::<u32>).filter(|&phys| phys <= PHYS_MAX as u32)
+    };
+    let phys = if counted > 0 { counted } else { told().unwrap_or(0) };
+    if phys == 0 && negotiated.is_none() {
+        return None;
+    }
+    let (line, usable) = negotiated.map_or((None, None), |bits| rate::sas(bits, phys));
+    Some(SasLink {
+        negotiated_bits_per_second: negotiated,
+        capable_bits_per_second: least(&capable),
+        phys,
+        line,
+        usable,
+    })
+}
+
+/// Where the attributes of the phy `name` of `port` are.
+fn phy(sysfs: &Sysfs, port: &Place, name: &str) -> Option<Place> {
+    sysfs
+        .place_in(port, format!("{name}/sas_phy/{name}"))
+        .or_else(|| sysfs.place(format!("class/sas_phy/{name}")))
+}
+
+/// Who the expander at `at` says it is.
+pub(crate) fn expander(sysfs: &Sysfs, at: &Place) -> Identity {
+    let name = at.name();
+    let inside = sysfs.place_in(at, format!("sas_expander/{name}"));
+    let place = inside.or_else(|| sysfs.place(format!("class/sas_expander/{name}")));
+    let told = |attribute| place.as_ref().and_then(|place| sysfs.text(place, attribute));
+    Identity {
+        vendor: told("vendor_id"),
+        model: told("product_id"),
+        serial: None,
+        firmware: told("product_rev"),
+    }
+}
+
+/// The address of the end device at `at`.
+pub(crate) fn address(sysfs: &Sysfs, at: &Place) -> Option<String> {
+    let name = at.name();
+    let inside = sysfs.place_in(at, format!("sas_device/{name}"));
+    let place = inside.or_else(|| sysfs.place(format!("class/sas_device/{name}")))?;
+    sysfs.text(&place, "sas_address")
+}

@@ -1,0 +1,31 @@
+//! SCSI devices: who they say they are, and whether a name is one.
+
+use lanemark_core::result::Identity;
+
+use crate::sysfs::{Place, Sysfs};
+use crate::value::is_decimal;
+
+/// Host, channel, target and unit of `0:0:3:0`.
+pub(crate) fn address(name: &str) -> Option<[&str; 4]> {
+    let parts: Vec<&str> = name.split(':').collect();
+    let parts: [&str; 4] = parts.try_into().ok()?;
+    parts.iter().all(|part| is_decimal(part)).then_some(parts)
+}
+
+/// Who the device at `at` says it is. ATA drives' models are cut to 16 characters here by the kernel.
+pub(crate) fn identity(sysfs: &Sysfs, at: &Place) -> Identity {
+    Identity {
+        vendor: sysfs.text(at, "vendor"),
+        model: sysfs.text(at, "model"),
+        serial: serial(sysfs, at),
+        firmware: sysfs.text(at, "rev"),
+    }
+}
+
+/// The serial number of page 80h: a header of four bytes, then text.
+fn serial(sysfs: &Sysfs, at: &Place) -> Option<String> {
+    let page = sysfs.bytes(at, "vpd_pg80")?;
+    let text = std::str::from_utf8(page.get(4..)?).ok()?;
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!text.is_empty()).then(|| text.to_owned())
+}

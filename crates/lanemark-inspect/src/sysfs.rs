@@ -1,0 +1,334 @@
+//! A sysfs tree: the machine's own or a captured one, read without leaving it.
+//!
+//! Every path is walked component by component below the root. A relative link goes on from where it
+//! lies; an absolute one, as captures may have them, begins at the root again, with or without `/sys`.
+//! Links are counted, so that cycles end; a link above the root is refused. Only regular files are
+//! opened, and no more than [`READ_MAX`] is read of any. What is not there is legal and not written down;
+//! what is there and cannot be read is.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use lanemark_core::result::{Unread, UnreadReason};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::error::InspectError;
+use crate::value::{cut, natural};
+
+/// The most that is read of a file; the kernel tells at most a page in nearly all of them.
+const READ_MAX: u64 = 64 * 1024;
+/// Links that one path may go through, as the kernel has it.
+const LINKS_MAX: u32 = 40;
+/// Steps that one path may take in all.
+const STEPS_MAX: u32 = 4096;
+/// Entries of one folder that are looked at.
+const ENTRIES_MAX: usize = 65_536;
+/// Entries of [`Sysfs::unread`].
+const UNREAD_MAX: usize = 4096;
+
+/// A sysfs tree.
+#[derive(Debug)]
+pub struct Sysfs {
+    /// As given, for messages.
+    named: PathBuf,
+    /// Without links.
+    root: PathBuf,
+    unread: RefCell<BTreeSet<Unread>>,
+}
+
+/// A place in the tree without links, relative to its root.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place(PathBuf);
+
+impl Place {
+    /// The last component, where it can be shown as it is.
+    pub(crate) fn name(&self) -> String {
+        self.0.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// The whole as text.
+    pub(crate) fn text(&self) -> String {
+        self.0.to_string_lossy().into_owned()
+    }
+
+    /// The folder that it lies in.
+    pub(crate) fn parent(&self) -> Self {
+        Self(self.0.parent().map(Path::to_owned).unwrap_or_default())
+    }
+
+    /// Whether it is below a folder of the root.
+    pub(crate) fn is_below(&self, folder: &str) -> bool {
+        self.0.starts_with(folder)
+    }
+
+    /// The places from the root's child down to this one.
+    pub(crate) fn steps(&self) -> Vec<Self> {
+        let mut at = PathBuf::new();
+        let step = |component: Component<'_>| {
+            at.push(component);
+            Self(at.clone())
+        };
+        self.0.components().map(step).collect()
+    }
+}
+
+impl Sysfs {
+    /// The tree at `root`.
+    pub fn open(root: &Path) -> Result<Self, InspectError> {
+        let failed = |source| InspectError::Root { root: root.to_owned(), source };
+        let canonical = fs::canonicalize(root).map_err(failed)?;
+        fs::read_dir(&canonical).map_err(failed)?;
+        Ok(Self { named: root.to_owned(), root: canonical, unread: RefCell::default() })
+    }
+
+    /// Whether it is that of the running machine.
+    pub fn is_live(&self) -> bool {
+        self.root == Path::new("/sys")
+    }
+
+    /// The root as given.
+    pub(crate) fn named(&self) -> &Path {
+        &self.named
+    }
+
+    /// What could not be read so far, in order of path.
+    pub(crate) fn unread(&self) -> Vec<Unread> {
+        self.unread.borrow().iter().cloned().collect()
+    }
+
+    /// Where `path` leads to, if it is there.
+    pub(crate) fn place(&self, path: impl AsRef<Path>) -> Option<Place> {
+        self.told(path.as_ref(), self.resolve(Path::new(""), path.as_ref()))
+    }
+
+    /// Where `path` leads to from `at`, if it is there.
+    pub(crate) fn place_in(&self, at: &Place, path: impl AsRef<Path>) -> Option<Place> {
+        self.told(&at.0.join(path.as_ref()), self.resolve(&at.0, path.as_ref()))
+    }
+
+    /// The text of a file without white space around it; none where that leaves nothing.
+    pub(crate) fn text(&self, at: &Place, path: &str) -> Option<String> {
+        let (bytes, path) = self.read(at, path)?;
+        match String::from_utf8(bytes) {
+            Ok(text) => {
+                let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+                (!text.is_empty()).then(|| text.to_owned())
+            }
+            Err(_) => {
+                self.note(&path, UnreadReason::NotText);
+                None
+            }
+        }
+    }
+
+    /// What `parse` makes of a file's text; text with no meaning is written down.
+    pub(crate) fn value<T>(
+        &self,
+        at: &Place,
+        path: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.text(at, path)?;
+        let value = parse(&text);
+        if value.is_none() {
+            let value = cut(&text);
+            self.note(&at.0.join(path), UnreadReason::Meaningless { value });
+        }
+        value
+    }
+
+    /// The bytes of a file.
+    pub(crate) fn bytes(&self, at: &Place, path: &str) -> Option<Vec<u8>> {
+        Some(self.read(at, path)?.0)
+    }
+
+    /// Writes down that only a part of a file came.
+    pub(crate) fn partly(&self, at: &Place, path: &str, bytes: usize) {
+        self.note(&at.0.join(path), UnreadReason::Partly { bytes: bytes as u64 });
+    }
+
+    /// The last name that a link leads to, `nvme` of a `driver`. What it leads to need not be there.
+    pub(crate) fn link_name(&self, at: &Place, link: &str) -> Option<String> {
+        let target = fs::read_link(self.root.join(&at.0).join(link)).ok()?;
+        Some(target.file_name()?.to_string_lossy().into_owned())
+    }
+
+    /// The names in a folder as people order them; none where it is not there.
+    pub(crate) fn names(&self, at: &Place) -> Vec<OsString> {
+        let folder = match fs::read_dir(self.root.join(&at.0)) {
+            Ok(folder) => folder,
+            Err(error) => {
+                self.note_error(&at.0, &error);
+                return Vec::new();
+            }
+        };
+        let mut names: Vec<OsString> = Vec::new();
+        for entry in folder {
+            if names.len() == ENTRIES_MAX {
+                self.note(&at.0, UnreadReason::TooMany);
+                break;
+            }
+            match entry {
+                Ok(entry) => names.push(entry.file_name()),
+                Err(error) => {
+                    self.note_error(&at.0, &error);
+                    break;
+                }
+            }
+        }
+        names.sort_by(|a, b| natural(&a.to_string_lossy(), &b.to_string_lossy()));
+        names
+    }
+
+    /// The names in the folder at `path` below `at` that are text.
+    pub(crate) fn names_in(&self, at: &Place, path: &str) -> Vec<String> {
+        let names = self.place_in(at, path).map(|place| self.names(&place)).unwrap_or_default();
+        names.into_iter().filter_map(|name| name.into_string().ok()).collect()
+    }
+
+    fn read(&self, at: &Place, path: &str) -> Option<(Vec<u8>, PathBuf)> {
+        let place = self.place_in(at, path)?;
+        match read_bounded(&self.root.join(&place.0)) {
+            Ok(bytes) if bytes.len() as u64 > READ_MAX => {
+                self.note(&place.0, UnreadReason::TooLong);
+                None
+            }
+            Ok(bytes) => Some((bytes, place.0)),
+            Err(Unreadable::WrongKind) => {
+                self.note(&place.0, UnreadReason::WrongKind);
+                None
+            }
+            Err(Unreadable::System(error)) => {
+                self.note_error(&place.0, &error);
+                None
+            }
+        }
+    }
+
+    /// Walks `path` from `from`, a place without links, to a place without links; none where nothing is.
+    fn resolve(&self, from: &Path, path: &Path) -> Result<Option<Place>, UnreadReason> {
+        let mut at = from.to_owned();
+        let mut pending: VecDeque<OsString> = components(path);
+        let (mut links, mut steps) = (0, 0);
+        // The next components that a link brought, none of which may be absent.
+        let mut of_link = 0_usize;
+        while let Some(component) = pending.pop_front() {
+            steps += 1;
+            let promised = of_link > 0;
+            of_link = of_link.saturating_sub(1);
+            if steps > STEPS_MAX {
+                return Err(UnreadReason::LinkCycle);
+            }
+            if component == ".." {
+                if !at.pop() {
+                    return Err(UnreadReason::Outside);
+                }
+                continue;
+            }
+            at.push(&component);
+            let full = self.root.join(&at);
+            let kind = match fs::symlink_metadata(&full) {
+                Ok(metadata) => metadata.file_type(),
+                Err(error) if is_absent(&error) => {
+                    return if promised { Err(UnreadReason::Dangling) } else { Ok(None) };
+                }
+                Err(error) => return Err(reason(&error)),
+            };
+            if kind.is_symlink() {
+                links += 1;
+                if links > LINKS_MAX {
+                    return Err(UnreadReason::LinkCycle);
+                }
+                let target = fs::read_link(&full).map_err(|error| reason(&error))?;
+                at.pop();
+                let mut ahead = components(&target);
+                if target.is_absolute() {
+                    at = PathBuf::new();
+                    if ahead.front().is_some_and(|first| first == "sys") {
+                        ahead.pop_front();
+                    }
+                }
+                of_link = of_link.max(ahead.len());
+                ahead.append(&mut pending);
+                pending = ahead;
+            }
+        }
+        Ok(Some(Place(at)))
+    }
+
+    fn told(&self, path: &Path, found: Result<Option<Place>, UnreadReason>) -> Option<Place> {
+        found.unwrap_or_else(|reason| {
+            self.note(path, reason);
+            None
+        })
+    }
+
+    fn note(&self, path: &Path, reason: UnreadReason) {
+        let mut unread = self.unread.borrow_mut();
+        if unread.len() < UNREAD_MAX {
+            unread.insert(Unread { path: path.to_string_lossy().into_owned(), reason });
+        }
+    }
+
+    fn note_error(&self, path: &Path, error: &io::Error) {
+        // Drivers answer so where an attribute does not apply to the device.
+        let beside_the_point = [
+            Errno::INVAL,
+            Errno::NXIO,
+            Errno::NODEV,
+            Errno::OPNOTSUPP,
+            Errno::NODATA,
+            Errno::NOTTY,
+            Errno::NOSYS,
+        ];
+        let code = Errno::from_io_error(error);
+        if !is_absent(error) && !code.is_some_and(|code| beside_the_point.contains(&code)) {
+            self.note(path, reason(error));
+        }
+    }
+}
+
+enum Unreadable {
+    WrongKind,
+    System(io::Error),
+}
+
+/// At most one byte more than [`READ_MAX`] of a regular file. Named pipes and devices, which a captured
+/// tree may hold, are not opened.
+fn read_bounded(path: &Path) -> Result<Vec<u8>, Unreadable> {
+    let metadata = fs::symlink_metadata(path).map_err(Unreadable::System)?;
+    if !metadata.is_file() {
+        return Err(Unreadable::WrongKind);
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::empty())
+        .map_err(|error| Unreadable::System(error.into()))?;
+    let mut bytes = Vec::new();
+    File::from(file).take(READ_MAX + 1).read_to_end(&mut bytes).map_err(Unreadable::System)?;
+    Ok(bytes)
+}
+
+fn components(path: &Path) -> VecDeque<OsString> {
+    let named = |component: Component<'_>| match component {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some(OsStr::new("..").to_owned()),
+        _ => None,
+    };
+    path.components().filter_map(named).collect()
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn reason(error: &io::Error) -> UnreadReason {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => UnreadReason::Permission,
+        _ => UnreadReason::System { message: error.to_string() },
+    }
+}

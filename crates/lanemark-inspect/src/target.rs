@@ -1,0 +1,66 @@
+//! What was asked for: a device by name, by its node, or by a path that lies on it.
+
+use std::path::{Path, PathBuf};
+
+use crate::below::{Names, by_number};
+use crate::error::InspectError;
+use crate::locate;
+use crate::sysfs::Sysfs;
+
+/// Names that an error offers.
+const NEAREST_MAX: usize = 3;
+/// How alike two names must be to be offered.
+const LIKENESS: f64 = 0.6;
+
+/// The name of the device that `target` means.
+pub(crate) fn resolve(sysfs: &Sysfs, names: &Names, target: &str) -> Result<String, InspectError> {
+    let plain = target.strip_prefix("/dev/").unwrap_or(target);
+    // Sysfs has an exclamation mark where a node's name has a slash.
+    for name in [plain.to_owned(), plain.replace('/', "!")] {
+        if names.get(&name).is_some() {
+            return Ok(name);
+        }
+    }
+    if let Some(mapped) = plain.strip_prefix("mapper/").and_then(|name| mapped(sysfs, names, name))
+    {
+        return Ok(mapped);
+    }
+    let path = Path::new(target);
+    if !sysfs.is_live() && target.contains('/') && !target.starts_with("/dev/") {
+        return Err(InspectError::ForeignPath {
+            path: path.to_owned(),
+            root: sysfs.named().to_owned(),
+        });
+    }
+    if !sysfs.is_live() || (!target.contains('/') && !path.exists()) {
+        return Err(unknown(names, plain));
+    }
+    let location = locate::locate(path)?;
+    by_number(sysfs, &location.numbers).filter(|name| names.get(name).is_some()).ok_or_else(|| {
+        InspectError::NoDevice { path: PathBuf::from(target), file_system: location.file_system }
+    })
+}
+
+/// The device that the device mapper calls `name`.
+fn mapped(sysfs: &Sysfs, names: &Names, name: &str) -> Option<String> {
+    let is_named = |device: &&str| {
+        names
+            .get(device)
+            .and_then(|block| sysfs.text(&block.place, "dm/name"))
+            .is_some_and(|own| own == name)
+    };
+    names.all().filter(|device| device.starts_with("dm-")).find(is_named).map(str::to_owned)
+}
+
+fn unknown(names: &Names, name: &str) -> InspectError {
+    let mut alike: Vec<(f64, &str)> =
+        names.all().map(|own| (strsim::jaro_winkler(name, own), own)).collect();
+    alike.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    let nearest = alike
+        .into_iter()
+        .filter(|(likeness, _)| *likeness >= LIKENESS)
+        .take(NEAREST_MAX)
+        .map(|(_, own)| own.to_owned())
+        .collect();
+    InspectError::UnknownDevice { name: name.to_owned(), nearest }
+}

@@ -1,0 +1,202 @@
+//! The way from the processor down to a device: a hop for each part of its place in the tree.
+//!
+//! `/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda` is read from left to right.
+//! A part that is no hop of its own (a SCSI host behind its adapter, a target, a root hub) adds nothing; a
+//! bus that is not known by name is a hop where the kernel has a driver for it.
+
+use std::rc::Rc;
+
+use lanemark_core::result::{
+    HopPart, Identity, InspectedHop, InspectedLink, InspectedWay, PciRole,
+};
+
+use crate::pci::{PciFunction, PciFunctions};
+use crate::sysfs::{Place, Sysfs};
+use crate::value::{is_numbered, is_pci_address};
+use crate::{ata, nvme, sas, scsi, usb};
+
+/// Longer ways than any machine has.
+const HOPS_MAX: usize = 64;
+
+/// What a component of a place is, by its name.
+enum Part {
+    Pci,
+    AtaPort,
+    ScsiHost,
+    SasPort,
+    SasExpander,
+    SasEndDevice,
+    ScsiDevice,
+    NvmeController,
+    UsbDevice,
+    Virtio,
+    /// A part of what is above it.
+    Within,
+    Unknown,
+}
+
+/// A way as it grows.
+struct Walk<'a> {
+    sysfs: &'a Sysfs,
+    functions: &'a PciFunctions,
+    hops: Vec<InspectedHop>,
+    /// The PCI function last passed, with its role.
+    pci: Option<(Rc<PciFunction>, PciRole)>,
+    /// The ATA or SAS port that the next device hangs on.
+    port: Option<(Place, Part)>,
+    sas_address: Option<String>,
+}
+
+/// The way to the device at `place`, without a name or state.
+pub(crate) fn walk(sysfs: &Sysfs, functions: &PciFunctions, place: &Place) -> InspectedWay {
+    let hops = Vec::new();
+    let mut walk = Walk { sysfs, functions, hops, pci: None, port: None, sas_address: None };
+    let steps = place.steps();
+    for (index, step) in steps.iter().enumerate().take(steps.len().saturating_sub(1)) {
+        if walk.hops.len() == HOPS_MAX {
+            break;
+        }
+        walk.step(step, steps.get(index + 1));
+    }
+    InspectedWay { name: None, state: None, hops: walk.hops }
+}
+
+impl Walk<'_> {
+    fn step(&mut self, at: &Place, next: Option<&Place>) {
+        let sysfs = self.sysfs;
+        match classify(at) {
+            Part::Pci => self.pci(at, &next.map(Place::name).unwrap_or_default()),
+            part @ Part::AtaPort => {
+                self.push(at, HopPart::AtaPort, None);
+                self.port = Some((at.clone(), part));
+            }
+            Part::ScsiHost => {
+                if self.hops.is_empty() {
+                    let driver = sysfs
+                        .text(at, &format!("scsi_host/{}/proc_name", at.name()))
+                        .filter(|name| name != "<NULL>");
+                    self.push(at, HopPart::ScsiHost { driver }, None);
+                }
+            }
+            part @ Part::SasPort => self.port = Some((at.clone(), part)),
+            Part::SasExpander => {
+                let link = self.sas_link();
+                self.push(at, HopPart::SasExpander { identity: sas::expander(sysfs, at) }, link);
+            }
+            Part::SasEndDevice => self.sas_address = sas::address(sysfs, at),
+            Part::ScsiDevice => self.scsi(at),
+            Part::NvmeController => {
+                self.push(at, nvme::controller(sysfs, at), None);
+            }
+            Part::UsbDevice => {
+                let interface = next.filter(|next| usb::is_interface(&next.name()));
+                let link = usb::link(sysfs, at).map(InspectedLink::Usb);
+                self.push(at, usb::part(sysfs, at, interface), link);
+            }
+            Part::Virtio => {
+                let driver = sysfs.link_name(at, "driver");
+                self.push(at, HopPart::Virtio { driver }, None);
+            }
+            Part::Within => {}
+            Part::Unknown => self.unknown(at),
+        }
+    }
+
+    fn pci(&mut self, at: &Place, next: &str) {
+        let function = self.functions.at(self.sysfs, at);
+        let above = self.pci.as_ref().map(|(_, role)| *role);
+        let role = function.role(above, next);
+        let inside_switch = role == PciRole::DownstreamPort && above == Some(PciRole::UpstreamPort);
+        let begins = matches!(above, None | Some(PciRole::VolumeManagement));
+        let link = if inside_switch || (begins && role == PciRole::RootPort) {
+            None
+        } else {
+            let above = self.pci.as_ref().filter(|_| !begins).map(|(above, _)| above.as_ref());
+            function.link(above).map(InspectedLink::Pcie)
+        };
+        self.push(at, function.part(role), link);
+        if let Some(hop) = self.hops.last_mut() {
+            hop.numa_node = function.numa_node;
+        }
+        self.pci = Some((function, role));
+    }
+
+    fn scsi(&mut self, at: &Place) {
+        // What is behind a USB bridge or virtio is told by the block device itself.
+        if matches!(self.hops.last().map(|hop| &hop.part), Some(HopPart::Usb { .. })) {
+            return;
+        }
+        let name = at.name();
+        let mut identity = scsi::identity(self.sysfs, at);
+        let link = match (&self.port, scsi::address(&name)) {
+            (Some((port, Part::AtaPort)), Some([_, channel, target, _])) => {
+                let (link, drive) = ata::link(self.sysfs, port, channel, target);
+                identity = whole(identity, drive);
+                link.map(InspectedLink::Sata)
+            }
+            _ => self.sas_link(),
+        };
+        let sas_address = self.sas_address.take();
+        self.push(at, HopPart::ScsiDevice { identity, sas_address }, link);
+        self.port = None;
+    }
+
+    fn sas_link(&mut self) -> Option<InspectedLink> {
+        match self.port.take() {
+            Some((port, Part::SasPort)) => sas::link(self.sysfs, &port).map(InspectedLink::Sas),
+            _ => None,
+        }
+    }
+
+    /// A part that is known by no name: of a bus that has a driver for it.
+    fn unknown(&mut self, at: &Place) {
+        let Some(bus) = self.sysfs.link_name(at, "subsystem") else { return };
+        let driver = self.sysfs.link_name(at, "driver");
+        match (bus.as_str(), &driver) {
+            (_, Some(_)) | ("mmc_host" | "fc_remote_ports" | "iscsi_session", _) => {
+                self.push(at, HopPart::Other { bus, driver }, None);
+            }
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, at: &Place, part: HopPart, link: Option<InspectedLink>) {
+        let place = at.text();
+        self.hops.push(InspectedHop { name: at.name(), place, part, link, numa_node: None });
+    }
+}
+
+fn classify(at: &Place) -> Part {
+    let name = at.name();
+    match name.as_str() {
+        name if is_pci_address(name) => Part::Pci,
+        name if is_numbered(name, "ata") => Part::AtaPort,
+        name if is_numbered(name, "host") => Part::ScsiHost,
+        name if name.starts_with("port-") => Part::SasPort,
+        name if name.starts_with("expander-") => Part::SasExpander,
+        name if name.starts_with("end_device-") => Part::SasEndDevice,
+        name if scsi::address(name).is_some() => Part::ScsiDevice,
+        name if nvme::is_controller(name) => Part::NvmeController,
+        name if is_numbered(name, "virtio") => Part::Virtio,
+        name if usb::is_device(name) => Part::UsbDevice,
+        name if usb::is_interface(name)
+            || is_numbered(name, "usb")
+            || name.starts_with("target")
+            || name.starts_with("pci") =>
+        {
+            Part::Within
+        }
+        _ => Part::Unknown,
+    }
+}
+
+/// What the drive says of itself, and the rest from SCSI, whose fields are shorter.
+fn whole(scsi: Identity, drive: Option<Identity>) -> Identity {
+    let drive = drive.unwrap_or_default();
+    Identity {
+        vendor: scsi.vendor,
+        model: drive.model.or(scsi.model),
+        serial: drive.serial.or(scsi.serial),
+        firmware: drive.firmware.or(scsi.firmware),
+    }
+}

@@ -1,0 +1,289 @@
+//! Machines as they are: what is read of them, what is drawn and what is found.
+
+mod tree;
+
+use lanemark_core::result::{BlockKind, InspectedLink, Inspection, PcieRate};
+use lanemark_core::units::Bytes;
+use tree::{Payload, Tree, device, found, hops};
+
+const GEN3: &str = "8.0 GT/s PCIe";
+const GEN4: &str = "16.0 GT/s PCIe";
+const GEN5: &str = "32.0 GT/s PCIe";
+const NVME: &str = "0x010802";
+
+fn laptop(now: (&str, u32), most: [(&str, u32); 2]) -> Tree {
+    let tree = Tree::new();
+    let drive = tree.slot("0000:00:06.0", "0000:01:00.0", NVME, "nvme", now, most);
+    let controller = tree.nvme(&drive, "nvme0", "Samsung SSD 980 PRO 1TB");
+    let block = format!("{controller}/nvme0n1");
+    tree.block(&block, 1000).partition(&block, "nvme0n1p1", 2048, "0");
+    tree
+}
+
+#[test]
+fn a_laptop_is_drawn_from_the_processor_down() {
+    let tree = laptop((GEN4, 4), [(GEN5, 4), (GEN4, 4)]);
+    let payload = |port_type| Payload { port_type, capable: 2, set: 1, request: 2 };
+    tree.config("devices/pci0000:00/0000:00:06.0", &payload(4));
+    tree.config("devices/pci0000:00/0000:00:06.0/0000:01:00.0", &payload(0));
+    assert_eq!(
+        tree.text(),
+        "\
+nvme0n1  Samsung SSD 980 PRO 1TB, 1.00 TB, firmware 1.0
+CPU, memory node 0
+└─ 0000:00:06.0 root port
+   └═ PCIe 4.0 x4 of x4, 7049 MB/s, MPS 256 B ═ 0000:01:00.0 nvme0 Samsung SSD 980 PRO 1TB
+      └─ nvme0n1  blocks of 512 B in 4 KiB, scheduler none, write back
+         └─ nvme0n1p1  1.07 GB
+
+· nvme0n1: the link to 0000:01:00.0 carries 256 B in a packet, and both ends can do 512 B.
+  Advice: set the maximum payload in the firmware setup, or boot with pci=pcie_bus_perf.
+"
+    );
+}
+
+#[test]
+fn a_wide_port_above_a_narrow_drive_is_nothing_to_find() {
+    let tree = laptop((GEN3, 4), [(GEN5, 16), (GEN3, 4)]);
+    assert_eq!(found(&tree.all()), Vec::<String>::new());
+}
+
+#[test]
+fn a_link_that_trained_down_and_a_slot_that_is_narrow_are_told_apart() {
+    let trained = laptop((GEN3, 2), [(GEN4, 4), (GEN4, 4)]);
+    assert_eq!(
+        found(&trained.all()),
+        ["nvme0n1: the link to 0000:01:00.0 runs at PCIe 3.0 x2, and both ends can do PCIe 4.0 x4"]
+    );
+    let narrow = laptop((GEN3, 2), [(GEN3, 2), (GEN4, 4)]);
+    assert_eq!(
+        found(&narrow.all()),
+        ["nvme0n1: 0000:01:00.0 can do PCIe 4.0 x4, and its port 0000:00:06.0 PCIe 3.0 x2"]
+    );
+}
+
+#[test]
+fn ends_that_contradict_each_other_are_taken_at_the_lesser() {
+    let tree = laptop((GEN4, 4), [(GEN4, 4), (GEN4, 4)]);
+    tree.pcie("devices/pci0000:00/0000:00:06.0", (GEN3, 8), (GEN4, 4));
+    let inspection = tree.all();
+    let Some(InspectedLink::Pcie(link)) = &device(&inspection, "nvme0n1").ways[0].hops[1].link
+    else {
+        panic!("no link")
+    };
+    assert_eq!(link.current, Some(PcieRate { generation: 3, lanes: 4 }));
+}
+
+#[test]
+fn a_partition_is_shown_with_the_drive_below_it() {
+    let tree = laptop((GEN4, 4), [(GEN4, 4), (GEN4, 4)]);
+    let inspection = tree.inspect(Some("/dev/nvme0n1p1")).unwrap();
+    assert_eq!(inspection.target.as_deref(), Some("nvme0n1p1"));
+    let names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["nvme0n1p1", "nvme0n1"]);
+    assert!(matches!(&inspection.devices[0].kind, BlockKind::Partition(part)
+        if part.start == Some(Bytes(1 << 20))));
+    let text = serde_json::to_string(&inspection).unwrap();
+    assert_eq!(serde_json::from_str::<Inspection>(&text).unwrap(), inspection);
+}
+
+#[test]
+fn a_desktop_has_a_drive_in_a_slow_port_and_one_that_fell_back() {
+    let tree = Tree::new();
+    let host = "devices/pci0000:00/0000:00:17.0";
+    tree.pci(host, "0x010601", "0x8086", "ahci");
+    let fast = ["6.0 Gbps", "6.0 Gbps", "6.0 Gbps"];
+    tree.ata(host, 1, "sda", fast, 0x010e);
+    tree.ata(host, 2, "sdb", ["3.0 Gbps", "3.0 Gbps", "3.0 Gbps"], 0x010e);
+    tree.ata(host, 3, "sdc", ["1.5 Gbps", "1.5 Gbps", "6.0 Gbps"], 0x010e);
+    tree.ata(host, 4, "sdd", ["3.0 Gbps", "<unknown>", "6.0 Gbps"], 0);
+    let alone = tree.ata(host, 5, "sde", fast, 0x010e);
+    tree.file(&format!("{alone}/device/queue_depth"), "1");
+    tree.file(&format!("{alone}/queue/write_cache"), "write through");
+    tree.file(&format!("{alone}/queue/rotational"), "1");
+    tree.partition(&alone, "sde1", 63, "3584");
+    let inspection = tree.all();
+    assert_eq!(
+        found(&inspection),
+        [
+            "sdb: the drive can do 6 Gb/s, and its port ata2 3 Gb/s",
+            "sdc: ata3 runs at 1.5 Gb/s, and port and drive can do 6 Gb/s",
+            "sde: the drive is given 1 command at a time, and says that it can queue",
+            "sde: the write cache is off, so that every write waits for the media",
+            "sde: the scheduler of a hard disk is none; mq-deadline or bfq suits it",
+            "sde: sde1 begins 3584 B off a physical block of 4 KiB",
+            "sdd: ata4 runs at 3 Gb/s, and its port can do 6 Gb/s: an older drive, or a link that \
+             fell back",
+        ]
+    );
+    let Some(InspectedLink::Sata(link)) = &device(&inspection, "sda").ways[0].hops[2].link else {
+        panic!("no link")
+    };
+    assert_eq!((link.queueing, link.drive_bits_per_second), (Some(true), Some(6_000_000_000)));
+    assert_eq!(device(&inspection, "sda").identity.model.as_deref(), Some("SSD1"));
+}
+
+#[test]
+fn raid_over_drives_behind_a_volume_management_device_is_followed_down() {
+    let tree = Tree::new();
+    let vmd = "devices/pci0000:00/0000:00:0e.0";
+    tree.pci(vmd, "0x010400", "0x8086", "vmd");
+    for index in 0..2 {
+        let port = format!("{vmd}/pci10000:e0/10000:e0:1{index}.0");
+        let end = format!("{port}/10000:e{}:00.0", index + 1);
+        let four = (GEN4, 4);
+        tree.pci(&port, "0x060400", "0x8086", "pcieport").pcie(&port, four, four);
+        tree.pci(&end, NVME, "0x8086", "nvme").pcie(&end, four, four);
+        let controller = tree.nvme(&end, &format!("nvme{index}"), "INTEL SSDPF2KX");
+        tree.block(&format!("{controller}/nvme{index}n1"), 3840);
+    }
+    let md = "devices/virtual/block/md126";
+    tree.block(md, 7680).files(
+        &format!("{md}/md"),
+        &[("level", "raid0"), ("raid_disks", "2"), ("chunk_size", "131072"), ("degraded", "")],
+    );
+    for index in 0..2 {
+        tree.link(
+            &format!("{md}/slaves/nvme{index}n1"),
+            &format!("../../../../../block/nvme{index}n1"),
+        );
+    }
+    let inspection = tree.inspect(Some("md126")).unwrap();
+    let names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["md126", "nvme0n1", "nvme1n1"]);
+    assert!(
+        matches!(&inspection.devices[0].kind, BlockKind::Md { level: Some(level), members: Some(2), .. }
+        if level == "raid0")
+    );
+    assert_eq!(
+        hops(&inspection, "nvme0n1"),
+        ["0000:00:0e.0", "10000:e0:10.0", "10000:e1:00.0", "nvme0"]
+    );
+    let text = tree.text();
+    assert!(
+        text.starts_with(
+            "\
+md126  raid0, 2 members, chunks of 128 KiB, 7.68 TB
+blocks of 512 B in 4 KiB, scheduler none, write back
+├─ nvme0n1 INTEL SSDPF2KX, 3.84 TB, firmware 1.0
+└─ nvme1n1 INTEL SSDPF2KX, 3.84 TB, firmware 1.0
+
+nvme0n1  INTEL SSDPF2KX, 3.84 TB, firmware 1.0
+CPU, memory node 0
+└─ 0000:00:0e.0 volume management device (vmd)
+   └─ 10000:e0:10.0 root port
+      └═ PCIe 4.0 x4 of x4, 6460 MB/s ═ 10000:e1:00.0 nvme0 INTEL SSDPF2KX
+"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_virtual_machine_shows_what_it_has_and_finds_nothing_in_what_it_has_not() {
+    let tree = Tree::new();
+    let bus = "devices/pci0000:00";
+    let block = format!("{bus}/0000:00:04.0/virtio1");
+    tree.pci(&format!("{bus}/0000:00:04.0"), "0x010000", "0x1af4", "virtio-pci");
+    tree.link(&format!("{block}/driver"), "../../../../bus/virtio/drivers/virtio_blk");
+    tree.block(&format!("{block}/block/vda"), 100).file("block/vda/queue/rotational", "1");
+    let port = format!("{bus}/0000:00:02.0");
+    let scsi = format!("{port}/0000:01:00.0/virtio2/host2/target2:0:0/2:0:0:1");
+    // QEMU's ports speak of lanes that are not there.
+    tree.pci(&port, "0x060400", "0x1b36", "pcieport").pcie(&port, (GEN4, 32), (GEN4, 32));
+    let end = format!("{port}/0000:01:00.0");
+    tree.pci(&end, "0x010000", "0x1af4", "virtio-pci").pcie(&end, ("2.5 GT/s PCIe", 1), (GEN4, 32));
+    tree.files(&scsi, &[("vendor", "QEMU"), ("model", "QEMU HARDDISK")]);
+    tree.block(&format!("{scsi}/block/sda"), 50);
+    tree.file("block/sda/queue/write_cache", "write through");
+    for (name, mapped, uuid, below) in
+        [("dm-0", "luks", "CRYPT-LUKS2-0a-luks", "vda"), ("dm-1", "vg0-root", "LVM-x", "dm-0")]
+    {
+        let at = format!("devices/virtual/block/{name}");
+        tree.block(&at, 90).files(&format!("{at}/dm"), &[("name", mapped), ("uuid", uuid)]);
+        tree.link(&format!("{at}/slaves/{below}"), "/sys/block/vda");
+    }
+    let inspection = tree.inspect(Some("/dev/mapper/vg0-root")).unwrap();
+    let names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["dm-1", "dm-0", "vda"]);
+    assert_eq!(found(&tree.all()), Vec::<String>::new());
+    assert_eq!(hops(&tree.all(), "sda"), ["0000:00:02.0", "0000:01:00.0", "virtio2", "2:0:0:1"]);
+    let text = tree.text();
+    assert!(
+        text.starts_with(
+            "\
+dm-0  luks, encrypted, 90.0 GB
+blocks of 512 B in 4 KiB, scheduler none, write back
+└─ vda 100 GB
+
+dm-1  vg0-root, logical volume, 90.0 GB
+blocks of 512 B in 4 KiB, scheduler none, write back
+└─ dm-0 luks, encrypted, 90.0 GB
+   └─ vda 100 GB
+"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_usb_stick_at_usb_2_is_found_behind_its_hub() {
+    let tree = Tree::new();
+    let host = "devices/pci0000:00/0000:00:14.0";
+    tree.pci(host, "0x0c0330", "0x8086", "xhci_hcd");
+    let hub = format!("{host}/usb1/1-3");
+    tree.files(&hub, &[("speed", "480"), ("bDeviceClass", "09"), ("product", "USB2.0 Hub")]);
+    let stick = format!("{hub}/1-3.2");
+    tree.files(&stick, &[("speed", "480"), ("bDeviceClass", "00"), ("product", "DataTraveler")]);
+    let interface = format!("{stick}/1-3.2:1.0");
+    tree.link(&format!("{interface}/driver"), "../../../../bus/usb/drivers/usb-storage");
+    let scsi = format!("{interface}/host6/target6:0:0/6:0:0:0");
+    tree.files(&scsi, &[("vendor", "Kingston"), ("model", "DataTraveler"), ("queue_depth", "1")]);
+    tree.block(&format!("{scsi}/block/sdx"), 32).link(&format!("{scsi}/block/sdx/device"), "../..");
+    assert_eq!(
+        tree.text(),
+        "\
+sdx  Kingston DataTraveler, 32.0 GB
+CPU, memory node 0
+└─ 0000:00:14.0 USB controller (xhci_hcd)
+   └═ USB 480 Mb/s, 60.0 MB/s raw ═ 1-3 hub USB2.0 Hub
+      └═ USB 480 Mb/s, 60.0 MB/s raw ═ 1-3.2 USB device DataTraveler (usb-storage)
+         └─ sdx  blocks of 512 B in 4 KiB, scheduler none, write back, queue depth 1
+
+! sdx: 1-3 runs at 480 Mb/s.
+  Advice: use a port and a cable of USB 3: a port for 5 Gb/s is often blue or marked SS.
+"
+    );
+}
+
+#[test]
+fn a_namespace_with_two_controllers_has_two_ways() {
+    let tree = Tree::new();
+    let subsystem = "devices/virtual/nvme-subsystem/nvme-subsys1";
+    for (index, state) in [(2, "optimized"), (3, "non-optimized")] {
+        let port = format!("0000:00:0{index}.0");
+        let endpoint = format!("0000:0{index}:00.0");
+        let most = [(GEN4, 4), (GEN4, 4)];
+        let drive = tree.slot(&port, &endpoint, NVME, "nvme", (GEN4, 2), most);
+        let controller = tree.nvme(&drive, &format!("nvme{index}"), "Dual Port");
+        tree.file(&format!("{controller}/nvme1c{index}n1/ana_state"), state);
+        tree.link(&format!("{subsystem}/nvme{index}"), &format!("../../../../{controller}"));
+    }
+    tree.block(&format!("{subsystem}/nvme1n1"), 1920);
+    // The ways are block devices too, which the kernel hides from all but sysfs.
+    tree.file("block/nvme1c2n1/hidden", "1");
+    let inspection = tree.all();
+    assert_eq!(inspection.devices.len(), 1);
+    let ways: Vec<(Option<&str>, Option<&str>)> = device(&inspection, "nvme1n1")
+        .ways
+        .iter()
+        .map(|way| (way.name.as_deref(), way.state.as_deref()))
+        .collect();
+    assert_eq!(
+        ways,
+        [(Some("nvme1c2n1"), Some("optimized")), (Some("nvme1c3n1"), Some("non-optimized"))]
+    );
+    assert_eq!(found(&inspection).len(), 2, "both links trained down");
+    assert!(matches!(&device(&inspection, "nvme1n1").kind,
+        BlockKind::NvmeNamespace { subsystem: Some(name), .. } if name == "nvme-subsys1"));
+}

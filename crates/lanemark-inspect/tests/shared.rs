@@ -1,0 +1,164 @@
+//! Machines in which several drives share a link: a SAS server, a PCIe switch, an Intel chipset.
+
+mod tree;
+
+use lanemark_core::result::Inspection;
+use tree::{Tree, found, hops};
+
+const GEN3: &str = "8.0 GT/s PCIe";
+const GEN4: &str = "16.0 GT/s PCIe";
+const NVME: &str = "0x010802";
+
+fn sas_server() -> Tree {
+    let tree = Tree::new();
+    let most = [(GEN3, 16), (GEN3, 8)];
+    let adapter = tree.slot("0000:00:03.0", "0000:03:00.0", "0x010700", "mpt3sas", (GEN3, 8), most);
+    let host = format!("{adapter}/host0");
+    let phys = ["phy-0:0", "phy-0:1", "phy-0:2", "phy-0:3"];
+    let port = tree.sas_port(&host, "port-0:0", &phys, "12.0 Gbit", "12.0 Gbit");
+    let expander = format!("{port}/expander-0:0");
+    tree.files(
+        &format!("{expander}/sas_expander/expander-0:0"),
+        &[("vendor_id", "HGST"), ("product_id", "4U60")],
+    );
+    for index in 0..6 {
+        let name = format!("port-0:0:{index}");
+        let phy = format!("phy-0:0:{index}");
+        let now = if index == 5 { "6.0 Gbit" } else { "12.0 Gbit" };
+        let port = tree.sas_port(&expander, &name, &[&phy], now, "12.0 Gbit");
+        let end = format!("{port}/end_device-0:0:{index}");
+        tree.file(
+            &format!("{end}/sas_device/end_device-0:0:{index}/sas_address"),
+            "0x5000cca25106f64e",
+        );
+        let scsi = format!("{end}/target0:0:{index}/0:0:{index}:0");
+        tree.files(&scsi, &[("vendor", "HITACHI"), ("model", "HUSMM1640"), ("rev", "A1")]);
+        let letter = char::from(b'a' + index);
+        tree.block(&format!("{scsi}/block/sd{letter}"), 400);
+    }
+    tree
+}
+
+#[test]
+fn a_sas_server_has_its_wide_port_and_expander() {
+    let tree = sas_server();
+    let inspection = tree.inspect(Some("sda")).unwrap();
+    assert_eq!(
+        hops(&inspection, "sda"),
+        ["0000:00:03.0", "0000:03:00.0", "expander-0:0", "0:0:0:0"]
+    );
+    let text = tree.text();
+    let first: Vec<&str> = text.lines().take(7).collect();
+    assert_eq!(
+        first,
+        [
+            "sda  HITACHI HUSMM1640, 400 GB, firmware A1",
+            "CPU, memory node 0",
+            "└─ 0000:00:03.0 root port",
+            "   └═ PCIe 3.0 x8 of x8, 6535 MB/s ═ 0000:03:00.0 SAS adapter (mpt3sas)",
+            "      └═ SAS 12 Gb/s x4, 4635 MB/s ═ expander-0:0 expander HGST 4U60",
+            "         └═ SAS 12 Gb/s, 1159 MB/s ═ sda  blocks of 512 B in 4 KiB, scheduler none, write back",
+            "",
+        ]
+    );
+}
+
+#[test]
+fn drives_that_outrun_their_wide_port_and_a_slow_phy_are_found() {
+    assert_eq!(
+        found(&sas_server().all()),
+        [
+            "sdf: the link to 0:0:5:0 runs at 6 Gb/s a phy, and could at 12 Gb/s",
+            "sda sdb sdc sdd sde sdf: the link to expander-0:0 carries 4635 MB/s, and those below it \
+             6373 MB/s in all",
+        ]
+    );
+}
+
+#[test]
+fn hard_disks_take_no_more_of_a_wide_port_than_their_media_give() {
+    let tree = sas_server();
+    for index in 0..6_u8 {
+        let at = format!("block/sd{}/queue/rotational", char::from(b'a' + index));
+        tree.file(&at, "1");
+        tree.file(&at.replace("rotational", "scheduler"), "none [mq-deadline]");
+    }
+    assert_eq!(found(&tree.all()).len(), 1, "only the slow phy");
+}
+
+fn switch() -> Tree {
+    let tree = Tree::new();
+    let most = [(GEN4, 16), (GEN4, 8)];
+    let upstream =
+        tree.slot("0000:00:01.0", "0000:01:00.0", "0x060400", "pcieport", (GEN4, 8), most);
+    for index in 0..4 {
+        let downstream = format!("{upstream}/0000:02:0{index}.0");
+        let end = format!("{downstream}/0000:0{}:00.0", index + 3);
+        let four = (GEN4, 4);
+        tree.pci(&downstream, "0x060400", "0x10b5", "pcieport").pcie(&downstream, four, four);
+        tree.pci(&end, NVME, "0x144d", "nvme").pcie(&end, four, four);
+        let controller = tree.nvme(&end, &format!("nvme{index}"), "Samsung PM1733");
+        tree.block(&format!("{controller}/nvme{index}n1"), 3840);
+    }
+    tree
+}
+
+#[test]
+fn a_switch_has_no_link_between_its_own_ports() {
+    let tree = switch();
+    let text = tree.text();
+    let first: Vec<&str> = text.lines().take(7).collect();
+    assert_eq!(
+        first,
+        [
+            "nvme0n1  Samsung PM1733, 3.84 TB, firmware 1.0",
+            "CPU, memory node 0",
+            "└─ 0000:00:01.0 root port",
+            "   └═ PCIe 4.0 x8 of x8, 13070 MB/s ═ 0000:01:00.0 switch, upstream port",
+            "      └─ 0000:02:00.0 switch, downstream port",
+            "         └═ PCIe 4.0 x4 of x4, 6460 MB/s ═ 0000:03:00.0 nvme0 Samsung PM1733",
+            "            └─ nvme0n1  blocks of 512 B in 4 KiB, scheduler none, write back",
+        ]
+    );
+    assert_eq!(
+        found(&tree.all()),
+        [
+            "nvme0n1 nvme1n1 nvme2n1 nvme3n1: the link to 0000:01:00.0 carries 13070 MB/s, and those \
+          below it 25838 MB/s in all"
+        ]
+    );
+}
+
+#[test]
+fn what_hangs_on_an_intel_chipset_shares_its_uplink() {
+    let tree = Tree::new();
+    let bus = "devices/pci0000:00";
+    tree.pci(&format!("{bus}/0000:00:1f.0"), "0x060100", "0x8086", "lpc");
+    for (index, port) in ["0000:00:1b.0", "0000:00:1c.0"].into_iter().enumerate() {
+        let endpoint = format!("0000:0{}:00.0", index + 1);
+        let most = [(GEN3, 4), (GEN3, 4)];
+        let drive = tree.slot(port, &endpoint, NVME, "nvme", (GEN3, 4), most);
+        let controller = tree.nvme(&drive, &format!("nvme{index}"), "Drive");
+        tree.block(&format!("{controller}/nvme{index}n1"), 500);
+    }
+    assert_eq!(
+        found(&tree.all()),
+        [
+            "nvme0n1 nvme1n1: these devices share the uplink of the chipset; their links carry 6460 MB/s \
+          in all"
+        ]
+    );
+    // The same addresses in a virtual machine are no chipset.
+    tree.file(&format!("{bus}/0000:00:1f.0/subsystem_vendor"), "0x1af4");
+    assert_eq!(found(&tree.all()), Vec::<String>::new());
+}
+
+#[test]
+fn an_inspection_comes_back_from_json_as_it_was() {
+    for tree in [sas_server(), switch()] {
+        let inspection = tree.all();
+        let text = serde_json::to_string(&inspection).unwrap();
+        assert_eq!(serde_json::from_str::<Inspection>(&text).unwrap(), inspection);
+        assert!(text.contains("\"usable_bytes_per_second\":"), "{text}");
+    }
+}

@@ -1,0 +1,259 @@
+//! Small sysfs trees of machines that nobody has, made in a temporary folder.
+
+#![allow(dead_code)]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use lanemark_core::result::{InspectedDevice, Inspection};
+use lanemark_inspect::{InspectError, Sysfs, inspect};
+use lanemark_report::{Style, inspection_text};
+use tempfile::TempDir;
+
+/// A tree that grows.
+pub(crate) struct Tree {
+    folder: TempDir,
+}
+
+/// What both registers of a PCI Express capability say, as codes: 0 is 128 B, 1 is 256 B.
+pub(crate) struct Payload {
+    pub(crate) port_type: u8,
+    pub(crate) capable: u8,
+    pub(crate) set: u8,
+    pub(crate) request: u8,
+}
+
+impl Tree {
+    pub(crate) fn new() -> Self {
+        // Trees are thousands of small files, which memory makes faster than most disks.
+        let memory = Path::new("/dev/shm");
+        let folder = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap();
+        fs::create_dir(folder.path().join("block")).unwrap();
+        Self { folder }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root().join(path)
+    }
+
+    /// A file with `content` and the line end that the kernel writes.
+    pub(crate) fn file(&self, path: &str, content: &str) -> &Self {
+        self.bytes(path, format!("{content}\n").as_bytes())
+    }
+
+    pub(crate) fn bytes(&self, path: &str, content: &[u8]) -> &Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+        self
+    }
+
+    /// Several files of one folder.
+    pub(crate) fn files(&self, folder: &str, files: &[(&str, &str)]) -> &Self {
+        for (name, content) in files {
+            self.file(&format!("{folder}/{name}"), content);
+        }
+        self
+    }
+
+    pub(crate) fn folder(&self, path: &str) -> &Self {
+        fs::create_dir_all(self.path(path)).unwrap();
+        self
+    }
+
+    pub(crate) fn link(&self, path: &str, target: &str) -> &Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(target, path).unwrap();
+        self
+    }
+
+    /// A PCI function of a class, with a driver that need not be there.
+    pub(crate) fn pci(&self, at: &str, class: &str, vendor: &str, driver: &str) -> &Self {
+        self.files(at, &[("class", class), ("vendor", vendor), ("device", "0x1234")]);
+        self.file(&format!("{at}/numa_node"), "0");
+        self.link(&format!("{at}/driver"), &format!("../../../bus/pci/drivers/{driver}"))
+    }
+
+    /// What one end of a PCIe link says: generation text and lanes, now and at most.
+    pub(crate) fn pcie(&self, at: &str, now: (&str, u32), most: (&str, u32)) -> &Self {
+        self.files(
+            at,
+            &[
+                ("current_link_speed", now.0),
+                ("current_link_width", &now.1.to_string()),
+                ("max_link_speed", most.0),
+                ("max_link_width", &most.1.to_string()),
+            ],
+        )
+    }
+
+    /// A root port and below it an endpoint, linked; gives the endpoint's folder.
+    pub(crate) fn slot(
+        &self,
+        port: &str,
+        endpoint: &str,
+        class: &str,
+        driver: &str,
+        now: (&str, u32),
+        most: [(&str, u32); 2],
+    ) -> String {
+        let upper = format!("devices/pci0000:00/{port}");
+        let lower = format!("{upper}/{endpoint}");
+        self.pci(&upper, "0x060400", "0x8086", "pcieport").pcie(&upper, now, most[0]);
+        self.pci(&lower, class, "0x144d", driver).pcie(&lower, now, most[1]);
+        lower
+    }
+
+    /// The configuration space of a function, as the superuser sees it.
+    pub(crate) fn config(&self, at: &str, payload: &Payload) -> &Self {
+        let mut config = vec![0_u8; 256];
+        config[0x06] = 0x10;
+        config[0x34] = 0x40;
+        config[0x40] = 0x10;
+        config[0x42] = payload.port_type << 4;
+        config[0x44] = payload.capable;
+        config[0x48] = payload.set << 5;
+        config[0x49] = payload.request << 4;
+        self.bytes(&format!("{at}/config"), &config)
+    }
+
+    /// An NVMe controller below a function.
+    pub(crate) fn nvme(&self, function: &str, name: &str, model: &str) -> String {
+        let at = format!("{function}/nvme/{name}");
+        self.files(
+            &at,
+            &[
+                ("model", model),
+                ("serial", "S1"),
+                ("firmware_rev", "1.0"),
+                ("transport", "pcie"),
+                ("state", "live"),
+            ],
+        );
+        at
+    }
+
+    /// A whole block device at `at`, listed under its name.
+    pub(crate) fn block(&self, at: &str, gigabytes: u64) -> &Self {
+        let name = at.rsplit('/').next().unwrap();
+        self.file(&format!("{at}/size"), &(gigabytes * 1_000_000_000 / 512).to_string());
+        self.files(
+            &format!("{at}/queue"),
+            &[
+                ("logical_block_size", "512"),
+                ("physical_block_size", "4096"),
+                ("rotational", "0"),
+                ("scheduler", "[none] mq-deadline"),
+                ("write_cache", "write back"),
+            ],
+        );
+        self.link(&format!("block/{name}"), &format!("../{at}"))
+    }
+
+    pub(crate) fn partition(&self, device: &str, name: &str, start: u64, offset: &str) -> &Self {
+        let at = format!("{device}/{name}");
+        self.files(
+            &at,
+            &[
+                ("partition", "1"),
+                ("start", &start.to_string()),
+                ("size", "2097152"),
+                ("alignment_offset", offset),
+            ],
+        )
+    }
+
+    /// A disk on a port of an ATA host: speeds as the kernel writes them, and word 76 of the drive.
+    pub(crate) fn ata(
+        &self,
+        host: &str,
+        port: u32,
+        name: &str,
+        speeds: [&str; 3],
+        word: u16,
+    ) -> String {
+        let (index, link) = (port - 1, format!("{host}/ata{port}/link{port}"));
+        self.files(
+            &format!("{link}/ata_link/link{port}"),
+            &[
+                ("sata_spd", speeds[0]),
+                ("sata_spd_limit", speeds[1]),
+                ("hw_sata_spd_limit", speeds[2]),
+            ],
+        );
+        let mut words = [0_u16; 256];
+        words[76] = word;
+        words[27] = u16::from_be_bytes(*b"SS");
+        words[28] = u16::from_be_bytes(*b"D1");
+        let words: Vec<String> = words.iter().map(|word| format!("{word:04x}")).collect();
+        self.file(&format!("{link}/dev{port}.0/ata_device/dev{port}.0/id"), &words.join(" "));
+        let scsi = format!("{host}/ata{port}/host{index}/target{index}:0:0/{index}:0:0:0");
+        self.files(&scsi, &[("vendor", "ATA"), ("model", "SSD1"), ("queue_depth", "32")]);
+        let block = format!("{scsi}/block/{name}");
+        self.block(&block, 500).link(&format!("{block}/device"), "../..");
+        block
+    }
+
+    /// A SAS port with phys that run at `now` and could at `most`.
+    pub(crate) fn sas_port(
+        &self,
+        owner: &str,
+        port: &str,
+        phys: &[&str],
+        now: &str,
+        most: &str,
+    ) -> String {
+        let at = format!("{owner}/{port}");
+        for phy in phys {
+            self.files(
+                &format!("{owner}/{phy}/sas_phy/{phy}"),
+                &[
+                    ("negotiated_linkrate", now),
+                    ("maximum_linkrate", most),
+                    ("maximum_linkrate_hw", most),
+                ],
+            );
+            self.link(&format!("{at}/{phy}"), &format!("../{phy}"));
+        }
+        at
+    }
+
+    pub(crate) fn inspect(&self, target: Option<&str>) -> Result<Inspection, InspectError> {
+        inspect(&Sysfs::open(self.root())?, target)
+    }
+
+    pub(crate) fn all(&self) -> Inspection {
+        self.inspect(None).unwrap()
+    }
+
+    /// The text of the whole tree in 100 columns.
+    pub(crate) fn text(&self) -> String {
+        inspection_text(&self.all(), &Style { width: 100, colour: false })
+    }
+}
+
+/// The device `name`, which must be there.
+#[track_caller]
+pub(crate) fn device<'a>(inspection: &'a Inspection, name: &str) -> &'a InspectedDevice {
+    inspection.devices.iter().find(|device| device.name == name).unwrap()
+}
+
+/// The names of the hops of a device's first way.
+#[track_caller]
+pub(crate) fn hops<'a>(inspection: &'a Inspection, name: &str) -> Vec<&'a str> {
+    device(inspection, name).ways[0].hops.iter().map(|hop| hop.name.as_str()).collect()
+}
+
+/// What was found, each as `devices: words`.
+pub(crate) fn found(inspection: &Inspection) -> Vec<String> {
+    let line = |found: &lanemark_core::result::InspectedFinding| {
+        format!("{}: {}", found.devices.join(" "), found.finding)
+    };
+    inspection.findings.iter().map(line).collect()
+}

@@ -1,0 +1,263 @@
+//! A block device that may be written: only one that is not in use, and that somebody offered by its name.
+//!
+//! **In use** is a device that the kernel does not give away with `O_EXCL`, or whose whole disk it does not: mounts,
+//! swap, device-mapper, RAID and bcache hold theirs. It does not matter by which name the device was given, because
+//! the kernel keeps the claim on the device and not on the name. Held by nobody, but in use all the same, are the
+//! medium of a loop device and a file that two loop devices have for their medium; both are looked for. Such a device
+//! is refused whatever was said.
+//!
+//! **Offered** is a device that `--i-will-lose-all-data-on` names. Where it is not, the refusal says what lies on it,
+//! as `blkid` knows it, on the device and on its partitions.
+//!
+//! The claim is held as long as the device is written, so nobody can mount it meanwhile.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::fs::{Dev, FileType, Mode, OFlags, major, minor};
+use rustix::io::Errno;
+
+use crate::error::MeasureError;
+
+/// A claimed device.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    /// Open for reading and writing, and claimed.
+    pub(crate) file: OwnedFd,
+}
+
+/// A block device as the kernel shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Device {
+    /// The kernel's name, `sda1`.
+    name: String,
+    /// Its folder.
+    folder: PathBuf,
+}
+
+impl Claim {
+    /// Claims the device `number` behind `path`, where `offered` names the same device.
+    ///
+    /// # Errors
+    /// What uses it, what lies on it, or that something else was offered.
+    pub(crate) fn new(
+        path: &Path,
+        number: Dev,
+        offered: Option<&Path>,
+    ) -> Result<Self, MeasureError> {
+        let device = Device::of(number).ok_or_else(|| MeasureError::DeviceInUse {
+            path: path.to_owned(),
+            uses: vec!["the kernel does not show it in /sys/dev/block".to_owned()],
+        })?;
+        let disk = device.disk();
+        let uses = uses(&device, &disk);
+        if !uses.is_empty() {
+            return Err(MeasureError::DeviceInUse { path: path.to_owned(), uses });
+        }
+        match offered {
+            None => {
+                let holds = device.with_partitions().iter().flat_map(signatures).collect();
+                return Err(MeasureError::DeviceNotOffered { path: path.to_owned(), holds });
+            }
+            Some(offered) if number_of(offered) != Some(number) => {
+                return Err(MeasureError::OfferMismatch {
+                    path: path.to_owned(),
+                    offered: offered.to_owned(),
+                });
+            }
+            Some(_) => {}
+        }
+        if disk != device {
+            // A claim on the disk fails while one of its partitions is claimed; it is given back at once, because it
+            // would keep us from claiming ours.
+            drop(claim(path, &PathBuf::from("/dev").join(&disk.name), OFlags::RDONLY, &device)?);
+        }
+        Ok(Self { file: claim(path, path, OFlags::RDWR, &device)? })
+    }
+}
+
+/// Opens a device that nobody else has claimed.
+fn claim(
+    path: &Path,
+    node: &Path,
+    access: OFlags,
+    device: &Device,
+) -> Result<OwnedFd, MeasureError> {
+    let flags = access | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOCTTY;
+    rustix::fs::open(node, flags, Mode::empty()).map_err(|error| match error {
+        Errno::BUSY => MeasureError::DeviceInUse {
+            path: path.to_owned(),
+            uses: vec![format!("the kernel says that {} or a part of it is claimed", device.name)],
+        },
+        Errno::ACCESS | Errno::PERM => {
+            MeasureError::Permission { path: path.to_owned(), action: "write" }
+        }
+        Errno::ROFS => MeasureError::System {
+            path: path.to_owned(),
+            action: "write (it is read-only)",
+            source: error.into(),
+        },
+        error => {
+            MeasureError::System { path: path.to_owned(), action: "claim", source: error.into() }
+        }
+    })
+}
+
+impl Device {
+    fn of(number: Dev) -> Option<Self> {
+        let link = format!("/sys/dev/block/{}:{}", major(number), minor(number));
+        let folder = fs::canonicalize(link).ok()?;
+        Some(Self { name: folder.file_name()?.to_str()?.to_owned(), folder })
+    }
+
+    /// The disk that it is a partition of, or itself.
+    fn disk(&self) -> Self {
+        let parent = || {
+            let folder = self.folder.parent()?.to_owned();
+            Some(Self { name: folder.file_name()?.to_str()?.to_owned(), folder })
+        };
+        let is_partition = self.folder.join("partition").exists();
+        is_partition.then(parent).flatten().unwrap_or_else(|| self.clone())
+    }
+
+    /// Itself and what it is divided into.
+    fn with_partitions(&self) -> Vec<Self> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let parts =
+            entries.map(|entry| entry.path()).filter(|path| path.join("partition").exists());
+        let part = |folder: PathBuf| {
+            Some(Self { name: folder.file_name()?.to_str()?.to_owned(), folder: folder.clone() })
+        };
+        std::iter::once(self.clone()).chain(parts.filter_map(part)).collect()
+    }
+
+    fn number(&self) -> String {
+        fs::read_to_string(self.folder.join("dev")).unwrap_or_default().trim().to_owned()
+    }
+}
+
+/// Who uses a device, its partitions or its disk, in words.
+fn uses(device: &Device, disk: &Device) -> Vec<String> {
+    let mut parts = device.with_partitions();
+    if disk != device {
+        parts.push(disk.clone());
+    }
+    let mut found = Vec::new();
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    for part in &parts {
+        let number = part.number();
+        for line in mounts.lines() {
+            let mut words = line.split(' ').skip(2);
+            if words.next() == Some(&number) {
+                let point = words.nth(1).unwrap_or("somewhere");
+                found.push(format!("{} is mounted on {point}", part.name));
+            }
+        }
+        let swap = |line: &str| {
+            let node = line.split_whitespace().next().map(Path::new);
+            node.and_then(number_of).map(told) == Some(number.clone())
+        };
+        if swaps.lines().skip(1).any(swap) {
+            found.push(format!("{} is swapped on", part.name));
+        }
+        let holders = fs::read_dir(part.folder.join("holders")).into_iter().flatten().flatten();
+        for holder in holders {
+            let holder = holder.file_name();
+            found.push(format!("{} is a part of {}", part.name, holder.to_string_lossy()));
+        }
+    }
+    found.extend(loops(&parts));
+    found
+}
+
+/// Which loop devices have one of `parts` for their medium, or the same medium as one of them.
+fn loops(parts: &[Device]) -> Vec<String> {
+    let medium = |folder: &Path| {
+        let file = fs::read_to_string(folder.join("loop/backing_file")).ok()?;
+        let stat = rustix::fs::stat(file.trim_end()).ok()?;
+        Some((stat.st_dev, stat.st_ino, stat.st_rdev, FileType::from_raw_mode(stat.st_mode)))
+    };
+    let own: Vec<_> = parts.iter().filter_map(|part| Some((part, medium(&part.folder)?))).collect();
+    let mut found = Vec::new();
+    for other in fs::read_dir("/sys/block").into_iter().flatten().flatten() {
+        let name = other.file_name().to_string_lossy().into_owned();
+        let Some((device, inode, number, kind)) = medium(&other.path()) else { continue };
+        if kind.is_block_device() {
+            let under = parts.iter().find(|part| part.number() == told(number));
+            found.extend(under.map(|part| format!("{} is the medium of {name}", part.name)));
+        }
+        let twins = own
+            .iter()
+            .filter(|(part, medium)| part.name != name && (medium.0, medium.1) == (device, inode));
+        found.extend(twins.map(|(part, _)| format!("{} and {name} have one medium", part.name)));
+    }
+    found
+}
+
+/// What lies on a device, in words, as `blkid` probes it.
+fn signatures(device: &Device) -> Vec<String> {
+    let node = PathBuf::from("/dev").join(&device.name);
+    let probe = Command::new("blkid").args(["--probe", "--output", "export"]).arg(&node).output();
+    let name = &device.name;
+    match probe {
+        Ok(output) if output.status.success() => {
+            vec![format!("{name} holds {}", described(&String::from_utf8_lossy(&output.stdout)))]
+        }
+        // blkid(8): 2 is nothing found, 8 is more than one found.
+        Ok(output) if output.status.code() == Some(2) => Vec::new(),
+        Ok(output) if output.status.code() == Some(8) => {
+            vec![format!("{name} holds several signatures at once")]
+        }
+        _ => vec![format!("{name}: blkid could not look what lies there")],
+    }
+}
+
+/// `ext4 "data" (5f1c…)` from what blkid exports.
+fn described(export: &str) -> String {
+    let value = |key: &str| {
+        let line = export.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.filter(|text| !text.is_empty())
+    };
+    let kind = value("TYPE")
+        .map(str::to_owned)
+        .or_else(|| value("PTTYPE").map(|kind| format!("a {kind} partition table")))
+        .unwrap_or_else(|| "something".to_owned());
+    let label = value("LABEL").map(|label| format!(" \"{label}\"")).unwrap_or_default();
+    let id = value("UUID").or_else(|| value("PTUUID"));
+    kind + &label + &id.map(|id| format!(" ({id})")).unwrap_or_default()
+}
+
+/// The number of the block device that `path` leads to.
+fn number_of(path: &Path) -> Option<Dev> {
+    let stat = rustix::fs::stat(path).ok()?;
+    FileType::from_raw_mode(stat.st_mode).is_block_device().then_some(stat.st_rdev)
+}
+
+fn told(number: Dev) -> String {
+    format!("{}:{}", major(number), minor(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_blkid_exports_becomes_words() {
+        let file_system = "DEVNAME=/dev/sda1\nLABEL=data\nUUID=5f1c\nTYPE=ext4\nUSAGE=filesystem\n";
+        assert_eq!(described(file_system), "ext4 \"data\" (5f1c)");
+        assert_eq!(described("PTUUID=ab\nPTTYPE=gpt\n"), "a gpt partition table (ab)");
+        assert_eq!(described(""), "something");
+    }
+
+    #[test]
+    fn the_device_of_the_root_is_in_use() {
+        let root = rustix::fs::stat("/").unwrap();
+        // A container's root may lie on no block device.
+        let Some(device) = Device::of(root.st_dev) else { return };
+        let found = uses(&device, &device.disk());
+        assert!(found.iter().any(|one| one.contains("is mounted on /")), "{found:?}");
+    }
+}

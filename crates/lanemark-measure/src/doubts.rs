@@ -1,0 +1,301 @@
+//! What there is to doubt about a measurement, each with its evidence.
+//!
+//! Before a run the target is looked at: holes, compression, caches below it, limits on it. After each sample its
+//! requests are held against what the device, the processors and the clocks show.
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use lanemark_core::result::{Sample, Warning};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::Test;
+use rustix::fs::{AtFlags, SeekFrom, StatxFlags};
+
+use crate::engine::EngineKind;
+
+/// Below this a difference between what was asked for and what the device moved is not worth a word.
+const BYTES_SMALL: u64 = 16 << 20;
+/// Above this share of a core a thread has no time left.
+const BUSY: f64 = 0.9;
+/// Halves of a sample that differ by more than this are told; as SNIA bounds the slope of steady rounds.
+const HALVES_APART: f64 = 0.10;
+/// A sample must last so long for its halves to be compared.
+const HALVES_FROM: Duration = Duration::from_seconds(2);
+/// Clocks that go further apart than this are told.
+const DRIFT_MAX: f64 = 1e-3;
+/// More processor time taken away than this is told, in cores.
+const STOLEN_MAX: f64 = 0.1;
+/// Generators that are later than this for half of their requests are told.
+const LATE: Duration = Duration::from_microseconds(100);
+
+/// What is known of a target before a run.
+pub(crate) struct Place<'a> {
+    /// The kernel's name of the block device under it.
+    pub(crate) block_device: Option<&'a str>,
+    /// What of it is read, from and to, where it is read and not written full before.
+    pub(crate) read_as_found: Option<(u64, u64)>,
+    /// Whether it is a block device.
+    pub(crate) device: bool,
+}
+
+/// The doubts about a target.
+pub(crate) fn before(place: &Place<'_>, file: impl AsFd) -> Vec<Warning> {
+    let mut found = Vec::new();
+    if let (Some((from, to)), false) = (place.read_as_found, place.device) {
+        let share = holes(&file, from, to);
+        if share > 0.01 {
+            found.push(Warning::Holes { share });
+        }
+    }
+    found.extend(compression(place, &file).map(|what| Warning::Compresses { what }));
+    if let Some(name) = place.block_device {
+        found.extend(cache_below(name).map(|what| Warning::CacheBelow { what }));
+        found.extend(limits(name).into_iter().map(|limit| Warning::Throttled { limit }));
+    }
+    found
+}
+
+/// The share of a file from `from` to `to` that was never written.
+fn holes(file: impl AsFd, from: u64, to: u64) -> f64 {
+    let (mut at, mut empty) = (from, 0);
+    while at < to {
+        // No data from here on is told as ENXIO; a file system that knows no holes tells data everywhere.
+        let data = match rustix::fs::seek(&file, SeekFrom::Data(at)) {
+            Ok(data) => data.min(to),
+            Err(rustix::io::Errno::NXIO) => to,
+            Err(_) => return 0.0,
+        };
+        empty += data - at;
+        at = match rustix::fs::seek(&file, SeekFrom::Hole(data)) {
+            Ok(hole) if hole > data => hole,
+            _ => to,
+        };
+    }
+    empty as f64 / (to - from).max(1) as f64
+}
+
+/// What compresses the data of the target.
+fn compression(place: &Place<'_>, file: impl AsFd) -> Option<String> {
+    if place.block_device.is_some_and(|name| name.starts_with("zram")) {
+        return Some("a compressed block device in memory (zram)".to_owned());
+    }
+    /// `STATX_ATTR_COMPRESSED` of `linux/stat.h`.
+    const COMPRESSED: u64 = 0x4;
+    let told = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS).ok()?;
+    let compressed = told.stx_attributes.bits() & COMPRESSED != 0;
+    (compressed && !place.device).then(|| "the file system".to_owned())
+}
+
+/// A cache that lies under a block device.
+fn cache_below(name: &str) -> Option<String> {
+    let folder = PathBuf::from("/sys/class/block").join(name);
+    let read = |file: &str| fs::read_to_string(folder.join(file)).ok();
+    if read("loop/dio").is_some_and(|direct| direct.trim() == "0") {
+        return Some(format!("the page cache under {name}, a loop device without direct I/O"));
+    }
+    let link = fs::canonicalize(&folder).ok()?;
+    let bus = ["virtio", "vmbus", "xen"].iter().find(|bus| {
+        link.components().any(|part| part.as_os_str().to_string_lossy().starts_with(**bus))
+    })?;
+    Some(format!("{name} is a virtual disk ({bus}), and its host may cache what it holds"))
+}
+
+/// The limits that control groups of this thread set for a block device.
+fn limits(name: &str) -> Vec<String> {
+    let number = |name: &str| fs::read_to_string(format!("/sys/class/block/{name}/dev")).ok();
+    let folder = fs::canonicalize(format!("/sys/class/block/{name}")).unwrap_or_default();
+    let disk = folder.join("partition").exists().then(|| folder.parent()?.file_name()).flatten();
+    let disk = disk.map_or(name.to_owned(), |disk| disk.to_string_lossy().into_owned());
+    let numbers: Vec<String> = [number(name), number(&disk)]
+        .into_iter()
+        .flatten()
+        .map(|number| number.trim().to_owned())
+        .collect();
+    let groups = fs::read_to_string("/proc/thread-self/cgroup").unwrap_or_default();
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mut found = Vec::new();
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(group)) = (parts.next(), parts.next()) else { continue };
+        let files: &[&str] = match controllers {
+            "" => &["io.max"],
+            list if list.split(',').any(|one| one == "blkio") => &[
+                "blkio.throttle.read_bps_device",
+                "blkio.throttle.write_bps_device",
+                "blkio.throttle.read_iops_device",
+                "blkio.throttle.write_iops_device",
+            ],
+            _ => continue,
+        };
+        let Some(root) = mounted_group(&mounts, controllers) else { continue };
+        let relative = Path::new(group.trim_start_matches('/'));
+        for folder in relative.ancestors() {
+            for file in files {
+                let told = fs::read_to_string(root.join(folder).join(file)).unwrap_or_default();
+                let ours = told.lines().filter(|line| {
+                    line.split(' ').next().is_some_and(|number| numbers.iter().any(|n| n == number))
+                });
+                found.extend(
+                    ours.map(|line| format!("{file} of group /{}: {line}", folder.display())),
+                );
+            }
+        }
+    }
+    found.dedup();
+    found
+}
+
+/// Where the hierarchy with `controllers` is mounted; none named is the unified one.
+fn mounted_group(mounts: &str, controllers: &str) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut kind = kind.split(' ');
+        let (name, options) = (kind.next()?, kind.nth(1)?);
+        let wanted = match controllers {
+            "" => name == "cgroup2",
+            _ => name == "cgroup" && options.split(',').any(|option| option == "blkio"),
+        };
+        wanted.then(|| place.split(' ').nth(4).map(PathBuf::from)).flatten()
+    })
+}
+
+/// What a sample was taken with.
+pub(crate) struct Taking<'a> {
+    pub(crate) test: &'a Test,
+    pub(crate) engine: EngineKind,
+    /// Whether the page cache was bypassed.
+    pub(crate) direct: bool,
+    /// What all tests side by side moved.
+    pub(crate) asked: Bytes,
+    /// The time and the requests counted so far, a few times a second.
+    pub(crate) history: &'a [(Duration, u64)],
+}
+
+/// The doubts about a sample.
+pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
+    let test = || taking.test.name.clone();
+    let mut found = Vec::new();
+    let Some(evidence) = &sample.evidence else { return found };
+    if taking.engine == EngineKind::Null {
+        return found;
+    }
+    if let Some(workers) = evidence.punted {
+        found.push(Warning::Punted { test: test(), workers });
+    }
+    found.extend(device_doubt(taking, sample));
+    if let Some(threads) = evidence.threads.filter(|threads| threads.busiest > BUSY) {
+        found.push(Warning::GeneratorBound { test: test(), busiest: threads.busiest });
+    }
+    if let Some(used) = evidence.processors.filter(|used| used.stolen > STOLEN_MAX) {
+        found.push(Warning::Stolen { test: test(), cores: used.stolen });
+    }
+    if let Some(share) = evidence.clock_drift.filter(|share| share.abs() > DRIFT_MAX) {
+        found.push(Warning::ClockDrift { share });
+    }
+    if let Some((first, second)) = halves(taking.history)
+        && (first - second).abs() > HALVES_APART * f64::midpoint(first, second)
+        && taking.test.rounds.is_none()
+    {
+        found.push(Warning::Transient {
+            test: test(),
+            first_iops: first,
+            second_iops: second,
+            temperature_celsius: evidence.temperature_celsius,
+        });
+    }
+    found.extend(lateness(taking.test, sample));
+    found
+}
+
+/// Whether the device moved what was asked for.
+fn device_doubt(taking: &Taking<'_>, sample: &Sample) -> Option<Warning> {
+    let device = sample.evidence.as_ref()?.device.as_ref()?;
+    let test = taking.test.name.clone();
+    // What is written through the page cache reaches the device at some other time.
+    let told = taking.direct || !taking.test.writes();
+    let (asked, moved) = (taking.asked.get(), (device.read_bytes + device.written_bytes).get());
+    let (asked_bytes, device_bytes) = (Bytes(asked), Bytes(moved));
+    if told && moved + asked / 10 + BYTES_SMALL / 4 < asked {
+        return Some(Warning::NotFromDevice { test, asked_bytes, device_bytes });
+    }
+    // What was outstanding at both ends of the sample, and the ramp, are the device's, too.
+    let ramp = taking.test.ramp.as_seconds() / sample.elapsed.as_seconds().max(1e-9);
+    let ours = asked as f64 * (1.0 + ramp) * 1.1;
+    (taking.direct && moved as f64 > ours + BYTES_SMALL as f64).then_some(Warning::OtherUse {
+        test,
+        asked_bytes,
+        device_bytes,
+    })
+}
+
+/// Requests a second in the two halves of a sample that lasted long enough.
+fn halves(history: &[(Duration, u64)]) -> Option<(f64, f64)> {
+    let counted: Vec<&(Duration, u64)> =
+        history.iter().filter(|(at, _)| !at.picoseconds().eq(&0)).collect();
+    let (first, last) = (counted.first()?, counted.last()?);
+    let length = last.0.saturating_sub(first.0);
+    if length < HALVES_FROM {
+        return None;
+    }
+    let middle = first.0 + length / 2;
+    let middle = counted.iter().find(|(at, _)| *at >= middle)?;
+    let rate = |from: &(Duration, u64), to: &(Duration, u64)| {
+        (to.1.saturating_sub(from.1)) as f64 / (to.0.saturating_sub(from.0)).as_seconds().max(1e-9)
+    };
+    Some((rate(first, middle), rate(middle, last)))
+}
+
+fn lateness(test: &Test, sample: &Sample) -> Option<Warning> {
+    let kept = sample.punctuality.as_ref()?;
+    let requests = kept.lateness.count();
+    let late = Duration::from_nanoseconds(kept.own_lateness.percentile_ns(50.0)?);
+    (late > LATE || kept.held_back > requests / 100).then(|| Warning::Late {
+        test: test.name.clone(),
+        lateness_p50: Duration::from_nanoseconds(kept.lateness.percentile_ns(50.0).unwrap_or(0)),
+        held_back: kept.held_back,
+        requests,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_hierarchy_is_found() {
+        let mounts = "\
+30 29 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
+31 29 0:27 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio
+32 29 0:28 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu
+";
+        let found = |controllers| mounted_group(mounts, controllers);
+        assert_eq!(found(""), Some(PathBuf::from("/sys/fs/cgroup/unified")));
+        assert_eq!(found("blkio"), Some(PathBuf::from("/sys/fs/cgroup/blkio")));
+        assert_eq!(mounted_group("nonsense", ""), None);
+    }
+
+    #[test]
+    fn holes_are_counted() {
+        use std::os::unix::fs::FileExt;
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4 << 20).unwrap();
+        assert_eq!(holes(&file, 0, 4 << 20), 1.0);
+        file.write_all_at(&vec![1; 1 << 20], 1 << 20).unwrap();
+        assert_eq!(holes(&file, 0, 4 << 20), 0.75);
+        assert_eq!(holes(&file, 1 << 20, 2 << 20), 0.0);
+    }
+
+    #[test]
+    fn halves_are_compared_from_two_seconds_on() {
+        let at = |tenths: u64| Duration::from_microseconds(tenths * 100_000);
+        let slowing = |end: u64| -> Vec<(Duration, u64)> {
+            (0..=end)
+                .map(|tenths| (at(tenths), tenths.min(15) * 100 + tenths.saturating_sub(15) * 50))
+                .collect()
+        };
+        assert_eq!(halves(&slowing(10)), None);
+        let (first, second) = halves(&slowing(30)).unwrap();
+        assert!((first - 1000.0).abs() < 40.0 && (second - 500.0).abs() < 40.0, "{first} {second}");
+    }
+}

@@ -1,0 +1,90 @@
+//! How requests reach the kernel: what all engines have in common, and the choice between them.
+//!
+//! An engine has as many slots as requests may be outstanding, each with a buffer. A request is pushed to a free
+//! slot, submitted with others or together with a wait, and its slot comes back with the answer. The loop of
+//! `worker` is compiled once for each engine.
+
+mod null;
+mod ring;
+mod synchronous;
+
+use std::io;
+
+use lanemark_core::workload::Operation;
+
+pub(crate) use null::Null;
+pub(crate) use ring::{Ring, RingOptions, open_uring};
+pub(crate) use synchronous::Synchronous;
+
+/// How requests reach the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineKind {
+    /// io_uring with registered buffers and file.
+    #[default]
+    IoUring,
+    /// `preadv2` and `pwritev2`, one request at a time.
+    Synchronous,
+    /// Nothing is asked of the target: shows what the program itself takes.
+    Null,
+}
+
+impl EngineKind {
+    /// Every one of them by its name.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("io_uring", Self::IoUring), ("sync", Self::Synchronous), ("null", Self::Null)];
+
+    /// Its name on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::IoUring => "io_uring",
+            Self::Synchronous => "sync",
+            Self::Null => "null",
+        }
+    }
+}
+
+impl std::str::FromStr for EngineKind {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.iter().find(|(name, _)| *name == text);
+        found.map(|(_, kind)| *kind).ok_or_else(|| "one of io_uring, sync, null".to_owned())
+    }
+}
+
+/// A request or what is left of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    pub(crate) operation: Operation,
+    /// Where on the target.
+    pub(crate) offset: u64,
+    /// Where in the slot's buffer.
+    pub(crate) skip: u32,
+    /// How much.
+    pub(crate) length: u32,
+}
+
+/// What the loop of a thread needs.
+pub(crate) trait Engine {
+    /// Why something is not registered that should be.
+    fn refusal(&self) -> Option<&str>;
+
+    /// Requests pushed whose completion was not taken yet.
+    fn outstanding(&self) -> u32;
+
+    /// The buffer of a slot that is not in flight.
+    fn buffer_mut(&mut self, slot: u32) -> &mut [u8];
+
+    /// Queues a transfer between the target and the buffer of `slot`, which must not be in flight.
+    fn push(&mut self, slot: u32, transfer: Transfer);
+
+    /// Submits what is queued and does not wait. What the kernel does not take stays queued.
+    fn submit(&mut self) -> io::Result<()>;
+
+    /// Submits what is queued and waits for one completion, at most `timeout_ns`. Returning in time without a
+    /// completion is not an error.
+    fn submit_and_wait(&mut self, timeout_ns: u64) -> io::Result<()>;
+
+    /// The next of the completions that were there when the last wait ended: the slot, and bytes moved or a
+    /// negative error number.
+    fn next_completion(&mut self) -> Option<(u32, i32)>;
+}

@@ -1,0 +1,184 @@
+//! What the machine shows of a sample: readings before and after it, and their difference.
+//!
+//! From `/sys/class/block/*/stat` (kernel documentation, `block/stat.rst`) and `/proc/stat`. Nothing here fails: what
+//! cannot be read is absent.
+
+use std::fs;
+
+use lanemark_core::result::{DeviceUse, Evidence, ProcessorUse};
+use lanemark_core::units::{Bytes, Duration};
+
+use crate::clock::Clock;
+
+/// The sectors of block statistics, whatever the device's own are.
+const SECTOR: u64 = 512;
+
+/// What was read at one moment.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    clock: Clock,
+    at_ns: u64,
+    device: Option<(String, Stat)>,
+    processors: Option<Processors>,
+}
+
+/// `/sys/class/block/*/stat`, in the order of its columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Stat([u64; 17]);
+
+/// `cpu` of `/proc/stat`, in the order of its columns, and how many processors there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Processors {
+    ticks: [u64; 8],
+    count: u32,
+}
+
+impl Reading {
+    /// Reads now; `device` is the kernel's name of the block device under the target.
+    pub(crate) fn take(clock: Clock, device: Option<&str>) -> Self {
+        Self {
+            clock,
+            at_ns: clock.now_ns(),
+            device: device.and_then(|name| Some((name.to_owned(), stat(name)?))),
+            processors: fs::read_to_string("/proc/stat").ok().and_then(|text| processors(&text)),
+        }
+    }
+
+    /// What happened between this reading and now.
+    pub(crate) fn until_now(&self) -> Evidence {
+        let now = Self::take(self.clock, self.device.as_ref().map(|(name, _)| name.as_str()));
+        let elapsed = Duration::from_nanoseconds(now.at_ns - self.at_ns);
+        let device = match (&self.device, &now.device) {
+            (Some((name, before)), Some((_, after))) => Some(after.since(before, name, elapsed)),
+            _ => None,
+        };
+        let processors = match (&self.processors, &now.processors) {
+            (Some(before), Some(after)) => after.since(before),
+            _ => None,
+        };
+        let name = self.device.as_ref().map(|(name, _)| name.as_str());
+        Evidence {
+            device,
+            processors,
+            threads: None,
+            punted: None,
+            temperature_celsius: name.and_then(temperature),
+            clock_drift: self.clock.drift(),
+        }
+    }
+}
+
+impl Stat {
+    fn parse(text: &str) -> Option<Self> {
+        let mut columns = [0; 17];
+        let mut count = 0;
+        for (column, word) in columns.iter_mut().zip(text.split_whitespace()) {
+            *column = word.parse().ok()?;
+            count += 1;
+        }
+        // Kernels before 4.18 have no discards, before 5.5 no flushes.
+        (count >= 11).then_some(Self(columns))
+    }
+
+    fn since(&self, before: &Self, name: &str, elapsed: Duration) -> DeviceUse {
+        let column = |index: usize| self.0[index].saturating_sub(before.0[index]);
+        let milliseconds = |index| Duration::from_microseconds(column(index) * 1000);
+        DeviceUse {
+            name: name.to_owned(),
+            reads: column(0),
+            read_bytes: Bytes(column(2) * SECTOR),
+            read_time: milliseconds(3),
+            writes: column(4),
+            written_bytes: Bytes(column(6) * SECTOR),
+            write_time: milliseconds(7),
+            busy: milliseconds(9),
+            trims: column(11),
+            flushes: column(15),
+            elapsed,
+        }
+    }
+}
+
+impl Processors {
+    /// In cores, from the columns user, nice, system, idle, iowait, irq, softirq and steal.
+    fn since(&self, before: &Self) -> Option<ProcessorUse> {
+        let ticks = |index: usize| self.ticks[index].saturating_sub(before.ticks[index]) as f64;
+        let all: f64 = (0..8).map(ticks).sum();
+        let cores = |ticks: f64| ticks / all * f64::from(self.count);
+        (all > 0.0).then(|| ProcessorUse {
+            cores: self.count,
+            user: cores(ticks(0) + ticks(1)),
+            system: cores(ticks(2)),
+            interrupts: cores(ticks(5) + ticks(6)),
+            stolen: cores(ticks(7)),
+            idle: cores(ticks(3) + ticks(4)),
+        })
+    }
+}
+
+fn stat(device: &str) -> Option<Stat> {
+    Stat::parse(&fs::read_to_string(format!("/sys/class/block/{device}/stat")).ok()?)
+}
+
+fn processors(text: &str) -> Option<Processors> {
+    let count =
+        text.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count()
+            as u32;
+    let mut words = text.lines().find_map(|line| line.strip_prefix("cpu "))?.split_whitespace();
+    let mut ticks = [0; 8];
+    for tick in &mut ticks {
+        *tick = words.next()?.parse().ok()?;
+    }
+    (count > 0).then_some(Processors { ticks, count })
+}
+
+/// What the device's own sensor tells, in degrees Celsius.
+fn temperature(device: &str) -> Option<f64> {
+    let folders = ["device", "device/hwmon", "device/device"];
+    folders.iter().find_map(|folder| {
+        let entries = fs::read_dir(format!("/sys/class/block/{device}/{folder}")).ok()?;
+        let mut sensors = entries
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with("hwmon"));
+        sensors.find_map(|sensor| {
+            let told = fs::read_to_string(sensor.path().join("temp1_input")).ok()?;
+            Some(told.trim().parse::<f64>().ok()? / 1000.0)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn block_statistics_are_read_by_column() {
+        let before = Stat::parse("1 0 8 5 2 0 16 7 0 9 12").unwrap();
+        let after = Stat::parse(" 4 0 24 15 4 0 48 27 0 49 42 3 0 0 0 6 1\n").unwrap();
+        let used = after.since(&before, "sda", Duration::from_seconds(1));
+        assert_eq!((used.reads, used.writes, used.trims, used.flushes), (3, 2, 3, 6));
+        assert_eq!((used.read_bytes, used.written_bytes), (Bytes(8192), Bytes(16_384)));
+        assert_eq!(used.busy, Duration::from_microseconds(40_000));
+        assert!((used.busy_share() - 0.04).abs() < 1e-12);
+        assert_eq!(Stat::parse("1 2 3"), None);
+        assert_eq!(Stat::parse("1 2 3 4 5 6 7 8 9 10 x"), None);
+    }
+
+    #[test]
+    fn processor_time_is_told_in_cores() {
+        let before = processors("cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0\ncpu1 0\n").unwrap();
+        let after = processors("cpu  50 0 100 30 10 4 6 0 0 0\ncpu0 0\ncpu1 0\n").unwrap();
+        let used = after.since(&before).unwrap();
+        assert_eq!((used.user, used.system, used.interrupts, used.idle), (0.5, 1.0, 0.1, 0.4));
+        assert_eq!((before.since(&before), processors("intr 5\n")), (None, None));
+    }
+
+    #[test]
+    fn this_machine_has_processors() {
+        let reading = Reading::take(Clock::new(), None);
+        std::thread::sleep(std::time::Duration::from_millis(40));
+        let between = reading.until_now();
+        assert!(between.processors.is_some_and(|used| used.cores > 0));
+        assert_eq!(between.device, None);
+    }
+}

@@ -1,0 +1,51 @@
+//! The threads of the kernel's that work for a thread of ours.
+//!
+//! They are threads of this process, named for their owner: `iou-wrk-…` do requests that could not be submitted
+//! without waiting, `iou-sqp-…` take submissions. They end with the ring, so their owner looks for them while it has
+//! one. Their processor time is in no account of the owner's.
+
+use std::fs;
+use std::path::Path;
+
+/// What the kernel's threads of one owner used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KernelThreads {
+    /// How many do requests.
+    pub(crate) punting: u64,
+    pub(crate) cpu_ns: u64,
+}
+
+impl KernelThreads {
+    /// Those of the calling thread, since they began.
+    pub(crate) fn of_this_thread() -> Self {
+        let owner = rustix::thread::gettid().as_raw_nonzero();
+        let worker = format!("iou-wrk-{owner}");
+        let poller = format!("iou-sqp-{owner}");
+        let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        let mut sum = Self::default();
+        for folder in threads.map(|thread| thread.path()) {
+            let name = fs::read_to_string(folder.join("comm")).unwrap_or_default();
+            let punts = name.trim_end() == worker;
+            if punts || name.trim_end() == poller {
+                sum.punting += u64::from(punts);
+                sum.cpu_ns += cpu_ns(&folder).unwrap_or(0);
+            }
+        }
+        sum
+    }
+
+    /// Those there are now, with what they used since `earlier`.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self { punting: self.punting, cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns) }
+    }
+
+    /// Those of two owners.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { punting: self.punting + other.punting, cpu_ns: self.cpu_ns + other.cpu_ns }
+    }
+}
+
+fn cpu_ns(folder: &Path) -> Option<u64> {
+    let told = fs::read_to_string(folder.join("schedstat")).ok()?;
+    told.split_whitespace().next()?.parse().ok()
+}

@@ -1,0 +1,58 @@
+//! In which order tests and repeats are measured.
+
+use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_core::workload::{Order, Workload};
+
+/// Sets the stream of the order apart from all others of a seed.
+const ORDER_STREAM: u64 = 0x0d4e_4a11_d0c5_0bad;
+
+/// All samples of a workload, in their order.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) turns: Vec<Turn>,
+}
+
+/// Tests that run side by side, once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Turn {
+    /// The first of them.
+    pub(crate) first: usize,
+    /// How many.
+    pub(crate) count: usize,
+    pub(crate) repeat: u32,
+}
+
+impl Turn {
+    /// The places of its tests in the workload.
+    pub(crate) fn tests(&self) -> std::ops::Range<usize> {
+        self.first..self.first + self.count
+    }
+}
+
+impl Plan {
+    pub(crate) fn of(workload: &Workload, seed: u64) -> Self {
+        let mut groups: Vec<Turn> = Vec::new();
+        for (first, test) in workload.tests.iter().enumerate() {
+            match groups.last_mut() {
+                Some(group) if test.start.beside => group.count += 1,
+                _ => groups.push(Turn { first, count: 1, repeat: 0 }),
+            }
+        }
+        let turns = match workload.order {
+            Order::Listed => (groups.iter())
+                .flat_map(|group| (0..workload.repeats).map(|repeat| Turn { repeat, ..*group }))
+                .collect(),
+            Order::Shuffled => {
+                let mut rng = Rng::new(StreamKey::from_seed(seed ^ ORDER_STREAM));
+                let pass = |repeat| {
+                    for last in (1..groups.len()).rev() {
+                        groups.swap(last, rng.below(last as u64 + 1) as usize);
+                    }
+                    groups.iter().map(|group| Turn { repeat, ..*group }).collect::<Vec<_>>()
+                };
+                (0..workload.repeats).flat_map(pass).collect()
+            }
+        };
+        Self { turns }
+    }
+}

@@ -1,0 +1,122 @@
+//! The rounds of a measured test, added up over its threads as they come in.
+//!
+//! Threads hand in the rounds that they have ended, each in its order, and a round is whole when every thread has.
+//! They go on meanwhile, so a decision that the test is over comes a moment after the end of its last round; what was
+//! counted since then is left out.
+
+use std::collections::VecDeque;
+
+use lanemark_core::result::steady::{Round, SteadyState, WINDOW};
+use lanemark_core::units::Duration;
+use lanemark_core::workload::Rounds;
+
+use crate::tally::Tally;
+
+/// The rounds of a test.
+#[derive(Debug)]
+pub(crate) struct RoundsRun {
+    rule: Rounds,
+    threads: u32,
+    state: SteadyState,
+    /// Rounds that not all threads have handed in, with how many have.
+    pending: VecDeque<(Tally, u32)>,
+    /// The last rounds, at most a window of them.
+    window: VecDeque<Tally>,
+    over: bool,
+}
+
+impl RoundsRun {
+    pub(crate) fn new(rule: Rounds, threads: u32) -> Self {
+        Self {
+            rule,
+            threads,
+            state: SteadyState::new(rule),
+            pending: VecDeque::new(),
+            window: VecDeque::new(),
+            over: false,
+        }
+    }
+
+    /// Takes a thread's part of round `number`, from 0, and says whether the test is over.
+    pub(crate) fn is_over_with(&mut self, number: usize, part: Tally) -> bool {
+        let place = number - self.state.rounds.len();
+        while self.pending.len() <= place {
+            self.pending.push_back(Default::default());
+        }
+        let (sum, parts) = &mut self.pending[place];
+        sum.merge(part);
+        *parts += 1;
+        while !self.over && self.pending.front().is_some_and(|(_, parts)| *parts == self.threads) {
+            let whole = self.pending.pop_front().unwrap_or_default().0;
+            self.end(whole);
+        }
+        self.over
+    }
+
+    fn end(&mut self, whole: Tally) {
+        let seconds = self.rule.length.as_seconds();
+        let round = Round {
+            iops: whole.requests() as f64 / seconds,
+            throughput_bytes_per_second: whole.bytes().get() as f64 / seconds,
+            latency_mean_ns: whole.latency().mean_ns(),
+            drive: None,
+        };
+        if self.window.len() == WINDOW {
+            self.window.pop_front();
+        }
+        self.window.push_back(whole);
+        self.over = self.state.push(round);
+    }
+
+    /// The last rounds as one with their length and how it went; the `rest`, of the length `whole`, where no round
+    /// has ended.
+    pub(crate) fn finish(
+        self,
+        rest: Tally,
+        whole: Duration,
+    ) -> (Tally, Duration, Option<SteadyState>) {
+        let elapsed = self.rule.length * self.window.len() as u64;
+        let sum = self.window.into_iter().reduce(|mut sum, round| {
+            sum.merge(round);
+            sum
+        });
+        match sum {
+            Some(sum) => (sum, elapsed, Some(self.state)),
+            None => (rest, whole, Some(self.state)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::Counted;
+    use lanemark_core::workload::{Operation, Tracked};
+
+    fn part(requests: u64) -> Tally {
+        let mut tally = Tally { reads: Some(Default::default()), ..Tally::default() };
+        let request = Counted { operation: Operation::Read, length: 4096, latency_ns: 1000 };
+        (0..requests).for_each(|_| tally.count(request));
+        tally
+    }
+
+    #[test]
+    fn a_thread_that_is_ahead_does_not_end_a_round_of_another() {
+        let rule = Rounds { length: Duration::from_seconds(1), tracked: Tracked::Iops };
+        let mut rounds = RoundsRun::new(rule, 2);
+        for number in 0..4 {
+            assert!(!rounds.is_over_with(number, part(60)));
+        }
+        assert!(rounds.state.rounds.is_empty());
+        for number in 0..4 {
+            assert!(!rounds.is_over_with(number, part(40)));
+        }
+        assert!(!rounds.is_over_with(4, part(60)));
+        assert!(rounds.is_over_with(4, part(41)));
+        // A part that comes late is left out.
+        assert!(rounds.is_over_with(5, part(1000)));
+        let (sum, elapsed, steady) = rounds.finish(part(9), Duration::from_seconds(9));
+        assert_eq!((sum.requests(), elapsed), (501, Duration::from_seconds(5)));
+        assert!(steady.unwrap().reached());
+    }
+}

@@ -1,0 +1,148 @@
+//! What one thread counts: requests by what they did, over time, and how well their times were kept.
+
+use lanemark_core::result::series::Recorder;
+use lanemark_core::result::{DirectionResult, LatencyHistogram, Punctuality};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::{Operation, Test};
+
+use crate::clock::CpuTime;
+use crate::kernel_threads::KernelThreads;
+
+/// What was counted in one window of one thread, or of several together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) reads: Option<Box<DirectionResult>>,
+    pub(crate) writes: Option<Box<DirectionResult>>,
+    pub(crate) flushes: Option<Box<DirectionResult>>,
+    pub(crate) trims: Option<Box<DirectionResult>>,
+    pub(crate) punctuality: Option<Box<Punctuality>>,
+    pub(crate) cpu: CpuTime,
+    pub(crate) kernel: KernelThreads,
+    /// How busy the busiest thread was, as a share of one core.
+    pub(crate) busiest: f64,
+}
+
+/// How one thread ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) tally: Tally,
+    pub(crate) series: Option<Recorder>,
+    /// When the window closed.
+    pub(crate) closed_ns: u64,
+    /// False where the thread was stopped before its limit.
+    pub(crate) complete: bool,
+    /// Why something was not registered that should be.
+    pub(crate) refusal: Option<String>,
+}
+
+/// A request that is to be counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted {
+    pub(crate) operation: Operation,
+    pub(crate) length: u64,
+    pub(crate) latency_ns: u64,
+}
+
+impl Tally {
+    /// Nothing counted, with room for all that `test` asks for, so that counting allocates nothing.
+    pub(crate) fn of(test: &Test) -> Self {
+        let room = |wanted: bool| wanted.then(Default::default);
+        let punctuality = Punctuality {
+            lateness: LatencyHistogram::new(),
+            held_back: 0,
+            own_lateness: LatencyHistogram::new(),
+        };
+        Self {
+            reads: room(test.reads()),
+            writes: room(test.writes()),
+            flushes: room(test.mix.flush_every.is_some()),
+            trims: room(test.trims()),
+            punctuality: (!test.load.is_closed()).then(|| Box::new(punctuality)),
+            ..Self::default()
+        }
+    }
+
+    #[inline]
+    pub(crate) fn count(&mut self, request: Counted) {
+        let direction = match request.operation {
+            Operation::Read => &mut self.reads,
+            Operation::Write => &mut self.writes,
+            Operation::Flush => &mut self.flushes,
+            Operation::Trim => &mut self.trims,
+        };
+        if let Some(direction) = direction {
+            direction.bytes += Bytes(request.length);
+            direction.latency.record_ns(request.latency_ns);
+        }
+    }
+
+    /// Adds what another thread or window counted.
+    pub(crate) fn merge(&mut self, other: Self) {
+        let pairs = [
+            (&mut self.reads, other.reads),
+            (&mut self.writes, other.writes),
+            (&mut self.flushes, other.flushes),
+            (&mut self.trims, other.trims),
+        ];
+        for (own, other) in pairs {
+            match (own, other) {
+                (Some(own), Some(other)) => {
+                    own.bytes += other.bytes;
+                    own.latency.merge(&other.latency);
+                }
+                (own @ None, Some(other)) => *own = Some(other),
+                (_, None) => {}
+            }
+        }
+        match (&mut self.punctuality, other.punctuality) {
+            (Some(own), Some(other)) => {
+                own.lateness.merge(&other.lateness);
+                own.own_lateness.merge(&other.own_lateness);
+                own.held_back += other.held_back;
+            }
+            (own @ None, Some(other)) => *own = Some(other),
+            (_, None) => {}
+        }
+        self.cpu = self.cpu.and(other.cpu);
+        self.kernel = self.kernel.and(other.kernel);
+        self.busiest = self.busiest.max(other.busiest);
+    }
+
+    /// Reads and writes.
+    pub(crate) fn requests(&self) -> u64 {
+        [&self.reads, &self.writes].into_iter().flatten().map(|one| one.latency.count()).sum()
+    }
+
+    /// What they moved.
+    pub(crate) fn bytes(&self) -> Bytes {
+        let both = [&self.reads, &self.writes].into_iter().flatten();
+        both.fold(Bytes::ZERO, |sum, one| sum + one.bytes)
+    }
+
+    /// Their latencies together.
+    pub(crate) fn latency(&self) -> LatencyHistogram {
+        let mut all = LatencyHistogram::new();
+        [&self.reads, &self.writes].into_iter().flatten().for_each(|one| all.merge(&one.latency));
+        all
+    }
+
+    /// Notes the processor time of a window of `length_ns` of one thread.
+    pub(crate) fn used(&mut self, cpu: CpuTime, length_ns: u64) {
+        self.cpu = cpu;
+        self.busiest = (cpu.user_ns + cpu.system_ns) as f64 / length_ns.max(1) as f64;
+    }
+}
+
+/// A direction as results have it: absent where nothing was counted.
+pub(crate) fn counted(direction: Option<Box<DirectionResult>>) -> Option<DirectionResult> {
+    direction.map(|direction| *direction).filter(|direction| direction.latency.count() > 0)
+}
+
+/// Counts a request in a series.
+pub(crate) fn record(series: &mut Recorder, at: Duration, request: Counted) {
+    if series.is_over(at) {
+        series.close(at, None);
+    }
+    let latency = Duration::from_nanoseconds(request.latency_ns);
+    series.record(request.operation, Bytes(request.length), latency);
+}

@@ -1,0 +1,332 @@
+//! Block devices are written only where they are offered and nobody uses them, by whatever name they are called.
+//!
+//! Each test makes loop devices over files of its own and needs root for that. What is refused must be the same,
+//! byte for byte, afterwards.
+
+mod workloads;
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use lanemark_core::result::Warning;
+use lanemark_core::units::{Bytes, Ratio};
+use lanemark_core::workload::{Mix, Test};
+use lanemark_measure::{Bench, Event, MeasureError, Outcome, Purge, Settings};
+use workloads::{content, read, workload, write};
+
+const MIB: usize = 1 << 20;
+
+/// A loop device over a file of its own.
+struct LoopDevice {
+    folder: tempfile::TempDir,
+    node: PathBuf,
+}
+
+impl LoopDevice {
+    /// A device that holds `bytes`, or none where this user may not make one.
+    fn holding(bytes: &[u8]) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("medium"), bytes).unwrap();
+        let node = attach(&folder.path().join("medium"))?;
+        Some(Self { folder, node })
+    }
+
+    /// A device with an ext4 file system.
+    fn with_file_system() -> Option<Self> {
+        let device = Self::holding(&vec![0; 16 * MIB])?;
+        tool("mkfs.ext4", &["-q", "-F", text(&device.node)]).then_some(device)
+    }
+
+    fn medium(&self) -> PathBuf {
+        self.folder.path().join("medium")
+    }
+
+    /// Everything on it, as the device gives it.
+    fn bytes(&self) -> Vec<u8> {
+        fs::read(&self.node).unwrap()
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        tool("losetup", &["-d", text(&self.node)]);
+    }
+}
+
+fn attach(medium: &Path) -> Option<PathBuf> {
+    let made = Command::new("losetup").args(["-P", "-f", "--show"]).arg(medium).output().ok()?;
+    let node = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    if node.is_empty() {
+        let why = String::from_utf8_lossy(&made.stderr).into_owned();
+        assert!(std::env::var_os("CI").is_none(), "no loop device: {why}");
+        eprintln!("skipped: this user may not make loop devices: {why}");
+        return None;
+    }
+    Some(PathBuf::from(node))
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Runs a tool; false, and a note, where that fails.
+fn tool(name: &str, arguments: &[&str]) -> bool {
+    let done = Command::new(name).args(arguments).output();
+    let well = done.as_ref().is_ok_and(|output| output.status.success());
+    if !well {
+        eprintln!("{name} {arguments:?}: {done:?}");
+    }
+    well
+}
+
+fn bench(path: &Path, test: Test, offered: Option<&Path>) -> Result<Outcome, MeasureError> {
+    let (workload, stop) = (workload([test]), AtomicBool::new(false));
+    let bench = Bench { offered, ..Bench::new(path, &workload, 3, &stop) };
+    bench.run(&mut |_| ())
+}
+
+/// Writes and trims are refused for `path` though it was offered, with `word` in the reason.
+fn is_in_use(path: &Path, word: &str) {
+    let trim = Mix { trim_share: Ratio::ONE, ..Mix::default() };
+    for test in [write(), Test { mix: trim, ..read() }] {
+        let error = bench(path, test, Some(path)).unwrap_err();
+        assert!(matches!(error, MeasureError::DeviceInUse { .. }), "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+    }
+}
+
+/// Something mounted for a test.
+struct Mounted(tempfile::TempDir);
+
+impl Mounted {
+    fn of(device: &Path) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        tool("mount", &[text(device), text(folder.path())]).then_some(Self(folder))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        tool("umount", &[text(self.0.path())]);
+    }
+}
+
+#[test]
+fn what_is_mounted_is_refused_by_every_name() {
+    let Some(device) = LoopDevice::with_file_system() else { return };
+    let Some(_mounted) = Mounted::of(&device.node) else { return };
+    let before = fs::read(device.medium()).unwrap();
+    is_in_use(&device.node, "is mounted on");
+    let link = device.folder.path().join("by-id");
+    std::os::unix::fs::symlink(&device.node, &link).unwrap();
+    is_in_use(&link, "is mounted on");
+    // Another node with the same number.
+    let stat = rustix::fs::stat(&device.node).unwrap();
+    let node = device.folder.path().join("node");
+    let (kind, mode) = (rustix::fs::FileType::BlockDevice, rustix::fs::Mode::RUSR);
+    rustix::fs::mknodat(rustix::fs::CWD, &node, kind, mode, stat.st_rdev).unwrap();
+    is_in_use(&node, "is mounted on");
+    // Another loop device over the same medium.
+    let twin = attach(&device.medium()).unwrap();
+    is_in_use(&twin, "have one medium");
+    assert!(tool("losetup", &["-d", text(&twin)]));
+    assert!(fs::read(device.medium()).unwrap() == before, "the medium was written");
+}
+
+#[test]
+fn a_disk_with_a_mounted_partition_is_refused_and_so_are_its_other_partitions() {
+    let mut disk = vec![0; 40 * MIB];
+    // A table of two Linux partitions of 16 MiB: boot flag, type, first sector, length.
+    for (number, first) in [(0, 1u32), (1, 20)] {
+        let entry = 446 + 16 * number;
+        disk[entry + 4] = 0x83;
+        disk[entry + 8..entry + 12].copy_from_slice(&(first * 2048).to_le_bytes());
+        disk[entry + 12..entry + 16].copy_from_slice(&(16u32 * 2048).to_le_bytes());
+    }
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    let Some(device) = LoopDevice::holding(&disk) else { return };
+    let part = |number: &str| PathBuf::from(format!("{}p{number}", text(&device.node)));
+    // A kernel without a reader of such tables is told.
+    for (number, first) in [("1", "2048"), ("2", "40960")] {
+        if !part(number).exists() {
+            tool("addpart", &[text(&device.node), number, first, "32768"]);
+        }
+    }
+    if !part("1").exists() || !tool("mkfs.ext4", &["-q", "-F", text(&part("1"))]) {
+        assert!(std::env::var_os("CI").is_none(), "no partitions on loop devices");
+        eprintln!("skipped: no partitions on loop devices here");
+        return;
+    }
+    let Some(mounted) = Mounted::of(&part("1")) else { return };
+    is_in_use(&device.node, "is mounted on");
+    is_in_use(&part("1"), "is mounted on");
+    // Nobody uses the second, but the kernel does not give its disk away.
+    is_in_use(&part("2"), "claimed");
+    drop(mounted);
+    let error = bench(&device.node, write(), None).unwrap_err().to_string();
+    assert!(error.contains("partition table") && error.contains("p1 holds ext4"), "{error}");
+    assert!(bench(&part("2"), write(), Some(&part("2"))).unwrap().complete);
+}
+
+#[test]
+fn what_is_swapped_on_is_refused() {
+    let Some(device) = LoopDevice::holding(&vec![0; 16 * MIB]) else { return };
+    if !tool("mkswap", &[text(&device.node)]) || !tool("swapon", &[text(&device.node)]) {
+        eprintln!("skipped: no swap on loop devices here");
+        return;
+    }
+    let before = fs::read(device.medium()).unwrap();
+    is_in_use(&device.node, "is swapped on");
+    assert!(tool("swapoff", &[text(&device.node)]));
+    assert!(fs::read(device.medium()).unwrap() == before, "the medium was written");
+}
+
+#[test]
+fn the_medium_of_a_loop_device_is_refused() {
+    let Some(under) = LoopDevice::holding(&content(4 * MIB)) else { return };
+    let Some(over) = attach(&under.node) else { return };
+    let before = under.bytes();
+    is_in_use(&under.node, "is the medium of");
+    assert!(tool("losetup", &["-d", text(&over)]));
+    assert!(under.bytes() == before, "the medium was written");
+}
+
+/// A member of an LVM volume group: the label of its second sector, with its checksum.
+fn lvm_member() -> Vec<u8> {
+    let mut disk = vec![0u8; 4 * MIB];
+    let label = &mut disk[512..1024];
+    label[..8].copy_from_slice(b"LABELONE");
+    label[8] = 1;
+    label[20] = 32;
+    label[24..32].copy_from_slice(b"LVM2 001");
+    label[32..64].copy_from_slice(b"abcdefghijklmnopqrstuvwxyz012345");
+    let crc = label[20..].iter().fold(0xf597_a6cf_u32, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+            (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg())
+        })
+    });
+    label[16..20].copy_from_slice(&crc.to_le_bytes());
+    disk
+}
+
+/// A member of a RAID: superblock 0.90 at the last 64 KiB boundary but one.
+fn raid_member() -> Vec<u8> {
+    let mut disk = vec![0u8; 4 * MIB];
+    let at = 4 * MIB - (64 << 10);
+    let words = [0xa92b_4efc_u32, 0, 90, 0, 0, 0x1234_5678];
+    for (index, word) in words.into_iter().enumerate() {
+        disk[at + 4 * index..at + 4 * index + 4].copy_from_slice(&word.to_le_bytes());
+    }
+    let sum: u64 = disk[at..at + 4096]
+        .chunks_exact(4)
+        .map(|word| u64::from(u32::from_le_bytes(word.try_into().unwrap())))
+        .sum();
+    let csum = ((sum & 0xffff_ffff) + (sum >> 32)) as u32;
+    disk[at + 152..at + 156].copy_from_slice(&csum.to_le_bytes());
+    disk
+}
+
+#[test]
+fn what_others_left_on_a_device_is_named_and_kept_unless_it_is_offered() {
+    let ext4 = || LoopDevice::with_file_system().map(|device| device.bytes());
+    let swap = || {
+        let device = LoopDevice::holding(&vec![0; 4 * MIB])?;
+        tool("mkswap", &[text(&device.node)]).then(|| device.bytes())
+    };
+    let cases = [
+        ("ext4", ext4()),
+        ("swap", swap()),
+        ("LVM2_member", Some(lvm_member())),
+        ("linux_raid_member", Some(raid_member())),
+    ];
+    for (kind, bytes) in cases {
+        let Some(bytes) = bytes else { continue };
+        let Some(device) = LoopDevice::holding(&bytes) else { return };
+        let error = bench(&device.node, write(), None).unwrap_err();
+        assert!(matches!(error, MeasureError::DeviceNotOffered { .. }), "{error}");
+        assert!(error.to_string().contains(&format!("holds {kind}")), "{kind}: {error}");
+        assert!(error.hint().unwrap().contains("--i-will-lose-all-data-on"));
+        let other = bench(&device.node, write(), Some(Path::new("/dev/null"))).unwrap_err();
+        assert!(matches!(other, MeasureError::OfferMismatch { .. }), "{other}");
+        assert!(device.bytes() == bytes, "{kind}: the device was written");
+        assert!(bench(&device.node, write(), Some(&device.node)).unwrap().complete);
+        assert!(device.bytes() != bytes, "{kind}: nothing was written");
+    }
+}
+
+#[test]
+fn an_offered_device_is_written_inside_the_span_and_cannot_be_mounted_meanwhile() {
+    let before = content(4 * MIB);
+    let Some(device) = LoopDevice::holding(&before) else { return };
+    let test = Test { offset: Bytes::mebi(1), ..write() };
+    let (workload, stop) = (workload([test.clone()]), AtomicBool::new(false));
+    let offered = Some(device.node.as_path());
+    let run = Bench { offered, ..Bench::new(&device.node, &workload, 3, &stop) };
+    let mut claimed = Vec::new();
+    run.run(&mut |_| claimed.push(is_claimed(&device.node))).unwrap();
+    assert!(!claimed.is_empty() && claimed.iter().all(|&claimed| claimed), "{claimed:?}");
+    assert!(!is_claimed(&device.node), "the claim outlasts the run");
+    let after = device.bytes();
+    let end = test.end().get() as usize;
+    assert!(after[end..] == before[end..], "written behind the span");
+    assert!(after[..end] != before[..end]);
+}
+
+fn is_claimed(node: &Path) -> bool {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::EXCL;
+    rustix::fs::open(node, flags, Mode::empty()).is_err_and(|e| e == rustix::io::Errno::BUSY)
+}
+
+#[test]
+fn a_file_is_not_offered_as_a_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, content(2 * MIB)).unwrap();
+    let error = bench(&file, write(), Some(&file)).unwrap_err();
+    assert!(matches!(error, MeasureError::OfferMismatch { .. }), "{error}");
+    let mut whole = vec![0; 2 * MIB];
+    fs::File::open(&file).unwrap().read_exact_at(&mut whole, 0).unwrap();
+    assert!(whole == content(2 * MIB));
+}
+
+#[test]
+fn a_device_is_purged_and_written_twice_over_where_that_is_asked_for() {
+    let Some(device) = LoopDevice::holding(&content(4 * MIB)) else { return };
+    let (workload, stop) = (workload([write()]), AtomicBool::new(false));
+    let offered = Some(device.node.as_path());
+    let plain = Bench { offered, ..Bench::new(&device.node, &workload, 3, &stop) };
+    let mark = device.folder.path().join("purged");
+    let command = format!("test -b \"$LANEMARK_DEVICE\" && touch {}", text(&mark));
+    let purged = Bench { purge: Some(Purge::Command(&command)), ..plain };
+    assert!(purged.run(&mut |_| ()).unwrap().complete && mark.exists());
+    let failing = Bench { purge: Some(Purge::Command("exit 3")), ..plain };
+    let before = device.bytes();
+    let error = failing.run(&mut |_| ()).unwrap_err();
+    assert!(matches!(error, MeasureError::Purge { .. }), "{error}");
+    // Nothing but the purge may lose anything, and that only what was offered.
+    let refused = Bench { purge: Some(Purge::Discard), offered: None, ..plain };
+    assert!(matches!(refused.run(&mut |_| ()), Err(MeasureError::DeviceNotOffered { .. })));
+    assert!(device.bytes() == before, "a purge that failed or was refused wrote");
+    let discarded = Bench { purge: Some(Purge::Discard), ..plain };
+    assert!(discarded.run(&mut |_| ()).unwrap().complete);
+    assert!(
+        device.bytes()[2 * MIB..].iter().all(|&byte| byte == 0),
+        "the device was not discarded"
+    );
+    let settings = Settings { precondition: true, ..Settings::default() };
+    let mut total = Bytes::ZERO;
+    let outcome = Bench { settings, ..plain }
+        .run(&mut |event| {
+            if let Event::LayingOut { total: all, .. } = event {
+                total = all;
+            }
+        })
+        .unwrap();
+    assert_eq!(total, Bytes(8 * MIB as u64));
+    assert!(!outcome.warnings.iter().any(|doubt| matches!(doubt, Warning::Fresh { .. })));
+    assert!(device.bytes().chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)));
+}

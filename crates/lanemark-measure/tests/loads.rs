@@ -1,0 +1,233 @@
+//! What tests can ask for beside a closed loop of one size: open loops, mixes, flushes, trims, tests side by side,
+//! rounds and other engines.
+
+mod workloads;
+
+use std::sync::atomic::AtomicBool;
+
+use lanemark_core::result::steady::ROUNDS_MAX;
+use lanemark_core::result::{Sample, Warning};
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{
+    Interval, Load, Mix, Order, Pattern, Process, Rounds, SizeShare, Start, Test, Tracked, Workload,
+};
+use lanemark_measure::{Bench, EngineKind, Event, MeasureError, Outcome, Running, Settings};
+use workloads::{read, workload, write};
+
+const MS: Duration = Duration::from_microseconds(1000);
+
+fn measured(workload: &Workload, settings: Settings) -> Result<Outcome, MeasureError> {
+    let folder = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    let path = folder.path();
+    Bench {
+        path,
+        workload,
+        seed: 7,
+        overwrite: None,
+        offered: None,
+        purge: None,
+        settings,
+        stop: &stop,
+    }
+    .run(&mut |_| ())
+}
+
+fn sample(test: Test, settings: Settings) -> Sample {
+    measured(&workload([test]), settings).unwrap().tests[0].samples[0].clone()
+}
+
+fn timed(test: Test, ms: u64) -> Test {
+    Test { duration: Some(MS * ms), volume: None, ..test }
+}
+
+fn with(engine: EngineKind) -> Settings {
+    Settings { engine, ..Settings::default() }
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate_and_tells_how_late_it_was() {
+    for process in [Process::Even, Process::Poisson] {
+        let load = Load::Open { rate_per_second: 2000.0, process };
+        let test = Test { load, queue_depth: 64, threads: 2, ..timed(read(), 1000) };
+        let sample = sample(test, Settings::default());
+        let iops = sample.iops();
+        // Three standard deviations of a Poisson count are 7% here, and a slow machine adds to that.
+        assert!((iops - 2000.0).abs() < 260.0, "{process:?}: {iops}");
+        let kept = sample.punctuality.unwrap();
+        assert!(kept.lateness.count() >= sample.reads.unwrap().latency.count());
+        let late = kept.own_lateness.percentile_ns(50.0).unwrap();
+        assert!(late < 2_000_000, "half of the requests were more than {late} ns late");
+    }
+}
+
+#[test]
+fn what_an_overloaded_target_holds_back_counts_as_latency() {
+    // One request at a time, each behind a flush to the medium, asked for far faster than that goes.
+    let load = Load::Open { rate_per_second: 1e6, process: Process::Even };
+    let test = Test { load, queue_depth: 1, ..timed(write(), 300) };
+    let open = sample(test.clone(), Settings::default());
+    let closed = sample(Test { load: Load::Closed, ..test }, Settings::default());
+    let (open_ns, closed_ns) = (open.latency().mean_ns(), closed.latency().mean_ns());
+    assert!(
+        open_ns > 20.0 * closed_ns,
+        "{open_ns} ns in an open loop, {closed_ns} in a closed one"
+    );
+    let kept = open.punctuality.unwrap();
+    assert!(kept.held_back > kept.lateness.count() / 2, "{} held back", kept.held_back);
+}
+
+#[test]
+fn sizes_flushes_and_trims_come_in_their_shares() {
+    let size = |kibi, share| SizeShare { block: Bytes::kibi(kibi), share };
+    let mix = Mix {
+        sizes: vec![size(4, 0.5), size(16, 0.5)],
+        trim_share: Ratio::new(0.2).unwrap(),
+        flush_every: Some(8),
+    };
+    let test = Test {
+        mix,
+        block: Bytes::kibi(16),
+        read_share: Ratio::new(0.5).unwrap(),
+        volume: Some(Bytes::mebi(16)),
+        pattern: Pattern::Uniform,
+        ..write()
+    };
+    for engine in [EngineKind::IoUring, EngineKind::Synchronous] {
+        let queue_depth = if engine == EngineKind::Synchronous { 1 } else { 8 };
+        let sample = sample(Test { queue_depth, ..test.clone() }, with(engine));
+        let [reads, writes, flushes, trims] =
+            [&sample.reads, &sample.writes, &sample.flushes, &sample.trims]
+                .map(|direction| direction.as_ref().unwrap());
+        let mean = reads.bytes.get() as f64 / reads.latency.count() as f64;
+        assert!((mean / 10_240.0 - 1.0).abs() < 0.15, "{mean} B a read");
+        let count =
+            |direction: &lanemark_core::result::DirectionResult| direction.latency.count() as f64;
+        assert!((count(flushes) - count(writes) / 8.0).abs() <= 2.0);
+        let data = count(reads) + count(writes);
+        assert!((count(trims) / (data + count(trims)) - 0.2).abs() < 0.05);
+        assert_eq!(flushes.bytes, Bytes::ZERO);
+        let moved = sample.bytes() + trims.bytes;
+        assert!(moved >= Bytes::mebi(16) && moved < Bytes::mebi(17), "{moved}");
+    }
+}
+
+#[test]
+fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
+    let first = Test { name: "first".to_owned(), ..timed(read(), 600) };
+    let start = Start { beside: true, delay: MS * 200 };
+    let second = Test { name: "second".to_owned(), start, ..timed(read(), 600) };
+    let workload = workload([first, second]);
+    let begun = std::time::Instant::now();
+    let folder = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    let mut bench = Bench {
+        path: folder.path(),
+        workload: &workload,
+        seed: 7,
+        overwrite: None,
+        offered: None,
+        purge: None,
+        settings: Settings { watched: true, ..Settings::default() },
+        stop: &stop,
+    };
+    let mut latencies = 0;
+    let outcome = bench
+        .run(&mut |event| {
+            if let Event::Running(Running { latency: Some(latency), .. }) = event {
+                latencies += u32::from(latency.count() > 0);
+            }
+        })
+        .unwrap();
+    let whole = begun.elapsed().as_millis();
+    assert!((780..1_150).contains(&whole), "{whole} ms for two tests of 600, one 200 later");
+    assert!(latencies > 0);
+    for result in &outcome.tests {
+        let elapsed = result.samples[0].elapsed.as_seconds();
+        assert!((0.59..0.75).contains(&elapsed) && result.samples[0].complete, "{elapsed} s");
+    }
+    // Rounds of one test would have to end with those of the other.
+    let rounds = Some(Rounds { length: MS * 50, tracked: Tracked::Iops });
+    let mut together = workload.clone();
+    together.tests[0] = Test { rounds, duration: None, ..together.tests[0].clone() };
+    bench.workload = &together;
+    assert!(matches!(bench.run(&mut |_| ()), Err(MeasureError::RoundsBeside { .. })));
+}
+
+#[test]
+fn rounds_end_when_they_are_steady_or_there_are_too_many() {
+    let rounds = Some(Rounds { length: MS * 60, tracked: Tracked::Iops });
+    let test = Test { rounds, volume: None, duration: None, threads: 2, ..read() };
+    let workload = workload([test]);
+    let outcome = measured(&workload, Settings::default()).unwrap();
+    let sample = &outcome.tests[0].samples[0];
+    let steady = sample.steady.as_ref().unwrap();
+    assert!((5..=ROUNDS_MAX).contains(&steady.rounds.len()) && sample.complete);
+    assert_eq!(sample.elapsed, MS * 300);
+    let told = outcome.warnings.iter().any(|doubt| matches!(doubt, Warning::NotSteady { .. }));
+    assert_eq!(told, !steady.reached());
+    let window: f64 = steady.rounds[steady.rounds.len() - 5..].iter().map(|one| one.iops).sum();
+    assert!((window / 5.0 / sample.iops() - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_series_holds_every_request_of_every_thread() {
+    let interval = Some(Interval::Fixed { interval: MS * 20 });
+    let test = Test { interval, threads: 3, ..timed(read(), 200) };
+    let sample = sample(test, Settings::default());
+    let series = sample.series.as_ref().unwrap();
+    let counted: u64 = series.points.iter().map(|point| point.requests()).sum();
+    assert_eq!(counted, sample.operations());
+    assert_eq!((series.points.len(), series.elapsed()), (10, MS * 200));
+}
+
+#[test]
+fn every_engine_does_what_was_asked_and_the_null_engine_nothing() {
+    for (_, engine) in EngineKind::ALL {
+        let outcome =
+            measured(&workload([Test { queue_depth: 1, ..write() }]), with(engine)).unwrap();
+        let sample = &outcome.tests[0].samples[0];
+        assert_eq!(outcome.target.engine, engine.name());
+        assert_eq!(sample.bytes(), write().volume.unwrap());
+    }
+    let deep = Test { queue_depth: 2, ..read() };
+    let error = measured(&workload([deep]), with(EngineKind::Synchronous)).unwrap_err();
+    assert!(matches!(error, MeasureError::QueueDepth { most: 1, .. }), "{error}");
+    assert!(error.hint().unwrap().contains("io_uring"));
+}
+
+#[test]
+fn threads_of_the_kernel_that_take_submissions_are_counted() {
+    let settings = Settings { submission_polled: true, ..Settings::default() };
+    let sample = sample(timed(read(), 300), settings);
+    let cpu = sample.cpu.unwrap();
+    let used = (cpu.user_ns_per_request + cpu.system_ns_per_request) * sample.operations() as f64;
+    // The kernel's thread alone looks for submissions all the time.
+    assert!(used > 0.2 * 300e6, "{used} ns of processor time in 300 ms");
+}
+
+#[test]
+fn a_shuffled_order_takes_each_test_once_a_pass() {
+    let name = |name: &str| Test { name: name.to_owned(), ..read() };
+    let tests = ["a", "b", "c", "d", "e"];
+    let mut workload = workload([name("a"), name("b"), name("c"), name("d"), name("e")]);
+    (workload.repeats, workload.order) = (4, Order::Shuffled);
+    let folder = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    let bench = Bench::new(folder.path(), &workload, 1, &stop);
+    let mut counts = Vec::new();
+    let outcome = bench
+        .run(&mut |event| {
+            if let Event::SampleEnded { outcome } = event {
+                counts.push(tests.map(|name| {
+                    let result = outcome.tests.iter().find(|one| one.test.name == name);
+                    result.map_or(0, |result| result.samples.len())
+                }));
+            }
+        })
+        .unwrap();
+    assert!(outcome.complete && outcome.tests.iter().all(|one| one.samples.len() == 4));
+    assert_eq!(counts.len(), 20);
+    assert!(counts.iter().skip(4).step_by(5).enumerate().all(|(pass, one)| *one == [pass + 1; 5]));
+    assert_ne!(counts[0], [1, 0, 0, 0, 0], "seed 1 begins with another test");
+}

@@ -1,0 +1,121 @@
+//! The ways of all inspected devices as one tree in SVG, drawn as a modelled platform is.
+
+use std::collections::BTreeSet;
+
+use lanemark_core::result::{
+    BlockKind, Finding, InspectedDevice, InspectedFinding, InspectedWay, Inspection, TopologyNode,
+};
+
+use super::steps::{Step, steps};
+use super::{finding, words};
+use crate::path::Drawing;
+
+/// A hop as it grows, found again by its place.
+struct Node {
+    place: String,
+    topology: TopologyNode,
+    children: Vec<Node>,
+}
+
+/// The devices of `inspection` as one self-contained SVG file. Links are as wide as what they carry, and
+/// those that a finding names stand out.
+pub fn inspection_svg(inspection: &Inspection) -> String {
+    let on_path = inspection.target.is_some();
+    let mut root = Node::new("", "CPU".to_owned(), on_path);
+    for device in &inspection.devices {
+        for way in &device.ways {
+            root.add(device, way, on_path);
+        }
+    }
+    let doubtful: BTreeSet<&str> = inspection
+        .findings
+        .iter()
+        .filter(|found| !found.finding.is_note())
+        .flat_map(boxes_named)
+        .collect();
+    let heading = match &inspection.target {
+        Some(target) => format!("The path to {target}"),
+        None => "Storage paths".to_owned(),
+    };
+    let topology = root.finish();
+    Drawing {
+        heading: &heading,
+        subtitle: "Links as wide as what they carry one way",
+        title: &heading,
+        topology: &topology,
+        narrow: &|node| doubtful.contains(node.label.split(' ').next().unwrap_or_default()),
+        dashed: "Dashed: no link, or one whose rate is not known.",
+        said: said(inspection),
+    }
+    .svg()
+}
+
+impl Node {
+    fn new(place: &str, label: String, on_path: bool) -> Self {
+        let topology =
+            TopologyNode { label, link: None, link_rate: None, on_path, children: Vec::new() };
+        Self { place: place.to_owned(), topology, children: Vec::new() }
+    }
+
+    fn add(&mut self, device: &InspectedDevice, way: &InspectedWay, on_path: bool) {
+        // A namespace's model is that of its controller, which has a box of its own.
+        let model = match device.kind {
+            BlockKind::NvmeNamespace { .. } => String::new(),
+            _ => words::model(&device.identity),
+        };
+        let words = words::joined(&[model, device.size.map_or(String::new(), words::capacity)]);
+        let mut at = self;
+        for step in steps(device, way, words) {
+            at = at.child(&step, on_path);
+        }
+    }
+
+    fn child(&mut self, step: &Step<'_>, on_path: bool) -> &mut Self {
+        let index = self.children.iter().position(|child| child.place == step.place);
+        let index = index.unwrap_or_else(|| {
+            let label = format!("{} {}", step.name, step.words);
+            let mut node = Self::new(step.place, label.trim_end().to_owned(), on_path);
+            node.topology.link = step.link.map(words::link);
+            node.topology.link_rate = step.link.and_then(|link| link.rate());
+            self.children.push(node);
+            self.children.len() - 1
+        });
+        &mut self.children[index]
+    }
+
+    fn finish(self) -> TopologyNode {
+        let children = self.children.into_iter().map(Self::finish).collect();
+        TopologyNode { children, ..self.topology }
+    }
+}
+
+/// The names of the boxes whose link a finding is about. A drive's box has the name of its block device.
+fn boxes_named(found: &InspectedFinding) -> Vec<&str> {
+    match &found.finding {
+        Finding::PcieBelowCapability { hop, .. }
+        | Finding::SlotBelowDevice { hop, .. }
+        | Finding::UsbSlow { hop, .. } => vec![hop.as_str()],
+        Finding::SasBelowCapability { hop, .. } => match found.devices.as_slice() {
+            [device] => vec![hop.as_str(), device.as_str()],
+            _ => vec![hop.as_str()],
+        },
+        Finding::SataPortSlow { .. } | Finding::SataBelowCapability { .. } => {
+            found.devices.iter().map(String::as_str).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The paragraphs below the tree.
+fn said(inspection: &Inspection) -> Vec<(&'static str, String)> {
+    let made = inspection.devices.iter().filter(|device| !device.below.is_empty());
+    let made = made.map(|device| {
+        let text = format!("{} ({})", device.name, words::device(device));
+        ("note", format!("{text} lies on {}.", device.below.join(", ")))
+    });
+    let found = inspection.findings.iter().map(|found| {
+        let class = if found.finding.is_note() { "said" } else { "narrowest" };
+        (class, finding(found))
+    });
+    made.chain(found).collect()
+}

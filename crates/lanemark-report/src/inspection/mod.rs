@@ -1,0 +1,116 @@
+//! A real machine's storage paths: a block of text for each device, what limits them, what was not read.
+//!
+//! The drawing shows the ways of all devices as one tree, since devices share hops. Rates are those of
+//! links by core's laws, and marked *raw* where only the line code is taken off.
+
+mod diagram;
+mod steps;
+mod tree;
+mod words;
+
+use std::collections::BTreeMap;
+
+use lanemark_core::result::{InspectedDevice, InspectedFinding, Inspection, Unread, UnreadReason};
+use unicode_width::UnicodeWidthStr;
+
+use crate::Style;
+use crate::table::Ink;
+use crate::terminal::{Sheet, plain, shorten};
+
+pub use diagram::inspection_svg;
+
+/// Devices that a finding names one by one.
+const NAMED_MAX: usize = 6;
+/// Paths that were not read which are shown for each reason.
+const UNREAD_MAX: usize = 3;
+
+/// The devices of `inspection` with their ways, its findings with advice, and what was not read.
+pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    let all: BTreeMap<&str, &InspectedDevice> =
+        inspection.devices.iter().map(|device| (device.name.as_str(), device)).collect();
+    for device in &inspection.devices {
+        let name = shorten(&plain(&device.name), sheet.width() / 2);
+        let room = sheet.width().saturating_sub(name.width() + 2);
+        let said = shorten(&plain(&words::device(device)), room);
+        sheet.line(&[(name, Ink::Strong), ("  ".to_owned(), Ink::Plain), (said, Ink::Plain)]);
+        tree::draw(&mut sheet, device, &all);
+        sheet.blank();
+    }
+    if inspection.devices.is_empty() {
+        sheet.paragraph("There is no device to show.");
+        sheet.blank();
+    }
+    findings(&mut sheet, &inspection.findings);
+    if !inspection.unread.is_empty() {
+        sheet.aside(&unread(&inspection.unread));
+    }
+    if inspection.empty_skipped > 0 {
+        let (count, verb) = match inspection.empty_skipped {
+            1 => ("1 loop, RAM or compressed device".to_owned(), "is"),
+            many => (format!("{many} loop, RAM or compressed devices"), "are"),
+        };
+        sheet.aside(&format!("Left out: {count} of size 0, which {verb} empty."));
+    }
+    sheet.finish()
+}
+
+fn findings(sheet: &mut Sheet, findings: &[InspectedFinding]) {
+    if findings.is_empty() {
+        sheet.paragraph("Nothing was found that limits these devices.");
+    }
+    for found in findings {
+        let (mark, ink) =
+            if found.finding.is_note() { ("· ", Ink::Plain) } else { ("! ", Ink::Doubt) };
+        let text = finding(found);
+        sheet.item(mark, &text, ink);
+        sheet.item("  ", &format!("Advice: {}.", found.finding.advice()), Ink::Faint);
+    }
+    sheet.blank();
+}
+
+/// `sda, sdb: what was found.`
+fn finding(found: &InspectedFinding) -> String {
+    let names = match found.devices.as_slice() {
+        few if few.len() <= NAMED_MAX => few.join(", "),
+        many => format!("{} and {} more", many[..NAMED_MAX].join(", "), many.len() - NAMED_MAX),
+    };
+    format!("{names}: {}.", found.finding)
+}
+
+/// What was not read, by reason.
+fn unread(unread: &[Unread]) -> String {
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for one in unread {
+        reasons.entry(reason(&one.reason)).or_default().push(&one.path);
+    }
+    let said: Vec<String> = reasons
+        .into_iter()
+        .map(|(reason, paths)| {
+            let shown = paths[..paths.len().min(UNREAD_MAX)].join(", ");
+            match paths.len().checked_sub(UNREAD_MAX) {
+                Some(more @ 1..) => format!("{reason}: {shown} and {more} more."),
+                _ => format!("{reason}: {shown}."),
+            }
+        })
+        .collect();
+    format!("Not read. {}", said.join(" "))
+}
+
+fn reason(reason: &UnreadReason) -> String {
+    match reason {
+        UnreadReason::Permission => "No permission".to_owned(),
+        UnreadReason::Partly { bytes } => {
+            format!("Only {bytes} bytes, as without privileges (payload sizes are missing)")
+        }
+        UnreadReason::TooLong => "Too long".to_owned(),
+        UnreadReason::NotText => "Not text".to_owned(),
+        UnreadReason::Meaningless { value } => format!("Without meaning, `{value}`"),
+        UnreadReason::Outside => "A link out of the tree".to_owned(),
+        UnreadReason::LinkCycle => "Links that go round".to_owned(),
+        UnreadReason::Dangling => "A link to what is not there".to_owned(),
+        UnreadReason::WrongKind => "Neither file nor folder".to_owned(),
+        UnreadReason::TooMany => "Too many entries".to_owned(),
+        UnreadReason::System { message } => message.clone(),
+    }
+}

@@ -1,0 +1,60 @@
+//! A way as it is shown: fewer steps than hops, since some hops are one thing to people.
+//!
+//! A controller stands in the step of its PCI function, and a drive in that of its block device, which is
+//! the last.
+
+use lanemark_core::result::{
+    HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedWay, PciRole,
+};
+
+use super::words;
+
+/// A step: the link before it, its name and its words.
+pub(super) struct Step<'a> {
+    pub(super) link: Option<&'a InspectedLink>,
+    /// What tells it from all other steps.
+    pub(super) place: &'a str,
+    pub(super) name: String,
+    pub(super) words: String,
+}
+
+/// The steps of `way` to `device`, of which `words` are said.
+pub(super) fn steps<'a>(
+    device: &'a InspectedDevice,
+    way: &'a InspectedWay,
+    words: String,
+) -> Vec<Step<'a>> {
+    let mut steps: Vec<Step<'a>> = Vec::new();
+    let mut before: Option<&InspectedHop> = None;
+    let mut link = None;
+    for (index, hop) in way.hops.iter().enumerate() {
+        let last = index + 1 == way.hops.len();
+        match steps.last_mut() {
+            _ if last && matches!(hop.part, HopPart::ScsiDevice { .. }) => link = hop.link.as_ref(),
+            Some(step) if before.is_some_and(|before| is_one(before, hop)) => {
+                step.name = format!("{} {}", step.name, hop.name);
+                step.words = words::part(&hop.part);
+            }
+            _ => steps.push(Step {
+                link: hop.link.as_ref(),
+                place: &hop.place,
+                name: hop.name.clone(),
+                words: words::part(&hop.part),
+            }),
+        }
+        before = Some(hop);
+    }
+    steps.push(Step { link, place: &device.name, name: device.name.clone(), words });
+    steps
+}
+
+/// Whether a controller is what the function before it does.
+fn is_one(function: &InspectedHop, hop: &InspectedHop) -> bool {
+    use PciRole as R;
+    let function = matches!(
+        function.part,
+        HopPart::Pci { role: R::Nvme | R::Virtio | R::Network | R::FibreChannel, .. }
+    );
+    let controller = matches!(hop.part, HopPart::NvmeController { .. } | HopPart::Virtio { .. });
+    function && controller && hop.link.is_none()
+}

@@ -1,0 +1,165 @@
+//! A device's way in a terminal: a line a hop, each further in, with its link on the branch.
+//!
+//! A link is drawn double, `═`, and a hop that is a part of the one before it with a single line.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lanemark_core::result::{InspectedDevice, InspectedWay};
+use unicode_width::UnicodeWidthStr;
+
+use super::steps::{Step, steps};
+use super::words;
+use crate::table::Ink;
+use crate::terminal::{Sheet, plain, shorten, wrap};
+
+/// Devices below devices are followed so far.
+const DEPTH_MAX: usize = 12;
+/// Lines for what one device is made of.
+const BELOW_MAX: usize = 200;
+/// Text has at least so much room, however deep.
+const ROOM_MIN: usize = 24;
+/// Partitions that are shown of a device.
+const PARTITIONS_MAX: usize = 16;
+
+/// Draws the ways to `device`, or what it is made of, and its partitions.
+pub(super) fn draw<'a>(
+    sheet: &mut Sheet,
+    device: &'a InspectedDevice,
+    all: &'a BTreeMap<&'a str, &'a InspectedDevice>,
+) {
+    for (index, way) in device.ways.iter().enumerate() {
+        draw_way(sheet, device, way, index + 1 == device.ways.len());
+    }
+    if device.ways.is_empty() {
+        let limits = words::queue(&device.queue);
+        if !limits.is_empty() {
+            sheet.item("", &limits, Ink::Faint);
+        }
+        let mut below = Below { all, followed: BTreeSet::new(), lines: BELOW_MAX };
+        below.draw(sheet, device, "", 0);
+        draw_partitions(sheet, device, 0);
+    }
+}
+
+fn draw_way(sheet: &mut Sheet, device: &InspectedDevice, way: &InspectedWay, last: bool) {
+    let node = way.hops.iter().find_map(|hop| hop.numa_node);
+    let start = words::joined(&[
+        "CPU".to_owned(),
+        node.map_or(String::new(), |node| format!("memory node {node}")),
+        way.name.clone().unwrap_or_default(),
+        way.state.clone().unwrap_or_default(),
+    ]);
+    sheet.item("", &start, Ink::Plain);
+    // With several ways the device's limits stand once, at its last.
+    let limits = if last { words::queue(&device.queue) } else { String::new() };
+    let lines = steps(device, way, limits);
+    let end = lines.len() - 1;
+    for (depth, line) in lines.iter().enumerate() {
+        draw_line(sheet, line, depth, depth == end);
+    }
+    if last {
+        draw_partitions(sheet, device, lines.len());
+    }
+}
+
+fn draw_line(sheet: &mut Sheet, line: &Step<'_>, depth: usize, strong: bool) {
+    let branch = match line.link {
+        Some(link) => format!("└═ {} ═ ", plain(&words::link_with_rate(link))),
+        None => "└─ ".to_owned(),
+    };
+    // Ways may be deeper than a line is wide.
+    let width = sheet.width();
+    let indent = (3 * depth).min(width.saturating_sub(ROOM_MIN + branch.width()));
+    let name = plain(&line.name);
+    let name = shorten(&name, width.saturating_sub(indent + branch.width()).max(8));
+    let used = indent + branch.width() + name.width() + 1;
+    let name_ink = if strong { Ink::Strong } else { Ink::Plain };
+    let head = vec![(" ".repeat(indent), Ink::Faint), (branch, Ink::Faint), (name, name_ink)];
+    let words = plain(&line.words);
+    let gap = if strong { "  " } else { " " };
+    if used + gap.len() + ROOM_MIN.min(words.width()) > width {
+        sheet.line(&head);
+        let room = width.saturating_sub(indent + 3).max(ROOM_MIN);
+        for text in wrap(&words, room).iter().filter(|text| !text.is_empty()) {
+            sheet.line(&[(" ".repeat(indent + 3), Ink::Faint), (text.clone(), Ink::Faint)]);
+        }
+        return;
+    }
+    let room = width - used - gap.len() + 1;
+    let mut pieces = head;
+    for (index, text) in wrap(&words, room).into_iter().enumerate() {
+        if index > 0 {
+            pieces = vec![(" ".repeat(used + gap.len() - 1), Ink::Faint)];
+        } else {
+            pieces.push((gap.to_owned(), Ink::Faint));
+        }
+        pieces.push((text, Ink::Faint));
+        sheet.line(&pieces);
+    }
+}
+
+fn draw_partitions(sheet: &mut Sheet, device: &InspectedDevice, depth: usize) {
+    let count = device.partitions.len();
+    let shown = &device.partitions[..count.min(PARTITIONS_MAX)];
+    let indent = " ".repeat((3 * depth).min(sheet.width() / 2));
+    for (index, partition) in shown.iter().enumerate() {
+        let last = index + 1 == count;
+        let size = partition.size.map(|size| format!("  {}", words::capacity(size)));
+        let branch = if last { "└─ " } else { "├─ " };
+        let room = sheet.width().saturating_sub(indent.width() + 16);
+        sheet.line(&[
+            (format!("{indent}{branch}"), Ink::Faint),
+            (shorten(&plain(&partition.name), room), Ink::Plain),
+            (size.unwrap_or_default(), Ink::Faint),
+        ]);
+    }
+    if count > shown.len() {
+        let rest = format!("{indent}└─ and {} more", count - shown.len());
+        sheet.line(&[(rest, Ink::Faint)]);
+    }
+}
+
+/// What a device is made of, as it is drawn.
+struct Below<'a> {
+    all: &'a BTreeMap<&'a str, &'a InspectedDevice>,
+    /// What was followed already: what is made of itself would not end.
+    followed: BTreeSet<&'a str>,
+    /// Lines that may still be drawn.
+    lines: usize,
+}
+
+impl<'a> Below<'a> {
+    /// Draws what `device` is made of, and what that is made of, after `prefix`.
+    fn draw(&mut self, sheet: &mut Sheet, device: &'a InspectedDevice, prefix: &str, depth: usize) {
+        self.followed.insert(&device.name);
+        let room = sheet.width();
+        for (index, name) in device.below.iter().enumerate() {
+            if self.lines == 0 {
+                return;
+            }
+            self.lines -= 1;
+            if self.lines == 0 {
+                return sheet.line(&[(format!("{prefix}└─ and more"), Ink::Faint)]);
+            }
+            let last = index + 1 == device.below.len();
+            let branch = format!("{prefix}{}", if last { "└─ " } else { "├─ " });
+            let below = self.all.get(name.as_str());
+            let words = below.map(|below| format!(" {}", plain(&words::device(below))));
+            let name = shorten(&plain(name), room.saturating_sub(branch.width()).max(8));
+            let left = room.saturating_sub(branch.width() + name.width());
+            let words = words.filter(|_| left > 3).map(|words| shorten(&words, left));
+            sheet.line(&[
+                (branch, Ink::Faint),
+                (name, Ink::Plain),
+                (words.unwrap_or_default(), Ink::Faint),
+            ]);
+            let follow = |below: &&&InspectedDevice| !self.followed.contains(below.name.as_str());
+            if let Some(below) = below.filter(follow)
+                && depth < DEPTH_MAX
+            {
+                let prefix = format!("{prefix}{}", if last { "   " } else { "│  " });
+                self.draw(sheet, below, &prefix, depth + 1);
+            }
+        }
+    }
+}

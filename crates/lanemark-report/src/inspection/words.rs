@@ -1,0 +1,236 @@
+//! Hops, links and devices in a few words.
+
+use lanemark_core::result::{
+    BlockKind, Gigabits, HopPart, Identity, InspectedDevice, InspectedLink, PciRole, PcieLink,
+    QueueLimits, WriteCache,
+};
+use lanemark_core::units::{Bytes, BytesPerSecond};
+
+use crate::number::significant;
+
+/// `1000 MB/s`.
+pub(super) fn rate(rate: BytesPerSecond) -> String {
+    format!("{} MB/s", significant(rate.as_megabytes()))
+}
+
+/// A capacity in the units that drives are sold by.
+pub(super) fn capacity(size: Bytes) -> String {
+    let bytes = size.get() as f64;
+    let (unit, name) = match size.get() {
+        1_000_000_000_000.. => (1e12, "TB"),
+        1_000_000_000.. => (1e9, "GB"),
+        1_000_000.. => (1e6, "MB"),
+        1_000.. => (1e3, "kB"),
+        _ => (1.0, "B"),
+    };
+    format!("{} {name}", significant(bytes / unit))
+}
+
+/// The link's kind and what it trained to, of what it could: `PCIe 3.0 x4 of 4.0 x4`.
+pub(super) fn link(link: &InspectedLink) -> String {
+    let of = |name: &str, now: Option<u64>, could: Option<u64>| match (now, could) {
+        (Some(now), Some(could)) if now < could => {
+            format!("{name} {} of {}", Gigabits(now), Gigabits(could))
+        }
+        (Some(now), _) => format!("{name} {}", Gigabits(now)),
+        (None, _) => format!("{name} link"),
+    };
+    match link {
+        InspectedLink::Pcie(link) => pcie(link),
+        InspectedLink::Sata(link) => {
+            let port = link.port_bits_per_second.or(link.limit_bits_per_second);
+            let could = match (port, link.drive_bits_per_second) {
+                (Some(port), Some(drive)) => Some(port.max(drive)),
+                (port, drive) => port.or(drive),
+            };
+            of("SATA", link.negotiated_bits_per_second, could)
+        }
+        InspectedLink::Sas(link) => {
+            let rate = of("SAS", link.negotiated_bits_per_second, link.capable_bits_per_second);
+            if link.phys > 1 { format!("{rate} x{}", link.phys) } else { rate }
+        }
+        InspectedLink::Usb(link) => of("USB", link.bits_per_second, None),
+    }
+}
+
+fn pcie(link: &PcieLink) -> String {
+    match (link.current, link.capable()) {
+        (Some(current), Some(capable)) if current.generation == capable.generation => {
+            format!("{current} of x{}", capable.lanes)
+        }
+        (Some(current), Some(capable)) => {
+            format!("{current} of {}.0 x{}", capable.generation, capable.lanes)
+        }
+        (Some(current), None) => current.to_string(),
+        (None, Some(capable)) => format!("PCIe, of {}.0 x{}", capable.generation, capable.lanes),
+        (None, None) => "PCIe".to_owned(),
+    }
+}
+
+/// The link with what it carries: usable where a law says so, else after the line code.
+pub(super) fn link_with_rate(inspected: &InspectedLink) -> String {
+    let mut text = link(inspected);
+    match (inspected.usable(), inspected.line()) {
+        (Some(usable), _) => text += &format!(", {}", rate(usable)),
+        (None, Some(line)) => text += &format!(", {} raw", rate(line)),
+        (None, None) => {}
+    }
+    if let InspectedLink::Pcie(PcieLink { payload_max: Some(payload), .. }) = inspected {
+        text += &format!(", MPS {payload}");
+    }
+    text
+}
+
+/// A hop's kind and name for people, without the kernel's name of it.
+pub(super) fn part(part: &HopPart) -> String {
+    let driven = |what: &str, driver: &Option<String>| match driver {
+        Some(driver) => format!("{what} ({driver})"),
+        None => what.to_owned(),
+    };
+    match part {
+        HopPart::Pci { role, driver, chipset, .. } => {
+            let place = if *chipset { ", chipset" } else { "" };
+            match role {
+                PciRole::RootPort
+                | PciRole::UpstreamPort
+                | PciRole::DownstreamPort
+                | PciRole::Bridge => format!("{}{place}", self::role(*role)),
+                _ => driven(&format!("{}{place}", self::role(*role)), driver),
+            }
+        }
+        HopPart::AtaPort => "port".to_owned(),
+        HopPart::ScsiHost { driver } => driven("SCSI host", driver),
+        HopPart::SasExpander { identity } => named("expander", identity),
+        HopPart::ScsiDevice { identity, .. } => named("", identity),
+        HopPart::NvmeController { identity, transport, address, state, .. } => {
+            let mut parts = vec![named("", identity)];
+            if let Some(transport) = transport.as_ref().filter(|transport| *transport != "pcie") {
+                parts.push(format!("NVMe over {transport}"));
+            }
+            parts.extend(address.clone());
+            parts.extend(state.clone().filter(|state| state != "live"));
+            joined(&parts)
+        }
+        HopPart::Usb { hub, identity, driver } => {
+            driven(&named(if *hub { "hub" } else { "USB device" }, identity), driver)
+        }
+        HopPart::Virtio { driver } => driver.clone().unwrap_or_else(|| "virtio".to_owned()),
+        HopPart::Other { bus, driver } => driven(bus, driver),
+    }
+}
+
+/// Maker and model.
+pub(super) fn model(identity: &Identity) -> String {
+    named("", identity)
+}
+
+fn role(role: PciRole) -> &'static str {
+    match role {
+        PciRole::RootPort => "root port",
+        PciRole::UpstreamPort => "switch, upstream port",
+        PciRole::DownstreamPort => "switch, downstream port",
+        PciRole::Bridge => "bridge",
+        PciRole::Nvme => "NVMe controller",
+        PciRole::Ahci => "SATA controller",
+        PciRole::Ide => "ATA controller",
+        PciRole::Sas => "SAS adapter",
+        PciRole::Raid => "RAID controller",
+        PciRole::Storage => "storage controller",
+        PciRole::Usb => "USB controller",
+        PciRole::FibreChannel => "Fibre Channel adapter",
+        PciRole::Network => "network adapter",
+        PciRole::VolumeManagement => "volume management device",
+        PciRole::Virtio => "virtio device",
+        PciRole::Other => "PCI device",
+    }
+}
+
+fn named(kind: &str, identity: &Identity) -> String {
+    // A model may begin with its maker, and behind an ATA host the maker is the host.
+    let vendor = identity.vendor.as_deref().filter(|vendor| {
+        *vendor != "ATA"
+            && !identity.model.as_deref().is_some_and(|model| model.starts_with(vendor))
+    });
+    let words: Vec<&str> =
+        [Some(kind).filter(|kind| !kind.is_empty()), vendor, identity.model.as_deref()]
+            .into_iter()
+            .flatten()
+            .collect();
+    words.join(" ")
+}
+
+/// What a device is, for the line above its way.
+pub(super) fn device(device: &InspectedDevice) -> String {
+    let identity = named("", &device.identity);
+    let kind = match &device.kind {
+        BlockKind::Disk | BlockKind::NvmeNamespace { .. } => String::new(),
+        BlockKind::Partition(_) => "partition".to_owned(),
+        BlockKind::DeviceMapper { mapped_name, maker } => joined(&[
+            mapped_name.clone().unwrap_or_default(),
+            match maker.as_deref() {
+                Some("CRYPT") => "encrypted".to_owned(),
+                Some("LVM") => "logical volume".to_owned(),
+                Some("mpath") => "multipath".to_owned(),
+                Some(maker) => format!("mapped by {maker}"),
+                None => "mapped".to_owned(),
+            },
+        ]),
+        BlockKind::Md { level, members, chunk, degraded } => joined(&[
+            level.clone().unwrap_or_else(|| "RAID".to_owned()),
+            members.map_or(String::new(), |members| format!("{members} members")),
+            chunk.map_or(String::new(), |chunk| format!("chunks of {chunk}")),
+            degraded.filter(|&n| n > 0).map_or(String::new(), |n| format!("{n} missing")),
+        ]),
+        BlockKind::Loop { backing_file } => match backing_file {
+            Some(file) => format!("loop on {file}"),
+            None => "loop".to_owned(),
+        },
+        BlockKind::Zram => "compressed memory".to_owned(),
+        BlockKind::Ram => "memory".to_owned(),
+        BlockKind::Virtual => "virtual".to_owned(),
+    };
+    let firmware = device.identity.firmware.as_ref().map(|own| format!("firmware {own}"));
+    joined(&[
+        identity,
+        kind,
+        device.size.map_or(String::new(), capacity),
+        firmware.unwrap_or_default(),
+    ])
+}
+
+/// How a device's requests are queued and cut.
+pub(super) fn queue(queue: &QueueLimits) -> String {
+    let blocks = match (queue.logical_block, queue.physical_block) {
+        (Some(logical), Some(physical)) if logical != physical => {
+            format!("blocks of {logical} in {physical}")
+        }
+        (Some(logical), _) => format!("blocks of {logical}"),
+        (None, _) => String::new(),
+    };
+    let cache = match queue.write_cache {
+        Some(WriteCache::WriteBack) => "write back",
+        Some(WriteCache::WriteThrough) => "write through",
+        None => "",
+    };
+    let told = |value: Option<u32>, text: fn(u32) -> String| value.map_or(String::new(), text);
+    joined(&[
+        blocks,
+        queue.scheduler.as_ref().map_or(String::new(), |name| format!("scheduler {name}")),
+        cache.to_owned(),
+        if queue.rotational == Some(true) { "rotational".to_owned() } else { String::new() },
+        told(queue.queue_depth, |depth| format!("queue depth {depth}")),
+        told(queue.requests_max, |requests| format!("{requests} requests")),
+        told(queue.hardware_queues, |queues| match queues {
+            1 => "1 queue".to_owned(),
+            queues => format!("{queues} queues"),
+        }),
+        queue.transfer_max.map_or(String::new(), |most| format!("at most {most} each")),
+    ])
+}
+
+/// The parts that say something, with commas.
+pub(super) fn joined(parts: &[String]) -> String {
+    let said: Vec<&str> =
+        parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
+    said.join(", ")
+}

@@ -1,0 +1,111 @@
+//! What the machine showed of a measured test: the device under it, the processors, and how times were kept.
+
+use lanemark_core::result::{Evidence, ProcessorUse, Punctuality, TestResult};
+use lanemark_core::units::{Bytes, Duration};
+
+use crate::number::{fixed, percent_whole, significant};
+
+/// The sentences about a test, over all its repeats; none where nothing is known.
+pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
+    let evidence: Vec<&Evidence> =
+        test.samples.iter().filter_map(|sample| sample.evidence.as_ref()).collect();
+    let kept = test.samples.iter().filter_map(|sample| sample.punctuality.as_ref());
+    let kept: Vec<&Punctuality> = kept.collect();
+    [device(&evidence), processors(&evidence), threads(test, &evidence), punctuality(&kept)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// `vda was busy 97% of the time: 12,000 reads of 4.10 kB, 81.2 us each.`
+fn device(evidence: &[&Evidence]) -> Option<String> {
+    let name = &evidence.first()?.device.as_ref()?.name;
+    let used = || evidence.iter().filter_map(|one| one.device.as_ref());
+    let elapsed: Duration = used().map(|one| one.elapsed).sum();
+    let busy: Duration = used().map(|one| one.busy).sum();
+    let share = (busy.as_seconds() / elapsed.as_seconds().max(1e-12)).min(1.0);
+    let bytes = |of: fn(&lanemark_core::result::DeviceUse) -> Bytes| {
+        used().map(of).fold(Bytes::ZERO, |sum, one| sum + one).get() as f64
+    };
+    let part = |count: u64, bytes: f64, time: Duration, what: &str| {
+        (count > 0).then(|| {
+            let each = bytes / count as f64 / 1e3;
+            let time = time.as_microseconds() / count as f64;
+            format!("{count} {what} of {} kB, {} us each", significant(each), significant(time))
+        })
+    };
+    let parts = [
+        part(
+            used().map(|one| one.reads).sum(),
+            bytes(|one| one.read_bytes),
+            used().map(|one| one.read_time).sum(),
+            "reads",
+        ),
+        part(
+            used().map(|one| one.writes).sum(),
+            bytes(|one| one.written_bytes),
+            used().map(|one| one.write_time).sum(),
+            "writes",
+        ),
+        Some(used().map(|one| one.flushes).sum::<u64>())
+            .filter(|&flushes| flushes > 0)
+            .map(|flushes| format!("{flushes} flushes")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let parts =
+        if parts.is_empty() { "nothing was asked of it".to_owned() } else { parts.join("; ") };
+    let hot = evidence.iter().rev().find_map(|one| one.temperature_celsius);
+    let hot =
+        hot.map_or(String::new(), |degrees| format!(", at {} °C at the end", fixed(degrees, 0)));
+    Some(format!("{name} was busy {} of the time{hot}: {parts}.", percent_whole(share)))
+}
+
+/// `Of 2 cores the machine used 0.84: 0.05 in programs, 0.71 in the kernel, 0.08 in interrupts.`
+fn processors(evidence: &[&Evidence]) -> Option<String> {
+    let all: Vec<ProcessorUse> = evidence.iter().filter_map(|one| one.processors).collect();
+    let mean = |of: fn(&ProcessorUse) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
+    let first = all.first()?;
+    let parts = [mean(|one| one.user), mean(|one| one.system), mean(|one| one.interrupts)];
+    let stolen = mean(|one| one.stolen);
+    let stolen = match stolen >= 0.005 {
+        true => format!("; the hypervisor took {}", fixed(stolen, 2)),
+        false => String::new(),
+    };
+    Some(format!(
+        "Of {} cores the machine used {}: {} in programs, {} in the kernel, {} in interrupts{stolen}.",
+        first.cores,
+        fixed(parts.iter().sum(), 2),
+        fixed(parts[0], 2),
+        fixed(parts[1], 2),
+        fixed(parts[2], 2),
+    ))
+}
+
+/// `The busiest thread took 43% of a core; they waited 0.21 times a request.`
+fn threads(test: &TestResult, evidence: &[&Evidence]) -> Option<String> {
+    let used = || evidence.iter().filter_map(|one| one.threads);
+    let busiest = used().map(|one| one.busiest).fold(f64::NAN, f64::max);
+    let requests: u64 = test.samples.iter().map(|sample| sample.operations()).sum();
+    let waits: u64 = used().map(|one| one.switches_voluntary).sum();
+    (requests > 0 && busiest.is_finite()).then(|| {
+        format!(
+            "The busiest thread took {} of a core; threads slept {} times a request.",
+            percent_whole(busiest.min(1.0)),
+            significant(waits as f64 / requests as f64),
+        )
+    })
+}
+
+/// `Requests were submitted 4.2 us after their time at the median; 3 of 1,000 had to wait for others.`
+fn punctuality(kept: &[&Punctuality]) -> Option<String> {
+    let mut lateness = kept.first()?.lateness.clone();
+    kept[1..].iter().for_each(|one| lateness.merge(&one.lateness));
+    let median = lateness.percentile_ns(50.0)? as f64 / 1e3;
+    let held_back: u64 = kept.iter().map(|one| one.held_back).sum();
+    Some(format!(
+        "Requests were submitted {} us after their time at the median; {held_back} of {} had to wait for \
+         others. Latencies count from the time itself.",
+        significant(median),
+        lateness.count(),
+    ))
+}
