@@ -51,11 +51,14 @@ endurance: build ## a day of random writes on a modelled 1 TB drive (twenty minu
 build:           ## the release program, target/release/lanemark
 	cargo build --release --locked -p lanemark-cli
 
-# What the tests need beyond cargo. Only root can install; anybody else is told.
+# What the tests need beyond cargo. Only root can install packages; anybody else is told.
 tools:
 	@command -v fio >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	    apt-get update -qq && apt-get install -y -qq fio; } || \
 	    echo "fio is missing (apt-get install fio): the test beside it will be skipped"
+	@[ -x target/fio-plot/bin/fio-plot ] || \
+	    { python3 -m venv target/fio-plot && target/fio-plot/bin/pip install -q fio-plot==1.1.21; } || \
+	    echo "fio-plot is missing (python3 with venv and pip): the test that draws with it will be skipped"
 
 clean:           ## what was built, and the demo's results
 	cargo clean

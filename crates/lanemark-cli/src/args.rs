@@ -9,6 +9,8 @@ use lanemark_core::workload::Tracked;
 use lanemark_measure::EngineKind;
 use lanemark_trace::{Action, Format};
 
+use crate::formats::OutputFormat;
+
 /// How much of a drive's speed reaches the application, where the rest is lost, and what another path
 /// would give.
 #[derive(Debug, Parser)]
@@ -38,6 +40,10 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Measure a workload on a real file, folder or block device
     Bench(BenchArgs),
+    /// Make a result of what fio has measured
+    Import(ImportArgs),
+    /// Write a saved result in another program's format
+    Export(ExportArgs),
     /// Compare two results test by test
     Compare(CompareArgs),
     /// Write one HTML page from saved results
@@ -76,7 +82,7 @@ Systems:
 pub(crate) struct SimArgs {
     /// The system, written DRIVE@PLATFORM:PORT, or as below
     pub(crate) system: String,
-    /// The workload's name or file; WORKLOAD:TEST for one of its tests
+    /// The workload's name or file, also fio's .fio and Iometer's .icf; WORKLOAD:TEST for one of its tests
     pub(crate) workload: String,
     /// Set a model value for this run, drive.flash.read="60 us"
     #[arg(long, value_name = "PARAMETER=VALUE")]
@@ -99,6 +105,9 @@ pub(crate) struct SimArgs {
     /// Also write one HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// What goes to stdout [default: table]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
+    pub(crate) output_format: Option<OutputFormat>,
     #[command(flatten)]
     pub(crate) scale: ScaleArgs,
     #[command(flatten)]
@@ -215,12 +224,15 @@ pub(crate) struct InspectArgs {
 pub(crate) struct BenchArgs {
     /// A file to create, measure and remove; a folder to do so in; or a block device
     pub(crate) path: PathBuf,
-    /// The workload's name or file; WORKLOAD:TEST for one of its tests
+    /// The workload's name or file, also fio's .fio and Iometer's .icf; WORKLOAD:TEST for one of its tests
     #[arg(long, default_value = "crystaldiskmark-8")]
     pub(crate) workload: String,
     /// Lets this existing file be overwritten; must name the same file as PATH
     #[arg(long, value_name = "PATH")]
     pub(crate) overwrite: Option<PathBuf>,
+    /// What goes to stdout [default: table]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
+    pub(crate) output_format: Option<OutputFormat>,
     /// Lets this block device be written, all of it; must name the same device as PATH
     #[arg(long, value_name = "DEVICE")]
     pub(crate) i_will_lose_all_data_on: Option<PathBuf>,
@@ -240,8 +252,9 @@ pub(crate) struct BenchArgs {
     #[arg(long)]
     pub(crate) detail: bool,
     /// How requests are made: io_uring, sync (one at a time), or null (asks nothing of the target)
-    #[arg(long, default_value = "io_uring", value_name = "NAME")]
-    pub(crate) engine: EngineKind,
+    /// [default: as a job file says, else io_uring]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) engine: Option<EngineKind>,
     /// Go through the page cache
     #[arg(long)]
     pub(crate) buffered: bool,
@@ -298,6 +311,30 @@ pub(crate) struct LibraryArgs {
     /// The library's folder [default: ./library where there is one, else the one built in]
     #[arg(long, value_name = "FOLDER", env = "LANEMARK_LIBRARY")]
     pub(crate) library: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ImportArgs {
+    /// What fio printed with --output-format=json+ or json
+    pub(crate) file: PathBuf,
+    /// Print the result as JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where the result is saved: a folder, or a file that ends in .json
+    #[arg(long, value_name = "PATH", default_value = "results")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExportArgs {
+    /// A saved result; FILE#SYSTEM for one system of a study
+    pub(crate) result: String,
+    /// The format
+    #[arg(long, value_name = "FORMAT", default_value = "fio-json")]
+    pub(crate) output_format: OutputFormat,
+    /// Write a file for each test to this folder, as fio-plot needs them, in place of all to stdout
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) split: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -8,21 +8,25 @@ use lanemark_core::units::Bytes;
 use lanemark_core::workload::Workload;
 use lanemark_inspect::{InspectError, Sysfs, explain, inspect};
 use lanemark_measure::{Bench, Event, Outcome as Measured, Purge, Running, Settings};
-use lanemark_study::workload;
 
 use crate::args::BenchArgs;
 use crate::failure::{Failure, Outcome};
+use crate::formats::{Opened, OutputFormat};
 use crate::progress::Progress;
 use crate::sim::{save, scaled};
 use crate::watch::Watch;
-use crate::{library, output, results, stop};
+use crate::{formats, library, output, results, stop};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let stop = stop::on_signal()?;
     let library = library::open(&args.run.library)?;
-    let workload = scaled(workload::open(&library, &args.workload)?, &args.scale)?;
+    let opened = formats::open(&library, &args.workload, formats::size_of(&args.path))?;
+    let settings = settings(args, &opened);
+    opened.tell(settings.buffered);
+    let workload = scaled(opened.workload, &args.scale)?;
     let mut provenance = results::provenance(args.run.seed);
     provenance.inputs = library.used();
+    provenance.inputs.extend(opened.input);
     let what = format!("bench-{}", workload.id);
     let place = results::Place::new(&args.run.out, &what, &provenance.started_at)?;
     let result_of = |measured: &Measured| RunResult {
@@ -43,7 +47,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         overwrite: args.overwrite.as_deref(),
         offered: args.i_will_lose_all_data_on.as_deref(),
         purge: args.purge.as_deref().map(Purge::named),
-        settings: settings(args),
+        settings,
         stop: &stop,
     };
     let mut progress = Progress::new();
@@ -69,7 +73,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     explain(&mut result, inspection.as_ref().ok());
     result.inspection = inspection.ok();
     save(&place, &mut result)?;
-    if args.run.json {
+    if let Some(text) = formats::foreign(&result, args.output_format) {
+        output::print(&text)?;
+    } else if args.run.json || args.output_format == Some(OutputFormat::Json) {
         output::print_json(&result)?;
     } else {
         let style = output::style();
@@ -90,10 +96,11 @@ fn inspect_device(sysfs: &Sysfs, measured: &Measured) -> Result<Inspection, Insp
     inspect(sysfs, Some(device.unwrap_or(&measured.target.path)))
 }
 
-fn settings(args: &BenchArgs) -> Settings {
+/// What the command line asks of the engine, and where it asks nothing, what a job file does.
+fn settings(args: &BenchArgs, opened: &Opened) -> Settings {
     Settings {
-        engine: args.engine,
-        buffered: args.buffered,
+        engine: args.engine.or(opened.engine()).unwrap_or_default(),
+        buffered: args.buffered || opened.is_buffered(),
         register: !args.unregistered,
         submission_polled: args.sqpoll,
         completion_polled: args.iopoll,

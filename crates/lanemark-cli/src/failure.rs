@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use lanemark_formats::{FormatError, FormatErrors};
 use lanemark_inspect::InspectError;
 use lanemark_measure::MeasureError;
 use lanemark_study::StudyError;
@@ -56,6 +57,18 @@ impl Failure {
 impl From<StudyError> for Failure {
     fn from(error: StudyError) -> Self {
         Self::Input { message: error.to_string(), hint: error.hint }
+    }
+}
+
+impl From<FormatError> for Failure {
+    fn from(error: FormatError) -> Self {
+        Self::Input { message: error.to_string(), hint: error.hint }
+    }
+}
+
+impl From<FormatErrors> for Failure {
+    fn from(errors: FormatErrors) -> Self {
+        Self::Input { message: errors.to_string(), hint: errors.hint().map(str::to_owned) }
     }
 }
 

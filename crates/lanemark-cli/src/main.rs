@@ -7,7 +7,10 @@
 mod args;
 mod bench;
 mod compare;
+mod export;
 mod failure;
+mod formats;
+mod import;
 mod inspect;
 mod library;
 mod output;
@@ -38,6 +41,8 @@ fn main() -> ExitCode {
         Command::Path(args) => path::run(args),
         Command::Inspect(args) => inspect::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Import(args) => import::run(args),
+        Command::Export(args) => export::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Report(args) => report::run(args),
         Command::Library(args) => library::run(args),

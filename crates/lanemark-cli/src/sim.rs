@@ -7,8 +7,9 @@ use lanemark_study::{Location, System, workload};
 
 use crate::args::{ScaleArgs, SimArgs};
 use crate::failure::{Failure, Outcome};
+use crate::formats::OutputFormat;
 use crate::progress::Progress;
-use crate::{library, output, results, stop};
+use crate::{formats, library, output, results, stop};
 
 pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let stop = stop::on_signal()?;
@@ -17,10 +18,13 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let named_at = NamedAt::all(&Location::file(&args.system));
     let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
     let system = System::assemble(&library, &parts, &named_at, &args.system, &settings)?;
-    let workload = scaled(workload::open(&library, &args.workload)?, &args.scale)?;
+    let opened = formats::open(&library, &args.workload, None)?;
+    opened.tell_notes();
+    let workload = scaled(opened.workload, &args.scale)?;
     let workload = watched(workload, args)?;
     let mut provenance = results::provenance(args.run.seed);
     provenance.inputs = library.used();
+    provenance.inputs.extend(opened.input);
     let what = format!("sim-{}-{}", workload.id, parts.drive.rsplit('/').next().unwrap_or("drive"));
     let place = results::Place::new(&args.run.out, &what, &provenance.started_at)?;
 
@@ -125,7 +129,10 @@ pub(crate) fn setting(text: &str) -> Result<(Calibration, Location), Failure> {
 }
 
 fn show(result: &RunResult, args: &SimArgs) -> Result<(), Failure> {
-    if args.run.json {
+    if let Some(text) = formats::foreign(result, args.output_format) {
+        return output::print(&text);
+    }
+    if args.run.json || args.output_format == Some(OutputFormat::Json) {
         return output::print_json(result);
     }
     let style = output::style();

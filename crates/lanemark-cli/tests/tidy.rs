@@ -10,17 +10,19 @@ use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
 
 /// Who may import whom: the table of ARCHITECTURE.md.
-const IMPORTS: [(&str, &[&str]); 7] = [
+const IMPORTS: [(&str, &[&str]); 8] = [
     ("lanemark-core", &[]),
     ("lanemark-study", &["lanemark-core"]),
     ("lanemark-report", &["lanemark-core"]),
     ("lanemark-measure", &["lanemark-core"]),
     ("lanemark-inspect", &["lanemark-core"]),
     ("lanemark-trace", &["lanemark-core"]),
+    ("lanemark-formats", &["lanemark-core"]),
     (
         "lanemark-cli",
         &[
             "lanemark-core",
+            "lanemark-formats",
             "lanemark-inspect",
             "lanemark-measure",
             "lanemark-report",

@@ -51,7 +51,7 @@ fn read(document: &Document, id: &str) -> Result<Workload, StudyError> {
     let average =
         head.choice("average", &[("mean", Average::Mean), ("median", Average::Median)])?;
     let orders = [("listed", Order::Listed), ("shuffled", Order::Shuffled)];
-    let order = if head.has("order") { head.choice("order", &orders)? } else { Order::default() };
+    let order = if head.has("order") { head.choice("order", &orders)? } else { Order::Shuffled };
     head.finish()?;
     let defaults = root.optional_table("defaults")?;
     let sections = root.tables("test")?;

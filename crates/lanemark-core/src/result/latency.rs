@@ -45,6 +45,42 @@ impl LatencyHistogram {
         self.max_ns = self.max_ns.max(latency_ns);
     }
 
+    /// A histogram of `bins`, each a latency in ns and how often there was one; what is not in them but known,
+    /// the mean, the least and the greatest, is kept as it is.
+    pub fn from_bins(
+        bins: impl IntoIterator<Item = (u64, u64)>,
+        mean_ns: f64,
+        (min_ns, max_ns): (u64, u64),
+    ) -> Self {
+        let mut histogram = Self::new();
+        for (latency_ns, count) in bins {
+            histogram.buckets.saturating_record_n(latency_ns, count);
+        }
+        if histogram.count() > 0 {
+            histogram.sum_ns = mean_ns * histogram.count() as f64;
+            (histogram.min_ns, histogram.max_ns) = (min_ns, max_ns);
+        }
+        histogram
+    }
+
+    /// The bins that hold something, from the least: the middle of each in ns, and how often there was one.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.buckets.iter_recorded().map(|bin| {
+            let middle = self.buckets.median_equivalent(bin.value_iterated_to());
+            (middle.clamp(self.min_ns, self.max_ns.max(self.min_ns)), bin.count_at_value())
+        })
+    }
+
+    /// The standard deviation in ns, by the middles of the bins; zero where nothing was counted.
+    pub fn deviation_ns(&self) -> f64 {
+        let mean = self.mean_ns();
+        let squares = |(middle, count): (u64, u64)| (middle as f64 - mean).powi(2) * count as f64;
+        match self.count() {
+            0 => 0.0,
+            count => (self.bins().map(squares).sum::<f64>() / count as f64).sqrt(),
+        }
+    }
+
     /// Adds all that `other` counted.
     pub fn merge(&mut self, other: &Self) {
         self.buckets.add(&other.buckets).expect("all our histograms have the same bounds");
@@ -200,6 +236,17 @@ mod tests {
         (501..=1000).for_each(|us| rest.record(Duration::from_microseconds(us)));
         halves.merge(&rest);
         assert_eq!(halves, ramp(1000));
+    }
+
+    #[test]
+    fn bins_make_the_same_histogram_again() {
+        let histogram = ramp(1_000);
+        let ends = (histogram.min_ns().unwrap(), histogram.max_ns().unwrap());
+        let again = LatencyHistogram::from_bins(histogram.bins(), histogram.mean_ns(), ends);
+        assert_eq!(again, histogram);
+        // Of 1 to 1,000 us, the square root of (1,000^2 - 1) / 12.
+        assert!((histogram.deviation_ns() / 288_675.0 - 1.0).abs() < 1e-3);
+        assert_eq!(LatencyHistogram::new().deviation_ns(), 0.0);
     }
 
     #[test]

@@ -92,6 +92,13 @@ pub enum Warning {
         /// How far their best-fit line rose or fell, as a share of their mean.
         slope_range: f64,
     },
+    /// The latencies of a test that another program measured are known by some percentiles only.
+    FromPercentiles {
+        /// The test.
+        test: String,
+        /// How many percentiles; without any, all latencies are taken as the mean.
+        known: u32,
+    },
     /// The kernel handed requests to worker threads, because they could not be submitted without waiting.
     Punted {
         /// The test.
@@ -269,6 +276,9 @@ impl Warning {
             Self::NoCollection { .. } => {
                 "--set drive.state.condition=random shows the steady state"
             }
+            Self::FromPercentiles { .. } => {
+                "run fio with --output-format=json+ to have all of them"
+            }
             Self::PathFails { .. } => "read the figures as those of both ports and of one, in turn",
         }
     }
@@ -319,6 +329,15 @@ impl fmt::Display for Warning {
                         slope_range * 100.0
                     ),
                 }
+            }
+            Self::FromPercentiles { test, known: 0 } => {
+                write!(f, "{test}: of the latencies only least, mean and greatest are known")
+            }
+            Self::FromPercentiles { test, known } => {
+                write!(
+                    f,
+                    "{test}: latencies rebuilt from {known} percentiles, and steps between them"
+                )
             }
             Self::Punted { test, workers } => write!(
                 f,

@@ -109,7 +109,7 @@ impl Run {
             for thread in 0..self.threads.len() as u32 {
                 match self.open {
                     Some(_) => {
-                        self.submit_when_due(Instant::ZERO, thread * self.queue_depth + slot)?
+                        self.submit_when_due(Instant::ZERO, thread * self.queue_depth + slot)?;
                     }
                     None => self.submit(Instant::ZERO, thread, thread)?,
                 }

@@ -1,0 +1,191 @@
+//! Other programs' files on the command line: workloads that are opened by their ending, results as they print them.
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use lanemark_core::result::RunResult;
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::Workload;
+use lanemark_formats::crystaldiskmark::{self, LineEnd};
+use lanemark_formats::fio::{self, Engine, FioSettings, Surroundings};
+use lanemark_formats::{Kept, Note, fio_json, iometer};
+use lanemark_measure::EngineKind;
+use lanemark_study::{Library, workload};
+use sha2::{Digest, Sha256};
+
+use crate::failure::Failure;
+
+/// What goes to stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// A table
+    Table,
+    /// The result, as it is saved
+    Json,
+    /// What fio prints with --output-format=json+
+    FioJson,
+    /// Iometer's results file
+    IometerCsv,
+    /// The text that CrystalDiskMark copies, with medians
+    #[value(name = "crystaldiskmark")]
+    CrystalDiskMark,
+}
+
+/// A workload that was opened by its name or file.
+pub(crate) struct Opened {
+    pub(crate) workload: Workload,
+    /// What a job file asks of the engine.
+    settings: Option<FioSettings>,
+    notes: Vec<Note>,
+    /// The file with its hash, where it is none of the library.
+    pub(crate) input: Option<(String, String)>,
+}
+
+/// Opens a workload: fio's or Iometer's where the file's name ends so, else one of the library.
+pub(crate) fn open(
+    library: &Library,
+    name: &str,
+    target_size: Option<Bytes>,
+) -> Result<Opened, Failure> {
+    let (file, test) = match name.rsplit_once(':') {
+        Some((file, test)) if is_foreign(file) => (file, Some(test)),
+        _ => (name, None),
+    };
+    if !is_foreign(file) {
+        let workload = workload::open(library, name)?;
+        return Ok(Opened { workload, settings: None, notes: Vec::new(), input: None });
+    }
+    let text = text_of(Path::new(file))?;
+    let mut opened = match file.ends_with(".icf") {
+        true => {
+            let read = iometer::read(&text, file, target_size)?;
+            Opened { workload: read.workload, settings: None, notes: read.notes, input: None }
+        }
+        false => job_file(&text, file, target_size)?,
+    };
+    opened.input = Some((file.to_owned(), hash(text.as_bytes())));
+    if let Some(wanted) = test {
+        only(&mut opened.workload, file, wanted)?;
+    }
+    Ok(opened)
+}
+
+fn is_foreign(file: &str) -> bool {
+    file.ends_with(".fio") || file.ends_with(".icf")
+}
+
+/// The text of a file; what is no UTF-8 is none.
+pub(crate) fn text_of(path: &Path) -> Result<String, Failure> {
+    let name = path.display();
+    let bytes = fs::read(path)
+        .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::input(format!("{name}: is no text: byte {at} is no UTF-8"))
+    })
+}
+
+/// SHA-256.
+pub(crate) fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn job_file(text: &str, file: &str, target_size: Option<Bytes>) -> Result<Opened, Failure> {
+    let folder = Path::new(file).parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let around = Surroundings {
+        file,
+        target_size,
+        environment: &|name| std::env::var(name).ok(),
+        include: &|path| {
+            fs::read_to_string(folder.join(path)).map_err(|error| format!("can't be read: {error}"))
+        },
+    };
+    let jobs = fio::read(text, &around)?;
+    Ok(Opened {
+        workload: jobs.workload,
+        settings: Some(jobs.settings),
+        notes: jobs.notes,
+        input: None,
+    })
+}
+
+/// Leaves one test of a workload.
+fn only(workload: &mut Workload, file: &str, wanted: &str) -> Result<(), Failure> {
+    let wanted = workload::slug(wanted);
+    let names: Vec<String> = workload.tests.iter().map(|test| workload::slug(&test.name)).collect();
+    let Some(at) = names.iter().position(|name| *name == wanted) else {
+        return Err(Failure::input(format!("{file}: there is no test `{wanted}`"))
+            .hint(format!("one of {}", names.join(", "))));
+    };
+    workload.tests = vec![workload.tests.swap_remove(at)];
+    Ok(())
+}
+
+/// The size of a file or block device that exists.
+pub(crate) fn size_of(path: &Path) -> Option<Bytes> {
+    let metadata = fs::metadata(path).ok()?;
+    if metadata.is_dir() {
+        return None;
+    }
+    let size = match metadata.is_file() {
+        true => metadata.len(),
+        // A block device has no length of its own, but an end.
+        false => File::open(path).ok()?.seek(SeekFrom::End(0)).ok()?,
+    };
+    (size > 0).then_some(Bytes(size))
+}
+
+impl Opened {
+    /// Tells on stderr what is only nearly kept.
+    pub(crate) fn tell_notes(&self) {
+        for note in self.notes.iter().filter(|note| note.kept == Kept::Nearly) {
+            eprintln!("note: {note}");
+        }
+        let needless = self.notes.iter().filter(|note| note.kept == Kept::Needless);
+        let mut names: Vec<&str> = needless.map(|note| note.option.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        if !names.is_empty() {
+            eprintln!("note: needless here: {}", names.join(", "));
+        }
+    }
+
+    /// The engine that a job file asks for.
+    pub(crate) fn engine(&self) -> Option<EngineKind> {
+        let asked = self.settings.as_ref()?.engine?;
+        Some(match asked {
+            Engine::IoUring => EngineKind::IoUring,
+            Engine::Sync => EngineKind::Synchronous,
+            Engine::Null => EngineKind::Null,
+        })
+    }
+
+    /// Whether a job file says that requests go through the page cache.
+    pub(crate) fn is_buffered(&self) -> bool {
+        self.settings.as_ref().is_some_and(|settings| settings.direct == Some(false))
+    }
+
+    /// The same as [`Opened::tell_notes`], and what a job file leaves to a program that differs here.
+    pub(crate) fn tell(&self, buffered: bool) {
+        self.tell_notes();
+        if self.settings.as_ref().is_some_and(|settings| settings.direct.is_none()) && !buffered {
+            eprintln!("note: the page cache is bypassed, where fio would use it: --buffered");
+        }
+    }
+}
+
+/// The result in another program's format; absent for our own.
+pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Option<String> {
+    match format? {
+        OutputFormat::Table | OutputFormat::Json => None,
+        OutputFormat::FioJson => {
+            let began = humantime::parse_rfc3339(&result.provenance.started_at).ok();
+            let since = began.and_then(|began| began.duration_since(std::time::UNIX_EPOCH).ok());
+            Some(fio_json::write(result, since.map_or(0, |since| since.as_secs())))
+        }
+        OutputFormat::IometerCsv => Some(iometer::write(result)),
+        OutputFormat::CrystalDiskMark => Some(crystaldiskmark::write(result, LineEnd::CrLf)),
+    }
+}

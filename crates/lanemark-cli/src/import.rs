@@ -1,0 +1,40 @@
+//! `lanemark import`: a result of what another program has measured.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use lanemark_formats::fio_json;
+
+use crate::args::ImportArgs;
+use crate::failure::{Failure, Outcome};
+use crate::{formats, output, results};
+
+pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
+    let file = args.file.display().to_string();
+    let text = formats::text_of(&args.file)?;
+    let imported = fio_json::read(&text, &file)?;
+    for note in &imported.notes {
+        eprintln!("note: {note}");
+    }
+    let mut result = imported.result;
+    result.provenance = results::provenance(0);
+    // What this machine is says nothing of where fio ran.
+    result.provenance.machine = None;
+    result.provenance.inputs.insert(file, formats::hash(text.as_bytes()));
+    let began = imported.timestamp.and_then(|seconds| {
+        // Times beyond the year 9999 cannot be told.
+        let seconds = Some(seconds).filter(|&seconds| seconds < 253_402_300_800)?;
+        UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+    });
+    if let Some(began) = began {
+        result.provenance.started_at = humantime::format_rfc3339_seconds(began).to_string();
+    }
+    let what = format!("import-{}", result.workload.id);
+    let place = results::Place::new(&args.out, &what, &result.provenance.started_at)?;
+    crate::sim::save(&place, &mut result)?;
+    match args.json {
+        true => output::print_json(&result)?,
+        false => output::print(&lanemark_report::run_table(&result, &output::style()))?,
+    }
+    eprintln!("saved {}", place.path().display());
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,178 @@
+//! Other programs' files on the command line: what they ask is run, what came out is printed as they print it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+/// A sweep of depths, as short as a simulation can be.
+const SWEEP: &str = "\
+[global]
+ioengine=io_uring
+direct=1
+rw=randread
+bs=4k
+size=64m
+number_ios=2000
+gtod_reduce=1
+[q1]
+iodepth=1
+[q4]
+stonewall
+iodepth=4
+[q16]
+stonewall
+iodepth=16
+[q32]
+stonewall
+iodepth=32
+";
+
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn lanemark(arguments: &[&str]) -> Output {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(arguments).current_dir(project).env_remove("LANEMARK_LIBRARY");
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+#[track_caller]
+fn succeeds(arguments: &[&str]) -> (String, String) {
+    let output = lanemark(arguments);
+    let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {err}");
+    (out, err)
+}
+
+#[track_caller]
+fn fails(arguments: &[&str], code: i32) -> String {
+    let output = lanemark(arguments);
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {err}");
+    assert!(output.stdout.is_empty() && !err.contains("panicked"), "{err}");
+    err
+}
+
+/// A folder with the sweep as a job file, and where its results go.
+fn sweep() -> (TempDir, String, String) {
+    let folder = folder();
+    let job = folder.path().join("sweep.fio");
+    fs::write(&job, SWEEP).unwrap();
+    let saved = folder.path().join("saved.json").display().to_string();
+    (folder, job.display().to_string(), saved)
+}
+
+#[test]
+fn a_job_file_is_measured_and_told_as_fio_tells_it() {
+    let (folder, job, saved) = sweep();
+    let target = folder.path().join("target").display().to_string();
+    let arguments =
+        ["bench", &target, "--workload", &job, "--output-format", "fio-json", "--out", &saved];
+    let (out, err) = succeeds(&arguments);
+    let whole: Value = serde_json::from_str(&out).expect("nothing but JSON on stdout");
+    let jobs = whole["jobs"].as_array().unwrap();
+    let depths: Vec<&str> =
+        jobs.iter().map(|job| job["job options"]["iodepth"].as_str().unwrap()).collect();
+    assert_eq!(depths, ["1", "4", "16", "32"]);
+    assert!(jobs.iter().all(|job| job["read"]["total_ios"].as_u64().unwrap() >= 2000), "{out}");
+    assert!(err.contains("note: needless here: gtod_reduce"), "{err}");
+    assert!(!Path::new(&target).exists());
+}
+
+#[test]
+fn what_fio_measured_is_imported_and_exported_again() {
+    let (folder, job, saved) = sweep();
+    succeeds(&["sim", NVME, &job, "--out", &saved]);
+    let (out, _) = succeeds(&["export", &saved, "--output-format", "fio-json"]);
+    let printed = folder.path().join("printed.json");
+    fs::write(&printed, format!("fio: a message before it\n{out}")).unwrap();
+    let printed = printed.display().to_string();
+    let again = folder.path().join("again.json").display().to_string();
+    let (table, err) = succeeds(&["import", &printed, "--out", &again]);
+    assert!(table.contains("q16") && err.contains("lines before the JSON left out"), "{err}");
+    let (compared, _) = succeeds(&["compare", &saved, &again]);
+    assert!(compared.contains("q32"), "{compared}");
+}
+
+#[test]
+fn one_test_of_a_job_file_goes_by_its_name() {
+    let (_folder, job, saved) = sweep();
+    let one = format!("{job}:q4");
+    let (out, _) =
+        succeeds(&["sim", NVME, &one, "--out", &saved, "--output-format", "iometer-csv"]);
+    assert_eq!(out.lines().filter(|line| line.starts_with("WORKER,q4,")).count(), 1, "{out}");
+    let err = fails(&["sim", NVME, &format!("{job}:q5"), "--out", &saved], 2);
+    assert!(err.contains("there is no test `q5`") && err.contains("hint: one of q1, q4"), "{err}");
+}
+
+#[test]
+fn crystaldiskmark_gets_its_lines() {
+    let (_folder, _, saved) = sweep();
+    let arguments = ["sim", NVME, "crystaldiskmark-8", "--duration", "10ms", "--repeats", "2"];
+    let more = ["--size", "64MiB", "--out", &saved, "--output-format", "crystaldiskmark"];
+    let (out, _) = succeeds(&[&arguments[..], &more[..]].concat());
+    assert!(out.contains("[Read]\r\n  SEQ    1MiB (Q=  8, T= 1): "), "{out}");
+    assert!(out.contains("[Write]\r\n"), "{out}");
+}
+
+#[test]
+fn what_a_job_file_has_wrong_is_told_with_its_line_and_a_hint() {
+    let folder = folder();
+    let job = folder.path().join("bad.fio");
+    fs::write(&job, "[a]\nsize=1m\nioengine=rbd\n").unwrap();
+    let job = job.display().to_string();
+    let err = fails(&["sim", NVME, &job], 2);
+    assert!(
+        err.contains("bad.fio:3: ioengine=rbd") && err.contains("hint: one of io_uring"),
+        "{err}"
+    );
+    let err = fails(&["sim", NVME, "lost.icf"], 2);
+    assert!(err.contains("lost.icf: can't be read"), "{err}");
+    let err = fails(&["import", &job], 2);
+    assert!(err.contains("there is no JSON in it") && err.contains("hint:"), "{err}");
+}
+
+/// Where `make tools` puts fio-plot.
+fn fio_plot() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/fio-plot/bin/fio-plot");
+    path.exists().then_some(path)
+}
+
+/// fio-plot reads a folder of files, one for each depth, and draws them.
+#[test]
+fn fio_plot_draws_what_is_exported() {
+    let Some(program) = fio_plot() else {
+        assert!(std::env::var_os("CI").is_none(), "fio-plot is missing: make tools");
+        eprintln!("skipped: fio-plot is missing (make tools, which needs python3 and pip)");
+        return;
+    };
+    let (folder, job, saved) = sweep();
+    succeeds(&["sim", NVME, &job, "--out", &saved]);
+    let split = folder.path().join("split").display().to_string();
+    succeeds(&["export", &saved, "--split", &split]);
+    let err = fails(&["export", &saved, "--split", &split], 3);
+    assert!(err.contains("q1.json: exists"), "{err}");
+    for (kind, name) in [("-l", "bars.png"), ("-L", "depths.png")] {
+        let picture = folder.path().join(name);
+        let mut command = Command::new(&program);
+        command.args(["-i", &split, "-T", "Lanemark", "-r", "randread", kind]);
+        command.args(["-d", "1", "4", "16", "32", "-n", "1", "-o"]).arg(&picture);
+        if kind == "-L" {
+            command.args(["-t", "iops"]);
+        }
+        let output = command.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stdout));
+        let bytes = fs::read(&picture).unwrap();
+        assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000, "{} bytes", bytes.len());
+        if let Some(keep) = std::env::var_os("LANEMARK_KEEP_PICTURES") {
+            fs::copy(&picture, Path::new(&keep).join(name)).unwrap();
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The text that CrystalDiskMark 8 copies to the clipboard, of a result.
+//!
+//! A line is a kind and a size, depth and threads, MB/s of 10^6 bytes, requests a second and mean latency. The
+//! program prints the best of its repeats, and the best latency apart from it. Here each figure is the median of
+//! the repeats, and the head of the text says so.
+//!
+//! Not written: the comment, the drive's fill and the operating system, which a result does not have.
+
+use std::fmt::Write as _;
+
+use lanemark_core::result::{RunResult, Sample, Statistic, Target, TestResult};
+use lanemark_core::workload::Average;
+
+/// How lines end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LineEnd {
+    /// As the program writes them.
+    #[default]
+    CrLf,
+    /// As this system does.
+    Lf,
+}
+
+const RULE: &str = "------------------------------------------------------------------------------";
+
+/// The result as CrystalDiskMark would tell it.
+pub fn write(run: &RunResult, end: LineEnd) -> String {
+    let mut out = String::new();
+    let repeats = run.tests.iter().map(|test| test.samples.len()).max().unwrap_or(0);
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{RULE}");
+    let _ =
+        writeln!(out, "Lanemark {}, in the layout of CrystalDiskMark 8", run.provenance.version);
+    let _ = writeln!(out, "{RULE}");
+    let _ = writeln!(out, "* Each figure is the median of the repeats, not the best of them");
+    let _ = writeln!(out, "* MB/s = 1,000,000 bytes/s; KiB = 1024 bytes");
+    let parts: [(&str, fn(&TestResult) -> bool); 3] = [
+        ("Read", |result| result.test.reads() && !result.test.writes()),
+        ("Write", |result| result.test.writes() && !result.test.reads()),
+        ("Mix", |result| result.test.reads() && result.test.writes()),
+    ];
+    for (title, belongs) in parts {
+        let mut tests = run.tests.iter().filter(|result| belongs(result)).peekable();
+        let Some(first) = tests.peek() else { continue };
+        let share = 100.0 * first.test.read_share.get();
+        let mixed = format!(" R{share:.0}%/W{:.0}%", 100.0 - share);
+        let told = if title == "Mix" { mixed.as_str() } else { "" };
+        let _ = writeln!(out, "\n[{title}]{told}");
+        for result in tests {
+            let _ = writeln!(out, "{}", line(result));
+        }
+    }
+    let target = match &run.target {
+        Target::Measured(target) => format!("{}, {}", target.path, target.size_bytes),
+        Target::Simulated(target) => format!("{} (simulated)", target.system),
+    };
+    let span = run.tests.iter().map(|result| result.test.span).max();
+    let span = span.map_or(String::new(), |span| span.to_string());
+    let _ = writeln!(out, "\nProfile: {}", run.workload.name);
+    let _ = writeln!(out, "   Test: {span} (x{repeats}) [{target}]");
+    let _ = writeln!(out, "   Date: {}", run.provenance.started_at);
+    match end {
+        LineEnd::CrLf => out.replace('\n', "\r\n"),
+        LineEnd::Lf => out,
+    }
+}
+
+/// `  SEQ    1MiB (Q=  8, T= 1):   561.163 MB/s [    535.2 IOPS] < 14911.81 us>`
+fn line(result: &TestResult) -> String {
+    let test = &result.test;
+    let median = |of: fn(&Sample) -> f64| {
+        let values: Vec<f64> = result.samples.iter().map(of).collect();
+        Statistic::of(&values, Average::Median).value
+    };
+    let kind = if test.is_in_order() { "SEQ" } else { "RND" };
+    let block = test.block.get();
+    let (size, unit) = match block {
+        _ if block.is_multiple_of(1 << 20) => (block >> 20, "MiB"),
+        _ if block.is_multiple_of(1 << 10) => (block >> 10, "KiB"),
+        _ => (block, "B  "),
+    };
+    format!(
+        "  {kind} {size:>4}{unit} (Q={:>3}, T={:>2}): {:>9.3} MB/s [{:>9.1} IOPS] <{:>9.2} us>",
+        test.queue_depth,
+        test.threads,
+        median(|sample| sample.throughput().0 as f64 / 1e6),
+        median(Sample::iops),
+        median(|sample| sample.latency().mean_ns() / 1e3),
+    )
+}

@@ -1,0 +1,394 @@
+//! fio's job files as workloads.
+//!
+//! The format and the options are those of fio's HOWTO ("Job file format", "Job file parameters"); what each becomes
+//! is in `option`. A job is a test; its clones (`numjobs`) are the threads of it. Jobs run beside each other up to
+//! one that waits for those before it (`stonewall`, `wait_for`).
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `lines` | sections, comments, includes, the environment |
+//! | `number` | sizes and times |
+//! | `option` | every option with its fate |
+//! | `job` | a job's own options over the global ones |
+//! | `direction`, `block`, `order` | what is asked for, how long, where |
+//! | `place` | files as parts of one target |
+//! | `pace` | rates and limits |
+//! | `settings` | the outcome |
+//!
+//! Where fio draws places at random from a map that has each once, the pattern is `Shuffled`, with `norandommap`
+//! `Uniform`. Places follow from our seeds, not from fio's.
+//!
+//! Not read: arithmetic in parentheses, keywords such as `$mb_memory`, options of engines that are not for a local
+//! file or block device. All of them are errors.
+
+mod block;
+mod direction;
+mod job;
+mod lines;
+mod number;
+mod option;
+mod order;
+mod pace;
+mod place;
+mod settings;
+
+use std::path::PathBuf;
+
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{Average, Load, Mix, Order, QUEUE_DEPTH_MAX, Start, Test, Workload};
+
+use crate::error::{FormatError, FormatErrors, Kept};
+use block::Blocks;
+use direction::Direction;
+use job::{Findings, Job};
+use number::Unit;
+pub use option::{Support, options};
+pub(crate) use order::normal_for;
+use place::{Placed, Wanted};
+pub use settings::{Engine, FioJobs, FioSettings, Sync};
+
+/// The most tests that a job file becomes.
+const TESTS_MAX: usize = 4096;
+
+/// What a job file is read among.
+pub struct Surroundings<'a> {
+    /// The file as it is named in errors.
+    pub file: &'a str,
+    /// The size of the target, for jobs that use all of it or a share.
+    pub target_size: Option<Bytes>,
+    /// A variable of the environment.
+    pub environment: &'a dyn Fn(&str) -> Option<String>,
+    /// The text of a file that is included, or why there is none.
+    pub include: &'a dyn Fn(&str) -> Result<String, String>,
+}
+
+/// Reads a job file.
+///
+/// # Errors
+/// Everything in it that is wrong or not supported, each with its line.
+pub fn read(text: &str, around: &Surroundings<'_>) -> Result<FioJobs, FormatErrors> {
+    let mut found = Findings::default();
+    let sections = lines::read(text, around, &mut found.faults);
+    let jobs = job::jobs(&sections, &mut found);
+    if jobs.is_empty() && found.faults.is_empty() {
+        let error = FormatError::file(around.file, "the file has no jobs");
+        return Err(error.hint("add at least one section besides [global]").into());
+    }
+    let settings = settings(&jobs, &mut found);
+    let tests = tests(&jobs, around, &mut found);
+    if !found.faults.is_empty() {
+        found.faults.sort_by_key(|fault| fault.line);
+        return Err(FormatErrors(found.faults));
+    }
+    let stem = around.file.rsplit('/').next().unwrap_or(around.file);
+    let stem = stem.strip_suffix(".fio").unwrap_or(stem);
+    let workload = Workload {
+        id: stem.to_owned(),
+        name: format!("{stem}, from a job file of fio"),
+        repeats: 1,
+        average: Average::Mean,
+        order: Order::Listed,
+        tests,
+    };
+    Ok(FioJobs { workload, settings, notes: found.notes })
+}
+
+fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
+    let mut all = FioSettings::default();
+    let mut told = false;
+    for job in jobs {
+        let wanted = job.parsed("ioengine", found, |name| Ok(name.trim().to_owned()));
+        if let Some(name) = wanted {
+            match settings::engine(&name) {
+                Ok((engine, told)) => {
+                    if let Some(reason) = told {
+                        job.note("ioengine", found, Kept::Nearly, reason);
+                    }
+                    if all.engine.is_some_and(|other| other != engine) {
+                        let reason =
+                            "all jobs run on one engine; those that wait have a depth of 1";
+                        job.note("ioengine", found, Kept::Nearly, reason);
+                    }
+                    all.engine = match all.engine {
+                        Some(Engine::IoUring) => Some(Engine::IoUring),
+                        _ => Some(engine),
+                    };
+                }
+                Err(reason) => {
+                    let expected =
+                        "io_uring, libaio, posixaio, sync, psync, vsync, pvsync, pvsync2 or null";
+                    found.fault(
+                        job.error("ioengine", &format!("an engine for local files ({reason})"))
+                            .hint(format!("one of {expected}")),
+                    );
+                }
+            }
+        }
+        let buffered = job.flag("buffered", found).map(|buffered| !buffered);
+        let direct = job.flag("direct", found).or(buffered).unwrap_or(false);
+        // What is trimmed does not go through the page cache.
+        let cached = Direction::of(job, found).is_none_or(|direction| direction.only() != Some(2));
+        if all.direct.is_some_and(|other| other != direct) && cached {
+            let name =
+                if job.has("buffered") && !job.has("direct") { "buffered" } else { "direct" };
+            let error = job.error(name, "the same in all jobs: the target is opened once");
+            found.fault(error.hint("write a job file for each"));
+        }
+        if cached {
+            all.direct = Some(direct);
+        }
+        told |= job.has("direct") || job.has("buffered");
+        let sync = job.parsed("sync", found, |text| match text {
+            "" | "1" | "sync" => Ok(Some(Sync::All)),
+            "dsync" => Ok(Some(Sync::Data)),
+            "0" | "none" => Ok(None),
+            _ => Err("none, sync or dsync"),
+        });
+        all.sync = all.sync.or(sync.flatten());
+        let checked = job.text("verify").filter(|method| !matches!(*method, "0" | "null"));
+        if checked.is_some() {
+            job.note(
+                "verify",
+                found,
+                Kept::Nearly,
+                "what was written is not read back and compared",
+            );
+            job.note(
+                "do_verify",
+                found,
+                Kept::Nearly,
+                "what was written is not read back and compared",
+            );
+        }
+        all.verify = all.verify.take().or(checked.map(str::to_owned));
+        let folder = PathBuf::from(job.text("directory").unwrap_or(""));
+        for name in place::names_of(job.text("filename").unwrap_or("")) {
+            let path = folder.join(name);
+            if !all.targets.contains(&path) {
+                all.targets.push(path);
+            }
+        }
+        if job.text("zonemode").is_some_and(|mode| !matches!(mode, "none" | "strided")) {
+            let expected = "none or strided: zoned block devices are not supported";
+            found.fault(job.error("zonemode", expected));
+        }
+    }
+    if !told {
+        all.direct = None;
+    }
+    all
+}
+
+fn tests(jobs: &[Job], around: &Surroundings<'_>, found: &mut Findings) -> Vec<Test> {
+    let wanted: Vec<(&Job, Option<Wanted>)> =
+        jobs.iter().map(|job| (job, Wanted::of(job, found))).collect();
+    let places = place::place(&wanted, around.target_size, found);
+    let mut tests: Vec<Test> = Vec::new();
+    for (index, (job, placed)) in jobs.iter().zip(places).enumerate() {
+        let waits = waits(job, &jobs[..index], found);
+        let several = placed.as_ref().is_some_and(|placed| placed.len() > 1);
+        // A job without a place is read all the same, so that all its faults are told.
+        let whole = |placed: &Vec<Placed>| placed.clone();
+        let nowhere = vec![Placed {
+            offset: Bytes::ZERO,
+            span: Bytes(1 << 40),
+            threads: 1,
+            each: Bytes(1 << 40),
+            after: false,
+        }];
+        for (clone, place) in placed.as_ref().map_or(nowhere, whole).iter().enumerate() {
+            let Some(mut test) = test(job, place, found) else { continue };
+            if several {
+                test.name = format!("{}.{clone}", test.name);
+            }
+            test.name = free_name(&tests, test.name);
+            let walled = waits && clone == 0 || place.after && clone > 0;
+            test.start.beside = !tests.is_empty() && !walled;
+            if let Err(error) = test.check()
+                && placed.is_some()
+            {
+                let message = format!("job `{}`: {error}", job.name);
+                found.fault(FormatError::at(&job.file, job.line, message));
+            }
+            if tests.len() < TESTS_MAX {
+                tests.push(test);
+            }
+        }
+    }
+    if tests.len() >= TESTS_MAX {
+        let error = FormatError::file(around.file, "the jobs and their clones are too many");
+        found.fault(error.hint("at most 4,096"));
+    }
+    tests
+}
+
+/// Whether a job begins when those before it have ended.
+fn waits(job: &Job, before: &[Job], found: &mut Findings) -> bool {
+    let walled = job.flag("stonewall", found).unwrap_or(false);
+    let Some(name) = job.text("wait_for") else { return walled };
+    let Some(at) = before.iter().rposition(|other| other.name == name) else {
+        let error = job.error("wait_for", "the name of a job before it");
+        found.fault(error);
+        return walled;
+    };
+    if at + 1 < before.len() {
+        job.note("wait_for", found, Kept::Nearly, "it waits for all jobs before it");
+    }
+    true
+}
+
+fn free_name(tests: &[Test], name: String) -> String {
+    let taken = |name: &str| tests.iter().any(|test| test.name == name);
+    if !taken(&name) {
+        return name;
+    }
+    (2..).map(|count| format!("{name} ({count})")).find(|name| !taken(name)).unwrap_or(name)
+}
+
+fn test(job: &Job, placed: &Placed, found: &mut Findings) -> Option<Test> {
+    let direction = Direction::of(job, found)?;
+    let read_share = read_share(job, direction, found);
+    let mut blocks = Blocks::of(job, direction, read_share.get(), found)?;
+    let pattern = order::pattern(job, direction, &mut blocks, found)?;
+    let mut test = Test {
+        name: job.name.clone(),
+        block: blocks.block,
+        pattern,
+        read_share,
+        queue_depth: depth(job, found)?,
+        threads: placed.threads,
+        span: placed.span,
+        offset: placed.offset,
+        alignment: blocks.alignment,
+        volume: None,
+        duration: None,
+        rounds: None,
+        interval: None,
+        ramp: Duration::ZERO,
+        think: Duration::ZERO,
+        compressibility: compressibility(job, found),
+        mix: Mix {
+            sizes: blocks.sizes,
+            trim_share: trim_share(job, direction, found),
+            flush_every: flushes(job, direction, found),
+        },
+        load: Load::Closed,
+        start: Start::default(),
+    };
+    if placed.threads > 1 && test.is_in_order() && job.has("filename") {
+        let reason =
+            "each clone has an equal part of the file, and does not go over the whole of it";
+        job.note("numjobs", found, Kept::Nearly, reason);
+    }
+    test.start.delay = delay(job, found);
+    pace::limits(job, placed, &mut test, found);
+    pace::arrivals(job, direction, &mut test, found);
+    Some(test)
+}
+
+fn read_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
+    let percent = |name: &str, found: &mut Findings| {
+        job.parsed(name, found, |text| {
+            let percent = text.trim().trim_end_matches('%').parse::<f64>().ok();
+            let ratio = percent.and_then(|percent| Ratio::new(percent / 100.0));
+            ratio.ok_or("a percentage from 0 to 100")
+        })
+    };
+    let (reads, writes) = (percent("rwmixread", found), percent("rwmixwrite", found));
+    match (direction.reads, direction.writes) {
+        (true, true) => {
+            let rest = writes.and_then(|writes| Ratio::new(1.0 - writes.get()));
+            if let (Some(reads), Some(rest)) = (reads, rest)
+                && (reads.get() - rest.get()).abs() > 1e-9
+            {
+                job.note(
+                    "rwmixwrite",
+                    found,
+                    Kept::Nearly,
+                    "rwmixread is taken, and the rest writes",
+                );
+            }
+            reads.or(rest).unwrap_or(Ratio::new(0.5).unwrap_or(Ratio::ZERO))
+        }
+        (true, false) => Ratio::ONE,
+        _ => Ratio::ZERO,
+    }
+}
+
+fn trim_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
+    match (direction.trims, direction.writes) {
+        (false, _) => Ratio::ZERO,
+        (true, false) => Ratio::ONE,
+        (true, true) => {
+            let reason = "half of the requests trim and half write, at places of their own";
+            job.note("rw", found, Kept::Nearly, reason);
+            Ratio::new(0.5).unwrap_or(Ratio::ZERO)
+        }
+    }
+}
+
+/// A flush after each so many writes.
+fn flushes(job: &Job, direction: Direction, found: &mut Findings) -> Option<u32> {
+    let mut every: Option<u64> = None;
+    for name in ["fsync", "fdatasync"] {
+        if let Some(count) = job.integer(name, found).filter(|&count| count > 0) {
+            every = Some(every.map_or(count, |other| other.min(count)));
+        }
+    }
+    if job.has("fdatasync") {
+        job.note("fdatasync", found, Kept::Nearly, "a flush, as fsync");
+    }
+    let synchronous =
+        job.text("sync").map_or(job.has("sync"), |text| !matches!(text, "0" | "none"));
+    if synchronous {
+        job.note("sync", found, Kept::Nearly, "a flush after each write");
+        every = Some(1);
+    }
+    every.filter(|_| direction.writes).map(|every| u32::try_from(every).unwrap_or(u32::MAX))
+}
+
+/// An engine that waits has one request outstanding, whatever iodepth says.
+fn depth(job: &Job, found: &mut Findings) -> Option<u32> {
+    let depth = job.integer("iodepth", found).unwrap_or(1);
+    if depth == 0 || depth > u64::from(QUEUE_DEPTH_MAX) {
+        found.fault(job.error("iodepth", "from 1 to 65536"));
+        return None;
+    }
+    let engine = job.text("ioengine").map_or(Ok((Engine::Sync, None)), settings::engine);
+    if depth > 1 && matches!(engine, Ok((Engine::Sync, _))) {
+        let reason =
+            "1, for the engine waits for each request (fio's is psync where none is given)";
+        job.note("iodepth", found, Kept::Nearly, reason);
+        return Some(1);
+    }
+    Some(depth as u32)
+}
+
+fn compressibility(job: &Job, found: &mut Findings) -> Ratio {
+    let percent = job.parsed("buffer_compress_percentage", found, |text| {
+        let percent = text.trim().trim_end_matches('%').parse::<f64>().ok();
+        percent.and_then(|percent| Ratio::new(percent / 100.0)).ok_or("a percentage from 0 to 100")
+    });
+    let zeros = job.flag("zero_buffers", found).unwrap_or(false);
+    if zeros {
+        return Ratio::ONE;
+    }
+    if job.has("buffer_pattern") && percent.is_none() {
+        job.note(
+            "buffer_pattern",
+            found,
+            Kept::Nearly,
+            "zeros, which compress as any pattern does",
+        );
+        return Ratio::ONE;
+    }
+    percent.unwrap_or(Ratio::ZERO)
+}
+
+fn delay(job: &Job, found: &mut Findings) -> Duration {
+    if job.text("startdelay").is_some_and(|text| text.contains('-')) {
+        job.note("startdelay", found, Kept::Nearly, "the least of the range, without chance");
+    }
+    let least = |text: &str| number::time(text.split('-').next().unwrap_or(text), Unit::Seconds);
+    job.parsed("startdelay", found, least).unwrap_or(Duration::ZERO)
+}

@@ -1,0 +1,204 @@
+//! `bs`, `bsrange`, `bssplit` and `blockalign`: how long requests are, and where they may begin.
+
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::{SIZES_MAX, SizeShare};
+
+use super::direction::Direction;
+use super::job::{Findings, Job};
+use super::number;
+use crate::error::Kept;
+
+/// fio's block size where none is given.
+const BLOCK: u64 = 4096;
+
+/// The requests' lengths and their alignment.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Blocks {
+    /// The largest.
+    pub(crate) block: Bytes,
+    /// All of them with their shares, where there are several.
+    pub(crate) sizes: Vec<SizeShare>,
+    pub(crate) alignment: Bytes,
+}
+
+impl Blocks {
+    /// Reads the options of a job. `read_share` is the part of its requests that read.
+    pub(crate) fn of(
+        job: &Job,
+        direction: Direction,
+        read_share: f64,
+        found: &mut Findings,
+    ) -> Option<Self> {
+        let base = job.kb_base();
+        let (option, lists) = if job.has("bssplit") {
+            ("bssplit", job.each("bssplit", found, |text| split(text, base))?)
+        } else if job.has("bsrange") {
+            ("bsrange", job.each("bsrange", found, |text| range(text, base))?)
+        } else if job.has("bs") {
+            ("bs", job.each("bs", found, |text| Ok(one(number::bytes(text, base)?)))?)
+        } else {
+            ("bs", [None, None, None])
+        };
+        let mut sizes = combined(&lists, direction, read_share);
+        if sizes.is_empty() {
+            found.fault(job.error(option, "sizes with a share above zero"));
+            return None;
+        }
+        let differ = direction.only().is_none() && {
+            let mut kinds = direction.kinds().map(|kind| &lists[kind]);
+            let first = kinds.next();
+            kinds.any(|other| Some(other) != first)
+        };
+        if differ {
+            let reason = "reads, writes and trims have all the sizes, in proportion";
+            job.note(option, found, Kept::Nearly, reason);
+        }
+        if sizes.len() > SIZES_MAX {
+            let reason = "64 sizes evenly from all in the range";
+            job.note(option, found, Kept::Nearly, reason);
+            let count = sizes.len();
+            sizes = (0..SIZES_MAX).map(|at| sizes[at * (count - 1) / (SIZES_MAX - 1)]).collect();
+        }
+        let block = sizes.iter().map(|size| size.block).max()?;
+        let least = sizes.iter().map(|size| size.block.get()).min()?;
+        // One after the other, requests lie close only if each length is a multiple of the unit.
+        let unit = match direction.random {
+            true => least,
+            false => sizes.iter().fold(0, |unit, size| gcd(unit, size.block.get())),
+        };
+        let alignment = if job.has("ba") { alignment(job, direction, found)? } else { unit };
+        let sizes = if sizes.len() > 1 { sizes } else { Vec::new() };
+        Some(Self { block, sizes, alignment: Bytes(alignment) })
+    }
+}
+
+fn alignment(job: &Job, direction: Direction, found: &mut Findings) -> Option<u64> {
+    let base = job.kb_base();
+    let given = job.each("ba", found, |text| number::bytes(text, base))?;
+    let mut asked = direction.kinds().filter_map(|kind| given[kind]);
+    let first = asked.next().unwrap_or(BLOCK);
+    if asked.any(|other| other != first) {
+        job.note("ba", found, Kept::Nearly, "all requests are aligned as the first kind of them");
+    }
+    Some(first)
+}
+
+/// The lists of the kinds that are asked for, each with the share of its kind.
+fn combined(
+    lists: &[Option<Vec<SizeShare>>; 3],
+    direction: Direction,
+    read_share: f64,
+) -> Vec<SizeShare> {
+    let of_kind = |kind: usize| match (direction.only(), kind) {
+        (Some(_), _) => 1.0,
+        (None, 0) => read_share,
+        (None, _) if direction.trims => 0.5,
+        (None, _) => 1.0 - read_share,
+    };
+    let mut sizes: Vec<SizeShare> = Vec::new();
+    for kind in direction.kinds() {
+        let plain = one(BLOCK);
+        let list = lists[kind].as_ref().unwrap_or(&plain);
+        let sum: f64 = list.iter().map(|size| size.share).sum();
+        for size in list {
+            let share = size.share / sum * of_kind(kind);
+            if share.is_nan() || share <= 0.0 {
+                continue;
+            }
+            match sizes.iter_mut().find(|known| known.block == size.block) {
+                Some(known) => known.share += share,
+                None => sizes.push(SizeShare { block: size.block, share }),
+            }
+        }
+    }
+    sizes
+}
+
+fn one(block: u64) -> Vec<SizeShare> {
+    vec![SizeShare { block: Bytes(block), share: 1.0 }]
+}
+
+/// `1k-16k`: all multiples of the least alike.
+fn range(text: &str, kb_base: u64) -> Result<Vec<SizeShare>, &'static str> {
+    const EXPECTED: &str = "a range such as 4k-64k";
+    /// More sizes than this are thinned out already here.
+    const COUNT_MAX: u64 = 4096;
+    let (least, most) = text.split_once('-').or_else(|| text.split_once(':')).ok_or(EXPECTED)?;
+    let (least, most) = (number::bytes(least, kb_base)?, number::bytes(most, kb_base)?);
+    if least == 0 || most < least {
+        return Err(EXPECTED);
+    }
+    let count = most / least;
+    let step = count.div_ceil(COUNT_MAX);
+    let size = |at: u64| SizeShare { block: Bytes(least * (1 + at * step)), share: 1.0 };
+    Ok((0..count.div_ceil(step)).map(size).collect())
+}
+
+/// `4k/60:64k/40`; a size without a share gets an equal part of what is left.
+fn split(text: &str, kb_base: u64) -> Result<Vec<SizeShare>, &'static str> {
+    const EXPECTED: &str = "sizes with percentages, 4k/60:64k/40";
+    let mut sizes: Vec<(u64, Option<f64>)> = Vec::new();
+    for part in text.split(':').filter(|part| !part.trim().is_empty()) {
+        let (size, share) = match part.split_once('/') {
+            Some((size, share)) => (size, share.trim()),
+            None => (part, ""),
+        };
+        let share = match share {
+            "" => None,
+            share => Some(share.parse::<f64>().map_err(|_| EXPECTED)?),
+        };
+        if share.is_some_and(|share| !(0.0..=100.0).contains(&share)) {
+            return Err("percentages from 0 to 100");
+        }
+        sizes.push((number::bytes(size, kb_base)?, share));
+    }
+    let told: f64 = sizes.iter().filter_map(|(_, share)| *share).sum();
+    if sizes.is_empty() {
+        return Err(EXPECTED);
+    }
+    if told > 100.0 + 1e-9 {
+        return Err("percentages of at most 100 together");
+    }
+    let untold = sizes.iter().filter(|(_, share)| share.is_none()).count();
+    let rest = (100.0 - told) / untold.max(1) as f64;
+    let share = |(block, share): &(u64, Option<f64>)| SizeShare {
+        block: Bytes(*block),
+        share: share.unwrap_or(rest),
+    };
+    Ok(sizes.iter().map(share).collect())
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(sizes: &[SizeShare]) -> Vec<(u64, f64)> {
+        sizes.iter().map(|size| (size.block.get(), size.share)).collect()
+    }
+
+    #[test]
+    fn a_range_has_all_multiples_of_its_least() {
+        assert_eq!(range("1k-4k", 1024).unwrap().len(), 4);
+        assert_eq!(plain(&range("4k-4k", 1024).unwrap()), [(4096, 1.0)]);
+        assert!(range("512-64m", 1024).unwrap().len() <= 4096);
+        for bad in ["4k", "8k-4k", "0-4k", "-"] {
+            assert!(range(bad, 1024).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_share_gets_what_is_left() {
+        assert_eq!(
+            plain(&split("4k/10:64k/50:32k/", 1024).unwrap()),
+            [(4096, 10.0), (65536, 50.0), (32768, 40.0)]
+        );
+        assert_eq!(plain(&split("4k:8k", 1024).unwrap()), [(4096, 50.0), (8192, 50.0)]);
+        for bad in ["", "4k/x", "4k/101", "4k/60:8k/60", "x/10"] {
+            assert!(split(bad, 1024).is_err(), "{bad}");
+        }
+    }
+}

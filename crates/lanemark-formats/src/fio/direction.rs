@@ -1,0 +1,101 @@
+//! `rw`: what is asked for, and in which order.
+
+use super::job::{Findings, Job};
+use super::number;
+
+/// What `rw` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Direction {
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+    pub(crate) trims: bool,
+    pub(crate) random: bool,
+    /// What is added to the place after each request, in bytes; negative goes backward.
+    pub(crate) step: i64,
+}
+
+/// The words of `rw`: reads, writes, trims, random.
+const WORDS: [(&str, [bool; 4]); 11] = [
+    ("read", [true, false, false, false]),
+    ("write", [false, true, false, false]),
+    ("trim", [false, false, true, false]),
+    ("rw", [true, true, false, false]),
+    ("readwrite", [true, true, false, false]),
+    ("trimwrite", [false, true, true, false]),
+    ("randread", [true, false, false, true]),
+    ("randwrite", [false, true, false, true]),
+    ("randtrim", [false, false, true, true]),
+    ("randrw", [true, true, false, true]),
+    ("randtrimwrite", [false, true, true, true]),
+];
+
+const EXPECTED: &str = "read, write, randread, randwrite, rw, randrw, trim, randtrim, trimwrite or \
+                        randtrimwrite, and after a colon how far to go on";
+
+impl Direction {
+    /// Reads `rw` of a job; without it a job reads in order.
+    pub(crate) fn of(job: &Job, found: &mut Findings) -> Option<Self> {
+        if !job.has("rw") {
+            let [reads, writes, trims, random] = WORDS[0].1;
+            return Some(Self { reads, writes, trims, random, step: 0 });
+        }
+        job.parsed("rw", found, |text| parse(text, job.kb_base()))
+    }
+
+    /// Whether one of the three can have no effect on the others: a job of one kind.
+    pub(crate) fn only(self) -> Option<usize> {
+        match (self.reads, self.writes, self.trims) {
+            (true, false, false) => Some(0),
+            (false, true, false) => Some(1),
+            (false, false, true) => Some(2),
+            _ => None,
+        }
+    }
+
+    /// The kinds that are asked for, as places in a list of three.
+    pub(crate) fn kinds(self) -> impl Iterator<Item = usize> {
+        let asked = [self.reads, self.writes, self.trims];
+        (0..3).filter(move |&kind| asked[kind])
+    }
+}
+
+fn parse(text: &str, kb_base: u64) -> Result<Direction, &'static str> {
+    let (word, step) = match text.split_once(':') {
+        Some((word, step)) => (word.trim(), Some(step.trim())),
+        None => (text.trim(), None),
+    };
+    let [reads, writes, trims, random] = WORDS
+        .iter()
+        .find(|(known, _)| word.eq_ignore_ascii_case(known))
+        .map(|(_, flags)| *flags)
+        .ok_or(EXPECTED)?;
+    let step = match step {
+        None => 0,
+        Some(count) if random && count == "1" => 0,
+        Some(_) if random => return Err("a new place for each random request"),
+        Some(step) => {
+            let (sign, digits) = step.strip_prefix('-').map_or((1, step), |digits| (-1, digits));
+            let bytes = number::bytes(digits.trim_start_matches('+'), kb_base)?;
+            sign * i64::try_from(bytes).map_err(|_| "a step below 8 EiB")?
+        }
+    };
+    Ok(Direction { reads, writes, trims, random, step })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_read_with_its_step() {
+        for (word, [reads, writes, trims, random]) in WORDS {
+            let direction = Direction { reads, writes, trims, random, step: 0 };
+            assert_eq!(parse(word, 1024), Ok(direction));
+        }
+        assert_eq!(parse("read:-8k", 1024).unwrap().step, -8192);
+        assert_eq!(parse("write:112k", 1024).unwrap().step, 114_688);
+        for bad in ["", "readx", "randread:8", "read:", "read:x"] {
+            assert!(parse(bad, 1024).is_err(), "{bad}");
+        }
+    }
+}

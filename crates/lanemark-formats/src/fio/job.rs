@@ -1,0 +1,237 @@
+//! A job: its own options over those of `[global]`, read as what they are.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use lanemark_core::units::Duration;
+
+use super::lines::{Line, Section};
+use super::number::{self, Size, Unit};
+use super::option::{self, Fate};
+use crate::error::{FormatError, Kept, Note, shown};
+
+/// What a file has that is wrong, and what is only nearly kept.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) faults: Vec<FormatError>,
+    pub(crate) notes: Vec<Note>,
+}
+
+/// A job with all of its options.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) name: String,
+    pub(crate) file: Rc<str>,
+    pub(crate) line: u64,
+    lines: BTreeMap<&'static str, Line>,
+    kb_base: u64,
+}
+
+/// Reads, writes and trims: an option may have a value for each, `4k,8k,64k`.
+pub(crate) const DIRECTIONS: usize = 3;
+
+impl Findings {
+    pub(crate) fn fault(&mut self, error: FormatError) {
+        if !self.faults.contains(&error) {
+            self.faults.push(error);
+        }
+    }
+
+    pub(crate) fn note(&mut self, line: &Line, kept: Kept, reason: impl Into<String>) {
+        let note = Note {
+            file: line.file.to_string(),
+            line: line.line,
+            option: line.name.clone(),
+            kept,
+            reason: reason.into(),
+        };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+}
+
+/// The jobs of `sections`, each with what the `[global]` sections before it say.
+pub(crate) fn jobs(sections: &[Section], found: &mut Findings) -> Vec<Job> {
+    let mut global = BTreeMap::new();
+    let mut jobs: Vec<Job> = Vec::new();
+    for section in sections {
+        let lines = known(section, found);
+        if section.name.eq_ignore_ascii_case("global") {
+            global.extend(lines);
+            continue;
+        }
+        let mut all: BTreeMap<&'static str, Line> = global.clone();
+        // A job is named by its section, whatever [global] says.
+        all.remove("name");
+        all.extend(lines);
+        let own = all.get("name").and_then(|line| line.value.clone());
+        let base = match all.get("kb_base").and_then(|line| line.value.as_deref()) {
+            None | Some("1024") => 1024,
+            Some("1000") => 1000,
+            Some(other) => {
+                let line = &all["kb_base"];
+                let message = format!("kb_base={}: expected 1000 or 1024", shown(other));
+                found.fault(FormatError::at(&line.file, line.line, message));
+                1024
+            }
+        };
+        jobs.push(Job {
+            name: own.unwrap_or_else(|| section.name.clone()),
+            file: section.file.clone(),
+            line: section.line,
+            lines: all,
+            kb_base: base,
+        });
+    }
+    jobs
+}
+
+/// The options of a section by the names that fio gives them first; what has no effect here is told.
+fn known(section: &Section, found: &mut Findings) -> BTreeMap<&'static str, Line> {
+    let mut lines = BTreeMap::new();
+    for line in &section.lines {
+        let Some(known) = option::find(&line.name) else {
+            let message = format!("`{}` is no option of fio that is known", shown(&line.name));
+            let mut error = FormatError::at(&line.file, line.line, message);
+            error.hint = option::nearest(&line.name).map(|name| format!("is it {name}?"));
+            found.fault(error);
+            continue;
+        };
+        let off = line.value.as_deref().is_some_and(|value| value == "0" || value == "none");
+        match known.fate {
+            Fate::Read => {}
+            Fate::Needless(reason) => found.note(line, Kept::Needless, reason),
+            Fate::Nearly(_) | Fate::Refused(_) if off => {
+                found.note(line, Kept::Needless, "switched off, as here");
+            }
+            Fate::Nearly(reason) => found.note(line, Kept::Nearly, reason),
+            Fate::Refused(hint) => {
+                let message = format!("{} is not supported", line.name);
+                found.fault(FormatError::at(&line.file, line.line, message).hint(hint));
+            }
+        }
+        lines.insert(known.name, line.clone());
+    }
+    lines
+}
+
+impl Job {
+    /// The line of an option, where it is given.
+    pub(crate) fn line(&self, name: &str) -> Option<&Line> {
+        self.lines.get(name)
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.lines.contains_key(name)
+    }
+
+    /// The value as text, where there is one.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.lines.get(name)?.value.as_deref()
+    }
+
+    /// A fault of an option's value, or of the job where the option is not given.
+    pub(crate) fn error(&self, name: &str, expected: &str) -> FormatError {
+        match self.lines.get(name) {
+            Some(line) => {
+                let value = line.value.as_deref().map_or("nothing", |value| value);
+                let message = format!("{}={}: expected {expected}", line.name, shown(value));
+                FormatError::at(&line.file, line.line, message)
+            }
+            None => {
+                let message = format!("job `{}` has no {name}", shown(&self.name));
+                FormatError::at(&self.file, self.line, message).hint(format!("give {expected}"))
+            }
+        }
+    }
+
+    /// Tells what became of an option, where it is given.
+    pub(crate) fn note(&self, name: &str, found: &mut Findings, kept: Kept, reason: &str) {
+        if let Some(line) = self.lines.get(name) {
+            found.note(line, kept, reason);
+        }
+    }
+
+    /// A value read by `read`; one that cannot be read is a fault and absent.
+    pub(crate) fn parsed<T>(
+        &self,
+        name: &str,
+        found: &mut Findings,
+        read: impl FnOnce(&str) -> Result<T, &'static str>,
+    ) -> Option<T> {
+        let line = self.lines.get(name)?;
+        match read(line.value.as_deref().unwrap_or("")) {
+            Ok(value) => Some(value),
+            Err(expected) => {
+                found.fault(self.error(name, expected));
+                None
+            }
+        }
+    }
+
+    pub(crate) fn size(&self, name: &str, found: &mut Findings) -> Option<Size> {
+        self.parsed(name, found, |text| number::size(text, self.kb_base))
+    }
+
+    pub(crate) fn integer(&self, name: &str, found: &mut Findings) -> Option<u64> {
+        self.parsed(name, found, |text| number::integer(text, self.kb_base))
+    }
+
+    pub(crate) fn time(&self, name: &str, unit: Unit, found: &mut Findings) -> Option<Duration> {
+        self.parsed(name, found, |text| number::time(text, unit))
+    }
+
+    /// A switch: without a value it is on.
+    pub(crate) fn flag(&self, name: &str, found: &mut Findings) -> Option<bool> {
+        let line = self.lines.get(name)?;
+        match line.value.as_deref() {
+            None => Some(true),
+            Some(value) => match value.parse::<i64>() {
+                Ok(number) => Some(number != 0),
+                Err(_) => {
+                    found.fault(self.error(name, "0 or 1"));
+                    None
+                }
+            },
+        }
+    }
+
+    /// Up to three values for reads, writes and trims; what is not given is as the last that is.
+    pub(crate) fn each<T: Clone>(
+        &self,
+        name: &str,
+        found: &mut Findings,
+        read: impl Fn(&str) -> Result<T, &'static str>,
+    ) -> Option<[Option<T>; DIRECTIONS]> {
+        let text = self.lines.get(name)?.value.as_deref().unwrap_or("");
+        let mut values: [Option<T>; DIRECTIONS] = [None, None, None];
+        let mut last = None;
+        let mut parts = text.split(',');
+        for value in &mut values {
+            match parts.next().map(str::trim) {
+                Some("") => {}
+                Some(part) => match read(part) {
+                    Ok(read) => {
+                        last = Some(read.clone());
+                        *value = Some(read);
+                    }
+                    Err(expected) => {
+                        found.fault(self.error(name, expected));
+                        return None;
+                    }
+                },
+                None => value.clone_from(&last),
+            }
+        }
+        if parts.next().is_some() {
+            found.fault(self.error(name, "at most three values: reads, writes, trims"));
+            return None;
+        }
+        Some(values)
+    }
+
+    pub(crate) fn kb_base(&self) -> u64 {
+        self.kb_base
+    }
+}

@@ -1,0 +1,150 @@
+//! A job file as sections of options, each with its place: comments, includes and the environment are behind it.
+//!
+//! HOWTO, "Job file format". `[global]` may come again and applies to the jobs after it. A comment begins with `;`
+//! or `#` anywhere in a line. `${NAME}` is the environment's; a name that it does not have is an error here and
+//! empty in fio.
+
+use std::rc::Rc;
+
+use super::Surroundings;
+use crate::error::{FormatError, shown};
+
+/// The deepest that files include each other.
+const INCLUDES_MAX: u32 = 16;
+/// The longest job file, all that it includes taken together.
+const LINES_MAX: usize = 100_000;
+
+/// A line `name=value` or `name`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) name: String,
+    /// Absent where there is no `=`.
+    pub(crate) value: Option<String>,
+    pub(crate) file: Rc<str>,
+    pub(crate) line: u64,
+}
+
+/// `[name]` with what is below it.
+#[derive(Clone, Debug)]
+pub(crate) struct Section {
+    pub(crate) name: String,
+    pub(crate) file: Rc<str>,
+    pub(crate) line: u64,
+    pub(crate) lines: Vec<Line>,
+}
+
+/// Reads the sections of `text`.
+pub(crate) fn read(
+    text: &str,
+    around: &Surroundings<'_>,
+    faults: &mut Vec<FormatError>,
+) -> Vec<Section> {
+    let mut reader = Reader { around, faults, sections: Vec::new(), count: 0 };
+    reader.file(text, &Rc::from(around.file), 0);
+    reader.sections
+}
+
+struct Reader<'a, 'f> {
+    around: &'a Surroundings<'a>,
+    faults: &'f mut Vec<FormatError>,
+    sections: Vec<Section>,
+    count: usize,
+}
+
+impl Reader<'_, '_> {
+    fn file(&mut self, text: &str, file: &Rc<str>, depth: u32) {
+        for (index, raw) in text.lines().enumerate() {
+            let line = index as u64 + 1;
+            self.count += 1;
+            if self.count > LINES_MAX {
+                let error = FormatError::at(file, line, "the job file is too long");
+                return self.faults.push(error.hint("at most 100,000 lines with all includes"));
+            }
+            if let Err(error) = self.line(raw, file, line, depth) {
+                self.faults.push(error);
+            }
+        }
+    }
+
+    fn line(
+        &mut self,
+        raw: &str,
+        file: &Rc<str>,
+        line: u64,
+        depth: u32,
+    ) -> Result<(), FormatError> {
+        let raw = raw.trim_start_matches('\u{feff}');
+        let told = raw.split([';', '#']).next().unwrap_or_default().trim();
+        if told.is_empty() {
+            return Ok(());
+        }
+        if let Some(rest) = told.strip_prefix('[') {
+            let Some((name, _)) = rest.split_once(']') else {
+                let error = FormatError::at(file, line, format!("`{}` has no end", shown(told)));
+                return Err(error.hint("write [name]"));
+            };
+            let (name, file) = (name.trim().to_owned(), file.clone());
+            self.sections.push(Section { name, file, line, lines: Vec::new() });
+            return Ok(());
+        }
+        if let Some(path) =
+            told.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t']))
+        {
+            return self.include(path.trim(), file, line, depth);
+        }
+        let told = self.expanded(told, file, line)?;
+        let (name, value) = match told.split_once('=') {
+            Some((name, value)) => (name.trim(), Some(value.trim().to_owned())),
+            None => (told.trim(), None),
+        };
+        let Some(section) = self.sections.last_mut() else {
+            let message = format!("`{}` stands before the first section", shown(&told));
+            return Err(FormatError::at(file, line, message).hint("begin with [global] or [name]"));
+        };
+        section.lines.push(Line {
+            name: name.to_ascii_lowercase(),
+            value,
+            file: file.clone(),
+            line,
+        });
+        Ok(())
+    }
+
+    fn include(
+        &mut self,
+        path: &str,
+        file: &Rc<str>,
+        line: u64,
+        depth: u32,
+    ) -> Result<(), FormatError> {
+        if depth >= INCLUDES_MAX {
+            let message = format!("include {}: the files include each other too deep", shown(path));
+            return Err(FormatError::at(file, line, message).hint("at most 16 deep"));
+        }
+        let text = (self.around.include)(path).map_err(|reason| {
+            FormatError::at(file, line, format!("include {}: {reason}", shown(path)))
+        })?;
+        self.file(&text, &Rc::from(path), depth + 1);
+        Ok(())
+    }
+
+    /// The text with `${NAME}` replaced.
+    fn expanded(&self, text: &str, file: &str, line: u64) -> Result<String, FormatError> {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            out.push_str(&rest[..at]);
+            let Some((name, after)) = rest[at + 2..].split_once('}') else {
+                let message = format!("`{}` has no end", shown(&rest[at..]));
+                return Err(FormatError::at(file, line, message).hint("write ${NAME}"));
+            };
+            out.push_str(&(self.around.environment)(name).ok_or_else(|| {
+                let message = format!("the environment has no {}", shown(name));
+                FormatError::at(file, line, message).hint(format!("set it: {}=…", shown(name)))
+            })?);
+            rest = after;
+        }
+        out.push_str(rest);
+        Ok(out)
+    }
+}

@@ -1,0 +1,146 @@
+//! fio's numbers: sizes and times with its suffixes, which do not always mean what they say.
+//!
+//! HOWTO, "Parameter types". With `kb_base=1024`, the default, `k` and `kb` are 1024 and `KiB` is 1000, for the
+//! sake of old job files; with `kb_base=1000` each means what it says. A time without a suffix is in the unit of its
+//! option, and `m` is a minute. Where fio takes a suffix that it does not know for none (`10min` is 10 µs), this
+//! reader refuses it.
+
+use lanemark_core::units::Duration;
+
+/// A size as it was given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Size {
+    Bytes(u64),
+    /// Of the file, 0 to 1.
+    Share(f64),
+}
+
+/// The unit of a time that has no suffix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Microseconds,
+    Milliseconds,
+    Seconds,
+}
+
+/// What a number must look like, where it does not.
+pub(crate) type Expected = &'static str;
+
+/// Longer than any test, and short enough that several of them can be added.
+const TIME_MAX: Duration = Duration::from_seconds(30 * 86_400);
+
+const SIZE: Expected = "a size such as 4k, 1g or 50%";
+const BYTES: Expected = "a size such as 4k or 1g";
+const TIME: Expected = "a time such as 10, 30s, 5m, 2h, 100ms or 10us";
+
+/// Reads a size.
+pub(crate) fn size(text: &str, kb_base: u64) -> Result<Size, Expected> {
+    let text = text.trim();
+    if let Some(percent) = text.strip_suffix('%') {
+        let percent: f64 = percent.trim().parse().map_err(|_| SIZE)?;
+        return (0.0..=100.0)
+            .contains(&percent)
+            .then_some(Size::Share(percent / 100.0))
+            .ok_or("a percentage from 0% to 100%");
+    }
+    bytes(text, kb_base).map(Size::Bytes)
+}
+
+/// Reads a size that is no share.
+pub(crate) fn bytes(text: &str, kb_base: u64) -> Result<u64, Expected> {
+    let (number, suffix) = split(text.trim()).ok_or(BYTES)?;
+    let suffix = suffix.to_ascii_lowercase();
+    if suffix.starts_with('z') {
+        return Err("a size without zones: zoned devices are not supported");
+    }
+    let (letter, rest) = match suffix.chars().next() {
+        None => return Ok(number),
+        Some(letter) => (letter, &suffix[letter.len_utf8()..]),
+    };
+    let power = match letter {
+        'b' if rest.is_empty() => return Ok(number),
+        'k' => 1,
+        'm' => 2,
+        'g' => 3,
+        't' => 4,
+        'p' => 5,
+        _ => return Err(BYTES),
+    };
+    let base: u64 = match rest {
+        "" | "b" => kb_base,
+        // The other one, in both cases.
+        "ib" | "i" if kb_base == 1024 => 1000,
+        "ib" | "i" => 1024,
+        _ => return Err(BYTES),
+    };
+    let factor = base.pow(power);
+    number.checked_mul(factor).ok_or("a size below 2^64 bytes")
+}
+
+/// Reads a time.
+pub(crate) fn time(text: &str, unit: Unit) -> Result<Duration, Expected> {
+    let (number, suffix) = split(text.trim()).ok_or(TIME)?;
+    let picoseconds: u64 = match (suffix.to_ascii_lowercase().as_str(), unit) {
+        ("us" | "usec", _) | ("", Unit::Microseconds) => 1_000_000,
+        ("ms" | "msec", _) | ("", Unit::Milliseconds) => 1_000_000_000,
+        ("s", _) | ("", Unit::Seconds) => 1_000_000_000_000,
+        ("m", _) => 60 * 1_000_000_000_000,
+        ("h", _) => 3_600 * 1_000_000_000_000,
+        ("d", _) => 86_400 * 1_000_000_000_000,
+        _ => return Err(TIME),
+    };
+    let time = number.checked_mul(picoseconds).map(Duration::from_picoseconds);
+    time.filter(|time| *time <= TIME_MAX).ok_or("a time of at most 30 days")
+}
+
+/// Reads a whole number, in decimal or after `0x`.
+pub(crate) fn integer(text: &str, kb_base: u64) -> Result<u64, Expected> {
+    bytes(text, kb_base).map_err(|_| "a whole number")
+}
+
+/// A number and what follows it.
+fn split(text: &str) -> Option<(u64, &str)> {
+    let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let (digits, radix) = hex.map_or((text, 10), |rest| (rest, 16));
+    let end = digits.find(|letter: char| !letter.is_digit(radix)).unwrap_or(digits.len());
+    let number = u64::from_str_radix(&digits[..end], radix).ok()?;
+    Some((number, digits[end..].trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_follow_the_base_and_its_opposite() {
+        for (text, old, new) in [
+            ("4k", 4096, 4000),
+            ("4kb", 4096, 4000),
+            ("4KiB", 4000, 4096),
+            ("1m", 1 << 20, 1_000_000),
+            ("2G", 2 << 30, 2_000_000_000),
+            ("1tib", 1_000_000_000_000, 1 << 40),
+            ("0x1000", 4096, 4096),
+            ("512b", 512, 512),
+            ("140660178944", 140_660_178_944, 140_660_178_944),
+        ] {
+            assert_eq!(bytes(text, 1024), Ok(old), "{text}");
+            assert_eq!(bytes(text, 1000), Ok(new), "{text}");
+        }
+        assert_eq!(size("25%", 1024), Ok(Size::Share(0.25)));
+        for bad in ["", "k", "4q", "-4k", "4kk", "1.5m", "99999999p", "101%", "x%", "8z"] {
+            assert!(size(bad, 1024).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times_have_the_unit_of_their_option() {
+        assert_eq!(time("10", Unit::Seconds), Ok(Duration::from_seconds(10)));
+        assert_eq!(time("10", Unit::Microseconds), Ok(Duration::from_microseconds(10)));
+        assert_eq!(time("5m", Unit::Seconds), Ok(Duration::from_seconds(300)));
+        assert_eq!(time("250ms", Unit::Seconds), Ok(Duration::from_microseconds(250_000)));
+        for bad in ["10min", "", "s", "1.5", "31d", "99999d"] {
+            assert!(time(bad, Unit::Seconds).is_err(), "{bad}");
+        }
+    }
+}

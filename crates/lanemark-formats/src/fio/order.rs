@@ -1,0 +1,224 @@
+//! `random_distribution`, `norandommap` and the step of `rw`: where requests go.
+
+use lanemark_core::units::{Bytes, Ratio};
+use lanemark_core::workload::{Pattern, Zone};
+
+use super::block::Blocks;
+use super::direction::Direction;
+use super::job::{Findings, Job};
+use super::number;
+use crate::error::Kept;
+
+/// fio's exponents where none is given.
+const ZIPF: f64 = 1.1;
+const PARETO: f64 = 0.2;
+
+/// The pattern of a job; a step may change the alignment of `blocks`.
+pub(crate) fn pattern(
+    job: &Job,
+    direction: Direction,
+    blocks: &mut Blocks,
+    found: &mut Findings,
+) -> Option<Pattern> {
+    let random = match job.integer("percentage_random", found) {
+        None => direction.random,
+        Some(0) => false,
+        Some(100) => direction.random,
+        Some(_) => {
+            found.fault(job.error("percentage_random", "0 or 100; give each share a job"));
+            return None;
+        }
+    };
+    if !random {
+        return in_order(job, direction, blocks, found);
+    }
+    let all_once = !job.flag("norandommap", found).unwrap_or(false);
+    // fio keeps no map of requests that overlap.
+    let all_once = all_once && blocks.sizes.is_empty();
+    let plain = if all_once { Pattern::Shuffled } else { Pattern::Uniform };
+    if !job.has("random_distribution") {
+        return Some(plain);
+    }
+    let base = job.kb_base();
+    let text = job.text("random_distribution").unwrap_or("");
+    let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+    let centred = matches!(word, "zipf" | "pareto" | "normal" | "gauss") && rest.contains(':');
+    if centred {
+        let reason =
+            "the places that are asked for most are scattered, or in the middle for normal";
+        job.note("random_distribution", found, Kept::Nearly, reason);
+    }
+    if matches!(word, "normal" | "gauss") {
+        let reason = "a normal distribution proper, with the deviation of fio's sum of draws";
+        job.note("random_distribution", found, Kept::Nearly, reason);
+    }
+    job.parsed("random_distribution", found, |text| distribution(text, direction, base))
+        .map(|given| given.unwrap_or(plain))
+}
+
+fn in_order(
+    job: &Job,
+    direction: Direction,
+    blocks: &mut Blocks,
+    found: &mut Findings,
+) -> Option<Pattern> {
+    let block = blocks.block.get();
+    let distance = direction.step.unsigned_abs();
+    if direction.step == 0 {
+        return Some(Pattern::Sequential);
+    }
+    if !blocks.sizes.is_empty() {
+        found.fault(job.error("rw", "no step where requests have several sizes"));
+        return None;
+    }
+    if direction.step > 0 {
+        blocks.alignment = Bytes(block.saturating_add(distance));
+        return Some(Pattern::Sequential);
+    }
+    // The step counts from the end of a request.
+    let back = distance.saturating_sub(block);
+    if back < block {
+        found.fault(job.error("rw", "a step back of at least two blocks, so that none is twice"));
+        return None;
+    }
+    blocks.alignment = Bytes(back);
+    Some(Pattern::Backward)
+}
+
+/// Reads `random_distribution`; absent is the plain one.
+fn distribution(
+    text: &str,
+    direction: Direction,
+    kb_base: u64,
+) -> Result<Option<Pattern>, &'static str> {
+    const EXPECTED: &str = "random, zipf:theta, pareto:h, normal:deviation, zoned:… or zoned_abs:…";
+    let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+    let number = |usual: f64| match rest.split(':').next().unwrap_or("").trim() {
+        "" => Ok(usual),
+        number => number.parse::<f64>().map_err(|_| "a number after the colon"),
+    };
+    match word.trim() {
+        "random" => Ok(None),
+        "zipf" => match number(ZIPF)? {
+            theta if theta > 0.0 && theta <= 10.0 => Ok(Some(Pattern::Zipf { theta })),
+            _ => Err("an exponent above 0 and at most 10"),
+        },
+        "pareto" => match number(PARETO)? {
+            h if h > 0.0 && h < 1.0 => Ok(Some(Pattern::Pareto { h })),
+            _ => Err("an h above 0 and below 1"),
+        },
+        "normal" | "gauss" => {
+            let asked = number(0.0)? / 100.0;
+            match (asked > 0.0 && asked <= 1.0).then(|| Ratio::new(deviation(asked))).flatten() {
+                Some(deviation) => Ok(Some(Pattern::Normal { deviation })),
+                None => Err("a deviation above 0 and at most 100"),
+            }
+        }
+        "zoned" | "zoned_abs" => zones(rest, word.trim() == "zoned_abs", direction, kb_base),
+        _ => Err(EXPECTED),
+    }
+}
+
+/// What `normal:` asks for is the width of the last of fio's draws, as a share of the span: it takes the mean of twelve
+/// places, whose deviation is a twelfth of the span, and adds one that is uniform in that width (`lib/gauss.c`).
+fn deviation(asked: f64) -> f64 {
+    let width = asked.min(0.5);
+    (1.0 / 144.0 + width * width / 12.0).sqrt()
+}
+
+/// What `normal:` must ask for to have this deviation, or the nearest that it can.
+pub(crate) fn normal_for(deviation: f64) -> f64 {
+    ((deviation * deviation - 1.0 / 144.0).max(0.0) * 12.0).sqrt().clamp(0.01, 0.5)
+}
+
+/// `50/5:30/15:20/`: percentages of the requests and of the span, or its sizes where `absolute`.
+fn zones(
+    text: &str,
+    absolute: bool,
+    direction: Direction,
+    kb_base: u64,
+) -> Result<Option<Pattern>, &'static str> {
+    let lists: Vec<&str> = text.split(',').map(str::trim).collect();
+    let of = |kind: usize| lists.get(kind).or(lists.last()).copied().unwrap_or("");
+    let mut asked = direction.kinds().map(of);
+    let first = asked.next().unwrap_or("");
+    if asked.any(|other| other != first) {
+        return Err("the same zones for reads, writes and trims; give each a job");
+    }
+    let mut parts: Vec<(Option<f64>, Option<f64>)> = Vec::new();
+    for part in first.split(':').filter(|part| !part.trim().is_empty()) {
+        let (share, span) = part.split_once('/').ok_or("zones such as 60/10:30/20:10/70")?;
+        let percent = |text: &str| match text.trim() {
+            "" => Ok(None),
+            text => match text.parse::<f64>() {
+                Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Some(percent / 100.0)),
+                _ => Err("percentages from 0 to 100"),
+            },
+        };
+        let span = match absolute {
+            true => Some(number::bytes(span, kb_base)? as f64),
+            false => percent(span)?,
+        };
+        parts.push((percent(share)?, span));
+    }
+    if parts.is_empty() || parts.len() > 64 {
+        return Err("from 1 to 64 zones");
+    }
+    let whole = match absolute {
+        true => parts.iter().filter_map(|(_, span)| *span).sum(),
+        false => 1.0,
+    };
+    let left = |values: &dyn Fn(&(Option<f64>, Option<f64>)) -> Option<f64>, whole: f64| {
+        let told: f64 = parts.iter().filter_map(values).sum();
+        let untold = parts.iter().filter(|part| values(part).is_none()).count().max(1);
+        ((whole - told) / untold as f64).max(0.0)
+    };
+    let rest = (left(&|part| part.0, 1.0), left(&|part| part.1, whole));
+    let zone = |(share, span): &(Option<f64>, Option<f64>)| {
+        let ratio = |value: f64| Ratio::new(value.clamp(0.0, 1.0)).unwrap_or(Ratio::ZERO);
+        Zone { share: ratio(share.unwrap_or(rest.0)), span: ratio(span.unwrap_or(rest.1) / whole) }
+    };
+    Ok(Some(Pattern::Zones { zones: parts.iter().map(zone).collect() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READS: Direction =
+        Direction { reads: true, writes: false, trims: false, random: true, step: 0 };
+
+    #[test]
+    fn distributions_have_their_usual_numbers() {
+        let read = |text: &str| distribution(text, READS, 1024);
+        assert_eq!(read("random"), Ok(None));
+        assert_eq!(read("zipf"), Ok(Some(Pattern::Zipf { theta: 1.1 })));
+        assert_eq!(read("pareto:0.3"), Ok(Some(Pattern::Pareto { h: 0.3 })));
+        let Ok(Some(Pattern::Normal { deviation: wide })) = read("normal:35") else {
+            panic!("no deviation");
+        };
+        assert!((wide.get() - 0.1310).abs() < 1e-4, "{wide}");
+        assert!((normal_for(deviation(0.35)) - 0.35).abs() < 1e-12);
+        for bad in ["zipf:0", "pareto:1", "normal", "normal:x", "zoned:", "sequence:1,2", "zoned:5"]
+        {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn zones_take_what_is_left() {
+        let Ok(Some(Pattern::Zones { zones })) = distribution("zoned:50/5:30/15:20/", READS, 1024)
+        else {
+            panic!("no zones");
+        };
+        let told: Vec<(f64, f64)> =
+            zones.iter().map(|zone| (zone.share.get(), zone.span.get())).collect();
+        assert_eq!(told[0], (0.5, 0.05));
+        assert!((told[2].1 - 0.8).abs() < 1e-12);
+        let Ok(Some(Pattern::Zones { zones })) = distribution("zoned_abs:60/1g:40/3g", READS, 1024)
+        else {
+            panic!("no zones");
+        };
+        assert_eq!(zones[1].span.get(), 0.75);
+    }
+}

@@ -1,0 +1,161 @@
+//! `rate`, `thinktime`, `runtime`, `loops`, `steadystate`: when requests come, and when a job ends.
+
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::{Interval, Load, Process, Rounds, Test, Tracked};
+
+use super::direction::Direction;
+use super::job::{Findings, Job};
+use super::number::{self, Size, Unit};
+use super::place::Placed;
+use crate::error::Kept;
+
+/// Rounds of the window in which a test must be steady.
+const WINDOW: u64 = 5;
+
+/// Sets the limits of `test` from those of `job`.
+pub(crate) fn limits(job: &Job, placed: &Placed, test: &mut Test, found: &mut Findings) {
+    let runtime = job.time("runtime", Unit::Seconds, found).filter(|&time| time > Duration::ZERO);
+    let time_based = job.flag("time_based", found).unwrap_or(false);
+    if time_based && runtime.is_none() {
+        job.note("time_based", found, Kept::Needless, "without a runtime it has no meaning in fio");
+    }
+    let loops = job.integer("loops", found).unwrap_or(1).max(1);
+    let each = match job.size("io_size", found) {
+        Some(Size::Bytes(bytes)) => bytes,
+        Some(Size::Share(share)) => (placed.each.get() as f64 * share) as u64,
+        None => placed.each.get(),
+    };
+    let requests = job.integer("number_ios", found).filter(|&count| count > 0);
+    if requests.is_some() && !test.mix.sizes.is_empty() {
+        job.note(
+            "number_ios",
+            found,
+            Kept::Nearly,
+            "as much data as so many requests have on average",
+        );
+    }
+    let each = requests.map_or(each, |count| {
+        let bytes = (count as f64 * test.block_mean()) as u64;
+        if job.has("size") || job.has("io_size") { each.min(bytes) } else { bytes }
+    });
+    let volume = each.saturating_mul(loops).saturating_mul(u64::from(test.threads));
+    test.duration = runtime;
+    test.volume = match time_based && runtime.is_some() {
+        true => None,
+        false => Some(Bytes(volume.max(test.block.get()))),
+    };
+    test.ramp = job.time("ramp_time", Unit::Seconds, found).unwrap_or(Duration::ZERO);
+    steady(job, test, found);
+    interval(job, test, found);
+}
+
+/// fio stops when a figure is steady by one criterion; here it is SNIA's rule with both.
+fn steady(job: &Job, test: &mut Test, found: &mut Findings) {
+    const EXPECTED: &str =
+        "iops, iops_slope, bw, bw_slope, lat or lat_slope with a limit, iops:10%";
+    let tracked = job.parsed("steadystate", found, |text| {
+        let (word, limit) = text.split_once(':').ok_or(EXPECTED)?;
+        let number = limit.trim().trim_end_matches('%');
+        number.parse::<f64>().map_err(|_| EXPECTED)?;
+        match word.trim() {
+            "iops" | "iops_slope" => Ok(Tracked::Iops),
+            "bw" | "bw_slope" => Ok(Tracked::Throughput),
+            "lat" | "lat_slope" => Ok(Tracked::Latency),
+            _ => Err(EXPECTED),
+        }
+    });
+    let window = job.time("steadystate_duration", Unit::Seconds, found);
+    let ramp = job.time("steadystate_ramp_time", Unit::Seconds, found);
+    let Some(tracked) = tracked else { return };
+    let Some(window) = window.filter(|&window| window > Duration::ZERO) else {
+        return found.fault(job.error("steadystate_duration", "the time of a window, 30s"));
+    };
+    let reason = "by SNIA's rule: five rounds of a fifth of the window, within 20% and with a slope of at most 10%";
+    job.note("steadystate", found, Kept::Nearly, reason);
+    test.rounds = Some(Rounds { length: window / WINDOW, tracked });
+    test.ramp += ramp.unwrap_or(Duration::ZERO);
+    if test.duration.take().is_some() {
+        job.note(
+            "runtime",
+            found,
+            Kept::Nearly,
+            "a test of rounds ends after 25 of them at the latest",
+        );
+    }
+    test.volume = None;
+}
+
+/// fio's logs over time are a series of the sample.
+fn interval(job: &Job, test: &mut Test, found: &mut Findings) {
+    let step = job.time("log_avg_msec", Unit::Milliseconds, found);
+    let step = step.filter(|&step| step > Duration::ZERO);
+    let logs = ["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log"];
+    let mut asked = false;
+    for log in logs.into_iter().filter(|log| job.has(log)) {
+        asked = true;
+        let reason = "a series of equal intervals in the result, in place of a file of its own";
+        job.note(log, found, Kept::Nearly, reason);
+    }
+    if asked || step.is_some() {
+        test.interval =
+            Some(step.map_or(Interval::Automatic, |interval| Interval::Fixed { interval }));
+    }
+}
+
+/// Sets when the requests of `test` come.
+pub(crate) fn arrivals(job: &Job, direction: Direction, test: &mut Test, found: &mut Findings) {
+    let base = job.kb_base();
+    let bytes = job.each("rate", found, |text| number::bytes(text, base));
+    let requests = job.each("rate_iops", found, |text| number::integer(text, base));
+    let process = job.parsed("rate_process", found, |text| match text.trim() {
+        "linear" => Ok(Process::Even),
+        "poisson" => Ok(Process::Poisson),
+        _ => Err("linear or poisson"),
+    });
+    let mean = test.block_mean();
+    let mut rate = f64::INFINITY;
+    let (reads, trims) = (test.read_share.get(), test.mix.trim_share.get());
+    let shares = [reads * (1.0 - trims), (1.0 - reads) * (1.0 - trims), trims];
+    for kind in direction.kinds() {
+        let of = |list: &Option<[Option<u64>; 3]>| list.as_ref().and_then(|list| list[kind]);
+        let share = shares[kind].max(f64::MIN_POSITIVE);
+        for limit in [of(&bytes).map(|bytes| bytes as f64 / mean), of(&requests).map(|n| n as f64)]
+            .into_iter()
+            .flatten()
+            .filter(|&limit| limit > 0.0)
+        {
+            rate = rate.min(limit / share);
+        }
+    }
+    if rate.is_finite() {
+        let name = if job.has("rate_iops") { "rate_iops" } else { "rate" };
+        if direction.only().is_none() {
+            let reason = "the slower kind holds the others back, so that their shares are kept";
+            job.note(name, found, Kept::Nearly, reason);
+        }
+        let reason = "requests have times of their own, from which their latency counts";
+        job.note(name, found, Kept::Nearly, reason);
+        let rate_per_second = rate * f64::from(test.threads);
+        test.load = Load::Open { rate_per_second, process: process.unwrap_or_default() };
+    } else if process.is_some() {
+        job.note("rate_process", found, Kept::Needless, "without a rate it has no meaning in fio");
+    }
+    think(job, test, found);
+}
+
+fn think(job: &Job, test: &mut Test, found: &mut Findings) {
+    let think = job.time("thinktime", Unit::Microseconds, found).unwrap_or(Duration::ZERO);
+    let blocks = job.integer("thinktime_blocks", found).unwrap_or(1).max(1);
+    if think == Duration::ZERO {
+        return;
+    }
+    if !test.load.is_closed() {
+        let error = job.error("thinktime", "none beside a rate");
+        return found.fault(error.hint("remove one of them"));
+    }
+    if blocks > 1 {
+        let reason = "after each request an equal part of the time";
+        job.note("thinktime_blocks", found, Kept::Nearly, reason);
+    }
+    test.think = think / blocks;
+}

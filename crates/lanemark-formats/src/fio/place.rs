@@ -1,0 +1,306 @@
+//! `filename`, `size`, `offset` and their kin: which part of the one target a job works on.
+//!
+//! fio opens a file for each job that names none, and several where a job asks for them. Here there is one target,
+//! and each file becomes a part of it, one after the other; jobs that name the same file share its part.
+
+use lanemark_core::units::Bytes;
+
+use super::job::{Findings, Job};
+use super::number::Size;
+use crate::error::Kept;
+
+/// Parts begin at multiples of this.
+const PART: u64 = 1 << 20;
+/// The most zones of a stride.
+const ZONES_MAX: u64 = 4095;
+/// The most clones that are tests of their own.
+const CLONES_MAX: u64 = 1024;
+
+/// What a job says of its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// What the files are called; alike for jobs that share them.
+    key: String,
+    /// How many files there are, of one clone.
+    files: u64,
+    /// Whether each clone has files of its own.
+    own: bool,
+    clones: u64,
+    offset: Size,
+    increment: Size,
+    size: Option<Size>,
+    filesize: Option<u64>,
+}
+
+/// Where a job's requests go: one part for each of its clones that lies elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    pub(crate) offset: Bytes,
+    pub(crate) span: Bytes,
+    pub(crate) threads: u32,
+    /// What one clone moves when it moves its size once.
+    pub(crate) each: Bytes,
+    /// Whether it begins when the part before it is through, as the zones of one stride do.
+    pub(crate) after: bool,
+}
+
+impl Wanted {
+    pub(crate) fn of(job: &Job, found: &mut Findings) -> Option<Self> {
+        let clones = job.integer("numjobs", found).unwrap_or(1);
+        if clones == 0 || clones > CLONES_MAX {
+            found.fault(job.error("numjobs", "from 1 to 1024"));
+            return None;
+        }
+        let named = job.text("filename").map(|names| names_of(names).len() as u64);
+        let nrfiles = job.integer("nrfiles", found).unwrap_or(1).clamp(1, 1 << 20);
+        let files = named.unwrap_or(nrfiles).max(1);
+        let folder = job.text("directory").unwrap_or("");
+        let key = match job.text("filename") {
+            Some(names) => format!("{folder}/{names}"),
+            // No file can have this name.
+            None => format!("\0{}\0{}", job.name, job.line),
+        };
+        let size = match job.flag("fill_device", found) {
+            Some(true) => None,
+            _ => job.size("size", found),
+        };
+        // What is told as a fault is not told again as unknown.
+        if size.is_none() && job.has("size") && job.flag("fill_device", found) != Some(true) {
+            return None;
+        }
+        let filesize = job.parsed("filesize", found, |text| {
+            let most = text.rsplit('-').next().unwrap_or(text);
+            super::number::bytes(most, job.kb_base())
+        });
+        if job.text("filesize").is_some_and(|text| text.contains('-')) {
+            job.note("filesize", found, Kept::Nearly, "all files have the greatest size");
+        }
+        let nothing = |size: Option<Size>| size == Some(Size::Bytes(0));
+        if nothing(size) || filesize == Some(0) {
+            let name = if nothing(size) { "size" } else { "filesize" };
+            found.fault(job.error(name, "a size above 0"));
+            return None;
+        }
+        if files > 1 {
+            let name = if named.is_some() { "filename" } else { "nrfiles" };
+            job.note(name, found, Kept::Nearly, "all files are one part of the target");
+        }
+        Some(Self {
+            key,
+            files,
+            own: named.is_none(),
+            clones,
+            offset: job.size("offset", found).unwrap_or(Size::Bytes(0)),
+            increment: job.size("offset_increment", found).unwrap_or(Size::Bytes(0)),
+            size,
+            filesize,
+        })
+    }
+
+    /// The least that the files of a clone hold, and whether that is all that is known of them.
+    fn known(&self) -> Option<u64> {
+        let of_files = self.filesize.map(|size| size.saturating_mul(self.files));
+        let of_size = match (self.size, self.offset, self.increment) {
+            (Some(Size::Bytes(size)), Size::Bytes(offset), Size::Bytes(step)) => {
+                let last = step.saturating_mul(self.clones - 1);
+                Some(offset.saturating_add(last).saturating_add(size))
+            }
+            _ => None,
+        };
+        match of_files {
+            // A size beyond the files is how much is moved, as with 999G in files of 128G.
+            Some(files) => Some(files),
+            None => of_size,
+        }
+    }
+}
+
+/// The names in a list with colons, where `\:` is a colon.
+pub(crate) fn names_of(list: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut letters = list.chars();
+    while let Some(letter) = letters.next() {
+        let last = names.len() - 1;
+        match letter {
+            '\\' => names[last].extend(letters.next()),
+            ':' => names.push(String::new()),
+            letter => names[last].push(letter),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// Gives every job its part of a target of `target_size`, where that is known; `None` for a job whose part
+/// cannot be known.
+pub(crate) fn place(
+    jobs: &[(&Job, Option<Wanted>)],
+    target_size: Option<Bytes>,
+    found: &mut Findings,
+) -> Vec<Option<Vec<Placed>>> {
+    let parts = parts(jobs, target_size);
+    let several = parts.len() > 1;
+    jobs.iter()
+        .map(|(job, wanted)| {
+            let wanted = wanted.as_ref()?;
+            let part = parts.iter().find(|part| part.key == wanted.key)?;
+            let Some(length) = part.length else {
+                found.fault(
+                    job.error("size", "size=, for the size of the target is not known")
+                        .hint("give size=, or run on a file or device that exists"),
+                );
+                return None;
+            };
+            if several || wanted.own && wanted.clones > 1 {
+                let reason = format!(
+                    "the files of job `{}` are a part of one target, from {}",
+                    job.name,
+                    Bytes(part.offset)
+                );
+                let named = ["filename", "directory", "filesize", "size"];
+                if let Some(line) = named.iter().find_map(|name| job.line(name)) {
+                    found.note(line, Kept::Nearly, reason);
+                }
+            }
+            placed(job, wanted, part.offset, length, found)
+        })
+        .collect()
+}
+
+struct Part {
+    key: String,
+    offset: u64,
+    /// Of one clone's files; absent where it cannot be known.
+    length: Option<u64>,
+}
+
+fn parts(jobs: &[(&Job, Option<Wanted>)], target_size: Option<Bytes>) -> Vec<Part> {
+    /// A part before it has its place: its key, clones with files of their own, and the least length.
+    struct Draft {
+        key: String,
+        clones: u64,
+        length: Option<u64>,
+    }
+    let mut drafts: Vec<Draft> = Vec::new();
+    for wanted in jobs.iter().filter_map(|(_, wanted)| wanted.as_ref()) {
+        let clones = if wanted.own { wanted.clones } else { 1 };
+        match drafts.iter_mut().find(|draft| draft.key == wanted.key) {
+            Some(draft) => draft.length = draft.length.max(wanted.known()),
+            None => {
+                drafts.push(Draft { key: wanted.key.clone(), clones, length: wanted.known() });
+            }
+        }
+    }
+    let all = |draft: &Draft| draft.length.unwrap_or(0).saturating_mul(draft.clones);
+    let told: u64 = drafts.iter().map(all).fold(0, u64::saturating_add);
+    let untold: u64 =
+        drafts.iter().filter(|draft| draft.length.is_none()).map(|draft| draft.clones).sum();
+    let rest = target_size.map(|size| size.get().saturating_sub(told) / untold.max(1));
+    // A target that is one file is taken whole, to its last sector.
+    let rest =
+        rest.map(|rest| if drafts.len() > 1 || untold > 1 { rest / PART * PART } else { rest });
+    let mut offset: u64 = 0;
+    let place = |draft: Draft| {
+        let length = draft.length.or(rest.filter(|&rest| rest > 0));
+        let part = Part { key: draft.key, offset, length };
+        let whole = length.unwrap_or(0).saturating_mul(draft.clones);
+        offset = offset.saturating_add(whole).checked_next_multiple_of(PART).unwrap_or(u64::MAX);
+        part
+    };
+    drafts.into_iter().map(place).collect()
+}
+
+fn placed(
+    job: &Job,
+    wanted: &Wanted,
+    start: u64,
+    length: u64,
+    found: &mut Findings,
+) -> Option<Vec<Placed>> {
+    let bytes = |size: Size| match size {
+        Size::Bytes(bytes) => bytes,
+        // A share of a file is cut to whole blocks of 4 KiB.
+        Size::Share(share) => (length as f64 * share) as u64 / 4096 * 4096,
+    };
+    let (offset, increment) = (bytes(wanted.offset), bytes(wanted.increment));
+    let all_steps = increment.saturating_mul(wanted.clones - 1);
+    let Some(room) = length.checked_sub(offset.saturating_add(all_steps)).filter(|&room| room > 0)
+    else {
+        found
+            .fault(job.error("offset", &format!("an offset inside the file of {}", Bytes(length))));
+        return None;
+    };
+    let each = wanted.size.map_or(room, bytes);
+    let span = each.min(room);
+    let threads = wanted.clones as u32;
+    let begin = start.saturating_add(offset);
+    let of = |offset: u64, span: u64, threads: u32| Placed {
+        offset: Bytes(offset),
+        span: Bytes(span),
+        threads,
+        each: Bytes(each),
+        after: false,
+    };
+    if job.text("zonemode") == Some("strided") {
+        return strided(job, wanted, (begin, room), found);
+    }
+    if wanted.own && increment == 0 {
+        return Some(vec![of(begin, span.saturating_mul(wanted.clones), threads)]);
+    }
+    if increment == 0 || wanted.clones == 1 {
+        return Some(vec![of(begin, span, threads)]);
+    }
+    let one = |clone: u64| of(begin.saturating_add(clone * increment), span, 1);
+    Some((0..wanted.clones).map(one).collect())
+}
+
+/// The zones of `zonemode=strided`, one after the other from `begin` on in what there is of room.
+fn strided(
+    job: &Job,
+    wanted: &Wanted,
+    (begin, room): (u64, u64),
+    found: &mut Findings,
+) -> Option<Vec<Placed>> {
+    let zone = job.integer("zonesize", found).filter(|&zone| zone > 0);
+    let Some(zone) = zone else {
+        found.fault(job.error("zonesize", "the size of a zone"));
+        return None;
+    };
+    let range = job.integer("zonerange", found).unwrap_or(zone).max(zone);
+    let stride = range.saturating_add(job.integer("zoneskip", found).unwrap_or(0));
+    if wanted.own && wanted.clones > 1 || job.flag("time_based", found).unwrap_or(false) {
+        found.fault(job.error("zonemode", "one clone that ends with the last of its zones"));
+        return None;
+    }
+    let count = match wanted.size {
+        Some(Size::Bytes(size)) => size.div_ceil(zone),
+        _ => u64::MAX,
+    };
+    let count = count.min((room - 1) / stride + 1);
+    if count > ZONES_MAX {
+        let expected = "wider strides: each zone is a test, and there are at most 4,095";
+        found.fault(job.error("zoneskip", expected));
+        return None;
+    }
+    job.note("zonemode", found, Kept::Nearly, "each zone is a test of its own");
+    let one = |at: u64| Placed {
+        offset: Bytes(begin.saturating_add(at * stride)),
+        span: Bytes(zone.min(room - at * stride)),
+        threads: wanted.clones as u32,
+        each: Bytes(zone.min(room - at * stride)),
+        after: true,
+    };
+    Some((0..count).map(one).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_names_may_have_colons_in_them() {
+        assert_eq!(names_of("/dev/sda:/dev/sdb"), ["/dev/sda", "/dev/sdb"]);
+        assert_eq!(names_of(r"/dev/bsg/0\:0"), ["/dev/bsg/0:0"]);
+        assert!(names_of(":").is_empty());
+    }
+}

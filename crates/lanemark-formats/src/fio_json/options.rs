@@ -1,0 +1,119 @@
+//! A test as the options of fio that ask for the same.
+
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{Load, Pattern, Process, Test};
+
+/// The options of `test` in the order in which a person would write them.
+pub(super) fn options(test: &Test) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    let mut add = |name: &str, value: String| all.push((name.to_owned(), value));
+    add("name", test.name.clone());
+    add("rw", direction(test));
+    add("bs", size(test.block));
+    add("iodepth", test.queue_depth.to_string());
+    add("numjobs", test.threads.to_string());
+    add("size", size(test.span));
+    if test.mix.sizes.len() > 1 {
+        let sum: f64 = test.mix.sizes.iter().map(|size| size.share).sum();
+        let one = test
+            .mix
+            .sizes
+            .iter()
+            .map(|part| format!("{}/{:.0}", size(part.block), 100.0 * part.share / sum));
+        add("bssplit", one.collect::<Vec<_>>().join(":"));
+    }
+    if test.offset > Bytes::ZERO {
+        add("offset", size(test.offset));
+    }
+    if test.reads() && test.writes() {
+        add("rwmixread", format!("{:.0}", 100.0 * test.read_share.get()));
+    }
+    if test.alignment != test.block_least() && !test.is_in_order() {
+        add("blockalign", size(test.alignment));
+    }
+    match &test.pattern {
+        Pattern::Uniform => add("norandommap", "1".to_owned()),
+        Pattern::Zipf { theta } => add("random_distribution", format!("zipf:{theta}")),
+        Pattern::Pareto { h } => add("random_distribution", format!("pareto:{h}")),
+        Pattern::Normal { deviation } => {
+            add(
+                "random_distribution",
+                format!("normal:{:.0}", 100.0 * crate::fio::normal_for(deviation.get())),
+            );
+        }
+        Pattern::Zones { zones } => {
+            add("random_distribution", zoned(zones.iter().map(|zone| (zone.share, zone.span))));
+        }
+        Pattern::HotCold { hot_span, hot_share } => {
+            let rest = |ratio: &Ratio| Ratio::new(1.0 - ratio.get()).unwrap_or(Ratio::ZERO);
+            let cold = (rest(hot_share), rest(hot_span));
+            add("random_distribution", zoned([(*hot_share, *hot_span), cold].into_iter()));
+        }
+        Pattern::Sequential | Pattern::Backward | Pattern::Shuffled | Pattern::Trace => {}
+    }
+    if let Some(every) = test.mix.flush_every {
+        add("fsync", every.to_string());
+    }
+    if let Load::Open { rate_per_second, process } = test.load {
+        let each = rate_per_second / f64::from(test.threads);
+        add("rate_iops", format!("{each:.0}"));
+        if process == Process::Poisson {
+            add("rate_process", "poisson".to_owned());
+        }
+    }
+    if test.think > Duration::ZERO {
+        add("thinktime", format!("{:.0}", test.think.as_microseconds()));
+    }
+    if let Some(duration) = test.duration {
+        add("runtime", format!("{:.0}", duration.as_seconds().ceil()));
+        if test.volume.is_none() {
+            add("time_based", "1".to_owned());
+        }
+    }
+    if test.ramp > Duration::ZERO {
+        add("ramp_time", format!("{:.0}", test.ramp.as_seconds().ceil()));
+    }
+    if test.compressibility > Ratio::ZERO {
+        let share = 100.0 * test.compressibility.get();
+        add("buffer_compress_percentage", format!("{share:.0}"));
+    }
+    all
+}
+
+fn direction(test: &Test) -> String {
+    let word = match (test.reads(), test.writes(), test.trims()) {
+        (_, true, true) => "trimwrite",
+        (_, _, true) => "trim",
+        (true, true, _) => "rw",
+        (true, _, _) => "read",
+        _ => "write",
+    };
+    match test.pattern {
+        Pattern::Sequential if test.alignment > test.block => {
+            format!("{word}:{}", size(Bytes(test.alignment.get() - test.block.get())))
+        }
+        Pattern::Backward => {
+            let back = test.block.get().next_multiple_of(test.alignment.get());
+            format!("{word}:-{}", size(Bytes(back + test.block.get())))
+        }
+        Pattern::Sequential | Pattern::Trace => word.to_owned(),
+        _ => format!("rand{word}"),
+    }
+}
+
+fn zoned(zones: impl Iterator<Item = (Ratio, Ratio)>) -> String {
+    let parts =
+        zones.map(|(share, span)| format!("{:.0}/{:.0}", 100.0 * share.get(), 100.0 * span.get()));
+    format!("zoned:{}", parts.collect::<Vec<_>>().join(":"))
+}
+
+/// `4k`, `1m`, `512`: the shortest that fio reads as the same.
+fn size(bytes: Bytes) -> String {
+    let count = bytes.get();
+    for (shift, letter) in [(40, 't'), (30, 'g'), (20, 'm'), (10, 'k')] {
+        if count > 0 && count.trailing_zeros() >= shift {
+            return format!("{}{letter}", count >> shift);
+        }
+    }
+    count.to_string()
+}

@@ -1,0 +1,315 @@
+//! A result as fio would have printed it with `--output-format=json+`.
+//!
+//! One entry of `jobs` is one test with all its repeats: data, requests and latencies are summed, the time is the sum
+//! of their times, and so `bw` and `iops` are the means over all of it. `iops_mean` and its kin are over the intervals
+//! of a series where there is one, else over the repeats. Latency counts from submission, as fio's `lat_ns`; since the
+//! part up to the submission's end is not told apart, `clat_ns` is the same, and has percentiles and bins, and
+//! `slat_ns` has none. `iodepth_level` tells the depth that was asked for.
+//!
+//! What is not known is zero, since readers of this format expect every key.
+
+use lanemark_core::result::{
+    DirectionResult, LatencyHistogram, RunResult, Sample, Statistic, Target, TestResult,
+};
+use lanemark_core::units::Duration;
+use lanemark_core::workload::{Average, Test};
+
+use super::layout::{Json, object};
+use super::options::options;
+use Json::{Integer, Object, Real, Text};
+
+/// The version whose layout this is; programs that read the output look at its number.
+const VERSION: &str = "fio-3.33";
+/// fio's percentiles where none are chosen.
+const PERCENTILES: [f64; 17] = [
+    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
+    99.99,
+];
+/// The ends of fio's classes of latency, in each of its units.
+const CLASSES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+
+/// The result as fio's JSON, with a line's end. `timestamp` is when the run began, in seconds since 1970.
+pub fn write(run: &RunResult, timestamp: u64) -> String {
+    let jobs = run.tests.iter().enumerate().map(|(index, test)| job(run, index, test));
+    let all = object([
+        ("fio version", Text(VERSION.to_owned())),
+        ("timestamp", Integer(timestamp)),
+        ("timestamp_ms", Integer(timestamp.saturating_mul(1000))),
+        ("time", Text(run.provenance.started_at.clone())),
+        ("jobs", Json::List(jobs.collect())),
+        ("disk_util", Json::List(disk_util(run))),
+    ]);
+    format!("{all}\n")
+}
+
+/// All repeats of a test as one.
+struct Merged<'t> {
+    result: &'t TestResult,
+    elapsed: Duration,
+    reads: DirectionResult,
+    writes: DirectionResult,
+    trims: DirectionResult,
+    flushes: DirectionResult,
+}
+
+impl<'t> Merged<'t> {
+    fn of(result: &'t TestResult) -> Self {
+        let all = |of: fn(&Sample) -> &Option<DirectionResult>| {
+            let mut sum = DirectionResult::new();
+            for one in result.samples.iter().filter_map(|sample| of(sample).as_ref()) {
+                sum.bytes += one.bytes;
+                sum.latency.merge(&one.latency);
+            }
+            sum
+        };
+        Self {
+            result,
+            elapsed: result.samples.iter().map(|sample| sample.elapsed).sum(),
+            reads: all(|sample| &sample.reads),
+            writes: all(|sample| &sample.writes),
+            trims: all(|sample| &sample.trims),
+            flushes: all(|sample| &sample.flushes),
+        }
+    }
+}
+
+fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
+    let merged = Merged::of(result);
+    let test = &result.test;
+    let seconds = merged.elapsed.as_seconds();
+    let requests = merged.reads.latency.count() + merged.writes.latency.count();
+    let share = |of: fn(&Sample) -> Option<f64>| {
+        let spent = |sample: &Sample| of(sample).unwrap_or(0.0) * sample.operations() as f64;
+        let spent: f64 = result.samples.iter().map(spent).sum();
+        if seconds > 0.0 { spent / 1e9 / seconds / f64::from(test.threads) * 100.0 } else { 0.0 }
+    };
+    let switches: u64 = (result.samples.iter())
+        .filter_map(|sample| sample.evidence.as_ref()?.threads)
+        .map(|threads| threads.switches_voluntary + threads.switches_involuntary)
+        .sum();
+    let mut latency = merged.reads.latency.clone();
+    latency.merge(&merged.writes.latency);
+    let [ns, us, ms] = classes(&latency);
+    let flushes = &merged.flushes.latency;
+    let direction = |of: &DirectionResult, per: fn(&Sample) -> &Option<DirectionResult>| {
+        direction(&merged, of, per)
+    };
+    object([
+        ("jobname", Text(test.name.clone())),
+        ("groupid", Integer(index as u64)),
+        ("error", Integer(0)),
+        ("eta", Integer(0)),
+        ("elapsed", Integer(seconds.ceil() as u64)),
+        ("job options", job_options(run, test)),
+        ("read", direction(&merged.reads, |sample| &sample.reads)),
+        ("write", direction(&merged.writes, |sample| &sample.writes)),
+        ("trim", direction(&merged.trims, |sample| &sample.trims)),
+        (
+            "sync",
+            object([
+                ("total_ios", Integer(flushes.count())),
+                ("lat_ns", latency_of(flushes, flushes.count() > 0)),
+            ]),
+        ),
+        ("job_runtime", Integer(milliseconds(merged.elapsed) * u64::from(test.threads))),
+        ("usr_cpu", Real(share(|sample| Some(sample.cpu?.user_ns_per_request)))),
+        ("sys_cpu", Real(share(|sample| Some(sample.cpu?.system_ns_per_request)))),
+        ("ctx", Integer(switches)),
+        ("majf", Integer(0)),
+        ("minf", Integer(0)),
+        ("iodepth_level", levels(["1", "2", "4", "8", "16", "32", ">=64"], test, requests)),
+        ("iodepth_submit", zeros(["0", "4", "8", "16", "32", "64", ">=64"])),
+        ("iodepth_complete", zeros(["0", "4", "8", "16", "32", "64", ">=64"])),
+        ("latency_ns", ns),
+        ("latency_us", us),
+        ("latency_ms", ms),
+        ("latency_depth", Integer(u64::from(test.queue_depth))),
+        ("latency_target", Integer(0)),
+        ("latency_percentile", Real(100.0)),
+        ("latency_window", Integer(0)),
+    ])
+}
+
+fn job_options(run: &RunResult, test: &Test) -> Json {
+    let mut pairs = options(test);
+    if let Target::Measured(target) = &run.target {
+        pairs.push(("filename".to_owned(), target.path.clone()));
+        // What was imported names the program before its engine.
+        let engine = target.engine.rsplit(", ").next().unwrap_or(&target.engine);
+        pairs.push(("ioengine".to_owned(), engine.to_owned()));
+        pairs.push(("direct".to_owned(), u8::from(target.direct).to_string()));
+    }
+    Object(pairs.into_iter().map(|(name, value)| (name, Text(value))).collect())
+}
+
+fn direction(
+    merged: &Merged<'_>,
+    of: &DirectionResult,
+    per: fn(&Sample) -> &Option<DirectionResult>,
+) -> Json {
+    let count = of.latency.count();
+    let seconds = merged.elapsed.as_seconds();
+    let rate = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+    let bytes = of.bytes.get();
+    let (kib, requests) = over_time(merged.result, per);
+    let runtime = if count > 0 { milliseconds(merged.elapsed) } else { 0 };
+    object([
+        ("io_bytes", Integer(bytes)),
+        ("io_kbytes", Integer(bytes >> 10)),
+        ("bw_bytes", Integer(rate(bytes as f64) as u64)),
+        ("bw", Integer(rate(bytes as f64 / 1024.0) as u64)),
+        ("iops", Real(rate(count as f64))),
+        ("runtime", Integer(runtime)),
+        ("total_ios", Integer(count)),
+        ("short_ios", Integer(0)),
+        ("drop_ios", Integer(0)),
+        ("slat_ns", latency_of(&LatencyHistogram::new(), false)),
+        ("clat_ns", latency_of(&of.latency, count > 0)),
+        ("lat_ns", latency_of(&of.latency, false)),
+        ("bw_min", Integer(kib.min as u64)),
+        ("bw_max", Integer(kib.max as u64)),
+        ("bw_agg", Real(if kib.count > 0 { 100.0 } else { 0.0 })),
+        ("bw_mean", Real(kib.value)),
+        ("bw_dev", Real(kib.deviation.unwrap_or(0.0))),
+        ("bw_samples", Integer(u64::from(kib.count))),
+        ("iops_min", Integer(requests.min as u64)),
+        ("iops_max", Integer(requests.max as u64)),
+        ("iops_mean", Real(requests.value)),
+        ("iops_stddev", Real(requests.deviation.unwrap_or(0.0))),
+        ("iops_samples", Integer(u64::from(requests.count))),
+    ])
+}
+
+/// KiB a second and requests a second over the repeats that had any.
+fn over_time(
+    result: &TestResult,
+    per: fn(&Sample) -> &Option<DirectionResult>,
+) -> (Statistic, Statistic) {
+    let (mut kib, mut requests) = (Vec::new(), Vec::new());
+    for sample in &result.samples {
+        let seconds = sample.elapsed.as_seconds();
+        let Some(of) = per(sample).as_ref().filter(|of| of.latency.count() > 0 && seconds > 0.0)
+        else {
+            continue;
+        };
+        // A series counts both kinds together, so it serves a test of one kind.
+        let alone = sample.operations() == of.latency.count();
+        if let Some(series) =
+            sample.series.as_ref().filter(|series| alone && series.points.len() > 1)
+        {
+            kib.extend((0..series.points.len()).map(|at| series.throughput(at) / 1024.0));
+            requests.extend((0..series.points.len()).map(|at| series.iops(at)));
+        } else {
+            kib.push(of.bytes.get() as f64 / 1024.0 / seconds);
+            requests.push(of.latency.count() as f64 / seconds);
+        }
+    }
+    (Statistic::of(&kib, Average::Mean), Statistic::of(&requests, Average::Mean))
+}
+
+fn latency_of(histogram: &LatencyHistogram, whole: bool) -> Json {
+    let mut pairs = vec![
+        ("min".to_owned(), Integer(histogram.min_ns().unwrap_or(0))),
+        ("max".to_owned(), Integer(histogram.max_ns().unwrap_or(0))),
+        ("mean".to_owned(), Real(histogram.mean_ns())),
+        ("stddev".to_owned(), Real(histogram.deviation_ns())),
+        ("N".to_owned(), Integer(histogram.count())),
+    ];
+    if whole {
+        let at = |percentile: f64| {
+            // fio tells every percentile, also of few requests.
+            let told = histogram.percentile_ns(percentile).or(histogram.max_ns());
+            (format!("{percentile:.6}"), Integer(told.unwrap_or(0)))
+        };
+        pairs.push(("percentile".to_owned(), Object(PERCENTILES.into_iter().map(at).collect())));
+        pairs.push(("bins".to_owned(), Object(bins(histogram))));
+    }
+    Object(pairs)
+}
+
+/// Each latency with its count; fio's own bins are wider, but readers take any.
+fn bins(histogram: &LatencyHistogram) -> Vec<(String, Json)> {
+    let mut merged: Vec<(u64, u64)> = Vec::new();
+    for (latency, count) in histogram.bins() {
+        match merged.last_mut() {
+            Some((last, sum)) if *last == latency => *sum += count,
+            _ => merged.push((latency, count)),
+        }
+    }
+    merged.into_iter().map(|(latency, count)| (latency.to_string(), Integer(count))).collect()
+}
+
+/// The shares of latencies below each end, in ns, us and ms.
+fn classes(histogram: &LatencyHistogram) -> [Json; 3] {
+    let mut counts = [[0u64; 12]; 3];
+    for (latency, count) in histogram.bins() {
+        let (unit, value) = match latency {
+            0..1_000 => (0, latency),
+            1_000..1_000_000 => (1, latency / 1_000),
+            _ => (2, latency / 1_000_000),
+        };
+        let class = CLASSES.iter().position(|&end| value < end);
+        let class = class.unwrap_or(if value < 2000 { 10 } else { 11 });
+        counts[unit][class] += count;
+    }
+    let all = histogram.count().max(1) as f64;
+    let shares = |unit: usize, ends: &[&str]| {
+        let share = |(at, end): (usize, &&str)| {
+            ((*end).to_owned(), Real(100.0 * counts[unit][at] as f64 / all))
+        };
+        Object(ends.iter().enumerate().map(share).collect())
+    };
+    let ends = ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
+    [shares(0, &ends[..10]), shares(1, &ends[..10]), shares(2, &ends)]
+}
+
+fn levels<const N: usize>(names: [&str; N], test: &Test, requests: u64) -> Json {
+    let level = (test.queue_depth.max(1).ilog2() as usize).min(N - 1);
+    let share = |(at, name): (usize, &str)| {
+        (name.to_owned(), Real(if at == level && requests > 0 { 100.0 } else { 0.0 }))
+    };
+    Object(names.into_iter().enumerate().map(share).collect())
+}
+
+fn zeros<const N: usize>(names: [&str; N]) -> Json {
+    Object(names.into_iter().map(|name| (name.to_owned(), Real(0.0))).collect())
+}
+
+/// What the block layer counted over all samples, one entry a device.
+fn disk_util(run: &RunResult) -> Vec<Json> {
+    let samples = run.tests.iter().flat_map(|test| &test.samples);
+    let uses = samples.filter_map(|sample| sample.evidence.as_ref()?.device.as_ref());
+    let mut devices: Vec<lanemark_core::result::DeviceUse> = Vec::new();
+    for one in uses {
+        match devices.iter_mut().find(|device| device.name == one.name) {
+            Some(device) => {
+                device.reads += one.reads;
+                device.writes += one.writes;
+                device.read_time += one.read_time;
+                device.write_time += one.write_time;
+                device.busy += one.busy;
+                device.elapsed += one.elapsed;
+            }
+            None => devices.push(one.clone()),
+        }
+    }
+    let entry = |device: &lanemark_core::result::DeviceUse| {
+        let (reads, writes) = (milliseconds(device.read_time), milliseconds(device.write_time));
+        object([
+            ("name", Text(device.name.clone())),
+            ("read_ios", Integer(device.reads)),
+            ("write_ios", Integer(device.writes)),
+            ("read_merges", Integer(0)),
+            ("write_merges", Integer(0)),
+            ("read_ticks", Integer(reads)),
+            ("write_ticks", Integer(writes)),
+            ("in_queue", Integer(reads + writes)),
+            ("util", Real(100.0 * device.busy_share())),
+        ])
+    };
+    devices.iter().map(entry).collect()
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    time.nanoseconds() / 1_000_000
+}

@@ -1,0 +1,218 @@
+//! The specifications and workers of Iometer's settings as tests.
+
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{
+    Average, Load, Mix, Order, Pattern, SizeShare, Start, Test, Workload,
+};
+
+use super::settings::{IometerSettings, Part, Reader, Specification, TESTS_MAX, Worker};
+use crate::error::{FormatError, shown};
+
+const SECTOR: u64 = 512;
+
+impl Reader<'_> {
+    /// All of the file, when its last line is read.
+    pub(super) fn finish(
+        mut self,
+        target_size: Option<Bytes>,
+    ) -> Result<IometerSettings, FormatError> {
+        let (line, kind) = self.kind.clone();
+        let depths = match kind.as_str() {
+            "NORMAL" => None,
+            "CYCLE_OUTSTANDING_IOS" => Some(self.depths.1.clone()),
+            other => {
+                let error =
+                    self.error(line, format!("test type {}: is not supported", shown(other)));
+                return Err(error.hint("NORMAL or CYCLE_OUTSTANDING_IOS"));
+            }
+        };
+        if self.run_time.is_none_or(|time| time == Duration::ZERO) {
+            let error = FormatError::file(self.file, "the run time is 0, so that no test ends");
+            return Err(error.hint("set 'Run Time"));
+        }
+        if self.workers.is_empty() {
+            let usual = |one: &&Specification| one.usual;
+            let named = |one: &Specification| (one.line, one.name.clone());
+            let mut given: Vec<_> = self.specifications.iter().filter(usual).map(named).collect();
+            if given.is_empty() {
+                given = self.specifications.iter().map(named).collect();
+            }
+            let (sectors, start) = (0, 0);
+            self.workers.push(Worker {
+                line: 1,
+                depth: 1,
+                sectors,
+                start,
+                specifications: given,
+                targets: Vec::new(),
+            });
+        }
+        let tests = self.tests(depths.as_deref(), target_size)?;
+        let mut targets: Vec<String> =
+            self.workers.iter().flat_map(|worker| worker.targets.clone()).collect();
+        targets.sort();
+        targets.dedup();
+        let stem = self.file.rsplit('/').next().unwrap_or(self.file);
+        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+        let workload = Workload {
+            id: stem.to_owned(),
+            name: format!("{stem}, from Iometer's settings"),
+            repeats: 1,
+            average: Average::Mean,
+            order: Order::Listed,
+            tests,
+        };
+        Ok(IometerSettings { workload, targets, notes: self.notes })
+    }
+
+    fn tests(
+        &mut self,
+        depths: Option<&[u32]>,
+        target_size: Option<Bytes>,
+    ) -> Result<Vec<Test>, FormatError> {
+        let workers = self.workers.clone();
+        let steps = workers.iter().map(|worker| worker.specifications.len()).max().unwrap_or(0);
+        let mut tests: Vec<Test> = Vec::new();
+        for step in 0..steps {
+            let mut groups: Vec<(Test, u64)> = Vec::new();
+            for worker in &workers {
+                let Some((line, name)) = worker.specifications.get(step) else { continue };
+                let test = self.test(worker, *line, name, target_size)?;
+                match groups.iter_mut().find(|(other, _)| *other == test) {
+                    Some((_, threads)) => *threads += 1,
+                    None => groups.push((test, 1)),
+                }
+            }
+            for depth in depths.map_or(vec![None], |all| all.iter().copied().map(Some).collect()) {
+                for (at, (test, threads)) in groups.iter().enumerate() {
+                    let mut test = test.clone();
+                    test.threads = (*threads).min(u64::from(u32::MAX)) as u32;
+                    test.start.beside = at > 0;
+                    if let Some(depth) = depth {
+                        test.queue_depth = depth;
+                        test.name = format!("{} Q{depth}", test.name);
+                    }
+                    test.name = free_name(&tests, &test.name);
+                    let line = workers[0].line;
+                    test.check().map_err(|error| {
+                        self.error(line, format!("specification `{}`: {error}", shown(&test.name)))
+                    })?;
+                    if tests.len() >= TESTS_MAX {
+                        return Err(self.error(line, "these are more than 4,096 tests"));
+                    }
+                    tests.push(test);
+                }
+            }
+        }
+        if tests.is_empty() {
+            let error = FormatError::file(self.file, "no worker has an access specification");
+            return Err(error.hint("assign one in Iometer, and save the file again"));
+        }
+        Ok(tests)
+    }
+
+    fn test(
+        &mut self,
+        worker: &Worker,
+        line: u64,
+        name: &str,
+        target_size: Option<Bytes>,
+    ) -> Result<Test, FormatError> {
+        let found = self.specifications.iter().find(|one| one.name == name).cloned();
+        let Some(specification) = found.filter(|one| !one.parts.is_empty()) else {
+            let names: Vec<&str> =
+                self.specifications.iter().map(|one| one.name.as_str()).collect();
+            let message = format!("there is no access specification `{}`", shown(name));
+            let hint = format!("there are: {}", shown(&names.join(", ")));
+            return Err(self.error(line, message).hint(hint));
+        };
+        let parts = &specification.parts;
+        let first = &parts[0];
+        if let Some(other) = parts.iter().find(|part| part.random != first.random) {
+            let error =
+                self.error(other.line, "the specification is random in a part of its lines");
+            return Err(error.hint("make two specifications of it, for workers beside each other"));
+        }
+        let sum: f64 = parts.iter().map(|part| part.share).sum();
+        if sum <= 0.0 {
+            return Err(self.error(first.line, "% of size: the lines have no share above 0"));
+        }
+        if parts.iter().any(|part| part.reads != first.reads || part.delay_ms != first.delay_ms) {
+            let reason = "reads and delays are the same for all sizes, on average";
+            self.note(first.line, "% reads", reason);
+        }
+        let mean = |of: fn(&Part) -> f64| {
+            parts.iter().map(|part| part.share / sum * of(part)).sum::<f64>()
+        };
+        let mut sizes: Vec<SizeShare> = Vec::new();
+        for part in parts.iter().filter(|part| part.share > 0.0) {
+            match sizes.iter_mut().find(|size| size.block.get() == part.size) {
+                Some(size) => size.share += part.share,
+                None => sizes.push(SizeShare { block: Bytes(part.size), share: part.share }),
+            }
+        }
+        let block = sizes.iter().map(|size| size.block).max().unwrap_or(Bytes::ZERO);
+        // Iometer aligns to sectors where it is told nothing.
+        let align = parts.iter().map(|part| part.align).max().unwrap_or(0);
+        let random = first.random > 0.0;
+        let alignment = if align > 0 { align } else { SECTOR };
+        let offset = worker.start.checked_mul(SECTOR);
+        let Some(offset) = offset else {
+            return Err(self.error(worker.line, "starting sector: is beyond any disk"));
+        };
+        let span = match (worker.sectors, target_size) {
+            (0, Some(size)) => size.get().saturating_sub(offset),
+            (0, None) => {
+                let error = self.error(
+                    worker.line,
+                    "the worker uses the whole target, of which the size is not known",
+                );
+                return Err(
+                    error.hint("run on a file or device that exists, or set a maximum size")
+                );
+            }
+            (sectors, _) => sectors.saturating_mul(SECTOR),
+        };
+        let targets = worker.targets.len().max(1) as u64;
+        if targets > 1 {
+            self.note(
+                worker.line,
+                "target",
+                "all targets of a worker are one, with the requests of all",
+            );
+        }
+        let think_us = mean(|part| part.delay_ms as f64 * 1e3 / part.burst as f64);
+        Ok(Test {
+            name: specification.name.clone(),
+            block,
+            pattern: if random { Pattern::Uniform } else { Pattern::Sequential },
+            read_share: Ratio::new(mean(|part| part.reads).clamp(0.0, 1.0)).unwrap_or(Ratio::ONE),
+            queue_depth: u32::try_from(u64::from(worker.depth) * targets).unwrap_or(u32::MAX),
+            threads: 1,
+            span: Bytes(span),
+            offset: Bytes(offset),
+            alignment: Bytes(alignment),
+            volume: None,
+            duration: self.run_time,
+            rounds: None,
+            interval: None,
+            ramp: self.ramp,
+            think: Duration::from_microseconds((think_us as u64).min(86_400_000_000)),
+            compressibility: Ratio::ZERO,
+            mix: Mix { sizes: if sizes.len() > 1 { sizes } else { Vec::new() }, ..Mix::default() },
+            load: Load::Closed,
+            start: Start::default(),
+        })
+    }
+}
+
+fn free_name(tests: &[Test], name: &str) -> String {
+    let taken = |name: &str| tests.iter().any(|test| test.name == name);
+    match taken(name) {
+        false => name.to_owned(),
+        true => (2..)
+            .map(|count| format!("{name} ({count})"))
+            .find(|name| !taken(name))
+            .unwrap_or_default(),
+    }
+}

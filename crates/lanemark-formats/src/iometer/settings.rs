@@ -1,0 +1,297 @@
+//! Iometer's settings, `.icf`, as a workload.
+//!
+//! A line that begins with `'` names what the lines below it hold. Each access specification that is assigned is a
+//! test; workers that have it at the same time and are alike are its threads, others are tests beside it. Where the
+//! outstanding requests are cycled, each specification is a test for every depth.
+//!
+//! Not read: network targets, cycling of workers and targets, transactions and replies, specifications that are
+//! partly random, and old versions whose specifications have no names. Each of them is an error, but what
+//! concerns the display.
+
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::Workload;
+
+use crate::error::{FormatError, Kept, Note, shown};
+
+/// The most tests that a file becomes.
+pub(super) const TESTS_MAX: usize = 4096;
+
+/// What became of a settings file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IometerSettings {
+    /// Its access specifications as tests.
+    pub workload: Workload,
+    /// The targets that workers are given, by name.
+    pub targets: Vec<String>,
+    /// What is not kept to the letter.
+    pub notes: Vec<Note>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Specification {
+    pub(super) name: String,
+    /// Whether a worker without specifications of its own gets it.
+    pub(super) usual: bool,
+    pub(super) line: u64,
+    pub(super) parts: Vec<Part>,
+}
+
+/// One line of a specification.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) line: u64,
+    pub(super) size: u64,
+    pub(super) share: f64,
+    pub(super) reads: f64,
+    pub(super) random: f64,
+    pub(super) delay_ms: u64,
+    pub(super) burst: u64,
+    pub(super) align: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Worker {
+    pub(super) line: u64,
+    pub(super) depth: u32,
+    pub(super) sectors: u64,
+    pub(super) start: u64,
+    pub(super) specifications: Vec<(u64, String)>,
+    pub(super) targets: Vec<String>,
+}
+
+pub(super) struct Reader<'a> {
+    pub(super) file: &'a str,
+    pub(super) notes: Vec<Note>,
+    pub(super) run_time: Option<Duration>,
+    pub(super) ramp: Duration,
+    /// The line and the name of the kind of test.
+    pub(super) kind: (u64, String),
+    pub(super) depths: (u64, Vec<u32>),
+    pub(super) specifications: Vec<Specification>,
+    pub(super) workers: Vec<Worker>,
+}
+
+/// Reads Iometer's settings. `target_size` is what workers use that have no maximum size.
+///
+/// # Errors
+/// The first thing wrong or not supported, with its line.
+pub fn read(
+    text: &str,
+    file: &str,
+    target_size: Option<Bytes>,
+) -> Result<IometerSettings, FormatError> {
+    let mut reader = Reader {
+        file,
+        notes: Vec::new(),
+        run_time: None,
+        ramp: Duration::ZERO,
+        kind: (0, "NORMAL".to_owned()),
+        depths: (0, vec![1]),
+        specifications: Vec::new(),
+        workers: Vec::new(),
+    };
+    let mut lines = (1..).zip(text.lines());
+    let first = lines.next().map_or("", |(_, first)| first.trim());
+    let version = first.trim_start_matches('\u{feff}').strip_prefix("Version ").map(str::trim);
+    if version.is_none() {
+        let message = format!("the first line is `{}`; expected `Version 1.1.0`", shown(first));
+        return Err(FormatError::at(file, 1, message).hint("give a file that Iometer saved"));
+    }
+    let mut key = String::new();
+    for (line, raw) in lines {
+        let told = raw.trim_end();
+        match told.strip_prefix('\'') {
+            // A line of headings belongs to the key above it.
+            Some(heading) if heading.starts_with([' ', '\t']) => {}
+            Some(name) => key = name.trim().to_ascii_lowercase(),
+            None if told.trim().is_empty() || told.starts_with("Version") => {}
+            None => reader.value(&key, told.trim(), line)?,
+        }
+    }
+    reader.finish(target_size)
+}
+
+impl Reader<'_> {
+    pub(super) fn error(&self, line: u64, message: impl Into<String>) -> FormatError {
+        FormatError::at(self.file, line, message)
+    }
+
+    pub(super) fn note(&mut self, line: u64, option: &str, reason: &str) {
+        let (file, option, reason) = (self.file.to_owned(), option.to_owned(), reason.to_owned());
+        self.notes.push(Note { file, line, option, kept: Kept::Nearly, reason });
+    }
+
+    fn value(&mut self, key: &str, value: &str, line: u64) -> Result<(), FormatError> {
+        match key {
+            "run time" => {
+                let [hours, minutes, seconds] =
+                    self.numbers(value, line, "hours minutes seconds")?;
+                let all = hours.saturating_mul(3600).saturating_add(minutes.saturating_mul(60));
+                let all = all.saturating_add(seconds);
+                if all > 30 * 86_400 {
+                    return Err(self.error(line, "run time: is longer than 30 days"));
+                }
+                self.run_time = Some(Duration::from_seconds(all));
+            }
+            _ if key.starts_with("ramp up time") => {
+                let [seconds] = self.numbers(value, line, "seconds")?;
+                self.ramp = Duration::from_seconds(seconds.min(86_400));
+            }
+            "queue depth cycling" => self.depths = (line, self.cycle(value, line)?),
+            "test type" => self.kind = (line, value.to_ascii_uppercase()),
+            _ if key.starts_with("access specification name") => {
+                let (name, usual) = value.rsplit_once(',').unwrap_or((value, "NONE"));
+                let usual = matches!(
+                    usual.trim().to_ascii_uppercase().as_str(),
+                    "ALL" | "DISK" | "DEFAULT"
+                );
+                let name = name.trim().to_owned();
+                self.specifications.push(Specification { name, usual, line, parts: Vec::new() });
+            }
+            _ if key.starts_with("size,") => {
+                let part = self.part(value, line)?;
+                match self.specifications.last_mut() {
+                    Some(specification) => specification.parts.push(part),
+                    None => {
+                        let error = self.error(line, "a specification without a name");
+                        return Err(error.hint("open the file in Iometer 1.1 and save it again"));
+                    }
+                }
+            }
+            "worker" => self.workers.push(Worker {
+                line,
+                depth: 1,
+                sectors: 0,
+                start: 0,
+                specifications: Vec::new(),
+                targets: Vec::new(),
+            }),
+            "worker type" if !value.eq_ignore_ascii_case("DISK") => {
+                let message = format!("a worker of the type {}", shown(value));
+                return Err(self.error(line, message).hint("only DISK workers are supported"));
+            }
+            _ if key.starts_with("number of outstanding") => {
+                let depth = self.first(value, line, "number of outstanding IOs")?;
+                let depth = u32::try_from(depth).ok().filter(|depth| (1..=65_536).contains(depth));
+                let expected = "number of outstanding IOs: expected 1 to 65536";
+                let depth = depth.ok_or_else(|| self.error(line, expected))?;
+                if let Some(worker) = self.workers.last_mut() {
+                    worker.depth = depth;
+                }
+                if value
+                    .split(',')
+                    .nth(1)
+                    .is_some_and(|rate| rate.trim().eq_ignore_ascii_case("ENABLED"))
+                {
+                    self.note(
+                        line,
+                        "test connection rate",
+                        "the target stays open for the whole run",
+                    );
+                }
+            }
+            _ if key.starts_with("disk maximum size") => {
+                let sectors = self.first(value, line, "disk maximum size")?;
+                let start = match value.split(',').nth(1) {
+                    Some(start) => self.first(start, line, "starting sector")?,
+                    None => 0,
+                };
+                if let Some(worker) = self.workers.last_mut() {
+                    (worker.sectors, worker.start) = (sectors, start);
+                }
+            }
+            "assigned access specs" => {
+                if let Some(worker) = self.workers.last_mut() {
+                    worker.specifications.push((line, value.to_owned()));
+                }
+            }
+            "target" => {
+                if let Some(worker) = self.workers.last_mut() {
+                    worker.targets.push(value.to_owned());
+                }
+            }
+            "target type" if !value.eq_ignore_ascii_case("DISK") => {
+                let message = format!("a target of the type {}", shown(value));
+                return Err(self.error(line, message).hint("only DISK targets are supported"));
+            }
+            // The display, the names of managers, defaults of new workers.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn numbers<const N: usize>(
+        &self,
+        text: &str,
+        line: u64,
+        expected: &str,
+    ) -> Result<[u64; N], FormatError> {
+        let words = text.split([' ', '\t', ',']).filter(|word| !word.is_empty());
+        let read: Option<Vec<u64>> = words.map(|word| word.parse().ok()).collect();
+        read.and_then(|numbers| numbers.try_into().ok())
+            .ok_or_else(|| self.error(line, format!("`{}`: expected {expected}", shown(text))))
+    }
+
+    fn first(&self, text: &str, line: u64, what: &str) -> Result<u64, FormatError> {
+        let word = text.split(',').next().unwrap_or("").trim();
+        let bad = || self.error(line, format!("{what}: `{}` is no whole number", shown(word)));
+        word.parse().map_err(|_| bad())
+    }
+
+    /// `start end step LINEAR|EXPONENTIAL`.
+    fn cycle(&self, value: &str, line: u64) -> Result<Vec<u32>, FormatError> {
+        let (numbers, kind) = value.trim().rsplit_once([' ', '\t']).unwrap_or((value, ""));
+        let [start, end, step] = self.numbers(numbers, line, "start, end, step and step type")?;
+        let exponential = kind.trim().eq_ignore_ascii_case("EXPONENTIAL");
+        let least = if exponential { 2 } else { 1 };
+        if start == 0 || end < start || end > 65_536 || (step < least && end > start) {
+            let message = format!("queue depth cycling: `{}` never ends", shown(value));
+            return Err(self
+                .error(line, message)
+                .hint("1 to 65536, by steps of at least 1, or 2 if EXPONENTIAL"));
+        }
+        let mut depths = Vec::new();
+        let mut depth = start;
+        while depth <= end && depths.len() < TESTS_MAX {
+            depths.push(depth as u32);
+            depth = if exponential {
+                depth.saturating_mul(step.max(2))
+            } else {
+                depth.saturating_add(step.max(1))
+            };
+        }
+        Ok(depths)
+    }
+
+    /// `size,% of size,% reads,% random,delay,burst,align,reply`.
+    fn part(&self, value: &str, line: u64) -> Result<Part, FormatError> {
+        const NAMES: [&str; 8] =
+            ["size", "% of size", "% reads", "% random", "delay", "burst", "align", "reply"];
+        let words: Vec<&str> = value.split(',').map(str::trim).collect();
+        let mut numbers = [0u64, 100, 100, 0, 0, 1, 0, 0];
+        if words.len() < 4 || words.len() > 8 {
+            let message = format!("`{}`: expected {}", shown(value), NAMES.join(","));
+            return Err(self.error(line, message));
+        }
+        for ((word, name), number) in words.iter().zip(NAMES).zip(&mut numbers) {
+            *number = self.first(word, line, name)?;
+        }
+        let [size, share, reads, random, delay_ms, burst, align, reply] = numbers;
+        for (name, percent) in [("% of size", share), ("% reads", reads), ("% random", random)] {
+            if percent > 100 {
+                return Err(self.error(line, format!("{name}: {percent} is more than 100")));
+            }
+        }
+        if random != 0 && random != 100 {
+            let error = self.error(line, format!("% random: {random} is neither 0 nor 100"));
+            return Err(error.hint("make two specifications of it, for workers beside each other"));
+        }
+        if reply != 0 {
+            let error = self.error(line, "reply: a disk sends none");
+            return Err(error.hint("set it to 0"));
+        }
+        let percent = |percent: u64| percent as f64 / 100.0;
+        let (share, reads, random) = (percent(share), percent(reads), percent(random));
+        Ok(Part { line, size, share, reads, random, delay_ms, burst: burst.max(1), align })
+    }
+}

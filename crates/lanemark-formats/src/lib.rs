@@ -1,0 +1,21 @@
+//! Other programs' files, as text in and text out: this crate opens no file and reads no environment.
+//!
+//! | module | what it reads | what it writes |
+//! |---|---|---|
+//! | [`fio`] | job files, to a workload and settings | – |
+//! | [`fio_json`] | `--output-format=json` and `json+`, to a result | the same, of a result |
+//! | [`iometer`] | `.icf`, to a workload | the results file, of a result |
+//! | [`crystaldiskmark`] | – | the text that the program copies to the clipboard |
+//!
+//! What another program means is kept or told: what is only nearly the same is a [`Note`] with its reason, and
+//! what cannot be done is a [`FormatError`] that names the line. Nothing is left out in silence.
+//!
+//! fio's iolog is a trace and is in `lanemark-trace`.
+
+pub mod crystaldiskmark;
+mod error;
+pub mod fio;
+pub mod fio_json;
+pub mod iometer;
+
+pub use error::{FormatError, FormatErrors, Kept, Note};

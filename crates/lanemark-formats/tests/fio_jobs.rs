@@ -1,0 +1,295 @@
+//! Job files of our own that have every option: what is read becomes a test, what is not is told.
+
+use std::collections::BTreeSet;
+
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{Load, Pattern, Process, Test, Tracked};
+use lanemark_formats::fio::{self, Engine, FioJobs, Support, Surroundings};
+use lanemark_formats::{FormatErrors, Kept};
+use proptest::prelude::*;
+
+fn read_with(text: &str, target: Option<Bytes>) -> Result<FioJobs, FormatErrors> {
+    let environment = |name: &str| (name == "DEPTH").then(|| "16".to_owned());
+    let include = |path: &str| match path {
+        "more.fio" => Ok("[more]\nrw=randread\n".to_owned()),
+        "again.fio" => Ok("include again.fio\n".to_owned()),
+        _ => Err("no such file".to_owned()),
+    };
+    let around = Surroundings {
+        file: "jobs.fio",
+        target_size: target,
+        environment: &environment,
+        include: &include,
+    };
+    fio::read(text, &around)
+}
+
+fn read(text: &str) -> FioJobs {
+    read_with(text, Some(Bytes(64 << 30))).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn first_error(text: &str) -> String {
+    let errors = read_with(text, Some(Bytes(64 << 30))).expect_err("an error");
+    errors.0[0].to_string()
+}
+
+fn only(text: &str) -> Test {
+    let mut tests = read(text).workload.tests;
+    assert_eq!(tests.len(), 1, "{text}");
+    tests.remove(0)
+}
+
+/// The names of options that a job file gives.
+fn named(text: &str) -> BTreeSet<&str> {
+    let lines = text.lines().map(|line| line.split([';', '#']).next().unwrap_or("").trim());
+    let options = lines.filter(|line| !line.is_empty() && !line.starts_with('['));
+    options.map(|line| line.split('=').next().unwrap_or("").trim()).collect()
+}
+
+#[test]
+fn every_option_is_in_a_job_file_here() {
+    let files = [
+        (Support::Read, include_str!("jobs/read.fio")),
+        (Support::Nearly, include_str!("jobs/nearly.fio")),
+        (Support::Needless, include_str!("jobs/needless.fio")),
+        (Support::Refused, include_str!("jobs/refused.fio")),
+    ];
+    for (name, support) in fio::options() {
+        let (_, text) = files.iter().find(|(of, _)| *of == support).unwrap();
+        assert!(named(text).contains(name), "{name}: is {support:?}, and in no job file");
+    }
+}
+
+#[test]
+fn every_option_is_in_its_list_of_the_document() {
+    let text = include_str!("../../../docs/fio.md");
+    let part = |from: &str, to: &str| {
+        let from = text.split_once(from).unwrap().1;
+        from.split_once(to).unwrap().0.replace('\n', " ")
+    };
+    let lists = [
+        (Support::Read, part("\nRead, and told", "\nTold to be only")),
+        (Support::Nearly, part("\nTold to be only", "\nTold to be needless")),
+        (Support::Needless, part("\nTold to be needless", "\nRefused, unless")),
+        (Support::Refused, part("\nRefused, unless", "\n## JSON, written")),
+    ];
+    let mut counts = [0; 4];
+    for (name, support) in fio::options() {
+        let at = lists.iter().position(|(of, _)| *of == support).unwrap();
+        assert!(lists[at].1.contains(&format!("`{name}`")), "{name}: is {support:?}");
+        counts[at] += 1;
+    }
+    let listed = lists.map(|(_, list)| list.matches('`').count() / 2);
+    assert_eq!(listed, counts, "a list has an option more");
+}
+
+#[test]
+fn every_refused_option_is_an_error_with_its_line_and_a_hint() {
+    let text = include_str!("jobs/refused.fio");
+    let errors = read_with(text, Some(Bytes(1 << 30))).unwrap_err();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| line.contains('=')) {
+        let name = line.split('=').next().unwrap();
+        let error = errors.0.iter().find(|error| error.line == Some(index as u64 + 1));
+        let error = error.unwrap_or_else(|| panic!("{name} is no error"));
+        assert!(error.message.contains(name) && error.hint.is_some(), "{error}");
+    }
+}
+
+#[test]
+fn what_is_not_kept_is_told_with_its_line() {
+    for (text, kept) in [
+        (include_str!("jobs/nearly.fio"), Kept::Nearly),
+        (include_str!("jobs/needless.fio"), Kept::Needless),
+    ] {
+        let jobs = read(text);
+        for (index, line) in text.lines().enumerate() {
+            let Some((name, _)) = line.split_once('=').filter(|(name, _)| *name != "size") else {
+                continue;
+            };
+            let note = jobs.notes.iter().find(|note| note.option == name);
+            let note = note.unwrap_or_else(|| panic!("{name} is not told"));
+            assert_eq!((note.line, note.kept), (index as u64 + 1, kept), "{note}");
+            assert!(!note.reason.is_empty());
+        }
+    }
+}
+
+#[test]
+fn the_options_that_are_read_become_tests() {
+    let jobs = read(include_str!("jobs/read.fio"));
+    assert_eq!(jobs.settings.engine, Some(Engine::IoUring));
+    assert_eq!(jobs.settings.direct, Some(true));
+    assert_eq!(jobs.settings.verify.as_deref(), Some("crc32c"));
+    let targets: Vec<_> = jobs.settings.targets.iter().map(|path| path.to_str().unwrap()).collect();
+    assert_eq!(targets, ["/dev/example", "/a", "/b:c"]);
+    let tests = &jobs.workload.tests;
+    let test = |name: &str| tests.iter().find(|test| test.name == name).unwrap();
+    let filled = test("filled");
+    assert_eq!(filled.volume, Some(Bytes(2 << 30)));
+    assert_eq!(filled.compressibility, Ratio::new(0.25).unwrap());
+    assert_eq!((filled.queue_depth, filled.block), (32, Bytes::kibi(128)));
+    let hot = test("hot and cold.1");
+    assert!(matches!(&hot.pattern, Pattern::Zones { zones } if zones.len() == 3));
+    assert_eq!(hot.volume, None);
+    assert_eq!(hot.duration, Some(Duration::from_seconds(10)));
+    assert_eq!(hot.ramp, Duration::from_seconds(2));
+    assert_eq!((hot.queue_depth, hot.threads), (16, 1));
+    assert!(hot.start.beside && !test("hot and cold.0").start.beside);
+    assert_eq!(hot.mix.sizes.len(), 3);
+    let backward = test("backward");
+    assert_eq!((&backward.pattern, backward.alignment), (&Pattern::Backward, Bytes::kibi(4)));
+    assert_eq!(backward.volume, Some(Bytes(4_096_000)));
+    let paced = test("paced");
+    let Load::Open { rate_per_second, process } = paced.load else { panic!("no rate") };
+    // 4 MiB a second in blocks of 8.5 KiB on average are 481.9, which is below 500.
+    assert!((rate_per_second - 481.88).abs() < 0.01, "{rate_per_second}");
+    assert_eq!(process, Process::Poisson);
+    assert_eq!(paced.mix.flush_every, Some(8));
+    assert_eq!(paced.start.delay, Duration::from_seconds(5));
+    let thoughtful = test("thoughtful");
+    assert_eq!(thoughtful.think, Duration::from_microseconds(25));
+    assert!(!thoughtful.start.beside);
+    assert_eq!(thoughtful.compressibility, Ratio::ONE);
+    let steady = test("steady").rounds.unwrap();
+    assert_eq!((steady.length, steady.tracked), (Duration::from_seconds(6), Tracked::Iops));
+    assert_eq!(test("several").mix.trim_share, Ratio::new(0.5).unwrap());
+}
+
+#[test]
+fn jobs_run_beside_each_other_up_to_a_wall() {
+    let jobs = read("[global]\nsize=1m\n[a]\n[b]\nstartdelay=3\n[c]\nstonewall\n[d]\nwait_for=c\n");
+    let starts: Vec<(bool, Duration)> =
+        jobs.workload.tests.iter().map(|test| (test.start.beside, test.start.delay)).collect();
+    let zero = Duration::ZERO;
+    assert_eq!(
+        starts,
+        [(false, zero), (true, Duration::from_seconds(3)), (false, zero), (false, zero)]
+    );
+}
+
+#[test]
+fn jobs_with_files_of_their_own_have_parts_of_their_own() {
+    let jobs = read("[global]\nsize=10m\n[a]\nnumjobs=2\n[b]\n[c]\nfilename=x\n[d]\nfilename=x\n");
+    let places: Vec<(u64, u64)> = jobs
+        .workload
+        .tests
+        .iter()
+        .map(|test| (test.offset.get() >> 20, test.span.get() >> 20))
+        .collect();
+    assert_eq!(places, [(0, 20), (20, 10), (30, 10), (30, 10)]);
+    assert!(jobs.notes.iter().any(|note| note.reason.contains("part of one target")));
+}
+
+#[test]
+fn a_stride_is_a_test_for_each_zone_one_after_the_other() {
+    let text = "[a]\nfilename=x\nzonemode=strided\nzonesize=1g\nzoneskip=7g\n";
+    let tests = read(text).workload.tests;
+    let places: Vec<u64> = tests.iter().map(|test| test.offset.get() >> 30).collect();
+    assert_eq!(places, [0, 8, 16, 24, 32, 40, 48, 56]);
+    assert!(tests.iter().all(|test| test.volume == Some(Bytes(1 << 30)) && !test.start.beside));
+    assert!(first_error("[a]\nfilename=x\nzonemode=zbd\n").contains("zoned block devices"));
+    assert!(first_error("[a]\nfilename=x\nzonemode=strided\n").contains("no zonesize"));
+}
+
+#[test]
+fn random_is_without_repetition_unless_told() {
+    assert_eq!(only("[a]\nrw=randread\nsize=1m\n").pattern, Pattern::Shuffled);
+    assert_eq!(only("[a]\nrw=randread\nsize=1m\nnorandommap\n").pattern, Pattern::Uniform);
+    assert_eq!(only("[a]\nrw=write:12k\nsize=1m\n").alignment, Bytes::kibi(16));
+}
+
+#[test]
+fn the_size_of_the_target_stands_for_one_that_is_not_given() {
+    assert_eq!(only("[a]\nfilename=x\n").span, Bytes(64 << 30));
+    assert_eq!(only("[a]\nfilename=x\nsize=50%\noffset=25%\n").offset, Bytes(16 << 30));
+    let errors = read_with("[a]\nrw=read\n", None).unwrap_err();
+    assert!(errors.to_string().contains("job `a` has no size"));
+}
+
+#[test]
+fn an_engine_that_waits_has_a_depth_of_one() {
+    assert_eq!(only("[a]\niodepth=8\nsize=1m\n").queue_depth, 1);
+    assert_eq!(only("[a]\nioengine=io_uring\niodepth=${DEPTH}\nsize=1m\n").queue_depth, 16);
+}
+
+#[test]
+fn bad_input_is_told_with_its_place() {
+    for (text, told) in [
+        ("", "jobs.fio: the file has no jobs"),
+        ("[global]\nsize=1m\n", "jobs.fio: the file has no jobs"),
+        ("rw=read\n", "jobs.fio:1: `rw=read` stands before the first section"),
+        ("[a\n", "jobs.fio:1: `[a` has no end"),
+        ("[a]\nsize=1m\nrw=reed\n", "jobs.fio:3: rw=reed: expected read, write"),
+        ("[a]\nsize=1q\n", "jobs.fio:2: size=1q: expected a size"),
+        ("[a]\nsize=1m\nruntime=10min\n", "jobs.fio:3: runtime=10min: expected a time"),
+        ("[a]\nsize=1m\niodept=4\n", "jobs.fio:3: `iodept` is no option of fio"),
+        ("[a]\nsize=${NOWHERE}\n", "jobs.fio:2: the environment has no NOWHERE"),
+        ("[a]\nsize=${X\n", "jobs.fio:2: `${X` has no end"),
+        ("[a]\nioengine=rbd\nsize=1m\n", "jobs.fio:2: ioengine=rbd: expected an engine for local"),
+        ("[a]\nsize=1m\nwait_for=b\n", "jobs.fio:3: wait_for=b: expected the name of a job"),
+        ("[a]\nsize=1m\nbs=1000\n", "jobs.fio:1: job `a`: block"),
+        ("[a]\nsize=1m\nnumjobs=0\n", "jobs.fio:3: numjobs=0: expected from 1 to 1024"),
+        ("[a]\nsize=1m\niodepth=-1\n", "jobs.fio:3: iodepth=-1: expected a whole number"),
+        ("include lost.fio\n", "jobs.fio:1: include lost.fio: no such file"),
+        ("include again.fio\n", "again.fio:1: include again.fio: the files include each other"),
+        ("[a]\nsize=0\n", "jobs.fio:2: size=0: expected a size above 0"),
+        ("[a]\nsize=1m\nrw=read:-4k\n", "jobs.fio:3: rw=read:-4k: expected a step back"),
+        ("[a]\nsize=1m\nrate=1m\nthinktime=5\n", "jobs.fio:4: thinktime=5: expected none"),
+        ("[a]\nsize=1m\ndirect=1\n[b]\nsize=1m\n", "jobs.fio:4: job `b` has no direct"),
+    ] {
+        let error = first_error(text);
+        assert!(error.starts_with(told), "{text:?}: {error}");
+    }
+}
+
+#[test]
+fn the_greatest_numbers_are_told_or_read() {
+    let numbers = ["18446744073709551615", "9223372036854775807", "16383p", "0", "1", "100%", "-1"];
+    for (name, _) in fio::options() {
+        for number in numbers {
+            for rw in ["randrw", "read:4k", "read:-8k"] {
+                let text = format!(
+                    "[global]\nzonemode=strided\nzonesize=1g\n[a]\nsize=16383p\n[b]\nrw={rw}\n\
+                     numjobs=3\nfilename=x\nramp_time=30d\nss=bw:1\nss_dur=30d\nss_ramp=30d\n\
+                     size=1g\n{name}={number}\n"
+                );
+                for target in [None, Some(Bytes(u64::MAX)), Some(Bytes(1))] {
+                    let _ = read_with(&text, target);
+                    let _ = read_with(&text.replace("zonemode=strided\n", ""), target);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn all_errors_of_a_file_are_told_at_once() {
+    let errors = read_with("[a]\nsize=1q\nrw=reed\nlatency_target=5\n", None).unwrap_err();
+    assert_eq!(errors.0.len(), 3, "{errors}");
+}
+
+#[test]
+fn includes_stand_where_they_are_named() {
+    let jobs = read("[global]\nsize=1m\ninclude more.fio\nbs=8k\n");
+    let test = &jobs.workload.tests[0];
+    assert_eq!((test.name.as_str(), test.block), ("more", Bytes::kibi(8)));
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_strange(
+        at in 0usize..1200, cut in 0usize..40, put in "[\\[\\]=:/,%\\-0-9a-z\n ]{0,12}",
+    ) {
+        let text = include_str!("jobs/read.fio");
+        let from = at.min(text.len());
+        let to = (from + cut).min(text.len());
+        let mutated = format!("{}{put}{}", &text[..from], &text[to..]);
+        for target in [None, Some(Bytes(1 << 30))] {
+            if let Ok(jobs) = read_with(&mutated, target) {
+                for test in &jobs.workload.tests {
+                    prop_assert_eq!(test.check(), Ok(()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! fio's JSON: what fio 3.33 wrote here is read, written again, and reads as the same.
+
+use lanemark_core::result::{RunResult, Target, Warning};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::Pattern;
+use lanemark_formats::fio_json::{self, Imported};
+use proptest::prelude::*;
+
+const PLUS: &str = include_str!("samples/fio-3.33-plus.json");
+const PLAIN: &str = include_str!("samples/fio-3.33.json");
+const CLIENT: &str = include_str!("samples/fio-3.33-client.json");
+
+/// As fio 2.2 lays it out: KiB, microseconds, and percentiles filled up with zeros.
+const OLD: &str = r#"{
+  "fio version" : "fio-2.2.10",
+  "jobs" : [ { "jobname" : "old", "groupid" : 0, "error" : 0,
+    "job options" : { "rw" : "randread", "bs" : "4k", "iodepth" : "8", "ioengine" : "libaio" },
+    "read" : { "io_bytes" : 40960, "bw" : 4096, "iops" : 1024.0, "runtime" : 10000,
+      "total_ios" : 10240, "short_ios" : 0, "drop_ios" : 0,
+      "slat" : { "min" : 1, "max" : 20, "mean" : 2.5, "stddev" : 0.1 },
+      "clat" : { "min" : 80, "max" : 5000, "mean" : 950.5, "stddev" : 10.0,
+        "percentile" : { "50.000000" : 900, "99.000000" : 2000, "0.00" : 0 } },
+      "lat" : { "min" : 82, "max" : 5002, "mean" : 953.0, "stddev" : 10.0 } },
+    "write" : { "io_bytes" : 0, "bw" : 0, "iops" : 0.0, "runtime" : 0, "total_ios" : 0 },
+    "trim" : { "io_bytes" : 0, "bw" : 0, "iops" : 0.0, "runtime" : 0, "total_ios" : 0 },
+    "usr_cpu" : 1.0, "sys_cpu" : 2.0 } ] }"#;
+
+fn read(text: &str) -> Imported {
+    fio_json::read(text, "out.json").unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn the_figures_are_those_that_fio_printed() {
+    let whole: serde_json::Value = serde_json::from_str(PLUS).unwrap();
+    let result = read(PLUS).result;
+    assert_eq!(result.tests.len(), 2, "the clones of a job are one test");
+    let sample = &result.test("mixed").unwrap().samples[0];
+    let mixed = whole["jobs"].as_array().unwrap().iter().find(|job| job["jobname"] == "mixed");
+    let mixed = mixed.unwrap();
+    for (side, direction) in [("read", &sample.reads), ("write", &sample.writes)] {
+        let direction = direction.as_ref().unwrap();
+        let told = &mixed[side];
+        assert_eq!(Some(direction.bytes.get()), told["io_bytes"].as_u64());
+        assert_eq!(Some(direction.latency.count()), told["total_ios"].as_u64());
+        let clat = &told["clat_ns"];
+        assert!((direction.latency.mean_ns() - clat["mean"].as_f64().unwrap()).abs() < 1.0);
+        assert_eq!(direction.latency.min_ns(), clat["min"].as_u64());
+        assert_eq!(direction.latency.max_ns(), clat["max"].as_u64());
+        let median = direction.latency.percentile_ns(50.0).unwrap() as f64;
+        let printed = clat["percentile"]["50.000000"].as_f64().unwrap();
+        assert!((median / printed - 1.0).abs() < 0.02, "{median} and {printed}");
+    }
+    assert_eq!(
+        sample.flushes.as_ref().unwrap().latency.count(),
+        mixed["sync"]["total_ios"].as_u64().unwrap()
+    );
+    assert!(sample.cpu.is_some());
+}
+
+#[test]
+fn the_tests_are_what_the_job_options_say() {
+    let result = read(PLUS).result;
+    let test = &result.test("read").unwrap().test;
+    assert_eq!((&test.pattern, test.queue_depth, test.threads), (&Pattern::Shuffled, 4, 2));
+    assert_eq!((test.block, test.span), (Bytes::kibi(4), Bytes::mebi(4)));
+    assert_eq!(result.test("mixed").unwrap().test.mix.flush_every, Some(16));
+    let Target::Measured(target) = &result.target else { panic!("not measured") };
+    assert_eq!((target.path.as_str(), target.direct), ("/data/file", false));
+    assert_eq!(target.engine, "fio-3.33, libaio");
+}
+
+#[test]
+fn bins_are_whole_and_percentiles_are_a_doubt() {
+    let doubtful = |result: &RunResult| {
+        let doubt = |warning: &&Warning| matches!(warning, Warning::FromPercentiles { .. });
+        result.warnings.iter().filter(doubt).count()
+    };
+    assert_eq!(doubtful(&read(PLUS).result), 0);
+    let plain = read(PLAIN);
+    assert_eq!(doubtful(&plain.result), 2);
+    assert!(plain.notes[0].starts_with("1 lines before the JSON left out: fio: this platform"));
+}
+
+#[test]
+fn clients_are_tests_of_their_own_and_their_sum_is_none() {
+    let imported = read(CLIENT);
+    assert_eq!(imported.result.tests.len(), 2);
+    assert!(imported.result.tests.iter().all(|test| test.test.name.ends_with(" on 127.0.0.1")));
+    assert!(imported.notes.iter().any(|note| note.contains("sum over all clients")));
+    assert_eq!(imported.timestamp, Some(1_795_181_870));
+}
+
+#[test]
+fn version_two_counts_kib_and_microseconds() {
+    let result = read(OLD).result;
+    let sample = &result.tests[0].samples[0];
+    let reads = sample.reads.as_ref().unwrap();
+    assert_eq!(reads.bytes, Bytes(40_960 * 1024));
+    assert_eq!(sample.elapsed, Duration::from_seconds(10));
+    assert_eq!(reads.latency.percentile_ns(50.0).unwrap() / 1_000, 900);
+    assert_eq!(reads.latency.max_ns(), Some(5_000_000));
+    assert_eq!(result.warnings[0], Warning::FromPercentiles { test: "old".to_owned(), known: 2 });
+    assert!(sample.writes.is_none());
+}
+
+/// The keys of JSON text in their order, without those that are numbers.
+fn keys(text: &str) -> Vec<&str> {
+    let lines = text.lines().filter_map(|line| line.trim().split_once("\" :"));
+    let names = lines.map(|(key, _)| key.trim_start_matches('"'));
+    names.filter(|key| key.parse::<f64>().is_err()).collect()
+}
+
+#[test]
+fn what_is_written_has_fios_keys_in_fios_order() {
+    let written = fio_json::write(&read(PLUS).result, 1_795_181_870);
+    // The last job of both: from its figures on, up to the devices.
+    let figures = |text: &'static str| -> Vec<&'static str> {
+        let all = keys(text);
+        let from = all.iter().rposition(|key| *key == "read").unwrap();
+        let to = all.iter().rposition(|key| *key == "disk_util").unwrap();
+        all[from..to].to_vec()
+    };
+    let written: &'static str = Box::leak(written.into_boxed_str());
+    assert_eq!(figures(written), figures(PLUS));
+    let head = |text: &'static str| -> Vec<&'static str> {
+        let all = keys(text);
+        let options = ["global options", "filename", "size", "ioengine", "direct", "bs"];
+        let upto = all.iter().position(|key| *key == "job options").unwrap();
+        all[..upto].iter().filter(|key| !options.contains(key)).copied().collect()
+    };
+    assert_eq!(head(written), head(PLUS));
+}
+
+#[test]
+fn what_is_written_reads_as_the_same() {
+    let first = read(PLUS).result;
+    let again = read(&fio_json::write(&first, 0)).result;
+    for (a, b) in first.tests.iter().zip(&again.tests) {
+        assert_eq!(a.test.name, b.test.name);
+        let (x, y) = (&a.samples[0], &b.samples[0]);
+        assert_eq!((x.bytes(), x.operations(), x.elapsed), (y.bytes(), y.operations(), y.elapsed));
+        assert_eq!(x.latency().percentile_ns(50.0), y.latency().percentile_ns(50.0));
+        assert_eq!(a.test.queue_depth, b.test.queue_depth);
+        assert_eq!(a.test.pattern, b.test.pattern);
+        let (x, y) = (x.cpu.unwrap(), y.cpu.unwrap());
+        assert!((x.user_ns_per_request - y.user_ns_per_request).abs() < 1.0);
+        assert!((x.system_ns_per_request - y.system_ns_per_request).abs() < 1.0);
+    }
+}
+
+#[test]
+fn what_is_no_output_of_fio_is_refused() {
+    for (text, told) in [
+        ("", "out.json: there is no JSON in it"),
+        ("fio: failed\n", "out.json: there is no JSON in it"),
+        ("{", "out.json:1: is no JSON"),
+        ("note\n\n{\n  \"a\" : 1,,\n}", "out.json:4: is no JSON"),
+        ("{}", "out.json: there is no `fio version` in it"),
+        (r#"{"fio version":"fio-1.59"}"#, "out.json: `fio-1.59` is no version"),
+        (r#"{"fio version":"fio-3.1"}"#, "out.json: there is no list `jobs`"),
+        (r#"{"fio version":"fio-3.1","jobs":[]}"#, "out.json: its list of jobs is empty"),
+        (r#"{"fio version":"fio-3.1","jobs":[{}]}"#, "out.json: entry 1 of its jobs: there is no"),
+        (
+            r#"{"fio version":"fio-3.1","jobs":[{"jobname":"a","read":{"total_ios":-1}}]}"#,
+            "out.json: entry 1 of its jobs: job `a`: read: total_ios: -1 is no count",
+        ),
+        (
+            r#"{"fio version":"fio-3.1","jobs":[{"jobname":"a","read":{"total_ios":5}}]}"#,
+            "out.json: entry 1 of its jobs: job `a`: read: there is no io_bytes",
+        ),
+    ] {
+        let error = fio_json::read(text, "out.json").expect_err(text);
+        assert!(error.to_string().starts_with(told), "{text}: {error}");
+        assert!(error.hint.is_some(), "{text}");
+    }
+    // A run that took no time is none to divide by.
+    let none = OLD.replace("10000", "0");
+    assert_eq!(read(&none).result.tests[0].iops.value, 0.0);
+    let vast = OLD.replace("40960,", "9007199254740992,");
+    assert!(fio_json::read(&vast, "out.json").unwrap_err().message.contains("more than can be"));
+    let deep = format!("{{\"fio version\":{}", "[".repeat(100_000));
+    assert!(fio_json::read(&deep, "out.json").is_err());
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_strange(
+        sample in 0usize..4, at in 0usize..30_000, cut in 0usize..60,
+        put in "[\\[\\]{}:,\"\\-0-9.e ]{0,12}",
+    ) {
+        let text = [PLUS, PLAIN, CLIENT, OLD][sample];
+        let from = at % text.len();
+        let to = (from + cut).min(text.len());
+        if text.is_char_boundary(from) && text.is_char_boundary(to) {
+            let mutated = format!("{}{put}{}", &text[..from], &text[to..]);
+            if let Ok(imported) = fio_json::read(&mutated, "out.json") {
+                let _ = fio_json::write(&imported.result, 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_job_that_went_on_beyond_its_size_was_told_to() {
+    let options = r#""iodepth" : "8", "size" : "1m", "runtime" : "10""#;
+    let told = |size: &str| {
+        let text = OLD.replace(r#""iodepth" : "8""#, &options.replace("1m", size));
+        read(&text).result.tests[0].test.clone()
+    };
+    // 40 MiB were moved.
+    assert_eq!(told("1m").volume, None);
+    assert_eq!(told("1g").volume, Some(Bytes::mebi(1024)));
+    assert_eq!(told("1m").duration, Some(Duration::from_seconds(10)));
+}

@@ -1,0 +1,156 @@
+//! Iometer's settings become tests; a result becomes its rows of 80 columns and CrystalDiskMark's lines.
+
+use lanemark_core::result::RunResult;
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::Pattern;
+use lanemark_formats::crystaldiskmark::{self, LineEnd};
+use lanemark_formats::iometer::{self, IometerSettings};
+use lanemark_formats::{FormatError, fio_json};
+use proptest::prelude::*;
+
+const SETTINGS: &str = include_str!("samples/mixed.icf");
+
+fn settings(text: &str) -> Result<IometerSettings, FormatError> {
+    iometer::read(text, "mixed.icf", Some(Bytes(8 << 30)))
+}
+
+fn result() -> RunResult {
+    let text = include_str!("samples/fio-3.33-plus.json");
+    fio_json::read(text, "out.json").unwrap().result
+}
+
+#[test]
+fn specifications_are_tests_and_like_workers_are_threads() {
+    let settings = settings(SETTINGS).unwrap();
+    let tests = &settings.workload.tests;
+    let told: Vec<(&str, u32, u32, bool)> = tests
+        .iter()
+        .map(|test| (test.name.as_str(), test.threads, test.queue_depth, test.start.beside))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("File server", 2, 8, false),
+            ("4 KiB reads", 1, 1, true),
+            ("64 KiB in order", 2, 8, false)
+        ]
+    );
+    let server = &tests[0];
+    assert_eq!((server.block, server.mix.sizes.len()), (Bytes::kibi(64), 3));
+    assert_eq!(server.read_share, Ratio::new(0.8).unwrap());
+    assert_eq!((&server.pattern, server.alignment), (&Pattern::Uniform, Bytes(512)));
+    assert_eq!(server.duration, Some(Duration::from_seconds(90)));
+    assert_eq!(server.ramp, Duration::from_seconds(5));
+    assert_eq!((server.offset, server.span), (Bytes(64 * 512), Bytes(2_097_152 * 512)));
+    assert_eq!(tests[1].span, Bytes(8 << 30));
+    assert_eq!(tests[1].alignment, Bytes::kibi(4));
+    assert_eq!(tests[2].pattern, Pattern::Sequential);
+    assert_eq!(tests[2].think, Duration::from_microseconds(500));
+    assert_eq!(settings.targets, ["C: example", "D: example"]);
+}
+
+#[test]
+fn depths_are_cycled_where_the_test_says_so() {
+    let cycled = SETTINGS
+        .replace("\tNORMAL", "\tCYCLE_OUTSTANDING_IOS")
+        .replace("\t1          1          1          LINEAR", "\t1 8 2 EXPONENTIAL");
+    let tests = settings(&cycled).unwrap().workload.tests;
+    let depths: Vec<u32> = tests
+        .iter()
+        .filter(|test| test.name.starts_with("64 KiB"))
+        .map(|test| test.queue_depth)
+        .collect();
+    assert_eq!(depths, [1, 2, 4, 8]);
+}
+
+#[test]
+fn bad_settings_are_told_with_their_line() {
+    let size = Some(Bytes(1 << 30));
+    for (from, to, told) in [
+        (
+            "'Access specification name,default assignment\n\tFile server,NONE\n",
+            "",
+            "mixed.icf:20: a spec",
+        ),
+        ("Version 1.1.0", "[global]", "mixed.icf:1: the first line is `[global]`"),
+        ("0          1          30", "0 1", "mixed.icf:7: `0 1`: expected hours minutes seconds"),
+        ("0          1          30", "0 0 0", "mixed.icf: the run time is 0"),
+        ("\tNORMAL", "\tCYCLE_TARGETS", "mixed.icf:16: test type CYCLE_TARGETS: is not supported"),
+        ("65536,40,80,100", "65536,40,80,50", "mixed.icf:24: % random: 50 is neither 0 nor 100"),
+        ("65536,40,80,100", "65536,40,x,100", "mixed.icf:24: % reads: `x` is no whole number"),
+        ("65536,40,80,100,0,1,0,0", "1,2", "mixed.icf:24: `1,2`: expected size"),
+        ("\t4 KiB reads\n'End", "\tlost\n'End", "mixed.icf:94: there is no access specification"),
+        ("DISK\n'Default", "NETWORK,TCP\n'Default", "mixed.icf:42: a worker of the type NETWORK"),
+        ("\t8,DISABLED", "\t0,DISABLED", "mixed.icf:45: number of outstanding IOs: expected 1"),
+    ] {
+        let text = SETTINGS.replacen(from, to, 1);
+        assert_ne!(text, SETTINGS, "{from}");
+        let error = iometer::read(&text, "mixed.icf", size).expect_err(told);
+        assert!(error.to_string().starts_with(told), "{error}");
+    }
+    let error = iometer::read(SETTINGS, "mixed.icf", None).unwrap_err();
+    assert!(error.to_string().contains("the size is not known"), "{error}");
+    assert!(settings("").is_err());
+}
+
+#[test]
+fn a_test_is_three_rows_of_80_columns() {
+    let text = iometer::write(&result());
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| line.matches(',').count() > 10)
+        .map(|line| line.split(',').collect())
+        .collect();
+    assert_eq!(rows.len(), 1 + 2 * 3);
+    assert!(rows.iter().all(|row| row.len() == 80), "{text}");
+    let kinds: Vec<&str> = rows[1..4].iter().map(|row| row[0]).collect();
+    assert_eq!(kinds, ["ALL", "MANAGER", "WORKER"]);
+    let header = &rows[0];
+    for row in &rows[1..] {
+        let number = |name: &str| -> f64 {
+            let at = header.iter().position(|column| *column == name).unwrap();
+            row[at].parse().unwrap()
+        };
+        let sum = number("Read IOps") + number("Write IOps");
+        assert!((number("IOps") - sum).abs() < 1e-3);
+        assert!((number("MBps (Decimal)") / number("MiBps (Binary)") - 1.048_576).abs() < 1e-4);
+        let classes: f64 = row[59..].iter().map(|count| count.parse::<f64>().unwrap()).sum();
+        assert_eq!(classes, number("Read I/Os") + number("Write I/Os"));
+    }
+}
+
+#[test]
+fn crystaldiskmark_has_a_line_for_each_test_in_its_widths() {
+    let text = crystaldiskmark::write(&result(), LineEnd::CrLf);
+    assert!(
+        text.lines().count() > 10
+            && text.contains("\r\n")
+            && !text.replace("\r\n", "").contains('\n')
+    );
+    assert!(text.contains("the median of the repeats, not the best"));
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("IOPS")).collect();
+    assert_eq!(lines.len(), 2);
+    assert!(lines[0].starts_with("  RND    4KiB (Q=  4, T= 2): "), "{}", lines[0]);
+    assert_eq!(
+        lines[0].len(),
+        "  SEQ    1MiB (Q=  8, T= 1):   561.163 MB/s [    535.2 IOPS] < 14911.81 us>".len()
+    );
+    assert!(text.contains("[Mix] R70%/W30%"));
+    assert!(!crystaldiskmark::write(&result(), LineEnd::Lf).contains('\r'));
+}
+
+proptest! {
+    #[test]
+    fn no_settings_are_too_strange(at in 0usize..4000, cut in 0usize..40, put in "[',0-9A-Za-z\t\n %]{0,12}") {
+        let from = at % SETTINGS.len();
+        let to = (from + cut).min(SETTINGS.len());
+        let mutated = format!("{}{put}{}", &SETTINGS[..from], &SETTINGS[to..]);
+        for size in [None, Some(Bytes(1 << 30))] {
+            if let Ok(settings) = iometer::read(&mutated, "mixed.icf", size) {
+                for test in &settings.workload.tests {
+                    prop_assert_eq!(test.check(), Ok(()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What a test of a workload file can ask for beside reads and writes of one size, one after the other.
+
+use std::fs;
+use std::path::Path;
+
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{Load, Order, Pattern, Process, Test, Workload};
+use lanemark_study::{Library, StudyError, workload};
+
+/// A workload of one test with `keys`, and of one that begins beside it.
+fn read(name: &str, keys: &str) -> Result<Workload, StudyError> {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mixes-{name}.toml"));
+    let text = format!(
+        "[workload]\nname = \"Mixes\"\nrepeats = 1\naverage = \"mean\"\norder = \"shuffled\"\n\n\
+         [defaults]\nread = \"50%\"\nqueue_depth = 4\nspan = \"1 GiB\"\nduration = \"1 s\"\n\n\
+         [[test]]\nname = \"one\"\n{keys}\n"
+    );
+    fs::write(&path, text).unwrap();
+    workload::open(&Library::built_in(), path.to_str().unwrap())
+}
+
+#[track_caller]
+fn test(name: &str, keys: &str) -> Test {
+    match read(name, keys) {
+        Ok(workload) => workload.tests[0].clone(),
+        Err(error) => panic!("{error} | {:?}", error.hint),
+    }
+}
+
+#[track_caller]
+fn says(name: &str, keys: &str, expected: &str) {
+    let error = read(name, keys).expect_err(expected);
+    let shown = format!("{error} | {}", error.hint.clone().unwrap_or_default());
+    assert!(shown.contains(expected), "{shown}");
+}
+
+const PLAIN: &str = "block = \"4 KiB\"\npattern = \"random\"";
+
+#[test]
+fn sizes_stand_in_place_of_a_block() {
+    let test = test("sizes", "pattern = \"random\"\nsizes = [\"4 KiB 75%\", \"64 KiB 25%\"]");
+    assert_eq!((test.block, test.alignment), (Bytes::kibi(64), Bytes::kibi(4)));
+    assert_eq!(test.mix.sizes.len(), 2);
+    assert_eq!(test.block_mean(), 0.75 * 4096.0 + 0.25 * 65536.0);
+}
+
+#[test]
+fn sizes_that_are_none_are_told() {
+    let sizes = |list: &str| format!("pattern = \"random\"\nsizes = {list}");
+    for (name, list, expected) in [
+        ("a", "[\"4 KiB\"]", "`4 KiB` is no size with a share | write both, \"4 KiB 67%\""),
+        ("b", "[\"4 KiB x\"]", "`4 KiB x` is no size with a share"),
+        ("c", "[\"1000 B 50%\"]", "block = 1 kB: a multiple of 512 B from 512 B to 64 MiB"),
+        ("d", "[\"4 KiB 0%\"]", "shares above 0%"),
+    ] {
+        says(name, &sizes(list), expected);
+    }
+    let both = format!("{PLAIN}\nsizes = [\"4 KiB 50%\"]");
+    says("e", &both, "block: the test has sizes already");
+}
+
+#[test]
+fn trims_and_flushes_are_mixed_in() {
+    let test = test("trims", &format!("{PLAIN}\ntrim = \"10%\"\nflush_every = 8"));
+    assert_eq!(test.mix.trim_share, Ratio::new(0.1).unwrap());
+    assert_eq!(test.mix.flush_every, Some(8));
+    says("f", &format!("{PLAIN}\ntrim = \"110%\""), "110%");
+    says("g", &format!("{PLAIN}\nflush_every = 0"), "flush_every = 0");
+}
+
+#[test]
+fn a_rate_opens_the_loop() {
+    let even = test("rate", &format!("{PLAIN}\nrate = \"5000/s\""));
+    let open = |rate_per_second, process| Load::Open { rate_per_second, process };
+    assert_eq!(even.load, open(5000.0, Process::Even));
+    let poisson =
+        test("poisson", &format!("{PLAIN}\nrate = \"40.96 MB/s\"\narrivals = \"poisson\""));
+    assert_eq!(poisson.load, open(10_000.0, Process::Poisson));
+    assert_eq!(test("closed", PLAIN).load, Load::Closed);
+}
+
+#[test]
+fn a_rate_that_is_none_is_told() {
+    for (name, keys, expected) in [
+        ("h", "rate = \"5000\"", "requests or bytes a second"),
+        ("i", "rate = \"0/s\"", "rate = 0: above 0 and at most 1,000,000,000 a second"),
+        ("j", "arrivals = \"poisson\"", "there is no rate at which requests could arrive"),
+        ("k", "rate = \"5/s\"\narrivals = \"often\"", "arrivals"),
+        ("l", "rate = \"5/s\"\nthink = \"1 ms\"", "none beside rate"),
+    ] {
+        says(name, &format!("{PLAIN}\n{keys}"), expected);
+    }
+}
+
+#[test]
+fn tests_begin_beside_each_other_and_later() {
+    let second = format!(
+        "{PLAIN}\n\n[[test]]\nname = \"two\"\n{PLAIN}\nstart = \"beside\"\ndelay = \"2 s\""
+    );
+    let workload = read("beside", &second).unwrap();
+    assert!(!workload.tests[0].start.beside && workload.tests[1].start.beside);
+    assert_eq!(workload.tests[1].start.delay, Duration::from_seconds(2));
+    assert_eq!(workload.order, Order::Shuffled);
+    says("m", &format!("{PLAIN}\nstart = \"later\""), "start");
+    says("n", &format!("{PLAIN}\ndelay = \"25 h\""), "at most 24 h");
+}
+
+#[test]
+fn every_pattern_has_its_words() {
+    let pattern = |name: &str, value: &str| {
+        test(name, &format!("block = \"4 KiB\"\npattern = {value}")).pattern
+    };
+    assert_eq!(pattern("o", "\"backward\""), Pattern::Backward);
+    assert_eq!(pattern("p", "\"shuffled\""), Pattern::Shuffled);
+    assert_eq!(pattern("q", "{ pareto = 0.2 }"), Pattern::Pareto { h: 0.2 });
+    let deviation = Ratio::new(0.2).unwrap();
+    assert_eq!(pattern("r", "{ normal = \"20%\" }"), Pattern::Normal { deviation });
+    let Pattern::Zones { zones } = pattern("s", "{ zones = [\"50% in 5%\", \"50% in 95%\"] }")
+    else {
+        panic!("no zones");
+    };
+    assert_eq!(zones[0].span, Ratio::new(0.05).unwrap());
+}
+
+#[test]
+fn patterns_that_are_none_are_told() {
+    for (name, value, expected) in [
+        ("t", "\"sideways\"", "pattern"),
+        ("u", "{ pareto = 1.5 }", "above 0 and below 1"),
+        ("v", "{ normal = \"0%\" }", "normal"),
+        ("w", "{ zones = [\"50%\"] }", "`50%` is no zone | write the share of requests"),
+        ("x", "{ zones = [] }", "zones"),
+        ("y", "{ zipf = 0.9, theta = 2 }", "unknown key `theta`"),
+    ] {
+        says(name, &format!("block = \"4 KiB\"\npattern = {value}"), expected);
+    }
+}
