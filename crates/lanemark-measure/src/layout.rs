@@ -73,7 +73,7 @@ impl Layout<'_> {
             if stopped && ring.outstanding() == 0 {
                 return Ok(false);
             }
-            ring.submit_and_wait(POLL_NS).map_err(|source| self.error("write", source))?;
+            ring.submit_and_wait(Some(POLL_NS)).map_err(|source| self.error("write", source))?;
             while let Some((slot, result)) = ring.next_completion() {
                 let piece = &mut pieces[slot as usize];
                 let moved = self.moved(*piece, result)?;

@@ -413,19 +413,23 @@ impl<'a, E: Engine> Worker<'a, E> {
         self.engine.push(slot, Transfer { operation, offset, skip: done, length: length - done });
     }
 
-    /// The longest wait after which something other than a completion must be seen to.
-    fn timeout(&self, now: u64) -> u64 {
+    /// The longest wait after which something other than a completion must be seen to; none where a completion will
+    /// come first, or late is early enough: a window closes at its time, whenever that is noticed.
+    fn timeout(&self, now: u64) -> Option<u64> {
+        let due_ns = match self.resting.front() {
+            Some(&(rested_ns, _)) if self.window.state != State::Closed && self.quota_left() => {
+                self.due(rested_ns)
+            }
+            _ if self.engine.outstanding() > 0 => return None,
+            _ => u64::MAX,
+        };
         let turn_ns = match self.window.state {
             State::Ramp => self.window.opens_ns,
             State::Open => self.window.closes_ns,
-            State::Closed => return POLL_NS,
-        };
-        let due_ns = match self.resting.front() {
-            Some(&(rested_ns, _)) if self.quota_left() => self.due(rested_ns),
-            _ => u64::MAX,
+            State::Closed => return Some(POLL_NS),
         };
         let wait = turn_ns.min(due_ns).saturating_sub(now).min(POLL_NS);
-        if self.schedule.is_some() && wait < SPIN_NS { 0 } else { wait }
+        Some(if self.schedule.is_some() && wait < SPIN_NS { 0 } else { wait })
     }
 
     /// Takes the completions that are there and counts those that fall into the window.

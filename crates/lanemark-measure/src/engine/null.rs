@@ -42,10 +42,10 @@ impl Engine for Null {
         Ok(())
     }
 
-    fn submit_and_wait(&mut self, timeout_ns: u64) -> io::Result<()> {
+    fn submit_and_wait(&mut self, timeout_ns: Option<u64>) -> io::Result<()> {
         self.complete = self.pushed.len();
         if self.complete == 0 {
-            std::thread::sleep(std::time::Duration::from_nanos(timeout_ns));
+            std::thread::sleep(std::time::Duration::from_nanos(timeout_ns.unwrap_or(0)));
         }
         Ok(())
     }

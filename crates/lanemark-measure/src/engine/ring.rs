@@ -215,12 +215,17 @@ impl Engine for Ring<'_> {
         in_order(answer)
     }
 
-    fn submit_and_wait(&mut self, timeout_ns: u64) -> io::Result<()> {
+    fn submit_and_wait(&mut self, timeout_ns: Option<u64>) -> io::Result<()> {
         self.submission.sync();
-        let timeout = Timespec::new()
-            .sec(timeout_ns / 1_000_000_000)
-            .nsec((timeout_ns % 1_000_000_000) as u32);
-        let answer = self.submitter.submit_with_args(1, &SubmitArgs::new().timespec(&timeout));
+        let answer = match timeout_ns {
+            None => self.submitter.submit_and_wait(1),
+            Some(timeout_ns) => {
+                let timeout = Timespec::new()
+                    .sec(timeout_ns / 1_000_000_000)
+                    .nsec((timeout_ns % 1_000_000_000) as u32);
+                self.submitter.submit_with_args(1, &SubmitArgs::new().timespec(&timeout))
+            }
+        };
         self.submission.sync();
         self.completion.sync();
         in_order(answer)
@@ -250,7 +255,7 @@ fn in_order(answer: io::Result<usize>) -> io::Result<()> {
 impl Drop for Ring<'_> {
     fn drop(&mut self) {
         while self.outstanding > 0 {
-            if self.submit_and_wait(1_000_000_000).is_err() {
+            if self.submit_and_wait(Some(1_000_000_000)).is_err() {
                 // The kernel may still write to the buffers: better to lose the memory than to let
                 // another allocation have it.
                 return;
@@ -305,7 +310,7 @@ mod tests {
 
     fn finish(ring: &mut Ring<'_>) {
         while ring.outstanding() > 0 {
-            ring.submit_and_wait(1_000_000_000).unwrap();
+            ring.submit_and_wait(Some(1_000_000_000)).unwrap();
             while let Some((_, result)) = ring.next_completion() {
                 assert_eq!(result, 4096);
             }
@@ -347,7 +352,7 @@ mod tests {
         let mut uring = open_uring(1, RingOptions::default()).unwrap();
         let mut ring = Ring::new(&mut uring, file.as_fd(), Arena::new(1, 4096).unwrap(), true);
         let begun = std::time::Instant::now();
-        ring.submit_and_wait(20_000_000).unwrap();
+        ring.submit_and_wait(Some(20_000_000)).unwrap();
         let waited = begun.elapsed().as_millis();
         assert!((19..2_000).contains(&waited), "{waited} ms");
         assert_eq!(ring.next_completion(), None);

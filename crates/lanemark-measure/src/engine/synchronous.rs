@@ -77,13 +77,13 @@ impl Engine for Synchronous<'_> {
         Ok(())
     }
 
-    fn submit_and_wait(&mut self, timeout_ns: u64) -> io::Result<()> {
+    fn submit_and_wait(&mut self, timeout_ns: Option<u64>) -> io::Result<()> {
         match self.queued.take() {
             Some((slot, transfer)) => {
                 let answer = self.call(slot, transfer);
                 self.complete = Some((slot, answer));
             }
-            None => std::thread::sleep(std::time::Duration::from_nanos(timeout_ns)),
+            None => std::thread::sleep(std::time::Duration::from_nanos(timeout_ns.unwrap_or(0))),
         }
         Ok(())
     }
@@ -108,7 +108,7 @@ mod tests {
             }
             engine.push(0, Transfer { operation, offset: 4096, skip: 0, length: 4096 });
             assert_eq!(engine.outstanding(), 1);
-            engine.submit_and_wait(0).unwrap();
+            engine.submit_and_wait(Some(0)).unwrap();
             let (_, answer) = engine.next_completion().unwrap();
             (answer, engine.buffer_mut(0)[17])
         };
@@ -118,7 +118,7 @@ mod tests {
         let pipe = std::io::pipe().unwrap();
         let mut engine = Synchronous::new(pipe.0.as_fd(), Arena::new(1, 4096).unwrap(), false);
         engine.push(0, Transfer { operation: Operation::Read, offset: 0, skip: 0, length: 512 });
-        engine.submit_and_wait(0).unwrap();
+        engine.submit_and_wait(Some(0)).unwrap();
         assert_eq!(engine.next_completion(), Some((0, -libc::ESPIPE)));
     }
 }
