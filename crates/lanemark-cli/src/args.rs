@@ -90,21 +90,8 @@ pub(crate) struct SimArgs {
     /// Show the time budget of every test
     #[arg(long)]
     pub(crate) detail: bool,
-    /// Run every test in rounds of this length, "60s", until they are steady by SNIA's rule
-    #[arg(long, value_name = "ROUND", conflicts_with = "duration")]
-    pub(crate) steady: Option<Duration>,
-    /// The figure that must be steady: iops, throughput or latency [default: iops]
-    #[arg(long, value_name = "FIGURE", requires = "steady")]
-    pub(crate) track: Option<Tracked>,
-    /// Record each test in intervals of this length, "1s" [default: a thousand for tests of a minute or more]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) interval: Option<Duration>,
-    /// Also write the intervals of the one test, or the last, to this CSV file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) series: Option<PathBuf>,
-    /// Also write one HTML page
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) over_time: OverTimeArgs,
     /// What goes to stdout [default: table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) output_format: Option<OutputFormat>,
@@ -271,9 +258,31 @@ pub(crate) struct BenchArgs {
     #[arg(long)]
     pub(crate) unregistered: bool,
     #[command(flatten)]
+    pub(crate) over_time: OverTimeArgs,
+    #[command(flatten)]
     pub(crate) scale: ScaleArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
+}
+
+/// How a run is looked at over time.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OverTimeArgs {
+    /// Run every test in rounds of this length, "60s", until they are steady by SNIA's rule
+    #[arg(long, value_name = "ROUND", conflicts_with = "duration")]
+    pub(crate) steady: Option<Duration>,
+    /// The figure that must be steady: iops, throughput or latency [default: iops]
+    #[arg(long, value_name = "FIGURE", requires = "steady")]
+    pub(crate) track: Option<Tracked>,
+    /// Record each test in intervals of this length, "1s" [default: a thousand for tests of a minute or more]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) interval: Option<Duration>,
+    /// Also write the intervals of the one test, or the last, to this CSV file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) series: Option<PathBuf>,
+    /// Also write one HTML page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// Changes to a workload for this run.

@@ -13,7 +13,7 @@ use crate::args::BenchArgs;
 use crate::failure::{Failure, Outcome};
 use crate::formats::{Opened, OutputFormat};
 use crate::progress::Progress;
-use crate::sim::{save, scaled};
+use crate::sim::{refuse_others, save, scaled, watched, write_others};
 use crate::watch::Watch;
 use crate::{formats, library, output, results, stop};
 
@@ -23,7 +23,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let opened = formats::open(&library, &args.workload, formats::size_of(&args.path))?;
     let settings = settings(args, &opened);
     opened.tell(settings.buffered);
-    let workload = scaled(opened.workload, &args.scale)?;
+    let workload = watched(scaled(opened.workload, &args.scale)?, &args.over_time)?;
+    refuse_others(&args.over_time)?;
     let mut provenance = results::provenance(args.run.seed);
     provenance.inputs = library.used();
     provenance.inputs.extend(opened.input);
@@ -87,6 +88,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         output::print(&text)?;
     }
     eprintln!("saved {}", place.path().display());
+    write_others(&result, &args.over_time)?;
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
 }
 

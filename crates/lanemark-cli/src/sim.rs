@@ -5,7 +5,7 @@ use lanemark_core::workload::{Interval, Rounds, TestError, Workload};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Location, System, workload};
 
-use crate::args::{ScaleArgs, SimArgs};
+use crate::args::{OverTimeArgs, ScaleArgs, SimArgs};
 use crate::failure::{Failure, Outcome};
 use crate::formats::OutputFormat;
 use crate::progress::Progress;
@@ -21,15 +21,14 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let opened = formats::open(&library, &args.workload, None)?;
     opened.tell_notes();
     let workload = scaled(opened.workload, &args.scale)?;
-    let workload = watched(workload, args)?;
+    let workload = watched(workload, &args.over_time)?;
     let mut provenance = results::provenance(args.run.seed);
     provenance.inputs = library.used();
     provenance.inputs.extend(opened.input);
     let what = format!("sim-{}-{}", workload.id, parts.drive.rsplit('/').next().unwrap_or("drive"));
     let place = results::Place::new(&args.run.out, &what, &provenance.started_at)?;
 
-    args.html.as_deref().map_or(Ok(()), results::refuse_other_page)?;
-    args.series.as_deref().map_or(Ok(()), results::refuse_other_series)?;
+    refuse_others(&args.over_time)?;
 
     let mut progress = Progress::new();
     let mut saved = Ok(());
@@ -47,15 +46,27 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     drop(progress);
     show(&result, args)?;
     eprintln!("saved {}", place.path().display());
+    write_others(&result, &args.over_time)?;
+    Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
+}
+
+/// Whether the files that a run is to write besides may be written, to know before.
+pub(crate) fn refuse_others(args: &OverTimeArgs) -> Result<(), Failure> {
+    args.html.as_deref().map_or(Ok(()), results::refuse_other_page)?;
+    args.series.as_deref().map_or(Ok(()), results::refuse_other_series)
+}
+
+/// Writes them.
+pub(crate) fn write_others(result: &RunResult, args: &OverTimeArgs) -> Result<(), Failure> {
     if let Some(path) = &args.series {
-        results::write_series(path, &lanemark_report::series_csv(&result))?;
+        results::write_series(path, &lanemark_report::series_csv(result))?;
         eprintln!("wrote {}", path.display());
     }
     if let Some(path) = &args.html {
-        results::write_page(path, &lanemark_report::html(None, &[&result]))?;
+        results::write_page(path, &lanemark_report::html(None, &[result]))?;
         eprintln!("wrote {}", path.display());
     }
-    Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
+    Ok(())
 }
 
 /// Saves a result with the time.
@@ -92,7 +103,7 @@ pub(crate) fn scaled(mut workload: Workload, scale: &ScaleArgs) -> Result<Worklo
 }
 
 /// A workload with the rounds and intervals of the command line.
-fn watched(mut workload: Workload, args: &SimArgs) -> Result<Workload, Failure> {
+pub(crate) fn watched(mut workload: Workload, args: &OverTimeArgs) -> Result<Workload, Failure> {
     for test in &mut workload.tests {
         if let Some(length) = args.steady {
             test.rounds = Some(Rounds { length, tracked: args.track.unwrap_or_default() });
