@@ -23,7 +23,7 @@ demo: build      ## measure this machine, run the first study, show both (under 
 
 test: tools      ## every test, and the benches once and short
 	cargo test --workspace --locked
-	cargo test --locked -p lanemark-cli --bench simulator --bench agreement
+	cargo test --locked -p lanemark-cli --bench simulator --bench agreement --bench engine
 	cargo test --locked -p lanemark-trace --bench reading
 
 check:           ## format, lints, docs, the tree's own rules
@@ -32,10 +32,11 @@ check:           ## format, lints, docs, the tree's own rules
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	cargo test --locked -p lanemark-cli --test tidy
 
-bench: build tools ## speed of the simulator and the readers; agreement with fio on a file here (five minutes)
+bench: build tools ## speed of the simulator and the readers; the engine's cost and agreement beside fio (ten minutes)
 	cargo bench --locked -p lanemark-cli --bench simulator
 	cargo bench --locked -p lanemark-trace --bench reading
 	cargo bench --locked -p lanemark-cli --bench agreement
+	cargo bench --locked -p lanemark-cli --bench engine
 
 library:         ## hold every drive against its ratings, and write docs/library.md (two minutes)
 	cargo build --release --locked -p lanemark-study --example ratings

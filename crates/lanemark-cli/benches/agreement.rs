@@ -1,6 +1,7 @@
-//! `lanemark bench` beside fio on one file with equal settings: do they see the same drive?
+//! `lanemark bench` beside fio with equal settings: do they see the same drive?
 //!
-//! Each round runs fio, then Lanemark, then fio again, so that the drift of a noisy machine meets both;
+//! On three targets: a file, a loop device over memory with direct I/O, and a file in memory (tmpfs). The latter two need
+//! root and are left out without. Each round runs fio, then Lanemark, then fio again, so that the drift of a noisy machine meets both;
 //! the spread of fio's own runs is the yardstick. Settings: io_uring, direct I/O, registered buffers and
 //! files, the tests of CrystalDiskMark 8. `LANEMARK_AGREEMENT_ROUNDS` and `LANEMARK_AGREEMENT_FOLDER`
 //! change how often and where.
@@ -39,10 +40,21 @@ const CASES: [Case; 8] = [
 struct Seen {
     megabytes: f64,
     mean_us: f64,
+    p50_us: f64,
+    p99_us: f64,
     cpu_us: f64,
 }
 
+/// What both measure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    LoopDevice,
+    FileInMemory,
+}
+
 struct Plan {
+    kind: Kind,
     file: PathBuf,
     size: &'static str,
     seconds: &'static str,
@@ -92,43 +104,104 @@ fn main() {
     let folder = std::env::var_os("LANEMARK_AGREEMENT_FOLDER")
         .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")), PathBuf::from);
     let rounds = std::env::var("LANEMARK_AGREEMENT_ROUNDS").ok().and_then(|text| text.parse().ok());
-    let file = folder.join("agreement.dat");
     let reserved = full.then(HugePages::reserve).flatten();
     let huge_pages = reserved.is_some();
-    let plan = match full {
-        true => {
-            Plan { file, size: "256MiB", seconds: "2s", rounds: rounds.unwrap_or(5), huge_pages }
-        }
-        false => Plan { file, size: "16MiB", seconds: "100ms", rounds: 1, huge_pages },
-    };
     if full && !huge_pages {
         println!(
             "fio's buffers lie on small pages (only root can reserve others), Lanemark's do not"
         );
     }
-    make_file(&plan);
     println!("{}", machine());
-    println!(
-        "{} of {}, {} a run, {} rounds",
-        plan.size,
-        folder.display(),
-        plan.seconds,
-        plan.rounds
-    );
-    println!(
-        "{:<20}{:>10}{:>18}{:>10}{:>8}{:>10}{:>10}{:>10}{:>10}",
-        "", "fio", "its range", "lanemark", "ratio", "fio", "lanemark", "fio", "lanemark"
-    );
-    println!(
-        "{:<20}{:>10}{:>18}{:>10}{:>8}{:>10}{:>10}{:>10}{:>10}",
-        "test", "MB/s", "MB/s", "MB/s", "", "mean us", "mean us", "CPU us", "CPU us"
-    );
-    let mut outside = 0;
-    for case in &CASES {
-        outside += u32::from(!compare(case, &plan));
+    let memory = Memory::mounted();
+    let (mut within, mut all) = (0, 0);
+    for kind in [Kind::File, Kind::LoopDevice, Kind::FileInMemory] {
+        let holder = if kind == Kind::File { Some(folder.as_path()) } else { memory.folder() };
+        let Some(holder) = holder else {
+            println!("left out: this user may not mount a tmpfs");
+            continue;
+        };
+        let file = holder.join("agreement.dat");
+        let mut plan = match full {
+            true => {
+                let rounds = rounds.unwrap_or(5);
+                Plan { kind, file, size: "256MiB", seconds: "1s", rounds, huge_pages }
+            }
+            false => Plan { kind, file, size: "16MiB", seconds: "100ms", rounds: 1, huge_pages },
+        };
+        make_file(&plan);
+        let medium = plan.file.clone();
+        let device = (kind == Kind::LoopDevice).then(|| attach(&medium));
+        if let Some(node) = &device {
+            plan.file.clone_from(node);
+        }
+        println!(
+            "\n{}: {}, {} a run, {} rounds",
+            plan.file.display(),
+            plan.size,
+            plan.seconds,
+            plan.rounds
+        );
+        println!(
+            "{:<18}{:>9}{:>19}{:>9}{:>7}{:>18}{:>18}{:>18}{:>14}",
+            "test",
+            "fio MB/s",
+            "its range",
+            "lanemark",
+            "ratio",
+            "mean us",
+            "p50 us",
+            "p99 us",
+            "CPU us"
+        );
+        for case in &CASES {
+            all += 1;
+            within += u32::from(compare(case, &plan));
+        }
+        if let Some(node) = &device {
+            tool("losetup", &["-d", node.to_str().expect("the path is text")]);
+        }
+        std::fs::remove_file(&medium).expect("our own file can be removed");
     }
-    std::fs::remove_file(&plan.file).expect("our own file can be removed");
-    println!("{} of {} medians lie within the range of fio's own runs", 8 - outside, CASES.len());
+    println!("\n{within} of {all} medians of throughput lie within the range of fio's own runs");
+}
+
+/// A file system in memory while this lives.
+struct Memory(Option<tempfile::TempDir>);
+
+impl Memory {
+    fn mounted() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let point = folder.path().to_str().expect("the path is text").to_owned();
+        let mounted = tool("mount", &["-t", "tmpfs", "-o", "size=600m", "lanemark", &point]);
+        Self(mounted.then_some(folder))
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        self.0.as_ref().map(tempfile::TempDir::path)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(folder) = self.folder() {
+            tool("umount", &[folder.to_str().expect("the path is text")]);
+        }
+    }
+}
+
+fn tool(program: &str, arguments: &[&str]) -> bool {
+    Command::new(program).args(arguments).output().is_ok_and(|done| done.status.success())
+}
+
+/// A loop device with direct I/O over a file.
+fn attach(medium: &Path) -> PathBuf {
+    let made = Command::new("losetup")
+        .args(["-f", "--show", "--direct-io=on"])
+        .arg(medium)
+        .output()
+        .expect("losetup runs");
+    assert!(made.status.success(), "losetup: {}", String::from_utf8_lossy(&made.stderr));
+    PathBuf::from(String::from_utf8(made.stdout).expect("a path").trim())
 }
 
 /// Lays out the file that both measure; it is ours, so Lanemark may overwrite it.
@@ -163,17 +236,20 @@ fn compare(case: &Case, plan: &Plan) -> bool {
         rates.iter().copied().fold(0.0, f64::max),
     );
     let (theirs, own) = (median(&fio, |seen| seen.megabytes), median(&ours, |seen| seen.megabytes));
+    let both = |value: fn(&Seen) -> f64, digits: usize| {
+        format!("{:.digits$} : {:.digits$}", median(&fio, value), median(&ours, value))
+    };
     println!(
-        "{:<20}{:>10.1}{:>18}{:>10.1}{:>8.3}{:>10.1}{:>10.1}{:>10.2}{:>10.2}",
+        "{:<18}{:>9.1}{:>19}{:>9.1}{:>7.3}{:>18}{:>18}{:>18}{:>14}",
         case.slug,
         theirs,
         format!("{low:.1} – {high:.1}"),
         own,
         own / theirs,
-        median(&fio, |seen| seen.mean_us),
-        median(&ours, |seen| seen.mean_us),
-        median(&fio, |seen| seen.cpu_us),
-        median(&ours, |seen| seen.cpu_us),
+        both(|seen| seen.mean_us, 1),
+        both(|seen| seen.p50_us, 1),
+        both(|seen| seen.p99_us, 1),
+        both(|seen| seen.cpu_us, 2),
     );
     (low..=high).contains(&own)
 }
@@ -185,7 +261,8 @@ fn run_fio(case: &Case, plan: &Plan) -> Seen {
         false => format!("--runtime={seconds}s"),
     };
     let output = Command::new("fio")
-        .args(["--name=agreement", "--ioengine=io_uring", "--direct=1", "--registerfiles"])
+        .args(["--name=agreement", "--ioengine=io_uring", "--registerfiles"])
+        .arg(format!("--direct={}", u32::from(plan.kind != Kind::FileInMemory)))
         .args(["--fixedbufs", "--time_based", "--output-format=json", "--norandommap"])
         .arg(format!("--filename={}", plan.file.display()))
         .arg(format!("--size={}", plan.size.trim_end_matches("iB")))
@@ -204,16 +281,23 @@ fn run_fio(case: &Case, plan: &Plan) -> Seen {
     Seen {
         megabytes: number(&direction["bw_bytes"]) / 1e6,
         mean_us: number(&direction["lat_ns"]["mean"]) / 1e3,
+        p50_us: number(&direction["clat_ns"]["percentile"]["50.000000"]) / 1e3,
+        p99_us: number(&direction["clat_ns"]["percentile"]["99.000000"]) / 1e3,
         cpu_us: cpu_share * runtime_ms * 1e3 / number(&direction["total_ios"]),
     }
 }
 
 fn lanemark(case: &Case, plan: &Plan) -> Seen {
     let file = plan.file.to_str().expect("the path is text");
-    let saved = plan.file.with_extension("json");
+    let results = tempfile::tempdir().expect("a temporary folder");
+    let saved = results.path().join("agreement.json");
+    let allowed = match plan.kind {
+        Kind::LoopDevice => "--i-will-lose-all-data-on",
+        Kind::File | Kind::FileInMemory => "--overwrite",
+    };
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
     let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .args(["bench", file, "--overwrite", file, "--size", plan.size])
+        .args(["bench", file, allowed, file, "--size", plan.size])
         .args(["--duration", plan.seconds, "--repeats", "1", "--json", "--out"])
         .arg(&saved)
         .arg("--library")
@@ -222,12 +306,17 @@ fn lanemark(case: &Case, plan: &Plan) -> Seen {
         .output()
         .expect("lanemark runs");
     assert!(output.status.success(), "lanemark: {}", String::from_utf8_lossy(&output.stderr));
-    std::fs::remove_file(saved).expect("the result was saved");
     let result: Value = serde_json::from_slice(&output.stdout).expect("our JSON");
     let test = &result["tests"][0];
     let cpu = &test["samples"][0]["cpu"];
     let number = |value: &Value| value.as_f64().expect("a number in our JSON");
+    let latency = &test["samples"][0][if case.slug.ends_with("read") { "reads" } else { "writes" }];
+    // Too few requests for a percentile leave it out.
+    let percentile =
+        |name: &str| latency["latency"]["percentiles_ns"][name].as_f64().unwrap_or(f64::NAN) / 1e3;
     Seen {
+        p50_us: percentile("50.0000"),
+        p99_us: percentile("99.0000"),
         megabytes: number(&test["throughput_bytes_per_second"]["value"]) / 1e6,
         mean_us: number(&test["latency_mean_ns"]["value"]) / 1e3,
         cpu_us: (number(&cpu["user_ns_per_request"]) + number(&cpu["system_ns_per_request"])) / 1e3,

@@ -1,0 +1,292 @@
+//! What a request costs the program that measures it: processor time beside fio's, and what starting takes.
+//!
+//! The target is a loop device with direct I/O over a file in memory (tmpfs), so that almost nothing but the path
+//! through the kernel and the program itself is left. The cost is marginal: processor time of a long run less that of a
+//! short one, over the difference in requests, so start-up is not in it. Runs of all programs take turns, and the least
+//! of each is told beside the median: on a shared machine everything that disturbs adds.
+//!
+//! fio is told what serves it best: registered buffers and file, batches in both directions, and full statistics, as
+//! Lanemark keeps them. fio's own raw loop, `t/io_uring`, keeps no latencies; its path may be given in
+//! `LANEMARK_RAW_IO_URING`. `LANEMARK_ENGINE_ROUNDS` says how often.
+//!
+//! As part of the tests (without `--bench`) one tiny round runs, so that this cannot rot. Mounting and loop devices need
+//! root; without it the target is a file.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// A case: the size of requests, how many are outstanding, and how many make the short run.
+struct Case {
+    name: &'static str,
+    kibi: u64,
+    queue_depth: u32,
+    requests: u64,
+    target: &'static str,
+}
+
+const CASES: [Case; 4] = [
+    Case {
+        name: "4K random read QD128",
+        kibi: 4,
+        queue_depth: 128,
+        requests: 200_000,
+        target: "fio's best x 0.9",
+    },
+    Case {
+        name: "4K random read QD32",
+        kibi: 4,
+        queue_depth: 32,
+        requests: 200_000,
+        target: "fio's best x 0.9",
+    },
+    Case {
+        name: "4K random read QD1",
+        kibi: 4,
+        queue_depth: 1,
+        requests: 60_000,
+        target: "fio's psync",
+    },
+    Case {
+        name: "1M sequential read QD8",
+        kibi: 1024,
+        queue_depth: 8,
+        requests: 4_000,
+        target: "fio's best",
+    },
+];
+
+/// A loop device over a file in memory, or a plain file where this user may not have one.
+struct Medium {
+    folder: tempfile::TempDir,
+    mounted: bool,
+    node: Option<PathBuf>,
+}
+
+impl Medium {
+    fn new(megabytes: u64) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let size = format!("size={}m", megabytes + 16);
+        let mounted = run("mount", &["-t", "tmpfs", "-o", &size, "lanemark", text(folder.path())]);
+        let file = folder.path().join("medium");
+        let block = vec![0x5a; 1 << 20];
+        let mut medium = std::fs::File::create(&file).expect("a file");
+        for _ in 0..megabytes {
+            std::io::Write::write_all(&mut medium, &block).expect("room for the file");
+        }
+        let made = Command::new("losetup")
+            .args(["-f", "--show", "--direct-io=on", text(&file)])
+            .stderr(Stdio::null())
+            .output();
+        let node = made
+            .ok()
+            .filter(|made| made.status.success())
+            .map(|made| PathBuf::from(String::from_utf8(made.stdout).expect("a path").trim()));
+        Self { folder, mounted, node }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.node.clone().unwrap_or_else(|| self.folder.path().join("medium"))
+    }
+}
+
+impl Drop for Medium {
+    fn drop(&mut self) {
+        if let Some(node) = &self.node {
+            run("losetup", &["-d", text(node)]);
+        }
+        if self.mounted {
+            run("umount", &[text(self.folder.path())]);
+        }
+    }
+}
+
+fn run(program: &str, arguments: &[&str]) -> bool {
+    let done = Command::new(program).args(arguments).stderr(Stdio::null()).status();
+    done.is_ok_and(|status| status.success())
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of text")
+}
+
+/// Processor seconds of a program, its threads and the kernel on its behalf.
+fn processor_seconds(command: &mut Command) -> f64 {
+    let before = of_children();
+    let done = command.stdout(Stdio::null()).stderr(Stdio::piped()).output().expect("it runs");
+    assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
+    of_children() - before
+}
+
+fn of_children() -> f64 {
+    // Of all children that have ended: user time is the fields 16 and 17 of stat (proc_pid_stat(5)), in ticks of 10 ms.
+    let told = std::fs::read_to_string("/proc/self/stat").expect("Linux has it");
+    let behind_name = told.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let fields: Vec<u64> =
+        behind_name.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    (fields[12] + fields[13]) as f64 / 100.0
+}
+
+fn lanemark(case: &Case, medium: &Path, folder: &Path, requests: u64) -> Command {
+    let workload = folder.join(format!("{requests}.toml"));
+    let pattern = if case.kibi == 4 { "random" } else { "sequential" };
+    let definition = format!(
+        "[workload]\nname = \"cost\"\nrepeats = 1\naverage = \"mean\"\n[[test]]\nname = \"cost\"\n\
+         block = \"{} KiB\"\npattern = \"{pattern}\"\nread = \"100%\"\nqueue_depth = {}\n\
+         span = \"64 MiB\"\nvolume = \"{} KiB\"\n",
+        case.kibi,
+        case.queue_depth,
+        requests * case.kibi
+    );
+    std::fs::write(&workload, definition).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(["bench", text(medium), "--workload", text(&workload), "--json", "--out"]);
+    command.arg(folder.join("result.json"));
+    if case.queue_depth == 1 {
+        command.args(["--engine", "sync"]);
+    }
+    command
+}
+
+fn fio(case: &Case, medium: &Path, requests: u64) -> Command {
+    let mut command = Command::new("fio");
+    let rw = if case.kibi == 4 { "randread" } else { "read" };
+    let depth = case.queue_depth;
+    command
+        .args(["--name=cost", "--direct=1", "--norandommap", "--size=64m", "--io_size=100t"])
+        .arg(format!("--filename={}", text(medium)))
+        .arg(format!("--rw={rw}"))
+        .arg(format!("--bs={}k", case.kibi))
+        .arg(format!("--iodepth={depth}"))
+        .arg(format!("--number_ios={requests}"))
+        .arg("--output-format=json");
+    if depth == 1 {
+        command.arg("--ioengine=psync");
+    } else {
+        command
+            .args(["--ioengine=io_uring", "--registerfiles=1", "--fixedbufs=1", "--nonvectored=1"])
+            .arg(format!("--iodepth_batch_submit={}", (depth / 4).max(1)))
+            .arg("--iodepth_batch_complete_min=1")
+            .arg(format!("--iodepth_batch_complete_max={depth}"));
+    }
+    command
+}
+
+/// fio's raw loop for so many seconds, with the requests that it made.
+fn raw(case: &Case, program: &str, medium: &Path, seconds: u64) -> (f64, f64) {
+    let depth = case.queue_depth;
+    let batch = (depth / 4).max(1);
+    let before = of_children();
+    let output = Command::new(program)
+        .args([format!("-d{depth}"), format!("-s{batch}"), format!("-c{batch}")])
+        .args(["-p0", "-B1", "-F1", "-n1", "-R1"])
+        .arg(format!("-b{}", case.kibi << 10))
+        .arg(format!("-r{seconds}"))
+        .arg(medium)
+        .output()
+        .expect("it runs");
+    let used = of_children() - before;
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let number = |word: &str| {
+        let text = word.strip_prefix("IOPS=")?.trim_end_matches(',');
+        match text.strip_suffix('K') {
+            Some(thousands) => Some(thousands.parse::<f64>().ok()? * 1e3),
+            None => text.parse().ok(),
+        }
+    };
+    let lines = told.lines().filter(|line| line.starts_with("IOPS="));
+    let requests = lines.filter_map(|line| number(line.split(' ').next()?)).sum();
+    (used, requests)
+}
+
+/// The least and the middle of some costs, in us.
+fn told(mut costs: Vec<f64>) -> String {
+    costs.sort_by(f64::total_cmp);
+    match costs.len() {
+        0 => "–".to_owned(),
+        count => format!("{:.3} / {:.3}", costs[0], costs[count / 2]),
+    }
+}
+
+fn main() {
+    let full = std::env::args().any(|arg| arg == "--bench");
+    let asked = std::env::var("LANEMARK_ENGINE_ROUNDS").ok().and_then(|text| text.parse().ok());
+    let rounds = if full { asked.unwrap_or(7) } else { 1 };
+    let has_fio = Command::new("fio").arg("--version").output().is_ok();
+    let raw_program = std::env::var("LANEMARK_RAW_IO_URING").ok();
+    let medium = Medium::new(64);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let machine = lanemark_measure::machine();
+    println!("{}, {} cores, {}", machine.cpu, machine.cores, machine.kernel);
+    match &medium.node {
+        Some(node) => println!("{}, direct I/O over tmpfs", node.display()),
+        None => println!("a file: this user may not make loop devices"),
+    }
+    println!("us of processor time a request, least / middle of {rounds}");
+    println!("{:<26}{:>20}{:>20}{:>20}   target", "", "lanemark", "fio", "fio's raw loop");
+    for case in &CASES {
+        let requests = if full { case.requests } else { case.requests / 100 };
+        let (mut ours, mut theirs, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+        let cost = |mut short: Command, mut long: Command| {
+            let (less, more) = (processor_seconds(&mut short), processor_seconds(&mut long));
+            (more - less) / (2 * requests) as f64 * 1e6
+        };
+        for _ in 0..rounds {
+            let own = |count| lanemark(case, &medium.path(), folder.path(), count);
+            ours.push(cost(own(requests), own(3 * requests)));
+            if has_fio {
+                let other = |count| fio(case, &medium.path(), count);
+                theirs.push(cost(other(requests), other(3 * requests)));
+            }
+            if let Some(program) = raw_program.as_deref().filter(|_| full) {
+                let (used, made) = raw(case, program, &medium.path(), 2);
+                bare.push(used / made * 1e6);
+            }
+        }
+        println!(
+            "{:<26}{:>20}{:>20}{:>20}   {}",
+            case.name,
+            told(ours),
+            told(theirs),
+            told(bare),
+            case.target
+        );
+    }
+    start_up(&medium.path(), folder.path(), if full { 21 } else { 1 });
+}
+
+/// How long a run of one request takes from its start to its end, with the null engine: start-up and nothing else.
+fn start_up(medium: &Path, folder: &Path, rounds: usize) {
+    let case = Case { name: "", kibi: 4, queue_depth: 128, requests: 1, target: "" };
+    let mut times: Vec<f64> = (0..rounds)
+        .map(|_| {
+            let begun = Instant::now();
+            let mut command = lanemark(&case, medium, folder, 1);
+            processor_seconds(command.args(["--engine", "null"]));
+            begun.elapsed().as_secs_f64() * 1e3
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    println!(
+        "one request from start to the saved result: {:.1} ms at the median, {:.1} at least",
+        times[times.len() / 2],
+        times[0]
+    );
+    let many = folder.join("many.toml");
+    let definition = "[workload]\nname = \"many\"\nrepeats = 1\naverage = \"mean\"\n[[test]]\n\
+                      name = \"many\"\nblock = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\n\
+                      queue_depth = 128\nthreads = 8\nspan = \"64 MiB\"\nvolume = \"64 MiB\"\n";
+    std::fs::write(&many, definition).expect("a file");
+    let output = Command::new("/usr/bin/env")
+        .args(["time", "-f", "%M", env!("CARGO_BIN_EXE_lanemark"), "bench", text(medium)])
+        .args(["--workload", text(&many), "--json", "--out"])
+        .arg(folder.join("many.json"))
+        .stdout(Stdio::null())
+        .output();
+    let told = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
+    let peak = told.ok().and_then(|told| told.lines().last()?.trim().parse::<f64>().ok());
+    match peak {
+        Some(kibi) => println!("memory at 8 threads x QD128 of 4 KiB: {:.1} MiB", kibi / 1024.0),
+        None => println!("memory: GNU time is not installed"),
+    }
+}
