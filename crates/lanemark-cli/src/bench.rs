@@ -10,6 +10,7 @@ use lanemark_inspect::{InspectError, Sysfs, explain, inspect};
 use lanemark_measure::{Bench, Event, Outcome as Measured, Purge, Running, Settings};
 
 use crate::args::BenchArgs;
+use crate::bench_trace::Recorded;
 use crate::failure::{Failure, Outcome};
 use crate::formats::{Opened, OutputFormat};
 use crate::progress::Progress;
@@ -22,8 +23,15 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.run.library)?;
     let opened = formats::open(&library, &args.workload, formats::size_of(&args.path))?;
     let settings = settings(args, &opened);
-    opened.tell(settings.buffered);
-    let workload = watched(scaled(opened.workload, &args.scale)?, &args.over_time)?;
+    let recorded = args.trace_args.trace.as_deref();
+    let recorded = recorded.map(|trace| Recorded::open(args, trace)).transpose()?;
+    let workload = match &recorded {
+        Some(recorded) => recorded.workload.clone(),
+        None => {
+            opened.tell(settings.buffered);
+            watched(scaled(opened.workload, &args.scale)?, &args.over_time)?
+        }
+    };
     refuse_others(&args.over_time)?;
     let mut provenance = results::provenance(args.run.seed);
     provenance.inputs = library.used();
@@ -54,7 +62,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let mut progress = Progress::new();
     let mut watch = (args.watch && std::io::stderr().is_terminal()).then(Watch::new);
     let title = format!("{} on {}", workload.name, args.path.display());
-    let measured = bench.run(&mut |event| match event {
+    let mut on = |event: Event<'_>| match event {
         Event::SampleEnded { outcome } => {
             if let Err(failure) = save(&place, &mut result_of(outcome)) {
                 progress.note(failure.to_string().trim_end());
@@ -64,7 +72,13 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
             watch.iter_mut().for_each(|watch| watch.show(&title, running));
         }
         event => progress.show(&line(&event, &workload)),
-    });
+    };
+    let measured = match (&recorded, &args.trace_args.trace) {
+        (Some(recorded), Some(trace)) => {
+            bench.replay(recorded.arrivals(trace)?, recorded.speed, &mut on)
+        }
+        _ => bench.run(&mut on),
+    };
     drop((progress, watch));
     let measured = measured?;
     let mut result = result_of(&measured);

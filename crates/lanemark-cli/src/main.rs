@@ -6,6 +6,7 @@
 
 mod args;
 mod bench;
+mod bench_trace;
 mod compare;
 mod export;
 mod failure;

@@ -232,3 +232,52 @@ fn ctrl_c_saves_what_is_there() {
     assert!(saved["tests"][0]["samples"][0]["reads"]["latency"]["count"].as_u64().unwrap() > 0);
     assert!(String::from_utf8_lossy(&output.stdout).contains("interrupted"));
 }
+
+/// 400 requests of 4 KiB, one each millisecond: three reads and a write in turn, over 8 MiB.
+fn steady_trace(folder: &Path) -> PathBuf {
+    let lines: String = (0..400u64)
+        .map(|place| {
+            let kind = if place % 4 == 3 { "Write" } else { "Read" };
+            let (time, offset) = (place * 10_000, place * 37 % 2048 * 4096);
+            format!("{time},host,0,{kind},{offset},4096,100\n")
+        })
+        .collect();
+    let path = folder.join("steady.csv");
+    fs::write(&path, lines).unwrap();
+    path
+}
+
+#[test]
+fn a_trace_is_replayed_on_a_real_file_at_its_times_or_as_fast_as_possible() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = steady_trace(folder.path());
+    let target = folder.path().join("target.dat");
+    let bench = |more: &[&str]| {
+        let out = folder.path().join("out");
+        let mut words = vec!["bench", target.to_str().unwrap(), "--trace", trace.to_str().unwrap()];
+        words.extend(["--trace-format", "msr", "--json", "--out", out.to_str().unwrap()]);
+        words.extend(more);
+        let program = Command::new(env!("CARGO_BIN_EXE_lanemark")).args(&words).output();
+        let output = program.unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(!target.exists(), "the file was left");
+        result
+    };
+    let only = |result: &Value| result["tests"][0]["samples"][0].clone();
+    let recorded = bench(&[]);
+    let one = only(&recorded);
+    assert_eq!(one["reads"]["latency"]["count"], 300);
+    assert_eq!(one["writes"]["latency"]["count"], 100);
+    let seconds = one["elapsed_ns"].as_f64().unwrap() / 1e9;
+    assert!((0.39..0.8).contains(&seconds), "{seconds} s for a trace of 0.4");
+    assert_eq!(one["punctuality"]["lateness"]["count"], 400);
+    let twice = only(&bench(&["--speed", "2x", "--limit", "200"]));
+    let seconds = twice["elapsed_ns"].as_f64().unwrap() / 1e9;
+    assert!((0.09..0.4).contains(&seconds), "{seconds} s for half of it at twice the speed");
+    let fast = only(&bench(&["--as-fast-as-possible", "--outstanding", "4"]));
+    assert_eq!(fast["reads"]["latency"]["count"], 300);
+    assert!(fast["punctuality"].is_null());
+    let wrapped = bench(&["--as-fast-as-possible", "--wrap", "--size", "1MiB"]);
+    assert_eq!(wrapped["workload"]["tests"][0]["span_bytes"], 1 << 20);
+}

@@ -2,14 +2,13 @@
 
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_core::result::{
-    DeviceUse, Evidence, LatencyHistogram, MeasuredTarget, QueueProbe, Sample, TestResult, Warning,
-};
+use lanemark_core::result::{Evidence, MeasuredTarget, QueueProbe, Sample, TestResult, Warning};
 use lanemark_core::rng::StreamKey;
 use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{QUEUE_DEPTH_MAX, Test, Workload};
+use lanemark_core::workload::{Arrival, QUEUE_DEPTH_MAX, Test, Workload};
 use rustix::fs::Advice;
 
 use crate::arena::Arena;
@@ -17,6 +16,7 @@ use crate::clock::Clock;
 use crate::doubts::{self, Place, Taking};
 use crate::engine::EngineKind;
 use crate::error::{MeasureError, RING_ENTRIES_MAX};
+use crate::event::{Event, Outcome, Running};
 use crate::evidence::Reading;
 use crate::layout::{LAYOUT_BLOCK, Layout};
 use crate::machine::memory_available;
@@ -24,6 +24,8 @@ use crate::pin::processors;
 use crate::plan::{Plan, Turn};
 use crate::purge::Purge;
 use crate::sample::{Job, Look, SampleRun, Taken};
+use crate::settings::Settings;
+use crate::source::{self, TraceSource};
 use crate::target::{Allowed, Target};
 use crate::worker::Shared;
 
@@ -37,45 +39,6 @@ const PRECONDITION_BLOCK: u32 = 128 << 10;
 const PRECONDITION_PASSES: u64 = 2;
 /// Below this no spread can be told.
 const FEW_REPEATS: u32 = 3;
-
-/// How requests are made, whatever the workload is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// How requests reach the kernel.
-    pub engine: EngineKind,
-    /// Whether to go through the page cache on purpose.
-    pub buffered: bool,
-    /// Whether to register buffers and file with the kernel.
-    pub register: bool,
-    /// Whether a thread of the kernel takes submissions (`SQPOLL`).
-    pub submission_polled: bool,
-    /// Whether completions are looked for and not announced (`IOPOLL`).
-    pub completion_polled: bool,
-    /// Whether all of a target that is written is written twice over first, as SNIA's specification asks for.
-    pub precondition: bool,
-    /// Whether each test runs for a moment more with its queue depth and with twice that, to see what that gives.
-    pub probe: bool,
-    /// Whether each thread keeps to one processor, those beside the device first.
-    pub pinned: bool,
-    /// Whether [`Event::Running`] tells latencies.
-    pub watched: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            engine: EngineKind::IoUring,
-            buffered: false,
-            register: true,
-            submission_polled: false,
-            completion_polled: false,
-            precondition: false,
-            probe: false,
-            pinned: false,
-            watched: false,
-        }
-    }
-}
 
 /// One workload on one real target.
 #[derive(Clone, Copy, Debug)]
@@ -98,66 +61,58 @@ pub struct Bench<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What a caller hears while a run goes on.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// The file is being written full.
-    LayingOut {
-        /// How much of it is written.
-        done: Bytes,
-        /// How much is to be.
-        total: Bytes,
-    },
-    /// A sample is being taken.
-    Running(&'a Running<'a>),
-    /// A sample was taken, or cut short.
-    SampleEnded {
-        /// The outcome so far.
-        outcome: &'a Outcome,
-    },
-}
-
-/// How a sample goes on.
-#[derive(Debug)]
-pub struct Running<'a> {
-    /// The first of the tests that run side by side.
-    pub test: &'a Test,
-    /// Its place among the tests, from 0.
-    pub index: usize,
-    /// The repeat, from 0; one more than there are where a deeper queue is tried.
-    pub repeat: u32,
-    /// Samples that ended, and how many there will be.
-    pub samples: (usize, usize),
-    /// How long requests have been counted; zero during the ramp.
-    pub elapsed: Duration,
-    /// Data moved by the requests counted.
-    pub bytes: Bytes,
-    /// Requests counted.
-    pub requests: u64,
-    /// How long they took, where [`Settings::watched`].
-    pub latency: Option<LatencyHistogram>,
-    /// The device since the sample began, where [`Settings::watched`] and known.
-    pub device: Option<DeviceUse>,
-}
-
-/// What came out.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// What was measured.
-    pub target: MeasuredTarget,
-    /// The tests with the samples that were taken, and the one that was cut short if it counted anything.
-    pub tests: Vec<TestResult>,
-    /// False while the run goes on, and for good when it was cut short.
-    pub complete: bool,
-    /// Doubts about the data.
-    pub warnings: Vec<Warning>,
-}
-
 impl<'a> Bench<'a> {
     /// A run that may lose nothing, with the usual settings.
     pub fn new(path: &'a Path, workload: &'a Workload, seed: u64, stop: &'a AtomicBool) -> Self {
         let settings = Settings::default();
         Self { path, workload, seed, overwrite: None, offered: None, purge: None, settings, stop }
+    }
+
+    /// Replays a trace whose one test is that of the workload: its block is the longest request, its span ends with the
+    /// last byte that is touched, its queue depth is the most that may be outstanding. `arrivals` are the requests in
+    /// their order, none longer or further; they come `speed` times as fast as recorded, or without it as fast as
+    /// possible.
+    ///
+    /// # Errors
+    /// As [`Bench::run`].
+    pub fn replay(
+        &self,
+        arrivals: impl Iterator<Item = Arrival> + Send,
+        speed: Option<f64>,
+        on: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Outcome, MeasureError> {
+        self.check()?;
+        let allowed = Allowed { overwrite: self.overwrite, offered: self.offered };
+        let target = Target::open(self.path, self.workload, allowed, self.settings.buffered)?;
+        let mut outcome = Outcome {
+            target: self.measured_target(&target),
+            tests: Vec::new(),
+            complete: false,
+            warnings: self.warnings_before(&target),
+        };
+        if self.lay_out(&target, on)? {
+            let (sender, source) = source::trace(speed);
+            let turn = Turn { first: 0, count: 1, repeat: 0 };
+            let tests = &self.workload.tests;
+            let (taken, history) = std::thread::scope(|scope| {
+                // It ends with the trace, or when nobody takes its requests any more.
+                scope.spawn(move || {
+                    for arrival in arrivals {
+                        if sender.send(arrival).is_err() {
+                            break;
+                        }
+                    }
+                });
+                self.samples(&target, tests, &turn, (0, 1), Some(source), on)
+            })?;
+            self.take_down(&target, &mut outcome, turn, taken, &history);
+        }
+        target.finish()?;
+        outcome.complete = !self.stopped(&outcome);
+        if !outcome.complete {
+            outcome.warnings.push(Warning::Interrupted);
+        }
+        Ok(outcome)
     }
 
     /// Runs all tests. `on` hears of it, on this thread, a few times a second.
@@ -320,33 +275,10 @@ impl<'a> Bench<'a> {
                 break;
             }
             let looked = (done, plan.turns.len());
-            let (taken, history) = self.samples(target, &self.workload.tests, turn, looked, on)?;
-            let asked = taken.iter().fold(Bytes::ZERO, |sum, (sample, _)| sum + sample.bytes());
-            for (index, (sample, refusal)) in turn.tests().zip(taken) {
-                let test = &self.workload.tests[index];
-                let taking = Taking {
-                    test,
-                    engine: self.settings.engine,
-                    direct: target.page_cache.is_none(),
-                    asked,
-                    history: &history,
-                };
-                for doubt in doubts::after(&taking, &sample) {
-                    note(&mut outcome.warnings, doubt);
-                }
-                if let Some(reason) = refusal {
-                    note(&mut outcome.warnings, Warning::NotRegistered { reason });
-                }
-                if sample.complete && sample.elapsed < SHORT_SAMPLE {
-                    let (test, elapsed) = (test.name.clone(), sample.elapsed);
-                    note(&mut outcome.warnings, Warning::ShortSample { test, elapsed });
-                }
-                if let Some(doubt) = sample.steady.as_ref().and_then(|one| one.doubt(&test.name)) {
-                    note(&mut outcome.warnings, doubt);
-                }
-                if sample.complete || sample.operations() > 0 {
-                    samples[index].push(sample);
-                }
+            let (taken, history) =
+                self.samples(target, &self.workload.tests, turn, looked, None, on)?;
+            for (index, sample) in self.doubted(target, outcome, *turn, taken, &history) {
+                samples[index].push(sample);
             }
             outcome.tests = (self.workload.tests.iter().zip(&samples))
                 .filter(|(_, samples)| !samples.is_empty())
@@ -355,6 +287,64 @@ impl<'a> Bench<'a> {
             on(Event::SampleEnded { outcome });
         }
         Ok(())
+    }
+
+    /// The samples of a turn that are worth keeping, with their tests' places; what there is to doubt about them goes
+    /// to the outcome.
+    fn doubted(
+        &self,
+        target: &Target,
+        outcome: &mut Outcome,
+        turn: Turn,
+        taken: Vec<Taken>,
+        history: &History,
+    ) -> Vec<(usize, Sample)> {
+        let mut kept = Vec::new();
+        let asked = taken.iter().fold(Bytes::ZERO, |sum, (sample, _)| sum + sample.bytes());
+        for (index, (sample, refusal)) in turn.tests().zip(taken) {
+            let test = &self.workload.tests[index];
+            let taking = Taking {
+                test,
+                engine: self.settings.engine,
+                direct: target.page_cache.is_none(),
+                asked,
+                history,
+            };
+            for doubt in doubts::after(&taking, &sample) {
+                note(&mut outcome.warnings, doubt);
+            }
+            if let Some(reason) = refusal {
+                note(&mut outcome.warnings, Warning::NotRegistered { reason });
+            }
+            if sample.complete && sample.elapsed < SHORT_SAMPLE {
+                let (test, elapsed) = (test.name.clone(), sample.elapsed);
+                note(&mut outcome.warnings, Warning::ShortSample { test, elapsed });
+            }
+            if let Some(doubt) = sample.steady.as_ref().and_then(|one| one.doubt(&test.name)) {
+                note(&mut outcome.warnings, doubt);
+            }
+            if sample.complete || sample.operations() > 0 {
+                kept.push((index, sample));
+            }
+        }
+        kept
+    }
+
+    /// Makes the one sample of a replay the outcome's test.
+    fn take_down(
+        &self,
+        target: &Target,
+        outcome: &mut Outcome,
+        turn: Turn,
+        taken: Vec<Taken>,
+        history: &History,
+    ) {
+        let samples = self.doubted(target, outcome, turn, taken, history);
+        let samples: Vec<Sample> = samples.into_iter().map(|(_, sample)| sample).collect();
+        if !samples.is_empty() {
+            let test = &self.workload.tests[0];
+            outcome.tests.push(TestResult::new(self.workload, test, samples));
+        }
     }
 
     /// Tries a deeper queue for each test that waits for completions and has the target to itself.
@@ -393,7 +383,7 @@ impl<'a> Bench<'a> {
                 let tests = [Test { queue_depth: depth, ..moment.clone() }];
                 // Behind all repeats, so that its places are none of theirs.
                 let turn = Turn { first: 0, count: 1, repeat: self.workload.repeats };
-                let (taken, _) = self.samples(target, &tests, &turn, (index, 0), on)?;
+                let (taken, _) = self.samples(target, &tests, &turn, (index, 0), None, on)?;
                 *rate = taken.first().map_or(0.0, |(sample, _)| sample.iops());
             }
             let [iops, iops_doubled] = rates;
@@ -409,6 +399,7 @@ impl<'a> Bench<'a> {
         tests: &[Test],
         turn: &Turn,
         samples: (usize, usize),
+        mut trace: Option<TraceSource>,
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<(Vec<Taken>, History), MeasureError> {
         let all = tests;
@@ -437,6 +428,7 @@ impl<'a> Bench<'a> {
                     repeat: turn.repeat,
                     thread: 0,
                 },
+                trace: Mutex::new(trace.take()),
             })
             .collect();
         let device = target.block_device.as_deref();

@@ -9,9 +9,9 @@ use std::any::Any;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Mutex, OnceLock};
 use std::thread;
 
 use lanemark_core::result::series::Series;
@@ -20,11 +20,12 @@ use lanemark_core::rng::StreamKey;
 use lanemark_core::units::{Bytes, Duration};
 
 use crate::arena::Arena;
-use crate::bench::Settings;
 use crate::engine::{EngineKind, Null, Ring, RingOptions, Synchronous, open_uring};
 use crate::error::MeasureError;
 use crate::pin::pin;
 use crate::rounds::RoundsRun;
+use crate::settings::Settings;
+use crate::source::{Source, TraceSource};
 use crate::tally::{Ended, Tally, counted};
 use crate::worker::{Progress, Shared, Worker};
 
@@ -36,6 +37,8 @@ pub(crate) struct Job<'a> {
     pub(crate) shared: Shared<'a>,
     /// The key of its first thread.
     pub(crate) key: StreamKey,
+    /// The requests, where they come from a trace; taken by its one thread.
+    pub(crate) trace: Mutex<Option<TraceSource>>,
 }
 
 /// One repeat of tests side by side, about to run.
@@ -226,7 +229,12 @@ impl Thread<'_> {
             Some(_) => Some(&send),
             None => None,
         };
-        let worker = Worker::new(&job.shared, self.progress, engine, key, rounds);
+        let trace = job.trace.lock().ok().and_then(|mut trace| trace.take());
+        let source = match trace {
+            Some(trace) => Source::Trace(trace),
+            None => Source::drawn(job.shared.test, key),
+        };
+        let worker = Worker::new(&job.shared, self.progress, engine, key, source, rounds);
         let _ = sender.send(Message::Ready);
         if !self.gate.go.wait() {
             return Ok(None);

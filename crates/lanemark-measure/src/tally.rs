@@ -3,7 +3,7 @@
 use lanemark_core::result::series::Recorder;
 use lanemark_core::result::{DirectionResult, LatencyHistogram, Punctuality};
 use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Operation, Test};
+use lanemark_core::workload::{Operation, Pattern, Test};
 
 use crate::clock::CpuTime;
 use crate::kernel_threads::KernelThreads;
@@ -45,7 +45,10 @@ pub(crate) struct Counted {
 
 impl Tally {
     /// Nothing counted, with room for all that `test` asks for, so that counting allocates nothing.
-    pub(crate) fn of(test: &Test) -> Self {
+    ///
+    /// `open` says whether requests have times of their own.
+    pub(crate) fn of(test: &Test, open: bool) -> Self {
+        let is_trace = test.pattern == Pattern::Trace;
         let room = |wanted: bool| wanted.then(Default::default);
         let punctuality = Punctuality {
             lateness: LatencyHistogram::new(),
@@ -55,9 +58,9 @@ impl Tally {
         Self {
             reads: room(test.reads()),
             writes: room(test.writes()),
-            flushes: room(test.mix.flush_every.is_some()),
-            trims: room(test.trims()),
-            punctuality: (!test.load.is_closed()).then(|| Box::new(punctuality)),
+            flushes: room(test.mix.flush_every.is_some() || is_trace),
+            trims: room(test.trims() || is_trace),
+            punctuality: open.then(|| Box::new(punctuality)),
             ..Self::default()
         }
     }

@@ -36,13 +36,14 @@ use lanemark_core::result::LatencyHistogram;
 use lanemark_core::result::series::Recorder;
 use lanemark_core::rng::StreamKey;
 use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Accesses, Operation, Schedule, Test};
+use lanemark_core::workload::{Operation, Test};
 
 use crate::clock::{Clock, CpuTime};
 use crate::engine::{Engine, Transfer};
 use crate::error::MeasureError;
 use crate::kernel_threads::KernelThreads;
 use crate::payload::Payload;
+use crate::source::Source;
 use crate::tally::{Counted, Ended, Tally, record};
 
 /// The longest that a thread waits before it looks whether the run was stopped.
@@ -93,9 +94,9 @@ pub(crate) struct Worker<'a, E> {
     shared: &'a Shared<'a>,
     progress: &'a Progress,
     engine: E,
-    accesses: Accesses,
-    /// When requests are due, where the loop is open.
-    schedule: Option<Schedule>,
+    source: Source,
+    /// Whether requests have times of their own.
+    open: bool,
     payload: Payload,
     slots: Box<[Slot]>,
     /// Slots without a request, and since when or until when.
@@ -173,6 +174,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         progress: &'a Progress,
         mut engine: E,
         key: StreamKey,
+        source: Source,
         rounds: Option<&'a dyn Fn(usize, Tally)>,
     ) -> Self {
         let test = shared.test;
@@ -192,8 +194,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             shared,
             progress,
             engine,
-            accesses: Accesses::new(test, key),
-            schedule: Schedule::new(test, key),
+            open: source.is_open(),
             payload,
             slots: vec![idle; test.queue_depth as usize].into(),
             resting: (0..test.queue_depth).map(|slot| (0, slot)).collect(),
@@ -209,7 +210,8 @@ impl<'a, E: Engine> Worker<'a, E> {
             begun_ns: 0,
             window: Window { opens_ns: 0, closes_ns: 0, since_ns: 0, state: State::Ramp },
             rounds: rounds.map(|send| (send, 0)),
-            tally: Tally::of(test),
+            tally: Tally::of(test, source.is_open()),
+            source,
             series: Recorder::of(test),
             complete: true,
             cpu_opened: CpuTime::default(),
@@ -308,7 +310,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         let kernel = KernelThreads::of_this_thread();
         self.tally.kernel = kernel.since(self.kernel_opened);
         self.kernel_opened = kernel;
-        send(*number, std::mem::replace(&mut self.tally, Tally::of(self.shared.test)));
+        send(*number, std::mem::replace(&mut self.tally, Tally::of(self.shared.test, self.open)));
         *number += 1;
         self.window.since_ns = self.window.closes_ns;
         self.window.closes_ns += length_ns;
@@ -327,8 +329,16 @@ impl<'a, E: Engine> Worker<'a, E> {
     /// Queues what is due, as far as slots and quota go.
     fn issue(&mut self, now: u64) -> Result<(), MeasureError> {
         while let Some(&(rested_ns, slot)) = self.resting.front() {
-            let due_ns = self.due(rested_ns);
-            if due_ns > now || !self.quota_left() {
+            if !self.quota_left() {
+                break;
+            }
+            let Some(due_ns) = self.source.due_ns(self.begun_ns, rested_ns) else {
+                if self.engine.outstanding() == 0 {
+                    self.close(now);
+                }
+                break;
+            };
+            if due_ns > now {
                 break;
             }
             if self.prepared.len() == self.batch {
@@ -336,12 +346,7 @@ impl<'a, E: Engine> Worker<'a, E> {
                 self.engine.submit().map_err(|source| self.engine_error(source))?;
             }
             self.resting.pop_front();
-            if let Some(schedule) = &mut self.schedule
-                && !self.accesses.is_flush_next()
-            {
-                schedule.advance();
-            }
-            let access = self.accesses.next_access();
+            let Some(access) = self.source.take() else { break };
             // What lies outside is not ours to write.
             assert!(access.offset + access.length <= self.shared.test.end());
             if access.operation == Operation::Write {
@@ -362,15 +367,6 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
         self.stamp_prepared();
         Ok(())
-    }
-
-    /// When the next request is due, for a slot that rested until or since `rested_ns`.
-    fn due(&self, rested_ns: u64) -> u64 {
-        match &self.schedule {
-            Some(_) if self.accesses.is_flush_next() => rested_ns,
-            Some(schedule) => self.begun_ns + schedule.next_due().nanoseconds(),
-            None => rested_ns,
-        }
     }
 
     /// Notes the time of submission of the requests that the next call submits.
@@ -415,12 +411,16 @@ impl<'a, E: Engine> Worker<'a, E> {
 
     /// The longest wait after which something other than a completion must be seen to; none where a completion will
     /// come first, or late is early enough: a window closes at its time, whenever that is noticed.
-    fn timeout(&self, now: u64) -> Option<u64> {
+    fn timeout(&mut self, now: u64) -> Option<u64> {
         let due_ns = match self.resting.front() {
             Some(&(rested_ns, _)) if self.window.state != State::Closed && self.quota_left() => {
-                self.due(rested_ns)
+                self.source.due_ns(self.begun_ns, rested_ns)
             }
-            _ if self.engine.outstanding() > 0 => return None,
+            _ => None,
+        };
+        let due_ns = match due_ns {
+            Some(due_ns) => due_ns,
+            None if self.engine.outstanding() > 0 => return None,
             _ => u64::MAX,
         };
         let turn_ns = match self.window.state {
@@ -429,7 +429,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             State::Closed => return Some(POLL_NS),
         };
         let wait = turn_ns.min(due_ns).saturating_sub(now).min(POLL_NS);
-        Some(if self.schedule.is_some() && wait < SPIN_NS { 0 } else { wait })
+        Some(if self.open && wait < SPIN_NS { 0 } else { wait })
     }
 
     /// Takes the completions that are there and counts those that fall into the window.
@@ -455,10 +455,10 @@ impl<'a, E: Engine> Worker<'a, E> {
 
     /// In a closed loop a slot rests for the think time; in an open one it is free from now on.
     fn rests_until(&self, now: u64) -> u64 {
-        match (&self.schedule, self.think_ns) {
-            (None, 0) => 0,
-            (None, think_ns) => now + think_ns,
-            (Some(_), _) => now,
+        match (self.open, self.think_ns) {
+            (false, 0) => 0,
+            (false, think_ns) => now + think_ns,
+            (true, _) => now,
         }
     }
 

@@ -1,0 +1,212 @@
+//! `lanemark bench --trace`: a recorded trace on a real target.
+//!
+//! The trace is read twice: once to know how long its requests get, how far they reach and whether any writes, so that
+//! nothing wrong in it turns up in the middle of a measurement; and once more, ahead of the requests, while they are
+//! made.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use lanemark_core::sim::replay::Speed;
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{
+    Arrival, Average, BLOCK_MAX, Load, Mix, Operation, Order, Pattern, SECTOR, Start, Test,
+    Workload,
+};
+use lanemark_trace::{Options, Reader};
+
+use crate::args::BenchArgs;
+use crate::failure::Failure;
+
+/// The most requests outstanding at recorded times where nobody says.
+const OUTSTANDING_USUAL: u32 = 128;
+
+/// A trace that has been looked through.
+pub(crate) struct Recorded {
+    pub(crate) workload: Workload,
+    /// How many times as fast as recorded; none for as fast as possible.
+    pub(crate) speed: Option<f64>,
+    limit: u64,
+    options: Options,
+    /// Where requests behind it are moved into, where they are.
+    wrap: Option<u64>,
+}
+
+/// What a look through a trace finds.
+struct Found {
+    requests: u64,
+    reads: u64,
+    longest: u64,
+    end: u64,
+    step: u64,
+    destroys: bool,
+    bytes: u64,
+}
+
+impl Recorded {
+    /// Looks a trace through.
+    pub(crate) fn open(args: &BenchArgs, path: &Path) -> Result<Self, Failure> {
+        let trace = &args.trace_args;
+        let mut recorded = Self {
+            workload: workload(path),
+            speed: (!trace.as_fast_as_possible)
+                .then(|| trace.speed.unwrap_or(Speed::RECORDED).factor()),
+            limit: trace.limit.unwrap_or(u64::MAX),
+            options: Options {
+                format: trace.trace_format,
+                devices: trace.trace_device.iter().cloned().collect(),
+                action: trace.action.unwrap_or_default(),
+            },
+            wrap: None,
+        };
+        let name = path.display();
+        if trace.wrap && args.scale.size.is_none() {
+            return Err(Failure::input("--wrap: into how much of the target?").hint("give --size"));
+        }
+        recorded.wrap = args.scale.size.filter(|_| trace.wrap).map(Bytes::get);
+        let found = recorded.look(path)?;
+        if found.requests == 0 {
+            return Err(Failure::input(format!("{name}: there is no request to replay")));
+        }
+        if Bytes(found.longest) > BLOCK_MAX {
+            let longest = Bytes(found.longest);
+            return Err(Failure::input(format!("{name}: a request of {longest}"))
+                .hint("is the length in the unit that the format has?"));
+        }
+        let depth = trace.outstanding.unwrap_or(OUTSTANDING_USUAL);
+        recorded.workload.tests.push(found.test(&recorded.workload.name, depth));
+        Ok(recorded)
+    }
+
+    /// The requests, read anew. Where the file has changed since it was looked through they end early.
+    pub(crate) fn arrivals(
+        &self,
+        path: &Path,
+    ) -> Result<impl Iterator<Item = Arrival> + Send, Failure> {
+        let end = self.workload.tests[0].span;
+        let longest = self.workload.tests[0].block;
+        let fits = move |one: &Arrival| {
+            one.access.length <= longest && one.access.offset + one.access.length <= end
+        };
+        Ok(self.read(path)?.map_while(Result::ok).take_while(fits))
+    }
+
+    fn look(&self, path: &Path) -> Result<Found, Failure> {
+        let mut found =
+            Found { requests: 0, reads: 0, longest: 0, end: 0, step: 0, destroys: false, bytes: 0 };
+        let timed = self.speed.is_some();
+        for arrival in self.read(path)? {
+            let arrival = arrival?;
+            if timed && arrival.at.is_none() {
+                let line = arrival.line;
+                let message = format!("{}:{line}: the request has no time", path.display());
+                return Err(Failure::input(message).hint("use --as-fast-as-possible"));
+            }
+            found.add(&arrival);
+        }
+        Ok(found)
+    }
+
+    fn read(
+        &self,
+        path: &Path,
+    ) -> Result<impl Iterator<Item = Result<Arrival, Failure>> + Send + use<>, Failure> {
+        let name = path.display().to_string();
+        let file = File::open(path)
+            .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
+        let reader = Reader::new(name, BufReader::with_capacity(1 << 18, file), &self.options)?;
+        let (limit, wrap) = (self.limit, self.wrap);
+        let worth = |one: &Result<Arrival, _>| match one {
+            Ok(arrival) => {
+                arrival.access.length > Bytes::ZERO || arrival.access.operation == Operation::Flush
+            }
+            Err(_) => true,
+        };
+        let requests = reader.filter(worth).take(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(requests.map(move |one| Ok(wrapped(one?, wrap))))
+    }
+}
+
+/// A request that lies behind `end` moved into what is before it, by the remainder of its offset.
+fn wrapped(mut arrival: Arrival, end: Option<u64>) -> Arrival {
+    let length = arrival.access.length.get();
+    if let Some(end) = end.filter(|&end| length <= end) {
+        let places = (end - length) / SECTOR.get() + 1;
+        let sector = arrival.access.offset.get() / SECTOR.get() % places;
+        if arrival.access.offset.get() + length > end {
+            arrival.access.offset = SECTOR * sector;
+        }
+    }
+    arrival
+}
+
+fn workload(path: &Path) -> Workload {
+    let name =
+        path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let stem =
+        path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    Workload {
+        id: lanemark_study::workload::slug(&stem),
+        name,
+        repeats: 1,
+        average: Average::Mean,
+        order: Order::Listed,
+        tests: Vec::new(),
+    }
+}
+
+impl Found {
+    fn add(&mut self, arrival: &Arrival) {
+        let access = arrival.access;
+        self.requests += 1;
+        self.destroys |= matches!(access.operation, Operation::Write | Operation::Trim);
+        self.reads += u64::from(access.operation == Operation::Read);
+        if access.operation == Operation::Flush {
+            return;
+        }
+        let (offset, length) = (access.offset.get(), access.length.get());
+        self.longest = self.longest.max(length);
+        self.end = self.end.max(offset.saturating_add(length));
+        self.step = divisor(divisor(self.step, offset), length);
+        self.bytes = self.bytes.saturating_add(length);
+    }
+
+    fn test(&self, name: &str, queue_depth: u32) -> Test {
+        let reads = if self.destroys {
+            // A trace that writes or trims anything may not be taken for one that only reads.
+            (self.reads as f64 / self.requests as f64).min(0.999_999)
+        } else {
+            1.0
+        };
+        let block = self.longest.max(SECTOR.get()).next_multiple_of(SECTOR.get());
+        Test {
+            name: name.to_owned(),
+            block: Bytes(block),
+            pattern: Pattern::Trace,
+            read_share: Ratio::new(reads).unwrap_or_default(),
+            queue_depth,
+            threads: 1,
+            span: Bytes(self.end.max(block)),
+            offset: Bytes::ZERO,
+            alignment: Bytes(self.step.max(1)),
+            volume: None,
+            duration: None,
+            rounds: None,
+            interval: None,
+            ramp: Duration::ZERO,
+            think: Duration::ZERO,
+            compressibility: Ratio::ZERO,
+            mix: Mix::default(),
+            load: Load::Closed,
+            start: Start::default(),
+        }
+    }
+}
+
+fn divisor(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

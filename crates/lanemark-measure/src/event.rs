@@ -1,0 +1,60 @@
+//! What a caller hears of a run, and what comes out of it.
+
+use lanemark_core::result::{DeviceUse, LatencyHistogram, MeasuredTarget, TestResult, Warning};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::Test;
+
+/// What a caller hears while a run goes on.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The file is being written full.
+    LayingOut {
+        /// How much of it is written.
+        done: Bytes,
+        /// How much is to be.
+        total: Bytes,
+    },
+    /// A sample is being taken.
+    Running(&'a Running<'a>),
+    /// A sample was taken, or cut short.
+    SampleEnded {
+        /// The outcome so far.
+        outcome: &'a Outcome,
+    },
+}
+
+/// How a sample goes on.
+#[derive(Debug)]
+pub struct Running<'a> {
+    /// The first of the tests that run side by side.
+    pub test: &'a Test,
+    /// Its place among the tests, from 0.
+    pub index: usize,
+    /// The repeat, from 0; one more than there are where a deeper queue is tried.
+    pub repeat: u32,
+    /// Samples that ended, and how many there will be.
+    pub samples: (usize, usize),
+    /// How long requests have been counted; zero during the ramp.
+    pub elapsed: Duration,
+    /// Data moved by the requests counted.
+    pub bytes: Bytes,
+    /// Requests counted.
+    pub requests: u64,
+    /// How long they took, where [`Settings::watched`](crate::Settings::watched).
+    pub latency: Option<LatencyHistogram>,
+    /// The device since the sample began, where [`Settings::watched`](crate::Settings::watched) and known.
+    pub device: Option<DeviceUse>,
+}
+
+/// What came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// What was measured.
+    pub target: MeasuredTarget,
+    /// The tests with the samples that were taken, and the one that was cut short if it counted anything.
+    pub tests: Vec<TestResult>,
+    /// False while the run goes on, and for good when it was cut short.
+    pub complete: bool,
+    /// Doubts about the data.
+    pub warnings: Vec<Warning>,
+}

@@ -1,0 +1,42 @@
+//! How requests are made.
+
+use crate::engine::EngineKind;
+
+/// How requests are made, whatever the workload is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How requests reach the kernel.
+    pub engine: EngineKind,
+    /// Whether to go through the page cache on purpose.
+    pub buffered: bool,
+    /// Whether to register buffers and file with the kernel.
+    pub register: bool,
+    /// Whether a thread of the kernel takes submissions (`SQPOLL`).
+    pub submission_polled: bool,
+    /// Whether completions are looked for and not announced (`IOPOLL`).
+    pub completion_polled: bool,
+    /// Whether all of a target that is written is written twice over first, as SNIA's specification asks for.
+    pub precondition: bool,
+    /// Whether each test runs for a moment more with its queue depth and with twice that, to see what that gives.
+    pub probe: bool,
+    /// Whether each thread keeps to one processor, those beside the device first.
+    pub pinned: bool,
+    /// Whether [`Event::Running`] tells latencies.
+    pub watched: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            engine: EngineKind::IoUring,
+            buffered: false,
+            register: true,
+            submission_polled: false,
+            completion_polled: false,
+            precondition: false,
+            probe: false,
+            pinned: false,
+            watched: false,
+        }
+    }
+}
