@@ -446,7 +446,7 @@ impl<'a> Bench<'a> {
             let (index, test) = (turn.first, &all[turn.first]);
             let Look { elapsed, requests, bytes, latency } = look;
             let watched = self.settings.watched;
-            let device = watched.then(|| before.until_now().device).flatten();
+            let device = watched.then(|| before.device_until_now()).flatten();
             let repeat = turn.repeat;
             on(Event::Running(&Running {
                 test,

@@ -9,6 +9,7 @@ use lanemark_core::result::{DeviceUse, Evidence, ProcessorUse};
 use lanemark_core::units::{Bytes, Duration};
 
 use crate::clock::Clock;
+use crate::health::health;
 
 /// The sectors of block statistics, whatever the device's own are.
 const SECTOR: u64 = 512;
@@ -48,23 +49,38 @@ impl Reading {
     pub(crate) fn until_now(&self) -> Evidence {
         let now = Self::take(self.clock, self.device.as_ref().map(|(name, _)| name.as_str()));
         let elapsed = Duration::from_nanoseconds(now.at_ns - self.at_ns);
-        let device = match (&self.device, &now.device) {
-            (Some((name, before)), Some((_, after))) => Some(after.since(before, name, elapsed)),
-            _ => None,
-        };
+        let device = self.device_since(now.device.as_ref(), elapsed);
         let processors = match (&self.processors, &now.processors) {
             (Some(before), Some(after)) => after.since(before),
             _ => None,
         };
         let name = self.device.as_ref().map(|(name, _)| name.as_str());
+        let health = name.and_then(health);
+        let told = health.as_ref().and_then(|health| health.temperature_celsius);
         Evidence {
             device,
             processors,
             threads: None,
             punted: None,
-            temperature_celsius: name.and_then(temperature),
+            temperature_celsius: name.and_then(temperature).or(told),
+            health,
             clock_drift: self.clock.drift(),
         }
+    }
+}
+
+impl Reading {
+    /// What the device did between this reading and now, without asking anything else.
+    pub(crate) fn device_until_now(&self) -> Option<DeviceUse> {
+        let (name, _) = self.device.as_ref()?;
+        let now = (name.clone(), stat(name)?);
+        let elapsed = Duration::from_nanoseconds(self.clock.now_ns() - self.at_ns);
+        self.device_since(Some(&now), elapsed)
+    }
+
+    fn device_since(&self, now: Option<&(String, Stat)>, elapsed: Duration) -> Option<DeviceUse> {
+        let ((name, before), (_, after)) = (self.device.as_ref()?, now?);
+        Some(after.since(before, name, elapsed))
     }
 }
 

@@ -23,6 +23,7 @@ mod engine;
 mod error;
 mod event;
 mod evidence;
+mod health;
 mod kernel_threads;
 mod layout;
 mod location;

@@ -11,10 +11,16 @@ pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
         test.samples.iter().filter_map(|sample| sample.evidence.as_ref()).collect();
     let kept = test.samples.iter().filter_map(|sample| sample.punctuality.as_ref());
     let kept: Vec<&Punctuality> = kept.collect();
-    [device(&evidence), processors(&evidence), threads(test, &evidence), punctuality(&kept)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        device(&evidence),
+        health(&evidence),
+        processors(&evidence),
+        threads(test, &evidence),
+        punctuality(&kept),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// `vda was busy 97% of the time: 12,000 reads of 4.10 kB, 81.2 us each.`
@@ -58,6 +64,24 @@ fn device(evidence: &[&Evidence]) -> Option<String> {
     let hot =
         hot.map_or(String::new(), |degrees| format!(", at {} °C at the end", fixed(degrees, 0)));
     Some(format!("{name} was busy {} of the time{hot}: {parts}.", percent_whole(share)))
+}
+
+/// `The drive says that 7% of its life is used and 100% of its spare is left; 12.3 TB were written to it.`
+fn health(evidence: &[&Evidence]) -> Option<String> {
+    let health = evidence.iter().rev().find_map(|one| one.health.as_ref())?;
+    let doubts = match (health.warnings, health.media_errors) {
+        (0, 0) => String::new(),
+        (0, errors) => format!(" It could not give data back {errors} times."),
+        (bits, errors) => {
+            format!(" It warns (critical warning {bits:#04x}); {errors} media errors.")
+        }
+    };
+    Some(format!(
+        "The drive says that {}% of its life is used and {}% of its spare is left; {} TB were written to it.{doubts}",
+        health.used_percent,
+        health.spare_percent,
+        significant(health.written.get() as f64 / 1e12),
+    ))
 }
 
 /// `Of 2 cores the machine used 0.84: 0.05 in programs, 0.71 in the kernel, 0.08 in interrupts.`

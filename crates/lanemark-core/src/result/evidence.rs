@@ -27,6 +27,9 @@ pub struct Evidence {
     /// The temperature of the device at the end, in degrees Celsius.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature_celsius: Option<f64>,
+    /// What the drive says of itself at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health: Option<DriveHealth>,
     /// How far the two clocks of the machine went apart, as a share of the time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_drift: Option<f64>,
@@ -61,6 +64,29 @@ pub struct DeviceUse {
     /// The time between the two readings.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Duration,
+}
+
+/// What an NVMe drive says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DriveHealth {
+    /// Its temperature.
+    pub temperature_celsius: Option<f64>,
+    /// The bits of its critical warning.
+    pub warnings: u8,
+    /// The spare that is left.
+    pub spare_percent: u8,
+    /// The life that is used; may pass 100.
+    pub used_percent: u8,
+    /// All that it has read for hosts.
+    #[serde(rename = "read_bytes")]
+    pub read: Bytes,
+    /// All that hosts have written.
+    #[serde(rename = "written_bytes")]
+    pub written: Bytes,
+    /// Times at which data could not be had back.
+    pub media_errors: u64,
+    /// Minutes at its warning or critical temperature.
+    pub throttled_minutes: u64,
 }
 
 /// Where the processors of the machine spent the time of a sample, in cores: 1 is one core all the time.

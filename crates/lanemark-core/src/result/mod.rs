@@ -20,7 +20,7 @@ mod study;
 mod warning;
 
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
-pub use evidence::{DeviceUse, Evidence, ProcessorUse, Punctuality, ThreadUse};
+pub use evidence::{DeviceUse, DriveHealth, Evidence, ProcessorUse, Punctuality, ThreadUse};
 pub use explanation::{Explanation, HopCeiling, QueueProbe, Sign, Verdict};
 pub use finding::{Finding, Gigabits, InspectedFinding};
 pub use inspected::{
