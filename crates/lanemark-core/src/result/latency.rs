@@ -124,6 +124,13 @@ impl LatencyHistogram {
         (self.count() > 0).then_some(self.max_ns)
     }
 
+    /// How many requests took no less than a percentile: what it rests on. Absent where the percentile is.
+    pub fn support(&self, percentile: f64) -> Option<u64> {
+        self.percentile_ns(percentile)?;
+        let below = self.count() as f64 * percentile / 100.0;
+        Some(self.count() - (below - 1e-6).max(0.0) as u64)
+    }
+
     /// The latency in ns that `percentile` per cent of the requests did not exceed. Absent where fewer
     /// requests were counted than the percentile needs to mean anything: one beyond it.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
@@ -153,14 +160,21 @@ struct Stored {
     mean_ns: f64,
     #[serde(skip_deserializing)]
     percentiles_ns: std::collections::BTreeMap<String, u64>,
+    /// For each of them how many requests support it: those that took no less.
+    #[serde(skip_deserializing)]
+    percentiles_support: std::collections::BTreeMap<String, u64>,
     /// Pairs of the greatest latency in a bucket and its count.
     bins: Vec<(u64, u64)>,
 }
 
 impl Serialize for LatencyHistogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = |percentile: f64| format!("{percentile:07.4}");
         let percentiles = PERCENTILES.iter().filter_map(|&percentile| {
-            Some((format!("{percentile:07.4}"), self.percentile_ns(percentile)?))
+            Some((name(percentile), self.percentile_ns(percentile)?))
+        });
+        let support = PERCENTILES.iter().filter_map(|&percentile| {
+            Some((name(percentile), self.support(percentile).filter(|&support| support > 0)?))
         });
         Stored {
             count: self.count(),
@@ -169,6 +183,7 @@ impl Serialize for LatencyHistogram {
             max_ns: self.max_ns(),
             mean_ns: self.mean_ns(),
             percentiles_ns: percentiles.collect(),
+            percentiles_support: support.collect(),
             bins: self
                 .buckets
                 .iter_recorded()
@@ -227,6 +242,14 @@ mod tests {
         assert!(ramp(100).percentile_ns(99.0).is_some());
         assert!(ramp(1_000).percentile_ns(99.9).is_some());
         assert_eq!(LatencyHistogram::new().percentile_ns(50.0), None);
+    }
+
+    #[test]
+    fn a_percentile_rests_on_the_requests_beyond_it() {
+        assert_eq!(ramp(10_000).support(99.9), Some(11));
+        assert_eq!(ramp(10_000).support(99.9999), None);
+        let text = serde_json::to_string(&ramp(1000)).unwrap();
+        assert!(text.contains(r#""99.0000":11"#), "{text}");
     }
 
     #[test]
