@@ -16,6 +16,7 @@ mod inspect;
 mod library;
 mod output;
 mod path;
+mod plan;
 mod progress;
 mod replay;
 mod report;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Export(args) => export::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Report(args) => report::run(args),
+        Command::Plan(args) => plan::run(args),
         Command::Library(args) => library::run(args),
     };
     match outcome {

@@ -170,9 +170,9 @@ struct Stored {
 impl Serialize for LatencyHistogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let name = |percentile: f64| format!("{percentile:07.4}");
-        let percentiles = PERCENTILES.iter().filter_map(|&percentile| {
-            Some((name(percentile), self.percentile_ns(percentile)?))
-        });
+        let percentiles = PERCENTILES
+            .iter()
+            .filter_map(|&percentile| Some((name(percentile), self.percentile_ns(percentile)?)));
         let support = PERCENTILES.iter().filter_map(|&percentile| {
             Some((name(percentile), self.support(percentile).filter(|&support| support > 0)?))
         });

@@ -1,0 +1,176 @@
+//! What a stream of data needs, and which interfaces carry it.
+//!
+//! Interfaces are held against the stream by the laws of the simulator, for sequential requests of 1 MiB; a drive behind
+//! them has limits of its own.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Plan, PlanError, positive};
+use crate::sim::ceiling::over_link;
+use crate::sim::link::{LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate};
+use crate::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Ratio};
+use crate::workload::{Load, Mix, Pattern, Start, Test};
+
+/// Uncompressed video.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Video {
+    /// Pixels in a line.
+    pub width: u32,
+    /// Lines.
+    pub height: u32,
+    /// Bits of one sample.
+    pub bits: u32,
+    /// Samples of a pixel: 3 for RGB, 2 for 4:2:2, 1.5 for 4:2:0.
+    pub samples: f64,
+    /// Frames a second.
+    pub rate: f64,
+}
+
+/// A stream of data, all of whose streams run at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stream {
+    /// Bytes a second of one.
+    pub bytes_per_second: f64,
+    /// How many at once.
+    pub streams: u32,
+}
+
+/// An interface, and what it carries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Carrier {
+    /// Its name, `PCIe 3.0 x4`.
+    pub name: String,
+    /// What it carries of sequential reads of 1 MiB.
+    #[serde(rename = "rate_bytes_per_second")]
+    pub rate: BytesPerSecond,
+    /// How many such streams it carries; below 1 not one.
+    pub streams: f64,
+}
+
+impl Video {
+    /// What it needs.
+    ///
+    /// # Errors
+    /// Where an input is not above zero.
+    pub fn plan(&self) -> Result<(Plan, Stream), PlanError> {
+        let (width, height) = (f64::from(self.width), f64::from(self.height));
+        positive("width", width)?;
+        positive("height", height)?;
+        positive("bits", f64::from(self.bits))?;
+        positive("samples", self.samples)?;
+        positive("frames a second", self.rate)?;
+        let mut plan = Plan::new("What does this video need, and which interfaces carry it?");
+        let pixels =
+            plan.step("pixels", format!("{} x {}", self.width, self.height), width * height, "");
+        let frame = plan.step(
+            "a frame",
+            format!("{pixels} x {} x {} bit / 8", self.samples, self.bits),
+            pixels * self.samples * f64::from(self.bits) / 8.0 / 1e6,
+            "MB",
+        );
+        let rate = plan.step(
+            "a second",
+            format!("{frame:.3} MB x {}", self.rate),
+            frame * self.rate,
+            "MB/s",
+        );
+        plan.step("an hour", format!("{rate:.1} MB/s x 3600 s"), rate * 3600.0 / 1e6, "TB");
+        plan.answer = format!("{rate:.0} MB/s, {:.2} TB an hour.", rate * 3600.0 / 1e6);
+        plan.leave_out(&[
+            "sound, and the frame around the data that a file format adds",
+            "what drives behind the interface can keep up for hours",
+        ]);
+        Ok((plan, Stream { bytes_per_second: rate * 1e6, streams: 1 }))
+    }
+}
+
+/// The interfaces with what each carries of `stream`, the slowest first.
+pub fn carriers(stream: &Stream) -> Vec<Carrier> {
+    let test = sequential();
+    let transfer = Bytes::kibi(128);
+    let needed = stream.bytes_per_second * f64::from(stream.streams);
+    let carrier = |name: String, law: LinkLaw, transfer: Bytes| {
+        let rate = over_link(&law, transfer, &test);
+        Carrier {
+            name,
+            rate,
+            streams: rate.0 as f64 / needed.max(1e-9) * f64::from(stream.streams),
+        }
+    };
+    let mut all = Vec::new();
+    for rate in [1_500_000_000, 3_000_000_000, 6_000_000_000] {
+        let Some(line) = SataRate::new(BitsPerSecond(rate)) else { continue };
+        let law = LinkLaw::Sata(Sata::new(line, SataCommands::Queued));
+        all.push(carrier(format!("SATA {} Gb/s", rate as f64 / 1e9), law, Bytes::mebi(1)));
+    }
+    for rate in [3_000_000_000, 6_000_000_000, 12_000_000_000, 22_500_000_000] {
+        let Some(line) = SasRate::new(BitsPerSecond(rate)) else { continue };
+        let law = LinkLaw::Sas(Sas::new(line, 1));
+        all.push(carrier(format!("SAS {} Gb/s", rate as f64 / 1e9), law, Bytes::mebi(1)));
+    }
+    for generation in 1..=5u64 {
+        let Some(known) = PcieGeneration::new(generation) else { continue };
+        for lanes in [1, 2, 4, 8, 16] {
+            let law = LinkLaw::Pcie(Pcie::new(known, lanes, Bytes(256), Bytes(512)));
+            all.push(carrier(format!("PCIe {generation}.0 x{lanes}"), law, transfer));
+        }
+    }
+    all.sort_by_key(|one| one.rate);
+    all
+}
+
+/// Sequential reads of 1 MiB.
+fn sequential() -> Test {
+    Test {
+        name: "sequential read".to_owned(),
+        block: Bytes::mebi(1),
+        pattern: Pattern::Sequential,
+        read_share: Ratio::ONE,
+        queue_depth: 8,
+        threads: 1,
+        span: Bytes::mebi(1024),
+        offset: Bytes::ZERO,
+        alignment: Bytes::mebi(1),
+        volume: Some(Bytes::mebi(1024)),
+        duration: None,
+        rounds: None,
+        interval: None,
+        ramp: Duration::ZERO,
+        think: Duration::ZERO,
+        compressibility: Ratio::ZERO,
+        mix: Mix::default(),
+        load: Load::Closed,
+        start: Start::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CINEMA: Video = Video { width: 3840, height: 2160, bits: 12, samples: 3.0, rate: 24.0 };
+
+    #[test]
+    fn the_published_video_needs_nine_hundred_megabytes_a_second() {
+        let (plan, stream) = CINEMA.plan().unwrap();
+        assert!((stream.bytes_per_second / 1e6 - 895.8).abs() < 0.1);
+        let hour = plan.steps.last().unwrap().value;
+        assert!((hour - 3.225).abs() < 0.001, "{hour} TB");
+    }
+
+    #[test]
+    fn it_passes_through_two_lanes_of_pcie_3_and_not_through_sata() {
+        let (_, stream) = CINEMA.plan().unwrap();
+        let carried = |name: &str| {
+            let all = carriers(&stream);
+            all.iter().find(|one| one.name == name).unwrap().streams >= 1.0
+        };
+        assert!(!carried("SATA 6 Gb/s") && !carried("PCIe 2.0 x2") && !carried("PCIe 3.0 x1"));
+        assert!(carried("PCIe 3.0 x2") && carried("PCIe 2.0 x4") && carried("SAS 12 Gb/s"));
+    }
+
+    #[test]
+    fn no_video_without_pixels() {
+        assert!(Video { width: 0, ..CINEMA }.plan().is_err());
+    }
+}

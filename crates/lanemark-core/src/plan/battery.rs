@@ -1,0 +1,117 @@
+//! Race to idle: what a drive that does the same work sooner, or with less power, does to a battery.
+
+use super::{Plan, PlanError, not_negative, positive};
+
+/// A computer on battery with one drive, and another drive in its place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Battery {
+    /// What the whole computer takes on average with the first drive, in W.
+    pub system_watts: f64,
+    /// How long its battery lasts then, in hours.
+    pub hours: f64,
+    /// What the first drive takes on average, in W.
+    pub drive_watts: f64,
+    /// What the other one takes for the same work in the same time, in W.
+    pub other_watts: f64,
+}
+
+/// A drive that is busy for a share of the time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Duty {
+    /// What it takes while busy, in W.
+    pub busy_watts: f64,
+    /// What it takes idle, in W.
+    pub idle_watts: f64,
+    /// The share of the time in which it is busy.
+    pub busy_share: f64,
+}
+
+impl Duty {
+    /// What it takes on average, in W.
+    pub fn mean_watts(&self) -> f64 {
+        self.idle_watts + (self.busy_watts - self.idle_watts) * self.busy_share
+    }
+
+    /// A drive that does the same work in a time shorter by `speed`, with powers of its own.
+    #[must_use]
+    pub fn faster(&self, speed: f64, busy_watts: f64, idle_watts: f64) -> Self {
+        Self { busy_watts, idle_watts, busy_share: self.busy_share / speed }
+    }
+}
+
+impl Battery {
+    /// How much longer the battery lasts with the other drive.
+    ///
+    /// # Errors
+    /// Where an input is no power or time, or the drive takes more than the whole.
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        let system = positive("system power", self.system_watts)?;
+        let hours = positive("battery life", self.hours)?;
+        let drive = not_negative("power of the drive", self.drive_watts)?;
+        let other = not_negative("power of the other drive", self.other_watts)?;
+        if drive >= system {
+            let value = drive.to_string();
+            let bound = "less than the system takes with it";
+            return Err(PlanError { input: "power of the drive", value, bound });
+        }
+        let mut plan = Plan::new("How much longer does a battery last with another drive?");
+        let energy = plan.step(
+            "energy of the battery",
+            format!("{system} W x {hours} h"),
+            system * hours,
+            "Wh",
+        );
+        let rest =
+            plan.step("all but the drive", format!("{system} - {drive} W"), system - drive, "W");
+        let with =
+            plan.step("with the other drive", format!("{rest:.3} + {other} W"), rest + other, "W");
+        let lasts =
+            plan.step("it then lasts", format!("{energy:.2} Wh / {with:.3} W"), energy / with, "h");
+        let gain = plan.step(
+            "longer by",
+            format!("({lasts:.3} - {hours} h) x 60"),
+            (lasts - hours) * 60.0,
+            "min",
+        );
+        plan.answer = format!(
+            "The battery lasts {lasts:.2} h instead of {hours} h: {} minutes {}.",
+            gain.abs().round(),
+            if gain < 0.0 { "less" } else { "more" }
+        );
+        plan.leave_out(&[
+            "that a faster drive lets the rest of the computer go to sleep sooner, too",
+            "what converters lose, and that a battery gives less when more is drawn",
+            "the power of the link: a link that wakes slowly keeps the processor from deep states",
+        ]);
+        Ok(plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_battery_lasts_ten_minutes_longer() {
+        let battery = Battery { system_watts: 9.6, hours: 5.2, drive_watts: 1.4, other_watts: 1.1 };
+        let plan = battery.plan().unwrap();
+        assert!((plan.steps[0].value - 49.92).abs() < 1e-9);
+        let gain = plan.steps.last().unwrap().value;
+        assert!((gain - 10.06).abs() < 0.01, "{gain} min");
+        assert!(plan.answer.contains("10 minutes more"), "{}", plan.answer);
+    }
+
+    #[test]
+    fn twice_the_speed_at_the_same_power_halves_the_busy_time() {
+        let drive = Duty { busy_watts: 3.0, idle_watts: 0.5, busy_share: 0.2 };
+        assert!((drive.mean_watts() - 1.0).abs() < 1e-12);
+        assert!((drive.faster(2.0, 3.0, 0.5).mean_watts() - 0.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_drive_that_takes_all_is_refused() {
+        let all = Battery { system_watts: 1.0, hours: 5.0, drive_watts: 1.4, other_watts: 1.1 };
+        assert!(all.plan().unwrap_err().to_string().contains("less than the system"));
+        assert!(Battery { hours: f64::NAN, ..all }.plan().is_err());
+    }
+}

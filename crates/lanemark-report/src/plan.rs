@@ -1,0 +1,69 @@
+//! A plan with all its steps, and the interfaces that carry a stream.
+
+use lanemark_core::plan::{Carrier, Plan};
+
+use crate::Style;
+use crate::number::significant;
+use crate::table::{Cell, Column, Ink, Table};
+use crate::terminal::Sheet;
+
+/// A plan step by step, its answer, and what it leaves out.
+pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.heading(&plan.question);
+    sheet.blank();
+    let mut table = Table::new(vec![
+        Column::name("step"),
+        Column::text("from"),
+        Column::number("is", ""),
+        Column::text("unit"),
+    ]);
+    for step in &plan.steps {
+        table.push(vec![
+            Cell::plain(&step.name),
+            Cell::inked(&step.formula, Ink::Faint),
+            Cell::strong(whole_or_significant(step.value)),
+            Cell::plain(&step.unit),
+        ]);
+    }
+    sheet.table(&table);
+    sheet.blank();
+    if !carriers.is_empty() {
+        sheet.table(&interfaces(carriers));
+        sheet.blank();
+    }
+    sheet.paragraph(&plan.answer);
+    sheet.blank();
+    sheet.paragraph("Left out:");
+    for one in &plan.left_out {
+        sheet.item("- ", one, Ink::Faint);
+    }
+    sheet.finish()
+}
+
+/// The slowest interface that carries the stream and all that are slower, and a few faster ones.
+fn interfaces(carriers: &[Carrier]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("interface"),
+        Column::number("carries", "MB/s"),
+        Column::number("streams", ""),
+        Column::text(""),
+    ]);
+    for one in carriers {
+        let whole = one.streams.floor();
+        table.push(vec![
+            Cell::plain(&one.name),
+            Cell::plain(significant(one.rate.as_megabytes())),
+            Cell::strong(format!("{whole:.0}")),
+            Cell::plain(if whole >= 1.0 { "carries it" } else { "too slow" }),
+        ]);
+    }
+    table
+}
+
+fn whole_or_significant(value: f64) -> String {
+    match value.fract() == 0.0 && value.abs() < 1e15 {
+        true => format!("{value:.0}"),
+        false => significant(value),
+    }
+}
