@@ -40,8 +40,8 @@ pub use study::{
     StudyOutcome, StudySystem,
 };
 pub use verified::{
-    Acknowledged, Damage, DamageKind, Found, RequestCounts, Since, UnitCounts, Verified, VerifyDoubt,
-    WrittenToVerify,
+    Acknowledged, Damage, DamageKind, Found, RequestCounts, Since, UnitCounts, Verified,
+    VerifyDoubt, WrittenToVerify,
 };
 pub use warning::Warning;
 

@@ -273,19 +273,27 @@ impl VerifyDoubt {
             Self::JournalOnTarget { device } => format!(
                 "the journal lies on {device} as the target does, which can lose both; give --journal on another device"
             ),
-            Self::JournalNotSynced => "the journal was not synced: after a power cut its end is missing, and the last \
+            Self::JournalNotSynced => {
+                "the journal was not synced: after a power cut its end is missing, and the last \
                                        writes cannot be judged; write with --journal-sync"
-                .to_owned(),
+                    .to_owned()
+            }
             Self::JournalTail { bytes } => {
-                format!("the last {} B of the journal are no whole record and were left out", bytes.get())
+                format!(
+                    "the last {} B of the journal are no whole record and were left out",
+                    bytes.get()
+                )
             }
             Self::NotEnded => {
-                "the run did not come to its end: its last requests may or may not be there".to_owned()
+                "the run did not come to its end: its last requests may or may not be there"
+                    .to_owned()
             }
             Self::PageCache { reason } => format!(
                 "writes went through the page cache ({reason}), so an acknowledgement says nothing of the device"
             ),
-            Self::TestsLeftOut { tests } => format!("tests that only read were left out: {}", tests.join(", ")),
+            Self::TestsLeftOut { tests } => {
+                format!("tests that only read were left out: {}", tests.join(", "))
+            }
         }
     }
 }

@@ -20,7 +20,9 @@ use super::journal::{boot, read_header, read_records};
 use super::judge::Judge;
 use super::verification::{FILL_DEPTH, FILL_UNITS, VerifyProgress};
 use crate::arena::Arena;
-use crate::engine::{Engine, EngineKind, Null, Ring, RingOptions, Synchronous, Transfer, open_uring};
+use crate::engine::{
+    Engine, EngineKind, Null, Ring, RingOptions, Synchronous, Transfer, open_uring,
+};
 use crate::error::MeasureError;
 use crate::sample::PROGRESS_INTERVAL;
 use crate::target::{Allowed, Target};
@@ -46,16 +48,12 @@ impl Check<'_> {
     ///
     /// # Errors
     /// What [`VerifyError`] lists. Damage is no error.
-    pub fn run(
-        &self,
-        on: &mut dyn FnMut(VerifyProgress),
-    ) -> Result<Option<Verified>, VerifyError> {
+    pub fn run(&self, on: &mut dyn FnMut(VerifyProgress)) -> Result<Option<Verified>, VerifyError> {
         let mut file = File::open(self.journal)
             .map_err(|source| VerifyError::journal(self.journal, "opened", source))?;
         let header = read_header(&mut file, self.journal)?;
         let rebooted = header.boot != boot();
-        let since =
-            self.since.unwrap_or(if rebooted { Since::PowerCut } else { Since::Kill });
+        let since = self.since.unwrap_or(if rebooted { Since::PowerCut } else { Since::Kill });
         let cut = since == Since::PowerCut;
         let mut reading = Reading::new(header, self.journal);
         let end = read_records(&file, self.journal, &header, cut, &mut |position, record| {

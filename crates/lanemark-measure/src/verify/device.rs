@@ -65,6 +65,11 @@ impl Device {
     /// Does what is left of a change, so that it can be answered.
     pub(super) fn complete(&mut self, index: usize, rng: &mut Rng) -> u64 {
         while self.do_sector(index, rng) {}
+        self.give_up(index)
+    }
+
+    /// Leaves undone what is not done of a change.
+    pub(super) fn give_up(&mut self, index: usize) -> u64 {
         self.under_way.swap_remove(index).generation
     }
 
@@ -80,17 +85,10 @@ impl Device {
         true
     }
 
-    /// Puts all that is visible on the media.
-    pub(super) fn flush(&mut self) {
+    /// Puts on the media what lies up to the last version of a change that `settled` names.
+    pub(super) fn keep(&mut self, settled: &dyn Fn(u64) -> bool) {
         for (kept, versions) in self.kept.iter_mut().zip(&self.sectors) {
-            *kept = versions.len();
-        }
-    }
-
-    /// Puts these changes on the media, wherever they are the last.
-    pub(super) fn keep(&mut self, generation: u64) {
-        for (kept, versions) in self.kept.iter_mut().zip(&self.sectors) {
-            let last = versions.iter().rposition(|one| one.generation == generation);
+            let last = versions.iter().rposition(|one| settled(one.generation));
             *kept = (*kept).max(last.map_or(0, |last| last + 1));
         }
     }

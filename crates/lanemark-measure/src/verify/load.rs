@@ -137,8 +137,7 @@ impl<'a, E: Engine> Load<'a, E> {
             Operation::Flush => Some(Kind::Flush),
             Operation::Trim => Some(Kind::Trim),
         };
-        let generation =
-            kind.map_or(0, |_| self.shared.generation.fetch_add(1, Ordering::Relaxed));
+        let generation = kind.map_or(0, |_| self.shared.generation.fetch_add(1, Ordering::Relaxed));
         if access.operation == Operation::Write {
             let buffer = &mut self.engine.buffer_mut(slot)[..access.length.get() as usize];
             let (unit, run) = (self.shared.unit, self.shared.run);

@@ -76,10 +76,7 @@ impl Verification<'_> {
     ///
     /// # Errors
     /// What [`VerifyError`] lists.
-    pub fn run(
-        &self,
-        on: &mut dyn FnMut(VerifyProgress),
-    ) -> Result<WrittenToVerify, VerifyError> {
+    pub fn run(&self, on: &mut dyn FnMut(VerifyProgress)) -> Result<WrittenToVerify, VerifyError> {
         let (workload, left_out) = self.changing()?;
         if self.path.is_dir() {
             let (path, kind) = (self.path.to_owned(), "folder");
@@ -116,14 +113,7 @@ impl Verification<'_> {
         self.flush(&target, &shared)?;
         let at_ns = shared.begun.elapsed().as_nanos() as u64;
         let (generation, offset, length, thread) = (0, 0, 0, 0);
-        journal.append(&[Record {
-            kind: Kind::End,
-            generation,
-            offset,
-            length,
-            thread,
-            at_ns,
-        }])?;
+        journal.append(&[Record { kind: Kind::End, generation, offset, length, thread, at_ns }])?;
         journal.finish()?;
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let counts = &shared.counts;
