@@ -34,6 +34,7 @@ pub struct WrittenToVerify {
     /// Reads of the workload, made as load and not judged.
     pub reads: u64,
     /// How long the workload ran, without what filled the target first.
+    #[serde(rename = "elapsed_ns")]
     pub elapsed: Duration,
     /// The data that was written in that time.
     pub load_bytes: Bytes,
@@ -202,6 +203,7 @@ pub struct Acknowledged {
     /// Whether a flush that was acknowledged, or its own mark, had made it durable.
     pub durable: bool,
     /// When its acknowledgement was taken down, since the run began.
+    #[serde(rename = "acknowledged_ns")]
     pub acknowledged: Duration,
 }
 
