@@ -123,6 +123,7 @@ fn found(found: Found) -> String {
         Found::Sectors => "sectors of several writes".to_owned(),
         Found::Changed { generation } => format!("write {generation}, changed"),
         Found::Unknown => "nothing known".to_owned(),
+        Found::Error => "a read error".to_owned(),
     }
 }
 
@@ -136,6 +137,7 @@ fn kinds(damage: &[Damage]) -> String {
         DamageKind::Corrupt => "nothing that was ever written",
         DamageKind::Foreign => "data of another run",
         DamageKind::Unrecorded => "a write that the journal does not know",
+        DamageKind::Unreadable => "the device gives an error",
     };
     let there = DamageKind::ALL.iter().filter(|kind| damage.iter().any(|one| one.kind == **kind));
     let told: Vec<String> =

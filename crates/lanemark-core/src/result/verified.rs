@@ -146,11 +146,13 @@ pub enum DamageKind {
     Foreign,
     /// What is there calls itself a write that the journal does not know.
     Unrecorded,
+    /// The device gives an error instead of what is there.
+    Unreadable,
 }
 
 impl DamageKind {
     /// Every one of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Lost,
         Self::Stale,
         Self::Torn,
@@ -158,6 +160,7 @@ impl DamageKind {
         Self::Corrupt,
         Self::Foreign,
         Self::Unrecorded,
+        Self::Unreadable,
     ];
 
     /// The word for it.
@@ -170,6 +173,7 @@ impl DamageKind {
             Self::Corrupt => "corrupt",
             Self::Foreign => "foreign",
             Self::Unrecorded => "unrecorded",
+            Self::Unreadable => "unreadable",
         }
     }
 }
@@ -236,6 +240,8 @@ pub enum Found {
     },
     /// Nothing of ours.
     Unknown,
+    /// It could not be read.
+    Error,
 }
 
 /// What makes a verification tell less than it could.

@@ -1,4 +1,6 @@
 //! Reading back: every unit of the target, judged by the journal.
+//!
+//! Where a read fails, its units are read one by one, and those that fail again are unreadable.
 
 use std::fs::File;
 use std::io;
@@ -74,7 +76,11 @@ impl Check<'_> {
         let judge = Judge { history: &history, volatile: volatile_cache };
         let mut account = Account::new(&history);
         let whole = self.read(&history, on, &mut |number, bytes| {
-            account.take(number, judge.judge(number, bytes));
+            let verdict = match bytes {
+                Some(bytes) => judge.judge(number, bytes),
+                None => judge.unreadable(number),
+            };
+            account.take(number, verdict);
         })?;
         if !whole {
             return Ok(None);
@@ -102,7 +108,7 @@ impl Check<'_> {
         &self,
         history: &History,
         on: &mut dyn FnMut(VerifyProgress),
-        take: &mut dyn FnMut(u32, &[u8]),
+        take: &mut dyn FnMut(u32, Option<&[u8]>),
     ) -> Result<bool, VerifyError> {
         // A path where nothing is would be made.
         if !self.path.exists() || self.path.is_dir() {
@@ -138,7 +144,7 @@ impl Check<'_> {
         depth: u32,
         history: &History,
         on: &mut dyn FnMut(VerifyProgress),
-        take: &mut dyn FnMut(u32, &[u8]),
+        take: &mut dyn FnMut(u32, Option<&[u8]>),
     ) -> Result<bool, VerifyError> {
         let header = &history.header;
         let unit = header.unit as usize;
@@ -154,26 +160,37 @@ impl Check<'_> {
                 let first = asked * FILL_UNITS;
                 let units = FILL_UNITS.min(header.units() - first);
                 let offset = header.from + first * unit as u64;
-                let piece = Piece { offset, length: units as u32 * header.unit, done: 0 };
+                let piece =
+                    Piece { offset, length: units as u32 * header.unit, done: 0, failed: false };
                 slots[slot_of(asked) as usize] = piece;
                 engine.push(slot_of(asked), piece.left());
                 asked += 1;
             }
             let waited = engine.submit_and_wait(POLL_NS);
             waited.map_err(|source| self.error("read", source))?;
-            while let Some((slot, result)) = engine.next_completion() {
-                let piece = &mut slots[slot as usize];
-                piece.done += self.moved(piece, result)?;
-                if piece.done < piece.length {
-                    engine.push(slot, piece.left());
-                }
-            }
-            while taken < asked && slots[slot_of(taken) as usize].is_whole() {
+            self.reap(&mut engine, &mut slots)?;
+            while taken < asked && slots[slot_of(taken) as usize].is_over() {
                 let slot = slot_of(taken);
-                let length = slots[slot as usize].length as usize;
+                let whole = slots[slot as usize];
                 let first = (taken * FILL_UNITS) as u32;
-                let bytes = &engine.buffer_mut(slot)[..length];
-                (first..).zip(bytes.chunks(unit)).for_each(|(number, unit)| take(number, unit));
+                if whole.failed {
+                    for (number, place) in (first..).zip((0..whole.length).step_by(unit)) {
+                        let (done, length) = (place, place + unit as u32);
+                        slots[slot as usize] = Piece { done, length, failed: false, ..whole };
+                        engine.push(slot, slots[slot as usize].left());
+                        while !slots[slot as usize].is_over() {
+                            let waited = engine.submit_and_wait(POLL_NS);
+                            waited.map_err(|source| self.error("read", source))?;
+                            self.reap(&mut engine, &mut slots)?;
+                        }
+                        let bytes = &engine.buffer_mut(slot)[place as usize..][..unit];
+                        take(number, (!slots[slot as usize].failed).then_some(bytes));
+                    }
+                } else {
+                    let bytes = &engine.buffer_mut(slot)[..whole.length as usize];
+                    let units = (first..).zip(bytes.chunks(unit));
+                    units.for_each(|(number, unit)| take(number, Some(unit)));
+                }
                 taken += 1;
             }
             if told.elapsed() >= PROGRESS_INTERVAL {
@@ -184,6 +201,22 @@ impl Check<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// Takes the completions that are there.
+    fn reap(&self, engine: &mut impl Engine, slots: &mut [Piece]) -> Result<(), MeasureError> {
+        while let Some((slot, result)) = engine.next_completion() {
+            let piece = &mut slots[slot as usize];
+            if result == -libc::EIO || result == -libc::ENODATA || result == -libc::EILSEQ {
+                piece.failed = true;
+                continue;
+            }
+            piece.done += self.moved(piece, result)?;
+            if piece.done < piece.length {
+                engine.push(slot, piece.left());
+            }
+        }
+        Ok(())
     }
 
     /// The bytes that a completion says were read.
@@ -213,11 +246,13 @@ struct Piece {
     offset: u64,
     length: u32,
     done: u32,
+    /// Whether the device gave an error.
+    failed: bool,
 }
 
 impl Piece {
-    fn is_whole(&self) -> bool {
-        self.length > 0 && self.done >= self.length
+    fn is_over(&self) -> bool {
+        self.length > 0 && (self.failed || self.done >= self.length)
     }
 
     fn left(&self) -> Transfer {
@@ -262,5 +297,93 @@ fn reading(history: &History) -> Workload {
         average: Average::Mean,
         order: Order::Listed,
         tests: vec![test],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::journal::Header;
+
+    /// Reads of which some fail, answered in the wrong order.
+    struct Failing {
+        bad: Vec<u64>,
+        unit: u32,
+        buffers: Vec<Vec<u8>>,
+        pushed: Vec<(u32, i32)>,
+        ready: Vec<(u32, i32)>,
+    }
+
+    impl Engine for Failing {
+        fn refusal(&self) -> Option<&str> {
+            None
+        }
+        fn outstanding(&self) -> u32 {
+            (self.pushed.len() + self.ready.len()) as u32
+        }
+        fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
+            &mut self.buffers[slot as usize]
+        }
+        fn push(&mut self, slot: u32, transfer: Transfer) {
+            let Transfer { offset, skip, length, .. } = transfer;
+            let end = offset + u64::from(length);
+            let bad = self.bad.iter().any(|bad| (offset..end).contains(bad));
+            let bytes = &mut self.buffers[slot as usize][skip as usize..][..length as usize];
+            for (number, bytes) in (0..).zip(bytes.chunks_mut(self.unit as usize)) {
+                bytes.fill((offset / u64::from(self.unit) + number) as u8);
+            }
+            // Long reads come in two parts.
+            let moved = if length > 1024 { length / 2 / 512 * 512 } else { length };
+            self.pushed.push((slot, if bad { -libc::EIO } else { moved as i32 }));
+        }
+        fn submit(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+        fn submit_and_wait(&mut self, _: u64) -> io::Result<()> {
+            self.ready.append(&mut self.pushed);
+            Ok(())
+        }
+        fn next_completion(&mut self) -> Option<(u32, i32)> {
+            self.ready.pop()
+        }
+    }
+
+    #[test]
+    fn units_that_cannot_be_read_are_told_apart_from_their_neighbours() {
+        let (unit, units) = (512, 3 * FILL_UNITS + 7);
+        let header = Header {
+            run: 1,
+            unit,
+            from: 0,
+            to: units * u64::from(unit),
+            begun_unix_ns: 0,
+            boot: 0,
+            sync: false,
+            write_through: false,
+        };
+        let history = Reading::new(header, Path::new("journal")).finish(false);
+        let bad: Vec<u64> = vec![0, 5, 300, 301, units - 1];
+        let engine = Failing {
+            bad: bad.iter().map(|number| number * u64::from(unit) + 100).collect(),
+            unit,
+            buffers: vec![vec![0; unit as usize * FILL_UNITS as usize]; FILL_DEPTH as usize],
+            pushed: Vec::new(),
+            ready: Vec::new(),
+        };
+        let stop = AtomicBool::new(false);
+        let (path, journal, kind) = (Path::new("t"), Path::new("j"), EngineKind::Null);
+        let check = Check { path, journal, since: None, engine: kind, stop: &stop };
+        let (mut next, mut failed) = (0, Vec::new());
+        let whole =
+            check.read_by(engine, FILL_DEPTH, &history, &mut |_| (), &mut |number, bytes| {
+                assert_eq!(number, next, "not in order");
+                next += 1;
+                match bytes {
+                    Some(bytes) => assert!(bytes.iter().all(|&byte| byte == number as u8)),
+                    None => failed.push(u64::from(number)),
+                }
+            });
+        assert!(whole.unwrap());
+        assert_eq!((u64::from(next), failed), (units, bad));
     }
 }

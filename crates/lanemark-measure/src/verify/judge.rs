@@ -70,6 +70,15 @@ impl Bar<'_> {
 }
 
 impl Judge<'_> {
+    /// Judges the unit with this number, which cannot be read: wrong, unless nothing had to be there.
+    pub(super) fn unreadable(&self, number: u32) -> Verdict {
+        let unit = Unit { judge: self, number, offset: 0, bytes: &[] };
+        match unit.firm().allows_former() {
+            true => unit.unflushed(Found::Error),
+            false => unit.wrong(DamageKind::Unreadable, Found::Error),
+        }
+    }
+
     /// Judges the unit with this number, which holds `bytes`.
     pub(super) fn judge(&self, number: u32, bytes: &[u8]) -> Verdict {
         let header = &self.history.header;

@@ -22,7 +22,7 @@
 //!
 //! **What is wrong** is told apart by what is there: what was there right before (*lost*), older (*stale*), a part of
 //! the write elsewhere (*torn*), a unit of another place (*misplaced*), of another run (*foreign*), one that the journal
-//! does not know (*unrecorded*), or anything else (*corrupt*).
+//! does not know (*unrecorded*), not readable (*unreadable*), or anything else (*corrupt*).
 //!
 //! **What cannot be told**: a write that was lost and then overwritten; whether a write that was not acknowledged was
 //! done in time; an order that the journal's own order leaves open. Whether a cut happened is taken from the kernel's

@@ -113,7 +113,7 @@ fn every_fault_of_a_thousand_is_found_where_it_is_and_for_what_it_is() {
     }
     eprintln!("{tried} runs for {TRIALS} faults; units by kind: {met:?}");
     for kind in DamageKind::ALL {
-        let possible = kind != DamageKind::Unrecorded;
+        let possible = !matches!(kind, DamageKind::Unrecorded | DamageKind::Unreadable);
         assert_eq!(met.contains_key(&kind), possible, "{kind:?}: {met:?}");
     }
 }
