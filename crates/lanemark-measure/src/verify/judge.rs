@@ -12,7 +12,8 @@
 //! between; so a unit that is no whole one is judged by its sectors, each against what every allowed change would
 //! have written there.
 //!
-//! A trim leaves zeros, as `fallocate` promises for files and devices.
+//! A trim leaves zeros, as `fallocate` promises for files and devices. Zeros that no trim explains are *corrupt*: a file
+//! that was made for the run had them once, but so has media that lost its content.
 
 use lanemark_core::result::{DamageKind, Found};
 use lanemark_core::units::Bytes;

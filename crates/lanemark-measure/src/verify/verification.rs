@@ -362,3 +362,45 @@ fn is_write_through(target: &Target) -> bool {
         .find_map(|file| fs::read_to_string(folder.join(file)).ok());
     told.is_some_and(|told| told.trim() == "write through")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_core::units::Ratio;
+    use lanemark_core::workload::{Load as Arrivals, Mix, Pattern, SizeShare, Start};
+
+    fn test(block: u64, alignment: u64, offset: u64, sizes: &[u64]) -> Test {
+        let share = |&block: &u64| SizeShare { block: Bytes(block), share: 0.5 };
+        Test {
+            name: "units".to_owned(),
+            block: Bytes(block),
+            pattern: Pattern::Uniform,
+            read_share: Ratio::ZERO,
+            queue_depth: 1,
+            threads: 1,
+            span: Bytes::mebi(1),
+            offset: Bytes(offset),
+            alignment: Bytes(alignment),
+            volume: Some(Bytes::mebi(1)),
+            duration: None,
+            rounds: None,
+            interval: None,
+            ramp: Duration::ZERO,
+            think: Duration::ZERO,
+            compressibility: Ratio::ZERO,
+            mix: Mix { sizes: sizes.iter().map(share).collect(), ..Mix::default() },
+            load: Arrivals::Closed,
+            start: Start::default(),
+        }
+    }
+
+    #[test]
+    fn units_divide_every_place_and_size_and_are_a_sector_at_most() {
+        let plain = test(4096, 4096, 0, &[]);
+        assert_eq!(unit_of(std::slice::from_ref(&plain)), 4096);
+        assert_eq!(unit_of(&[test(1 << 20, 1 << 20, 0, &[])]), 4096);
+        assert_eq!(unit_of(&[test(6144, 4096, 0, &[6144, 4096])]), 2048);
+        assert_eq!(unit_of(&[plain.clone(), test(4096, 4096, 512, &[])]), 512);
+        assert_eq!(unit_of(&[plain, test(12_288, 1024, 0, &[])]), 1024);
+    }
+}
