@@ -1,10 +1,19 @@
 //! The command line.
 
+mod plan;
+mod trace;
+mod verify;
+
+pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
+pub(crate) use trace::TraceArgs;
+pub(crate) use verify::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use lanemark_core::result::Since;
 use lanemark_core::sim::replay::{OUTSTANDING_MAX, Speed};
-use lanemark_core::units::{Bytes, Duration, Watts};
+use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::Tracked;
 use lanemark_measure::EngineKind;
 use lanemark_trace::{Action, Format};
@@ -17,7 +26,7 @@ use crate::formats::OutputFormat;
 #[command(
     name = "lanemark",
     version,
-    after_help = "Exit codes: 0 done; 1 the run failed; 2 something in the input is wrong; 3 a target \
+    after_help = "Exit codes: 0 done; 1 the run failed or a check found damage; 2 something in the input is wrong; 3 a target \
                   was refused so that nothing is lost; 130 interrupted, what had ended is saved.",
     max_term_width = 100
 )]
@@ -44,6 +53,8 @@ pub(crate) enum Command {
     Import(ImportArgs),
     /// Write a saved result in another program's format
     Export(ExportArgs),
+    /// Write so that everything can be judged later, and judge it: after a kill, after a power cut
+    Verify(VerifyArgs),
     /// Compare two results test by test
     Compare(CompareArgs),
     /// Write one HTML page from saved results
@@ -269,146 +280,6 @@ pub(crate) struct BenchArgs {
     pub(crate) run: RunArgs,
 }
 
-#[derive(Debug, ClapArgs)]
-pub(crate) struct PlanArgs {
-    #[command(subcommand)]
-    pub(crate) command: PlanCommand,
-    /// Print the plan as JSON instead of text
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PlanCommand {
-    /// How much longer a battery lasts with another drive
-    Battery(BatteryArgs),
-    /// What uncompressed video needs, and which interfaces carry it
-    Bandwidth(BandwidthArgs),
-    /// How many servers a load takes with one drive and with another, and what they cost
-    Fleet(FleetArgs),
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct BatteryArgs {
-    /// What the whole computer takes with the first drive
-    #[arg(long, value_name = "POWER", default_value = "9.6 W")]
-    pub(crate) system: Watts,
-    /// How long its battery lasts then
-    #[arg(long, value_name = "TIME", default_value = "5.2 h")]
-    pub(crate) lasts: Duration,
-    /// What the first drive takes on average, or a saved result of one simulated test
-    #[arg(long, value_name = "POWER|RESULT", default_value = "1.4 W")]
-    pub(crate) drive: String,
-    /// What the other drive takes for the same work in the same time
-    #[arg(long, value_name = "POWER|RESULT", default_value = "1.1 W")]
-    pub(crate) other: String,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct BandwidthArgs {
-    /// Pixels in a line and lines
-    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "3840x2160")]
-    pub(crate) video: String,
-    /// Bits of a sample
-    #[arg(long, value_name = "N", default_value_t = 12)]
-    pub(crate) bits: u32,
-    /// Samples of a pixel: 3 for RGB, 2 for 4:2:2, 1.5 for 4:2:0
-    #[arg(long, value_name = "N", default_value_t = 3.0)]
-    pub(crate) samples: f64,
-    /// Frames a second
-    #[arg(long, value_name = "N", default_value_t = 24.0)]
-    pub(crate) frames: f64,
-    /// Streams at once
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) streams: u32,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct FleetArgs {
-    /// What a server does with the drive that is there: NAME=RATE, or a saved result of one test
-    #[arg(long, value_name = "NAME=RATE|RESULT", default_value = "SATA=1.37e6")]
-    pub(crate) present: String,
-    /// What it does with the other drive
-    #[arg(long, value_name = "NAME=RATE|RESULT", default_value = "SAS=1.71e6")]
-    pub(crate) other: String,
-    /// What all servers have to do [default: what --nodes servers do with the drive that is there]
-    #[arg(long, value_name = "RATE")]
-    pub(crate) demand: Option<f64>,
-    /// Servers that are there
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub(crate) nodes: u32,
-    /// The share of each server that is kept free, 0.2
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    pub(crate) spare_share: f64,
-    /// Servers that are there for those that fail
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) spare_nodes: u32,
-    /// Drives in a server
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub(crate) drives: u32,
-    /// What a server takes, in W
-    #[arg(long, value_name = "WATTS", default_value_t = 400.0)]
-    pub(crate) watts: f64,
-    /// What a server takes with the other drive [default: the same]
-    #[arg(long, value_name = "WATTS")]
-    pub(crate) other_watts: Option<f64>,
-    /// The price of a drive
-    #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
-    pub(crate) drive_price: f64,
-    /// The price of the other drive [default: the same]
-    #[arg(long, value_name = "PRICE")]
-    pub(crate) other_drive_price: Option<f64>,
-    /// The price of a server without drives
-    #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
-    pub(crate) server_price: f64,
-    /// Licences and support of a server over the whole time
-    #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
-    pub(crate) licence_price: f64,
-    /// How long they run
-    #[arg(long, value_name = "YEARS", default_value_t = 3.0)]
-    pub(crate) years: f64,
-    /// The price of a kilowatt hour
-    #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
-    pub(crate) energy_price: f64,
-    /// What the building takes for each watt of a server (PUE)
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
-    pub(crate) overhead: f64,
-}
-
-/// A recorded trace instead of a workload.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct TraceArgs {
-    /// Replay this recorded trace instead of a workload
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["workload", "duration", "repeats"])]
-    pub(crate) trace: Option<PathBuf>,
-    /// The trace's format: msr, blkparse, iolog, mqsim or csv [default: told from its first line]
-    #[arg(long, value_name = "FORMAT", requires = "trace")]
-    pub(crate) trace_format: Option<Format>,
-    /// How many times as fast as recorded, "2x" or "0.5x" [default: 1x]
-    #[arg(long, value_name = "FACTOR", requires = "trace")]
-    pub(crate) speed: Option<Speed>,
-    /// Submit the next request when one is complete, whatever the recorded times
-    #[arg(long, requires = "trace", conflicts_with = "speed")]
-    pub(crate) as_fast_as_possible: bool,
-    /// The most requests outstanding [default: 128]
-    #[arg(long, value_name = "N", requires = "trace")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=32_768))]
-    pub(crate) outstanding: Option<u32>,
-    /// Replay this device or file of the trace, by its name there [default: all, as one]
-    #[arg(long, value_name = "NAME", requires = "trace")]
-    pub(crate) trace_device: Option<String>,
-    /// Which of blkparse's events to replay: Q, G, I, D or C [default: Q, queued]
-    #[arg(long, value_name = "LETTER", requires = "trace")]
-    pub(crate) action: Option<Action>,
-    /// Replay so many requests and leave out the rest
-    #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) limit: Option<u64>,
-    /// Move requests behind --size into it, by the remainder of their offset
-    #[arg(long, requires = "trace")]
-    pub(crate) wrap: bool,
-}
-
 /// How a run is looked at over time.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct OverTimeArgs {
@@ -427,6 +298,24 @@ pub(crate) struct OverTimeArgs {
     /// Also write one HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+}
+
+/// What happened between writing and checking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum After {
+    /// The program ended or was killed
+    Kill,
+    /// The power failed
+    PowerCut,
+}
+
+impl From<After> for Since {
+    fn from(after: After) -> Self {
+        match after {
+            After::Kill => Self::Kill,
+            After::PowerCut => Self::PowerCut,
+        }
+    }
 }
 
 /// Changes to a workload for this run.

@@ -11,6 +11,8 @@ use lanemark_study::StudyError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Done,
+    /// A check found what must not be.
+    Damaged,
     Interrupted,
 }
 

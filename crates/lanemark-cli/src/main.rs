@@ -1,7 +1,7 @@
 //! The `lanemark` command.
 //!
 //! Data goes to stdout; progress, warnings about the command and errors go to stderr. Exit codes:
-//! 0 done, 1 the run failed, 2 something in the input is wrong, 3 a target was refused so that nothing is
+//! 0 done, 1 the run failed or a check found damage, 2 something in the input is wrong, 3 a target was refused so that nothing is
 //! lost, 130 interrupted (what had ended is saved).
 
 mod args;
@@ -25,6 +25,7 @@ mod sim;
 mod stop;
 mod study;
 mod trace_file;
+mod verify;
 mod watch;
 
 use std::process::ExitCode;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args),
         Command::Import(args) => import::run(args),
         Command::Export(args) => export::run(args),
+        Command::Verify(args) => verify::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Report(args) => report::run(args),
         Command::Plan(args) => plan::run(args),
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Damaged) => ExitCode::FAILURE,
         Ok(Outcome::Interrupted) => ExitCode::from(130),
         Err(failure) => {
             eprint!("{failure}");

@@ -105,6 +105,11 @@ impl CreatedFile {
         Ok(self)
     }
 
+    /// Leaves the file where it is when this is dropped.
+    pub(crate) fn keep(&mut self) {
+        self.removed = true;
+    }
+
     /// Removes the file now, to learn whether that worked.
     pub(crate) fn remove(mut self) -> Result<(), MeasureError> {
         let path = self.path.clone();

@@ -10,6 +10,8 @@
 //! `worker` is the loop of one thread, over an `engine` with its `arena` of buffers; `tally` is what it counts,
 //! `rounds` what a test of rounds makes of that; `evidence` is what the machine shows meanwhile.
 //!
+//! `verify` writes so that everything can be judged afterwards, and judges it.
+//!
 //! Not done here: sockets and network targets. The processor time of the kernel's own
 //! threads that work for a ring is in `CpuUse`; that of other threads of the kernel (a loop device's) is not.
 
@@ -38,6 +40,7 @@ mod settings;
 mod source;
 mod tally;
 mod target;
+mod verify;
 mod worker;
 
 pub use bench::Bench;
@@ -47,3 +50,4 @@ pub use event::{Event, Outcome, Running};
 pub use machine::machine;
 pub use purge::Purge;
 pub use settings::Settings;
+pub use verify::{Check, Verification, VerifyError, VerifyProgress};

@@ -278,7 +278,14 @@ impl Target {
         Ok(())
     }
 
-    /// Ends the use of the target; a created file is removed.
+    /// From now on a created file stays.
+    pub(crate) fn keep(&mut self) {
+        if let Held::Created(file) = &mut self.held {
+            file.keep();
+        }
+    }
+
+    /// Ends the use of the target; a created file is removed unless it is kept.
     pub(crate) fn finish(self) -> Result<(), MeasureError> {
         match self.held {
             Held::Created(file) => file.remove(),

@@ -32,6 +32,7 @@ mod table;
 mod target;
 mod terminal;
 mod test_detail;
+mod verified;
 mod written;
 
 pub use answer::answer;
@@ -45,6 +46,7 @@ pub use run_table::run_table;
 pub use series_csv::{SERIES_CSV_HEADER, series_csv};
 pub use study_table::study_table;
 pub use test_detail::{test_detail, test_details};
+pub use verified::{verified_text, written_text};
 
 /// How terminal text is to look; the caller knows the terminal, this crate does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,6 +17,7 @@ pub mod series;
 mod statistic;
 pub mod steady;
 mod study;
+mod verified;
 mod warning;
 
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
@@ -37,6 +38,10 @@ pub use steady::SteadyState;
 pub use study::{
     Bound, Calibration, Comparison, Document, Figure, FigureCheck, Metric, NotModelled, Role,
     StudyOutcome, StudySystem,
+};
+pub use verified::{
+    Acknowledged, Damage, DamageKind, Found, RequestCounts, Since, UnitCounts, Verified,
+    VerifyDoubt, WrittenToVerify,
 };
 pub use warning::Warning;
 

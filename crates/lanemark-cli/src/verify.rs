@@ -1,0 +1,105 @@
+//! `lanemark verify`: writing so that everything can be judged afterwards, and judging it.
+
+use std::path::{Path, PathBuf};
+
+use lanemark_measure::{Check, Verification, VerifyError, VerifyProgress};
+use lanemark_study::workload;
+
+use crate::args::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
+use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
+use crate::sim::scaled;
+use crate::{library, output, stop};
+
+pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome, Failure> {
+    match &args.command {
+        VerifyCommand::Write(args) => write(args),
+        VerifyCommand::Check(args) => check(args),
+    }
+}
+
+fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
+    let stop = stop::on_signal()?;
+    let library = library::open(&args.library)?;
+    let mut workload = scaled(workload::open(&library, &args.workload)?, &args.scale)?;
+    // More of the same tells no more; it can be asked for.
+    workload.repeats = args.scale.repeats.unwrap_or(1);
+    let journal = args.journal.clone().unwrap_or_else(|| beside(&args.path));
+    let verification = Verification {
+        path: &args.path,
+        journal: &journal,
+        workload: &workload,
+        seed: args.seed,
+        overwrite: args.overwrite.as_deref(),
+        offered: args.i_will_lose_all_data_on.as_deref(),
+        engine: args.engine,
+        buffered: args.buffered,
+        sync: args.journal_sync,
+        fill: !args.no_fill,
+        stop: &stop,
+    };
+    let mut progress = Progress::new();
+    let written = verification.run(&mut |seen| progress.show(&line(&seen, "writing")));
+    drop(progress);
+    let written = written?;
+    if args.json {
+        output::print_json(&written)?;
+    } else {
+        output::print(&lanemark_report::written_text(&written, &output::style()))?;
+    }
+    Ok(if written.complete { Outcome::Done } else { Outcome::Interrupted })
+}
+
+fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
+    let stop = stop::on_signal()?;
+    let journal = args.journal.clone().unwrap_or_else(|| beside(&args.path));
+    let check = Check {
+        path: &args.path,
+        journal: &journal,
+        since: args.after.map(Into::into),
+        engine: args.engine,
+        stop: &stop,
+    };
+    let mut progress = Progress::new();
+    let verified = check.run(&mut |seen| progress.show(&line(&seen, "reading back")));
+    drop(progress);
+    let Some(verified) = verified? else { return Ok(Outcome::Interrupted) };
+    if args.json {
+        output::print_json(&verified)?;
+    } else {
+        output::print(&lanemark_report::verified_text(&verified, &output::style()))?;
+    }
+    Ok(if verified.is_intact() { Outcome::Done } else { Outcome::Damaged })
+}
+
+/// The journal where none is named: in this folder, named for the target.
+fn beside(target: &Path) -> PathBuf {
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    name.push(".journal");
+    PathBuf::from(name)
+}
+
+fn line(seen: &VerifyProgress, doing: &str) -> String {
+    let doing = if seen.filling { "filling" } else { doing };
+    let mib = |bytes: lanemark_core::units::Bytes| bytes.get() >> 20;
+    match seen.total {
+        Some(total) => format!("{doing}: {} of {} MiB", mib(seen.done), mib(total)),
+        None => format!("{doing}: {} MiB", mib(seen.done)),
+    }
+}
+
+impl From<VerifyError> for Failure {
+    fn from(error: VerifyError) -> Self {
+        let (message, hint) = (error.to_string(), error.hint());
+        match error {
+            VerifyError::Target(error) => error.into(),
+            VerifyError::JournalExists { .. } => Self::Refused { message, hint },
+            VerifyError::NothingWritten { .. }
+            | VerifyError::NoJournal { .. }
+            | VerifyError::JournalDamaged { .. }
+            | VerifyError::NoTarget { .. } => Self::Input { message, hint },
+            VerifyError::Journal { action: "opened", .. } => Self::Input { message, hint },
+            _ => Self::Run { message, hint },
+        }
+    }
+}

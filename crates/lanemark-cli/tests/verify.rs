@@ -1,0 +1,312 @@
+//! Writing to be verified and checking, as a person does it: exit codes, kills at any moment, damage by hand.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use lanemark_core::rng::{Rng, StreamKey};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Two threads of eight, sizes that overlap, flushes and trims.
+const WORKLOAD: &str = r#"
+[workload]
+name    = "overlapping"
+repeats = 1
+average = "mean"
+
+[defaults]
+span     = "4 MiB"
+duration = "400 ms"
+
+[[test]]
+name        = "overlap"
+alignment   = "4 KiB"
+pattern     = "random"
+read        = "10%"
+queue_depth = 8
+threads     = 2
+sizes       = ["4 KiB 50%", "32 KiB 50%"]
+flush_every = 50
+trim        = "2%"
+
+[[test]]
+name        = "read"
+block       = "4 KiB"
+pattern     = "random"
+read        = "100%"
+queue_depth = 1
+"#;
+
+/// A folder with a workload, on the disk of the checkout, where direct I/O works.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+        command.arg("verify").args(arguments).current_dir(self.0.path());
+        command.env_remove("LANEMARK_LIBRARY").stdin(Stdio::null());
+        command
+    }
+
+    /// Runs, with this exit code, and gives both outputs.
+    #[track_caller]
+    fn ends(&self, arguments: &[&str], code: i32) -> (String, String) {
+        let Output { status, stdout, stderr } = self.command(arguments).output().unwrap();
+        let texts = [stdout, stderr].map(|text| String::from_utf8(text).unwrap());
+        assert_eq!(status.code(), Some(code), "{arguments:?}: {texts:?}");
+        assert!(!texts[1].contains("panicked"), "{}", texts[1]);
+        texts.into()
+    }
+
+    /// What a check says, which ends with this code.
+    #[track_caller]
+    fn check(&self, extra: &[&str], code: i32) -> Value {
+        let arguments = [&["check", "target", "--journal", "journal", "--json"], extra].concat();
+        serde_json::from_str(&self.ends(&arguments, code).0).unwrap()
+    }
+
+    fn written() -> Self {
+        let place = Self::new();
+        place.ends(&WRITE, 0);
+        place
+    }
+}
+
+const WRITE: [&str; 6] = ["write", "target", "--workload", "w.toml", "--journal", "journal"];
+
+fn kinds(verified: &Value) -> Vec<&str> {
+    let damage = verified["damage"].as_array().unwrap();
+    damage.iter().map(|one| one["kind"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn what_was_written_is_intact_and_is_kept() {
+    let place = Place::new();
+    let (written, _) = place.ends(&[&WRITE[..], &["--json"]].concat(), 0);
+    let written: Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(written["complete"], true);
+    assert!(written["doubts"].to_string().contains("tests-left-out"));
+    for extra in [&[][..], &["--engine", "sync"], &["--after", "power-cut"]] {
+        let verified = place.check(extra, 0);
+        assert_eq!(verified["units"]["read"], 1024);
+        assert_eq!(verified["units"]["intact"], 1024);
+        assert_eq!(verified["requests"]["acknowledged"], verified["requests"]["asked"]);
+    }
+    let (text, _) = place.ends(&["check", "target", "--journal", "journal"], 0);
+    assert!(text.contains("target: intact"), "{text}");
+}
+
+#[test]
+fn one_at_a_time_with_a_synced_journal_and_without_filling() {
+    let place = Place::new();
+    let extra = ["--engine", "sync", "--journal-sync", "--no-fill", "--duration", "200ms"];
+    place.ends(&[&WRITE[..], &extra].concat(), 0);
+    let verified = place.check(&[], 0);
+    assert_eq!(verified["units"]["wrong"], 0);
+}
+
+#[test]
+fn nothing_of_anybody_is_written_over() {
+    let place = Place::written();
+    // Neither the journal, nor the target, which is a file that exists now.
+    let (_, refused) = place.ends(&[&WRITE[..], &["--overwrite", "target"]].concat(), 3);
+    assert!(refused.contains("hint: give another --journal"), "{refused}");
+    let again = ["write", "target", "--workload", "w.toml", "--journal", "other"];
+    let (_, refused) = place.ends(&again, 3);
+    assert!(refused.contains("--overwrite target"), "{refused}");
+    assert!(!place.path("other").exists());
+    place.check(&[], 0);
+    place.ends(&[&again[..], &["--overwrite", "target"]].concat(), 0);
+    // What the first run wrote is gone now, and the second run's units are not its own.
+    let verified = place.check(&[], 1);
+    let foreign = kinds(&verified).iter().filter(|kind| **kind == "foreign").count();
+    // All but what the second run trimmed.
+    assert!(
+        foreign > 300 && verified["units"]["wrong"].as_u64().unwrap() > 900,
+        "{foreign} foreign"
+    );
+    place.ends(&["check", "target", "--journal", "other"], 0);
+}
+
+#[test]
+fn wrong_input_is_told_from_damage() {
+    let place = Place::written();
+    place.ends(&["check", "target", "--journal", "missing"], 2);
+    place.ends(&["check", "missing", "--journal", "journal"], 2);
+    assert!(!place.path("missing").exists());
+    place.ends(&["check", "target", "--journal", "target"], 2);
+    let reads = ["write", "new", "--workload", "w.toml:read", "--journal", "new-journal"];
+    place.ends(&reads, 2);
+    assert!(!place.path("new").exists() && !place.path("new-journal").exists());
+    // A journal that was damaged itself judges nothing.
+    let journal = File::options().write(true).open(place.path("journal")).unwrap();
+    journal.write_all_at(b"damage", 4800).unwrap();
+    let (_, refused) = place.ends(&["check", "target", "--journal", "journal"], 2);
+    assert!(refused.contains("damaged at record 98"), "{refused}");
+}
+
+#[test]
+fn bytes_changed_by_hand_are_found_where_they_are() {
+    let place = Place::written();
+    let target = place.path("target");
+    let dd = |extra: &[&str]| {
+        let of = format!("of={}", target.display());
+        let arguments = [&[&of, "conv=notrunc", "status=none"], extra].concat();
+        assert!(Command::new("dd").args(arguments).status().unwrap().success());
+    };
+    // One byte, a unit at a wrong place, and zeros that nobody trimmed.
+    let file = File::options().read(true).write(true).open(&target).unwrap();
+    let mut unit = vec![0; 4096];
+    let written: Vec<u64> = (0..1024)
+        .filter(|unit_number| {
+            file.read_exact_at(&mut unit, unit_number * 4096).unwrap();
+            unit.iter().any(|&byte| byte != 0)
+        })
+        .collect();
+    let [first, second, third] = [written[10], written[20], written[30]];
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, first * 4096 + 4000).unwrap();
+    file.write_all_at(&[byte[0] ^ 4], first * 4096 + 4000).unwrap();
+    dd(&[
+        &format!("if={}", target.display()),
+        "bs=4096",
+        "count=1",
+        &format!("skip={third}"),
+        &format!("seek={second}"),
+    ]);
+    let verified = place.check(&[], 1);
+    assert_eq!(kinds(&verified), ["corrupt", "misplaced"], "{verified}");
+    let damage = verified["damage"].as_array().unwrap();
+    assert_eq!(damage[0]["offset_bytes"], first * 4096);
+    assert_eq!(damage[0]["length_bytes"], 4096);
+    assert_eq!(damage[1]["offset_bytes"], second * 4096);
+    assert_eq!(damage[1]["found"]["elsewhere"]["offset_bytes"], third * 4096);
+    let (text, _) = place.ends(&["check", "target", "--journal", "journal"], 1);
+    assert!(text.contains("2 units are wrong") && text.contains("misplaced"), "{text}");
+}
+
+#[test]
+fn a_target_that_went_back_in_time_is_found_out() {
+    let place = Place::new();
+    let mut child = spawn(&place, &[]);
+    std::thread::sleep(Duration::from_millis(250));
+    let former = fs::read(place.path("target")).unwrap();
+    assert!(child.wait().unwrap().success());
+    place.check(&[], 0);
+    let file = File::options().write(true).open(place.path("target")).unwrap();
+    file.write_all_at(&former[..1 << 20], 0).unwrap();
+    let verified = place.check(&[], 1);
+    let kinds = kinds(&verified);
+    let late = |kind: &&str| ["lost", "stale", "torn"].contains(kind);
+    assert!(kinds.len() > 10 && kinds.iter().all(late), "{kinds:?}");
+    let inside = |one: &Value| one["offset_bytes"].as_u64().unwrap() < 1 << 20;
+    assert!(verified["damage"].as_array().unwrap().iter().all(inside));
+    // Whatever happened, it all had been flushed.
+    place.check(&["--after", "power-cut"], 1);
+}
+
+/// A run that has begun to write.
+fn spawn(place: &Place, extra: &[&str]) -> Child {
+    let arguments = [&WRITE[..], extra].concat();
+    let mut command = place.command(&arguments);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while fs::metadata(place.path("journal")).map_or(0, |journal| journal.len()) < 1000 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the run does not begin");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child
+}
+
+#[test]
+fn a_run_killed_at_any_moment_leaves_nothing_wrong() {
+    let mut rng = Rng::new(StreamKey::from_seed(20));
+    let mut open = 0;
+    for number in 0..20 {
+        let place = Place::new();
+        let engine = if number % 4 == 3 { "sync" } else { "io_uring" };
+        let sync: &[&str] = if number % 5 == 4 { &["--journal-sync"] } else { &[] };
+        let extra = [&["--engine", engine, "--duration", "20s"], sync].concat();
+        let mut child = spawn(&place, &extra);
+        std::thread::sleep(Duration::from_micros(rng.below(300_000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let verified = place.check(&[], 0);
+        assert!(verified["doubts"].to_string().contains("not-ended"), "{verified}");
+        assert_eq!(verified["units"]["read"], 1024);
+        let requests = &verified["requests"];
+        let count = |name: &str| requests[name].as_u64().unwrap();
+        open += count("asked") - count("acknowledged");
+    }
+    assert!(open > 20, "the kills met only {open} requests under way");
+}
+
+#[test]
+fn a_run_that_is_interrupted_can_be_checked() {
+    let place = Place::new();
+    let child = spawn(&place, &["--duration", "20s"]);
+    std::thread::sleep(Duration::from_millis(100));
+    let kill = ["-INT", &child.id().to_string()];
+    assert!(Command::new("kill").args(kill).status().unwrap().success());
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    let verified = place.check(&[], 0);
+    assert!(!verified["doubts"].to_string().contains("not-ended"), "{verified}");
+}
+
+/// A loop device over a file of its own.
+struct LoopDevice {
+    node: String,
+}
+
+impl LoopDevice {
+    fn over(medium: &Path) -> Option<Self> {
+        let made = Command::new("losetup").args(["-f", "--show"]).arg(medium).output().ok()?;
+        let node = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+        if node.is_empty() {
+            let why = String::from_utf8_lossy(&made.stderr).into_owned();
+            assert!(std::env::var_os("CI").is_none(), "no loop device: {why}");
+            eprintln!("skipped: this user may not make loop devices: {why}");
+            return None;
+        }
+        Some(Self { node })
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["-d", &self.node]).status();
+    }
+}
+
+#[test]
+fn a_block_device_is_written_where_it_is_offered_and_then_judged() {
+    let place = Place::new();
+    fs::write(place.path("medium"), vec![7; 8 << 20]).unwrap();
+    let Some(device) = LoopDevice::over(&place.path("medium")) else { return };
+    let node = device.node.as_str();
+    let write = ["write", node, "--workload", "w.toml", "--journal", "journal"];
+    place.ends(&write, 3);
+    assert!(!place.path("journal").exists());
+    place.ends(&[&write[..], &["--i-will-lose-all-data-on", node]].concat(), 0);
+    let check = ["check", node, "--journal", "journal"];
+    place.ends(&check, 0);
+    // Behind the span nothing was touched.
+    assert!(fs::read(node).unwrap()[4 << 20..].iter().all(|&byte| byte == 7));
+    let file = File::options().write(true).open(node).unwrap();
+    file.write_all_at(&[1; 512], 1 << 20).unwrap();
+    file.sync_all().unwrap();
+    place.ends(&check, 1);
+}

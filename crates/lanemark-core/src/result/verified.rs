@@ -1,0 +1,307 @@
+//! What a verification wrote, and what a check of it found.
+//!
+//! Plain data. How it is judged is told in `lanemark-measure`, module `verify`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Duration};
+
+/// What a verification wrote.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WrittenToVerify {
+    /// The target.
+    pub path: String,
+    /// The journal.
+    pub journal: String,
+    /// The workload's id.
+    pub workload: String,
+    /// Which run it was; every unit names it.
+    pub run: u64,
+    /// The smallest piece that is judged.
+    pub unit_bytes: Bytes,
+    /// Where on the target the first test begins, and where the last one ends.
+    pub from_bytes: Bytes,
+    /// See there.
+    pub to_bytes: Bytes,
+    /// Writes acknowledged, those that filled the target first among them.
+    pub writes: u64,
+    /// Data of those.
+    pub written_bytes: Bytes,
+    /// Flushes acknowledged.
+    pub flushes: u64,
+    /// Trims acknowledged.
+    pub trims: u64,
+    /// Reads of the workload, made as load and not judged.
+    pub reads: u64,
+    /// How long the workload ran, without what filled the target first.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Duration,
+    /// The data that was written in that time.
+    pub load_bytes: Bytes,
+    /// False where it was stopped.
+    pub complete: bool,
+    /// What makes it tell less.
+    pub doubts: Vec<VerifyDoubt>,
+}
+
+/// What happened between writing and checking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Since {
+    /// The program ended or was killed; kernel and device kept what they had.
+    Kill,
+    /// The power failed: what was acknowledged and not flushed may be gone from a volatile cache.
+    PowerCut,
+}
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verified {
+    /// The target.
+    pub path: String,
+    /// The journal.
+    pub journal: String,
+    /// The run that it is the journal of.
+    pub run: u64,
+    /// When that began, in seconds since 1970.
+    pub begun_unix_s: u64,
+    /// The smallest piece that is judged.
+    pub unit_bytes: Bytes,
+    /// What was taken to have happened since.
+    pub since: Since,
+    /// Whether what was acknowledged and not flushed was allowed to be gone.
+    pub volatile_cache: bool,
+    /// What the units were found to be.
+    pub units: UnitCounts,
+    /// Requests of the journal.
+    pub requests: RequestCounts,
+    /// What is wrong, in the order of the target.
+    pub damage: Vec<Damage>,
+    /// Ranges that are wrong, beyond those in `damage`.
+    pub damage_more: u64,
+    /// Acknowledged data that is gone and was never flushed, where that is allowed.
+    pub unflushed: Vec<Damage>,
+    /// What makes it tell less.
+    pub doubts: Vec<VerifyDoubt>,
+}
+
+impl Verified {
+    /// Whether nothing is wrong that had to be right.
+    pub fn is_intact(&self) -> bool {
+        self.damage.is_empty() && self.damage_more == 0
+    }
+}
+
+/// Units by what was found in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnitCounts {
+    /// All that were read.
+    pub read: u64,
+    /// Those with what they must or may hold.
+    pub intact: u64,
+    /// Those of them with sectors of several writes that were under way at once.
+    pub mixed: u64,
+    /// Those in which nothing that was acknowledged had to be.
+    pub unjudged: u64,
+    /// Acknowledged, gone and never flushed, where that is allowed.
+    pub unflushed: u64,
+    /// Of a write that the journal lost together with its end, where that is allowed.
+    pub unjournalled: u64,
+    /// Those that are wrong.
+    pub wrong: u64,
+}
+
+/// Requests by how far they got, as the journal tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestCounts {
+    /// Writes and trims.
+    pub asked: u64,
+    /// Those acknowledged.
+    pub acknowledged: u64,
+    /// Those acknowledged and then covered by an acknowledged flush.
+    pub flushed: u64,
+    /// Writes not acknowledged of which nothing is there.
+    pub unacknowledged_absent: u64,
+    /// Those of which a part is there: torn, which is allowed, or overwritten in part.
+    pub unacknowledged_partly: u64,
+    /// Those that are there whole.
+    pub unacknowledged_whole: u64,
+}
+
+/// In what way a range is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DamageKind {
+    /// What was there right before the newest acknowledged write is there still.
+    Lost,
+    /// What is there is older than that.
+    Stale,
+    /// A part of the newest acknowledged write is there, and the rest is older.
+    Torn,
+    /// What is there belongs elsewhere.
+    Misplaced,
+    /// What is there is nothing that was ever written.
+    Corrupt,
+    /// What is there was written by another run.
+    Foreign,
+    /// What is there calls itself a write that the journal does not know.
+    Unrecorded,
+    /// The device gives an error instead of what is there.
+    Unreadable,
+}
+
+impl DamageKind {
+    /// Every one of them.
+    pub const ALL: [Self; 8] = [
+        Self::Lost,
+        Self::Stale,
+        Self::Torn,
+        Self::Misplaced,
+        Self::Corrupt,
+        Self::Foreign,
+        Self::Unrecorded,
+        Self::Unreadable,
+    ];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Stale => "stale",
+            Self::Torn => "torn",
+            Self::Misplaced => "misplaced",
+            Self::Corrupt => "corrupt",
+            Self::Foreign => "foreign",
+            Self::Unrecorded => "unrecorded",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// Units side by side that are wrong in one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Damage {
+    /// In what way.
+    pub kind: DamageKind,
+    /// Where it begins.
+    pub offset_bytes: Bytes,
+    /// How long it is.
+    pub length_bytes: Bytes,
+    /// The newest acknowledged write there; none where nothing was.
+    pub expected: Option<Acknowledged>,
+    /// What is there.
+    pub found: Found,
+}
+
+/// An acknowledged write or trim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acknowledged {
+    /// Its number in the run.
+    pub generation: u64,
+    /// Where it began.
+    pub offset_bytes: Bytes,
+    /// How long it was.
+    pub length_bytes: Bytes,
+    /// Whether it was a trim.
+    pub trim: bool,
+    /// Whether a flush that was acknowledged, or its own mark, had made it durable.
+    pub durable: bool,
+    /// When its acknowledgement was taken down, since the run began.
+    #[serde(rename = "acknowledged_ns")]
+    pub acknowledged: Duration,
+}
+
+/// What a unit held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Found {
+    /// Zeros.
+    Zeros,
+    /// A unit of this run and this place.
+    Generation(u64),
+    /// A unit of this run that belongs to another place.
+    Elsewhere {
+        /// Where it belongs.
+        offset_bytes: Bytes,
+        /// The write that it came with.
+        generation: u64,
+    },
+    /// A unit of another run.
+    Foreign {
+        /// Which.
+        run: u64,
+    },
+    /// Sectors of several writes.
+    Sectors,
+    /// A unit of ours by its mark, with something in it changed.
+    Changed {
+        /// The write that it says to have come with.
+        generation: u64,
+    },
+    /// Nothing of ours.
+    Unknown,
+    /// It could not be read.
+    Error,
+}
+
+/// What makes a verification tell less than it could.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerifyDoubt {
+    /// Journal and target lie on one device, which may lose both.
+    JournalOnTarget {
+        /// The device.
+        device: String,
+    },
+    /// The journal was not synced, and the power may have failed since.
+    JournalNotSynced,
+    /// The journal ends in a record that is none.
+    JournalTail {
+        /// What was not read.
+        bytes: Bytes,
+    },
+    /// The run did not come to its end; its last requests may or may not be there.
+    NotEnded,
+    /// Writes went through the page cache, which a power cut empties.
+    PageCache {
+        /// Why.
+        reason: String,
+    },
+    /// Requests of the workload that do not write were left out.
+    TestsLeftOut {
+        /// Their names.
+        tests: Vec<String>,
+    },
+}
+
+impl VerifyDoubt {
+    /// What it is and what to do about it, in a sentence each.
+    pub fn text(&self) -> String {
+        match self {
+            Self::JournalOnTarget { device } => format!(
+                "the journal lies on {device} as the target does, which can lose both; give --journal on another device"
+            ),
+            Self::JournalNotSynced => {
+                "the journal was not synced: after a power cut its end is missing, and the last \
+                                       writes cannot be judged; write with --journal-sync"
+                    .to_owned()
+            }
+            Self::JournalTail { bytes } => {
+                format!(
+                    "the last {} B of the journal are no whole record and were left out",
+                    bytes.get()
+                )
+            }
+            Self::NotEnded => {
+                "the run did not come to its end: its last requests may or may not be there"
+                    .to_owned()
+            }
+            Self::PageCache { reason } => format!(
+                "writes went through the page cache ({reason}), so an acknowledgement says nothing of the device"
+            ),
+            Self::TestsLeftOut { tests } => {
+                format!("tests that only read were left out: {}", tests.join(", "))
+            }
+        }
+    }
+}

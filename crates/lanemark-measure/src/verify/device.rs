@@ -1,0 +1,109 @@
+//! A device in memory, for trials: requests are done in any order between asking and answering, by sectors, and what
+//! was done lies in a volatile cache until a flush.
+//!
+//! It remembers every version of every sector, so that a fault can be made afterwards that a device might have made:
+//! a write that was dropped is one without its versions.
+
+use lanemark_core::rng::Rng;
+
+use super::unit::SECTOR;
+
+/// A change that was asked for and is not answered yet.
+#[derive(Clone, Debug)]
+pub(super) struct UnderWay {
+    pub(super) generation: u64,
+    offset: usize,
+    data: Vec<u8>,
+    /// Sectors of it that are not done yet.
+    left: Vec<usize>,
+}
+
+/// One version of a sector.
+#[derive(Clone, Debug)]
+pub(super) struct Version {
+    /// The change that made it; zero for what was there before all.
+    pub(super) generation: u64,
+    pub(super) data: Vec<u8>,
+}
+
+/// A device that forgets nothing.
+#[derive(Debug)]
+pub(super) struct Device {
+    /// Versions of each sector, in the order in which they became visible.
+    pub(super) sectors: Vec<Vec<Version>>,
+    /// How many versions of each sector are on the media.
+    kept: Vec<usize>,
+    pub(super) under_way: Vec<UnderWay>,
+}
+
+impl Device {
+    /// A device with content that no run wrote.
+    pub(super) fn new(size: usize, rng: &mut Rng) -> Self {
+        let former = rng.next_u64() as u8;
+        let version = Version { generation: 0, data: vec![former; SECTOR] };
+        let count = size / SECTOR;
+        Self { sectors: vec![vec![version]; count], kept: vec![1; count], under_way: Vec::new() }
+    }
+
+    pub(super) fn ask(&mut self, generation: u64, offset: u64, data: Vec<u8>) {
+        let offset = offset as usize;
+        let left = (0..data.len() / SECTOR).collect();
+        self.under_way.push(UnderWay { generation, offset, data, left });
+    }
+
+    /// Does some sectors of some change under way.
+    pub(super) fn work(&mut self, rng: &mut Rng) {
+        if self.under_way.is_empty() {
+            return;
+        }
+        let chosen = rng.below(self.under_way.len() as u64) as usize;
+        for _ in 0..=rng.below(4) {
+            self.do_sector(chosen, rng);
+        }
+    }
+
+    /// Does what is left of a change, so that it can be answered.
+    pub(super) fn complete(&mut self, index: usize, rng: &mut Rng) -> u64 {
+        while self.do_sector(index, rng) {}
+        self.give_up(index)
+    }
+
+    /// Leaves undone what is not done of a change.
+    pub(super) fn give_up(&mut self, index: usize) -> u64 {
+        self.under_way.swap_remove(index).generation
+    }
+
+    fn do_sector(&mut self, index: usize, rng: &mut Rng) -> bool {
+        let change = &mut self.under_way[index];
+        if change.left.is_empty() {
+            return false;
+        }
+        let place = change.left.swap_remove(rng.below(change.left.len() as u64) as usize);
+        let data = change.data[place * SECTOR..(place + 1) * SECTOR].to_vec();
+        let version = Version { generation: change.generation, data };
+        self.sectors[change.offset / SECTOR + place].push(version);
+        true
+    }
+
+    /// Puts on the media what lies up to the last version of a change that `settled` names.
+    pub(super) fn keep(&mut self, settled: &dyn Fn(u64) -> bool) {
+        for (kept, versions) in self.kept.iter_mut().zip(&self.sectors) {
+            let last = versions.iter().rposition(|one| settled(one.generation));
+            *kept = (*kept).max(last.map_or(0, |last| last + 1));
+        }
+    }
+
+    /// Leaves of each sector what is on the media or any later version.
+    pub(super) fn cut_power(&mut self, rng: &mut Rng) {
+        for (kept, versions) in self.kept.iter().zip(&mut self.sectors) {
+            let unsure = (versions.len() - kept) as u64;
+            versions.truncate(kept + rng.below(unsure + 1) as usize);
+        }
+    }
+
+    /// What is read now.
+    pub(super) fn content(&self) -> Vec<u8> {
+        let last = |versions: &Vec<Version>| versions[versions.len() - 1].data.clone();
+        self.sectors.iter().flat_map(last).collect()
+    }
+}

@@ -1,0 +1,264 @@
+//! What one unit may hold, and what is wrong with it where it holds something else.
+//!
+//! Of all changes to a unit let N be the acknowledged one that was **asked for** last. A change may be there if it had
+//! not ended when N began: N itself, whatever was under way at the same time (either order is allowed), whatever was
+//! asked for later, and whatever is open. What had been acknowledged before N was asked for may not. The content from
+//! before the run may be there only if nothing was acknowledged.
+//!
+//! Where a cache may have lost its content, the same is asked with N among the durable changes alone, those that an
+//! acknowledged flush followed or that were marked so; what is allowed only then is *unflushed*.
+//!
+//! Requests that run at once on one unit may mix in it, sector by sector (512 B), and so may one that a cut came
+//! between; so a unit that is no whole one is judged by its sectors, each against what every allowed change would
+//! have written there.
+//!
+//! A trim leaves zeros, as `fallocate` promises for files and devices. Zeros that no trim explains are *corrupt*: a file
+//! that was made for the run had them once, but so has media that lost its content.
+
+use lanemark_core::result::{DamageKind, Found};
+use lanemark_core::units::Bytes;
+
+use super::history::{Change, History};
+use super::unit::{SECTOR, Stamp};
+
+/// What a unit was found to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// What it must or may be: the change by its number, unless sectors of several.
+    Intact(Option<u32>),
+    /// Nothing had to be there, and what is there is not known.
+    Unjudged,
+    /// The acknowledged change with this number is gone, never flushed, and that is allowed.
+    Unflushed(u32, Found),
+    /// A change that the journal lost with its end.
+    Unjournalled,
+    /// Wrong.
+    Wrong(Wrong),
+}
+
+/// What is wrong with a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub(super) kind: DamageKind,
+    /// The number of the newest change that had to be there.
+    pub(super) expected: Option<u32>,
+    pub(super) found: Found,
+}
+
+/// Judges units by a history.
+pub(super) struct Judge<'a> {
+    pub(super) history: &'a History,
+    /// Whether what was not flushed may be gone.
+    pub(super) volatile: bool,
+}
+
+/// The newest change that had to be there, and with it what may be.
+#[derive(Clone, Copy)]
+struct Bar<'a> {
+    newest: Option<(u32, &'a Change)>,
+}
+
+impl Bar<'_> {
+    /// Whether a change may be there.
+    fn allows(&self, change: &Change) -> bool {
+        self.newest.is_none_or(|(_, newest)| !change.is_before(newest))
+    }
+
+    /// Whether the content from before the run may be there.
+    fn allows_former(&self) -> bool {
+        self.newest.is_none()
+    }
+}
+
+impl Judge<'_> {
+    /// Judges the unit with this number, which cannot be read: wrong, unless nothing had to be there.
+    pub(super) fn unreadable(&self, number: u32) -> Verdict {
+        let unit = Unit { judge: self, number, offset: 0, bytes: &[] };
+        match unit.firm().allows_former() {
+            true => unit.unflushed(Found::Error),
+            false => unit.wrong(DamageKind::Unreadable, Found::Error),
+        }
+    }
+
+    /// Judges the unit with this number, which holds `bytes`.
+    pub(super) fn judge(&self, number: u32, bytes: &[u8]) -> Verdict {
+        let header = &self.history.header;
+        let offset = header.from + u64::from(number) * u64::from(header.unit);
+        let unit = Unit { judge: self, number, offset, bytes };
+        match Stamp::read(bytes) {
+            Some(stamp) if stamp.run != header.run => unit.foreign(stamp),
+            Some(stamp) if stamp.offset != offset => {
+                let (offset_bytes, generation) = (Bytes(stamp.offset), stamp.generation);
+                unit.wrong(DamageKind::Misplaced, Found::Elsewhere { offset_bytes, generation })
+            }
+            Some(stamp) => unit.stamped(stamp),
+            None if bytes.iter().all(|&byte| byte == 0) => unit.zeros(),
+            None => unit.by_sectors(),
+        }
+    }
+}
+
+/// A unit being judged.
+struct Unit<'a> {
+    judge: &'a Judge<'a>,
+    number: u32,
+    offset: u64,
+    bytes: &'a [u8],
+}
+
+impl<'a> Unit<'a> {
+    fn history(&self) -> &'a History {
+        self.judge.history
+    }
+
+    fn changes(&self) -> impl DoubleEndedIterator<Item = (u32, &'a Change)> + Clone {
+        let history = self.history();
+        history.at(self.number).map(|number| (number, history.change(number)))
+    }
+
+    /// What had to be there if nothing was lost.
+    fn acknowledged(&self) -> Bar<'a> {
+        Bar { newest: self.changes().rev().find(|(_, change)| change.is_acknowledged()) }
+    }
+
+    /// What had to be there whatever happened.
+    fn firm(&self) -> Bar<'a> {
+        match self.judge.volatile {
+            false => self.acknowledged(),
+            true => Bar {
+                newest: self.changes().rev().find(|(_, change)| self.history().is_durable(change)),
+            },
+        }
+    }
+
+    /// What might have been there right before the newest change that had to be.
+    fn previous(&self) -> Bar<'a> {
+        let Some((last, _)) = self.firm().newest else { return Bar { newest: None } };
+        let mut earlier = self.changes().rev().skip_while(|(number, _)| *number >= last);
+        Bar { newest: earlier.find(|(_, change)| change.is_acknowledged()) }
+    }
+
+    fn wrong(&self, kind: DamageKind, found: Found) -> Verdict {
+        let expected = self.firm().newest.map(|(number, _)| number);
+        Verdict::Wrong(Wrong { kind, expected, found })
+    }
+
+    /// Gone without a flush; `firm` has allowed it.
+    fn unflushed(&self, found: Found) -> Verdict {
+        match self.acknowledged().newest {
+            Some((number, _)) => Verdict::Unflushed(number, found),
+            None => Verdict::Unjudged,
+        }
+    }
+
+    /// A whole unit of this run and place.
+    fn stamped(&self, stamp: Stamp) -> Verdict {
+        let found = Found::Generation(stamp.generation);
+        let same = |change: &Change| change.generation == stamp.generation && !change.trim;
+        let Some((number, change)) = self.changes().find(|(_, change)| same(change)) else {
+            let later = stamp.generation > self.history().generation_last;
+            return match later && self.history().tail_missing {
+                true => Verdict::Unjournalled,
+                false => self.wrong(DamageKind::Unrecorded, found),
+            };
+        };
+        if (stamp.place, stamp.length) != ((self.offset - change.offset) as u32, change.length) {
+            self.wrong(DamageKind::Unrecorded, found)
+        } else if self.acknowledged().allows(change) {
+            Verdict::Intact(Some(number))
+        } else if self.firm().allows(change) {
+            self.unflushed(found)
+        } else if self.previous().allows(change) {
+            self.wrong(DamageKind::Lost, found)
+        } else {
+            self.wrong(DamageKind::Stale, found)
+        }
+    }
+
+    fn zeros(&self) -> Verdict {
+        let mut trims = self.changes().rev().filter(|(_, change)| change.trim);
+        let (acknowledged, firm, previous) = (self.acknowledged(), self.firm(), self.previous());
+        let by = |bar: &Bar<'_>| trims.clone().find(|(_, change)| bar.allows(change));
+        if let Some((number, _)) = by(&acknowledged) {
+            Verdict::Intact(Some(number))
+        } else if acknowledged.allows_former() {
+            Verdict::Unjudged
+        } else if firm.allows_former() || by(&firm).is_some() {
+            self.unflushed(Found::Zeros)
+        } else if previous.allows_former() || by(&previous).is_some() {
+            self.wrong(DamageKind::Lost, Found::Zeros)
+        } else if trims.next().is_some() {
+            self.wrong(DamageKind::Stale, Found::Zeros)
+        } else {
+            self.wrong(DamageKind::Corrupt, Found::Zeros)
+        }
+    }
+
+    fn foreign(&self, stamp: Stamp) -> Verdict {
+        let found = Found::Foreign { run: stamp.run };
+        if self.firm().allows_former() {
+            self.unflushed(found)
+        } else {
+            self.wrong(DamageKind::Foreign, found)
+        }
+    }
+
+    /// No whole unit: each sector must be one that an allowed change wrote.
+    fn by_sectors(&self) -> Verdict {
+        let sectors = self.bytes.len() / SECTOR;
+        let (acknowledged, firm) = (self.acknowledged(), self.firm());
+        let newest = firm.newest.map(|(number, _)| number);
+        // By sector: allowed, allowed where unflushed changes may be gone, known at all.
+        let mut known = vec![[false; 3]; sectors];
+        let mut newest_there = false;
+        let mut expected = vec![0; self.bytes.len()];
+        for (number, change) in self.changes() {
+            self.write_expected(change, &mut expected);
+            let pairs = self.bytes.chunks(SECTOR).zip(expected.chunks(SECTOR));
+            for (known, (found, expected)) in known.iter_mut().zip(pairs) {
+                if found == expected {
+                    known[0] |= acknowledged.allows(change);
+                    known[1] |= firm.allows(change);
+                    known[2] = true;
+                    newest_there |= newest == Some(number);
+                }
+            }
+        }
+        // What was there before the run has no mark of this run.
+        let claimed = Stamp::claimed(self.bytes).filter(|one| one.run == self.history().header.run);
+        let changed = claimed.is_some() && !known[0][2];
+        let all = |which: usize| known.iter().all(|sector| sector[which]);
+        if all(0) {
+            Verdict::Intact(None)
+        } else if acknowledged.allows_former() && !changed {
+            Verdict::Unjudged
+        } else if all(1) || (firm.allows_former() && !changed) {
+            self.unflushed(Found::Sectors)
+        } else if all(2) {
+            let kind = if newest_there { DamageKind::Torn } else { DamageKind::Stale };
+            self.wrong(kind, Found::Sectors)
+        } else {
+            let found = claimed.map_or(Found::Unknown, |stamp| {
+                let generation = stamp.generation;
+                Found::Changed { generation }
+            });
+            self.wrong(DamageKind::Corrupt, found)
+        }
+    }
+
+    /// What the unit is where all of it is by `change`.
+    fn write_expected(&self, change: &Change, bytes: &mut [u8]) {
+        if change.trim {
+            bytes.fill(0);
+            return;
+        }
+        let stamp = Stamp {
+            run: self.history().header.run,
+            offset: self.offset,
+            generation: change.generation,
+            place: (self.offset - change.offset) as u32,
+            length: change.length,
+        };
+        stamp.write(bytes);
+    }
+}

@@ -1,0 +1,406 @@
+//! Writing: the changes of a workload, on a target that is kept.
+
+use std::fs;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use lanemark_core::result::{VerifyDoubt, WrittenToVerify};
+use lanemark_core::rng::StreamKey;
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::{Access, Accesses, Operation, Test, Workload};
+
+use super::error::VerifyError;
+use super::journal::{Header, Journal, boot};
+use super::load::{Counts, Load, Shared};
+use super::record::{Kind, Record};
+use super::unit::UNIT_MAX;
+use crate::arena::Arena;
+use crate::engine::{EngineKind, Null, Ring, RingOptions, Synchronous, open_uring};
+use crate::error::MeasureError;
+use crate::location::Location;
+use crate::plan::Plan;
+use crate::sample::PROGRESS_INTERVAL;
+use crate::target::{Allowed, Target};
+use crate::worker::quota;
+
+/// Units in one write of those that fill the target first, and how many are under way.
+pub(super) const FILL_UNITS: u64 = 256;
+pub(super) const FILL_DEPTH: u32 = 8;
+
+/// A workload's changes on one target, with a journal of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Verification<'a> {
+    /// A file or block device, or a path where a file is to be made. It is kept.
+    pub path: &'a Path,
+    /// Where the journal is to be made.
+    pub journal: &'a Path,
+    /// What is asked. Each test must have passed [`Test::check`].
+    pub workload: &'a Workload,
+    /// Where the random numbers of its places come from.
+    pub seed: u64,
+    /// The existing file whose content may be lost; it must be the file that `path` names.
+    pub overwrite: Option<&'a Path>,
+    /// The block device whose data may all be lost; it must be the one that `path` names.
+    pub offered: Option<&'a Path>,
+    /// How requests reach the kernel.
+    pub engine: EngineKind,
+    /// Whether to go through the page cache on purpose.
+    pub buffered: bool,
+    /// Whether requests wait until the journal is on its media, for power cuts.
+    pub sync: bool,
+    /// Whether all of the span is written and flushed first, so that each unit has a known content.
+    pub fill: bool,
+    /// Set to end the run early.
+    pub stop: &'a AtomicBool,
+}
+
+/// How a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VerifyProgress {
+    /// Whether the target is still being filled, or checked.
+    pub filling: bool,
+    /// Data written or read so far.
+    pub done: Bytes,
+    /// All of it, where that is known.
+    pub total: Option<Bytes>,
+}
+
+impl Verification<'_> {
+    /// Writes. `on` hears of it, on this thread, a few times a second.
+    ///
+    /// Being stopped is not an error. The target is kept whatever happens once the journal is made.
+    ///
+    /// # Errors
+    /// What [`VerifyError`] lists.
+    pub fn run(&self, on: &mut dyn FnMut(VerifyProgress)) -> Result<WrittenToVerify, VerifyError> {
+        let (workload, left_out) = self.changing()?;
+        if self.path.is_dir() {
+            let (path, kind) = (self.path.to_owned(), "folder");
+            return Err(MeasureError::WrongKind { path, kind }.into());
+        }
+        let allowed = Allowed { overwrite: self.overwrite, offered: self.offered };
+        let mut target = Target::open(self.path, &workload, allowed, self.buffered)?;
+        let header = self.header(&workload, &target);
+        let journal = Journal::create(self.journal, &header)?;
+        target.keep();
+        // A file that a power cut takes with its name could not be checked.
+        rustix::fs::fsync(&target).map_err(|error| self.error("sync", error.into()))?;
+        let shared = Shared {
+            path: self.path,
+            journal: &journal,
+            run: header.run,
+            unit: header.unit as usize,
+            generation: AtomicU64::new(1),
+            begun: Instant::now(),
+            abort: AtomicBool::new(false),
+            counts: Counts::default(),
+        };
+        let filled = !self.fill || self.fill(&target, &shared, &header, on)?;
+        let written_before = shared.counts.written.load(Ordering::Relaxed);
+        let begun = Instant::now();
+        let mut complete = filled;
+        if filled {
+            for turn in Plan::of(&workload, self.seed).turns {
+                let (tests, first) = (&workload.tests[turn.tests()], turn.first as u32);
+                complete &= self.tests(&target, &shared, tests, (first, turn.repeat), on)?;
+            }
+        }
+        let elapsed = Duration::from_nanoseconds(begun.elapsed().as_nanos() as u64);
+        self.flush(&target, &shared)?;
+        let at_ns = shared.begun.elapsed().as_nanos() as u64;
+        let (generation, offset, length, thread) = (0, 0, 0, 0);
+        journal.append(&[Record { kind: Kind::End, generation, offset, length, thread, at_ns }])?;
+        journal.finish()?;
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counts = &shared.counts;
+        let written = WrittenToVerify {
+            path: self.path.display().to_string(),
+            journal: self.journal.display().to_string(),
+            workload: workload.id.clone(),
+            run: header.run,
+            unit_bytes: Bytes(header.unit.into()),
+            from_bytes: Bytes(header.from),
+            to_bytes: Bytes(header.to),
+            writes: count(&counts.writes),
+            written_bytes: Bytes(count(&counts.written)),
+            flushes: count(&counts.flushes),
+            trims: count(&counts.trims),
+            reads: count(&counts.reads),
+            elapsed,
+            load_bytes: Bytes(count(&counts.written) - written_before),
+            complete,
+            doubts: self.doubts(&target, &journal, left_out),
+        };
+        target.finish()?;
+        Ok(written)
+    }
+
+    /// The workload without tests that change nothing, and the names of those.
+    fn changing(&self) -> Result<(Workload, Vec<String>), VerifyError> {
+        let mut workload = self.workload.clone();
+        workload.tests.retain(Test::destroys);
+        if workload.tests.is_empty() || workload.repeats == 0 {
+            return Err(VerifyError::NothingWritten { workload: workload.id });
+        }
+        let left_out = self.workload.tests.iter().filter(|test| !test.destroys());
+        let left_out = left_out.map(|test| test.name.clone()).collect();
+        Ok((workload, left_out))
+    }
+
+    fn header(&self, workload: &Workload, target: &Target) -> Header {
+        let unit = unit_of(&workload.tests);
+        let from = workload.tests.iter().map(|test| test.offset.get()).min().unwrap_or(0);
+        let to = workload.tests.iter().map(|test| test.end().get()).max().unwrap_or(0);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let begun_unix_ns = since.as_nanos() as u64;
+        // Two runs with one seed must not take each other's units for their own.
+        let run = self.seed.rotate_left(40) ^ begun_unix_ns ^ u64::from(std::process::id()) << 48;
+        Header {
+            run,
+            unit,
+            from,
+            to: from + (to - from) / u64::from(unit) * u64::from(unit),
+            begun_unix_ns,
+            boot: boot(),
+            sync: self.sync,
+            write_through: target.device && target.page_cache.is_none() && is_write_through(target),
+        }
+    }
+
+    /// Writes all of the span and flushes it. False when stopped.
+    fn fill(
+        &self,
+        target: &Target,
+        shared: &Shared<'_>,
+        header: &Header,
+        on: &mut dyn FnMut(VerifyProgress),
+    ) -> Result<bool, VerifyError> {
+        let step = u64::from(header.unit) * FILL_UNITS;
+        let depth = self.depth(FILL_DEPTH);
+        let mut at = header.from;
+        on(VerifyProgress { filling: true, done: Bytes::ZERO, total: None });
+        let mut told = Instant::now();
+        self.on_engine(target.as_fd(), shared, (0, depth, step), &mut || {
+            if at == header.to || self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            if told.elapsed() >= PROGRESS_INTERVAL {
+                told = Instant::now();
+                let total = Some(Bytes(header.to - header.from));
+                on(VerifyProgress { filling: true, done: Bytes(at - header.from), total });
+            }
+            let length = step.min(header.to - at);
+            let (operation, offset) = (Operation::Write, Bytes(at));
+            at += length;
+            Some(Access { operation, offset, length: Bytes(length) })
+        })?;
+        self.flush(target, shared)?;
+        Ok(at == header.to)
+    }
+
+    /// Flushes what was acknowledged.
+    fn flush(&self, target: &Target, shared: &Shared<'_>) -> Result<(), VerifyError> {
+        let mut flush =
+            Some(Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO });
+        let unit = shared.unit as u64;
+        self.on_engine(target.as_fd(), shared, (0, 1, unit), &mut || flush.take())
+    }
+
+    /// Runs tests side by side, with all their threads. False when stopped.
+    fn tests(
+        &self,
+        target: &Target,
+        shared: &Shared<'_>,
+        tests: &[Test],
+        (first, repeat): (u32, u32),
+        on: &mut dyn FnMut(VerifyProgress),
+    ) -> Result<bool, VerifyError> {
+        let file = target.as_fd();
+        let number = (first..).zip(tests);
+        let threads = number.flat_map(|(number, test)| {
+            (0..test.threads).map(move |thread| {
+                (test, StreamKey { seed: self.seed, test: number, repeat, thread })
+            })
+        });
+        let mut failed = None;
+        thread::scope(|scope| {
+            let (sender, receiver) = mpsc::channel();
+            let mut running = 0;
+            for (number, (test, key)) in (0u32..).zip(threads) {
+                let sender = sender.clone();
+                running += 1;
+                scope.spawn(move || {
+                    let ended = self.thread(file, shared, test, key, number);
+                    if ended.is_err() {
+                        shared.abort.store(true, Ordering::Relaxed);
+                    }
+                    // Nobody listens any more only where the starting thread panicked.
+                    let _ = sender.send(ended);
+                });
+            }
+            drop(sender);
+            while running > 0 {
+                match receiver.recv_timeout(PROGRESS_INTERVAL) {
+                    Ok(ended) => {
+                        running -= 1;
+                        if let Err(error) = ended {
+                            failed.get_or_insert(error);
+                        }
+                    }
+                    Err(mpsc::RecvTimeoutError::Timeout) => {
+                        let done = Bytes(shared.counts.written.load(Ordering::Relaxed));
+                        on(VerifyProgress { filling: false, done, total: None });
+                    }
+                    // A thread panicked; the scope hands that on.
+                    Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                }
+            }
+        });
+        failed.map_or_else(|| Ok(!self.stop.load(Ordering::Relaxed)), Err)
+    }
+
+    /// One thread of a test, until its volume or time is over.
+    fn thread(
+        &self,
+        file: BorrowedFd<'_>,
+        shared: &Shared<'_>,
+        test: &Test,
+        key: StreamKey,
+        number: u32,
+    ) -> Result<(), VerifyError> {
+        let mut accesses = Accesses::new(test, key);
+        let mut left = quota(test, key.thread);
+        let length = test.duration.or(test.rounds.map(|rounds| rounds.length));
+        let length = length.map(|length| std::time::Duration::from_nanos(length.nanoseconds()));
+        let begun = Instant::now();
+        let depth = self.depth(test.queue_depth);
+        self.on_engine(file, shared, (number, depth, test.block.get()), &mut || {
+            let over = left == 0 || length.is_some_and(|length| begun.elapsed() >= length);
+            if over || self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            let access = accesses.next_access();
+            // What lies outside is not ours to write.
+            assert!(access.offset + access.length <= test.end());
+            left = left.saturating_sub(access.length.get());
+            Some(access)
+        })
+    }
+
+    fn depth(&self, asked: u32) -> u32 {
+        if self.engine == EngineKind::Synchronous { 1 } else { asked }
+    }
+
+    /// Asks for what `source` gives, by the engine of the run, as thread `number` with `depth` buffers of `block`.
+    fn on_engine(
+        &self,
+        file: BorrowedFd<'_>,
+        shared: &Shared<'_>,
+        (number, depth, block): (u32, u32, u64),
+        source: &mut dyn FnMut() -> Option<Access>,
+    ) -> Result<(), VerifyError> {
+        let arena = Arena::new(depth, block as usize)
+            .map_err(|source| self.error("map buffers to write", source))?;
+        match self.engine {
+            EngineKind::IoUring => {
+                let uring = open_uring(depth, RingOptions::default());
+                let mut uring = uring.map_err(|source| MeasureError::Ring { source })?;
+                let ring = Ring::new(&mut uring, file, arena, true);
+                Load::new(shared, ring, number, depth).run(source)
+            }
+            EngineKind::Synchronous => {
+                let engine = Synchronous::new(file, arena, false);
+                Load::new(shared, engine, number, depth).run(source)
+            }
+            EngineKind::Null => Load::new(shared, Null::new(arena), number, depth).run(source),
+        }
+    }
+
+    fn doubts(
+        &self,
+        target: &Target,
+        journal: &Journal,
+        left_out: Vec<String>,
+    ) -> Vec<VerifyDoubt> {
+        let device = Location::of(journal.file()).block_device;
+        let same = device.filter(|device| target.block_device.as_ref() == Some(device));
+        let same = same.map(|device| VerifyDoubt::JournalOnTarget { device });
+        let cached = target.page_cache.clone().map(|reason| VerifyDoubt::PageCache { reason });
+        let tests = Some(left_out).filter(|tests| !tests.is_empty());
+        let left_out = tests.map(|tests| VerifyDoubt::TestsLeftOut { tests });
+        same.into_iter().chain(cached).chain(left_out).collect()
+    }
+
+    fn error(&self, action: &'static str, source: std::io::Error) -> MeasureError {
+        MeasureError::System { path: self.path.to_owned(), action, source }
+    }
+}
+
+/// The largest power of two that all places and sizes of `tests` are multiples of, at most [`UNIT_MAX`].
+fn unit_of(tests: &[Test]) -> u32 {
+    let sizes = |test: &Test| test.mix.sizes.iter().map(|size| size.block.get()).collect();
+    let all = tests.iter().flat_map(|test| {
+        let mut all: Vec<u64> = sizes(test);
+        all.extend([test.block.get(), test.alignment.get(), test.offset.get()]);
+        all
+    });
+    let shift = all.fold(UNIT_MAX as u64, |bits, value| bits | value).trailing_zeros();
+    1 << shift
+}
+
+/// Whether the device says that it keeps what it acknowledges (`queue/write_cache` of sysfs).
+fn is_write_through(target: &Target) -> bool {
+    let Some(device) = &target.block_device else { return false };
+    let folder = Path::new("/sys/class/block").join(device);
+    // A partition has its disk's.
+    let told = ["queue/write_cache", "../queue/write_cache"]
+        .iter()
+        .find_map(|file| fs::read_to_string(folder.join(file)).ok());
+    told.is_some_and(|told| told.trim() == "write through")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_core::units::Ratio;
+    use lanemark_core::workload::{Load as Arrivals, Mix, Pattern, SizeShare, Start};
+
+    fn test(block: u64, alignment: u64, offset: u64, sizes: &[u64]) -> Test {
+        let share = |&block: &u64| SizeShare { block: Bytes(block), share: 0.5 };
+        Test {
+            name: "units".to_owned(),
+            block: Bytes(block),
+            pattern: Pattern::Uniform,
+            read_share: Ratio::ZERO,
+            queue_depth: 1,
+            threads: 1,
+            span: Bytes::mebi(1),
+            offset: Bytes(offset),
+            alignment: Bytes(alignment),
+            volume: Some(Bytes::mebi(1)),
+            duration: None,
+            rounds: None,
+            interval: None,
+            ramp: Duration::ZERO,
+            think: Duration::ZERO,
+            compressibility: Ratio::ZERO,
+            mix: Mix { sizes: sizes.iter().map(share).collect(), ..Mix::default() },
+            load: Arrivals::Closed,
+            start: Start::default(),
+        }
+    }
+
+    #[test]
+    fn units_divide_every_place_and_size_and_are_a_sector_at_most() {
+        let plain = test(4096, 4096, 0, &[]);
+        assert_eq!(unit_of(std::slice::from_ref(&plain)), 4096);
+        assert_eq!(unit_of(&[test(1 << 20, 1 << 20, 0, &[])]), 4096);
+        assert_eq!(unit_of(&[test(6144, 4096, 0, &[6144, 4096])]), 2048);
+        assert_eq!(unit_of(&[plain.clone(), test(4096, 4096, 512, &[])]), 512);
+        assert_eq!(unit_of(&[plain, test(12_288, 1024, 0, &[])]), 1024);
+    }
+}

@@ -1,0 +1,244 @@
+//! What a verification wrote and what a check of it found, as text.
+//!
+//! Offsets and lengths are bytes in full: they are for whoever looks at that place next.
+
+use lanemark_core::result::{
+    Acknowledged, Damage, DamageKind, Found, Since, Verified, VerifyDoubt, WrittenToVerify,
+};
+
+use crate::Style;
+use crate::number::{ABSENT, fixed, significant};
+use crate::table::{Cell, Column, Ink, Table};
+use crate::terminal::Sheet;
+
+/// The ranges that are shown one by one.
+const SHOWN: usize = 20;
+
+/// What was written, and how to check it.
+pub fn written_text(written: &WrittenToVerify, style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    let seconds = written.elapsed.as_seconds();
+    let rate = written.load_bytes.get() as f64 / 1e6 / seconds.max(1e-9);
+    sheet.paragraph(&format!(
+        "{}: {} writes ({} MB), {} flushes and {} trims acknowledged on {}; the load alone took {} s at {} MB/s.",
+        written.workload,
+        written.writes,
+        significant(written.written_bytes.get() as f64 / 1e6),
+        written.flushes,
+        written.trims,
+        written.path,
+        fixed(seconds, 1),
+        significant(rate),
+    ));
+    if !written.complete {
+        sheet.paragraph("It was stopped early; what was written can be checked all the same.");
+    }
+    sheet.paragraph(&format!(
+        "Check it with: lanemark verify check {} --journal {}",
+        written.path, written.journal
+    ));
+    doubts(&mut sheet, &written.doubts);
+    sheet.finish()
+}
+
+/// What is wrong, range by range, and what all units and requests came to.
+pub fn verified_text(verified: &Verified, style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.heading(&verdict(verified));
+    sheet.blank();
+    if !verified.damage.is_empty() {
+        sheet.table(&ranges(&verified.damage));
+        let more = verified.damage.len().saturating_sub(SHOWN) as u64 + verified.damage_more;
+        if more > 0 {
+            sheet.aside(&format!("and {more} ranges more; --json has them"));
+        }
+        sheet.blank();
+        sheet.paragraph(&kinds(&verified.damage));
+    }
+    if !verified.unflushed.is_empty() {
+        sheet.table(&ranges(&verified.unflushed));
+        sheet.aside("Acknowledged, never flushed and gone: a power cut may do that.");
+        sheet.blank();
+    }
+    sheet.paragraph(&units(verified));
+    sheet.paragraph(&requests(verified));
+    doubts(&mut sheet, &verified.doubts);
+    sheet.finish()
+}
+
+fn verdict(verified: &Verified) -> String {
+    let since = match verified.since {
+        Since::Kill => "nothing that was acknowledged may be missing",
+        Since::PowerCut if verified.volatile_cache => {
+            "after a power cut, what was acknowledged and not flushed may be missing"
+        }
+        Since::PowerCut => {
+            "after a power cut; the device claims no volatile cache, so nothing acknowledged may be missing"
+        }
+    };
+    match verified.is_intact() {
+        true => format!("{}: intact ({since})", verified.path),
+        false => format!("{}: {} units are wrong ({since})", verified.path, verified.units.wrong),
+    }
+}
+
+fn ranges(damage: &[Damage]) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("what"),
+        Column::number("offset", "B"),
+        Column::number("length", "B"),
+        Column::text("acknowledged last"),
+        Column::text("found"),
+    ]);
+    for one in damage.iter().take(SHOWN) {
+        table.push(vec![
+            Cell::inked(one.kind.name(), Ink::Doubt),
+            Cell::plain(one.offset_bytes.get().to_string()),
+            Cell::plain(one.length_bytes.get().to_string()),
+            Cell::plain(one.expected.map_or_else(|| ABSENT.to_owned(), |one| expected(&one))),
+            Cell::plain(found(one.found)),
+        ]);
+    }
+    table
+}
+
+fn expected(change: &Acknowledged) -> String {
+    format!(
+        "{} {} at {} s, {}",
+        if change.trim { "trim" } else { "write" },
+        change.generation,
+        fixed(change.acknowledged.as_seconds(), 3),
+        if change.durable { "flushed" } else { "not flushed" },
+    )
+}
+
+fn found(found: Found) -> String {
+    match found {
+        Found::Zeros => "zeros".to_owned(),
+        Found::Generation(generation) => format!("write {generation}"),
+        Found::Elsewhere { offset_bytes, generation } => {
+            format!("write {generation} of {}", offset_bytes.get())
+        }
+        Found::Foreign { run } => format!("run {run:016x}"),
+        Found::Sectors => "sectors of several writes".to_owned(),
+        Found::Changed { generation } => format!("write {generation}, changed"),
+        Found::Unknown => "nothing known".to_owned(),
+        Found::Error => "a read error".to_owned(),
+    }
+}
+
+/// What the words in the table mean, for those that are in it.
+fn kinds(damage: &[Damage]) -> String {
+    let meaning = |kind| match kind {
+        DamageKind::Lost => "what was there right before the last acknowledged write",
+        DamageKind::Stale => "older than that",
+        DamageKind::Torn => "only a part of the last acknowledged write is there",
+        DamageKind::Misplaced => "data that belongs elsewhere",
+        DamageKind::Corrupt => "nothing that was ever written",
+        DamageKind::Foreign => "data of another run",
+        DamageKind::Unrecorded => "a write that the journal does not know",
+        DamageKind::Unreadable => "the device gives an error",
+    };
+    let there = DamageKind::ALL.iter().filter(|kind| damage.iter().any(|one| one.kind == **kind));
+    let told: Vec<String> =
+        there.map(|kind| format!("{}: {}", kind.name(), meaning(*kind))).collect();
+    told.join("; ")
+}
+
+fn units(verified: &Verified) -> String {
+    let units = &verified.units;
+    let mut text = format!(
+        "Of {} units of {} B, {} are as they must be",
+        units.read,
+        verified.unit_bytes.get(),
+        units.intact
+    );
+    for (count, what) in [
+        (units.mixed, "of them mixed by writes that ran at once"),
+        (units.unflushed, "gone without a flush, which is allowed"),
+        (units.unjournalled, "of writes that the journal lost with its end"),
+        (units.unjudged, "where nothing was acknowledged"),
+        (units.wrong, "wrong"),
+    ] {
+        if count > 0 {
+            text += &format!(", {count} {what}");
+        }
+    }
+    text + "."
+}
+
+fn requests(verified: &Verified) -> String {
+    let requests = &verified.requests;
+    let open = requests.asked - requests.acknowledged;
+    let mut text = format!(
+        "Of {} writes and trims, {} were acknowledged, {} of those then flushed",
+        requests.asked, requests.acknowledged, requests.flushed
+    );
+    if open > 0 {
+        text += &format!(
+            "; of {open} not acknowledged, {} are there whole, {} in part, {} not at all",
+            requests.unacknowledged_whole,
+            requests.unacknowledged_partly,
+            requests.unacknowledged_absent
+        );
+    }
+    text + "."
+}
+
+fn doubts(sheet: &mut Sheet, doubts: &[VerifyDoubt]) {
+    if !doubts.is_empty() {
+        sheet.blank();
+    }
+    for doubt in doubts {
+        sheet.item("! ", &doubt.text(), Ink::Doubt);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_core::result::{RequestCounts, UnitCounts};
+    use lanemark_core::units::{Bytes, Duration};
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place_and_its_write() {
+        let write = Acknowledged {
+            generation: 77,
+            offset_bytes: Bytes(8192),
+            length_bytes: Bytes(4096),
+            trim: false,
+            durable: true,
+            acknowledged: Duration::from_microseconds(1_500_000),
+        };
+        let damage = Damage {
+            kind: DamageKind::Lost,
+            offset_bytes: Bytes(8192),
+            length_bytes: Bytes(4096),
+            expected: Some(write),
+            found: Found::Generation(12),
+        };
+        let verified = Verified {
+            path: "/dev/sdz".to_owned(),
+            journal: "journal".to_owned(),
+            run: 1,
+            begun_unix_s: 0,
+            unit_bytes: Bytes(4096),
+            since: Since::Kill,
+            volatile_cache: false,
+            units: UnitCounts { read: 10, intact: 9, wrong: 1, ..UnitCounts::default() },
+            requests: RequestCounts { asked: 90, acknowledged: 88, ..RequestCounts::default() },
+            damage: vec![damage],
+            damage_more: 0,
+            unflushed: Vec::new(),
+            doubts: vec![VerifyDoubt::NotEnded],
+        };
+        let text = verified_text(&verified, &Style { width: 100, colour: false });
+        for part in
+            ["1 units are wrong", "write 77 at 1.500 s, flushed", "write 12", "8192", "lost:"]
+        {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+        let sound = Verified { damage: Vec::new(), ..verified };
+        assert!(verified_text(&sound, &Style { width: 100, colour: false }).contains("intact"));
+    }
+}
