@@ -339,7 +339,7 @@ mod tests {
         fn submit(&mut self) -> io::Result<()> {
             Ok(())
         }
-        fn submit_and_wait(&mut self, _: u64) -> io::Result<()> {
+        fn submit_and_wait(&mut self, _: Option<u64>) -> io::Result<()> {
             self.ready.append(&mut self.pushed);
             Ok(())
         }
