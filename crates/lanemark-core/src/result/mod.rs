@@ -13,6 +13,7 @@ mod inspected_link;
 mod latency;
 mod path;
 mod replay;
+pub mod sensitivity;
 pub mod series;
 mod statistic;
 pub mod steady;
@@ -31,6 +32,7 @@ pub use inspected_link::{InspectedLink, PcieLink, PcieRate, SasLink, SataLink, U
 pub use latency::{LatencyHistogram, PERCENTILES};
 pub use path::{PathHop, PathView, TopologyNode};
 pub use replay::ReplayUse;
+pub use sensitivity::{Gain, Sensitivity};
 pub use series::Series;
 pub use statistic::Statistic;
 pub use steady::SteadyState;
@@ -173,6 +175,9 @@ pub struct TestResult {
     /// Why it was no faster; known for measured runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    /// What one hop made faster would give; known for simulated runs, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<Sensitivity>,
 }
 
 /// One repeat of one test.
@@ -392,6 +397,7 @@ impl TestResult {
             samples,
             queue_probe: None,
             explanation: None,
+            sensitivity: None,
         }
     }
 
