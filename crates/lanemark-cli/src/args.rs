@@ -62,6 +62,9 @@ pub(crate) struct StudyArgs {
     /// Also write one HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Say what limits each test, by running it again with one hop twice as fast (about a dozen runs)
+    #[arg(long)]
+    pub(crate) bottleneck: bool,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
@@ -90,6 +93,9 @@ pub(crate) struct SimArgs {
     /// Show the time budget of every test
     #[arg(long)]
     pub(crate) detail: bool,
+    /// Say what limits each test, by running it again with one hop twice as fast (about a dozen runs)
+    #[arg(long)]
+    pub(crate) bottleneck: bool,
     /// Run every test in rounds of this length, "60s", until they are steady by SNIA's rule
     #[arg(long, value_name = "ROUND", conflicts_with = "duration")]
     pub(crate) steady: Option<Duration>,

@@ -6,6 +6,7 @@
 
 mod args;
 mod bench;
+mod bottleneck;
 mod compare;
 mod export;
 mod failure;
@@ -14,6 +15,7 @@ mod import;
 mod inspect;
 mod library;
 mod output;
+mod parallel;
 mod path;
 mod progress;
 mod replay;

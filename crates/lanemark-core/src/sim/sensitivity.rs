@@ -116,7 +116,7 @@ fn hops(spec: &SystemSpec, test: &Test, base: &Sample) -> Vec<Variant> {
         Variant { hop, change, load: false, spec: faster, test: test.clone() }
     };
     let mut all = vec![
-        changed(&names[0].1, "twice as fast, drivers and interrupts too", &|spec| processor(spec)),
+        changed(&names[0].1, "a processor twice as fast", &|spec| processor(spec)),
         changed(&names[1].1, "commands fetched in half the time", &|spec| {
             each_protocol(spec, |protocol| protocol.memory_read = protocol.memory_read / 2);
         }),
@@ -130,19 +130,19 @@ fn hops(spec: &SystemSpec, test: &Test, base: &Sample) -> Vec<Variant> {
     };
     let used = base.path.as_ref().map_or(&[] as &[HopUse], |path| path.hops.as_slice());
     if used.iter().any(|hop| hop.name == "power state") {
-        all.push(drives("power state", "awake in half the time", wake));
+        all.push(drives("power state", "waking in half the time", wake));
     }
-    all.push(drives("front end", "twice as fast", front_end));
+    all.push(drives("front end", "a front end twice as fast", front_end));
     if test.writes() {
-        all.push(drives("write buffer", "twice the size", |drive| {
+        all.push(drives("write buffer", "a buffer of twice the size", |drive| {
             drive.buffer = drive.buffer * 2;
         }));
     }
-    all.push(drives("data path", "twice as fast", data_path));
+    all.push(drives("data path", "a data path twice as fast", data_path));
     if spec.drive_specs().any(|drive| matches!(drive.media, MediaSpec::Flash(_))) {
-        all.push(drives("flash channels", "twice as fast", channels));
+        all.push(drives("flash channels", "channels twice as fast", channels));
     }
-    all.push(drives(media_name(spec), "twice as fast", media));
+    all.push(drives(media_name(spec), "media twice as fast", media));
     all
 }
 

@@ -10,6 +10,7 @@ mod chart;
 mod evidence;
 mod grid;
 mod provenance;
+mod sensitivity;
 mod series;
 pub(crate) mod svg;
 
@@ -82,6 +83,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
         }
         (optional("Over time", series::over_time(&all)))
         (optional("Where the time goes", budget::budgets(&all)))
+        (optional("What would help", sensitivity::gains(&all)))
         @if tested {
             (section("Throughput and latency", &latencies(&named)))
         }
