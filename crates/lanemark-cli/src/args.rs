@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Study(StudyArgs),
     /// Simulate a workload on a modelled drive in a port of a modelled platform
     Sim(SimArgs),
+    /// Simulate one test over ranges of any parameters, into a CSV file with curves
+    Sweep(crate::sweep::SweepArgs),
     /// Replay a recorded trace on a modelled system
     Replay(ReplayArgs),
     /// Show the hops of a modelled system with what each can carry, and draw its platform
@@ -353,7 +355,7 @@ pub(crate) struct CompareArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReportArgs {
-    /// Saved results: at most one study, and any number of runs
+    /// Saved results: at most one study, and any number of runs; or the CSV file of one sweep
     #[arg(required = true)]
     pub(crate) results: Vec<PathBuf>,
     /// The page to write

@@ -24,6 +24,7 @@ mod results;
 mod sim;
 mod stop;
 mod study;
+mod sweep;
 mod trace_file;
 mod watch;
 
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
     let outcome = match &args.command {
         Command::Study(args) => study::run(args),
         Command::Sim(args) => sim::run(args),
+        Command::Sweep(args) => sweep::run(args),
         Command::Replay(args) => replay::run(args),
         Command::Path(args) => path::run(args),
         Command::Inspect(args) => inspect::run(args),

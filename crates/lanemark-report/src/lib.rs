@@ -28,6 +28,7 @@ mod sensitivity;
 mod series_csv;
 mod shown;
 mod study_table;
+mod sweep;
 mod table;
 mod target;
 mod terminal;
@@ -44,6 +45,7 @@ pub use run_table::run_table;
 pub use sensitivity::bottlenecks;
 pub use series_csv::{SERIES_CSV_HEADER, series_csv};
 pub use study_table::study_table;
+pub use sweep::{sweep_html, sweep_text};
 pub use test_detail::{test_detail, test_details};
 
 /// How terminal text is to look; the caller knows the terminal, this crate does not.

@@ -18,6 +18,7 @@ pub mod series;
 mod statistic;
 pub mod steady;
 mod study;
+mod sweep;
 mod warning;
 
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
@@ -40,6 +41,7 @@ pub use study::{
     Bound, Calibration, Comparison, Document, Figure, FigureCheck, Metric, NotModelled, Role,
     StudyOutcome, StudySystem,
 };
+pub use sweep::{Sweep, SweepFigures, SweepPoint};
 pub use warning::Warning;
 
 use std::collections::BTreeMap;
