@@ -49,10 +49,14 @@ fn curves(sweep: &Sweep) -> Option<Curves> {
     (any && !sweep.axes.is_empty()).then(|| Curves::of(sweep))
 }
 
-/// `4K read over queue_depth and drive.flash.channels`.
+/// `4K read over queue_depth, block and drive.flash.channels`.
 fn title(sweep: &Sweep) -> String {
     let test = sweep.points.first().map_or("Nothing", |point| point.test.as_str());
-    format!("{test} over {}", sweep.axes.join(" and "))
+    let over = match sweep.axes.as_slice() {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        axes => axes.concat(),
+    };
+    format!("{test} over {over}")
 }
 
 /// What each curve comes to.

@@ -17,7 +17,7 @@ const WIDTH: f64 = 900.0;
 const LEFT: f64 = 60.0;
 const RIGHT: f64 = 150.0;
 const HEIGHT: f64 = 210.0;
-const HEADING: f64 = 28.0;
+const HEADING: f64 = 34.0;
 const AXIS: f64 = 34.0;
 /// Colours before they come again.
 const COLOURS: usize = 6;
@@ -214,7 +214,7 @@ impl Plot<'_> {
         let y = |value: f64| bottom - (value / full).clamp(0.0, 1.0) * HEIGHT;
         let decimals = (-each.log10().floor()).clamp(0.0, 9.0) as usize;
         html! {
-            text class="unit" x=(num(-LEFT)) y=(num(self.top - 8.0)) { (self.heading) }
+            text class="unit" x=(num(-LEFT)) y=(num(self.top - 13.0)) { (self.heading) }
             @for tick in 0..=count {
                 @let at = num(y(each * tick as f64));
                 line class=(if tick == 0 { "base" } else { "grid" }) x1="0" x2=(num(across.width)) y1=(at) y2=(at) {}
