@@ -1,8 +1,10 @@
 //! `lanemark sweep`: one test at many points, on all cores, into a file that goes on where it was left.
 
+#[cfg(feature = "parquet")]
+mod columns;
 mod journal;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args as ClapArgs;
@@ -41,7 +43,7 @@ pub(crate) struct SweepArgs {
     /// Set a model value for all points, drive.flash.read="60 us"
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The CSV file of the points [default: results/sweep-HASH.csv, the same for the same sweep]
+    /// The CSV file of the points, or with the feature `parquet` also a .parquet file beside one [default: results/sweep-HASH.csv, the same for the same sweep]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Also write one HTML page with the curves
@@ -66,10 +68,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     let out = args.out.clone().unwrap_or_else(|| {
         PathBuf::from("results").join(format!("sweep-{}.csv", &sweep.inputs()[..12]))
     });
-    if out.extension().is_none_or(|extension| extension != "csv") {
-        let message = format!("--out {}: a sweep is written as CSV", out.display());
-        return Err(Failure::input(message).hint("give a file that ends in .csv"));
-    }
+    let (out, parquet) = files(out)?;
     args.html.as_deref().map_or(Ok(()), results::refuse_other_page)?;
     let mut journal = Journal::open(&out, &sweep)?;
     let pending = journal.pending();
@@ -109,11 +108,47 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         .map_err(|line| Failure::run(format!("{}:{line}: is no row of a sweep", out.display())))?;
     output::print(&lanemark_report::sweep_text(&outcome, &output::style()))?;
     eprintln!("saved {}", out.display());
+    if let Some(path) = &parquet {
+        write_parquet(path, &outcome)?;
+        eprintln!("saved {}", path.display());
+    }
     if let Some(path) = &args.html {
         results::write_page(path, &lanemark_report::sweep_html(&outcome))?;
         eprintln!("wrote {}", path.display());
     }
     Ok(Outcome::Done)
+}
+
+/// The file that grows, and the Parquet file that is made of it where that is asked for.
+fn files(out: PathBuf) -> Result<(PathBuf, Option<PathBuf>), Failure> {
+    match out.extension().and_then(|extension| extension.to_str()) {
+        Some("csv") => Ok((out, None)),
+        #[cfg(feature = "parquet")]
+        Some("parquet") => {
+            columns::refuse_other(&out)?;
+            Ok((out.with_extension("csv"), Some(out)))
+        }
+        #[cfg(not(feature = "parquet"))]
+        Some("parquet") => {
+            let message = format!("--out {}: this lanemark writes no Parquet", out.display());
+            Err(Failure::input(message)
+                .hint("give a file that ends in .csv, or build with --features parquet"))
+        }
+        _ => {
+            let message = format!("--out {}: a sweep is written as CSV", out.display());
+            Err(Failure::input(message).hint("give a file that ends in .csv"))
+        }
+    }
+}
+
+#[cfg(feature = "parquet")]
+fn write_parquet(path: &Path, sweep: &lanemark_core::result::Sweep) -> Result<(), Failure> {
+    columns::write(path, sweep)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn write_parquet(_: &Path, _: &lanemark_core::result::Sweep) -> Result<(), Failure> {
+    Ok(())
 }
 
 /// The sweep that the command line and the file that it may name ask for.

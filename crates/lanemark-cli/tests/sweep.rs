@@ -259,4 +259,8 @@ fn a_file_of_anything_else_is_left_alone() {
     fails(&out, &depths, 3, "no Lanemark sweep", "--out");
     assert_eq!(fs::read(&out).unwrap(), b"important\n");
     fails(&folder.path().join("sweep.txt"), &depths, 2, "as CSV", ".csv");
+    if cfg!(not(feature = "parquet")) {
+        let hint = "--features parquet";
+        fails(&folder.path().join("sweep.parquet"), &depths, 2, "no Parquet", hint);
+    }
 }
