@@ -11,7 +11,8 @@
 //!
 //! A faster hop does no harm but in few cases, where an order changes: dies that serve reads first, arms and
 //! collections that choose between what waits, an ATA handler that ends before the next completion comes and is
-//! called again. Such losses are told as they come out.
+//! called again. Such losses are told as they come out. The greatest that was seen is 20%, of faster channels with two
+//! reads of 64 KiB at a time over SATA; why is not settled.
 //!
 //! The busiest hop is not always the one that gives the most: a die without a cache register is held while its page
 //! goes over the channel, so that it is busy with the channel's time too.
