@@ -239,7 +239,23 @@ fn what_is_wrong_is_told_before_anything_runs() {
         "*2",
     );
     fails(&out, &[], 2, "has no axis", "queue_depth");
-    fails(&out, &["--axis", "queue_depth=1", "--workload", "crystaldiskmark-8"], 2, "", "");
+    let several = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .args([
+            "sweep",
+            NVME,
+            "--workload",
+            "crystaldiskmark-8",
+            "--axis",
+            "queue_depth=1",
+            "--out",
+        ])
+        .arg(&out)
+        .current_dir(project())
+        .output()
+        .unwrap();
+    let told = stderr(&several);
+    assert_eq!(several.status.code(), Some(2), "{told}");
+    assert!(told.contains("has 8 tests") && told.contains("crystaldiskmark-8:rnd4k"), "{told}");
     assert!(!out.exists(), "a file was made");
 }
 
