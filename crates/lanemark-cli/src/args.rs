@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Study(StudyArgs),
     /// Simulate a workload on a modelled drive in a port of a modelled platform
     Sim(SimArgs),
+    /// Simulate one test over ranges of any parameters, into a CSV file with curves
+    Sweep(crate::sweep::SweepArgs),
     /// Replay a recorded trace on a modelled system
     Replay(ReplayArgs),
     /// Show the hops of a modelled system with what each can carry, and draw its platform
@@ -75,6 +77,9 @@ pub(crate) struct StudyArgs {
     /// Also write one HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Say what limits each test, by running it again with one hop twice as fast (about a dozen runs)
+    #[arg(long)]
+    pub(crate) bottleneck: bool,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
@@ -105,6 +110,9 @@ pub(crate) struct SimArgs {
     pub(crate) detail: bool,
     #[command(flatten)]
     pub(crate) over_time: OverTimeArgs,
+    /// Say what limits each test, by running it again with one hop twice as fast (about a dozen runs)
+    #[arg(long)]
+    pub(crate) bottleneck: bool,
     /// What goes to stdout [default: table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) output_format: Option<OutputFormat>,
@@ -389,7 +397,7 @@ pub(crate) struct CompareArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReportArgs {
-    /// Saved results: at most one study, and any number of runs
+    /// Saved results: at most one study, and any number of runs; or the CSV file of one sweep
     #[arg(required = true)]
     pub(crate) results: Vec<PathBuf>,
     /// The page to write

@@ -7,6 +7,7 @@
 mod args;
 mod bench;
 mod bench_trace;
+mod bottleneck;
 mod compare;
 mod export;
 mod failure;
@@ -15,6 +16,7 @@ mod import;
 mod inspect;
 mod library;
 mod output;
+mod parallel;
 mod path;
 mod plan;
 mod progress;
@@ -24,6 +26,7 @@ mod results;
 mod sim;
 mod stop;
 mod study;
+mod sweep;
 mod trace_file;
 mod verify;
 mod watch;
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
     let outcome = match &args.command {
         Command::Study(args) => study::run(args),
         Command::Sim(args) => sim::run(args),
+        Command::Sweep(args) => sweep::run(args),
         Command::Replay(args) => replay::run(args),
         Command::Path(args) => path::run(args),
         Command::Inspect(args) => inspect::run(args),

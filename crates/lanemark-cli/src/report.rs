@@ -7,6 +7,14 @@ use crate::failure::{Failure, Outcome};
 use crate::results::{self, Saved};
 
 pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
+    if let [path] = args.results.as_slice()
+        && path.extension().is_some_and(|extension| extension == "csv")
+    {
+        let sweep = results::load_sweep(path)?;
+        results::write_page(&args.html, &lanemark_report::sweep_html(&sweep))?;
+        eprintln!("wrote {}", args.html.display());
+        return Ok(Outcome::Done);
+    }
     let mut study: Option<StudyOutcome> = None;
     let mut runs: Vec<RunResult> = Vec::new();
     for path in &args.results {

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use lanemark_core::result::{Provenance, RunResult, SCHEMA_VERSION, StudyOutcome};
+use lanemark_core::result::{Provenance, RunResult, SCHEMA_VERSION, StudyOutcome, Sweep};
+use lanemark_study::sweep::rows;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -99,6 +100,17 @@ pub(crate) fn load(path: &Path) -> Result<Saved, Failure> {
         Some(_) if value.get("systems").is_some() => Ok(Saved::Study(Box::new(read(path, &text)?))),
         Some(_) => Ok(Saved::Run(Box::new(read(path, &text)?))),
     }
+}
+
+/// Reads the points of a sweep that have ended.
+pub(crate) fn load_sweep(path: &Path) -> Result<Sweep, Failure> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
+    rows::read(&text).map_err(|line| {
+        Failure::input(format!("{name}:{line}: is no row of a sweep"))
+            .hint("give a file that `lanemark sweep` wrote, alone")
+    })
 }
 
 /// Reads a saved run; `FILE#SYSTEM` is one system of a saved study.

@@ -9,7 +9,7 @@ use crate::args::{OverTimeArgs, ScaleArgs, SimArgs};
 use crate::failure::{Failure, Outcome};
 use crate::formats::OutputFormat;
 use crate::progress::Progress;
-use crate::{formats, library, output, results, stop};
+use crate::{bottleneck, formats, library, output, results, stop};
 
 pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let stop = stop::on_signal()?;
@@ -42,6 +42,9 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
         saved.is_ok() && !stop::requested(&stop)
     })?;
     saved?;
+    if args.bottleneck && result.complete {
+        bottleneck::ask(&system.spec, &mut result, &mut progress, &stop)?;
+    }
     save(&place, &mut result)?;
     drop(progress);
     show(&result, args)?;

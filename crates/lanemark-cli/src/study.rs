@@ -1,13 +1,13 @@
 //! `lanemark study`: modelled systems held against published figures.
 
 use lanemark_core::result::RunResult;
-use lanemark_report::{html, study_table};
+use lanemark_report::{bottlenecks, html, study_table};
 use lanemark_study::Study;
 
 use crate::args::StudyArgs;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
-use crate::{library, output, results, stop};
+use crate::{bottleneck, library, output, results, stop};
 
 pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     let stop = stop::on_signal()?;
@@ -30,6 +30,11 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
         progress.show(&format!("simulated {done} of {total} cells"));
         !stop::requested(&stop)
     })?;
+    if args.bottleneck {
+        for (one, (_, system)) in outcome.systems.iter_mut().zip(study.systems()) {
+            bottleneck::ask(&system.spec, &mut one.run, &mut progress, &stop)?;
+        }
+    }
     drop(progress);
     outcome.provenance.finished_at = results::now();
     place.save(&outcome)?;
@@ -40,7 +45,13 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     if args.run.json {
         output::print_json(&outcome)?;
     } else {
-        output::print(&study_table(&outcome, measured.as_ref(), &output::style()))?;
+        let style = output::style();
+        output::print(&study_table(&outcome, measured.as_ref(), &style))?;
+        if args.bottleneck {
+            let systems = outcome.systems.iter();
+            let systems: Vec<_> = systems.map(|one| (one.label.as_str(), &one.run)).collect();
+            output::print(&format!("\n{}", bottlenecks(&systems, &style)))?;
+        }
     }
     eprintln!("saved {}", place.path().display());
     if let Some(path) = &args.html {

@@ -134,6 +134,8 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit) -> Vec<Cell> {
     cells.push(Cell::plain(or_absent(cpu_ns(result), |ns| significant(ns / 1e3))));
     let verdict = result.explanation.as_ref().map(|one| one.verdict);
     let decided = verdict.filter(|&verdict| verdict != Verdict::Undecided);
-    cells.push(Cell::plain(decided.map_or(ABSENT, Verdict::words)));
+    let asked = result.sensitivity.as_ref().and_then(|asked| asked.bottleneck());
+    let limit = decided.map(Verdict::words).or(asked.map(|gain| gain.hop.as_str()));
+    cells.push(Cell::plain(limit.unwrap_or(ABSENT)));
     cells
 }

@@ -1,8 +1,8 @@
 //! One test in detail: its figures, its latency, and where the time of a request went.
 //!
 //! The time budget is averaged over repeats and its rows sum to the mean latency. Utilisation is a
-//! hop's own; a hop can be busy and add little latency, or idle and add much. Nothing is said about
-//! what a faster hop would gain, which no single run can tell.
+//! hop's own; a hop can be busy and add little latency, or idle and add much. What a faster hop would gain
+//! no single run can tell: that is said where more runs were made for it ([`sensitivity`]).
 
 use lanemark_core::result::{
     DirectionResult, LatencyHistogram, ReplayUse, RunResult, Sample, TestResult,
@@ -18,6 +18,7 @@ use crate::number::{
 };
 use crate::over_time;
 use crate::run_table::{cpu_ns, warnings};
+use crate::sensitivity;
 use crate::shown;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
@@ -80,8 +81,10 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
         Some(budget) => {
             sheet.table(&budget_table(&budget));
             sheet.blank();
-            if let Some(hop) = budget.busiest() {
-                sheet.paragraph(&limit(hop, &budget, test));
+            match (&test.sensitivity, budget.busiest()) {
+                (Some(_), _) => sensitivity::lines(sheet, test),
+                (None, Some(hop)) => sheet.paragraph(&limit(hop, &budget, test)),
+                (None, None) => {}
             }
         }
         None => match shown::sentences(test) {

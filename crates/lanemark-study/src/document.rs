@@ -225,6 +225,18 @@ impl<'d> Section<'d> {
         array.iter().map(|entry| entry.as_text().map(str::to_owned).ok_or_else(wrong)).collect()
     }
 
+    /// The texts and numbers of the array `key`, each as written; none where it is missing.
+    ///
+    /// # Errors
+    /// Where it is no array of such.
+    pub fn scalars(&self, key: &str) -> Result<Vec<String>, StudyError> {
+        self.ask(key);
+        let Some(value) = self.get(key) else { return Ok(Vec::new()) };
+        let wrong = || self.error(key, format!("`{key}` must be a list of values"));
+        let array = value.as_array().ok_or_else(wrong)?;
+        array.iter().map(|entry| self.bare(key, entry).map(|scalar| scalar.text)).collect()
+    }
+
     /// A text.
     ///
     /// # Errors

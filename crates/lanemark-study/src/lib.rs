@@ -8,6 +8,7 @@
 //! | [`plug`], [`system`] | drives in ports of a platform |
 //! | [`path`] | a system's hops with their ceilings, and its platform's tree |
 //! | [`ratings`] | `reference/drive-ratings.toml`: what drives are rated at, and what the model says |
+//! | [`sweep`] | one test on one system at many points: axes, points, rows of CSV |
 //! | [`study`] | `studies/*.toml`: systems, tests and the published figures they are held against |
 //!
 //! Every model value is `{ value, source }`, `{ value, derived }`, `{ value, assumed }` or bare text; a
@@ -28,6 +29,7 @@ pub mod plug;
 mod power;
 pub mod ratings;
 pub mod study;
+pub mod sweep;
 pub mod system;
 mod topology;
 mod tree;
@@ -37,4 +39,5 @@ pub use error::{Location, StudyError};
 pub use library::Library;
 pub use origin::{Ledger, Origin, Overrides};
 pub use study::Study;
+pub use sweep::Sweep;
 pub use system::System;

@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 /// Library files by name, with the hash of each that was used.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Library {
     folder: Option<PathBuf>,
     used: RefCell<BTreeMap<String, String>>,

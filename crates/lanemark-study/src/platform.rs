@@ -284,6 +284,7 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
         law: LinkLaw::Pcie(pcie),
         latency: latency + stored,
         retrain,
+        speed: 1,
     };
     section.finish()?;
     Ok(NamedLink { name, to, spec })

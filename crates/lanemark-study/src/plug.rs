@@ -65,7 +65,8 @@ pub fn plug_in(
     }
     let trained_down = (trained != drive.plug)
         .then(|| Warning::TrainedDown { drive: drive.plug.to_string(), port: trained.to_string() });
-    let link = LinkSpec { name: trained.to_string(), law, latency: port.latency, retrain };
+    let link =
+        LinkSpec { name: trained.to_string(), law, latency: port.latency, retrain, speed: 1 };
     Ok(Plugged { protocol, link, warnings: trained_down.into_iter().collect() })
 }
 

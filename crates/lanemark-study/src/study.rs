@@ -132,6 +132,11 @@ impl Study {
         self.systems.iter().map(|column| column.workload.tests.len()).sum()
     }
 
+    /// Its systems by name, in the order of its results.
+    pub fn systems(&self) -> impl Iterator<Item = (&str, &System)> {
+        self.systems.iter().map(|column| (column.name.as_str(), &column.system))
+    }
+
     /// Runs the workload on every system. `on_test` sees each system's result so far after each test.
     ///
     /// # Errors

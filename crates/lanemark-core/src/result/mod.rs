@@ -13,10 +13,12 @@ mod inspected_link;
 mod latency;
 mod path;
 mod replay;
+pub mod sensitivity;
 pub mod series;
 mod statistic;
 pub mod steady;
 mod study;
+mod sweep;
 mod verified;
 mod warning;
 
@@ -32,6 +34,7 @@ pub use inspected_link::{InspectedLink, PcieLink, PcieRate, SasLink, SataLink, U
 pub use latency::{LatencyHistogram, PERCENTILES};
 pub use path::{PathHop, PathView, TopologyNode};
 pub use replay::ReplayUse;
+pub use sensitivity::{Gain, Sensitivity};
 pub use series::Series;
 pub use statistic::Statistic;
 pub use steady::SteadyState;
@@ -39,6 +42,7 @@ pub use study::{
     Bound, Calibration, Comparison, Document, Figure, FigureCheck, Metric, NotModelled, Role,
     StudyOutcome, StudySystem,
 };
+pub use sweep::{Sweep, SweepFigures, SweepPoint};
 pub use verified::{
     Acknowledged, Damage, DamageKind, Found, RequestCounts, Since, UnitCounts, Verified,
     VerifyDoubt, WrittenToVerify,
@@ -178,6 +182,9 @@ pub struct TestResult {
     /// Why it was no faster; known for measured runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    /// What one hop made faster would give; known for simulated runs, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<Sensitivity>,
 }
 
 /// One repeat of one test.
@@ -397,6 +404,7 @@ impl TestResult {
             samples,
             queue_probe: None,
             explanation: None,
+            sensitivity: None,
         }
     }
 

@@ -114,8 +114,13 @@ fn protocol(spec: &SystemSpec) -> Ceiling {
 fn links(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
     let ceiling = |link: &LinkSpec, note: &str, times: u64| Ceiling {
         name: link.name.clone(),
-        law: format!("{}{note}", link.law),
-        rate: Some(BytesPerSecond(over_link(&link.law, spec.transfer_max(), test).0 * times)),
+        law: match link.speed {
+            1 => format!("{}{note}", link.law),
+            speed => format!("{} at {speed} times its speed{note}", link.law),
+        },
+        rate: Some(BytesPerSecond(
+            over_link(&link.law, spec.transfer_max(), test).0 * u64::from(link.speed) * times,
+        )),
         latency: Some(link.latency),
     };
     let Some(second) = &spec.second else {

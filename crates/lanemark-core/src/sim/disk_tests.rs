@@ -17,7 +17,7 @@ fn us(microseconds: u64) -> Duration {
 }
 
 /// A drive of one zone, 100 GB, whose front end takes no time to speak of.
-fn one_zone() -> DriveSpec {
+pub(super) fn one_zone() -> DriveSpec {
     let disk = DiskSpec {
         heads: 4,
         zones: vec![Zone { cylinders: 40_000, sectors_per_track: 1_500 }],

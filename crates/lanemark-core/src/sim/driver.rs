@@ -289,7 +289,7 @@ fn stream(test: &Test, thread: u32, key: StreamKey) -> Accesses {
 }
 
 /// The hops of a system from the processor to the media, with their names.
-fn hop_order(spec: &SystemSpec) -> Vec<(usize, String)> {
+pub(super) fn hop_order(spec: &SystemSpec) -> Vec<(usize, String)> {
     let processor = match spec.protocol.kind {
         ProtocolKind::AtaDma => "controller",
         ProtocolKind::Ahci | ProtocolKind::Nvme | ProtocolKind::SasHba => "CPU core",
@@ -319,7 +319,7 @@ fn hop_order(spec: &SystemSpec) -> Vec<(usize, String)> {
 }
 
 /// What the media of a system's drives are called.
-fn media_name(spec: &SystemSpec) -> &'static str {
+pub(super) fn media_name(spec: &SystemSpec) -> &'static str {
     let siblings = spec.siblings.iter().map(|sibling| &sibling.drive);
     let is_disk = |drive: &DriveSpec| matches!(drive.media, MediaSpec::Disk(_));
     let disks = std::iter::once(&spec.drive).chain(siblings).filter(|drive| is_disk(drive)).count();

@@ -16,6 +16,7 @@
 //! | [`energy`] | what drives took |
 //! | [`ceiling`] | what each hop can carry by its law |
 //! | [`driver`] | a test run in closed loop |
+//! | [`sensitivity`](mod@sensitivity) | what one hop at twice its speed would give |
 //! | [`replay`](mod@replay) | a recorded trace, in open or closed loop |
 //!
 //! Stations are passive: they keep the instant at which they are free, and the simulator asks them in
@@ -37,6 +38,7 @@ pub mod path;
 pub mod protocol;
 pub mod replay;
 pub mod schedule;
+pub mod sensitivity;
 pub mod shared;
 pub mod simulator;
 pub mod slab;
@@ -69,6 +71,8 @@ mod power_tests;
 mod queue_tests;
 #[cfg(test)]
 mod replay_tests;
+#[cfg(test)]
+mod sensitivity_tests;
 #[cfg(test)]
 mod steady_tests;
 #[cfg(test)]

@@ -79,6 +79,7 @@ pub(super) fn nvme(drive: DriveSpec) -> SystemSpec {
             law: LinkLaw::Pcie(law),
             latency: Duration::from_nanoseconds(150),
             retrain: None,
+            speed: 1,
         }],
         drive,
         namespaces: Vec::new(),
@@ -99,6 +100,7 @@ pub(super) fn sata(drive: DriveSpec) -> SystemSpec {
         law: LinkLaw::Sata(Sata::new(SataRate::Gen3, SataCommands::Queued)),
         latency: Duration::ZERO,
         retrain: None,
+        speed: 1,
     });
     system
 }
@@ -113,6 +115,7 @@ pub(super) fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
         law: LinkLaw::Sas(Sas::new(SasRate::Gen3, phys).kept_open()),
         latency: Duration::ZERO,
         retrain: None,
+        speed: 1,
     });
     system
 }

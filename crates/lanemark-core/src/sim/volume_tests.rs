@@ -36,7 +36,7 @@ fn behind(drive: &DriveSpec, count: usize, volume: VolumeSpec, lanes: u32) -> Sy
     let law = Pcie::new(PcieGeneration::Two, lanes, Bytes(128), Bytes(512));
     let latency = Duration::from_nanoseconds(150);
     let law = LinkLaw::Pcie(law);
-    let uplink = LinkSpec { name: "uplink".to_owned(), law, latency, retrain: None };
+    let uplink = LinkSpec { name: "uplink".to_owned(), law, latency, retrain: None, speed: 1 };
     system.links.insert(0, uplink);
     system.siblings.iter_mut().for_each(|sibling| sibling.shared = 1);
     system

@@ -13,7 +13,7 @@ const FIGURE_SPACE: char = '\u{2007}';
 const PUNCTUATION_SPACE: char = '\u{2008}';
 
 /// `table` under the name `label`, which is read out and not shown.
-pub(super) fn grid(table: &Table, label: &str) -> Markup {
+pub(crate) fn grid(table: &Table, label: &str) -> Markup {
     let tails: Vec<String> = (0..table.columns.len()).map(|column| tail(table, column)).collect();
     html! {
         div class="scroll" role="region" aria-label=(label) tabindex="0" {
@@ -30,7 +30,7 @@ pub(super) fn grid(table: &Table, label: &str) -> Markup {
 }
 
 /// The same text with the signs that type has and terminals may not: for our own words, not for names.
-pub(super) fn typeset(text: &str) -> String {
+pub(crate) fn typeset(text: &str) -> String {
     match text {
         "us" => "µs".to_owned(),
         _ => text.replace("10^6", "10⁶").replace(", us", ", µs"),

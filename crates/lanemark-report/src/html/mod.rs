@@ -8,13 +8,16 @@ pub(crate) mod axis;
 mod budget;
 mod chart;
 mod evidence;
-mod grid;
+pub(crate) mod grid;
 mod provenance;
+mod sensitivity;
 mod series;
 pub(crate) mod svg;
 
 use lanemark_core::result::{Provenance, RunResult, StudyOutcome, Target};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
+
+pub(crate) use grid::typeset;
 
 use crate::{answer, energy, figure_table, run_table, target};
 
@@ -28,6 +31,17 @@ pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {
         (None, Some((_, run))) => run.workload.name.as_str(),
         (None, None) => "No results",
     };
+    page(
+        title,
+        &markup! {
+            (header(title, study, &runs))
+            (sections(study, &runs))
+        },
+    )
+}
+
+/// A page with this content.
+pub(crate) fn page(title: &str, content: &Markup) -> String {
     markup! {
         (DOCTYPE)
         html lang="en" {
@@ -40,8 +54,7 @@ pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body { main {
-                (header(title, study, &runs))
-                (sections(study, &runs))
+                (content)
                 footer { "Lanemark · MB is 10⁶ bytes, MiB 2²⁰. – means not known." }
             } }
         }
@@ -82,6 +95,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
         }
         (optional("Over time", series::over_time(&all)))
         (optional("Where the time goes", budget::budgets(&all)))
+        (optional("What would help", sensitivity::gains(&all)))
         @if tested {
             (section("Throughput and latency", &latencies(&named)))
         }

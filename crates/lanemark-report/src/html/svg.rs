@@ -33,7 +33,7 @@ pub(crate) fn fitted(text: &str, width: f64) -> String {
 }
 
 /// An image of `width` by `height` that reads as `label` to those who do not see it.
-pub(super) fn image(width: f64, height: f64, label: &str, content: &Markup) -> Markup {
+pub(crate) fn image(width: f64, height: f64, label: &str, content: &Markup) -> Markup {
     html! {
         svg viewBox=(format!("0 0 {} {}", num(width), num(height))) role="img" aria-label=(label) {
             title { (label) }

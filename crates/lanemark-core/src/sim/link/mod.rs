@@ -29,6 +29,8 @@ pub struct LinkSpec {
     pub latency: Duration,
     /// When it trains anew, and what to: a link that falls back, or recovers.
     pub retrain: Option<(Instant, LinkLaw)>,
+    /// How many times as fast as its law it is; 1 but for a link that is asked what another would give.
+    pub speed: u32,
 }
 
 /// The law of a link. A new kind of link is one module and one arm here.
@@ -57,6 +59,14 @@ const DOORBELL: Bytes = Bytes(4);
 /// What tells the host of a completion: a 16-byte entry and a 4-byte MSI-X message.
 fn completion_packets(pcie: &Pcie) -> Duration {
     pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4))
+}
+
+/// What is left of `time` on a link that is `speed` times as fast as its law.
+fn at_speed(speed: u32, time: Duration) -> Duration {
+    match speed {
+        1 => time,
+        _ => time / u64::from(speed.max(1)),
+    }
 }
 
 impl LinkLaw {
@@ -96,6 +106,7 @@ pub struct Link {
     law: LinkLaw,
     latency: Duration,
     retrain: Option<(Instant, LinkLaw)>,
+    speed: u32,
     to_host: Servers,
     to_drive: Servers,
     /// For a burst of a read, its time towards the host and what goes the other way for it.
@@ -114,6 +125,7 @@ impl Link {
             law: spec.law,
             latency: spec.latency,
             retrain: spec.retrain,
+            speed: spec.speed,
             to_host: servers.clone(),
             to_drive: servers,
             read: Memo::new(),
@@ -137,7 +149,7 @@ impl Link {
             }
             LinkLaw::Sas(sas) => (sas.read_data_time(bytes), sas.response_behind_data_time()),
         };
-        if place.last { data + end } else { data }
+        at_speed(self.speed, if place.last { data + end } else { data })
     }
 
     /// Trains anew when the time for that has come. What is under way by then goes on as it began.
@@ -161,7 +173,7 @@ impl Link {
                 LinkLaw::Sas(sas) => sas.data_acknowledge_time(bytes),
                 LinkLaw::Pcie(_) | LinkLaw::Sata(_) => Duration::ZERO,
             };
-            (self.read_time(bytes, place), back)
+            (self.read_time(bytes, place), at_speed(self.speed, back))
         });
         self.read = memo;
         if back > Duration::ZERO {
@@ -180,8 +192,8 @@ impl Link {
     /// Over SATA the frame that ends the command goes behind its data, before another command's.
     pub fn carry_write(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
         self.train(now);
-        let law = &self.law;
-        let (service, asked) = self.write.answer((bytes, place), || match law {
+        let (law, speed) = (&self.law, self.speed);
+        let times = || match law {
             LinkLaw::Pcie(pcie) => (pcie.fetch_time(bytes), pcie.read_request_time(bytes)),
             LinkLaw::Sata(sata) => {
                 let data = sata.write_data_time(bytes, place.first);
@@ -192,6 +204,10 @@ impl Link {
                 let asked = sas.transfer_ready_time() + sas.data_acknowledge_time(bytes);
                 (sas.write_data_time(bytes), asked)
             }
+        };
+        let (service, asked) = self.write.answer((bytes, place), || {
+            let (service, asked) = times();
+            (at_speed(speed, service), at_speed(speed, asked))
         });
         // Over SATA both directions are one, and asking is part of the data's time.
         if let LinkLaw::Sata(_) = law {
@@ -204,18 +220,19 @@ impl Link {
     /// Tells the host that a command which brought it no data is complete; over SATA the frame for it has gone
     /// behind the data, where there was any.
     pub fn complete(&mut self, now: Instant, operation: Operation) -> Span {
+        let time = |time| at_speed(self.speed, time);
         match &self.law {
             LinkLaw::Pcie(pcie) => {
-                self.to_drive.charge(now, pcie.write_time(DOORBELL));
-                self.to_host.serve(now, completion_packets(pcie))
+                self.to_drive.charge(now, time(pcie.write_time(DOORBELL)));
+                self.to_host.serve(now, time(completion_packets(pcie)))
             }
             LinkLaw::Sata(sata) if operation == Operation::Flush => {
-                self.to_host.serve(now, sata.register_time())
+                self.to_host.serve(now, time(sata.register_time()))
             }
             LinkLaw::Sata(_) => Span { start: now, end: now },
             LinkLaw::Sas(sas) => {
-                self.to_drive.charge(now, sas.frame_acknowledge_time());
-                self.to_host.serve(now, sas.response_time())
+                self.to_drive.charge(now, time(sas.frame_acknowledge_time()));
+                self.to_host.serve(now, time(sas.response_time()))
             }
         }
     }
@@ -223,10 +240,12 @@ impl Link {
     /// Carries what it takes to hand a command over: the doorbell and the reads of `entry` bytes in
     /// `fetches` requests over PCIe, which nobody waits for longer than the protocol says.
     pub fn charge_issue(&mut self, now: Instant, entry: Bytes, fetches: u64) {
+        let speed = self.speed;
         if let LinkLaw::Pcie(pcie) = &self.law {
             let (down, up) = self.issue.answer((entry, fetches), || {
                 let down = pcie.write_time(DOORBELL) + pcie.completion_time(entry);
-                (down, pcie.read_request_time(Bytes(64)) * fetches)
+                let up = pcie.read_request_time(Bytes(64)) * fetches;
+                (at_speed(speed, down), at_speed(speed, up))
             });
             self.to_drive.charge(now, down);
             self.to_host.charge(now, up);
@@ -237,15 +256,16 @@ impl Link {
     /// are not queued over SATA: the drive does not release the bus in between.
     pub fn issue_frames(&mut self, now: Instant, operation: Operation) -> Span {
         self.train(now);
+        let time = |time| at_speed(self.speed, time);
         match &self.law {
             LinkLaw::Pcie(_) => Span { start: now, end: now },
             LinkLaw::Sata(sata) if !operation.moves_data() => {
-                self.to_host.serve(now, sata.register_time())
+                self.to_host.serve(now, time(sata.register_time()))
             }
-            LinkLaw::Sata(sata) => self.to_host.serve(now, sata.issue_time()),
+            LinkLaw::Sata(sata) => self.to_host.serve(now, time(sata.issue_time())),
             LinkLaw::Sas(sas) => {
-                self.to_host.charge(now, sas.frame_acknowledge_time());
-                self.to_drive.serve(now, sas.command_time())
+                self.to_host.charge(now, time(sas.frame_acknowledge_time()));
+                self.to_drive.serve(now, time(sas.command_time()))
             }
         }
     }
@@ -279,6 +299,7 @@ mod tests {
             law: LinkLaw::Pcie(pcie),
             latency: Duration::ZERO,
             retrain: None,
+            speed: 1,
         };
         (pcie, Link::new(&spec))
     }

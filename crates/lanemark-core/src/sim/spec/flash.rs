@@ -71,6 +71,12 @@ impl PageTimes {
         self.times[..kinds].iter().copied().sum::<Duration>() / kinds as u64
     }
 
+    /// Half of each.
+    #[must_use]
+    pub fn halved(self) -> Self {
+        Self { times: self.times.map(|time| time / 2), ..self }
+    }
+
     /// Whether all kinds take the same time.
     pub fn are_alike(&self) -> bool {
         self.kinds == 1

@@ -1,0 +1,181 @@
+//! A finished sweep as Parquet: the columns of the CSV file, axes as numbers where all of their values are plain ones.
+//!
+//! Only with the feature `parquet`, whose crate takes longer to build than all of the command does. One row group,
+//! uncompressed: a million points are about 100 MB.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use lanemark_core::result::{Sweep, SweepFigures, SweepPoint};
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+
+use crate::failure::Failure;
+
+/// Who wrote it, as its footer tells.
+const AUTHOR: &str = concat!("lanemark version ", env!("CARGO_PKG_VERSION"));
+
+/// A column by name.
+struct Column {
+    name: String,
+    values: Values,
+}
+
+enum Values {
+    Whole(Vec<i64>),
+    Numbers(Vec<Option<f64>>),
+    Texts(Vec<Option<String>>),
+}
+
+/// Whether a file may be written to `path`: there is none, or one of ours.
+pub(super) fn refuse_other(path: &Path) -> Result<(), Failure> {
+    let old = std::fs::read(path).unwrap_or_default();
+    let ours = old.starts_with(b"PAR1") && old.windows(8).any(|part| part == b"lanemark");
+    if path.exists() && !ours {
+        let message = format!("{}: exists and is no Lanemark sweep", path.display());
+        return Err(Failure::Refused { message, hint: Some("give another --out".to_owned()) });
+    }
+    Ok(())
+}
+
+/// Writes `sweep` to `path`, the old file or the new one and nothing between.
+pub(super) fn write(path: &Path, sweep: &Sweep) -> Result<(), Failure> {
+    refuse_other(path)?;
+    let mut beside = path.to_path_buf().into_os_string();
+    beside.push(".new");
+    let written = write_to(beside.as_ref(), &columns(sweep))
+        .map_err(|error| error.to_string())
+        .and_then(|()| std::fs::rename(&beside, path).map_err(|error| error.to_string()));
+    written.map_err(|error| Failure::run(format!("{}: can't be written: {error}", path.display())))
+}
+
+fn columns(sweep: &Sweep) -> Vec<Column> {
+    let points = &sweep.points;
+    let texts =
+        |of: &dyn Fn(&SweepPoint) -> Option<String>| Values::Texts(points.iter().map(of).collect());
+    let figures = |of: fn(&SweepFigures) -> Option<f64>| {
+        let value = |point: &SweepPoint| point.outcome.as_ref().ok().and_then(of);
+        Values::Numbers(points.iter().map(value).collect())
+    };
+    let mut all = vec![
+        ("point", Values::Whole(points.iter().map(|point| point.number as i64).collect())),
+        ("system", texts(&|point| Some(point.system.clone()))),
+        ("test", texts(&|point| Some(point.test.clone()))),
+    ];
+    for (axis, name) in sweep.axes.iter().enumerate() {
+        let numbers: Option<Vec<Option<f64>>> =
+            points.iter().map(|point| point.values[axis].parse().ok().map(Some)).collect();
+        let values = numbers
+            .map_or_else(|| texts(&|point| Some(point.values[axis].clone())), Values::Numbers);
+        all.push((name, values));
+    }
+    all.extend([
+        ("iops", figures(|one| Some(one.iops))),
+        ("bytes_per_second", figures(|one| Some(one.bytes_per_second))),
+        ("latency_mean_us", figures(|one| Some(one.latency_mean_us))),
+        ("latency_p50_us", figures(|one| one.latency_percentiles_us[0])),
+        ("latency_p99_us", figures(|one| one.latency_percentiles_us[1])),
+        ("latency_p999_us", figures(|one| one.latency_percentiles_us[2])),
+        ("latency_max_us", figures(|one| one.latency_max_us)),
+        ("busiest", texts(&|point| Some(point.outcome.as_ref().ok()?.busiest.clone()?.0))),
+        ("utilisation", figures(|one| one.busiest.as_ref().map(|(_, share)| *share))),
+        ("error", texts(&|point| point.outcome.as_ref().err().cloned())),
+    ]);
+    all.into_iter().map(|(name, values)| Column { name: name.to_owned(), values }).collect()
+}
+
+fn write_to(path: &Path, columns: &[Column]) -> Result<(), ParquetError> {
+    let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
+    let schema = Type::group_type_builder("sweep").with_fields(fields).build()?;
+    let properties = WriterProperties::builder().set_created_by(AUTHOR.to_owned()).build();
+    let mut file =
+        SerializedFileWriter::new(File::create(path)?, Arc::new(schema), Arc::new(properties))?;
+    let mut rows = file.next_row_group()?;
+    for column in columns {
+        let Some(mut writer) = rows.next_column()? else { break };
+        match &column.values {
+            Values::Whole(values) => {
+                writer.typed::<Int64Type>().write_batch(values, None, None)?;
+            }
+            Values::Numbers(values) => {
+                let (known, levels) = known(values);
+                writer.typed::<DoubleType>().write_batch(&known, Some(&levels), None)?;
+            }
+            Values::Texts(values) => {
+                let (known, levels) = known(values);
+                let known: Vec<ByteArray> =
+                    known.iter().map(|text| ByteArray::from(text.as_str())).collect();
+                writer.typed::<ByteArrayType>().write_batch(&known, Some(&levels), None)?;
+            }
+        }
+        writer.close()?;
+    }
+    rows.close()?;
+    file.close()?.file_metadata();
+    File::open(path)?.sync_all()?;
+    Ok(())
+}
+
+fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
+    let (physical, repetition, logical) = match column.values {
+        Values::Whole(_) => (Physical::INT64, Repetition::REQUIRED, None),
+        Values::Numbers(_) => (Physical::DOUBLE, Repetition::OPTIONAL, None),
+        Values::Texts(_) => (Physical::BYTE_ARRAY, Repetition::OPTIONAL, Some(LogicalType::String)),
+    };
+    let builder = Type::primitive_type_builder(&column.name, physical);
+    builder.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)
+}
+
+/// The values that are known, and for each row whether it is.
+fn known<T: Clone>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
+    let levels = values.iter().map(|value| i16::from(value.is_some())).collect();
+    (values.iter().flatten().cloned().collect(), levels)
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let figures = SweepFigures { iops: 1234.5, ..SweepFigures::default() };
+        let point = |number: u64, outcome| SweepPoint {
+            number,
+            system: "d@p:q".to_owned(),
+            test: "4K".to_owned(),
+            values: vec![(number + 1).to_string(), "4 KiB".to_owned()],
+            outcome,
+        };
+        let axes = vec!["queue_depth".to_owned(), "drive.flash.page".to_owned()];
+        let points = vec![point(0, Ok(figures)), point(1, Err("no".to_owned()))];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sweep.parquet");
+        write(&path, &Sweep { axes, points }).unwrap();
+        let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+        let rows = reader.get_row_iter(None).unwrap().map(|row| row.unwrap());
+        let rows: Vec<parquet::record::Row> = rows.collect();
+        assert_eq!(rows.len(), 2);
+        let named = |row: &parquet::record::Row, name: &str| {
+            let found = row.get_column_iter().find(|(known, _)| *known == name);
+            found.map(|(_, field)| field.to_string()).unwrap_or_else(|| panic!("no {name}"))
+        };
+        assert_eq!(named(&rows[0], "iops"), "1234.5");
+        assert_eq!(named(&rows[0], "queue_depth"), "1.0");
+        assert_eq!(named(&rows[0], "drive.flash.page"), "\"4 KiB\"");
+        assert_eq!(named(&rows[0], "error"), "null");
+        assert_eq!(named(&rows[1], "iops"), "null");
+        assert_eq!(named(&rows[1], "error"), "\"no\"");
+        // Ours is written over, anything else is not.
+        write(&path, &Sweep { axes: Vec::new(), points: Vec::new() }).unwrap();
+        std::fs::write(&path, "important").unwrap();
+        assert!(write(&path, &Sweep::default()).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), b"important");
+    }
+}

@@ -1,0 +1,140 @@
+//! The file of a sweep while it grows: a row a point, appended as points end and sorted when all have.
+//!
+//! What is there is never run again. A row is one write, so that a kill leaves at most one torn line at the end, which
+//! is dropped. Rows tell by their key that they are of this sweep; a file with any other is refused. When the last
+//! point has ended the rows are written in their order to a file beside, which takes the first one's place.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use lanemark_core::result::SweepPoint;
+use lanemark_study::Sweep;
+use lanemark_study::sweep::rows;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::failure::Failure;
+
+/// A sweep's file, open and locked.
+pub(crate) struct Journal<'s> {
+    path: PathBuf,
+    file: File,
+    sweep: &'s Sweep,
+    done: Vec<bool>,
+}
+
+impl<'s> Journal<'s> {
+    /// Opens or makes the file of `sweep`, and reads what it holds.
+    pub(crate) fn open(path: &Path, sweep: &'s Sweep) -> Result<Self, Failure> {
+        let fail = |error: std::io::Error| failed(path, &error);
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(fail)?;
+        }
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(false);
+        let mut file = file.open(path).map_err(fail)?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let message = format!("{}: another sweep writes it", path.display());
+            return Err(Failure::input(message).hint("wait for it, or give another --out"));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(fail)?;
+        let header = rows::header(&sweep.axes());
+        let mut done = vec![false; sweep.points() as usize];
+        // What a kill left of the first line is its beginning.
+        let mut kept = 0;
+        if !header.as_bytes().starts_with(&bytes) || bytes.len() == header.len() {
+            kept = whole_lines(path, sweep, &bytes, &header, &mut done)?;
+        }
+        file.set_len(kept as u64).map_err(fail)?;
+        file.seek(SeekFrom::End(0)).map_err(fail)?;
+        if kept == 0 {
+            file.write_all(header.as_bytes()).map_err(fail)?;
+        }
+        Ok(Self { path: path.to_owned(), file, sweep, done })
+    }
+
+    /// The points that have no row yet.
+    pub(crate) fn pending(&self) -> Vec<u64> {
+        (0..).zip(&self.done).filter(|(_, done)| !**done).map(|(number, _)| number).collect()
+    }
+
+    /// Adds a point.
+    pub(crate) fn append(&mut self, point: &SweepPoint) -> Result<(), Failure> {
+        let row = rows::row(point, &self.sweep.key(point.number));
+        self.file.write_all(row.as_bytes()).map_err(|error| failed(&self.path, &error))?;
+        self.done[point.number as usize] = true;
+        Ok(())
+    }
+
+    /// Puts all rows in their order, and returns the whole text.
+    pub(crate) fn finish(mut self) -> Result<String, Failure> {
+        let fail = |error: std::io::Error| failed(&self.path, &error);
+        let mut text = String::new();
+        self.file.rewind().map_err(fail)?;
+        self.file.read_to_string(&mut text).map_err(fail)?;
+        let mut lines = text.split_inclusive('\n');
+        let header = lines.next().unwrap_or_default();
+        let axes = self.sweep.axes().len();
+        let number = |line: &str| rows::number_and_key(line.trim_end(), axes).map(|(one, _)| one);
+        let mut rows: Vec<(Option<u64>, &str)> = lines.map(|line| (number(line), line)).collect();
+        if !rows.is_sorted() {
+            rows.sort();
+        }
+        let sorted: String =
+            std::iter::once(header).chain(rows.iter().map(|(_, line)| *line)).collect();
+        if sorted == text {
+            return Ok(sorted);
+        }
+        // Always the same name: what a kill leaves of it the next sweep writes over.
+        let mut beside = self.path.clone().into_os_string();
+        beside.push(".sorted");
+        let beside = PathBuf::from(beside);
+        let mut file = File::create(&beside).map_err(fail)?;
+        file.write_all(sorted.as_bytes()).and_then(|()| file.sync_all()).map_err(fail)?;
+        std::fs::rename(&beside, &self.path).map_err(fail)?;
+        Ok(sorted)
+    }
+}
+
+/// Marks the points that `bytes` hold, and returns how long the whole lines are.
+fn whole_lines(
+    path: &Path,
+    sweep: &Sweep,
+    bytes: &[u8],
+    header: &str,
+    done: &mut [bool],
+) -> Result<usize, Failure> {
+    let name = path.display();
+    let refused = |message: String| Failure::Refused {
+        message,
+        hint: Some("give another --out, or remove the file".to_owned()),
+    };
+    if !bytes.starts_with(rows::MARK.as_bytes()) {
+        return Err(refused(format!("{name}: exists and is no Lanemark sweep")));
+    }
+    if !bytes.starts_with(header.as_bytes()) {
+        return Err(refused(format!("{name}: is a sweep over other axes")));
+    }
+    let kept = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+    let lines = String::from_utf8_lossy(&bytes[header.len()..kept]);
+    for (index, line) in lines.lines().enumerate() {
+        let found = rows::number_and_key(line, sweep.axes().len());
+        let Some((number, key)) = found else {
+            return Err(refused(format!("{name}:{}: is no row of a sweep", index + 2)));
+        };
+        let known = number < sweep.points() && sweep.key(number) == key;
+        let Some(place) = done.get_mut(number as usize).filter(|_| known) else {
+            return Err(refused(format!(
+                "{name}: holds points of another sweep: system, workload, library, seed, settings, axes or \
+                 version differ"
+            )));
+        };
+        *place = true;
+    }
+    Ok(kept)
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::run(format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,282 @@
+//! Sweeps as a person meets them: what is run and what is not, kills at any moment, and what is refused.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+const READS: &str = "crystaldiskmark-8:rnd4k-q32t1-read";
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn sweep(out: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(["sweep", NVME, "--workload", READS, "--out", out.to_str().unwrap()]);
+    command.args(arguments).current_dir(project()).env_remove("LANEMARK_LIBRARY");
+    command.stdin(Stdio::null());
+    command
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[track_caller]
+fn succeeds(out: &Path, arguments: &[&str]) -> String {
+    let output = sweep(out, arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn fails(out: &Path, arguments: &[&str], code: i32, told: &str, hint: &str) {
+    let output = sweep(out, arguments).output().unwrap();
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+    assert!(text.contains(told) && text.contains(hint), "{arguments:?}: {text}");
+    assert!(text.contains("hint: ") && !text.contains("panicked"), "{arguments:?}: {text}");
+}
+
+fn rows(file: &Path) -> Vec<csv::StringRecord> {
+    csv::Reader::from_path(file).unwrap().records().map(Result::unwrap).collect()
+}
+
+/// A hundred and twenty points of some milliseconds each.
+const MANY: [&str; 6] =
+    ["--duration", "20ms", "--axis", "queue_depth=1..60", "--axis", "drive.flash.read=40us,80us"];
+
+#[test]
+fn a_sweep_that_is_killed_goes_on_and_comes_to_the_same_bytes() {
+    let folder = folder();
+    let whole = folder.path().join("whole.csv");
+    succeeds(&whole, &MANY);
+    let killed = folder.path().join("killed.csv");
+    let mut chance: u64 = 20_260_101;
+    let (mut before, mut cut) = (Vec::new(), 0);
+    for _ in 0..20 {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let mut command = sweep(&killed, &MANY);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_micros(2_000 + (chance >> 33) % 30_000));
+        child.kill().unwrap();
+        cut += i32::from(!child.wait().unwrap().success());
+        let Ok(now) = fs::read(&killed) else { continue };
+        // What was whole stays as it was, until the last one puts all in order.
+        let kept = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+        let kept: &[u8] = &before[..kept];
+        assert!(now.starts_with(kept) || now == fs::read(&whole).unwrap(), "rows were lost");
+        before = now;
+    }
+    assert!(cut > 3, "only {cut} sweeps were cut short");
+    succeeds(&killed, &MANY);
+    assert_eq!(fs::read(&killed).unwrap(), fs::read(&whole).unwrap());
+    assert_eq!(rows(&killed).len(), 120);
+    // Complete: nothing is run, and nothing changes.
+    let again = sweep(&killed, &MANY).output().unwrap();
+    assert!(stderr(&again).contains("120 of 120 points are in"), "{}", stderr(&again));
+    assert_eq!(fs::read(&killed).unwrap(), fs::read(&whole).unwrap());
+}
+
+#[test]
+fn what_is_torn_or_missing_is_run_again_and_nothing_else() {
+    let folder = folder();
+    let (whole, torn) = (folder.path().join("whole.csv"), folder.path().join("torn.csv"));
+    let few = ["--duration", "2ms", "--axis", "queue_depth=1..32*2"];
+    succeeds(&whole, &few);
+    let bytes = fs::read(&whole).unwrap();
+    for cut in [0, 5, 60, bytes.len() / 2, bytes.len() - 1] {
+        fs::write(&torn, &bytes[..cut]).unwrap();
+        let output = sweep(&torn, &few).output().unwrap();
+        let lines = bytes[..cut].iter().filter(|&&byte| byte == b'\n').count();
+        let told = format!("{} of 6 points are in", lines.saturating_sub(1));
+        assert_eq!(stderr(&output).contains(&told), lines > 1, "{cut}: {}", stderr(&output));
+        assert_eq!(fs::read(&torn).unwrap(), bytes, "cut at {cut}");
+    }
+}
+
+#[test]
+fn one_core_and_many_come_to_the_same() {
+    let folder = folder();
+    let axes = ["--duration", "2ms", "--axis", "block=4KiB..64KiB*2", "--axis", "threads=1,2,4"];
+    let files = ["1", "2", "7"].map(|jobs| {
+        let file = folder.path().join(format!("{jobs}.csv"));
+        succeeds(&file, &[&axes as &[&str], &["--jobs", jobs]].concat());
+        fs::read(file).unwrap()
+    });
+    assert_eq!(files[0], files[1]);
+    assert_eq!(files[0], files[2]);
+}
+
+/// A point is what `sim` says of it.
+#[test]
+fn a_point_is_that_run_alone() {
+    let folder = folder();
+    let (out, run) = (folder.path().join("sweep.csv"), folder.path().join("run.json"));
+    succeeds(&out, &["--duration", "5ms", "--axis", "drive.flash.read=40us,80us"]);
+    let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .args(["sim", NVME, READS, "--duration", "5ms", "--repeats", "1", "--json"])
+        .args(["--set", "drive.flash.read=80us", "--out", run.to_str().unwrap()])
+        .current_dir(project())
+        .output()
+        .unwrap();
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let iops = result["tests"][0]["iops"]["value"].as_f64().unwrap();
+    let row = &rows(&out)[1];
+    assert_eq!((&row[0], &row[4]), ("1", "80us"));
+    assert_eq!(row[5], format!("{iops:.3}"));
+}
+
+#[test]
+fn values_that_cannot_be_are_rows_with_the_reason() {
+    let folder = folder();
+    let out = folder.path().join("sweep.csv");
+    let axes = [
+        "--duration",
+        "2ms",
+        "--axis",
+        "queue_depth=0,8,99999999",
+        "--axis",
+        "drive.flash.channels=8,7000,many",
+        "--axis",
+        "port=pcie-slot,sata",
+    ];
+    let text = succeeds(&out, &axes);
+    let rows = rows(&out);
+    assert_eq!(rows.len(), 18);
+    let good: Vec<&csv::StringRecord> =
+        rows.iter().filter(|row| row[row.len() - 1].is_empty()).collect();
+    assert_eq!(good.len(), 1, "{rows:?}");
+    assert_eq!((&good[0][4], &good[0][5], &good[0][6]), ("8", "8", "pcie-slot"));
+    assert!(text.contains("points have no figures"), "{text}");
+}
+
+#[test]
+fn drives_and_platforms_are_swept_by_their_names() {
+    let folder = folder();
+    let (out, page) = (folder.path().join("sweep.csv"), folder.path().join("page.html"));
+    let drives = "drive=samsung-950-pro-512gb,samsung-970-evo-1tb";
+    let page_name = page.to_str().unwrap();
+    let text = succeeds(
+        &out,
+        &[
+            "--duration",
+            "2ms",
+            "--axis",
+            drives,
+            "--axis",
+            "queue_depth=1..64*4",
+            "--html",
+            page_name,
+        ],
+    );
+    assert!(text.contains("drive samsung-970-evo-1tb: "), "{text}");
+    let of_sweep = fs::read_to_string(&page).unwrap();
+    assert!(of_sweep.contains("<svg") && of_sweep.contains("queue_depth"));
+    let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .args(["report", out.to_str().unwrap(), "--html", page_name])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(&page).unwrap(), of_sweep);
+}
+
+#[test]
+fn a_sweep_can_be_a_file() {
+    let folder = folder();
+    let file = folder.path().join("sweep.toml");
+    let text = format!(
+        "[sweep]\nsystem = \"{NVME}\"\nworkload = \"{READS}\"\n\n[[axis]]\nname = \"queue_depth\"\n\
+         range = \"1..8*2\"\n\n[[axis]]\nname = \"threads\"\nvalues = [1, 2]\n\n[[set]]\n\
+         parameter = \"drive.flash.read\"\nvalue = \"50 us\"\n"
+    );
+    fs::write(&file, &text).unwrap();
+    let run = |out: &str, definition: &Path| {
+        Command::new(env!("CARGO_BIN_EXE_lanemark"))
+            .args(["sweep", definition.to_str().unwrap(), "--duration", "2ms", "--out"])
+            .arg(folder.path().join(out))
+            .current_dir(project())
+            .output()
+            .unwrap()
+    };
+    let output = run("one.csv", &file);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let typed = folder.path().join("typed.csv");
+    let axes = ["--axis", "queue_depth=1,2,4,8", "--axis", "threads=1,2"];
+    let set = ["--set", "drive.flash.read=50 us", "--duration", "2ms"];
+    succeeds(&typed, &[axes, set].concat());
+    let one = folder.path().join("one.csv");
+    assert_eq!(fs::read(one).unwrap(), fs::read(typed).unwrap());
+    // Errors have their line.
+    fs::write(&file, text.replace("threads", "thread")).unwrap();
+    let told = stderr(&run("two.csv", &file));
+    assert!(told.contains("sweep.toml:10:8") && told.contains("did you mean `threads`"), "{told}");
+}
+
+#[test]
+fn what_is_wrong_is_told_before_anything_runs() {
+    let folder = folder();
+    let out = folder.path().join("sweep.csv");
+    let axis = |text: &'static str| ["--axis", text];
+    fails(&out, &axis("queue_dept=1,2"), 2, "unknown parameter", "did you mean `queue_depth`?");
+    fails(&out, &axis("drive.flash.chanels=4"), 2, "unknown parameter", "drive.flash.channels");
+    fails(&out, &axis("drive=samsung-950-pro-512g"), 2, "unknown drive", "samsung-950-pro-512gb");
+    fails(&out, &axis("queue_depth="), 2, "has no values", "1..256*2");
+    fails(&out, &axis("queue_depth=4,4"), 2, "twice", "");
+    fails(
+        &out,
+        &["--axis", "queue_depth=1..2000", "--axis", "threads=1..1000"],
+        2,
+        "2000000",
+        "*2",
+    );
+    fails(&out, &[], 2, "has no axis", "queue_depth");
+    let several = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .args([
+            "sweep",
+            NVME,
+            "--workload",
+            "crystaldiskmark-8",
+            "--axis",
+            "queue_depth=1",
+            "--out",
+        ])
+        .arg(&out)
+        .current_dir(project())
+        .output()
+        .unwrap();
+    let told = stderr(&several);
+    assert_eq!(several.status.code(), Some(2), "{told}");
+    assert!(told.contains("has 8 tests") && told.contains("crystaldiskmark-8:rnd4k"), "{told}");
+    assert!(!out.exists(), "a file was made");
+}
+
+#[test]
+fn a_file_of_anything_else_is_left_alone() {
+    let folder = folder();
+    let out = folder.path().join("sweep.csv");
+    let depths = ["--duration", "2ms", "--axis", "queue_depth=1,2"];
+    succeeds(&out, &depths);
+    let before = fs::read(&out).unwrap();
+    for other in [["--seed", "2"], ["--set", "drive.flash.read=50us"], ["--size", "512MiB"]] {
+        fails(&out, &[&depths as &[&str], &other].concat(), 3, "another sweep", "--out");
+    }
+    fails(&out, &["--duration", "2ms", "--axis", "threads=1,2"], 3, "other axes", "--out");
+    assert_eq!(fs::read(&out).unwrap(), before);
+    fs::write(&out, "important\n").unwrap();
+    fails(&out, &depths, 3, "no Lanemark sweep", "--out");
+    assert_eq!(fs::read(&out).unwrap(), b"important\n");
+    fails(&folder.path().join("sweep.txt"), &depths, 2, "as CSV", ".csv");
+    if cfg!(not(feature = "parquet")) {
+        let hint = "--features parquet";
+        fails(&folder.path().join("sweep.parquet"), &depths, 2, "no Parquet", hint);
+    }
+}

@@ -1,0 +1,108 @@
+//! What one hop made faster would give: a bottleneck found by asking, not by how busy a hop is.
+//!
+//! A busy hop need not be the limit, and a hop that nobody waits for can be most of a latency. So the test is run
+//! again with one hop at twice its speed, all else alike, and the gain is the answer. What is below [`NOISE`] is
+//! told as zero. Gains do not add up: two hops can limit a test together, and neither alone gives anything.
+
+use serde::{Deserialize, Serialize};
+
+/// Changes of less than this share are taken for noise.
+pub const NOISE: f64 = 0.01;
+
+/// What a test would gain from each hop, and from more load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sensitivity {
+    /// The hops from the processor to the media, then the load.
+    pub gains: Vec<Gain>,
+    /// The place in `gains` of the hop that gives the most, where any gives something.
+    pub bottleneck: Option<usize>,
+}
+
+/// One change with what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gain {
+    /// The hop, by its name in the path; `queue depth`, `threads` or `rate` for more load.
+    pub hop: String,
+    /// What was changed, in words.
+    pub change: String,
+    /// Whether more was asked for, where else a hop was made faster.
+    pub load: bool,
+    /// How busy the hop was before.
+    pub utilisation: Option<f64>,
+    /// The change of throughput as a share of what it was; 1 is twice as much.
+    pub throughput_gain: f64,
+    /// The share of the mean latency that went; below zero where it grew.
+    pub latency_gain: f64,
+}
+
+impl Sensitivity {
+    /// The sensitivity that `gains` tell. The bottleneck gives the most throughput; where none gives any, as with
+    /// requests that come in their own time, it takes away the most latency.
+    pub fn new(gains: Vec<Gain>) -> Self {
+        let hops = gains.iter().enumerate().filter(|(_, gain)| !gain.load && gain.is_one());
+        let most = hops.reduce(|most, other| if other.1.exceeds(most.1) { other } else { most });
+        let bottleneck = most.map(|(place, _)| place);
+        Self { gains, bottleneck }
+    }
+
+    /// The hop that gives the most.
+    pub fn bottleneck(&self) -> Option<&Gain> {
+        self.gains.get(self.bottleneck?)
+    }
+
+    /// What more load would give.
+    pub fn load(&self) -> impl Iterator<Item = &Gain> {
+        self.gains.iter().filter(|gain| gain.load)
+    }
+}
+
+impl Gain {
+    fn is_one(&self) -> bool {
+        self.throughput_gain > 0.0 || self.latency_gain > 0.0
+    }
+
+    fn exceeds(&self, other: &Self) -> bool {
+        let by_throughput = self.throughput_gain.total_cmp(&other.throughput_gain);
+        by_throughput.then(self.latency_gain.total_cmp(&other.latency_gain)).is_gt()
+    }
+}
+
+/// A change as a share, zero where it is noise.
+pub fn beyond_noise(share: f64) -> f64 {
+    if share.is_finite() && share.abs() >= NOISE { share } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gain(hop: &str, load: bool, throughput_gain: f64, latency_gain: f64) -> Gain {
+        let (hop, change) = (hop.to_owned(), String::new());
+        Gain { hop, change, load, utilisation: None, throughput_gain, latency_gain }
+    }
+
+    fn named(gains: Vec<Gain>) -> Option<String> {
+        Sensitivity::new(gains).bottleneck().map(|gain| gain.hop.clone())
+    }
+
+    #[test]
+    fn the_bottleneck_is_the_hop_that_gives_the_most() {
+        let link = gain("link", false, 0.5, 0.3);
+        let die = gain("die", false, 0.2, 0.4);
+        let depth = gain("queue depth", true, 1.0, 0.0);
+        assert_eq!(named(vec![die.clone(), link, depth.clone()]).as_deref(), Some("link"));
+        assert_eq!(named(vec![depth]), None);
+        // Requests that come in their own time gain latency alone.
+        let idle = gain("link", false, 0.0, 0.0);
+        assert_eq!(named(vec![idle.clone(), gain("die", false, 0.0, 0.2)]).as_deref(), Some("die"));
+        assert_eq!(named(vec![idle]), None);
+    }
+
+    #[test]
+    fn what_is_below_a_hundredth_is_none() {
+        assert_eq!(beyond_noise(0.0099), 0.0);
+        assert_eq!(beyond_noise(-0.0099), 0.0);
+        assert_eq!(beyond_noise(0.01), 0.01);
+        assert_eq!(beyond_noise(f64::NAN), 0.0);
+    }
+}

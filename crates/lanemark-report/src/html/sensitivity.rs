@@ -1,0 +1,101 @@
+//! What would help: for each test a bar for each hop at twice its speed, as long as the throughput that it gives.
+//!
+//! Losses have no bar; they are told beside it, as is the change of the mean latency.
+
+use lanemark_core::result::{RunResult, Sensitivity};
+use maud::{Markup, html};
+
+use super::axis::Axis;
+use super::grid::grid;
+use super::svg::{fitted, image, num, text_width};
+use crate::sensitivity::{label, latency, sentence, signed, table};
+
+const WIDTH: f64 = 470.0;
+/// Room for the names of hops, and for the words behind a bar.
+const NAMES: f64 = 130.0;
+const WORDS: f64 = 150.0;
+const LINE: f64 = 17.0;
+const BAR: f64 = 11.0;
+const AXIS: f64 = 16.0;
+
+/// The section's content, or `None` where nobody asked.
+pub(super) fn gains(runs: &[(String, &RunResult)]) -> Option<Markup> {
+    let several = runs.len() > 1;
+    let mut panels: Vec<(String, &Sensitivity)> = Vec::new();
+    for (system, run) in runs {
+        for test in &run.tests {
+            let Some(asked) = &test.sensitivity else { continue };
+            let name = &test.test.name;
+            let caption = if several { format!("{name}: {system}") } else { name.clone() };
+            panels.push((caption, asked));
+        }
+    }
+    (!panels.is_empty()).then(|| {
+        html! {
+            p class="soft" {
+                "The test again with one hop at twice its speed, all else alike, and with twice the load: the throughput that each gives. Gains do not add up. The one that gives the most is the bottleneck."
+            }
+            div class="panels wide" {
+                @for (caption, asked) in &panels {
+                    figure {
+                        figcaption { (caption) }
+                        p class="soft" { (sentence(asked)) }
+                        (draw(caption, asked))
+                    }
+                }
+            }
+            details {
+                summary { "Gains as numbers" }
+                @for (caption, asked) in &panels { (grid(&table(asked), caption)) }
+            }
+        }
+    })
+}
+
+fn draw(caption: &str, asked: &Sensitivity) -> Markup {
+    let gains = asked.gains.iter().map(|gain| gain.throughput_gain * 100.0);
+    let axis = Axis::new(gains.chain([1.0]), WIDTH - NAMES - WORDS);
+    let height = asked.gains.len() as f64 * LINE;
+    let content = html! {
+        g transform=(format!("translate({} 0)", num(NAMES))) {
+            (axis.draw(0.0, height, "%"))
+            @for (place, gain) in asked.gains.iter().enumerate() {
+                @let top = place as f64 * LINE;
+                @let y = num(top + LINE / 2.0 + 3.5);
+                @let length = axis.place(gain.throughput_gain * 100.0);
+                @let name = label(asked, place);
+                @let most = asked.bottleneck == Some(place);
+                text class=(if most { "" } else { "soft" }) x="-6" y=(y) text-anchor="end" {
+                    (fitted(&name, NAMES - 10.0))
+                }
+                @if length > 0.0 {
+                    rect class=(colour(gain.load, most)) x="0" y=(num(top + (LINE - BAR) / 2.0))
+                        width=(num(length)) height=(num(BAR)) {
+                        title { (name) ", " (gain.change) ": " (signed(gain.throughput_gain)) }
+                    }
+                }
+                @let told = words(gain.throughput_gain, &latency(gain));
+                text class=(if most { "" } else { "soft" }) x=(num(length + 5.0)) y=(y) {
+                    (fitted(&told, WIDTH - NAMES - length + text_width("  ")))
+                }
+            }
+        }
+    };
+    image(WIDTH, height + AXIS, &format!("{caption}. {}", sentence(asked)), &content)
+}
+
+/// `+85%, latency -46%`; nothing of a change that does nothing.
+fn words(throughput: f64, latency: &str) -> String {
+    match latency {
+        "+0%" if throughput == 0.0 => "–".to_owned(),
+        _ => format!("{}, latency {latency}", signed(throughput)).replace('-', "−"),
+    }
+}
+
+fn colour(load: bool, most: bool) -> &'static str {
+    match (load, most) {
+        (true, _) => "neutral",
+        (false, true) => "s1",
+        (false, false) => "s0",
+    }
+}

@@ -1,0 +1,169 @@
+//! The bottleneck of a test in words: what each hop at twice its speed, and twice the load, would give.
+//!
+//! Shown is what the result holds; gains that it calls noise are zero there already.
+
+use lanemark_core::result::{Gain, RunResult, Sensitivity, TestResult};
+
+use crate::Style;
+use crate::number::{ABSENT, fixed, or_absent, percent_whole};
+use crate::table::{Cell, Column, Ink, Table};
+use crate::terminal::Sheet;
+
+/// The bottlenecks of all tests of several systems, a line each; empty where nobody asked.
+pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
+    let mut table = Table::new(vec![
+        Column::name("system"),
+        Column::name("test"),
+        Column::text("bottleneck"),
+        Column::number("busy", "").optional(2),
+        Column::number("hop x2", ""),
+        Column::number("queue x2", ""),
+    ]);
+    for (label, run) in systems {
+        let mut repeated = false;
+        for test in &run.tests {
+            let Some(asked) = &test.sensitivity else { continue };
+            let most = asked.bottleneck();
+            let depth = asked.load().find(|gain| gain.hop == "queue depth");
+            table.push(vec![
+                Cell::plain(*label).repeating(repeated),
+                Cell::plain(&test.test.name),
+                Cell::strong(most.map_or("none alone", |gain| &gain.hop)),
+                Cell::plain(or_absent(most.and_then(|gain| gain.utilisation), percent_whole)),
+                Cell::plain(or_absent(most.map(|gain| gain.throughput_gain), signed)),
+                Cell::plain(or_absent(depth.map(|gain| gain.throughput_gain), signed)),
+            ]);
+            repeated = true;
+        }
+    }
+    if table.rows.is_empty() {
+        return String::new();
+    }
+    let mut sheet = Sheet::new(style);
+    sheet.heading("Bottlenecks: what one hop at twice its speed would give");
+    sheet.blank();
+    sheet.table(&table);
+    sheet.finish()
+}
+
+/// The bottleneck of a test in a sentence, and all gains as a table; nothing where nobody asked.
+pub(crate) fn lines(sheet: &mut Sheet, test: &TestResult) {
+    let Some(asked) = &test.sensitivity else { return };
+    sheet.paragraph(&sentence(asked));
+    sheet.blank();
+    sheet.table(&table(asked));
+}
+
+/// `SATA 6 Gb/s, 97% busy: a link twice as fast would give +85%; twice the queue depth +0%.`
+pub(crate) fn sentence(asked: &Sensitivity) -> String {
+    let load: Vec<String> = asked
+        .load()
+        .map(|gain| format!("twice the {} {}", gain.hop, signed(gain.throughput_gain)))
+        .collect();
+    let load = match load.is_empty() {
+        true => String::new(),
+        false => format!("; {}", load.join(", ")),
+    };
+    let Some(most) = asked.bottleneck() else {
+        return format!(
+            "No hop alone is the bottleneck: none at twice its speed would give 1%{load}."
+        );
+    };
+    let busy =
+        most.utilisation.map_or(String::new(), |share| format!(", {} busy", percent_whole(share)));
+    let given = match most.throughput_gain > 0.0 {
+        true => format!("would give {}", signed(most.throughput_gain)),
+        false => format!("would take {} off the latency", percent_whole(most.latency_gain)),
+    };
+    format!("{}{busy}: {} {given}{load}.", most.hop, most.change)
+}
+
+/// All gains; the bottleneck stands out.
+pub(crate) fn table(asked: &Sensitivity) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("changed"),
+        Column::name("to"),
+        Column::number("busy", "").optional(1),
+        Column::number("throughput", ""),
+        Column::number("latency", ""),
+    ]);
+    let mut ruled = false;
+    for (place, gain) in asked.gains.iter().enumerate() {
+        let ink = if asked.bottleneck == Some(place) { Ink::Strong } else { Ink::Plain };
+        let cells = [
+            label(asked, place),
+            gain.change.clone(),
+            or_absent(gain.utilisation, percent_whole),
+            signed(gain.throughput_gain),
+            latency(gain),
+        ];
+        let cells = cells.map(|text| Cell::inked(text, ink)).to_vec();
+        match gain.load && !ruled {
+            true => table.push_ruled(cells),
+            false => table.push(cells),
+        }
+        ruled |= gain.load;
+    }
+    table
+}
+
+/// A hop's name, numbered from the second of that name on.
+pub(crate) fn label(asked: &Sensitivity, place: usize) -> String {
+    let name = &asked.gains[place].hop;
+    match asked.gains[..place].iter().filter(|gain| gain.hop == *name).count() {
+        0 => name.clone(),
+        before => format!("{name} ({})", before + 1),
+    }
+}
+
+/// How the mean latency changes.
+pub(crate) fn latency(gain: &Gain) -> String {
+    signed(-gain.latency_gain)
+}
+
+/// A gain as a whole percentage with its sign, `+0%` where there is none.
+pub(crate) fn signed(gain: f64) -> String {
+    if !gain.is_finite() {
+        return ABSENT.to_owned();
+    }
+    match fixed(gain * 100.0, 0) {
+        text if text.starts_with('-') => format!("{text}%"),
+        text => format!("+{text}%"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gain(hop: &str, change: &str, load: bool, throughput_gain: f64, latency_gain: f64) -> Gain {
+        let utilisation = (!load).then_some(0.97);
+        let (hop, change) = (hop.to_owned(), change.to_owned());
+        Gain { hop, change, load, utilisation, throughput_gain, latency_gain }
+    }
+
+    #[test]
+    fn the_sentence_names_hop_change_and_load() {
+        let link = gain("SATA 6 Gb/s", "a link twice as fast", false, 0.852, 0.46);
+        let depth = gain("queue depth", "64 in place of 32", true, 0.0, -1.0);
+        let told = sentence(&Sensitivity::new(vec![link.clone(), depth.clone()]));
+        assert_eq!(
+            told,
+            "SATA 6 Gb/s, 97% busy: a link twice as fast would give +85%; twice the queue depth +0%."
+        );
+        let timed = Gain { throughput_gain: 0.0, ..link };
+        let told = sentence(&Sensitivity::new(vec![timed]));
+        assert_eq!(
+            told,
+            "SATA 6 Gb/s, 97% busy: a link twice as fast would take 46% off the latency."
+        );
+        let none = sentence(&Sensitivity::new(vec![depth]));
+        assert!(none.starts_with("No hop alone"), "{none}");
+    }
+
+    #[test]
+    fn a_gain_has_a_sign() {
+        assert_eq!([0.0, 0.004, 1.18, -0.031].map(signed), ["+0%", "+0%", "+118%", "-3%"]);
+        assert_eq!(signed(-0.001), "+0%");
+    }
+}

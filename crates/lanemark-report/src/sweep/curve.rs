@@ -1,0 +1,242 @@
+//! Curves of a sweep: figures over its first axis of numbers, a curve for each value of the next axis, and a panel
+//! for each combination of the values of all others.
+//!
+//! *The knee* of a curve over load (queue depth, threads, rate) is the point of the most *power*, throughput over mean
+//! latency (L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer
+//! communications", ICC 1979, 43.1). Below it more load gives more throughput than it costs latency in proportion, above
+//! it less. In a closed system that is full at N requests, with throughput in proportion up to there and level behind,
+//! it is at N exactly. A knee at the end of a curve is none: it may lie beyond.
+
+use lanemark_core::result::{Sweep, SweepFigures, SweepPoint};
+use lanemark_core::units::{Bytes, BytesPerSecond, Duration};
+
+/// The axes along which load grows.
+const LOAD: [&str; 3] = ["queue_depth", "threads", "rate"];
+/// Requests of at least this size are told by their data.
+const LARGE: f64 = 65_536.0;
+
+/// How a sweep is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Curves {
+    /// The axis that runs from left to right.
+    pub(crate) x: String,
+    /// The axis that tells curves apart.
+    pub(crate) by: Option<String>,
+    /// Whether the places of x go by their logarithm.
+    pub(crate) logarithmic: bool,
+    /// Whether throughput is told as data, where else it is requests.
+    pub(crate) data: bool,
+    pub(crate) panels: Vec<Panel>,
+}
+
+/// The curves that share the values of all other axes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Panel {
+    /// Those values, `block 4 KiB`; empty where there is one panel.
+    pub(crate) name: String,
+    pub(crate) curves: Vec<Curve>,
+}
+
+/// The points of one curve that have figures.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Curve {
+    /// The value of the axis that tells curves apart.
+    pub(crate) name: String,
+    pub(crate) points: Vec<Place>,
+}
+
+/// A point of a curve.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) x: f64,
+    /// The value as written.
+    pub(crate) text: String,
+    pub(crate) figures: SweepFigures,
+}
+
+/// Where a curve bends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Knee {
+    At(usize),
+    /// It grows on to its end.
+    Beyond,
+    /// It is at or before its first point.
+    Before,
+}
+
+impl Curves {
+    /// The curves of a sweep.
+    pub(crate) fn of(sweep: &Sweep) -> Self {
+        let texts = |axis: usize| sweep.points.iter().map(move |point| point.values[axis].as_str());
+        let numeric = |&axis: &usize| texts(axis).all(|text| number(text).is_some());
+        let x = (0..sweep.axes.len()).find(numeric).unwrap_or(0);
+        let is_numeric = numeric(&x);
+        let mut places: Vec<&str> = Vec::new();
+        for text in texts(x) {
+            if !places.contains(&text) {
+                places.push(text);
+            }
+        }
+        let place = |text: &str| match is_numeric {
+            true => number(text).unwrap_or(0.0),
+            false => places.iter().position(|known| *known == text).unwrap_or(0) as f64,
+        };
+        let all: Vec<f64> = places.iter().map(|text| place(text)).collect();
+        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = all.iter().copied().fold(0.0, f64::max);
+        let by = (0..sweep.axes.len()).find(|&axis| axis != x);
+        let mut panels: Vec<Panel> = Vec::new();
+        for point in &sweep.points {
+            let Ok(figures) = &point.outcome else { continue };
+            let others = (0..sweep.axes.len()).filter(|&axis| axis != x && Some(axis) != by);
+            let named = others.map(|axis| format!("{} {}", sweep.axes[axis], point.values[axis]));
+            let name = named.collect::<Vec<_>>().join(", ");
+            let panel = found(
+                &mut panels,
+                |panel| panel.name == name,
+                || Panel { name: name.clone(), curves: Vec::new() },
+            );
+            let name = by.map_or("", |by| &point.values[by]);
+            let curve = found(
+                &mut panel.curves,
+                |curve| curve.name == name,
+                || Curve { name: name.to_owned(), points: Vec::new() },
+            );
+            let text = point.values[x].clone();
+            curve.points.push(Place { x: place(&text), text, figures: figures.clone() });
+        }
+        for curve in panels.iter_mut().flat_map(|panel| &mut panel.curves) {
+            curve.points.sort_by(|one, other| one.x.total_cmp(&other.x));
+        }
+        Self {
+            x: sweep.axes[x].clone(),
+            by: by.map(|by| sweep.axes[by].clone()),
+            logarithmic: is_numeric && least > 0.0 && most / least >= 8.0,
+            data: told_by_data(&sweep.points),
+            panels,
+        }
+    }
+
+    /// Whether load grows from left to right, so that curves have knees.
+    pub(crate) fn over_load(&self) -> bool {
+        LOAD.contains(&self.x.as_str())
+    }
+}
+
+/// Whether requests are large, or of several sizes, so that they cannot be held against each other.
+fn told_by_data(points: &[SweepPoint]) -> bool {
+    let figures = points.iter().filter_map(|point| point.outcome.as_ref().ok());
+    let blocks = figures.filter(|one| one.iops > 0.0).map(|one| one.bytes_per_second / one.iops);
+    let (least, most) = blocks
+        .fold((f64::INFINITY, 0.0_f64), |(least, most), block| (least.min(block), most.max(block)));
+    most > least * 1.01 || least >= LARGE
+}
+
+impl Curve {
+    /// Its knee; none where it has fewer than three points.
+    pub(crate) fn knee(&self) -> Option<Knee> {
+        let power = |place: &Place| place.figures.bytes_per_second / place.figures.latency_mean_us;
+        let powers: Vec<f64> = self.points.iter().map(power).collect();
+        if powers.len() < 3 || powers.iter().any(|power| !power.is_finite()) {
+            return None;
+        }
+        // Of points of about the same power the first: more load gives nothing for its latency.
+        let most = powers.iter().copied().fold(0.0, f64::max);
+        let at = powers.iter().position(|&power| power >= most * 0.999)?;
+        Some(match at {
+            0 => Knee::Before,
+            at if at + 1 == powers.len() => Knee::Beyond,
+            at => Knee::At(at),
+        })
+    }
+
+    /// The most throughput of its points.
+    pub(crate) fn most(&self) -> f64 {
+        self.points.iter().map(|place| place.figures.bytes_per_second).fold(0.0, f64::max)
+    }
+}
+
+/// The item that `is` so, made and added where there is none.
+fn found<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
+    let place = items.iter().position(is).unwrap_or_else(|| {
+        items.push(make());
+        items.len() - 1
+    });
+    &mut items[place]
+}
+
+/// The number that a value is, in the base unit of its quantity.
+pub(crate) fn number(text: &str) -> Option<f64> {
+    let plain = text.strip_suffix('%').or(text.strip_suffix("/s")).unwrap_or(text);
+    let plain: Option<f64> = plain.trim().replace('_', "").parse().ok();
+    let bytes = || text.parse::<Bytes>().ok().map(|bytes| bytes.get() as f64);
+    let time = || text.parse::<Duration>().ok().map(|time| time.as_seconds());
+    let rate = || text.parse::<BytesPerSecond>().ok().map(|rate| rate.0 as f64);
+    plain.or_else(bytes).or_else(time).or_else(rate).filter(|value| value.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A closed system that is full at `full` requests: throughput is level behind, and latency grows.
+    fn saturating(full: f64, depths: &[u32]) -> Curve {
+        let points = depths.iter().map(|&depth| {
+            let throughput = f64::from(depth).min(full) * 1e6;
+            let latency_mean_us = f64::from(depth) / throughput * 1e9;
+            let (bytes_per_second, iops) = (throughput, throughput / 4096.0);
+            let figures =
+                SweepFigures { iops, bytes_per_second, latency_mean_us, ..Default::default() };
+            Place { x: depth.into(), text: depth.to_string(), figures }
+        });
+        Curve { name: String::new(), points: points.collect() }
+    }
+
+    #[test]
+    fn the_knee_of_a_closed_system_is_where_it_is_full() {
+        let depths = [1, 2, 4, 8, 16, 32];
+        assert_eq!(saturating(8.0, &depths).knee(), Some(Knee::At(3)));
+        assert_eq!(saturating(2.0, &depths).knee(), Some(Knee::At(1)));
+        assert_eq!(saturating(1.0, &depths).knee(), Some(Knee::Before));
+        assert_eq!(saturating(1e3, &depths).knee(), Some(Knee::Beyond));
+        assert_eq!(saturating(2.0, &depths[..2]).knee(), None);
+    }
+
+    #[test]
+    fn values_are_numbers_in_one_unit() {
+        assert_eq!(number("4 KiB"), Some(4096.0));
+        assert_eq!(number("500 us"), Some(0.0005));
+        assert_eq!(number("50%"), Some(50.0));
+        assert_eq!(number("5000/s"), Some(5000.0));
+        assert_eq!(number("samsung"), None);
+    }
+
+    fn point(number: u64, values: &[&str]) -> SweepPoint {
+        SweepPoint {
+            number,
+            system: "s".to_owned(),
+            test: "t".to_owned(),
+            values: values.iter().map(|&value| value.to_owned()).collect(),
+            outcome: Ok(SweepFigures { iops: 1.0, bytes_per_second: 4096.0, ..Default::default() }),
+        }
+    }
+
+    #[test]
+    fn the_first_axis_of_numbers_is_across_and_the_next_tells_curves_apart() {
+        let axes = ["drive", "queue_depth", "block"].map(str::to_owned).to_vec();
+        let points = vec![
+            point(0, &["a", "16", "4 KiB"]),
+            point(1, &["a", "1", "4 KiB"]),
+            point(2, &["b", "1", "4 KiB"]),
+            point(3, &["b", "1", "8 KiB"]),
+        ];
+        let curves = Curves::of(&Sweep { axes, points });
+        assert_eq!((curves.x.as_str(), curves.by.as_deref()), ("queue_depth", Some("drive")));
+        assert!(curves.logarithmic && curves.over_load());
+        assert_eq!(curves.panels.len(), 2);
+        let first = &curves.panels[0];
+        assert_eq!(first.name, "block 4 KiB");
+        assert_eq!(first.curves[0].points.iter().map(|at| at.x).collect::<Vec<_>>(), [1.0, 16.0]);
+        assert_eq!(first.curves[1].name, "b");
+    }
+}

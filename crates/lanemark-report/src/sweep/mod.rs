@@ -1,0 +1,183 @@
+//! A sweep: its best points and knees in words, its points as a table, its curves on a page.
+
+mod curve;
+mod page;
+
+use lanemark_core::result::{Sweep, SweepPoint};
+
+use crate::Style;
+use crate::number::{LatencyUnit, fixed, or_absent, percent_whole, significant};
+use crate::table::{Cell, Column, Ink, Table};
+use crate::terminal::Sheet;
+use curve::{Curve, Curves, Knee};
+
+pub use page::sweep_html;
+
+/// The most points that a terminal shows.
+const SHOWN: usize = 60;
+/// The most curves of which a terminal tells each.
+const CURVES: usize = 20;
+
+/// A sweep as terminal text: what was swept, a sentence for each curve, its points where they are few, and the points
+/// that came to nothing.
+pub fn sweep_text(sweep: &Sweep, style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.heading(&title(sweep));
+    sheet.blank();
+    let Some(curves) = curves(sweep) else {
+        sheet.paragraph("No point has figures.");
+        failed(&mut sheet, sweep);
+        return sheet.finish();
+    };
+    if sweep.points.len() <= SHOWN {
+        sheet.table(&table(sweep));
+        sheet.blank();
+    }
+    let told: Vec<String> = sentences(&curves);
+    for sentence in told.iter().take(CURVES) {
+        sheet.item("- ", sentence, Ink::Plain);
+    }
+    if told.len() > CURVES {
+        sheet.aside(&format!("{} curves more; --html draws all of them.", told.len() - CURVES));
+    }
+    failed(&mut sheet, sweep);
+    sheet.finish()
+}
+
+fn curves(sweep: &Sweep) -> Option<Curves> {
+    let any = sweep.points.iter().any(|point| point.outcome.is_ok());
+    (any && !sweep.axes.is_empty()).then(|| Curves::of(sweep))
+}
+
+/// `4K read over queue_depth, block and drive.flash.channels`.
+fn title(sweep: &Sweep) -> String {
+    let test = sweep.points.first().map_or("Nothing", |point| point.test.as_str());
+    let over = match sweep.axes.as_slice() {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        axes => axes.concat(),
+    };
+    format!("{test} over {over}")
+}
+
+/// What each curve comes to.
+fn sentences(curves: &Curves) -> Vec<String> {
+    let panels = curves.panels.iter();
+    panels
+        .flat_map(|panel| panel.curves.iter().map(move |curve| (panel.name.as_str(), curve)))
+        .map(|(panel, curve)| {
+            let by = curves.by.as_ref().map(|by| format!("{by} {}", curve.name));
+            let names = by.into_iter().chain((!panel.is_empty()).then(|| panel.to_owned()));
+            let name = names.collect::<Vec<_>>().join(", ");
+            let told = told(curves, curve);
+            if name.is_empty() { told } else { format!("{name}: {told}") }
+        })
+        .collect()
+}
+
+fn told(curves: &Curves, curve: &Curve) -> String {
+    let best = curve.points.iter().find(|place| place.figures.bytes_per_second >= curve.most());
+    let Some(best) = best else { return "no figures".to_owned() };
+    let most = format!("at most {} at {} {}", rate(curves, best), curves.x, best.text);
+    if !curves.over_load() {
+        return format!("{most}.");
+    }
+    match curve.knee() {
+        Some(Knee::At(place)) => {
+            let knee = &curve.points[place];
+            let share = knee.figures.bytes_per_second / curve.most();
+            format!(
+                "knee at {} {}, {} ({} of the most) in {} us; {most}.",
+                curves.x,
+                knee.text,
+                rate(curves, knee),
+                percent_whole(share),
+                significant(knee.figures.latency_mean_us),
+            )
+        }
+        Some(Knee::Beyond) => format!("no knee up to {} {}; {most}.", curves.x, last(curve)),
+        Some(Knee::Before) => {
+            format!("full from the first point on, {} {}; {most}.", curves.x, first(curve))
+        }
+        None => format!("{most}."),
+    }
+}
+
+fn first(curve: &Curve) -> &str {
+    curve.points.first().map_or("", |place| &place.text)
+}
+
+fn last(curve: &Curve) -> &str {
+    curve.points.last().map_or("", |place| &place.text)
+}
+
+/// The throughput of a point in words.
+fn rate(curves: &Curves, place: &curve::Place) -> String {
+    match curves.data {
+        true => format!("{} MB/s", significant(place.figures.bytes_per_second / 1e6)),
+        false => format!("{} requests a second", fixed(place.figures.iops, 0)),
+    }
+}
+
+/// The points that came to nothing, with why the first of each kind did.
+fn failed(sheet: &mut Sheet, sweep: &Sweep) {
+    let errors = errors(sweep);
+    if errors.is_empty() {
+        return;
+    }
+    sheet.blank();
+    for (error, points) in errors.iter().take(5) {
+        sheet.item("! ", &counted(error, *points, sweep.points.len()), Ink::Doubt);
+    }
+    if errors.len() > 5 {
+        sheet.aside(&format!("{} reasons more, in the file.", errors.len() - 5));
+    }
+}
+
+fn counted(error: &str, points: usize, all: usize) -> String {
+    format!("{points} of {all} points have no figures: {error}")
+}
+
+/// Each reason why points have no figures, with how many have none for it.
+fn errors(sweep: &Sweep) -> Vec<(&str, usize)> {
+    let mut errors: Vec<(&str, usize)> = Vec::new();
+    for error in sweep.points.iter().filter_map(|point| point.outcome.as_ref().err()) {
+        match errors.iter_mut().find(|(known, _)| known == error) {
+            Some((_, count)) => *count += 1,
+            None => errors.push((error, 1)),
+        }
+    }
+    errors
+}
+
+/// All points with figures.
+fn table(sweep: &Sweep) -> Table {
+    let ok = |point: &SweepPoint| point.outcome.clone().ok();
+    let latencies = sweep.points.iter().filter_map(ok).map(|one| one.latency_mean_us * 1e3);
+    let unit = LatencyUnit::fitting(latencies);
+    let mut columns: Vec<Column> = sweep.axes.iter().map(|axis| Column::name(axis)).collect();
+    columns.extend([
+        Column::number("MB/s", "10^6 B/s"),
+        Column::number("IOPS", "1/s"),
+        Column::number("mean", unit.name()),
+        Column::number("p99", unit.name()).optional(1),
+        Column::text("busiest").optional(3),
+        Column::number("busy", "").optional(2),
+    ]);
+    let mut table = Table::new(columns);
+    let us = |us: f64| significant(unit.of(us * 1e3));
+    for point in &sweep.points {
+        let Ok(figures) = &point.outcome else { continue };
+        let mut cells: Vec<Cell> = point.values.iter().map(Cell::plain).collect();
+        let (hop, busy) = figures.busiest.clone().unzip();
+        cells.extend([
+            Cell::strong(significant(figures.bytes_per_second / 1e6)),
+            Cell::plain(fixed(figures.iops, if figures.iops < 100.0 { 1 } else { 0 })),
+            Cell::plain(us(figures.latency_mean_us)),
+            Cell::plain(or_absent(figures.latency_percentiles_us[1], us)),
+            Cell::plain(hop.unwrap_or_default()),
+            Cell::plain(or_absent(busy, percent_whole)),
+        ]);
+        table.push(cells);
+    }
+    table
+}

@@ -1,0 +1,258 @@
+//! A sweep as one self-contained HTML file: a figure for each panel, throughput above latency over one axis.
+//!
+//! Both plots begin at zero. The axis below goes by the logarithm where its values span more than a factor of eight:
+//! lines have no length to be misread, and doublings are what is asked for. A ring marks a knee.
+
+use lanemark_core::result::Sweep;
+use maud::{Markup, html};
+
+use super::curve::{Curve, Curves, Knee, Panel, Place};
+use super::{counted, curves, errors, sentences, table, title};
+use crate::html::axis::step;
+use crate::html::svg::{fitted, image, num, text_width};
+use crate::html::{grid, page, typeset};
+use crate::number::LatencyUnit;
+
+const WIDTH: f64 = 900.0;
+const LEFT: f64 = 60.0;
+const RIGHT: f64 = 150.0;
+const HEIGHT: f64 = 210.0;
+const HEADING: f64 = 34.0;
+const AXIS: f64 = 34.0;
+/// Colours before they come again.
+const COLOURS: usize = 6;
+/// The most panels of a page, and rows of its table.
+const PANELS: usize = 24;
+const ROWS: usize = 2_000;
+
+/// One self-contained HTML file of a sweep: its knees in words, its curves, its points as numbers.
+pub fn sweep_html(sweep: &Sweep) -> String {
+    let title = title(sweep);
+    let mut systems: Vec<&str> = Vec::new();
+    for point in &sweep.points {
+        if !systems.contains(&point.system.as_str()) && systems.len() <= 3 {
+            systems.push(&point.system);
+        }
+    }
+    let systems = match systems.len() {
+        0..=3 => systems.join(", "),
+        _ => format!("{} and others", systems[..3].join(", ")),
+    };
+    let curves = curves(sweep);
+    page(
+        &title,
+        &html! {
+            header {
+                h1 { (title) }
+                p class="soft" { (sweep.points.len()) " points, simulated: " (systems) }
+                @if let Some(curves) = &curves { (answer(curves)) }
+            }
+            @if let Some(curves) = &curves {
+                section {
+                    h2 { "Curves" }
+                    @for panel in curves.panels.iter().take(PANELS) { (figure(curves, panel)) }
+                    @if curves.panels.len() > PANELS {
+                        p class="soft" { (curves.panels.len() - PANELS) " panels more are not drawn." }
+                    }
+                }
+            } @else { p { "No point has figures." } }
+            @let errors = errors(sweep);
+            @if !errors.is_empty() {
+                section {
+                    h2 { "Points without figures" }
+                    ul class="warnings" {
+                        @for (error, count) in errors.iter().take(50) {
+                            li { (counted(error, *count, sweep.points.len())) }
+                        }
+                    }
+                }
+            }
+            @if curves.is_some() && sweep.points.len() <= ROWS {
+                details {
+                    summary { "Points as numbers" }
+                    (grid::grid(&table(sweep), "Points"))
+                }
+            }
+        },
+    )
+}
+
+/// The knees, or the best points where there are none.
+fn answer(curves: &Curves) -> Markup {
+    let sentences = sentences(curves);
+    html! {
+        @if sentences.len() <= 8 {
+            div class="answer" { @for sentence in &sentences { p { (sentence) } } }
+        } @else {
+            details {
+                summary { (sentences.len()) " curves in words" }
+                ul { @for sentence in &sentences { li { (sentence) } } }
+            }
+        }
+        @if curves.over_load() {
+            p class="soft" {
+                "The knee is the point of the most throughput over mean latency (Kleinrock's power); a ring marks it."
+            }
+        }
+    }
+}
+
+/// From left to right.
+struct Across<'c> {
+    curves: &'c Curves,
+    least: f64,
+    most: f64,
+    width: f64,
+}
+
+impl Across<'_> {
+    fn place(&self, x: f64) -> f64 {
+        let scaled = |x: f64| if self.curves.logarithmic { x.ln() } else { x };
+        let span = scaled(self.most) - scaled(self.least);
+        if span > 0.0 { (scaled(x) - scaled(self.least)) / span * self.width } else { 0.0 }
+    }
+
+    /// The values with room for their text.
+    fn ticks<'p>(&self, panel: &'p Panel) -> Vec<(f64, &'p str)> {
+        let mut all: Vec<(f64, &str)> = panel
+            .curves
+            .iter()
+            .flat_map(|curve| &curve.points)
+            .map(|place| (self.place(place.x), place.text.as_str()))
+            .collect();
+        all.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let mut free = f64::NEG_INFINITY;
+        all.retain(|(at, text)| {
+            let half = text_width(text) / 2.0;
+            let fits = at - half >= free;
+            if fits {
+                free = at + half + 8.0;
+            }
+            fits
+        });
+        all
+    }
+}
+
+/// A plot of one figure.
+struct Plot<'p> {
+    heading: String,
+    top: f64,
+    value: &'p dyn Fn(&Place) -> f64,
+}
+
+fn figure(curves: &Curves, panel: &Panel) -> Markup {
+    let xs = || panel.curves.iter().flat_map(|curve| &curve.points).map(|place| place.x);
+    let across = Across {
+        curves,
+        least: xs().fold(f64::INFINITY, f64::min),
+        most: xs().fold(f64::NEG_INFINITY, f64::max),
+        width: WIDTH - LEFT - RIGHT,
+    };
+    let latencies = panel.curves.iter().flat_map(|curve| &curve.points);
+    let unit = LatencyUnit::fitting(latencies.map(|place| place.figures.latency_mean_us * 1e3));
+    let rate = |place: &Place| match curves.data {
+        true => place.figures.bytes_per_second / 1e6,
+        false => place.figures.iops,
+    };
+    let latency = |place: &Place| unit.of(place.figures.latency_mean_us * 1e3);
+    let heading = if curves.data { "MB/s (10⁶ bytes a second)" } else { "requests a second" };
+    let plots = [
+        Plot { heading: heading.to_owned(), top: HEADING, value: &rate },
+        Plot {
+            heading: format!("mean latency, {}", typeset(unit.name())),
+            top: 2.0 * HEADING + HEIGHT,
+            value: &latency,
+        },
+    ];
+    let bottom = plots[1].top + HEIGHT;
+    let drawn = html! {
+        g transform=(format!("translate({} 0)", num(LEFT))) {
+            @for plot in &plots { (plot.draw(&across, panel)) }
+            @for (at, text) in across.ticks(panel) {
+                text class="soft" x=(num(at)) y=(num(bottom + 14.0)) text-anchor="middle" { (text) }
+            }
+            text class="soft" x=(num(across.width / 2.0)) y=(num(bottom + 30.0)) text-anchor="middle" {
+                (curves.x)
+            }
+            (legend(curves, panel, across.width + 16.0))
+        }
+    };
+    let told =
+        panel.curves.iter().map(|curve| format!("{} {}", curve.name, super::told(curves, curve)));
+    let told = format!("{}. {}", panel.name, told.collect::<Vec<_>>().join(" "));
+    html! {
+        figure class="time" {
+            @if !panel.name.is_empty() { figcaption { (panel.name) } }
+            (image(WIDTH, bottom + AXIS, &told, &drawn))
+        }
+    }
+}
+
+fn legend(curves: &Curves, panel: &Panel, left: f64) -> Markup {
+    html! {
+        @if let Some(by) = &curves.by {
+            text class="soft" x=(num(left)) y=(num(HEADING - 8.0)) { (fitted(by, RIGHT - 16.0)) }
+            @for (index, curve) in panel.curves.iter().enumerate() {
+                @let y = HEADING + 10.0 + index as f64 * 16.0;
+                line class=(format!("trace c{}", index % COLOURS)) x1=(num(left)) x2=(num(left + 14.0))
+                    y1=(num(y - 4.0)) y2=(num(y - 4.0)) {}
+                text x=(num(left + 20.0)) y=(num(y)) { (fitted(&curve.name, RIGHT - 36.0)) }
+            }
+        }
+    }
+}
+
+impl Plot<'_> {
+    fn draw(&self, across: &Across<'_>, panel: &Panel) -> Markup {
+        let values = panel.curves.iter().flat_map(|curve| &curve.points).map(self.value);
+        let greatest = values.filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
+        let each = step(if greatest > 0.0 { greatest } else { 1.0 } / 5.0);
+        let count = (greatest / each * (1.0 - 1e-9)).floor() as usize + 1;
+        let full = each * count as f64;
+        let bottom = self.top + HEIGHT;
+        let y = |value: f64| bottom - (value / full).clamp(0.0, 1.0) * HEIGHT;
+        let decimals = (-each.log10().floor()).clamp(0.0, 9.0) as usize;
+        html! {
+            text class="unit" x=(num(-LEFT)) y=(num(self.top - 13.0)) { (self.heading) }
+            @for tick in 0..=count {
+                @let at = num(y(each * tick as f64));
+                line class=(if tick == 0 { "base" } else { "grid" }) x1="0" x2=(num(across.width)) y1=(at) y2=(at) {}
+                text class="soft" x="-6" y=(num(y(each * tick as f64) + 3.5)) text-anchor="end" {
+                    (format!("{:.decimals$}", each * tick as f64))
+                }
+            }
+            @for (index, curve) in panel.curves.iter().enumerate() {
+                (self.line(across, curve, &format!("c{}", index % COLOURS), &y))
+            }
+        }
+    }
+
+    fn line(
+        &self,
+        across: &Across<'_>,
+        curve: &Curve,
+        colour: &str,
+        y: &impl Fn(f64) -> f64,
+    ) -> Markup {
+        let places: Vec<(String, String, &Place)> = curve
+            .points
+            .iter()
+            .map(|place| (num(across.place(place.x)), num(y((self.value)(place))), place))
+            .collect();
+        let path: Vec<String> = places.iter().map(|(x, y, _)| format!("{x} {y}")).collect();
+        let knee = match curve.knee().filter(|_| across.curves.over_load()) {
+            Some(Knee::At(place)) => Some(place),
+            _ => None,
+        };
+        html! {
+            path class=(format!("trace {colour}")) d=(format!("M{}", path.join("L"))) {}
+            @for (index, (x, y, place)) in places.iter().enumerate() {
+                circle class=(format!("dot {colour}")) cx=(x) cy=(y) r="2.5" {
+                    title { (across.curves.x) " " (place.text) ": " (format!("{:.3}", (self.value)(place))) }
+                }
+                @if knee == Some(index) { circle class=(format!("trace {colour}")) cx=(x) cy=(y) r="7" {} }
+            }
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! A sweep: one test on one system at every combination of its axes' values.
+//!
+//! An axis is a parameter of the test, one of the system's parts, or any model value that can be set. Points are
+//! numbered with the last axis fastest. Each is assembled and run by itself, with the random streams of one run of
+//! that test alone, so that a point is the same whoever runs it and when. A value that no system or test can have
+//! is the outcome of its points; a name that none knows is an error before anything runs.
+//!
+//! Every point has a key, a hash of all that it follows from: version, library files, system, test, settings, seed,
+//! axes and the point's values. By it the rows of a file are known to be of this sweep.
+//!
+//! Not done: axes that go together, points that are left out, several tests.
+
+mod axis;
+mod parameter;
+pub mod rows;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use lanemark_core::result::{Calibration, Sample, SweepFigures, SweepPoint, TestResult};
+use lanemark_core::rng::StreamKey;
+use lanemark_core::sim::run_test;
+use lanemark_core::workload::{Test, Workload};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Location, StudyError};
+use crate::library::{Kind, Library, open_file};
+use crate::system::{NamedAt, System, SystemName};
+pub use axis::Axis;
+use parameter::{OF_SYSTEM, OF_TEST};
+
+/// The most points of a sweep.
+pub const POINTS_MAX: u64 = 1_000_000;
+/// The percentiles that a point holds.
+const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
+
+/// A sweep as its file has it.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    /// The system, `drive@platform:port`.
+    pub system: String,
+    /// The test, `workload:test`.
+    pub workload: String,
+    /// The axes.
+    pub axes: Vec<Axis>,
+    /// Model values that are set for all points.
+    pub settings: Vec<(Calibration, Location)>,
+}
+
+/// A sweep, checked as far as can be without assembling each point.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    parts: SystemName,
+    workload: Workload,
+    axes: Vec<Axis>,
+    settings: Vec<(Calibration, Location)>,
+    seed: u64,
+    /// The hash of all that the points have in common.
+    inputs: String,
+}
+
+/// Runs points, each after another; several of them can be at work on one sweep.
+pub struct Runner<'s> {
+    sweep: &'s Sweep,
+    library: Library,
+    /// The system of the last point, with what made it.
+    last: Option<(Vec<String>, Result<System, String>)>,
+}
+
+impl Definition {
+    /// Reads a sweep's file.
+    ///
+    /// # Errors
+    /// The first thing wrong in it.
+    pub fn open(path: &Path) -> Result<Self, StudyError> {
+        let document = open_file(path)?;
+        let root = document.root("sweep", None);
+        let head = root.table("sweep")?;
+        let (system, workload) = (head.text("system")?, head.text("workload")?);
+        head.finish()?;
+        let mut axes = Vec::new();
+        for section in root.tables("axis")? {
+            let mut texts = section.scalars("values")?;
+            texts.extend(section.optional_text("range")?);
+            axes.push(Axis::new(&section.text("name")?, &texts, section.location_of("name"))?);
+            section.finish()?;
+        }
+        let mut settings = Vec::new();
+        for section in root.tables("set")? {
+            let (parameter, value) = (section.text("parameter")?, section.text("value")?);
+            let calibration = Calibration { parameter, value, figure: None, reason: None };
+            settings.push((calibration, section.location_of("value")));
+            section.finish()?;
+        }
+        root.finish()?;
+        Ok(Self { system, workload, axes, settings })
+    }
+}
+
+impl Sweep {
+    /// The sweep of `definition` with the one test of `workload`, which its repeats and average belong to.
+    ///
+    /// # Errors
+    /// A name that neither tests nor systems know, an axis that is there twice, none at all, more points than
+    /// [`POINTS_MAX`], more than one test.
+    pub fn new(
+        library: &Library,
+        definition: Definition,
+        workload: Workload,
+        seed: u64,
+    ) -> Result<Self, StudyError> {
+        let Definition { system, workload: named, axes, settings } = definition;
+        let parts = SystemName::parse(&system)?;
+        if workload.tests.len() != 1 {
+            let tests = workload.tests.iter().map(|test| crate::workload::slug(&test.name));
+            let message = format!("has {} tests, and a sweep is of one", workload.tests.len());
+            return Err(StudyError::new(Location::file(&named), message).hint(format!(
+                "name one of them: {}:{}",
+                workload.id,
+                tests.collect::<Vec<_>>().join(&format!(", {}:", workload.id))
+            )));
+        }
+        let mut sweep = Self { parts, workload, axes, settings, seed, inputs: String::new() };
+        sweep.check_axes()?;
+        sweep.open_files(library)?;
+        sweep.check_parameters(library)?;
+        sweep.inputs = sweep.hash_of_inputs(library);
+        Ok(sweep)
+    }
+
+    /// The names of its axes.
+    pub fn axes(&self) -> Vec<String> {
+        self.axes.iter().map(|axis| axis.name.clone()).collect()
+    }
+
+    /// How many points it has.
+    pub fn points(&self) -> u64 {
+        self.axes.iter().map(|axis| axis.values.len() as u64).product()
+    }
+
+    /// A hash of all that its points have in common, in hexadecimal.
+    pub fn inputs(&self) -> &str {
+        &self.inputs
+    }
+
+    /// The key of a point.
+    pub fn key(&self, number: u64) -> String {
+        let values = self.values(number).join("\n");
+        let mut key = sha256(&format!("{}\n{number}\n{values}", self.inputs));
+        key.truncate(16);
+        key
+    }
+
+    /// The values of a point, one for each axis.
+    pub fn values(&self, number: u64) -> Vec<String> {
+        let mut rest = number;
+        let mut values: Vec<String> = self
+            .axes
+            .iter()
+            .rev()
+            .map(|axis| {
+                let count = axis.values.len() as u64;
+                let value = axis.values[(rest % count) as usize].clone();
+                rest /= count;
+                value
+            })
+            .collect();
+        values.reverse();
+        values
+    }
+
+    fn check_axes(&self) -> Result<(), StudyError> {
+        if self.axes.is_empty() {
+            return Err(StudyError::new(Location::file("sweep"), "has no axis")
+                .hint("for example --axis queue_depth=1..256*2"));
+        }
+        for (place, axis) in self.axes.iter().enumerate() {
+            let known = || OF_TEST.iter().map(|(name, _)| *name).chain(OF_SYSTEM);
+            if !axis.name.contains('.') && !known().any(|name| name == axis.name) {
+                let place = axis.location.clone();
+                return Err(StudyError::unknown(place, "parameter", &axis.name, known()));
+            }
+            if self.axes[..place].iter().any(|other| other.name == axis.name) {
+                let message = format!("axis `{}` is there twice", axis.name);
+                return Err(StudyError::new(axis.location.clone(), message));
+            }
+        }
+        let counts = self.axes.iter().map(|axis| axis.values.len() as u64);
+        let points = counts.fold(1u64, u64::saturating_mul);
+        if points > POINTS_MAX {
+            let message = format!("has {points} points; at most {POINTS_MAX} are run");
+            return Err(StudyError::new(Location::file("sweep"), message)
+                .hint("take fewer values, or a factor in place of a step: 1..256*2"));
+        }
+        Ok(())
+    }
+
+    /// Opens every library file that a point can need, so that their hashes are known and no name is wrong.
+    fn open_files(&self, library: &Library) -> Result<(), StudyError> {
+        let kinds = [(Kind::Drive, "drive"), (Kind::Platform, "platform")];
+        for (kind, name) in kinds {
+            if let Some(axis) = self.axes.iter().find(|axis| axis.name == name) {
+                for value in &axis.values {
+                    library
+                        .open(kind, value)
+                        .map_err(|error| crate::system::found(error, &axis.location))?;
+                }
+            }
+        }
+        let named = |name: &str| self.axes.iter().any(|axis| axis.name == name);
+        if !named("platform") {
+            library.open(Kind::Platform, &self.parts.platform)?;
+        }
+        for (place, (drive, _)) in self.parts.places().enumerate() {
+            if place > 0 || !named("drive") {
+                library.open(Kind::Drive, drive)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds names of model values that no system of the sweep knows. One that all other values belong to is asked
+    /// with its first value; whether that is in its bounds is for the points to say.
+    fn check_parameters(&self, library: &Library) -> Result<(), StudyError> {
+        let values = |name: &str| {
+            let axis = self.axes.iter().find(|axis| axis.name == name);
+            axis.map_or(vec![None], |axis| axis.values.iter().cloned().map(Some).collect())
+        };
+        for axis in self.axes.iter().filter(|axis| axis.name.contains('.')) {
+            let mut unknown = None;
+            'systems: for drive in values("drive") {
+                for platform in values("platform") {
+                    for port in values("port") {
+                        let mut parts = self.parts.clone();
+                        let own = [&mut parts.drive, &mut parts.platform, &mut parts.port];
+                        for (place, value) in own.into_iter().zip([&drive, &platform, &port]) {
+                            if let Some(value) = value {
+                                place.clone_from(value);
+                            }
+                        }
+                        let mut settings = self.settings.clone();
+                        settings.push(setting(axis, &axis.values[0]));
+                        let named_at = NamedAt::all(&axis.location);
+                        let found =
+                            System::assemble(library, &parts, &named_at, "sweep", &settings);
+                        unknown = found.err().filter(|error| {
+                            error.is_unknown_name() && error.message.contains(&axis.name)
+                        });
+                        if unknown.is_none() {
+                            break 'systems;
+                        }
+                    }
+                }
+            }
+            unknown.map_or(Ok(()), |error| {
+                Err(StudyError { location: axis.location.clone(), ..error })
+            })?;
+        }
+        Ok(())
+    }
+
+    fn hash_of_inputs(&self, library: &Library) -> String {
+        let axes = self.axes.iter().map(|axis| (&axis.name, &axis.values));
+        let settings = self.settings.iter().map(|(set, _)| (&set.parameter, &set.value));
+        let (axes, settings): (Vec<_>, Vec<_>) = (axes.collect(), settings.collect());
+        // The same files in another place are the same.
+        let files: BTreeSet<String> = library.used().into_values().collect();
+        sha256(&format!(
+            "{}\n{}\n{:?}\n{:?}\n{:?}\n{axes:?}\n{settings:?}\n{}",
+            env!("CARGO_PKG_VERSION"),
+            self.parts,
+            self.workload.tests,
+            (self.workload.repeats, self.workload.average),
+            files,
+            self.seed
+        ))
+    }
+}
+
+impl<'s> Runner<'s> {
+    /// A runner of points of `sweep`.
+    pub fn new(sweep: &'s Sweep, library: Library) -> Self {
+        Self { sweep, library, last: None }
+    }
+
+    /// Runs a point. Whatever is wrong with it is its outcome.
+    pub fn run(&mut self, number: u64) -> SweepPoint {
+        let sweep = self.sweep;
+        let values = sweep.values(number);
+        let mut test = sweep.workload.tests[0].clone();
+        let mut parts = sweep.parts.clone();
+        let mut wrong = None;
+        let mut made_by = Vec::new();
+        let mut settings = sweep.settings.clone();
+        for (axis, value) in sweep.axes.iter().zip(&values) {
+            match axis.name.as_str() {
+                "drive" => parts.drive.clone_from(value),
+                "platform" => parts.platform.clone_from(value),
+                "port" => parts.port.clone_from(value),
+                name if name.contains('.') => settings.push(setting(axis, value)),
+                name => {
+                    let applied = parameter::apply(&mut test, name, value);
+                    wrong = wrong.or(applied.err());
+                    continue;
+                }
+            }
+            made_by.push(value.clone());
+        }
+        let system = parts.to_string();
+        let outcome = match wrong {
+            Some(message) => Err(message),
+            None => {
+                if self.last.as_ref().is_none_or(|(by, _)| *by != made_by) {
+                    let named_at = NamedAt::all(&Location::file(&system));
+                    let (library, parts) = (&self.library, &parts);
+                    let made = System::assemble(library, parts, &named_at, &system, &settings);
+                    self.last = Some((made_by, made.map_err(|error| error.to_string())));
+                }
+                let made = self.last.as_ref().map(|(_, made)| made);
+                made.map_or(Err(String::new()), |made| sweep.figures(made, &test))
+            }
+        };
+        SweepPoint { number, system, test: test.name, values, outcome }
+    }
+}
+
+impl Sweep {
+    fn figures(
+        &self,
+        system: &Result<System, String>,
+        test: &Test,
+    ) -> Result<SweepFigures, String> {
+        let system = system.as_ref().map_err(String::clone)?;
+        test.check().map_err(|error| error.to_string())?;
+        let samples: Vec<Sample> = (0..self.workload.repeats)
+            .map(|repeat| {
+                let key = StreamKey { seed: self.seed, test: 0, repeat, thread: 0 };
+                run_test(&system.spec, test, key).map_err(|error| error.to_string())
+            })
+            .collect::<Result<_, _>>()?;
+        let result = TestResult::new(&self.workload, test, samples);
+        let latency = result.latency();
+        let us = |ns: u64| ns as f64 / 1e3;
+        let path = result.samples.first().and_then(|sample| sample.path.as_ref());
+        Ok(SweepFigures {
+            iops: result.iops.value,
+            bytes_per_second: result.throughput_bytes_per_second.value,
+            latency_mean_us: result.latency_mean_ns.value / 1e3,
+            latency_percentiles_us: PERCENTILES.map(|one| latency.percentile_ns(one).map(us)),
+            latency_max_us: latency.max_ns().map(us),
+            busiest: path.and_then(|path| {
+                let busiest = path.hops.iter().find(|hop| hop.name == path.busiest)?;
+                Some((busiest.name.clone(), busiest.utilisation))
+            }),
+        })
+    }
+}
+
+/// The setting of a model value at a point.
+fn setting(axis: &Axis, value: &str) -> (Calibration, Location) {
+    let (parameter, value) = (axis.name.clone(), value.to_owned());
+    let location = Location::file(format!("{parameter} = {value}"));
+    (Calibration { parameter, value, figure: None, reason: None }, location)
+}
+
+fn sha256(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}

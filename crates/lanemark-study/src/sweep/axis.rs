@@ -1,0 +1,223 @@
+//! An axis of a sweep: a parameter's name and the values that it takes.
+//!
+//! Values are written as lists and ranges: `4,8,16`, `1..256*2` (each twice the last), `10..50+10` (each ten more),
+//! `1..8` (each one more), `4KiB..1MiB*4`. A list may hold ranges. A range ends with the last value that is not above
+//! its end, and both ends have one unit, or units of one quantity.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use lanemark_core::units::{Bytes, BytesPerSecond, Duration};
+
+use super::POINTS_MAX;
+use crate::error::{Location, StudyError};
+
+/// A swept parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Its name: of the workload, `queue_depth`; `drive`, `platform` or `port`; or a model value,
+    /// `drive.flash.channels`.
+    pub name: String,
+    /// Its values in order, as written.
+    pub values: Vec<String>,
+    /// Where it was written.
+    pub location: Location,
+}
+
+/// How a range goes on.
+#[derive(Clone, Copy)]
+enum Step {
+    By(f64),
+    Times(f64),
+}
+
+impl Axis {
+    /// The axis `name` over the values that `texts` tell.
+    ///
+    /// # Errors
+    /// Where there are none, one is there twice, or a range cannot be read.
+    pub fn new(name: &str, texts: &[String], location: Location) -> Result<Self, StudyError> {
+        let fail = |message: String| {
+            StudyError::new(location.clone(), format!("axis `{name}`: {message}"))
+                .hint("write values and ranges: 4,8,16 or 1..256*2 or 10..50+10")
+        };
+        let mut values: Vec<String> = Vec::new();
+        for text in texts {
+            values.extend(expanded(text.trim()).map_err(fail)?);
+        }
+        if values.is_empty() || values.iter().any(String::is_empty) {
+            return Err(fail("has no values".to_owned()));
+        }
+        let mut sorted: Vec<&String> = values.iter().collect();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(fail(format!("`{}` is there twice", twice[0])));
+        }
+        Ok(Self { name: name.to_owned(), values, location })
+    }
+
+    /// Reads `name=values`.
+    ///
+    /// # Errors
+    /// Where it is not written so.
+    pub fn parse(text: &str) -> Result<Self, StudyError> {
+        let location = Location::file(format!("--axis {text}"));
+        let Some((name, values)) = text.split_once('=') else {
+            return Err(StudyError::new(location, "is not written as NAME=VALUES")
+                .hint("for example --axis queue_depth=1..256*2"));
+        };
+        let texts: Vec<String> = values.split(',').map(str::to_owned).collect();
+        Self::new(name.trim(), &texts, location)
+    }
+}
+
+/// The values of a range, or the one value that `text` is.
+fn expanded(text: &str) -> Result<Vec<String>, String> {
+    let Some((from, rest)) = text.split_once("..") else { return Ok(vec![text.to_owned()]) };
+    let (to, step) = match rest.split_once(['*', '+']) {
+        None => (rest, Step::By(1.0)),
+        Some((to, number)) => {
+            let (value, unit) = split(number);
+            let value = value.ok_or_else(|| format!("`{text}`: `{number}` is no step"))?;
+            match rest.contains('*') {
+                true if unit.is_empty() => (to, Step::Times(value)),
+                true => return Err(format!("`{text}`: a factor has no unit")),
+                false => return range(text, from.trim(), to.trim(), Step::By(value), unit),
+            }
+        }
+    };
+    range(text, from.trim(), to.trim(), step, "")
+}
+
+fn range(text: &str, from: &str, to: &str, step: Step, unit: &str) -> Result<Vec<String>, String> {
+    let ((Some(low), from_unit), (Some(high), to_unit)) = (split(from), split(to)) else {
+        return Err(format!("`{text}`: a range goes from a number to a number"));
+    };
+    let step_unit = if unit.is_empty() { to_unit } else { unit };
+    if (from_unit.is_empty() || from_unit == to_unit) && step_unit == to_unit {
+        let values = numbers(text, low, high, step)?;
+        return Ok(values.into_iter().map(|value| written(value, to_unit)).collect());
+    }
+    let texts = |step: &str| [from.to_owned(), to.to_owned(), step.to_owned()];
+    let step_text = match step {
+        Step::By(value) => written(value, step_unit),
+        Step::Times(_) => to.to_owned(),
+    };
+    let ends = texts(&step_text);
+    quantities::<Bytes>(text, &ends, step, |bytes| bytes.get(), Bytes)
+        .or_else(|| {
+            let value = |duration: Duration| duration.picoseconds();
+            quantities(text, &ends, step, value, Duration::from_picoseconds)
+        })
+        .or_else(|| quantities(text, &ends, step, |rate: BytesPerSecond| rate.0, BytesPerSecond))
+        .unwrap_or_else(|| Err(format!("`{text}`: both ends need units of one quantity")))
+}
+
+/// The range where both ends and the step are quantities of one kind.
+fn quantities<T: FromStr + Display>(
+    text: &str,
+    ends: &[String; 3],
+    step: Step,
+    value: impl Fn(T) -> u64,
+    quantity: impl Fn(u64) -> T,
+) -> Option<Result<Vec<String>, String>> {
+    let [low, high, by] = ends.each_ref().map(|end| end.parse::<T>().ok().map(&value));
+    let (low, high, by) = (low? as f64, high? as f64, by? as f64);
+    let step = match step {
+        Step::By(_) => Step::By(by),
+        times => times,
+    };
+    let told = |values: Vec<f64>| {
+        values.into_iter().map(|value| quantity(value.round() as u64).to_string()).collect()
+    };
+    Some(numbers(text, low, high, step).map(told))
+}
+
+fn numbers(text: &str, low: f64, high: f64, step: Step) -> Result<Vec<f64>, String> {
+    if low > high {
+        return Err(format!("`{text}`: goes from more to less"));
+    }
+    let value: Box<dyn Fn(usize) -> f64> = match step {
+        Step::By(by) if by > 0.0 => Box::new(move |index| low + by * index as f64),
+        Step::By(_) => return Err(format!("`{text}`: the step must be above zero")),
+        Step::Times(factor) if factor > 1.0 && low > 0.0 => {
+            Box::new(move |index| low * factor.powi(index.min(1 << 20) as i32))
+        }
+        Step::Times(factor) if factor > 1.0 => {
+            return Err(format!("`{text}`: a range by a factor begins above zero"));
+        }
+        Step::Times(_) => return Err(format!("`{text}`: the factor must be above 1")),
+    };
+    // What is above the end by rounding alone still belongs to it.
+    let most = high * (1.0 + 1e-9);
+    let values: Vec<f64> =
+        (0..=POINTS_MAX as usize).map(value).take_while(|&value| value <= most).collect();
+    match values.len() as u64 > POINTS_MAX {
+        true => Err(format!("`{text}`: has more than {POINTS_MAX} values")),
+        false => Ok(values),
+    }
+}
+
+/// The number at the start of a text, and the unit behind it.
+fn split(text: &str) -> (Option<f64>, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_')));
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    (number.replace('_', "").parse().ok(), unit.trim())
+}
+
+/// A number without what rounding left behind, and its unit.
+fn written(value: f64, unit: &str) -> String {
+    let text = format!("{value:.9}");
+    let number = text.trim_end_matches('0').trim_end_matches('.');
+    match unit {
+        "" | "%" | "/s" => format!("{number}{unit}"),
+        unit => format!("{number} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(text: &str) -> Vec<String> {
+        Axis::parse(&format!("any={text}")).unwrap().values
+    }
+
+    #[test]
+    fn lists_and_ranges_are_read() {
+        assert_eq!(values("4,8, 16"), ["4", "8", "16"]);
+        assert_eq!(values("1..20*2"), ["1", "2", "4", "8", "16"]);
+        assert_eq!(values("10..35+10"), ["10", "20", "30"]);
+        assert_eq!(values("1..3"), ["1", "2", "3"]);
+        assert_eq!(values("0.1..0.3+0.1"), ["0.1", "0.2", "0.3"]);
+        assert_eq!(values("50..60%+5%"), ["50%", "55%", "60%"]);
+        assert_eq!(values("4KiB..16KiB*2"), ["4 KiB", "8 KiB", "16 KiB"]);
+        assert_eq!(values("512KiB..2MiB*2"), ["512 KiB", "1 MiB", "2 MiB"]);
+        assert_eq!(values("500 us..2 ms+500us"), ["500 us", "1 ms", "1.5 ms", "2 ms"]);
+        assert_eq!(values("1000..4000/s*2"), ["1000/s", "2000/s", "4000/s"]);
+        assert_eq!(values("1,3..4,zipf"), ["1", "3", "4", "zipf"]);
+    }
+
+    #[test]
+    fn what_is_no_range_is_told() {
+        for (text, told) in [
+            ("", "no values"),
+            ("1,,2", "no values"),
+            ("4,4", "twice"),
+            ("8..4", "more to less"),
+            ("0..4*2", "above zero"),
+            ("1..4*1", "above 1"),
+            ("1..4+0", "above zero"),
+            ("a..b", "number"),
+            ("1..4*x", "step"),
+            ("1 KiB..4 us*2", "one quantity"),
+            ("1..9999999", "more than"),
+            ("1..4*2KiB", "no unit"),
+        ] {
+            let error = Axis::parse(&format!("any={text}")).unwrap_err();
+            assert!(error.message.contains(told), "{text}: {error}");
+        }
+        assert!(Axis::parse("queue_depth").unwrap_err().hint.is_some());
+    }
+}

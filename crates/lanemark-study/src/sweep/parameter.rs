@@ -1,0 +1,98 @@
+//! What of a test can be swept, by the names that it has in workload files.
+
+use lanemark_core::units::{BytesPerSecond, Ratio};
+use lanemark_core::workload::{Load, Pattern, Process, Test};
+
+/// Sets a test's value from a text.
+type Set = fn(&mut Test, &str) -> Result<(), String>;
+
+/// The parameters of a test.
+pub(super) const OF_TEST: [(&str, Set); 14] = [
+    ("queue_depth", |test, text| set(&mut test.queue_depth, text)),
+    ("threads", |test, text| set(&mut test.threads, text)),
+    ("block", block),
+    ("read", |test, text| set(&mut test.read_share, text)),
+    ("pattern", pattern),
+    ("span", |test, text| set(&mut test.span, text)),
+    ("offset", |test, text| set(&mut test.offset, text)),
+    ("alignment", |test, text| set(&mut test.alignment, text)),
+    ("volume", |test, text| some(&mut test.volume, text)),
+    ("duration", duration),
+    ("ramp", |test, text| set(&mut test.ramp, text)),
+    ("think", |test, text| set(&mut test.think, text)),
+    ("compressibility", |test, text| set::<Ratio>(&mut test.compressibility, text)),
+    ("rate", rate),
+];
+/// The names of a system's parts.
+pub(super) const OF_SYSTEM: [&str; 3] = ["drive", "platform", "port"];
+
+/// Sets the parameter `name`, which must be one of [`OF_TEST`].
+pub(super) fn apply(test: &mut Test, name: &str, text: &str) -> Result<(), String> {
+    let known = OF_TEST.iter().find(|(known, _)| *known == name);
+    let set = known.map(|(_, set)| set).ok_or_else(|| format!("`{name}` is unknown"))?;
+    set(test, text).map_err(|message| format!("{name} = {text}: {message}"))
+}
+
+fn set<T: std::str::FromStr<Err: std::fmt::Display>>(
+    place: &mut T,
+    text: &str,
+) -> Result<(), String> {
+    *place = text.parse().map_err(|error: T::Err| error.to_string())?;
+    Ok(())
+}
+
+fn some<T: std::str::FromStr<Err: std::fmt::Display>>(
+    place: &mut Option<T>,
+    text: &str,
+) -> Result<(), String> {
+    *place = Some(text.parse().map_err(|error: T::Err| error.to_string())?);
+    Ok(())
+}
+
+/// Requests of another size begin at multiples of that, where they did at multiples of their own.
+fn block(test: &mut Test, text: &str) -> Result<(), String> {
+    if !test.mix.sizes.is_empty() {
+        return Err("the test has sizes already".to_owned());
+    }
+    let aligned = test.alignment == test.block;
+    set(&mut test.block, text)?;
+    if aligned {
+        test.alignment = test.block;
+    }
+    Ok(())
+}
+
+fn pattern(test: &mut Test, text: &str) -> Result<(), String> {
+    test.pattern = match text {
+        "sequential" => Pattern::Sequential,
+        "backward" => Pattern::Backward,
+        "random" => Pattern::Uniform,
+        "shuffled" => Pattern::Shuffled,
+        _ => return Err("must be sequential, backward, random or shuffled".to_owned()),
+    };
+    Ok(())
+}
+
+/// A time takes the place of a volume, as on the command line.
+fn duration(test: &mut Test, text: &str) -> Result<(), String> {
+    some(&mut test.duration, text)?;
+    (test.volume, test.rounds) = (None, None);
+    Ok(())
+}
+
+/// Requests or data a second; the test becomes an open loop.
+fn rate(test: &mut Test, text: &str) -> Result<(), String> {
+    let process = match test.load {
+        Load::Open { process, .. } => process,
+        Load::Closed => Process::default(),
+    };
+    let requests = text.strip_suffix("/s").and_then(|number| number.trim().parse::<f64>().ok());
+    let bytes = || {
+        let rate: BytesPerSecond = text.parse().ok()?;
+        Some(rate.0 as f64 / test.block_mean())
+    };
+    let rate = requests.or_else(bytes);
+    let rate_per_second = rate.ok_or("must be requests or data a second, 5000/s or 20 MB/s")?;
+    test.load = Load::Open { rate_per_second, process };
+    Ok(())
+}
