@@ -8,6 +8,7 @@ mod args;
 mod bench;
 mod compare;
 mod failure;
+mod fit;
 mod inspect;
 mod library;
 mod output;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Path(args) => path::run(args),
         Command::Inspect(args) => inspect::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Fit(args) => fit::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Report(args) => report::run(args),
         Command::Library(args) => library::run(args),

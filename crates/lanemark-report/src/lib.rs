@@ -17,6 +17,7 @@ mod compare_table;
 mod energy;
 mod error_summary;
 mod figure_table;
+mod fit_table;
 mod html;
 mod inspection;
 mod number;
@@ -34,6 +35,7 @@ mod written;
 
 pub use answer::answer;
 pub use compare_table::compare_table;
+pub use fit_table::fit_table;
 pub use html::html;
 pub use inspection::{inspection_svg, inspection_text};
 pub use path::{path_svg, path_table};

@@ -7,6 +7,7 @@
 mod energy;
 mod evidence;
 mod finding;
+mod fitted;
 mod inspected;
 mod inspected_link;
 mod latency;
@@ -21,6 +22,9 @@ mod warning;
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use evidence::{DeviceUse, Evidence, ProcessorUse, Punctuality, ThreadUse};
 pub use finding::{Finding, Gigabits, InspectedFinding};
+pub use fitted::{
+    FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter, Standing, Unseen,
+};
 pub use inspected::{
     BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
     Inspection, PciRole, QueueLimits, Unread, UnreadReason, WriteCache,
