@@ -9,14 +9,17 @@ use std::sync::{Mutex, PoisonError};
 use lanemark_core::result::FigureKind;
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::run_test;
-use lanemark_core::sim::spec::SystemSpec;
+use lanemark_core::sim::spec::{DriveSpec, SystemSpec};
+use lanemark_core::units::Bytes;
 
 use super::measured::{Trial, figure};
-use super::parameter::{PRIOR_SD, Parameter, Shows};
+use super::parameter::{PRIOR_SD, Parameter, Shows, flash};
 use crate::PredictError;
 
 /// From where on a residual counts by its size and no longer by its square (Huber), in standard deviations.
 const HUBER: f64 = 3.0;
+/// How many units of every die a simulated buffer holds.
+const STRIPES: u64 = 4;
 
 /// The model with its trials.
 pub(super) struct Engine {
@@ -67,6 +70,7 @@ impl Engine {
         for (parameter, &log) in self.parameters.iter().zip(logs) {
             parameter.set(&mut system.drive, log);
         }
+        system.drive.buffer = enough(&system.drive);
         system
     }
 
@@ -176,6 +180,13 @@ impl Engine {
             Shows::Both => true,
         }
     }
+}
+
+/// As much of a drive's write buffer as keeps its dies busy. A measured test runs for so long that the buffer is full for
+/// nearly all of it, if it ever is; a short one must fill it in a short time.
+pub(super) fn enough(drive: &DriveSpec) -> Bytes {
+    let stripe = flash(drive).map_or(Bytes::ZERO, |flash| flash.unit() * flash.dies());
+    drive.buffer.min((stripe * STRIPES).max(Bytes::mebi(4)))
 }
 
 /// A residual whose square is twice Huber's loss.

@@ -108,7 +108,8 @@ pub(super) fn explore(
     trials: &[usize],
 ) -> Result<Explored, PredictError> {
     let Some(template) = Geometry::of(&engine.base.drive) else {
-        return Err(PredictError::HardDisk { template: String::new() });
+        let best = Geometry { dies: 1, unit: 1 };
+        return Ok(Explored { best, tried: Vec::new(), found });
     };
     let original = engine.base.clone();
     let mut explored = Explored { best: template, tried: vec![(template, found.cost)], found };

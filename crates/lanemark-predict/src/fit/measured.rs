@@ -44,8 +44,19 @@ pub(super) struct Measurements {
     pub(super) drive: String,
     pub(super) trials: Vec<Trial>,
     pub(super) doubts: Vec<FitDoubt>,
-    /// Processor time per request of reads and of writes one at a time, in ns.
-    pub(super) processor: [Option<f64>; 2],
+    /// What the runs tell of the host.
+    pub(super) host: HostSeen,
+}
+
+/// What runs tell of the host they were made on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HostSeen {
+    /// Processor time of a small request with no other outstanding, in ns.
+    pub(super) alone_ns: Option<f64>,
+    /// The same with eight or more, where a core has no time to sleep.
+    pub(super) deep_ns: Option<f64>,
+    /// Logical processors, of measured runs.
+    pub(super) cores: Option<u32>,
 }
 
 impl Trial {
@@ -126,12 +137,18 @@ impl Measurements {
             doubts.push(FitDoubt::NoWrites);
         }
         let pooled = pooled(&groups);
-        let processor = [true, false].map(|reads| processor(&groups, reads));
+        let measured = matches!(first.target, Target::Measured(_));
+        let machine = first.provenance.machine.as_ref().filter(|_| measured);
+        let host = HostSeen {
+            alone_ns: processor(&groups, |outstanding| outstanding == 1),
+            deep_ns: processor(&groups, |outstanding| outstanding >= 8),
+            cores: machine.map(|machine| machine.cores).filter(|&cores| cores > 0),
+        };
         let trials = groups.iter().map(|(test, samples)| trial(test, samples, pooled)).collect();
-        Ok(Self { drive, trials, doubts, processor })
+        Ok(Self { drive, trials, doubts, host })
     }
 
-    /// Shortens each test for a drive whose write buffer holds `buffer`, to about `requests` small ones.
+    /// Shortens each test for a model whose write buffer holds `buffer`, to about `requests` small ones.
     pub(super) fn shorten(&mut self, buffer: Bytes, capacity: Bytes, requests: u64) {
         let fastest = |in_order: bool| {
             let writes = self.trials.iter().filter(|trial| trial.writes() && !trial.reads());
@@ -150,7 +167,7 @@ impl Measurements {
             let mut ramp = 3.0 * trial.outstanding() as f64 / trial.iops();
             // Where as much is written as the flash takes, the buffer must be full before anything counts.
             if trial.writes() && trial.throughput() > 0.7 * stored {
-                ramp += 1.5 * buffer.get() as f64 / trial.throughput();
+                ramp += 8.0 * buffer.get() as f64 / trial.throughput();
             }
             let seconds = |time: f64| Duration::from_picoseconds((time * 1e12) as u64);
             let counted = seconds(count as f64 / trial.iops());
@@ -304,17 +321,19 @@ fn has_tail(samples: &[&Sample], kind: FigureKind) -> bool {
     samples.iter().map(counted).sum::<u64>() >= TAIL_MIN
 }
 
-/// Processor time per request, where tests of single requests one at a time tell it.
-fn processor(groups: &[(Test, Vec<&Sample>)], reads: bool) -> Option<f64> {
-    let alone = groups.iter().filter(|(test, _)| {
-        outstanding(test) == 1
-            && test.block <= Bytes::kibi(4)
-            && if reads { !test.writes() } else { !test.reads() }
+/// Processor time per small request in ns: the least of the tests with so many outstanding.
+fn processor(groups: &[(Test, Vec<&Sample>)], wanted: fn(u64) -> bool) -> Option<f64> {
+    let those = groups
+        .iter()
+        .filter(|(test, _)| wanted(outstanding(test)) && test.block <= Bytes::kibi(4));
+    let means = those.filter_map(|(_, samples)| {
+        let told: Vec<f64> = samples
+            .iter()
+            .filter_map(|sample| sample.cpu)
+            .map(|cpu| cpu.user_ns_per_request + cpu.system_ns_per_request)
+            .filter(|ns| ns.is_finite() && *ns > 0.0)
+            .collect();
+        (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)
     });
-    let told: Vec<f64> = alone
-        .flat_map(|(_, samples)| samples.iter().filter_map(|sample| sample.cpu))
-        .map(|cpu| cpu.user_ns_per_request + cpu.system_ns_per_request)
-        .filter(|ns| ns.is_finite() && *ns > 0.0)
-        .collect();
-    (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)
+    means.min_by(f64::total_cmp)
 }

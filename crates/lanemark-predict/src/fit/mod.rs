@@ -56,7 +56,7 @@ pub struct Job<'j> {
 }
 
 /// The requests of a job where nothing speaks for another number.
-pub const REQUESTS: u64 = 1600;
+pub const REQUESTS: u64 = 4000;
 
 /// A drive that was fitted.
 #[derive(Clone, Debug)]
@@ -112,8 +112,8 @@ pub fn fit(
         return Err(PredictError::HardDisk { template });
     }
     let set: Vec<&Calibration> = job.settings.iter().map(|(setting, _)| setting).collect();
-    let host = host::measured(&mut base, measurements.processor, &set);
-    measurements.shorten(base.drive.buffer, base.drive.capacity, job.requests);
+    let host = host::measured(&mut base, measurements.host, &set);
+    measurements.shorten(engine::enough(&base.drive), base.drive.capacity, job.requests);
 
     let parameters: Vec<Parameter> = Parameter::of(&base.drive)
         .into_iter()
@@ -141,6 +141,9 @@ pub fn fit(
     on_stage("reads and writes together");
     let everything: Vec<usize> = (0..engine.parameters.len()).collect();
     let found = solve::search(&engine, &found.logs, &everything, &all, 1)?;
+    // What writes tell of dies and units is heard too.
+    let explored = geometry::explore(&mut engine, found, &everything, &all)?;
+    let found = solve::search(&engine, &explored.found.logs, &everything, &all, 1)?;
     on_stage("what is known of each value");
     let known = identify::identify(&engine, found, &all)?;
 

@@ -14,7 +14,7 @@ use super::solve::{Found, search};
 use crate::PredictError;
 
 /// How many of the guesses are followed.
-const FOLLOWED: usize = 2;
+const FOLLOWED: usize = 6;
 
 /// Fits the reads from the best guesses on.
 pub(super) fn reads(
