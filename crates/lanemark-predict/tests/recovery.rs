@@ -3,8 +3,8 @@
 
 mod laboratory;
 
-use lanemark_core::result::Standing;
 use laboratory::{fitted, library, noisy, number, run, short_workload, system};
+use lanemark_core::result::Standing;
 
 /// How far a recovered value may lie from the truth.
 const WITHIN: f64 = 0.05;

@@ -3,10 +3,10 @@
 
 mod laboratory;
 
-use lanemark_core::rng::{Rng, StreamKey};
 use laboratory::{
     Place, Truth, fitted, library, middle_p90_most, noisy, run, short_workload, system,
 };
+use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_study::Library;
 use lanemark_study::document::Section;
 use lanemark_study::library::Kind;
@@ -133,7 +133,8 @@ fn errors(seed: u64, requests: u64) -> Vec<f64> {
     let predicted = system(&library, file.to_str().unwrap(), &there, &[]).unwrap();
     let mut once = workload;
     once.repeats = 1;
-    let (is, says) = (run(&in_port(&there), &once, seed + 3000), run(&predicted, &once, seed + 4000));
+    let (is, says) =
+        (run(&in_port(&there), &once, seed + 3000), run(&predicted, &once, seed + 4000));
     let errors: Vec<f64> = is
         .tests
         .iter()
@@ -142,7 +143,8 @@ fn errors(seed: u64, requests: u64) -> Vec<f64> {
         .collect();
     let sizes: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
     let (middle, p90, most) = middle_p90_most(&sizes);
-    let worst = is.tests.iter().zip(&errors).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap();
+    let worst =
+        is.tests.iter().zip(&errors).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap();
     println!(
         "{seed:>3} {:<30} {:>34} -> {:<34} median {:>5.1}%  90% {:>5.1}%  most {:>5.1}% ({} {:+.0}%)",
         truth.base,

@@ -155,7 +155,11 @@ fn open(sheet: &mut Sheet, fitted: &FittedDrive) {
         let kept = if *kept_template { "the template's" } else { "the nearest that fits" };
         let goes = with.as_ref().map(|with| format!(", goes with {with}")).unwrap_or_default();
         let name = &parameter.parameter;
-        sheet.item("- ", &format!("{name}: {value} is {kept}{goes}. It takes {needs}."), Ink::Plain);
+        sheet.item(
+            "- ",
+            &format!("{name}: {value} is {kept}{goes}. It takes {needs}."),
+            Ink::Plain,
+        );
     }
     for unseen in &fitted.unseen {
         sheet.item("- ", &format!("{}: {}.", unseen.parameter, unseen.needs), Ink::Faint);

@@ -172,7 +172,9 @@ impl FitDoubt {
     /// What a person can do about it.
     pub fn advice(&self) -> &'static str {
         match self {
-            Self::Simulated { .. } => "the fit is a test of itself; `lanemark bench` measures a real drive",
+            Self::Simulated { .. } => {
+                "the fit is a test of itself; `lanemark bench` measures a real drive"
+            }
             Self::NoWrites => "on a file that may be written, --workload fit has tests that write",
             Self::LeftOut { .. } => "the other tests stand; the workload `fit` has what is needed",
             Self::Misses { .. } => {
@@ -192,7 +194,9 @@ impl fmt::Display for FitDoubt {
             Self::Simulated { system } => {
                 write!(f, "the figures are simulated ({system}), not measured")
             }
-            Self::NoWrites => write!(f, "no test writes: all that writing involves is the template's"),
+            Self::NoWrites => {
+                write!(f, "no test writes: all that writing involves is the template's")
+            }
             Self::LeftOut { test, reason } => write!(f, "{test}: left out, {reason}"),
             Self::Misses { test, error } => {
                 write!(f, "{test}: the model misses it by {:+.0}%", error * 100.0)

@@ -46,7 +46,8 @@ impl Engine {
         threads: usize,
     ) -> Self {
         let fastest = |reads: bool| {
-            let those = trials.iter().filter(|trial| if reads { trial.reads() } else { trial.writes() });
+            let those =
+                trials.iter().filter(|trial| if reads { trial.reads() } else { trial.writes() });
             those.map(Trial::throughput).fold(1e7, f64::max) / 1e6
         };
         let prior = |parameter: &Parameter| {
@@ -106,10 +107,8 @@ impl Engine {
         let mut short = trial.short.clone();
         for _ in 0..4 {
             self.simulations.fetch_add(1, Ordering::Relaxed);
-            let sample = run_test(system, &short, key).map_err(|error| PredictError::Refused {
-                test: trial.test.name.clone(),
-                error,
-            })?;
+            let sample = run_test(system, &short, key)
+                .map_err(|error| PredictError::Refused { test: trial.test.name.clone(), error })?;
             if sample.operations() >= 20 {
                 let kinds = trial.figures.iter().map(|measured| measured.kind);
                 return Ok(kinds.map(|kind| figure(&sample, kind)).collect());
@@ -147,7 +146,11 @@ impl Engine {
     ) -> Result<Vec<f64>, PredictError> {
         let jobs: Vec<(usize, usize)> = trials.iter().map(|&trial| (0, trial)).collect();
         let told = self.tell(&[self.system(logs)], &jobs)?;
-        Ok(trials.iter().zip(&told).flat_map(|(&trial, told)| self.residuals(trial, told)).collect())
+        Ok(trials
+            .iter()
+            .zip(&told)
+            .flat_map(|(&trial, told)| self.residuals(trial, told))
+            .collect())
     }
 
     /// The sum of squares of the residuals of `trials` and of the priors, at `logs`.

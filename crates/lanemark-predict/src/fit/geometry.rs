@@ -60,7 +60,8 @@ impl Geometry {
             let unit = SLOT * self.unit;
             while flash.page * u64::from(flash.planes) != unit {
                 let planes = u64::from(flash.planes);
-                if unit.get().is_multiple_of(planes * SLOT.get()) && unit.get() / planes <= 32 << 10 {
+                if unit.get().is_multiple_of(planes * SLOT.get()) && unit.get() / planes <= 32 << 10
+                {
                     flash.page = Bytes(unit.get() / planes);
                 } else if flash.planes > 1 && unit < SLOT * planes {
                     flash.planes /= 2;
@@ -129,9 +130,10 @@ pub(super) fn explore(
             }
             let found = search(engine, &explored.found.logs, free, trials, 1)?;
             explored.tried.push((next, found.cost));
-            let least = better.as_ref().map_or(judged(here, explored.found.cost), |(geometry, best)| {
-                judged(*geometry, best.cost)
-            });
+            let least =
+                better.as_ref().map_or(judged(here, explored.found.cost), |(geometry, best)| {
+                    judged(*geometry, best.cost)
+                });
             if judged(next, found.cost) < least {
                 better = Some((next, found));
             }

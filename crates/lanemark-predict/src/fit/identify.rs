@@ -77,8 +77,8 @@ pub(super) fn identify(
         let all = at_template(engine, &mut found, &free, &places, trials)?;
         for (place, with) in open {
             // Where the template's values together contradict what was measured, some alone may not.
-            let at_template =
-                all || places.len() > 1 && at_template(engine, &mut found, &free, &[place], trials)?;
+            let at_template = all
+                || places.len() > 1 && at_template(engine, &mut found, &free, &[place], trials)?;
             held[place] = Some(Told::Held { at_template, with });
         }
     }
@@ -113,9 +113,8 @@ impl Covariance {
             return wide.into_iter().map(|at| (at, self.goes_with(at))).collect();
         }
         let pairs = (0..self.deviations.len()).filter_map(|at| Some((at, self.goes_with(at)?)));
-        let worst = pairs.max_by(|one, other| {
-            self.deviations[one.0].total_cmp(&self.deviations[other.0])
-        });
+        let worst =
+            pairs.max_by(|one, other| self.deviations[one.0].total_cmp(&self.deviations[other.0]));
         worst.map(|(at, with)| vec![(at, Some(with))]).unwrap_or_default()
     }
 
@@ -144,7 +143,8 @@ fn covariance(
     let beyond = residuals.len().saturating_sub(free.len()).max(1) as f64;
     let squares: f64 = residuals.iter().map(|one| one * one).sum();
     let scatter = (squares / beyond).sqrt();
-    let roots: Vec<f64> = (0..free.len()).map(|at| covariance[(at, at)].max(1e-12).sqrt()).collect();
+    let roots: Vec<f64> =
+        (0..free.len()).map(|at| covariance[(at, at)].max(1e-12).sqrt()).collect();
     let correlations = DMatrix::from_fn(free.len(), free.len(), |one, other| {
         covariance[(one, other)] / roots[one] / roots[other]
     });

@@ -132,7 +132,7 @@ impl Measurements {
         } else if warnings > 0 {
             doubts.push(FitDoubt::Doubtful { warnings });
         }
-        missing(groups.iter().map(|(test, _)| test))?;
+        missing(&groups)?;
         if !groups.iter().any(|(test, _)| test.writes()) {
             doubts.push(FitDoubt::NoWrites);
         }
@@ -248,20 +248,26 @@ fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
 }
 
 /// Checks that there is what every fit needs.
-fn missing<'t>(tests: impl Iterator<Item = &'t Test> + Clone) -> Result<(), PredictError> {
+fn missing(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
     type Need = (&'static str, fn(&Test) -> bool);
     const NEEDED: [Need; 3] = [
         ("small random reads one at a time (RND4K Q1T1 read)", |test| {
-            !test.writes() && !test.is_in_order() && test.block <= Bytes::kibi(16) && outstanding(test) == 1
+            !test.writes()
+                && !test.is_in_order()
+                && test.block <= Bytes::kibi(16)
+                && outstanding(test) == 1
         }),
         ("small random reads, 16 or more at a time (RND4K Q32T1 read)", |test| {
-            !test.writes() && !test.is_in_order() && test.block <= Bytes::kibi(16) && outstanding(test) >= 16
+            !test.writes()
+                && !test.is_in_order()
+                && test.block <= Bytes::kibi(16)
+                && outstanding(test) >= 16
         }),
         ("reads in order of 64 KiB or more (SEQ128K Q32T1 read)", |test| {
             !test.writes() && test.is_in_order() && test.block >= Bytes::kibi(64)
         }),
     ];
-    let lacks = |need: &&Need| !tests.clone().any(need.1);
+    let lacks = |need: &&Need| !groups.iter().any(|(test, _)| need.1(test));
     let missing: Vec<&'static str> = NEEDED.iter().filter(lacks).map(|need| need.0).collect();
     if missing.is_empty() { Ok(()) } else { Err(PredictError::Missing { missing }) }
 }
@@ -314,8 +320,7 @@ fn trial(test: &Test, samples: &[&Sample], pooled: f64) -> Trial {
 
 fn has_tail(samples: &[&Sample], kind: FigureKind) -> bool {
     let counted = |sample: &&Sample| {
-        let direction =
-            if kind == FigureKind::ReadTail { &sample.reads } else { &sample.writes };
+        let direction = if kind == FigureKind::ReadTail { &sample.reads } else { &sample.writes };
         direction.as_ref().map_or(0, |direction| direction.latency.count())
     };
     samples.iter().map(counted).sum::<u64>() >= TAIL_MIN
@@ -323,9 +328,8 @@ fn has_tail(samples: &[&Sample], kind: FigureKind) -> bool {
 
 /// Processor time per small request in ns: the least of the tests with so many outstanding.
 fn processor(groups: &[(Test, Vec<&Sample>)], wanted: fn(u64) -> bool) -> Option<f64> {
-    let those = groups
-        .iter()
-        .filter(|(test, _)| wanted(outstanding(test)) && test.block <= Bytes::kibi(4));
+    let those =
+        groups.iter().filter(|(test, _)| wanted(outstanding(test)) && test.block <= Bytes::kibi(4));
     let means = those.filter_map(|(_, samples)| {
         let told: Vec<f64> = samples
             .iter()

@@ -105,8 +105,7 @@ pub fn fit(
         platform: Location::file("--platform"),
         port: Location::file("--platform"),
     };
-    let system =
-        System::assemble(library, &parts, &named_at, &parts.to_string(), job.settings)?;
+    let system = System::assemble(library, &parts, &named_at, &parts.to_string(), job.settings)?;
     let mut base = system.spec;
     if parameter::flash(&base.drive).is_none() {
         return Err(PredictError::HardDisk { template });

@@ -175,10 +175,7 @@ pub(super) const UNSEEN: [(&str, &str); 5] = [
         "drive.pseudo_slc.capacity",
         "where the rate drops, of writes in order that go on for longer than the cache: --duration 120s --interval 1s",
     ),
-    (
-        "drive.flash.erase",
-        "random writes over the whole drive until they are steady: --steady 60s",
-    ),
+    ("drive.flash.erase", "random writes over the whole drive until they are steady: --steady 60s"),
     (
         "drive.translation",
         "the same; and reads over the whole drive, for a map that is only partly at hand",

@@ -147,16 +147,14 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Search<'_> {
     }
 
     fn residuals(&self) -> Option<DVector<f64>> {
-        let mut residuals =
-            self.kept(self.engine.residuals_at(&self.all(), &self.trials))?;
+        let mut residuals = self.kept(self.engine.residuals_at(&self.all(), &self.trials))?;
         residuals.extend(self.unknowns.iter());
         Some(DVector::from_vec(residuals))
     }
 
     fn jacobian(&self) -> Option<DMatrix<f64>> {
         let logs = self.all();
-        let figures =
-            self.kept(jacobian(self.engine, &logs, &self.free, &self.trials, false))?;
+        let figures = self.kept(jacobian(self.engine, &logs, &self.free, &self.trials, false))?;
         let (rows, columns) = figures.shape();
         let mut matrix = DMatrix::zeros(rows + columns, columns);
         matrix.view_mut((0, 0), (rows, columns)).copy_from(&(figures * PRIOR_SD));

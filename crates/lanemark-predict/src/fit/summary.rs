@@ -80,8 +80,7 @@ impl Outcome<'_> {
             standing: Standing::Identified,
         };
         let (least, most) = self.explored.range(|geometry| geometry.dies);
-        let per_channel =
-            |dies: u64| (dies / u64::from(now.channels)).max(1).to_string();
+        let per_channel = |dies: u64| (dies / u64::from(now.channels)).max(1).to_string();
         let mut dies = row(
             "dies_per_channel",
             now.dies_per_channel.to_string(),
@@ -89,9 +88,7 @@ impl Outcome<'_> {
             Some((per_channel(least), per_channel(most))),
         );
         let (least, most) = self.explored.range(|geometry| geometry.unit);
-        let page = |slots: u64| {
-            format!("{} KiB", (slots * 4 / u64::from(now.planes)).max(4))
-        };
+        let page = |slots: u64| format!("{} KiB", (slots * 4 / u64::from(now.planes)).max(4));
         let mut unit = row(
             "page",
             now.page.to_string(),
@@ -159,9 +156,10 @@ impl Outcome<'_> {
 
     /// `fitted` with the doubts that its figures raise.
     pub(super) fn doubted(&self, mut fitted: FittedDrive) -> FittedDrive {
-        let missed = fitted.figures.iter().filter(|figure| {
-            figure.kind == FigureKind::Throughput && figure.error().abs() > MISS
-        });
+        let missed = fitted
+            .figures
+            .iter()
+            .filter(|figure| figure.kind == FigureKind::Throughput && figure.error().abs() > MISS);
         let missed: Vec<FitDoubt> = missed
             .map(|figure| FitDoubt::Misses { test: figure.test.clone(), error: figure.error() })
             .collect();
@@ -175,8 +173,7 @@ impl Outcome<'_> {
 
 /// What stays as the template has it.
 pub(super) fn unseen(original: &SystemSpec) -> Vec<Unseen> {
-    let cached =
-        flash(&original.drive).is_some_and(|flash| flash.translation.pseudo_slc.is_some());
+    let cached = flash(&original.drive).is_some_and(|flash| flash.translation.pseudo_slc.is_some());
     let there = UNSEEN
         .into_iter()
         .filter(|(parameter, _)| cached || !parameter.starts_with("drive.pseudo_slc"));
