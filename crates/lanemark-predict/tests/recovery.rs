@@ -109,3 +109,18 @@ fn identified_values_of_a_sata_drive_come_back() {
 fn identified_values_of_a_sas_drive_come_back() {
     recovers(&CASES[2], 1600);
 }
+
+#[test]
+fn limits_that_a_narrow_port_hides_are_not_told() {
+    let library = library();
+    let place = ("asus-z87-deluxe-satae".to_owned(), "pcie-slot".to_owned());
+    // The port's link carries 390,000 requests a second, and the drive's processor takes a million.
+    let truth = system(&library, "samsung-980-pro-1tb", &place, &[]).unwrap();
+    let measured = run(&truth, &short_workload(&library, 40), 1);
+    let fit = fitted(&library, &measured, &place, Some("generic-nvme"), &[], 1600);
+    for hidden in ["front_end.read_time", "front_end.write_time", "data_path.read"] {
+        let name = format!("drive.{hidden}");
+        let parameter = fit.drive.parameters.iter().find(|one| one.parameter == name).unwrap();
+        assert_ne!(parameter.standing, Standing::Identified, "{name}: {:?}", parameter.value);
+    }
+}

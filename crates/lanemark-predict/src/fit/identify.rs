@@ -1,7 +1,7 @@
 //! What the measurements tell of each value, and what they leave open.
 //!
 //! The covariance is that of least squares with the priors as observations, `(J'J + 1/s^2)^-1`, with the Jacobian taken
-//! over a tenth to both sides, and widened where the residuals scatter more than their weights say (Birge's ratio).
+//! over a tenth to the side on which a value shows less (beyond a limit that another one hides it shows not at all), and widened where the residuals scatter more than their weights say (Birge's ratio).
 //! A value is left open where its deviation is so large that 95% of it spans a factor of four, and where it goes up
 //! and down with another one. It is then held where the template has it, the rest is fitted again, and only where
 //! that contradicts the measurements it stays at the nearest value that does not.
@@ -10,7 +10,7 @@ use nalgebra::DMatrix;
 
 use super::engine::Engine;
 use super::parameter::PRIOR_SD;
-use super::solve::{Found, jacobian, search};
+use super::solve::{Found, search, weaker_side};
 use crate::PredictError;
 
 /// The deviation from which a value is open, in logarithms.
@@ -131,7 +131,7 @@ fn covariance(
     free: &[usize],
     trials: &[usize],
 ) -> Result<Covariance, PredictError> {
-    let slopes = jacobian(engine, logs, free, trials, true)?;
+    let slopes = weaker_side(engine, logs, free, trials)?;
     let mut information = slopes.transpose() * &slopes;
     for at in 0..free.len() {
         information[(at, at)] += 1.0 / (PRIOR_SD * PRIOR_SD);

@@ -77,20 +77,48 @@ pub(super) fn search(
 }
 
 /// The derivatives of the residuals of `trials` by the logarithms of the parameters `free`, a column each.
-pub(super) fn jacobian(
+fn jacobian(
     engine: &Engine,
     logs: &[f64],
     free: &[usize],
     trials: &[usize],
-    both_sides: bool,
 ) -> Result<DMatrix<f64>, PredictError> {
+    let mut sides = slopes(engine, logs, free, trials, &[STEP])?;
+    Ok(sides.swap_remove(0))
+}
+
+/// The same to the side on which each parameter shows less. Where one limit hides another, a value shows to one side
+/// alone, and what the other side tells of it is all that is known.
+pub(super) fn weaker_side(
+    engine: &Engine,
+    logs: &[f64],
+    free: &[usize],
+    trials: &[usize],
+) -> Result<DMatrix<f64>, PredictError> {
+    let sides = slopes(engine, logs, free, trials, &[STEP_BOTH, -STEP_BOTH])?;
+    let mut weaker = sides[0].clone();
+    for column in 0..free.len() {
+        if sides[1].column(column).norm() < weaker.column(column).norm() {
+            weaker.set_column(column, &sides[1].column(column));
+        }
+    }
+    Ok(weaker)
+}
+
+/// The slopes for each of `steps`.
+fn slopes(
+    engine: &Engine,
+    logs: &[f64],
+    free: &[usize],
+    trials: &[usize],
+    steps: &[f64],
+) -> Result<Vec<DMatrix<f64>>, PredictError> {
     let mut systems = vec![engine.system(logs)];
     let mut jobs: Vec<(usize, usize)> = trials.iter().map(|&trial| (0, trial)).collect();
-    let sides: &[f64] = if both_sides { &[STEP_BOTH, -STEP_BOTH] } else { &[STEP] };
     for &place in free {
-        for side in sides {
+        for step in steps {
             let mut moved = logs.to_vec();
-            moved[place] += side;
+            moved[place] += step;
             systems.push(engine.system(&moved));
             let system = systems.len() - 1;
             let shown = trials.iter().filter(|&&trial| engine.shows(place, trial));
@@ -107,16 +135,15 @@ pub(super) fn jacobian(
         rows += residuals.len();
         here.insert(trial, (first, residuals));
     }
-    let mut matrix = DMatrix::zeros(rows, free.len());
+    let mut matrices = vec![DMatrix::zeros(rows, free.len()); steps.len()];
     for (&(system, trial), told) in jobs.iter().zip(&told).skip(trials.len()) {
-        let (column, side) = ((system - 1) / sides.len(), sides[(system - 1) % sides.len()]);
+        let (column, side) = ((system - 1) / steps.len(), (system - 1) % steps.len());
         let Some((first, before)) = here.get(&trial) else { continue };
         for (index, residual) in engine.residuals(trial, told).into_iter().enumerate() {
-            let slope = (residual - before[index]) / side;
-            matrix[(first + index, column)] += slope / sides.len() as f64;
+            matrices[side][(first + index, column)] = (residual - before[index]) / steps[side];
         }
     }
-    Ok(matrix)
+    Ok(matrices)
 }
 
 impl Search<'_> {
@@ -154,7 +181,7 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Search<'_> {
 
     fn jacobian(&self) -> Option<DMatrix<f64>> {
         let logs = self.all();
-        let figures = self.kept(jacobian(self.engine, &logs, &self.free, &self.trials, false))?;
+        let figures = self.kept(jacobian(self.engine, &logs, &self.free, &self.trials))?;
         let (rows, columns) = figures.shape();
         let mut matrix = DMatrix::zeros(rows + columns, columns);
         matrix.view_mut((0, 0), (rows, columns)).copy_from(&(figures * PRIOR_SD));
