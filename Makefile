@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench library endurance build tools clean
+.PHONY: help demo test check bench library fit endurance build tools clean
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ library:         ## hold every drive against its ratings, and write docs/library
 	cargo build --release --locked -p lanemark-study --example ratings
 	target/release/examples/ratings library reference/drive-ratings.toml > docs/library.md.new
 	mv docs/library.md.new docs/library.md
+
+fit:             ## fit thirty random drives in one port and predict each in another (ten minutes on two free cores)
+	cargo test --release --locked -p lanemark-predict -- --ignored --nocapture
 
 endurance: build ## a day of random writes on a modelled 1 TB drive (twenty minutes on a free core, 7.5 GB of memory)
 	@mkdir -p $(ENDURANCE)

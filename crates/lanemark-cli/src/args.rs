@@ -1,9 +1,11 @@
 //! The command line.
 
+mod fit;
 mod plan;
 mod trace;
 mod verify;
 
+pub(crate) use fit::FitArgs;
 pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
 pub(crate) use trace::TraceArgs;
 pub(crate) use verify::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Write so that everything can be judged later, and judge it: after a kill, after a power cut
     Verify(VerifyArgs),
+    /// Fit a drive's model to measured results, and write it as a drive of the library
+    Fit(FitArgs),
     /// Compare two results test by test
     Compare(CompareArgs),
     /// Write one HTML page from saved results

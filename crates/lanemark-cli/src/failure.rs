@@ -5,6 +5,7 @@ use std::fmt;
 use lanemark_formats::{FormatError, FormatErrors};
 use lanemark_inspect::InspectError;
 use lanemark_measure::MeasureError;
+use lanemark_predict::PredictError;
 use lanemark_study::StudyError;
 
 /// How a command ended that did not fail.
@@ -77,6 +78,12 @@ impl From<FormatErrors> for Failure {
 impl From<InspectError> for Failure {
     fn from(error: InspectError) -> Self {
         Self::Input { message: error.to_string(), hint: Some(error.hint()) }
+    }
+}
+
+impl From<PredictError> for Failure {
+    fn from(error: PredictError) -> Self {
+        Self::Input { message: error.to_string(), hint: error.hint() }
     }
 }
 

@@ -11,6 +11,7 @@ mod bottleneck;
 mod compare;
 mod export;
 mod failure;
+mod fit;
 mod formats;
 mod import;
 mod inspect;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Import(args) => import::run(args),
         Command::Export(args) => export::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Fit(args) => fit::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Report(args) => report::run(args),
         Command::Plan(args) => plan::run(args),

@@ -147,6 +147,19 @@ const DRAWING: Marked = Marked { mark: DRAWING_MARK, word: "drawing", option: "-
 const SERIES: Marked =
     Marked { mark: lanemark_report::SERIES_CSV_HEADER, word: "series", option: "--series" };
 
+const DRIVE: Marked =
+    Marked { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };
+
+/// Writes a fitted drive, over an older one but over nothing else.
+pub(crate) fn write_drive(path: &Path, drive: &str) -> Result<(), Failure> {
+    DRIVE.write(path, drive)
+}
+
+/// Whether a fitted drive may be written to `path`, to know before a long run.
+pub(crate) fn refuse_other_drive(path: &Path) -> Result<(), Failure> {
+    DRIVE.refuse_other(path)
+}
+
 /// Writes an HTML page, over an older page of ours but over nothing else.
 pub(crate) fn write_page(path: &Path, page: &str) -> Result<(), Failure> {
     PAGE.write(path, page)

@@ -10,11 +10,12 @@ use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
 
 /// Who may import whom: the table of ARCHITECTURE.md.
-const IMPORTS: [(&str, &[&str]); 8] = [
+const IMPORTS: [(&str, &[&str]); 9] = [
     ("lanemark-core", &[]),
     ("lanemark-study", &["lanemark-core"]),
     ("lanemark-report", &["lanemark-core"]),
     ("lanemark-measure", &["lanemark-core"]),
+    ("lanemark-predict", &["lanemark-core", "lanemark-study"]),
     ("lanemark-inspect", &["lanemark-core"]),
     ("lanemark-trace", &["lanemark-core"]),
     ("lanemark-formats", &["lanemark-core"]),
@@ -25,6 +26,7 @@ const IMPORTS: [(&str, &[&str]); 8] = [
             "lanemark-formats",
             "lanemark-inspect",
             "lanemark-measure",
+            "lanemark-predict",
             "lanemark-report",
             "lanemark-study",
             "lanemark-trace",

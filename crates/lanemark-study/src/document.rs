@@ -80,6 +80,11 @@ impl Document {
         &self.file
     }
 
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// SHA-256 of the text, in hexadecimal.
     pub fn sha256(&self) -> String {
         Sha256::digest(self.text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()

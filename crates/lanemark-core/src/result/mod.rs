@@ -8,6 +8,7 @@ mod energy;
 mod evidence;
 mod explanation;
 mod finding;
+mod fitted;
 mod inspected;
 mod inspected_link;
 mod latency;
@@ -26,6 +27,9 @@ pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use evidence::{DeviceUse, DriveHealth, Evidence, ProcessorUse, Punctuality, ThreadUse};
 pub use explanation::{Explanation, HopCeiling, QueueProbe, Sign, Verdict};
 pub use finding::{Finding, Gigabits, InspectedFinding};
+pub use fitted::{
+    FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter, Standing, Unseen,
+};
 pub use inspected::{
     BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
     Inspection, PciRole, QueueLimits, Unread, UnreadReason, WriteCache,

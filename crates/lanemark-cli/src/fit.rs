@@ -1,0 +1,47 @@
+//! `lanemark fit`: a drive's model from measured results.
+
+use lanemark_predict::{Job, REQUESTS, fit};
+
+use crate::args::FitArgs;
+use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
+use crate::sim::setting;
+use crate::{library, output, results};
+
+pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
+    let library = library::open(&args.library)?;
+    let Some((platform, port)) = args.platform.rsplit_once(':') else {
+        let message = format!("--platform {}: is not written as PLATFORM:PORT", args.platform);
+        return Err(Failure::input(message).hint("for example --platform workstation-z170:m2"));
+    };
+    args.out.as_deref().map_or(Ok(()), results::refuse_other_drive)?;
+    let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
+    let load = |name: &String| Ok((name.clone(), results::load_run(name)?));
+    let loaded = args.results.iter().map(load).collect::<Result<Vec<_>, Failure>>()?;
+    let job = Job {
+        results: &loaded,
+        platform,
+        port,
+        like: args.like.as_deref(),
+        settings: &settings,
+        requests: REQUESTS,
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        provenance: results::provenance(args.seed),
+    };
+    let mut progress = Progress::new();
+    let mut fitted = fit(&library, &job, &mut |stage| progress.show(&format!("fitting: {stage}")))?;
+    drop(progress);
+    fitted.drive.provenance.finished_at = results::now();
+    if let Some(path) = &args.out {
+        let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("fitted");
+        results::write_drive(path, &fitted.file(name)?)?;
+    }
+    match args.json {
+        true => output::print_json(&fitted.drive)?,
+        false => output::print(&lanemark_report::fit_table(&fitted.drive, &output::style()))?,
+    }
+    if let Some(path) = &args.out {
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(Outcome::Done)
+}

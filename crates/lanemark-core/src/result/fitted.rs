@@ -1,0 +1,211 @@
+//! A drive's model fitted to measurements: which values, how sure they are, and what is left over.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Calibration, Provenance};
+
+/// A drive whose model was fitted to runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FittedDrive {
+    /// [`super::SCHEMA_VERSION`] of the program that wrote it.
+    pub schema_version: u32,
+    /// Who made it, when, with what.
+    pub provenance: Provenance,
+    /// What was measured, as its results name it.
+    pub measured: String,
+    /// The results' names.
+    pub results: Vec<String>,
+    /// The drive whose values stand where the measurements say nothing.
+    pub template: String,
+    /// The platform that it was measured on.
+    pub platform: String,
+    /// The port.
+    pub port: String,
+    /// Values that were free, and what became of each.
+    pub parameters: Vec<FittedParameter>,
+    /// Values of the host that the processor time of the runs tells.
+    pub host: Vec<Calibration>,
+    /// Every figure beside what the fitted model says.
+    pub figures: Vec<FittedFigure>,
+    /// Values that no such workload can tell, kept as the template has them.
+    pub unseen: Vec<Unseen>,
+    /// Doubts.
+    pub doubts: Vec<FitDoubt>,
+    /// Simulations that the fit took.
+    pub simulations: u64,
+}
+
+/// A value that was free.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FittedParameter {
+    /// Its place, `drive.flash.read`.
+    pub parameter: String,
+    /// The value as a drive's file has it, `52.1 us`; none where the model has no such limit.
+    pub value: Option<String>,
+    /// Where it lies with 95% confidence: the least and the greatest.
+    pub interval_95: Option<(String, String)>,
+    /// What the template has.
+    pub template: Option<String>,
+    /// What the measurements say of it.
+    pub standing: Standing,
+}
+
+/// What measurements say of a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Standing {
+    /// They tell it.
+    Identified,
+    /// They say no more than that it is not beyond this value, or next to nothing; `needs` would tell it.
+    Open {
+        /// What is kept: the template's value, or where that contradicts them the nearest that does not.
+        kept_template: bool,
+        /// The other value with which it goes up and down, where there is one.
+        with: Option<String>,
+        /// The test that would tell it.
+        needs: String,
+    },
+}
+
+/// A value that such measurements never tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unseen {
+    /// Its place.
+    pub parameter: String,
+    /// Why, and what would tell it.
+    pub needs: String,
+}
+
+/// One figure of one test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FittedFigure {
+    /// The test.
+    pub test: String,
+    /// What is told.
+    pub kind: FigureKind,
+    /// The mean length of its requests.
+    pub request_bytes: f64,
+    /// As measured, in the unit of its kind.
+    pub measured: f64,
+    /// What the fitted model says.
+    pub modelled: f64,
+}
+
+/// A kind of figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureKind {
+    /// Bytes a second.
+    Throughput,
+    /// Mean latency of reads, in ns.
+    ReadMean,
+    /// The latency that half of the reads do not exceed, in ns.
+    ReadMedian,
+    /// The latency that 99% of the reads do not exceed, in ns.
+    ReadTail,
+    /// Mean latency of writes, in ns.
+    WriteMean,
+    /// The latency that half of the writes do not exceed, in ns.
+    WriteMedian,
+    /// The latency that 99% of the writes do not exceed, in ns.
+    WriteTail,
+}
+
+impl FittedFigure {
+    /// What the model says over what was measured, less one.
+    pub fn error(&self) -> f64 {
+        self.modelled / self.measured - 1.0
+    }
+}
+
+impl FittedDrive {
+    /// The absolute errors of throughput, in order of size.
+    pub fn errors(&self) -> Vec<f64> {
+        let throughput = |figure: &&FittedFigure| figure.kind == FigureKind::Throughput;
+        let mut errors: Vec<f64> =
+            self.figures.iter().filter(throughput).map(|figure| figure.error().abs()).collect();
+        errors.sort_by(f64::total_cmp);
+        errors
+    }
+}
+
+/// A doubt about a fit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum FitDoubt {
+    /// The figures are those of a model.
+    Simulated {
+        /// Which.
+        system: String,
+    },
+    /// Nothing was written.
+    NoWrites,
+    /// A test was left out.
+    LeftOut {
+        /// The test.
+        test: String,
+        /// Why.
+        reason: String,
+    },
+    /// The model misses a test by more than a tenth.
+    Misses {
+        /// The test.
+        test: String,
+        /// By how much.
+        error: f64,
+    },
+    /// The measurements scatter more around the model than around each other.
+    Scatter {
+        /// How many times as much.
+        times: f64,
+    },
+    /// The runs themselves carry doubts.
+    Doubtful {
+        /// How many.
+        warnings: u32,
+    },
+}
+
+impl FitDoubt {
+    /// What a person can do about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Simulated { .. } => {
+                "the fit is a test of itself; `lanemark bench` measures a real drive"
+            }
+            Self::NoWrites => "on a file that may be written, --workload fit has tests that write",
+            Self::LeftOut { .. } => "the other tests stand; the workload `fit` has what is needed",
+            Self::Misses { .. } => {
+                "the model has no part that does this, or the template is another kind of drive: try another --like"
+            }
+            Self::Scatter { .. } => {
+                "the intervals are widened by as much; a template that is more like the drive may help"
+            }
+            Self::Doubtful { .. } => "`lanemark report` shows them, each with its advice",
+        }
+    }
+}
+
+impl fmt::Display for FitDoubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Simulated { system } => {
+                write!(f, "the figures are simulated ({system}), not measured")
+            }
+            Self::NoWrites => {
+                write!(f, "no test writes: all that writing involves is the template's")
+            }
+            Self::LeftOut { test, reason } => write!(f, "{test}: left out, {reason}"),
+            Self::Misses { test, error } => {
+                write!(f, "{test}: the model misses it by {:+.0}%", error * 100.0)
+            }
+            Self::Scatter { times } => {
+                write!(f, "figures lie {times:.1} times as far from the model as from each other")
+            }
+            Self::Doubtful { warnings: 1 } => write!(f, "the runs carry a doubt"),
+            Self::Doubtful { warnings } => write!(f, "the runs carry {warnings} doubts"),
+        }
+    }
+}

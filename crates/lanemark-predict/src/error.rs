@@ -1,0 +1,87 @@
+//! What can be wrong with what a fit is given.
+
+use lanemark_core::sim::SimError;
+use lanemark_study::StudyError;
+
+/// Why there is no fit.
+#[derive(Debug, thiserror::Error)]
+pub enum PredictError {
+    /// A library file or a system is wrong.
+    #[error(transparent)]
+    Study(#[from] StudyError),
+    /// No result was given.
+    #[error("no result was given")]
+    NoResults,
+    /// A run was cut short.
+    #[error("{result}: the run was cut short after {tests} of {all} tests")]
+    CutShort {
+        /// The result.
+        result: String,
+        /// Tests that ended.
+        tests: usize,
+        /// Tests of the workload.
+        all: usize,
+    },
+    /// The runs are of several drives.
+    #[error("{one_result} is of {one}, and {other_result} of {other}")]
+    SeveralDrives {
+        /// A result.
+        one_result: String,
+        /// What it is of.
+        one: String,
+        /// Another one.
+        other_result: String,
+        /// What that is of.
+        other: String,
+    },
+    /// A test has a figure that cannot be.
+    #[error("{result}: test `{test}`: {figure} is {value}")]
+    Figure {
+        /// The result.
+        result: String,
+        /// The test.
+        test: String,
+        /// The figure.
+        figure: &'static str,
+        /// What it is.
+        value: f64,
+    },
+    /// Tests are missing without which nothing can be told.
+    #[error("the results lack {}", .missing.join(", and "))]
+    Missing {
+        /// What is missing, each in words.
+        missing: Vec<&'static str>,
+    },
+    /// The template is a hard disk.
+    #[error("{template} is a hard disk, and only flash drives are fitted")]
+    HardDisk {
+        /// The template.
+        template: String,
+    },
+    /// The simulator refused a test.
+    #[error("test `{test}`: {error}")]
+    Refused {
+        /// The test.
+        test: String,
+        /// Why.
+        error: SimError,
+    },
+}
+
+impl PredictError {
+    /// How to put it right.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Study(error) => return error.hint.clone(),
+            Self::NoResults | Self::Missing { .. } => {
+                "`lanemark bench PATH --workload fit` measures all that is needed"
+            }
+            Self::CutShort { .. } => "run it again, and let it end",
+            Self::SeveralDrives { .. } => "fit each drive to its own results",
+            Self::Figure { .. } => "run that test again: nothing moved in it",
+            Self::HardDisk { .. } => "give a flash drive with --like",
+            Self::Refused { .. } => "use a smaller span, or a template as large as the drive",
+        };
+        Some(hint.to_owned())
+    }
+}

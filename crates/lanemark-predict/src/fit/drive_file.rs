@@ -1,0 +1,127 @@
+//! A fitted drive as a file of the library.
+//!
+//! The file is the template's with the fitted values in place of its own, each with its interval and what it was fitted to;
+//! all else stays, with where it comes from.
+
+use lanemark_core::result::{Calibration, FittedDrive, FittedParameter, Standing};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
+
+use super::measured_by;
+use crate::PredictError;
+use lanemark_study::{Location, StudyError};
+
+/// The first line of a file that was fitted.
+pub const FITTED_MARK: &str = "# Fitted by `lanemark fit`";
+
+/// The file of a drive that is called `name`, from the template's text and the settings that the fit was made with.
+///
+/// # Errors
+/// Where the template's text is no TOML, which it was when it was read.
+pub fn drive_file(
+    fitted: &FittedDrive,
+    name: &str,
+    template: &str,
+    settings: &[Calibration],
+) -> Result<String, PredictError> {
+    let mut document: DocumentMut = template.parse().map_err(|error: toml_edit::TomlError| {
+        StudyError::new(Location::file(&fitted.template), error.message().to_owned())
+    })?;
+    for setting in settings {
+        put(&mut document, &setting.parameter, &setting.value, "assumed", "set for the fit");
+    }
+    for parameter in &fitted.parameters {
+        write(&mut document, fitted, parameter);
+    }
+    for (what, kinds) in [("read", &fitted.parameters), ("program", &fitted.parameters)] {
+        // One time for all pages was fitted: those of their own would hide it.
+        let place = format!("drive.flash.{what}");
+        let replaced = |one: &&FittedParameter| one.parameter == place && is_written(one);
+        if kinds.iter().any(|one| replaced(&one)) {
+            for page in ["lower", "middle", "upper", "top"] {
+                remove(&mut document, &format!("drive.flash.{page}_{what}"));
+            }
+        }
+    }
+    document["drive"]["name"] = toml_edit::value(name);
+    if let Some(table) = document["drive"].as_table_mut() {
+        let errors = fitted.errors();
+        let middle = errors.get(errors.len() / 2).copied().unwrap_or_default();
+        let head = format!(
+            "{FITTED_MARK} to {} ({}) in {} of {}: throughput within {:.1}%\n\
+             # in the middle. What was not told by the measurements is that of {}.\n\n",
+            measured_by(&fitted.results),
+            fitted.measured,
+            fitted.port,
+            fitted.platform,
+            middle * 100.0,
+            fitted.template,
+        );
+        table.decor_mut().set_prefix(head);
+    }
+    Ok(document.to_string())
+}
+
+/// Whether a value takes the place of the template's.
+fn is_written(parameter: &FittedParameter) -> bool {
+    !matches!(parameter.standing, Standing::Open { kept_template: true, .. })
+}
+
+fn write(document: &mut DocumentMut, fitted: &FittedDrive, parameter: &FittedParameter) {
+    let Some(value) = &parameter.value else { return };
+    let by = measured_by(&fitted.results);
+    let text = match (&parameter.standing, &parameter.interval_95) {
+        (Standing::Open { kept_template: true, .. }, _) => return,
+        (Standing::Open { .. }, _) => {
+            format!("fitted to {by}: a bound, since nothing there tells more")
+        }
+        (Standing::Identified, Some((low, high))) => {
+            format!("fitted to {by}, 95%: {low} to {high}")
+        }
+        (Standing::Identified, None) => format!("fitted to {by}"),
+    };
+    put(document, &parameter.parameter, value, "derived", &text);
+}
+
+/// Writes a value with its origin at `parameter`, `drive.flash.read`.
+fn put(document: &mut DocumentMut, parameter: &str, value: &str, origin: &str, text: &str) {
+    let keys = keys(parameter);
+    let Some((last, tables)) = keys.split_last() else { return };
+    let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
+    for key in tables {
+        let entry = table.entry(key).or_insert_with(|| Item::Table(Table::new()));
+        let Some(inner) = entry.as_table_like_mut() else { return };
+        table = inner;
+    }
+    let number = value.parse::<i64>();
+    let bare = number.map_or_else(|_| Value::from(value), Value::from);
+    if tables.last() == Some(&"port") || tables.contains(&"port") {
+        table.insert(last, Item::Value(bare));
+        return;
+    }
+    let mut sourced = InlineTable::new();
+    sourced.insert("value", bare);
+    sourced.insert(origin, Value::from(text));
+    match table.get_mut(last) {
+        // The key keeps its place and its spaces.
+        Some(item) => *item = Item::Value(Value::InlineTable(sourced)),
+        None => drop(table.insert(last, Item::Value(Value::InlineTable(sourced)))),
+    }
+}
+
+fn remove(document: &mut DocumentMut, parameter: &str) {
+    let keys = keys(parameter);
+    let Some((last, tables)) = keys.split_last() else { return };
+    let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
+    for key in tables {
+        let Some(inner) = table.get_mut(key).and_then(Item::as_table_like_mut) else { return };
+        table = inner;
+    }
+    table.remove(last);
+}
+
+/// The keys that lead to a parameter: `[drive]` adds nothing to the place of a table beside it.
+fn keys(parameter: &str) -> Vec<&str> {
+    let keys: Vec<&str> = parameter.split('.').collect();
+    let own = keys.len() == 2 || keys.get(1) == Some(&"port");
+    if own { keys } else { keys.into_iter().skip(1).collect() }
+}

@@ -1,0 +1,72 @@
+//! What runs tell of the host they were made on: processor time per request, and cores.
+//!
+//! A run tells how long its threads were at work for a request, in the program and in the kernel. With many requests
+//! outstanding that is what limits a core, and the platform's three times for it (from the application to the driver, in the
+//! driver, and back) are taken in proportion. What a single request takes beyond that goes to sleeping and waking, and
+//! becomes the platform's `wake`. What interrupts take in other contexts is in neither.
+
+use lanemark_core::result::Calibration;
+use lanemark_core::sim::spec::SystemSpec;
+use lanemark_core::units::Duration;
+use lanemark_study::platform;
+
+use super::measured::HostSeen;
+
+/// How far from the platform's a host's times are believed.
+const BELIEVED: (f64, f64) = (0.1, 10.0);
+/// The prefix of settings that say more than a measurement.
+const PREFIX: &str = "platform.";
+
+/// Gives `system` what was `seen` of the host, and returns what was set. Nothing is set where `settings` set any of the
+/// platform's own.
+pub(super) fn measured(
+    system: &mut SystemSpec,
+    seen: HostSeen,
+    settings: &[&Calibration],
+) -> Vec<Calibration> {
+    let own = settings.iter().any(|setting| setting.parameter.starts_with(PREFIX));
+    let mut set = Vec::new();
+    if own {
+        return set;
+    }
+    let note = |parameter: String, value: String, reason: &str| Calibration {
+        parameter,
+        value,
+        figure: None,
+        reason: Some(reason.to_owned()),
+    };
+    let (cpu, protocol) = (&mut system.cpu, &mut system.protocol);
+    if let Some(cores) = seen.cores.filter(|&cores| cores != cpu.cores && cores <= 1024) {
+        cpu.cores = cores;
+        set.push(note(format!("{PREFIX}cpu.cores"), cores.to_string(), "the machine's"));
+    }
+    let Some(request_ns) = seen.deep_ns.or(seen.alone_ns) else { return set };
+    let all = cpu.request_submit + cpu.request_complete + protocol.read_time;
+    let share = request_ns / 1e3 / all.as_microseconds();
+    if !(BELIEVED.0..=BELIEVED.1).contains(&share) {
+        return set;
+    }
+    let nanoseconds = |ns: f64| Duration::from_nanoseconds(ns.round().max(0.0) as u64);
+    let scaled = |time: Duration| nanoseconds(time.as_microseconds() * 1e3 * share);
+    cpu.request_submit = scaled(cpu.request_submit);
+    cpu.request_complete = scaled(cpu.request_complete);
+    (protocol.read_time, protocol.write_time) =
+        (scaled(protocol.read_time), scaled(protocol.write_time));
+    let reason = "processor time of a request, as measured";
+    let driver = format!("{PREFIX}{}.driver_time", platform::table_of(protocol.kind));
+    for (parameter, time) in [
+        (format!("{PREFIX}cpu.request_submit"), cpu.request_submit),
+        (format!("{PREFIX}cpu.request_complete"), cpu.request_complete),
+        (driver, protocol.read_time),
+    ] {
+        set.push(note(parameter, time.to_string(), reason));
+    }
+    if let (Some(alone), Some(deep)) = (seen.alone_ns, seen.deep_ns)
+        && alone > deep
+    {
+        cpu.wake = nanoseconds(alone - deep);
+        let reason = "what a request alone takes beyond one among many";
+        set.push(note(format!("{PREFIX}cpu.wake"), cpu.wake.to_string(), reason));
+    }
+    set
+}

@@ -1,0 +1,153 @@
+//! What the measurements tell of each value, and what they leave open.
+//!
+//! The covariance is that of least squares with the priors as observations, `(J'J + 1/s^2)^-1`, with the Jacobian taken
+//! over a tenth to the side on which a value shows less (beyond a limit that another one hides it shows not at all), and widened where the residuals scatter more than their weights say (Birge's ratio).
+//! A value is left open where its deviation is so large that 95% of it spans a factor of four, and where it goes up
+//! and down with another one. It is then held where the template has it, the rest is fitted again, and only where
+//! that contradicts the measurements it stays at the nearest value that does not.
+
+use nalgebra::DMatrix;
+
+use super::engine::Engine;
+use super::parameter::PRIOR_SD;
+use super::solve::{Found, search, weaker_side};
+use crate::PredictError;
+
+/// The deviation from which a value is open, in logarithms.
+const OPEN: f64 = 0.35;
+/// The correlation from which two values are one.
+const ONE: f64 = 0.95;
+/// How much worse the template's value may fit than the best, as a difference of the sum of squares.
+const AS_GOOD: f64 = 3.84;
+/// How often values are held and the rest is fitted again.
+const ROUNDS: usize = 5;
+
+/// What is known of all values.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) logs: Vec<f64>,
+    pub(super) standings: Vec<Told>,
+    /// How many times as far residuals lie from nought as their weights say.
+    pub(super) scatter: f64,
+}
+
+/// What is known of one value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Told {
+    /// The deviation of its logarithm.
+    Identified(f64),
+    /// It is held, at the template's value or not, maybe for going with another one.
+    Held { at_template: bool, with: Option<usize> },
+}
+
+/// The deviations and correlations of the free values.
+struct Covariance {
+    deviations: Vec<f64>,
+    correlations: DMatrix<f64>,
+    scatter: f64,
+}
+
+/// Tells the identified values from the others, from `found` on.
+pub(super) fn identify(
+    engine: &Engine,
+    found: Found,
+    trials: &[usize],
+) -> Result<Known, PredictError> {
+    let count = engine.parameters.len();
+    let mut held: Vec<Option<Told>> = vec![None; count];
+    let mut found = found;
+    let mut round = 0;
+    loop {
+        let free: Vec<usize> = (0..count).filter(|&place| held[place].is_none()).collect();
+        let covariance = covariance(engine, &found.logs, &free, trials)?;
+        let open = covariance.open();
+        if open.is_empty() || round == ROUNDS {
+            let at = |place| free.iter().position(|&one| one == place);
+            let told = |place: usize| match (held[place], at(place)) {
+                (None, Some(at)) => Told::Identified(covariance.deviations[at]),
+                (held, _) => held.unwrap_or(Told::Held { at_template: true, with: None }),
+            };
+            let standings = (0..count).map(told).collect();
+            return Ok(Known { logs: found.logs, standings, scatter: covariance.scatter });
+        }
+        round += 1;
+        let open: Vec<(usize, Option<usize>)> =
+            open.into_iter().map(|(at, with)| (free[at], with.map(|with| free[with]))).collect();
+        let places: Vec<usize> = open.iter().map(|&(place, _)| place).collect();
+        let all = at_template(engine, &mut found, &free, &places, trials)?;
+        for (place, with) in open {
+            // Where the template's values together contradict what was measured, some alone may not.
+            let at_template = all
+                || places.len() > 1 && at_template(engine, &mut found, &free, &[place], trials)?;
+            held[place] = Some(Told::Held { at_template, with });
+        }
+    }
+}
+
+/// Gives the values `places` the template's, and fits the rest of `free` again, where that is as good.
+fn at_template(
+    engine: &Engine,
+    found: &mut Found,
+    free: &[usize],
+    places: &[usize],
+    trials: &[usize],
+) -> Result<bool, PredictError> {
+    let rest: Vec<usize> = free.iter().copied().filter(|place| !places.contains(place)).collect();
+    let mut logs = found.logs.clone();
+    places.iter().for_each(|&place| logs[place] = engine.priors[place]);
+    let kept = search(engine, &logs, &rest, trials, 1)?;
+    let good = kept.cost <= found.cost + AS_GOOD;
+    if good {
+        *found = kept;
+    }
+    Ok(good)
+}
+
+impl Covariance {
+    /// The places, among the free, of the values that are open, with what each goes with. Of two that are one it is
+    /// the less certain; one such pair at a time, since the others may be apart then.
+    fn open(&self) -> Vec<(usize, Option<usize>)> {
+        let wide = |&at: &usize| self.deviations[at] > OPEN;
+        let wide: Vec<_> = (0..self.deviations.len()).filter(wide).collect();
+        if !wide.is_empty() {
+            return wide.into_iter().map(|at| (at, self.goes_with(at))).collect();
+        }
+        let pairs = (0..self.deviations.len()).filter_map(|at| Some((at, self.goes_with(at)?)));
+        let worst =
+            pairs.max_by(|one, other| self.deviations[one.0].total_cmp(&self.deviations[other.0]));
+        worst.map(|(at, with)| vec![(at, Some(with))]).unwrap_or_default()
+    }
+
+    fn goes_with(&self, at: usize) -> Option<usize> {
+        let others = (0..self.deviations.len()).filter(|&other| other != at);
+        let size = |other: usize| self.correlations[(at, other)].abs();
+        others.filter(|&other| size(other) > ONE).max_by(|a, b| size(*a).total_cmp(&size(*b)))
+    }
+}
+
+fn covariance(
+    engine: &Engine,
+    logs: &[f64],
+    free: &[usize],
+    trials: &[usize],
+) -> Result<Covariance, PredictError> {
+    let slopes = weaker_side(engine, logs, free, trials)?;
+    let mut information = slopes.transpose() * &slopes;
+    for at in 0..free.len() {
+        information[(at, at)] += 1.0 / (PRIOR_SD * PRIOR_SD);
+    }
+    let covariance = information
+        .cholesky()
+        .map_or_else(|| DMatrix::identity(free.len(), free.len()), |root| root.inverse());
+    let residuals = engine.residuals_at(logs, trials)?;
+    let beyond = residuals.len().saturating_sub(free.len()).max(1) as f64;
+    let squares: f64 = residuals.iter().map(|one| one * one).sum();
+    let scatter = (squares / beyond).sqrt();
+    let roots: Vec<f64> =
+        (0..free.len()).map(|at| covariance[(at, at)].max(1e-12).sqrt()).collect();
+    let correlations = DMatrix::from_fn(free.len(), free.len(), |one, other| {
+        covariance[(one, other)] / roots[one] / roots[other]
+    });
+    let deviations = roots.iter().map(|root| (root * scatter.max(1.0)).min(PRIOR_SD)).collect();
+    Ok(Covariance { deviations, correlations, scatter })
+}

@@ -1,0 +1,343 @@
+//! What was measured, checked, as trials: each test with its figures, how sure they are, and a short test that the
+//! simulator runs in its place.
+//!
+//! A figure's weight comes from its spread over the repeats, pooled half and half with that of all tests since three
+//! repeats tell little of it, and from a floor: no model is better than that. In a closed loop throughput and mean
+//! latency are one observation (Little's law), so each has half the weight of one.
+
+use lanemark_core::result::{FigureKind, FitDoubt, RunResult, Sample, Target, TestResult};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::{Pattern, Test};
+
+use crate::PredictError;
+
+/// The least error of throughput and mean latency, of the median and of the 99th percentile that is told from none.
+const FLOORS: [f64; 3] = [0.015, 0.06, 0.25];
+/// Requests below which a measured 99th percentile is not used.
+const TAIL_MIN: u64 = 2000;
+
+/// A test with its figures.
+#[derive(Clone, Debug)]
+pub(super) struct Trial {
+    /// The test as it was measured.
+    pub(super) test: Test,
+    /// The short test that is simulated.
+    pub(super) short: Test,
+    /// Its figures.
+    pub(super) figures: Vec<Measured>,
+}
+
+/// A figure.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured {
+    pub(super) kind: FigureKind,
+    /// The mean over the repeats.
+    pub(super) value: f64,
+    /// The standard deviation of its logarithm.
+    pub(super) sd: f64,
+}
+
+/// All that results say, checked.
+#[derive(Debug)]
+pub(super) struct Measurements {
+    /// What was measured.
+    pub(super) drive: String,
+    pub(super) trials: Vec<Trial>,
+    pub(super) doubts: Vec<FitDoubt>,
+    /// What the runs tell of the host.
+    pub(super) host: HostSeen,
+}
+
+/// What runs tell of the host they were made on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HostSeen {
+    /// Processor time of a small request with no other outstanding, in ns.
+    pub(super) alone_ns: Option<f64>,
+    /// The same with eight or more, where a core has no time to sleep.
+    pub(super) deep_ns: Option<f64>,
+    /// Logical processors, of measured runs.
+    pub(super) cores: Option<u32>,
+}
+
+impl Trial {
+    pub(super) fn reads(&self) -> bool {
+        self.test.reads()
+    }
+
+    pub(super) fn writes(&self) -> bool {
+        self.test.writes()
+    }
+
+    /// The measured figure of a kind.
+    pub(super) fn figure(&self, kind: FigureKind) -> Option<f64> {
+        self.figures.iter().find(|figure| figure.kind == kind).map(|figure| figure.value)
+    }
+
+    /// Bytes a second.
+    pub(super) fn throughput(&self) -> f64 {
+        self.figure(FigureKind::Throughput).unwrap_or_default()
+    }
+
+    /// Requests a second.
+    pub(super) fn iops(&self) -> f64 {
+        self.throughput() / self.test.block_mean()
+    }
+
+    /// Requests outstanding.
+    pub(super) fn outstanding(&self) -> u64 {
+        outstanding(&self.test)
+    }
+}
+
+impl Measurements {
+    /// Takes in results with their names.
+    pub(super) fn read(results: &[(String, RunResult)]) -> Result<Self, PredictError> {
+        let Some((first_name, first)) = results.first() else {
+            return Err(PredictError::NoResults);
+        };
+        let drive = identity(first);
+        let mut doubts = Vec::new();
+        let mut groups: Vec<(Test, Vec<&Sample>)> = Vec::new();
+        let mut warnings = 0;
+        for (name, run) in results {
+            if identity(run) != drive {
+                return Err(PredictError::SeveralDrives {
+                    one_result: first_name.clone(),
+                    one: drive,
+                    other_result: name.clone(),
+                    other: identity(run),
+                });
+            }
+            let ended = run.tests.iter().all(|test| test.samples.iter().all(|one| one.complete));
+            if !run.complete || !ended {
+                let (tests, all) = (run.tests.len(), run.workload.tests.len());
+                return Err(PredictError::CutShort { result: name.clone(), tests, all });
+            }
+            warnings += run.warnings.len() as u32;
+            for result in &run.tests {
+                if let Some(reason) = left_out(&result.test) {
+                    let (test, reason) = (result.test.name.clone(), reason.to_owned());
+                    doubts.push(FitDoubt::LeftOut { test, reason });
+                    continue;
+                }
+                check(name, result)?;
+                match groups.iter_mut().find(|(test, _)| *test == result.test) {
+                    Some((_, samples)) => samples.extend(&result.samples),
+                    None => groups.push((result.test.clone(), result.samples.iter().collect())),
+                }
+            }
+        }
+        if let Target::Simulated(target) = &first.target {
+            doubts.insert(0, FitDoubt::Simulated { system: target.system.clone() });
+        } else if warnings > 0 {
+            doubts.push(FitDoubt::Doubtful { warnings });
+        }
+        missing(&groups)?;
+        if !groups.iter().any(|(test, _)| test.writes()) {
+            doubts.push(FitDoubt::NoWrites);
+        }
+        let pooled = pooled(&groups);
+        let measured = matches!(first.target, Target::Measured(_));
+        let machine = first.provenance.machine.as_ref().filter(|_| measured);
+        let host = HostSeen {
+            alone_ns: processor(&groups, |outstanding| outstanding == 1),
+            deep_ns: processor(&groups, |outstanding| outstanding >= 8),
+            cores: machine.map(|machine| machine.cores).filter(|&cores| cores > 0),
+        };
+        let trials = groups.iter().map(|(test, samples)| trial(test, samples, pooled)).collect();
+        Ok(Self { drive, trials, doubts, host })
+    }
+
+    /// Shortens each test for a model whose write buffer holds `buffer`, to about `requests` small ones.
+    pub(super) fn shorten(&mut self, buffer: Bytes, capacity: Bytes, requests: u64) {
+        let fastest = |in_order: bool| {
+            let writes = self.trials.iter().filter(|trial| trial.writes() && !trial.reads());
+            let those = writes.filter(|trial| trial.test.is_in_order() == in_order);
+            those.map(Trial::throughput).fold(0.0, f64::max)
+        };
+        let stored = fastest(true);
+        for trial in &mut self.trials {
+            let count = match trial.test.block.get() {
+                0..=8192 => requests,
+                8193..=65_536 => requests / 4,
+                65_537..=262_144 => requests / 6,
+                _ => requests / 16,
+            };
+            let count = count.max(30).max(12 * trial.outstanding());
+            let mut ramp = 3.0 * trial.outstanding() as f64 / trial.iops();
+            // Where as much is written as the flash takes, the buffer must be full before anything counts.
+            if trial.writes() && trial.throughput() > 0.7 * stored {
+                ramp += 8.0 * buffer.get() as f64 / trial.throughput();
+            }
+            let seconds = |time: f64| Duration::from_picoseconds((time * 1e12) as u64);
+            let counted = seconds(count as f64 / trial.iops());
+            let short = &mut trial.short;
+            (short.ramp, short.duration) = (seconds(ramp), Some(counted));
+            (short.volume, short.interval, short.offset) = (None, None, Bytes::ZERO);
+            let whole = capacity.get() / short.block.get().max(1) * short.block.get();
+            short.span = short.span.min(Bytes(whole));
+        }
+    }
+}
+
+/// The figure of a kind in a sample; none where too little was counted.
+pub(super) fn figure(sample: &Sample, kind: FigureKind) -> Option<f64> {
+    use FigureKind as K;
+    let direction = match kind {
+        K::Throughput => {
+            let rate = sample.bytes().get() as f64 / sample.elapsed.as_seconds();
+            return (rate.is_finite() && rate > 0.0).then_some(rate);
+        }
+        K::ReadMean | K::ReadMedian | K::ReadTail => sample.reads.as_ref()?,
+        K::WriteMean | K::WriteMedian | K::WriteTail => sample.writes.as_ref()?,
+    };
+    let latency = &direction.latency;
+    let value = match kind {
+        K::ReadMean | K::WriteMean => latency.mean_ns(),
+        K::ReadMedian | K::WriteMedian => latency.percentile_ns(50.0)? as f64,
+        _ => latency.percentile_ns(99.0)? as f64,
+    };
+    (value.is_finite() && value > 0.0).then_some(value)
+}
+
+fn outstanding(test: &Test) -> u64 {
+    u64::from(test.queue_depth) * u64::from(test.threads)
+}
+
+/// What a result was measured on, or simulates.
+fn identity(run: &RunResult) -> String {
+    match &run.target {
+        Target::Simulated(target) => format!("{} in {}", target.drive, target.port),
+        Target::Measured(target) => {
+            target.block_device.clone().unwrap_or_else(|| target.path.clone())
+        }
+    }
+}
+
+/// Why a test cannot be held against the model.
+fn left_out(test: &Test) -> Option<&'static str> {
+    Some(match test {
+        test if test.pattern == Pattern::Trace => "a trace cannot be run again",
+        test if test.rounds.is_some() => "a short simulation has no steady state",
+        test if test.start.beside => "it ran beside another one",
+        test if !test.load.is_closed() => "its requests came at times of their own",
+        test if !test.mix.is_plain() => "it mixes sizes, flushes or trims",
+        _ => return None,
+    })
+}
+
+fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
+    let fail = |figure, value| {
+        let (result, test) = (result.to_owned(), test.test.name.clone());
+        Err(PredictError::Figure { result, test, figure, value })
+    };
+    if test.samples.is_empty() {
+        return fail("its count of repeats", 0.0);
+    }
+    for sample in &test.samples {
+        let rate = sample.throughput().0 as f64;
+        if sample.operations() == 0 || rate == 0.0 {
+            return fail("a throughput", rate);
+        }
+        let latency = sample.latency().mean_ns();
+        if !latency.is_finite() || latency <= 0.0 {
+            return fail("a mean latency", latency);
+        }
+    }
+    Ok(())
+}
+
+/// Checks that there is what every fit needs.
+fn missing(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
+    type Need = (&'static str, fn(&Test) -> bool);
+    const NEEDED: [Need; 3] = [
+        ("small random reads one at a time (RND4K Q1T1 read)", |test| {
+            !test.writes()
+                && !test.is_in_order()
+                && test.block <= Bytes::kibi(16)
+                && outstanding(test) == 1
+        }),
+        ("small random reads, 16 or more at a time (RND4K Q32T1 read)", |test| {
+            !test.writes()
+                && !test.is_in_order()
+                && test.block <= Bytes::kibi(16)
+                && outstanding(test) >= 16
+        }),
+        ("reads in order of 64 KiB or more (SEQ128K Q32T1 read)", |test| {
+            !test.writes() && test.is_in_order() && test.block >= Bytes::kibi(64)
+        }),
+    ];
+    let lacks = |need: &&Need| !groups.iter().any(|(test, _)| need.1(test));
+    let missing: Vec<&'static str> = NEEDED.iter().filter(lacks).map(|need| need.0).collect();
+    if missing.is_empty() { Ok(()) } else { Err(PredictError::Missing { missing }) }
+}
+
+/// The mean squared spread of throughput over the repeats of all tests.
+fn pooled(groups: &[(Test, Vec<&Sample>)]) -> f64 {
+    let variances: Vec<f64> = groups
+        .iter()
+        .filter_map(|(_, samples)| variance(samples, FigureKind::Throughput))
+        .collect();
+    variances.iter().sum::<f64>() / variances.len().max(1) as f64
+}
+
+/// The variance of a figure's logarithm over samples, of which there are at least two.
+fn variance(samples: &[&Sample], kind: FigureKind) -> Option<f64> {
+    let logs: Vec<f64> =
+        samples.iter().filter_map(|sample| figure(sample, kind)).map(f64::ln).collect();
+    let count = logs.len() as f64;
+    let mean = logs.iter().sum::<f64>() / count;
+    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+    (logs.len() > 1).then(|| squares / (count - 1.0))
+}
+
+fn trial(test: &Test, samples: &[&Sample], pooled: f64) -> Trial {
+    use FigureKind as K;
+    let kinds = [
+        (K::Throughput, 0),
+        (K::ReadMean, 0),
+        (K::WriteMean, 0),
+        (K::ReadMedian, 1),
+        (K::WriteMedian, 1),
+        (K::ReadTail, 2),
+        (K::WriteTail, 2),
+    ];
+    let figures = kinds.into_iter().filter_map(|(kind, class)| {
+        let values: Vec<f64> = samples.iter().filter_map(|sample| figure(sample, kind)).collect();
+        if values.is_empty() || class == 2 && !has_tail(samples, kind) {
+            return None;
+        }
+        let count = values.len() as f64;
+        let value = (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp();
+        let own = variance(samples, kind).unwrap_or(pooled);
+        let floor = FLOORS[class].powi(2);
+        let halves = if class == 0 { 2.0 } else { 1.0 };
+        let sd = (halves * (f64::midpoint(own, pooled) / count + floor)).sqrt();
+        Some(Measured { kind, value, sd })
+    });
+    Trial { test: test.clone(), short: test.clone(), figures: figures.collect() }
+}
+
+fn has_tail(samples: &[&Sample], kind: FigureKind) -> bool {
+    let counted = |sample: &&Sample| {
+        let direction = if kind == FigureKind::ReadTail { &sample.reads } else { &sample.writes };
+        direction.as_ref().map_or(0, |direction| direction.latency.count())
+    };
+    samples.iter().map(counted).sum::<u64>() >= TAIL_MIN
+}
+
+/// Processor time per small request in ns: the least of the tests with so many outstanding.
+fn processor(groups: &[(Test, Vec<&Sample>)], wanted: fn(u64) -> bool) -> Option<f64> {
+    let those =
+        groups.iter().filter(|(test, _)| wanted(outstanding(test)) && test.block <= Bytes::kibi(4));
+    let means = those.filter_map(|(_, samples)| {
+        let told: Vec<f64> = samples
+            .iter()
+            .filter_map(|sample| sample.cpu)
+            .map(|cpu| cpu.user_ns_per_request + cpu.system_ns_per_request)
+            .filter(|ns| ns.is_finite() && *ns > 0.0)
+            .collect();
+        (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)
+    });
+    means.min_by(f64::total_cmp)
+}

@@ -1,0 +1,200 @@
+//! A drive's model from the results of a workload on it.
+//!
+//! The law is weighted least squares: over the logarithms of a model's values, the sum of squares of the logarithms of
+//! modelled over measured figures, each over its deviation, is made least (Levenberg, Quarterly of Applied Mathematics 2,
+//! 1944; Marquardt, SIAM Journal 11, 1963), with weak priors around a template's values. Reads come first, since nothing of
+//! writing shows in them; then how many dies there are; then writes, and all together; then what is known of each value.
+//!
+//! Not modelled: how figures of one run hang together, which a real drive's do (heat, a neighbour); a fit to several
+//! runs has that in its spread.
+
+mod drive_file;
+mod engine;
+mod geometry;
+mod host;
+mod identify;
+mod measured;
+mod parameter;
+mod solve;
+mod start;
+mod summary;
+
+use lanemark_core::result::{Calibration, FittedDrive, Provenance, RunResult};
+use lanemark_study::document::{Context, Document};
+use lanemark_study::drive::Plug;
+use lanemark_study::library::Kind;
+use lanemark_study::platform::Platform;
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Ledger, Library, Location, Overrides, StudyError, System};
+
+pub use drive_file::{FITTED_MARK, drive_file};
+
+use crate::PredictError;
+use engine::Engine;
+use measured::Measurements;
+use parameter::{Parameter, Shows};
+
+/// What a fit is made of.
+#[derive(Debug)]
+pub struct Job<'j> {
+    /// Results with their names.
+    pub results: &'j [(String, RunResult)],
+    /// The platform that the drive was measured on.
+    pub platform: &'j str,
+    /// The port.
+    pub port: &'j str,
+    /// A drive like it; none for a generic one of the port's protocol.
+    pub like: Option<&'j str>,
+    /// Values that are set otherwise than the library has them.
+    pub settings: &'j [(Calibration, Location)],
+    /// Small requests that a test is simulated with: more is surer and slower.
+    pub requests: u64,
+    /// The most threads at work.
+    pub threads: usize,
+    /// Who makes it.
+    pub provenance: Provenance,
+}
+
+/// The requests of a job where nothing speaks for another number.
+pub const REQUESTS: u64 = 4000;
+
+/// A drive that was fitted.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// What is known of it.
+    pub drive: FittedDrive,
+    /// The text of the template's file.
+    pub template: String,
+    /// The settings of the drive that it was made with.
+    pub settings: Vec<Calibration>,
+}
+
+impl Fit {
+    /// The drive as a file of the library, under the name `name`.
+    ///
+    /// # Errors
+    /// As [`drive_file()`].
+    pub fn file(&self, name: &str) -> Result<String, PredictError> {
+        drive_file(&self.drive, name, &self.template, &self.settings)
+    }
+}
+
+/// Fits a drive's model. `on_stage` is told what goes on.
+///
+/// # Errors
+/// Where the results do not tell enough, contradict each other or were cut short, or where a library file is wrong.
+pub fn fit(
+    library: &Library,
+    job: &Job<'_>,
+    on_stage: &mut dyn FnMut(&str),
+) -> Result<Fit, PredictError> {
+    let mut measurements = Measurements::read(job.results)?;
+    let template = match job.like {
+        Some(like) => like.to_owned(),
+        None => generic(library, job)?.to_owned(),
+    };
+    let parts = SystemName {
+        drive: template.clone(),
+        platform: job.platform.to_owned(),
+        port: job.port.to_owned(),
+        beside: Vec::new(),
+        volume: None,
+    };
+    let named_at = NamedAt {
+        drive: Location::file("--like"),
+        platform: Location::file("--platform"),
+        port: Location::file("--platform"),
+    };
+    let system = System::assemble(library, &parts, &named_at, &parts.to_string(), job.settings)?;
+    let mut base = system.spec;
+    if parameter::flash(&base.drive).is_none() {
+        return Err(PredictError::HardDisk { template });
+    }
+    let set: Vec<&Calibration> = job.settings.iter().map(|(setting, _)| setting).collect();
+    let host = host::measured(&mut base, measurements.host, &set);
+    measurements.shorten(engine::enough(&base.drive), base.drive.capacity, job.requests);
+
+    let parameters: Vec<Parameter> = Parameter::of(&base.drive)
+        .into_iter()
+        .filter(|parameter| !set.iter().any(|setting| setting.parameter == parameter.name))
+        .collect();
+    let trials = measurements.trials.clone();
+    let original = base.clone();
+    let mut engine = Engine::new(base, trials, parameters, job.provenance.seed, job.threads);
+    let shown = |engine: &Engine, shows: &[Shows]| -> Vec<usize> {
+        let places = 0..engine.parameters.len();
+        places.filter(|&place| shows.contains(&engine.parameters[place].shows)).collect()
+    };
+    let (reading, writing) =
+        (shown(&engine, &[Shows::Reads, Shows::Both]), shown(&engine, &[Shows::Writes]));
+    let reads = engine.trials_of(|trial| !trial.writes());
+    let writes = engine.trials_of(|trial| !trial.reads());
+    let all = engine.trials_of(|_| true);
+
+    on_stage("reads");
+    let found = start::reads(&engine, &reading, &reads)?;
+    on_stage("dies");
+    let explored = geometry::explore(&mut engine, found, &reading, &reads)?;
+    on_stage("writes");
+    let found = start::writes(&engine, &explored.found.logs, &writing, &writes)?;
+    on_stage("reads and writes together");
+    let everything: Vec<usize> = (0..engine.parameters.len()).collect();
+    let found = solve::search(&engine, &found.logs, &everything, &all, 1)?;
+    // What writes tell of dies and units is heard too.
+    let explored = geometry::explore(&mut engine, found, &everything, &all)?;
+    let found = solve::search(&engine, &explored.found.logs, &everything, &all, 1)?;
+    on_stage("what is known of each value");
+    let known = identify::identify(&engine, found, &all)?;
+
+    let text = library.open(Kind::Drive, &template)?.text().to_owned();
+    let outcome = summary::Outcome { original: &original, engine: &engine, explored, known };
+    let fitted = FittedDrive {
+        schema_version: lanemark_core::result::SCHEMA_VERSION,
+        provenance: Provenance { inputs: library.used(), ..job.provenance.clone() },
+        measured: measurements.drive,
+        results: job.results.iter().map(|(name, _)| name.clone()).collect(),
+        template,
+        platform: system.target.platform,
+        port: system.target.port,
+        parameters: outcome.parameters(),
+        host,
+        figures: outcome.figures()?,
+        unseen: summary::unseen(&original),
+        doubts: measurements.doubts,
+        simulations: engine.simulations(),
+    };
+    let drive = outcome.doubted(fitted);
+    let own = |setting: &&&Calibration| setting.parameter.starts_with("drive.");
+    let settings = set.iter().filter(own).map(|&setting| setting.clone()).collect();
+    Ok(Fit { drive, template: text, settings })
+}
+
+/// The generic drive that fits a port.
+fn generic(library: &Library, job: &Job<'_>) -> Result<&'static str, PredictError> {
+    let (ledger, mut overrides) = (Ledger::default(), Overrides::default());
+    for (setting, location) in job.settings {
+        overrides.set(&setting.parameter, &setting.value, location.clone());
+    }
+    let file: Document = library.open(Kind::Platform, job.platform)?;
+    let platform = Platform::read(&file, Context { ledger: &ledger, overrides: &overrides })?;
+    let Some(port) = platform.ports.iter().find(|known| known.name == job.port) else {
+        let known = platform.ports.iter().map(|known| known.name.as_str());
+        let location = Location::file("--platform");
+        return Err(StudyError::unknown(location, "port", job.port, known).into());
+    };
+    Ok(match port.plug {
+        Plug::Sata(_) => "generic-sata",
+        Plug::Pcie(..) => "generic-nvme",
+        Plug::Sas(..) => "generic-sas",
+    })
+}
+
+/// What a drive was fitted to, in words.
+fn measured_by(results: &[String]) -> String {
+    let name = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
+    match results {
+        [one] => name(one),
+        [one, rest @ ..] => format!("{} and {} more", name(one), rest.len()),
+        [] => String::new(),
+    }
+}

@@ -1,0 +1,292 @@
+//! The values of a drive's model that are free in a fit.
+//!
+//! Each is fitted as the logarithm of itself, or of itself plus an offset where nought is a usual value, so that steps
+//! are shares and none falls below its bound. Around the template's value lies a normal prior of [`PRIOR_SD`]: it says no
+//! more than that such drives lie within a factor of five or so of each other, and holds what the measurements
+//! leave open.
+//!
+//! Not free: `front_end.engines`, of which the outside sees engines over time alone, the buffer, and all that shows in
+//! the long run only ([`UNSEEN`]).
+
+use lanemark_core::sim::spec::{DriveSpec, MediaSpec, PageTimes, PseudoSlcSpec};
+use lanemark_core::units::{BytesPerSecond, Duration};
+
+/// The standard deviation of a prior, in logarithms.
+pub(super) const PRIOR_SD: f64 = 0.8;
+
+/// A value that may be free.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parameter {
+    /// Its place, as `--set` writes it.
+    pub(super) name: &'static str,
+    /// What it is counted in.
+    pub(super) unit: Unit,
+    /// What is added before the logarithm is taken.
+    pub(super) offset: f64,
+    /// The least and the greatest that are tried.
+    pub(super) bounds: (f64, f64),
+    /// Which tests it shows in.
+    pub(super) shows: Shows,
+    /// What would tell it where the measurements do not.
+    pub(super) needs: &'static str,
+    get: fn(&DriveSpec) -> Option<f64>,
+    set: fn(&mut DriveSpec, f64),
+}
+
+/// What a value is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Microseconds,
+    Megabytes,
+}
+
+/// Which tests a value shows in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shows {
+    Reads,
+    Writes,
+    Both,
+}
+
+/// All values that may be free, reads' first.
+const ALL: [Parameter; 10] = [
+    Parameter {
+        name: "drive.front_end.read_time",
+        unit: Unit::Microseconds,
+        offset: 0.0,
+        bounds: (0.05, 500.0),
+        shows: Shows::Reads,
+        needs: "small random reads by so many threads that the drive's processor is the limit, no core and no link: \
+                RND4K Q32T4 read with more threads, or in a faster port",
+        get: |drive| Some(drive.front_end.read_time.as_microseconds()),
+        set: |drive, us| drive.front_end.read_time = time(us),
+    },
+    Parameter {
+        name: "drive.front_end.read_latency",
+        unit: Unit::Microseconds,
+        offset: 5.0,
+        bounds: (0.0, 2000.0),
+        shows: Shows::Reads,
+        needs: "random reads at all depths up to where the dies are the limit, RND4K Q1T1 to Q64T1 read: alone, it adds \
+                up with flash.read",
+        get: |drive| Some(drive.front_end.read_latency.as_microseconds()),
+        set: |drive, us| drive.front_end.read_latency = time(us),
+    },
+    Parameter {
+        name: "drive.flash.read",
+        unit: Unit::Microseconds,
+        offset: 0.0,
+        bounds: (1.0, 3000.0),
+        shows: Shows::Reads,
+        needs: "RND4K Q1T1 read, and depths at which reads meet at dies",
+        get: |drive| Some(flash(drive)?.read.mean().as_microseconds()),
+        set: |drive, us| change(drive, |flash| flash.read = PageTimes::alike(time(us))),
+    },
+    Parameter {
+        name: "drive.flash.channel_rate",
+        unit: Unit::Megabytes,
+        offset: 0.0,
+        bounds: (20.0, 20_000.0),
+        shows: Shows::Both,
+        needs: "RND16K and RND64K Q1T1 read, where no link takes longer for a byte than a channel",
+        get: |drive| Some(flash(drive)?.channel_rate.as_megabytes()),
+        set: |drive, rate| change(drive, |flash| flash.channel_rate = megabytes(rate)),
+    },
+    Parameter {
+        name: "drive.data_path.read",
+        unit: Unit::Megabytes,
+        offset: 0.0,
+        bounds: (2.0, 100_000.0),
+        shows: Shows::Reads,
+        needs: "SEQ128K Q32T1 read in a port that carries more",
+        get: |drive| Some(drive.data_path_read?.as_megabytes()),
+        set: |drive, rate| drive.data_path_read = Some(megabytes(rate)),
+    },
+    Parameter {
+        name: "drive.front_end.write_time",
+        unit: Unit::Microseconds,
+        offset: 0.0,
+        bounds: (0.05, 2000.0),
+        shows: Shows::Writes,
+        needs: "small random writes by so many threads that the drive's processor is the limit, no core and no link: \
+                RND4K Q32T4 write with more threads, or in a faster port",
+        get: |drive| Some(drive.front_end.write_time.as_microseconds()),
+        set: |drive, us| drive.front_end.write_time = time(us),
+    },
+    Parameter {
+        name: "drive.front_end.write_latency",
+        unit: Unit::Microseconds,
+        offset: 5.0,
+        bounds: (0.0, 20_000.0),
+        shows: Shows::Writes,
+        needs: "RND4K Q1T1 write",
+        get: |drive| Some(drive.front_end.write_latency.as_microseconds()),
+        set: |drive, us| drive.front_end.write_latency = time(us),
+    },
+    Parameter {
+        name: "drive.data_path.write",
+        unit: Unit::Megabytes,
+        offset: 0.0,
+        bounds: (2.0, 100_000.0),
+        shows: Shows::Writes,
+        needs: "SEQ128K Q32T1 write in a port, and to flash, that take more",
+        get: |drive| Some(drive.data_path_write?.as_megabytes()),
+        set: |drive, rate| drive.data_path_write = Some(megabytes(rate)),
+    },
+    Parameter {
+        name: "drive.pseudo_slc.program",
+        unit: Unit::Microseconds,
+        offset: 0.0,
+        bounds: (5.0, 20_000.0),
+        shows: Shows::Writes,
+        needs: "SEQ128K Q32T1 write in a port that carries more than the flash takes",
+        get: |drive| Some(flash(drive)?.translation.pseudo_slc?.program.as_microseconds()),
+        set: |drive, us| {
+            change(drive, |flash| {
+                let cache = &mut flash.translation.pseudo_slc;
+                *cache = cache.map(|cache| PseudoSlcSpec { program: time(us), ..cache });
+            });
+        },
+    },
+    Parameter {
+        name: "drive.flash.program",
+        unit: Unit::Microseconds,
+        offset: 0.0,
+        bounds: (5.0, 50_000.0),
+        shows: Shows::Writes,
+        needs: "SEQ128K Q32T1 write in a port that carries more than the flash takes",
+        get: |drive| Some(flash(drive)?.program.mean().as_microseconds()),
+        set: |drive, us| change(drive, |flash| flash.program = PageTimes::alike(time(us))),
+    },
+];
+
+/// What no workload of a few minutes tells, and what would.
+pub(super) const UNSEEN: [(&str, &str); 5] = [
+    (
+        "drive.front_end.engines",
+        "the outside sees engines over time: as long as all commands are alike, twice as many of half the speed are \
+         the same but for a read's own latency",
+    ),
+    (
+        "drive.buffer.capacity",
+        "it is full within milliseconds, and rates say nothing of it: a burst of writes after a rest, with --interval 1ms",
+    ),
+    (
+        "drive.pseudo_slc.capacity",
+        "where the rate drops, of writes in order that go on for longer than the cache: --duration 120s --interval 1s",
+    ),
+    ("drive.flash.erase", "random writes over the whole drive until they are steady: --steady 60s"),
+    (
+        "drive.translation",
+        "the same; and reads over the whole drive, for a map that is only partly at hand",
+    ),
+];
+
+impl Parameter {
+    /// Those that short tests of a drive like `drive` show. Of the flash's two times to program, it is the
+    /// cache's.
+    pub(super) fn of(drive: &DriveSpec) -> Vec<Self> {
+        let cached = flash(drive).is_some_and(|flash| flash.translation.pseudo_slc.is_some());
+        let hidden = if cached { "drive.flash.program" } else { "drive.pseudo_slc.program" };
+        ALL.into_iter().filter(|parameter| parameter.name != hidden).collect()
+    }
+
+    /// The value of `drive`; none where it has no such limit.
+    pub(super) fn get(&self, drive: &DriveSpec) -> Option<f64> {
+        (self.get)(drive)
+    }
+
+    /// Gives `drive` the value whose logarithm is `log`.
+    pub(super) fn set(&self, drive: &mut DriveSpec, log: f64) {
+        (self.set)(drive, self.value(log));
+    }
+
+    /// The value of a logarithm, within bounds.
+    pub(super) fn value(&self, log: f64) -> f64 {
+        (log.exp() - self.offset).clamp(self.bounds.0, self.bounds.1)
+    }
+
+    /// The logarithm of a value.
+    pub(super) fn log(&self, value: f64) -> f64 {
+        (value.clamp(self.bounds.0, self.bounds.1) + self.offset).ln()
+    }
+
+    /// The value as a drive's file has it, to four digits.
+    pub(super) fn text(&self, value: f64) -> String {
+        match self.unit {
+            Unit::Microseconds => format!("{} us", digits(value)),
+            Unit::Megabytes => format!("{} MB/s", digits(value)),
+        }
+    }
+
+    /// A value rounded as its text is.
+    pub(super) fn rounded(&self, value: f64) -> f64 {
+        digits(value).parse().unwrap_or(value)
+    }
+}
+
+/// Four significant digits, without an exponent, and no finer than a nanosecond.
+fn digits(value: f64) -> String {
+    if value <= 0.0 {
+        return "0".to_owned();
+    }
+    let before = value.log10().floor() as i32 + 1;
+    let decimals = (4 - before).clamp(0, 3) as usize;
+    let text = format!("{value:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+fn time(us: f64) -> Duration {
+    Duration::from_picoseconds((us * 1e6).round().max(0.0) as u64)
+}
+
+fn megabytes(rate: f64) -> BytesPerSecond {
+    BytesPerSecond((rate * 1e6).round().max(1e6) as u64)
+}
+
+/// The flash of a drive that has one.
+pub(super) fn flash(drive: &DriveSpec) -> Option<&lanemark_core::sim::spec::FlashSpec> {
+    match &drive.media {
+        MediaSpec::Flash(flash) => Some(flash),
+        MediaSpec::Disk(_) => None,
+    }
+}
+
+/// Changes the flash of a drive that has one.
+pub(super) fn change(
+    drive: &mut DriveSpec,
+    how: impl FnOnce(&mut lanemark_core::sim::spec::FlashSpec),
+) {
+    if let MediaSpec::Flash(flash) = &mut drive.media {
+        how(flash);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_four_and_no_more() {
+        for (value, text) in
+            [(52.1349, "52.13"), (0.0, "0"), (2.2, "2.2"), (12345.6, "12346"), (0.0512, "0.051")]
+        {
+            assert_eq!(digits(value), text);
+        }
+    }
+
+    #[test]
+    fn a_value_comes_back_from_its_logarithm_within_its_bounds() {
+        for parameter in ALL {
+            let (low, high) = parameter.bounds;
+            for value in [low, f64::midpoint(low, high), high] {
+                let back = parameter.value(parameter.log(value));
+                assert!((back - value).abs() <= 1e-9 * high, "{}: {back}", parameter.name);
+            }
+            assert_eq!(parameter.value(100.0), high);
+        }
+    }
+}

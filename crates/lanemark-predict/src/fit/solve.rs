@@ -1,0 +1,191 @@
+//! Levenberg and Marquardt's method over the free parameters (the MINPACK port of the crate `levenberg-marquardt`).
+//!
+//! Each unknown is a parameter's logarithm less its prior's middle, over the prior's deviation; the priors are residuals
+//! beside those of the figures. The Jacobian is taken by differences over a few per cent, wide enough that what a
+//! short simulation has of chance does not count.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
+use nalgebra::storage::Owned;
+use nalgebra::{DMatrix, DVector, Dyn};
+
+use super::engine::Engine;
+use super::parameter::PRIOR_SD;
+use crate::PredictError;
+
+/// The step of the differences on the way, in logarithms, and of those that tell how sure a value is.
+const STEP: f64 = 0.04;
+const STEP_BOTH: f64 = 0.1;
+
+/// A search over some of the parameters, held against some of the trials.
+struct Search<'e> {
+    engine: &'e Engine,
+    /// All parameters' logarithms; those that are not free stay.
+    logs: Vec<f64>,
+    free: Vec<usize>,
+    trials: Vec<usize>,
+    unknowns: DVector<f64>,
+    error: RefCell<Option<PredictError>>,
+}
+
+/// Where a search ended.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    /// All parameters' logarithms.
+    pub(super) logs: Vec<f64>,
+    /// The sum of squares of figures and priors.
+    pub(super) cost: f64,
+}
+
+/// Searches from `logs` on, over the parameters `free`, for the least cost of `trials`. It takes at most `patience` steps
+/// for each parameter and one more.
+pub(super) fn search(
+    engine: &Engine,
+    logs: &[f64],
+    free: &[usize],
+    trials: &[usize],
+    patience: usize,
+) -> Result<Found, PredictError> {
+    if free.is_empty() {
+        return Ok(Found { logs: logs.to_vec(), cost: engine.cost(logs, trials)? });
+    }
+    let unknowns = free.iter().map(|&place| (logs[place] - engine.priors[place]) / PRIOR_SD);
+    let problem = Search {
+        engine,
+        logs: logs.to_vec(),
+        free: free.to_vec(),
+        trials: trials.to_vec(),
+        unknowns: DVector::from_iterator(free.len(), unknowns),
+        error: Default::default(),
+    };
+    let method = LevenbergMarquardt::new()
+        .with_ftol(2e-3)
+        .with_xtol(2e-3)
+        .with_gtol(0.0)
+        .with_stepbound(1.0)
+        .with_scale_diag(false)
+        .with_patience(patience.max(1));
+    let (ended, _) = method.minimize(problem);
+    if let Some(error) = ended.error.take() {
+        return Err(error);
+    }
+    let logs = ended.all();
+    let cost = engine.cost(&logs, trials)?;
+    Ok(Found { logs, cost })
+}
+
+/// The derivatives of the residuals of `trials` by the logarithms of the parameters `free`, a column each.
+fn jacobian(
+    engine: &Engine,
+    logs: &[f64],
+    free: &[usize],
+    trials: &[usize],
+) -> Result<DMatrix<f64>, PredictError> {
+    let mut sides = slopes(engine, logs, free, trials, &[STEP])?;
+    Ok(sides.swap_remove(0))
+}
+
+/// The same to the side on which each parameter shows less. Where one limit hides another, a value shows to one side
+/// alone, and what the other side tells of it is all that is known.
+pub(super) fn weaker_side(
+    engine: &Engine,
+    logs: &[f64],
+    free: &[usize],
+    trials: &[usize],
+) -> Result<DMatrix<f64>, PredictError> {
+    let sides = slopes(engine, logs, free, trials, &[STEP_BOTH, -STEP_BOTH])?;
+    let mut weaker = sides[0].clone();
+    for column in 0..free.len() {
+        if sides[1].column(column).norm() < weaker.column(column).norm() {
+            weaker.set_column(column, &sides[1].column(column));
+        }
+    }
+    Ok(weaker)
+}
+
+/// The slopes for each of `steps`.
+fn slopes(
+    engine: &Engine,
+    logs: &[f64],
+    free: &[usize],
+    trials: &[usize],
+    steps: &[f64],
+) -> Result<Vec<DMatrix<f64>>, PredictError> {
+    let mut systems = vec![engine.system(logs)];
+    let mut jobs: Vec<(usize, usize)> = trials.iter().map(|&trial| (0, trial)).collect();
+    for &place in free {
+        for step in steps {
+            let mut moved = logs.to_vec();
+            moved[place] += step;
+            systems.push(engine.system(&moved));
+            let system = systems.len() - 1;
+            let shown = trials.iter().filter(|&&trial| engine.shows(place, trial));
+            jobs.extend(shown.map(|&trial| (system, trial)));
+        }
+    }
+    let told = engine.tell(&systems, &jobs)?;
+    // Of each trial: its first row, and its residuals here.
+    let mut here: BTreeMap<usize, (usize, Vec<f64>)> = BTreeMap::new();
+    let mut rows = 0;
+    for (&trial, told) in trials.iter().zip(&told) {
+        let residuals = engine.residuals(trial, told);
+        let first = rows;
+        rows += residuals.len();
+        here.insert(trial, (first, residuals));
+    }
+    let mut matrices = vec![DMatrix::zeros(rows, free.len()); steps.len()];
+    for (&(system, trial), told) in jobs.iter().zip(&told).skip(trials.len()) {
+        let (column, side) = ((system - 1) / steps.len(), (system - 1) % steps.len());
+        let Some((first, before)) = here.get(&trial) else { continue };
+        for (index, residual) in engine.residuals(trial, told).into_iter().enumerate() {
+            matrices[side][(first + index, column)] = (residual - before[index]) / steps[side];
+        }
+    }
+    Ok(matrices)
+}
+
+impl Search<'_> {
+    fn all(&self) -> Vec<f64> {
+        let mut logs = self.logs.clone();
+        for (&place, unknown) in self.free.iter().zip(self.unknowns.iter()) {
+            logs[place] = self.engine.priors[place] + unknown * PRIOR_SD;
+        }
+        logs
+    }
+
+    fn kept<T>(&self, outcome: Result<T, PredictError>) -> Option<T> {
+        outcome.map_err(|error| *self.error.borrow_mut() = Some(error)).ok()
+    }
+}
+
+impl LeastSquaresProblem<f64, Dyn, Dyn> for Search<'_> {
+    type ResidualStorage = Owned<f64, Dyn>;
+    type JacobianStorage = Owned<f64, Dyn, Dyn>;
+    type ParameterStorage = Owned<f64, Dyn>;
+
+    fn set_params(&mut self, unknowns: &DVector<f64>) {
+        self.unknowns.copy_from(unknowns);
+    }
+
+    fn params(&self) -> DVector<f64> {
+        self.unknowns.clone()
+    }
+
+    fn residuals(&self) -> Option<DVector<f64>> {
+        let mut residuals = self.kept(self.engine.residuals_at(&self.all(), &self.trials))?;
+        residuals.extend(self.unknowns.iter());
+        Some(DVector::from_vec(residuals))
+    }
+
+    fn jacobian(&self) -> Option<DMatrix<f64>> {
+        let logs = self.all();
+        let figures = self.kept(jacobian(self.engine, &logs, &self.free, &self.trials))?;
+        let (rows, columns) = figures.shape();
+        let mut matrix = DMatrix::zeros(rows + columns, columns);
+        matrix.view_mut((0, 0), (rows, columns)).copy_from(&(figures * PRIOR_SD));
+        matrix.view_mut((rows, 0), (columns, columns)).fill_with_identity();
+        Some(matrix)
+    }
+}

@@ -1,0 +1,154 @@
+//! Where a fit begins: bounds tell what could be the limit, and several such guesses are tried.
+//!
+//! A limit that another one hides has no slope, so a search by slopes alone would never find it. Asymptotic bounds do:
+//! the most requests a second that were seen are what the drive's processor takes at least, the highest rate what its data
+//! path and its dies do. Whether the processor or the dies are what limits reads, and the data path or the programs what
+//! limits writes, is left to the cost.
+
+use lanemark_core::result::FigureKind;
+
+use super::engine::Engine;
+use super::measured::Trial;
+use super::parameter::{Parameter, flash};
+use super::solve::{Found, search};
+use crate::PredictError;
+
+/// How many of the guesses are followed.
+const FOLLOWED: usize = 6;
+
+/// Fits the reads from the best guesses on.
+pub(super) fn reads(
+    engine: &Engine,
+    free: &[usize],
+    trials: &[usize],
+) -> Result<Found, PredictError> {
+    let engines = f64::from(engine.base.drive.front_end.engines);
+    let random = fastest(engine, trials, |trial| !trial.test.is_in_order(), Trial::iops);
+    let ordered = fastest(engine, trials, |trial| trial.test.is_in_order(), Trial::throughput);
+    let bounds = [
+        ("drive.front_end.read_time", engines / random * 1e6),
+        ("drive.data_path.read", ordered / 1e6),
+    ];
+    let mut guesses = Vec::new();
+    for taken in 0..4 {
+        let mut logs = engine.priors.clone();
+        for (bit, (name, value)) in bounds.into_iter().enumerate() {
+            put(engine, &mut logs, name, value, taken & 1 << bit != 0);
+        }
+        latency(engine, &mut logs, trials, "drive.flash.read", FigureKind::ReadMean)?;
+        guesses.push(logs);
+    }
+    best(engine, guesses, free, trials)
+}
+
+/// Fits the writes from the best guesses on, with all else as in `logs`.
+pub(super) fn writes(
+    engine: &Engine,
+    logs: &[f64],
+    free: &[usize],
+    trials: &[usize],
+) -> Result<Found, PredictError> {
+    if trials.is_empty() {
+        return Ok(Found { logs: logs.to_vec(), cost: engine.prior_cost(logs) });
+    }
+    let engines = f64::from(engine.base.drive.front_end.engines);
+    let random = fastest(engine, trials, |trial| !trial.test.is_in_order(), Trial::iops);
+    let any = fastest(engine, trials, |_| true, Trial::throughput);
+    let unit = flash(&engine.base.drive)
+        .map_or(0.0, |flash| flash.unit().get() as f64 * flash.dies() as f64);
+    let program = match engine.place("drive.pseudo_slc.program") {
+        Some(_) => "drive.pseudo_slc.program",
+        None => "drive.flash.program",
+    };
+    let bounds = [
+        ("drive.front_end.write_time", engines / random * 1e6),
+        ("drive.data_path.write", any / 1e6),
+        (program, unit / any * 1e6),
+    ];
+    let mut guesses = Vec::new();
+    for taken in 0..8 {
+        let mut logs = logs.to_vec();
+        for (bit, (name, value)) in bounds.into_iter().enumerate() {
+            put(engine, &mut logs, name, value, taken & 1 << bit != 0);
+        }
+        latency(engine, &mut logs, trials, "drive.front_end.write_latency", FigureKind::WriteMean)?;
+        guesses.push(logs);
+    }
+    best(engine, guesses, free, trials)
+}
+
+/// The most of a figure over those of `trials` that are `wanted`.
+fn fastest(
+    engine: &Engine,
+    trials: &[usize],
+    wanted: impl Fn(&Trial) -> bool,
+    figure: fn(&Trial) -> f64,
+) -> f64 {
+    let those = trials.iter().map(|&trial| &engine.trials[trial]).filter(|trial| wanted(trial));
+    those.map(figure).fold(0.0, f64::max)
+}
+
+/// Gives a parameter the value of its bound; where that is not `taken`, the bound only holds back a
+/// prior that contradicts it.
+fn put(engine: &Engine, logs: &mut [f64], name: &str, bound: f64, taken: bool) {
+    let Some(place) = engine.place(name) else { return };
+    if !bound.is_finite() || bound <= 0.0 {
+        return;
+    }
+    let parameter: &Parameter = &engine.parameters[place];
+    let log = parameter.log(bound);
+    logs[place] = match (taken, parameter.unit) {
+        (true, _) => log,
+        (false, super::parameter::Unit::Microseconds) => logs[place].min(log - 0.3),
+        (false, super::parameter::Unit::Megabytes) => logs[place].max(log + 0.3),
+    };
+}
+
+/// Moves a time so that one request at a time takes as long as was measured.
+fn latency(
+    engine: &Engine,
+    logs: &mut [f64],
+    trials: &[usize],
+    name: &str,
+    kind: FigureKind,
+) -> Result<(), PredictError> {
+    let alone = |&&trial: &&usize| {
+        let trial: &Trial = &engine.trials[trial];
+        trial.outstanding() == 1 && !trial.test.is_in_order() && trial.figure(kind).is_some()
+    };
+    let least = trials.iter().filter(alone).min_by_key(|&&trial| engine.trials[trial].test.block);
+    let (Some(&trial), Some(place)) = (least, engine.place(name)) else { return Ok(()) };
+    let told = engine.tell(&[engine.system(logs)], &[(0, trial)])?;
+    let index = engine.trials[trial].figures.iter().position(|figure| figure.kind == kind);
+    let modelled = index.and_then(|index| *told.first()?.get(index)?);
+    let (Some(modelled), Some(measured)) = (modelled, engine.trials[trial].figure(kind)) else {
+        return Ok(());
+    };
+    let parameter = &engine.parameters[place];
+    let value = parameter.value(logs[place]) + (measured - modelled) / 1e3;
+    logs[place] = parameter.log(value.max(parameter.bounds.0.max(1e-3)));
+    Ok(())
+}
+
+/// Searches from the guesses that cost least.
+fn best(
+    engine: &Engine,
+    guesses: Vec<Vec<f64>>,
+    free: &[usize],
+    trials: &[usize],
+) -> Result<Found, PredictError> {
+    let mut judged = Vec::new();
+    for logs in guesses {
+        judged.push((engine.cost(&logs, trials)?, logs));
+    }
+    judged.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (cost, logs) = judged[0].clone();
+    let mut best = Found { logs, cost };
+    for (_, logs) in judged.into_iter().take(FOLLOWED) {
+        let found = search(engine, &logs, free, trials, 1)?;
+        if found.cost < best.cost {
+            best = found;
+        }
+    }
+    Ok(best)
+}

@@ -1,0 +1,186 @@
+//! What a fit found, as a result: values as text with their intervals, figures beside the model's, doubts.
+
+use lanemark_core::result::{
+    FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter, Standing, Unseen,
+};
+use lanemark_core::sim::spec::SystemSpec;
+
+use super::engine::Engine;
+use super::geometry::{Explored, Geometry};
+use super::identify::{Known, Told};
+use super::parameter::{UNSEEN, flash};
+use crate::PredictError;
+
+/// Deviations on either side that hold 95%.
+const SIDES_95: f64 = 1.96;
+/// An error that is told.
+const MISS: f64 = 0.10;
+/// A scatter that is told.
+const SCATTER: f64 = 1.5;
+
+/// A fit that has ended.
+pub(super) struct Outcome<'o> {
+    /// The system with the template.
+    pub(super) original: &'o SystemSpec,
+    pub(super) engine: &'o Engine,
+    pub(super) explored: Explored,
+    pub(super) known: Known,
+}
+
+impl Outcome<'_> {
+    /// What became of each free value.
+    pub(super) fn parameters(&self) -> Vec<FittedParameter> {
+        let places = 0..self.engine.parameters.len();
+        let mut all: Vec<FittedParameter> = places.map(|place| self.parameter(place)).collect();
+        all.extend(self.geometry());
+        all
+    }
+
+    fn parameter(&self, place: usize) -> FittedParameter {
+        let parameter = &self.engine.parameters[place];
+        let template = parameter.get(&self.original.drive);
+        let log = self.known.logs[place];
+        let value = parameter.text(parameter.value(log));
+        let at = |log: f64| parameter.text(parameter.value(log));
+        let (value, interval_95, standing) = match self.known.standings[place] {
+            Told::Identified(deviation) => {
+                let reach = SIDES_95 * deviation;
+                (Some(value), Some((at(log - reach), at(log + reach))), Standing::Identified)
+            }
+            Told::Held { at_template, with } => {
+                let with = with.map(|with| self.engine.parameters[with].name.to_owned());
+                let needs = parameter.needs.to_owned();
+                let standing = Standing::Open { kept_template: at_template, with, needs };
+                let kept = template.map(|value| parameter.text(value));
+                (if at_template { kept } else { Some(value) }, None, standing)
+            }
+        };
+        FittedParameter {
+            parameter: parameter.name.to_owned(),
+            value,
+            interval_95,
+            template: template.map(|value| parameter.text(value)),
+            standing,
+        }
+    }
+
+    /// Dies and units, where they are not the template's, and what must change with them.
+    fn geometry(&self) -> Vec<FittedParameter> {
+        let (Some(now), Some(before)) =
+            (flash(&self.engine.base.drive), flash(&self.original.drive))
+        else {
+            return Vec::new();
+        };
+        let same = Geometry::of(&self.original.drive) == Some(self.explored.best);
+        let row = |key: &str, value: String, template: String, interval_95| FittedParameter {
+            parameter: format!("drive.flash.{key}"),
+            value: Some(value),
+            interval_95,
+            template: Some(template),
+            standing: Standing::Identified,
+        };
+        let (least, most) = self.explored.range(|geometry| geometry.dies);
+        let per_channel = |dies: u64| (dies / u64::from(now.channels)).max(1).to_string();
+        let mut dies = row(
+            "dies_per_channel",
+            now.dies_per_channel.to_string(),
+            before.dies_per_channel.to_string(),
+            Some((per_channel(least), per_channel(most))),
+        );
+        let (least, most) = self.explored.range(|geometry| geometry.unit);
+        let page = |slots: u64| format!("{} KiB", (slots * 4 / u64::from(now.planes)).max(4));
+        let mut unit = row(
+            "page",
+            now.page.to_string(),
+            before.page.to_string(),
+            Some((page(least), page(most))),
+        );
+        for (one, range, needs) in [
+            (
+                &mut dies,
+                self.explored.range(|geometry| geometry.dies),
+                "random reads at depths at which they meet at dies, by several threads: RND4K Q4T1 to Q32T4 read",
+            ),
+            (
+                &mut unit,
+                self.explored.range(|geometry| geometry.unit),
+                "RND64K Q1T1 and SEQ128K Q1T1 read: how many dies a request meets",
+            ),
+        ] {
+            // A factor of four is told from none; a factor of two is as fine as it goes.
+            if range.1 >= range.0 * 4 {
+                let kept_template = same;
+                let needs = needs.to_owned();
+                one.standing = Standing::Open { kept_template, with: None, needs };
+            }
+        }
+        let mut rows = vec![dies, unit];
+        let rest = [
+            ("channels", now.channels, before.channels),
+            ("planes", now.planes, before.planes),
+            ("pages_per_block", now.pages_per_block, before.pages_per_block),
+            ("blocks_per_plane", now.blocks_per_plane, before.blocks_per_plane),
+        ];
+        let changed = rest.into_iter().filter(|(_, now, before)| now != before);
+        rows.extend(
+            changed.map(|(key, now, before)| row(key, now.to_string(), before.to_string(), None)),
+        );
+        rows
+    }
+
+    /// Every figure beside what the model says with the values as they are written.
+    pub(super) fn figures(&self) -> Result<Vec<FittedFigure>, PredictError> {
+        let system = self.engine.system(&self.rounded());
+        let all = self.engine.trials_of(|_| true);
+        let jobs: Vec<(usize, usize)> = all.iter().map(|&trial| (0, trial)).collect();
+        let told = self.engine.tell(&[system], &jobs)?;
+        let mut figures = Vec::new();
+        for (trial, told) in self.engine.trials.iter().zip(&told) {
+            for (measured, told) in trial.figures.iter().zip(told) {
+                let Some(modelled) = *told else { continue };
+                let (test, kind) = (trial.test.name.clone(), measured.kind);
+                let (request_bytes, measured) = (trial.test.block_mean(), measured.value);
+                figures.push(FittedFigure { test, kind, request_bytes, measured, modelled });
+            }
+        }
+        Ok(figures)
+    }
+
+    /// The values as they are written.
+    fn rounded(&self) -> Vec<f64> {
+        let values = self.engine.parameters.iter().zip(&self.known.logs);
+        values
+            .map(|(parameter, &log)| parameter.log(parameter.rounded(parameter.value(log))))
+            .collect()
+    }
+
+    /// `fitted` with the doubts that its figures raise.
+    pub(super) fn doubted(&self, mut fitted: FittedDrive) -> FittedDrive {
+        let missed = fitted
+            .figures
+            .iter()
+            .filter(|figure| figure.kind == FigureKind::Throughput && figure.error().abs() > MISS);
+        let missed: Vec<FitDoubt> = missed
+            .map(|figure| FitDoubt::Misses { test: figure.test.clone(), error: figure.error() })
+            .collect();
+        fitted.doubts.extend(missed);
+        if self.known.scatter > SCATTER {
+            fitted.doubts.push(FitDoubt::Scatter { times: self.known.scatter });
+        }
+        fitted
+    }
+}
+
+/// What stays as the template has it.
+pub(super) fn unseen(original: &SystemSpec) -> Vec<Unseen> {
+    let cached = flash(&original.drive).is_some_and(|flash| flash.translation.pseudo_slc.is_some());
+    let there = UNSEEN
+        .into_iter()
+        .filter(|(parameter, _)| cached || !parameter.starts_with("drive.pseudo_slc"));
+    there
+        .map(|(parameter, needs)| Unseen {
+            parameter: parameter.to_owned(),
+            needs: needs.to_owned(),
+        })
+        .collect()
+}

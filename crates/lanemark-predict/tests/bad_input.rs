@@ -1,0 +1,182 @@
+//! Wrong input to a fit is told in words that help.
+
+mod laboratory;
+
+use laboratory::{Place, calibrations, library, run, short_workload, system};
+use lanemark_core::result::{DirectionResult, FitDoubt, RunResult, Standing, Target, TestResult};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_predict::{Job, PredictError, fit};
+
+fn place() -> Place {
+    ("workstation-x570".to_owned(), "m2".to_owned())
+}
+
+/// A short run of a drive on some of the tests.
+fn measured(drive: &str, wanted: impl Fn(&str) -> bool) -> RunResult {
+    let library = library();
+    let mut workload = short_workload(&library, 5);
+    workload.repeats = 1;
+    workload.tests.retain(|test| wanted(&test.name));
+    for test in &mut workload.tests {
+        test.ramp = Duration::from_microseconds(5000);
+    }
+    run(&system(&library, drive, &place(), &[]).unwrap(), &workload, 3)
+}
+
+fn outcome(runs: &[RunResult], like: Option<&str>) -> Result<lanemark_predict::Fit, PredictError> {
+    let results: Vec<(String, RunResult)> = runs
+        .iter()
+        .enumerate()
+        .map(|(index, run)| (format!("{}.json", index + 1), run.clone()))
+        .collect();
+    let (platform, port) = place();
+    let settings = calibrations(&[]);
+    let job = Job {
+        results: &results,
+        platform: &platform,
+        port: &port,
+        like,
+        settings: &settings,
+        requests: 200,
+        threads: 2,
+        provenance: Default::default(),
+    };
+    fit(&library(), &job, &mut |_| ())
+}
+
+/// What is wrong, and the hint.
+fn told(runs: &[RunResult], like: Option<&str>) -> (String, String) {
+    let error = outcome(runs, like).unwrap_err();
+    (error.to_string(), error.hint().unwrap_or_default())
+}
+
+#[test]
+fn missing_tests_are_named_with_the_workload_that_has_them() {
+    let run = measured("generic-nvme", |name| name == "RND4K Q1T1 read" || name.contains("write"));
+    let (message, hint) = told(&[run], None);
+    assert_eq!(
+        message,
+        "the results lack small random reads, 16 or more at a time (RND4K Q32T1 read), and reads in order of \
+         64 KiB or more (SEQ128K Q32T1 read)"
+    );
+    assert!(hint.contains("--workload fit"), "{hint}");
+    let (message, hint) = told(&[], None);
+    assert_eq!(message, "no result was given");
+    assert!(hint.contains("--workload fit"), "{hint}");
+}
+
+#[test]
+fn several_drives_are_not_mixed() {
+    let one = measured("generic-nvme", |name| name.contains("read"));
+    let other = measured("samsung-980-pro-1tb", |name| name.contains("read"));
+    let (message, hint) = told(&[one, other], None);
+    let both = "1.json is of Generic NVMe SSD (template) in m2, and 2.json of Samsung";
+    assert!(message.starts_with(both), "{message}");
+    assert_eq!(hint, "fit each drive to its own results");
+}
+
+#[test]
+fn a_run_that_was_cut_short_is_refused() {
+    let mut run = measured("generic-nvme", |name| name.contains("read"));
+    run.complete = false;
+    let (message, _) = told(std::slice::from_ref(&run), None);
+    assert!(message.starts_with("1.json: the run was cut short after 14 of 14"), "{message}");
+    run.complete = true;
+    run.tests[2].samples[0].complete = false;
+    assert!(told(&[run], None).0.contains("cut short"));
+}
+
+#[test]
+fn figures_of_nought_are_refused_with_their_test() {
+    let mut run = measured("generic-nvme", |name| name.contains("read"));
+    let mut samples = run.tests[4].samples.clone();
+    samples[0].reads = Some(DirectionResult::new());
+    run.tests[4] = TestResult::new(&run.workload, &run.tests[4].test, samples);
+    let (message, _) = told(std::slice::from_ref(&run), None);
+    assert_eq!(message, "1.json: test `RND4K Q16T1 read`: a throughput is 0");
+    run.tests[4].samples.clear();
+    assert!(told(&[run], None).0.contains("count of repeats is 0"));
+    // Bytes without a latency, or an empty time, are no figures either.
+    let mut run = measured("generic-nvme", |name| name.contains("read"));
+    run.tests[0].samples[0].elapsed = Duration::ZERO;
+    assert!(outcome(&[run], None).is_err());
+    let mut run = measured("generic-nvme", |name| name.contains("read"));
+    run.tests[0].samples[0].reads =
+        Some(DirectionResult { bytes: Bytes(4096), ..Default::default() });
+    assert!(outcome(&[run], None).is_err());
+}
+
+#[test]
+fn templates_that_cannot_be_are_named() {
+    let run = measured("generic-nvme", |name| name.contains("read"));
+    let (message, hint) = told(std::slice::from_ref(&run), Some("samsung-980-pr-1tb"));
+    assert!(message.contains("unknown drive `samsung-980-pr-1tb`"), "{message}");
+    assert!(hint.contains("samsung-980-pro-1tb"), "{hint}");
+    assert!(outcome(&[run], Some("seagate-constellation-2-1tb")).is_err());
+}
+
+#[test]
+fn reads_alone_leave_all_that_writes_to_the_template_and_say_so() {
+    let run = measured("generic-nvme", |name| name.ends_with("read"));
+    let fit = outcome(&[run], None).unwrap();
+    assert!(matches!(fit.drive.doubts[0], FitDoubt::Simulated { .. }), "{:?}", fit.drive.doubts);
+    assert!(fit.drive.doubts.contains(&FitDoubt::NoWrites));
+    for parameter in fit
+        .drive
+        .parameters
+        .iter()
+        .filter(|one| one.parameter.contains("write") || one.parameter.ends_with("program"))
+    {
+        assert!(
+            matches!(parameter.standing, Standing::Open { kept_template: true, .. }),
+            "{}: {:?}",
+            parameter.parameter,
+            parameter.standing
+        );
+        assert_eq!(parameter.value, parameter.template, "{}", parameter.parameter);
+    }
+}
+
+#[test]
+fn what_is_written_is_a_drive_of_the_library_and_simulated_results_are_noted() {
+    let library = library();
+    let run = measured("generic-nvme", |_| true);
+    assert!(matches!(run.target, Target::Simulated(_)));
+    let fit = outcome(&[run], Some("samsung-980-pro-1tb")).unwrap();
+    assert!(matches!(fit.drive.doubts[0], FitDoubt::Simulated { .. }));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("fitted.toml");
+    let text = fit.file("A fitted drive").unwrap();
+    assert!(text.starts_with(lanemark_predict::fit::FITTED_MARK), "{text}");
+    assert!(text.contains("95%: "), "{text}");
+    std::fs::write(&file, text).unwrap();
+    let system = system(&library, file.to_str().unwrap(), &place(), &[]).unwrap();
+    assert_eq!(system.target.drive, "A fitted drive");
+    for parameter in &fit.drive.parameters {
+        let assumed = |entry: &&String| entry.starts_with(&parameter.parameter);
+        if parameter.standing == Standing::Identified {
+            assert!(system.target.values_assumed.iter().find(assumed).is_none());
+        }
+    }
+}
+
+#[test]
+fn the_outcome_does_not_depend_on_the_number_of_threads() {
+    let run = measured("generic-nvme", |name| name.ends_with("read"));
+    let results = [("1.json".to_owned(), run)];
+    let (platform, port) = place();
+    let of = |threads: usize| {
+        let job = Job {
+            results: &results,
+            platform: &platform,
+            port: &port,
+            like: None,
+            settings: &[],
+            requests: 150,
+            threads,
+            provenance: Default::default(),
+        };
+        fit(&library(), &job, &mut |_| ()).unwrap().drive
+    };
+    assert_eq!(of(1), of(3));
+}

@@ -1,0 +1,163 @@
+//! Drives whose truth is known: taken from the library and changed at random, run on the workload `fit`, and "measured" by
+//! multiplying what came out with noise.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::path::{Path, PathBuf};
+
+use lanemark_core::result::{
+    Calibration, DirectionResult, LatencyHistogram, Provenance, RunResult, Sample, TestResult,
+};
+use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_core::units::Duration;
+use lanemark_core::workload::Workload;
+use lanemark_predict::{Fit, Job, fit};
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Library, Location, System, workload};
+
+/// A drive that is the library's with some values changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Truth {
+    pub(crate) base: String,
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+/// A port of a platform.
+pub(crate) type Place = (String, String);
+
+pub(crate) fn library() -> Library {
+    Library::in_folder(&project().join("library")).unwrap()
+}
+
+pub(crate) fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The workload `fit`, each test so short.
+pub(crate) fn short_workload(library: &Library, milliseconds: u64) -> Workload {
+    let mut workload = workload::open(library, "fit").unwrap();
+    for test in &mut workload.tests {
+        test.ramp = Duration::from_microseconds(150_000);
+        test.duration = Some(Duration::from_microseconds(milliseconds * 1000));
+    }
+    workload
+}
+
+pub(crate) fn calibrations(settings: &[(String, String)]) -> Vec<(Calibration, Location)> {
+    let one = |(parameter, value): &(String, String)| {
+        let (parameter, value) = (parameter.clone(), value.clone());
+        (Calibration { parameter, value, figure: None, reason: None }, Location::file("test"))
+    };
+    settings.iter().map(one).collect()
+}
+
+pub(crate) fn system(
+    library: &Library,
+    drive: &str,
+    (platform, port): &Place,
+    settings: &[(String, String)],
+) -> Option<System> {
+    let parts = SystemName {
+        drive: drive.to_owned(),
+        platform: platform.clone(),
+        port: port.clone(),
+        beside: Vec::new(),
+        volume: None,
+    };
+    let at = NamedAt::all(&Location::file("test"));
+    System::assemble(library, &parts, &at, &parts.to_string(), &calibrations(settings)).ok()
+}
+
+/// What a drive does, without noise.
+pub(crate) fn run(system: &System, workload: &Workload, seed: u64) -> RunResult {
+    let provenance = Provenance { seed, ..Provenance::default() };
+    system.run(workload, provenance, &mut |_| true).unwrap()
+}
+
+/// The same with noise: every repeat takes another time, `noise` being the deviation of its logarithm.
+pub(crate) fn noisy(run: &RunResult, noise: f64, seed: u64) -> RunResult {
+    let mut rng = Rng::new(StreamKey::from_seed(seed));
+    let mut run = run.clone();
+    for test in &mut run.tests {
+        let samples = test
+            .samples
+            .iter()
+            .map(|sample| slower(sample, (noise * normal(&mut rng)).exp()))
+            .collect();
+        *test = TestResult::new(&run.workload, &test.test, samples);
+    }
+    run
+}
+
+/// A number of the standard normal distribution, as a sum of twelve uniform ones.
+pub(crate) fn normal(rng: &mut Rng) -> f64 {
+    (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
+}
+
+fn slower(sample: &Sample, factor: f64) -> Sample {
+    let direction = |one: &Option<DirectionResult>| {
+        one.as_ref().map(|one| DirectionResult {
+            bytes: one.bytes,
+            latency: stretched(&one.latency, factor),
+        })
+    };
+    let elapsed = (sample.elapsed.picoseconds() as f64 * factor) as u64;
+    Sample {
+        elapsed: Duration::from_picoseconds(elapsed),
+        reads: direction(&sample.reads),
+        writes: direction(&sample.writes),
+        ..sample.clone()
+    }
+}
+
+/// A histogram with all latencies times `factor`, from its quantiles; its mean is kept.
+fn stretched(latency: &LatencyHistogram, factor: f64) -> LatencyHistogram {
+    let count = latency.count().min(4000);
+    let quantile = |index: u64| {
+        let share = (index as f64 + 0.5) / count as f64 * 100.0;
+        latency.percentile_ns(share).or(latency.max_ns()).unwrap_or(1) as f64
+    };
+    let values: Vec<f64> = (0..count).map(quantile).collect();
+    let mean = values.iter().sum::<f64>() / count.max(1) as f64;
+    let scale = factor * latency.mean_ns() / mean;
+    let mut all = LatencyHistogram::new();
+    values.iter().for_each(|value| all.record_ns((value * scale).round().max(1.0) as u64));
+    all
+}
+
+/// Fits a drive to a run of it at `place`.
+pub(crate) fn fitted(
+    library: &Library,
+    run: &RunResult,
+    (platform, port): &Place,
+    like: Option<&str>,
+    settings: &[(String, String)],
+    requests: u64,
+) -> Fit {
+    let results = [("measured.json".to_owned(), run.clone())];
+    let settings = calibrations(settings);
+    let job = Job {
+        results: &results,
+        platform,
+        port,
+        like,
+        settings: &settings,
+        requests,
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        provenance: Provenance { seed: 0x0f17, ..Provenance::default() },
+    };
+    fit(library, &job, &mut |_| ()).unwrap()
+}
+
+/// The value `us` or `MB/s` of a text such as `52.1 us`.
+pub(crate) fn number(text: &str) -> f64 {
+    text.split(' ').next().and_then(|number| number.parse().ok()).unwrap()
+}
+
+/// The value in the middle of an odd number of them, and those that 90% and all do not exceed.
+pub(crate) fn middle_p90_most(values: &[f64]) -> (f64, f64, f64) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
+    (at(0.5), at(0.9), at(1.0))
+}

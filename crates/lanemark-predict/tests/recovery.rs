@@ -1,0 +1,126 @@
+//! Values come back: a drive whose values are known is simulated, its figures get 3% of noise, and the fit must find the values
+//! that it calls identified.
+
+mod laboratory;
+
+use laboratory::{fitted, library, noisy, number, run, short_workload, system};
+use lanemark_core::result::Standing;
+
+/// How far a recovered value may lie from the truth.
+const WITHIN: f64 = 0.05;
+
+/// A drive, where it is measured, what is unlike the library's, and which values must at least be identified.
+struct Case {
+    drive: &'static str,
+    place: (&'static str, &'static str),
+    settings: &'static [(&'static str, &'static str)],
+    must: &'static [&'static str],
+}
+
+const CASES: [Case; 3] = [
+    Case {
+        drive: "generic-nvme",
+        place: ("workstation-x570", "m2"),
+        settings: &[
+            ("drive.front_end.read_time", "2.7 us"),
+            ("drive.front_end.write_time", "3.1 us"),
+            ("drive.front_end.write_latency", "12 us"),
+            ("drive.flash.read", "71 us"),
+            ("drive.flash.channel_rate", "700 MB/s"),
+            ("drive.flash.program", "620 us"),
+        ],
+        must: &["front_end.read_time", "front_end.write_time", "flash.read", "flash.program"],
+    },
+    Case {
+        drive: "kingston-dc600m-960gb",
+        place: ("workstation-z170", "sata"),
+        settings: &[
+            ("drive.front_end.read_time", "14 us"),
+            ("drive.front_end.write_time", "18 us"),
+            ("drive.flash.read", "82 us"),
+            ("drive.data_path.write", "290 MB/s"),
+        ],
+        must: &["front_end.read_time", "front_end.write_time", "flash.read", "data_path.write"],
+    },
+    Case {
+        drive: "generic-sas",
+        place: ("dell-r730xd", "sas"),
+        settings: &[
+            ("drive.front_end.read_time", "7 us"),
+            ("drive.front_end.write_time", "9 us"),
+            ("drive.front_end.write_latency", "25 us"),
+            ("drive.flash.read", "95 us"),
+            ("drive.flash.program", "1500 us"),
+        ],
+        must: &["front_end.read_time", "front_end.write_time", "flash.read", "flash.program"],
+    },
+];
+
+fn recovers(case: &Case, requests: u64) {
+    let library = library();
+    let place = (case.place.0.to_owned(), case.place.1.to_owned());
+    let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let settings: Vec<(String, String)> = case.settings.iter().map(own).collect();
+    let truth = system(&library, case.drive, &place, &settings).unwrap();
+    let measured = noisy(&run(&truth, &short_workload(&library, 60), 77), 0.03, 5);
+    let fit = fitted(&library, &measured, &place, Some(case.drive), &[], requests);
+    println!("{} in {}:{}", case.drive, place.0, place.1);
+    for parameter in &fit.drive.parameters {
+        let is = settings.iter().find(|(key, _)| *key == parameter.parameter);
+        let is = is.map(|(_, value)| value.clone()).or(parameter.template.clone());
+        let (value, truth) = (parameter.value.clone(), is.clone());
+        let error = value.zip(truth).map(|(value, is)| match number(&is) {
+            0.0 => number(&value),
+            is => number(&value) / is - 1.0,
+        });
+        let identified = parameter.standing == Standing::Identified;
+        println!(
+            "  {:<30} truth {:>10}  fitted {:>10}  {:>22}  {:>7}  {}",
+            parameter.parameter,
+            is.as_deref().unwrap_or("-"),
+            parameter.value.as_deref().unwrap_or("-"),
+            parameter
+                .interval_95
+                .as_ref()
+                .map_or_else(String::new, |(low, high)| format!("{low} to {high}")),
+            error.map_or_else(String::new, |error| format!("{:+.1}%", error * 100.0)),
+            if identified { "" } else { "open" },
+        );
+        let must = case.must.iter().any(|must| parameter.parameter == format!("drive.{must}"));
+        if must {
+            assert!(identified, "{}: is open", parameter.parameter);
+            let error = error.unwrap();
+            assert!(error.abs() < WITHIN, "{}: off by {error:.3}", parameter.parameter);
+        }
+    }
+}
+
+#[test]
+fn identified_values_of_an_nvme_drive_come_back() {
+    recovers(&CASES[0], 1600);
+}
+
+#[test]
+fn identified_values_of_a_sata_drive_come_back() {
+    recovers(&CASES[1], 1600);
+}
+
+#[test]
+fn identified_values_of_a_sas_drive_come_back() {
+    recovers(&CASES[2], 1600);
+}
+
+#[test]
+fn limits_that_a_narrow_port_hides_are_not_told() {
+    let library = library();
+    let place = ("asus-z87-deluxe-satae".to_owned(), "pcie-slot".to_owned());
+    // The port's link carries 390,000 requests a second, and the drive's processor takes a million.
+    let truth = system(&library, "samsung-980-pro-1tb", &place, &[]).unwrap();
+    let measured = run(&truth, &short_workload(&library, 40), 1);
+    let fit = fitted(&library, &measured, &place, Some("generic-nvme"), &[], 1600);
+    for hidden in ["front_end.read_time", "front_end.write_time", "data_path.read"] {
+        let name = format!("drive.{hidden}");
+        let parameter = fit.drive.parameters.iter().find(|one| one.parameter == name).unwrap();
+        assert_ne!(parameter.standing, Standing::Identified, "{name}: {:?}", parameter.value);
+    }
+}
