@@ -4,11 +4,13 @@ mod fit;
 mod plan;
 mod trace;
 mod verify;
+mod whatif;
 
 pub(crate) use fit::FitArgs;
 pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
 pub(crate) use trace::TraceArgs;
 pub(crate) use verify::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
+pub(crate) use whatif::WhatIfArgs;
 
 use std::path::PathBuf;
 
@@ -61,6 +63,9 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Fit a drive's model to measured results, and write it as a drive of the library
     Fit(FitArgs),
+    /// Say what the same work would do in another port, on another platform, with another drive or queue depth
+    #[command(name = "whatif")]
+    WhatIf(WhatIfArgs),
     /// Compare two results test by test
     Compare(CompareArgs),
     /// Write one HTML page from saved results

@@ -31,6 +31,7 @@ mod sweep;
 mod trace_file;
 mod verify;
 mod watch;
+mod whatif;
 
 use std::process::ExitCode;
 
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Command::Import(args) => import::run(args),
         Command::Export(args) => export::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::WhatIf(args) => whatif::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Report(args) => report::run(args),

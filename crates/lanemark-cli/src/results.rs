@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use lanemark_core::result::{Provenance, RunResult, SCHEMA_VERSION, StudyOutcome, Sweep};
+use lanemark_core::result::{
+    FittedDrive, Provenance, RunResult, SCHEMA_VERSION, StudyOutcome, Sweep,
+};
 use lanemark_study::sweep::rows;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -110,6 +112,17 @@ pub(crate) fn load_sweep(path: &Path) -> Result<Sweep, Failure> {
     rows::read(&text).map_err(|line| {
         Failure::input(format!("{name}:{line}: is no row of a sweep"))
             .hint("give a file that `lanemark sweep` wrote, alone")
+    })
+}
+
+/// Reads a fit as `lanemark fit --json` prints it.
+pub(crate) fn read_fit(path: &Path) -> Result<FittedDrive, Failure> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
+    serde_json::from_str(&text).map_err(|error| {
+        Failure::input(format!("{name}: is no fit of a drive: {error}"))
+            .hint("save what `lanemark fit … --json` prints")
     })
 }
 

@@ -36,6 +36,7 @@ mod target;
 mod terminal;
 mod test_detail;
 mod verified;
+mod whatif;
 mod written;
 
 pub use answer::answer;
@@ -53,6 +54,7 @@ pub use study_table::study_table;
 pub use sweep::{sweep_html, sweep_text};
 pub use test_detail::{test_detail, test_details};
 pub use verified::{verified_text, written_text};
+pub use whatif::whatif_text;
 
 /// How terminal text is to look; the caller knows the terminal, this crate does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,6 +22,7 @@ mod study;
 mod sweep;
 mod verified;
 mod warning;
+mod whatif;
 
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use evidence::{DeviceUse, DriveHealth, Evidence, ProcessorUse, Punctuality, ThreadUse};
@@ -52,6 +53,7 @@ pub use verified::{
     VerifyDoubt, WrittenToVerify,
 };
 pub use warning::Warning;
+pub use whatif::{Outlook, WhatIf, WhatIfTest};
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,48 @@
+//! `lanemark whatif`.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+use super::{LibraryArgs, ScaleArgs};
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WhatIfArgs {
+    /// What there is: a system, DRIVE@PLATFORM:PORT, or a saved result
+    #[arg(value_name = "SYSTEM|RESULT")]
+    pub(crate) from: String,
+    /// The model that stands for the drive of a measured result, DRIVE@PLATFORM:PORT
+    #[arg(long, value_name = "SYSTEM")]
+    pub(crate) model: Option<String>,
+    /// The other port
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<String>,
+    /// The other platform
+    #[arg(long, value_name = "NAME")]
+    pub(crate) platform: Option<String>,
+    /// The other drive
+    #[arg(long, value_name = "NAME")]
+    pub(crate) drive: Option<String>,
+    /// The other queue depth, for all tests
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) queue_depth: Option<u32>,
+    /// Set a model value of the other system, platform.link.dmi.pcie.lanes=1
+    #[arg(long, value_name = "PARAMETER=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The fit that the drive's model came from, as `lanemark fit --json` prints it: tells how sure the prediction is
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fit: Option<PathBuf>,
+    /// The tests [default: those of the result, else data-sheet]
+    #[arg(long, value_name = "WORKLOAD[:TEST]")]
+    pub(crate) workload: Option<String>,
+    /// Print both as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The seed of all random numbers
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) scale: ScaleArgs,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+}

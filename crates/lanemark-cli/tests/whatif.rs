@@ -1,0 +1,123 @@
+//! `lanemark whatif` and `lanemark plan` as a person meets them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+const NVME: &str = "samsung-950-pro-512gb@workstation-z170:m2";
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn lanemark(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .args(arguments)
+        .current_dir(project())
+        .env_remove("LANEMARK_LIBRARY")
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn answer(arguments: &[&str]) -> Value {
+    let output = lanemark(arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[track_caller]
+fn refusal(arguments: &[&str]) -> String {
+    let output = lanemark(arguments);
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+const LARGE: [&str; 5] =
+    ["--workload", "crystaldiskmark-8:seq1m-q8t1-read", "--duration", "100ms", "--json"];
+
+fn with(first: &[&str]) -> Value {
+    let mut words = vec!["whatif"];
+    words.extend(first);
+    words.extend(LARGE);
+    answer(&words)
+}
+
+#[test]
+fn a_sata_drive_gives_way_to_an_nvme_drive_and_the_limit_moves() {
+    let seen = with(&[SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"]);
+    let test = &seen["tests"][0];
+    let rate = |side: &str| test[side]["bytes_per_second"].as_f64().unwrap();
+    assert!(rate("other") > 3.0 * rate("present"));
+    assert_eq!(test["present"]["busiest"][0], "SATA 6 Gb/s");
+    assert_ne!(test["other"]["busiest"][0], "SATA 6 Gb/s");
+    assert!(test["uncertainty"].is_null() && test["measured"].is_null());
+}
+
+#[test]
+fn one_lane_of_pcie_2_carries_what_its_law_says() {
+    let seen = with(&[
+        NVME,
+        "--set",
+        "platform.port.m2.pcie.generation=2",
+        "--set",
+        "platform.port.m2.pcie.lanes=1",
+    ]);
+    let rate = seen["tests"][0]["other"]["bytes_per_second"].as_f64().unwrap() / 1e6;
+    assert!((380.0..450.0).contains(&rate), "{rate} MB/s");
+}
+
+#[test]
+fn what_a_fit_does_not_know_better_widens_the_prediction() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fit.json");
+    let parameter = |name: &str, low: &str, high: &str, kind: Value| {
+        json!({"parameter": name, "value": low, "interval_95": [low, high], "template": null,
+               "standing": kind})
+    };
+    let identified = json!({"kind": "identified"});
+    let fit = json!({
+        "schema_version": 1, "provenance": {"version": "", "command": [], "seed": 1,
+        "started_at": "", "finished_at": "", "machine": null, "inputs": {}},
+        "measured": "m", "results": [], "template": "t", "platform": "p", "port": "p",
+        "parameters": [
+            parameter("drive.data_path.read", "2.25 GB/s", "2.75 GB/s", identified.clone()),
+            // What no test asks for moves nothing.
+            parameter("drive.flash.program", "400 us", "900 us", identified),
+        ],
+        "host": [], "figures": [], "unseen": [], "doubts": [], "simulations": 0
+    });
+    std::fs::write(&path, fit.to_string()).unwrap();
+    let seen = with(&[
+        SATA,
+        "--drive",
+        "samsung-950-pro-512gb",
+        "--port",
+        "m2",
+        "--fit",
+        path.to_str().unwrap(),
+    ]);
+    let off = seen["tests"][0]["uncertainty"].as_f64().unwrap();
+    assert!((0.05..0.2).contains(&off), "±{off}");
+}
+
+#[test]
+fn nothing_to_compare_and_a_drive_without_a_model_are_told() {
+    assert!(refusal(&["whatif", SATA]).contains("--port"));
+    assert!(refusal(&["whatif", SATA, "--platform", "dell-r730xd"]).contains("--port"));
+    assert!(refusal(&["whatif", SATA, "--port", "satan"]).contains("sata"));
+}
+
+#[test]
+fn plans_show_every_step() {
+    let battery = answer(&["plan", "battery", "--json"]);
+    let steps = battery["steps"].as_array().unwrap();
+    assert!((steps.last().unwrap()["value"].as_f64().unwrap() - 10.06).abs() < 0.01);
+    let video = answer(&["plan", "bandwidth", "--json"]);
+    assert!(video["interfaces"].as_array().unwrap().len() > 20);
+    let fleet = answer(&["plan", "fleet", "--json", "--nodes", "100"]);
+    assert!(fleet["answer"].as_str().unwrap().contains("19 saved"), "{}", fleet["answer"]);
+    assert!(refusal(&["plan", "fleet", "--spare-share", "1.5"]).contains("spare share"));
+}

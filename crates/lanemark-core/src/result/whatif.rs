@@ -1,0 +1,80 @@
+//! The same work on another path: what there is, and what would be.
+
+use serde::{Deserialize, Serialize};
+
+use super::TestResult;
+
+/// A system and another one under the same tests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WhatIf {
+    /// The system that is there, `drive@platform:port`.
+    pub present: String,
+    /// The other one.
+    pub other: String,
+    /// The result that was measured on the first, where one was given.
+    pub measured: Option<String>,
+    /// The tests.
+    pub tests: Vec<WhatIfTest>,
+}
+
+/// One test on both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WhatIfTest {
+    /// The test's name.
+    pub test: String,
+    /// As measured, where it was.
+    pub measured: Option<Outlook>,
+    /// As the model of the present system has it.
+    pub present: Outlook,
+    /// As the model of the other one has it.
+    pub other: Outlook,
+    /// How far the throughput on the other system may be off, as a share of it, by what the fit does not know better;
+    /// only where a fit with intervals was given.
+    pub uncertainty: Option<f64>,
+}
+
+/// The figures of a test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outlook {
+    /// Bytes a second.
+    pub bytes_per_second: f64,
+    /// Requests a second.
+    pub iops: f64,
+    /// Mean latency.
+    pub latency_mean_ns: f64,
+    /// The busiest hop with its share of the time; none for measured runs.
+    pub busiest: Option<(String, f64)>,
+}
+
+impl Outlook {
+    /// The figures of a result.
+    pub fn of(result: &TestResult) -> Self {
+        let path = result.samples.first().and_then(|sample| sample.path.as_ref());
+        let busiest = path.and_then(|path| {
+            let hop = path.hops.iter().find(|hop| hop.name == path.busiest)?;
+            Some((hop.name.clone(), hop.utilisation))
+        });
+        Self {
+            bytes_per_second: result.throughput_bytes_per_second.value,
+            iops: result.iops.value,
+            latency_mean_ns: result.latency_mean_ns.value,
+            busiest,
+        }
+    }
+}
+
+impl WhatIfTest {
+    /// What the other system does for each byte a second of the present one's model.
+    pub fn ratio(&self) -> f64 {
+        self.other.bytes_per_second / self.present.bytes_per_second
+    }
+
+    /// The throughput to expect on the other system: the model's, or what was measured times the ratio of both models,
+    /// which takes out what the model of the present system is off by.
+    pub fn expected(&self) -> f64 {
+        match &self.measured {
+            Some(measured) => measured.bytes_per_second * self.ratio(),
+            None => self.other.bytes_per_second,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What another path would give, beside what there is.
+
+use lanemark_core::result::{Outlook, WhatIf, WhatIfTest};
+
+use crate::Style;
+use crate::number::{percent_signed, percent_whole, significant};
+use crate::table::{Cell, Column, Ink, Table};
+use crate::terminal::Sheet;
+
+/// From this share of the time on the busiest hop is called the bottleneck.
+const BUSY: f64 = 0.8;
+
+/// Both systems test by test, and where the bottleneck goes.
+pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.heading(&format!("{} instead of {}", whatif.other, whatif.present));
+    sheet.blank();
+    let measured = whatif.measured.is_some();
+    let mut columns = vec![Column::name("test")];
+    if measured {
+        columns.push(Column::number("measured", "MB/s"));
+    }
+    columns.extend([
+        Column::number("model now", "MB/s"),
+        Column::number("then", "MB/s"),
+        Column::number("change", ""),
+        Column::number("±", ""),
+        Column::number("mean now", "us"),
+        Column::number("then", "us"),
+    ]);
+    let mut table = Table::new(columns);
+    for test in &whatif.tests {
+        table.push(cells(test, measured));
+    }
+    sheet.table(&table.without_empty_columns());
+    sheet.blank();
+    for test in &whatif.tests {
+        sheet.item("- ", &bottleneck(test), Ink::Faint);
+    }
+    if let Some(name) = &whatif.measured {
+        sheet.blank();
+        sheet.paragraph(&format!(
+            "\"then\" is what was measured ({name}) times the ratio of both models, so that what the model of the \
+             present system is off by does not count."
+        ));
+    }
+    if whatif.tests.iter().any(|test| test.uncertainty.is_some()) {
+        sheet.paragraph("± is what the intervals of the fitted values make of it; what the model leaves out is not in it.");
+    }
+    sheet.finish()
+}
+
+fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
+    let megabytes = |bytes: f64| significant(bytes / 1e6);
+    let us = |outlook: &Outlook| significant(outlook.latency_mean_ns / 1e3);
+    let mut cells = vec![Cell::plain(&test.test)];
+    if measured {
+        let told = test.measured.as_ref().map(|one| megabytes(one.bytes_per_second));
+        cells.push(Cell::plain(told.unwrap_or_else(|| "–".to_owned())));
+    }
+    let off = test.uncertainty.map_or("–".to_owned(), |off| format!("±{}", percent_whole(off)));
+    cells.extend([
+        Cell::plain(megabytes(test.present.bytes_per_second)),
+        Cell::strong(megabytes(test.expected())),
+        Cell::strong(percent_signed(test.ratio() - 1.0)),
+        Cell::inked(off, Ink::Faint),
+        Cell::plain(us(&test.present)),
+        Cell::plain(us(&test.other)),
+    ]);
+    cells
+}
+
+/// `SEQ1M Q8T1 read: now SATA 6 Gb/s is the limit (97% busy); then data path is the limit (100% busy)`
+fn bottleneck(test: &WhatIfTest) -> String {
+    let told = |outlook: &Outlook| match &outlook.busiest {
+        Some((hop, busy)) if *busy >= BUSY => {
+            format!("{hop} limits ({} busy)", percent_whole(*busy))
+        }
+        Some((hop, busy)) => {
+            format!("no hop is busy, the most is {hop} ({})", percent_whole(*busy))
+        }
+        None => "nothing is known of its hops".to_owned(),
+    };
+    format!("{}: now {}; then {}", test.test, told(&test.present), told(&test.other))
+}
