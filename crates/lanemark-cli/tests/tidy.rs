@@ -10,7 +10,7 @@ use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
 
 /// Who may import whom: the table of ARCHITECTURE.md.
-const IMPORTS: [(&str, &[&str]); 8] = [
+const IMPORTS: [(&str, &[&str]); 9] = [
     ("lanemark-core", &[]),
     ("lanemark-study", &["lanemark-core"]),
     ("lanemark-report", &["lanemark-core"]),
@@ -18,6 +18,7 @@ const IMPORTS: [(&str, &[&str]); 8] = [
     ("lanemark-inspect", &["lanemark-core"]),
     ("lanemark-trace", &["lanemark-core"]),
     ("lanemark-formats", &["lanemark-core"]),
+    ("lanemark-oltp", &["lanemark-core"]),
     (
         "lanemark-cli",
         &[
@@ -25,6 +26,7 @@ const IMPORTS: [(&str, &[&str]); 8] = [
             "lanemark-formats",
             "lanemark-inspect",
             "lanemark-measure",
+            "lanemark-oltp",
             "lanemark-report",
             "lanemark-study",
             "lanemark-trace",
