@@ -123,7 +123,10 @@ fn statements(loaded: &Loaded) -> [(&'static str, String); 12] {
 }
 
 /// Checks all twelve conditions, in one transaction.
-pub fn check(connection: &mut dyn Connection, loaded: &Loaded) -> Result<Vec<Condition>, OltpError> {
+pub fn check(
+    connection: &mut dyn Connection,
+    loaded: &Loaded,
+) -> Result<Vec<Condition>, OltpError> {
     connection.begin(false)?;
     let found = (1..)
         .zip(statements(loaded))

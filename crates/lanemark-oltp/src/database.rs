@@ -222,15 +222,15 @@ impl Database {
     /// Removes what is there, ours or not. The caller has asked.
     pub(crate) fn remove(&self) -> Result<(), OltpError> {
         match self {
-            Self::Sqlite(path) => Sqlite::files(path).iter().try_for_each(|file| {
-                match std::fs::remove_file(file) {
+            Self::Sqlite(path) => {
+                Sqlite::files(path).iter().try_for_each(|file| match std::fs::remove_file(file) {
                     Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                         let what = file.display().to_string();
                         Err(OltpError::System { what, reason: error.to_string() })
                     }
                     _ => Ok(()),
-                }
-            }),
+                })
+            }
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => self.connect()?.script("DROP SCHEMA lanemark_oltp CASCADE"),
         }

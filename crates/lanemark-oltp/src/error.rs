@@ -115,10 +115,7 @@ pub enum OltpError {
 impl OltpError {
     /// Whether nothing was touched because it might be somebody's.
     pub fn is_refusal(&self) -> bool {
-        matches!(
-            self,
-            Self::Foreign(_) | Self::Different { .. } | Self::OverwriteMismatch { .. }
-        )
+        matches!(self, Self::Foreign(_) | Self::Different { .. } | Self::OverwriteMismatch { .. })
     }
 
     /// Whether something that was given is wrong.

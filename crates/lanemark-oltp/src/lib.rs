@@ -7,7 +7,7 @@
 //! | [`input`], [`profile`], `nurand`, `text` | what users ask for, drawn from a seed |
 //! | `statement`, `transactions` | the five transactions in SQL |
 //! | [`session`] | the seam behind which databases differ |
-//! | `sqlite`, `postgres` | the databases |
+//! | `sqlite`, `postgres`, [`managed`] | the databases, and a server of our own |
 //! | [`database`] | databases by name, and what they hold |
 //! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | what is done with them |
 //! | `device`, `processor` | what the machine did meanwhile |
@@ -25,6 +25,8 @@ mod device;
 mod error;
 pub mod input;
 pub mod load;
+#[cfg(feature = "postgres")]
+pub mod managed;
 mod nurand;
 pub mod population;
 #[cfg(feature = "postgres")]

@@ -73,9 +73,8 @@ pub fn load(
     };
     let helpers = if database.loads_in_parallel() { options.jobs.saturating_sub(1) } else { 0 };
     let rows = std::thread::scope(|scope| {
-        let started: Vec<_> = (0..helpers)
-            .map(|_| scope.spawn(|| work(database.connect()?.as_mut())))
-            .collect();
+        let started: Vec<_> =
+            (0..helpers).map(|_| scope.spawn(|| work(database.connect()?.as_mut()))).collect();
         let mut outcomes = vec![work(connection.as_mut())];
         outcomes.extend(started.into_iter().map(|thread| {
             let lost = || OltpError::System {

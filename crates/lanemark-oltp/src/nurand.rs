@@ -92,7 +92,8 @@ mod tests {
             // The mean of chi squared is the cells less one, its deviation the root of twice that.
             let bound = cells - 1.0 + 4.0 * (2.0 * (cells - 1.0)).sqrt();
             assert!(chi < bound, "NURand({a}): chi squared {chi} of {cells} cells");
-            let outside = law.iter().zip(&seen).filter(|(share, seen)| **share == 0.0 && **seen > 0.0);
+            let outside =
+                law.iter().zip(&seen).filter(|(share, seen)| **share == 0.0 && **seen > 0.0);
             assert_eq!(outside.count(), 0);
         }
     }

@@ -159,8 +159,7 @@ impl Population {
         let mut rng = self.rng(Table::Orders as u32, warehouse, d);
         let outlines = self.outlines(warehouse, d);
         (1..).zip(outlines).try_for_each(|(order, (customer, lines))| {
-            let carrier =
-                (order <= self.scale.delivered()).then(|| between(&mut rng, 1, 10));
+            let carrier = (order <= self.scale.delivered()).then(|| between(&mut rng, 1, 10));
             sink(&values![order, d, warehouse, customer, LOADED_AT_MS, carrier, lines, 1])
         })
     }

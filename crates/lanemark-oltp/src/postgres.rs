@@ -274,7 +274,9 @@ fn put_row(chunk: &mut Vec<u8>, table: Table, row: &[Value<'_>]) -> Result<(), O
 fn reason(error: &postgres::Error) -> String {
     match error.as_db_error() {
         Some(told) => told.message().to_owned(),
-        None => error.source().map_or_else(|| error.to_string(), |below| format!("{error}: {below}")),
+        None => {
+            error.source().map_or_else(|| error.to_string(), |below| format!("{error}: {below}"))
+        }
     }
 }
 

@@ -12,9 +12,7 @@ use lanemark_core::rng::Rng;
 use serde::{Deserialize, Serialize};
 
 /// The five transactions.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransactionKind {
     /// Enter an order.
@@ -114,9 +112,8 @@ impl Mix {
     /// A full deck of `profile`.
     pub fn new(profile: Profile) -> Self {
         let cards = TransactionKind::ALL.into_iter().zip(profile.cards());
-        let deck: Vec<TransactionKind> = cards
-            .flat_map(|(kind, count)| std::iter::repeat_n(kind, count as usize))
-            .collect();
+        let deck: Vec<TransactionKind> =
+            cards.flat_map(|(kind, count)| std::iter::repeat_n(kind, count as usize)).collect();
         Self { profile, drawn: deck.len(), deck }
     }
 

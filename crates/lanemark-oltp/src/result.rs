@@ -108,7 +108,10 @@ impl TransactionUse {
 
 impl OltpRepeat {
     /// A repeat of `seconds` in which `transactions` ended.
-    pub(crate) fn new(seconds: f64, transactions: BTreeMap<TransactionKind, TransactionUse>) -> Self {
+    pub(crate) fn new(
+        seconds: f64,
+        transactions: BTreeMap<TransactionKind, TransactionUse>,
+    ) -> Self {
         let all: u64 = transactions.values().map(|one| one.count).sum();
         let entered = transactions
             .get(&TransactionKind::NewOrder)

@@ -267,10 +267,12 @@ pub fn run(
         let mut started = Vec::with_capacity(users.len());
         for user in &mut users {
             let (stopped, fail) = (&stopped, &fail);
-            let body = move || work(user, options, span, stopped).unwrap_or_else(|error| {
-                fail(error);
-                Uses::new()
-            });
+            let body = move || {
+                work(user, options, span, stopped).unwrap_or_else(|error| {
+                    fail(error);
+                    Uses::new()
+                })
+            };
             match std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, body) {
                 Ok(thread) => started.push(thread),
                 Err(error) => fail(OltpError::System {

@@ -145,9 +145,7 @@ impl Connection for Sqlite {
         let marks = vec!["?"; names.len()].join(", ");
         let sql = format!("INSERT INTO {} ({}) VALUES ({marks})", table.name(), names.join(", "));
         let mut insert = self.inner.prepare_cached(&sql).map_err(from_sqlite)?;
-        produce(&mut |row| {
-            insert.execute(params_from_iter(row)).map(|_| ()).map_err(from_sqlite)
-        })
+        produce(&mut |row| insert.execute(params_from_iter(row)).map(|_| ()).map_err(from_sqlite))
     }
 }
 

@@ -154,10 +154,7 @@ fn what_cannot_be_run_says_why() {
     assert!(matches!(error, OltpError::Unreachable { .. }), "{error}");
     let database = loaded(folder.path(), SCALE);
     let error = run(&database, SCALE, &running(11), 0, &STOP).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "11 users need 2 warehouses, ten users each, and there are 1"
-    );
+    assert_eq!(error.to_string(), "11 users need 2 warehouses, ten users each, and there are 1");
     let later = "UPDATE lanemark_oltp SET value = 99 WHERE key = 'version'";
     database.connect().unwrap().script(later).unwrap();
     assert!(matches!(database.loaded(), Err(OltpError::Version { found: 99, .. })));
@@ -177,14 +174,14 @@ fn driver_that_is_killed() {
 fn a_killed_driver_leaves_it_consistent() {
     let folder = tempfile::tempdir().unwrap();
     let database = loaded(folder.path(), SCALE);
-    let Database::Sqlite(path) = &database else { return };
+    let path = folder.path().join("oltp.db");
     let orders = || contents(database.connect().unwrap().as_mut()).unwrap()[6].rows;
     let before = orders();
     // Moments that look random and are the same each time.
     for moment_ms in [317, 541, 853, 429, 1_207] {
         let mut driver = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "driver_that_is_killed"])
-            .env("LANEMARK_OLTP_KILLED", path)
+            .env("LANEMARK_OLTP_KILLED", &path)
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
@@ -194,4 +191,33 @@ fn a_killed_driver_leaves_it_consistent() {
         assert_consistent(&database);
     }
     assert!(orders() > before, "the drivers did nothing before they were killed");
+}
+
+#[test]
+fn every_condition_is_broken_by_what_it_forbids() {
+    let folder = tempfile::tempdir().unwrap();
+    let sound = loaded(folder.path(), SCALE);
+    let notes = sound.loaded().unwrap();
+    let broken_by = [
+        "UPDATE warehouse SET w_ytd = w_ytd + 1",
+        "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 1",
+        "DELETE FROM new_order WHERE no_d_id = 1 AND no_o_id = 25",
+        "DELETE FROM order_line WHERE ol_d_id = 1 AND ol_o_id = 5 AND ol_number = 1",
+        "UPDATE orders SET o_carrier_id = NULL WHERE o_d_id = 1 AND o_id = 1",
+        "UPDATE orders SET o_ol_cnt = o_ol_cnt + 1 WHERE o_d_id = 1 AND o_id = 1",
+        "UPDATE order_line SET ol_delivery_d = NULL WHERE ol_d_id = 1 AND ol_o_id = 1",
+        "DELETE FROM history WHERE h_c_id = 1",
+        "UPDATE history SET h_amount = h_amount + 1 WHERE h_d_id = 1",
+        "UPDATE customer SET c_balance = c_balance + 1 WHERE c_id = 1",
+        "DELETE FROM orders WHERE o_d_id = 1 AND o_id = 1",
+        "UPDATE customer SET c_ytd_payment = c_ytd_payment + 1 WHERE c_id = 2",
+    ];
+    for (at, sql) in broken_by.into_iter().enumerate() {
+        let copy = folder.path().join(format!("{at}.db"));
+        std::fs::copy(folder.path().join("oltp.db"), &copy).unwrap();
+        let mut connection = Database::Sqlite(copy).connect().unwrap();
+        connection.script(sql).unwrap();
+        let conditions = check(connection.as_mut(), &notes).unwrap();
+        assert!(conditions[at].broken > 0, "3.3.2.{} holds after {sql}", at + 1);
+    }
 }
