@@ -7,24 +7,69 @@ use std::time::Duration;
 use lanemark_core::units;
 use lanemark_oltp::check::check;
 use lanemark_oltp::load::{LoadOptions, load};
+use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_oltp::result::{DatabaseInfo, OLTP_SCHEMA_VERSION, OltpResult, OltpWorkload};
 use lanemark_oltp::run::{self, Clock, RunOptions};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError, compare, view};
 
 use crate::failure::{Failure, Outcome};
-use crate::oltp_args::{OltpArgs, OltpCommand, OltpCompareArgs, OltpLoadArgs, OltpRunArgs};
+use crate::oltp_args::{
+    OltpArgs, OltpCommand, OltpCompareArgs, OltpDatabaseArgs, OltpLoadArgs, OltpRunArgs,
+};
 use crate::progress::Progress;
 use crate::results::Place;
 use crate::{output, results, stop};
 
 pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
     match &args.command {
-        OltpCommand::Load(args) => load_database(args),
-        OltpCommand::Run(args) => run_users(args),
-        OltpCommand::Check(args) => check_database(&args.database),
+        OltpCommand::Load(args) => {
+            // One connection looks on while the others load.
+            let connections = u32::from(args.jobs.unwrap_or(256)) + 1;
+            with_database(&args.database, connections, |database| load_database(database, args))
+        }
+        OltpCommand::Run(args) => {
+            let connections = args.users.saturating_add(1);
+            with_database(&args.database, connections, |database| run_users(database, args))
+        }
+        OltpCommand::Check(args) => with_database(args, 1, check_database),
         OltpCommand::Compare(args) => compare_runs(args),
     }
+}
+
+/// Connections that a server keeps for those who look after it.
+const CONNECTIONS_BESIDE: u32 = 20;
+
+/// Does something with a database, on a server of our own where that is asked for.
+fn with_database(
+    args: &OltpDatabaseArgs,
+    connections: u32,
+    act: impl FnOnce(&Database) -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
+    let Some(folder) = &args.managed else { return act(&args.database) };
+    let shared_buffers_mib = args.shared_buffers.0 >> 20;
+    if shared_buffers_mib == 0 {
+        return Err(Failure::input("--shared-buffers: is less than 1 MiB"));
+    }
+    let connections_max = connections.saturating_add(CONNECTIONS_BESIDE);
+    let server =
+        ManagedServer::start(folder, &ServerOptions { shared_buffers_mib, connections_max })
+            .map_err(|error| match error {
+                OltpError::Foreign(_) => {
+                    Failure::from(error).hint("give a new folder to --managed")
+                }
+                error => error.into(),
+            })?;
+    let database = server.database();
+    let settings = database.settings()?;
+    let settings: Vec<String> =
+        settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    eprintln!("PostgreSQL in {}: {}", folder.display(), settings.join(", "));
+    let outcome = act(&database);
+    if args.remove {
+        server.remove()?;
+    }
+    outcome
 }
 
 impl From<OltpError> for Failure {
@@ -38,9 +83,8 @@ impl From<OltpError> for Failure {
     }
 }
 
-fn load_database(args: &OltpLoadArgs) -> Result<Outcome, Failure> {
+fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<Outcome, Failure> {
     let stop = stop::on_signal()?;
-    let database = &args.database.database;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (warehouses, divisor, seed) = (args.warehouses, args.scale, args.seed);
     let options = LoadOptions {
@@ -75,8 +119,7 @@ fn load_database(args: &OltpLoadArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-fn run_users(args: &OltpRunArgs) -> Result<Outcome, Failure> {
-    let database = &args.database.database;
+fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure> {
     let scale = database.loaded()?.scale;
     let options = RunOptions {
         profile: args.profile,

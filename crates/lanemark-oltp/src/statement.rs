@@ -41,7 +41,7 @@ statements! {
     TakeStock = "UPDATE stock SET s_quantity = s_quantity - $1 + \
         CASE WHEN s_quantity - $1 >= 10 THEN 0 ELSE 91 END, \
         s_ytd = s_ytd + $1, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + $2 \
-        WHERE s_w_id = $3 AND s_i_id = $4 RETURNING s_quantity, CASE $5 WHEN 1 THEN s_dist_01 \
+        WHERE s_w_id = $3 AND s_i_id = $4 RETURNING s_quantity, CASE CAST($5 AS INTEGER) WHEN 1 THEN s_dist_01 \
         WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 \
         WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 \
         ELSE s_dist_10 END, s_data";
