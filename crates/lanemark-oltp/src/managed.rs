@@ -167,11 +167,21 @@ impl ManagedServer {
         }
     }
 
-    /// Stops it and removes its folder with all data.
+    /// Stops it and removes its data, and its folder unless something else lies there too.
     pub fn remove(self) -> Result<(), OltpError> {
         let folder = self.folder.clone();
         drop(self);
-        fs::remove_dir_all(&folder).map_err(|error| at(&folder, &error))
+        for made in ["data", "socket"] {
+            let made = folder.join(made);
+            fs::remove_dir_all(&made).map_err(|error| at(&made, &error))?;
+        }
+        for made in ["log", MARK] {
+            let made = folder.join(made);
+            fs::remove_file(&made).map_err(|error| at(&made, &error))?;
+        }
+        // What a person has put there stays.
+        let _ = fs::remove_dir(&folder);
+        Ok(())
     }
 }
 

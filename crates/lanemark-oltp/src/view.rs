@@ -136,7 +136,7 @@ pub fn check_text(conditions: &[Condition]) -> String {
             broken => format!("BROKEN in {broken}"),
         };
         let number = format!("3.3.2.{}", condition.number);
-        let _ = writeln!(text, "{number:<9}{:<68}{outcome}", condition.text);
+        let _ = writeln!(text, "{number:<10}{:<72}{outcome}", condition.text);
     }
     text
 }
