@@ -23,6 +23,7 @@ use lanemark_measure::EngineKind;
 use lanemark_trace::{Action, Format};
 
 use crate::formats::OutputFormat;
+use crate::oltp_args::OltpArgs;
 
 /// How much of a drive's speed reaches the application, where the rest is lost, and what another path
 /// would give.
@@ -72,6 +73,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Work out what a drive does to a battery, what a stream needs, or how many servers a load takes
     Plan(PlanArgs),
+    /// Load, run, check and compare a TPC-C-derived workload on a real database
+    Oltp(OltpArgs),
     /// List the drives, platforms and workloads that can be named
     Library(LibraryArgs),
 }

@@ -16,6 +16,8 @@ mod formats;
 mod import;
 mod inspect;
 mod library;
+mod oltp;
+mod oltp_args;
 mod output;
 mod parallel;
 mod path;
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(args),
         Command::Report(args) => report::run(args),
         Command::Plan(args) => plan::run(args),
+        Command::Oltp(args) => oltp::run(args),
         Command::Library(args) => library::run(args),
     };
     match outcome {

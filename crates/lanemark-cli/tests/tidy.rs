@@ -10,7 +10,7 @@ use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
 
 /// Who may import whom: the table of ARCHITECTURE.md.
-const IMPORTS: [(&str, &[&str]); 9] = [
+const IMPORTS: [(&str, &[&str]); 10] = [
     ("lanemark-core", &[]),
     ("lanemark-study", &["lanemark-core"]),
     ("lanemark-report", &["lanemark-core"]),
@@ -19,6 +19,7 @@ const IMPORTS: [(&str, &[&str]); 9] = [
     ("lanemark-inspect", &["lanemark-core"]),
     ("lanemark-trace", &["lanemark-core"]),
     ("lanemark-formats", &["lanemark-core"]),
+    ("lanemark-oltp", &["lanemark-core"]),
     (
         "lanemark-cli",
         &[
@@ -26,6 +27,7 @@ const IMPORTS: [(&str, &[&str]); 9] = [
             "lanemark-formats",
             "lanemark-inspect",
             "lanemark-measure",
+            "lanemark-oltp",
             "lanemark-predict",
             "lanemark-report",
             "lanemark-study",

@@ -1,0 +1,241 @@
+//! `lanemark oltp`: a TPC-C-derived workload on a real database.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use lanemark_core::units;
+use lanemark_oltp::check::check;
+use lanemark_oltp::load::{LoadOptions, load};
+use lanemark_oltp::managed::{ManagedServer, ServerOptions};
+use lanemark_oltp::result::{DatabaseInfo, OLTP_SCHEMA_VERSION, OltpResult, OltpWorkload};
+use lanemark_oltp::run::{self, Clock, RunOptions};
+use lanemark_oltp::schema::Scale;
+use lanemark_oltp::{Database, OltpError, compare, view};
+
+use crate::failure::{Failure, Outcome};
+use crate::oltp_args::{
+    OltpArgs, OltpCommand, OltpCompareArgs, OltpDatabaseArgs, OltpLoadArgs, OltpRunArgs,
+};
+use crate::progress::Progress;
+use crate::results::Place;
+use crate::{output, results, stop};
+
+pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
+    match &args.command {
+        OltpCommand::Load(args) => {
+            // One connection looks on while the others load.
+            let connections = u32::from(args.jobs.unwrap_or(256)) + 1;
+            with_database(&args.database, connections, |database| load_database(database, args))
+        }
+        OltpCommand::Run(args) => {
+            let connections = args.users.saturating_add(1);
+            with_database(&args.database, connections, |database| run_users(database, args))
+        }
+        OltpCommand::Check(args) => with_database(args, 1, check_database),
+        OltpCommand::Compare(args) => compare_runs(args),
+    }
+}
+
+/// Connections that a server keeps for those who look after it.
+const CONNECTIONS_BESIDE: u32 = 20;
+
+/// Does something with a database, on a server of our own where that is asked for.
+fn with_database(
+    args: &OltpDatabaseArgs,
+    connections: u32,
+    act: impl FnOnce(&Database) -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
+    let Some(folder) = &args.managed else { return act(&args.database) };
+    let shared_buffers_mib = args.shared_buffers.0 >> 20;
+    if shared_buffers_mib == 0 {
+        return Err(Failure::input("--shared-buffers: is less than 1 MiB"));
+    }
+    let connections_max = connections.saturating_add(CONNECTIONS_BESIDE);
+    let server =
+        ManagedServer::start(folder, &ServerOptions { shared_buffers_mib, connections_max })
+            .map_err(|error| match error {
+                OltpError::Foreign(_) => {
+                    Failure::from(error).hint("give a new folder to --managed")
+                }
+                error => error.into(),
+            })?;
+    let database = server.database();
+    let settings = database.settings()?;
+    let settings: Vec<String> =
+        settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    eprintln!("PostgreSQL in {}: {}", folder.display(), settings.join(", "));
+    let outcome = act(&database);
+    if args.remove {
+        server.remove()?;
+    }
+    outcome
+}
+
+impl From<OltpError> for Failure {
+    fn from(error: OltpError) -> Self {
+        let (message, hint) = (error.to_string(), error.hint());
+        match error {
+            error if error.is_refusal() => Self::Refused { message, hint },
+            error if error.is_input() => Self::Input { message, hint },
+            _ => Self::Run { message, hint },
+        }
+    }
+}
+
+fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<Outcome, Failure> {
+    let stop = stop::on_signal()?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (warehouses, divisor, seed) = (args.warehouses, args.scale, args.seed);
+    let options = LoadOptions {
+        scale: Scale { warehouses, divisor, seed },
+        jobs: args.jobs.map_or(cores, usize::from),
+        overwrite: args.overwrite.clone(),
+    };
+    let progress = Mutex::new(Progress::new());
+    let show = |done: i64, all: i64| {
+        if let Ok(mut progress) = progress.lock() {
+            progress.show(&format!("{}: {done} of {all} parts loaded", database.name()));
+        }
+    };
+    let outcome = load(database, &options, &stop, &show);
+    drop(progress);
+    let report = match outcome {
+        Err(OltpError::Stopped) => {
+            eprintln!("stopped; load again with the same settings to go on");
+            return Ok(Outcome::Interrupted);
+        }
+        outcome => outcome?,
+    };
+    let rate = report.rows as f64 / report.seconds.max(1e-9);
+    output::print(&format!(
+        "{}: {} warehouses, {} of them there before; {} rows in {:.1} s, {rate:.0} a second",
+        database.name(),
+        args.warehouses,
+        report.kept,
+        report.rows,
+        report.seconds
+    ))?;
+    Ok(Outcome::Done)
+}
+
+fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure> {
+    let scale = database.loaded()?.scale;
+    let options = RunOptions {
+        profile: args.profile,
+        users: args.users,
+        think_times: args.think_times,
+        ramp: std_duration(args.ramp),
+        duration: std_duration(args.duration),
+        seed: args.seed,
+        clock: Clock::Wall,
+    };
+    options.check(&scale)?;
+    if options.duration.is_zero() {
+        return Err(Failure::input("--duration: there is nothing to count in no time"));
+    }
+    let stop = stop::on_signal()?;
+    let mut result = OltpResult {
+        schema_version: OLTP_SCHEMA_VERSION,
+        workload: OltpWorkload::TpccDerived,
+        provenance: results::provenance(args.seed),
+        database: DatabaseInfo {
+            kind: database.kind().to_owned(),
+            name: database.name(),
+            settings: database.settings()?.into_iter().collect(),
+        },
+        scale,
+        profile: args.profile,
+        users: args.users,
+        think_times: args.think_times,
+        ramp_s: args.ramp.as_seconds(),
+        duration_s: args.duration.as_seconds(),
+        repeats: Vec::new(),
+        complete: false,
+    };
+    // The command line may hold a password.
+    hide_password(&mut result.provenance.command, database);
+    let place = Place::new(&args.out, "oltp", &result.provenance.started_at)?;
+    let mut progress = Progress::new();
+    let mut outcome = Outcome::Done;
+    for repeat in 0..args.repeats {
+        progress.show(&format!("repeat {} of {}", repeat + 1, args.repeats));
+        match run::run(database, scale, &options, repeat, &stop) {
+            Ok(one) => result.repeats.push(one),
+            Err(OltpError::Stopped) => {
+                outcome = Outcome::Interrupted;
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        result.complete = repeat + 1 == args.repeats;
+        result.provenance.finished_at = results::now();
+        place.save(&result)?;
+    }
+    if result.repeats.is_empty() {
+        return Ok(outcome);
+    }
+    progress.note(&format!("saved: {}", place.path().display()));
+    if args.json {
+        output::print_json(&result)?;
+    } else {
+        output::print(&view::run_text(&result))?;
+    }
+    Ok(outcome)
+}
+
+fn check_database(database: &Database) -> Result<Outcome, Failure> {
+    let loaded = database.loaded()?;
+    let conditions = check(database.connect()?.as_mut(), &loaded)?;
+    output::print(&view::check_text(&conditions))?;
+    match conditions.iter().filter(|condition| condition.broken > 0).count() {
+        0 => Ok(Outcome::Done),
+        broken => Err(Failure::run(format!(
+            "{}: {broken} of the consistency conditions are broken",
+            database.name()
+        ))),
+    }
+}
+
+fn compare_runs(args: &OltpCompareArgs) -> Result<Outcome, Failure> {
+    let (from, to) = (read(&args.from)?, read(&args.to)?);
+    output::print(&view::compare_text(&from, &to, &compare::compare(&from, &to)))?;
+    Ok(Outcome::Done)
+}
+
+/// Reads a saved run.
+fn read(path: &Path) -> Result<OltpResult, Failure> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
+    let value: serde_json::Value = serde_json::from_str(&text)
+        .map_err(|error| Failure::input(format!("{name}: is no JSON: {error}")))?;
+    let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
+    let ours = value.get("workload").and_then(serde_json::Value::as_str) == Some("tpc-c-derived");
+    let Some(version) = version.filter(|_| ours) else {
+        return Err(Failure::input(format!("{name}: is no result of an OLTP run"))
+            .hint("give a file that `lanemark oltp run` saved"));
+    };
+    if version > u64::from(OLTP_SCHEMA_VERSION) {
+        let read = format!("and this program reads up to {OLTP_SCHEMA_VERSION}");
+        return Err(Failure::input(format!("{name}: has schema {version}, {read}"))
+            .hint("use a newer lanemark"));
+    }
+    serde_json::from_value(value)
+        .map_err(|error| Failure::input(format!("{name}: is a damaged result: {error}")))
+}
+
+fn std_duration(duration: units::Duration) -> Duration {
+    Duration::from_nanos(duration.nanoseconds())
+}
+
+/// Replaces the database's name in a command line by the one that may be shown.
+fn hide_password(command: &mut [String], database: &Database) {
+    for word in command {
+        for scheme in ["postgres://", "postgresql://"] {
+            if let Some(at) = word.find(scheme) {
+                word.replace_range(at.., &database.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The command line of `lanemark oltp`.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Subcommand};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_oltp::{Database, Profile};
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OltpArgs {
+    #[command(subcommand)]
+    pub(crate) command: OltpCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OltpCommand {
+    /// Load warehouses into a database; a load that was cut short goes on
+    Load(OltpLoadArgs),
+    /// Run users against what was loaded
+    Run(OltpRunArgs),
+    /// Check the twelve consistency conditions of TPC-C on what is there
+    Check(OltpDatabaseArgs),
+    /// Compare two saved runs
+    Compare(OltpCompareArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OltpDatabaseArgs {
+    /// sqlite:FILE, or postgres://USER@HOST:PORT/NAME, where everything goes to a schema lanemark_oltp
+    #[arg(long, value_name = "DATABASE", default_value = "sqlite:oltp.db")]
+    pub(crate) database: Database,
+    /// Start a PostgreSQL server in this folder, from the installed programs, and stop it at the end; its data
+    /// stays. The folder is made, or was made by this option
+    #[arg(long, value_name = "DIR", conflicts_with = "database")]
+    pub(crate) managed: Option<PathBuf>,
+    /// The buffer of that server
+    #[arg(long, value_name = "SIZE", requires = "managed", default_value = "128 MiB")]
+    pub(crate) shared_buffers: Bytes,
+    /// Remove that server's folder with all data at the end
+    #[arg(long, requires = "managed")]
+    pub(crate) remove: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OltpLoadArgs {
+    #[command(flatten)]
+    pub(crate) database: OltpDatabaseArgs,
+    /// Warehouses, of about 100 MB each
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) warehouses: i64,
+    /// The seed of the contents
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Divide items and customers, for tests only
+    #[arg(long, value_name = "DIVISOR", default_value_t = 1)]
+    pub(crate) scale: i64,
+    /// Connections that load at once; SQLite has one [default: one a core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
+    /// Replace what the database of this name holds: the file's name, or the server's database's, of which only
+    /// the schema lanemark_oltp is replaced
+    #[arg(long, value_name = "NAME")]
+    pub(crate) overwrite: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Profiles:
+  tpcc      45/43/4/4/4 of 100, as a deck of cards; NURand
+  hammerdb  10/10/1/1/1 of 23, each drawn by itself; uniform customers and items
+
+A TPC-C-derived workload: its figures are no TPC results.")]
+pub(crate) struct OltpRunArgs {
+    #[command(flatten)]
+    pub(crate) database: OltpDatabaseArgs,
+    /// Users at once, at most ten a warehouse
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) users: u32,
+    /// The mix: tpcc or hammerdb
+    #[arg(long, default_value = "tpcc")]
+    pub(crate) profile: Profile,
+    /// Let users key and think as the specification says, instead of asking at once
+    #[arg(long)]
+    pub(crate) think_times: bool,
+    /// How long they work before it counts
+    #[arg(long, value_name = "TIME", default_value = "30 s")]
+    pub(crate) ramp: Duration,
+    /// How long it counts, in each repeat
+    #[arg(long, value_name = "TIME", default_value = "1 min")]
+    pub(crate) duration: Duration,
+    /// Repeats
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) repeats: u32,
+    /// The seed of what users ask for
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print the result as JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where to save the result: a folder, or a new file that ends in .json
+    #[arg(long, value_name = "PATH", default_value = "results")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OltpCompareArgs {
+    /// The first run
+    pub(crate) from: PathBuf,
+    /// The second run
+    pub(crate) to: PathBuf,
+}

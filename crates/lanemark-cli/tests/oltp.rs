@@ -1,0 +1,67 @@
+//! `lanemark oltp` as people use it: on SQLite, with small contents.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn lanemark(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .current_dir(folder)
+        .arg("oltp")
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The exit code and what was said.
+fn failure(output: &Output) -> (Option<i32>, String) {
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+const LOAD: [&str; 3] = ["load", "--scale", "100"];
+
+#[test]
+fn what_is_loaded_runs_is_consistent_and_is_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let loaded = stdout(&lanemark(here, &LOAD));
+    assert!(loaded.contains("sqlite:oltp.db: 1 warehouses"), "{loaded}");
+    for file in ["a.json", "b.json"] {
+        let mut args = vec!["run", "--users", "2", "--ramp", "100 ms", "--duration", "300 ms"];
+        args.extend(["--repeats", "3", "--out", file]);
+        let shown = stdout(&lanemark(here, &args));
+        for part in ["tpm, all transactions", "NOPM", "Stock-Level", "no TPC result"] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+    }
+    let checked = stdout(&lanemark(here, &["check"]));
+    assert_eq!(checked.matches("holds").count(), 12, "{checked}");
+    let compared = stdout(&lanemark(here, &["compare", "a.json", "b.json"]));
+    assert!(compared.contains("tpm") && compared.contains("New-Order, mean, ms"), "{compared}");
+    let written = failure(&lanemark(here, &["compare", "a.json", "oltp.db"]));
+    assert_eq!(written.0, Some(2), "{}", written.1);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_a_way_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let (code, told) = failure(&lanemark(here, &["run"]));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("hint: load first: lanemark oltp load"), "{told}");
+    std::fs::write(here.join("oltp.db"), "a letter").unwrap();
+    let (code, told) = failure(&lanemark(here, &LOAD));
+    assert_eq!(code, Some(3), "{told}");
+    assert!(told.contains("hint: to replace it: --overwrite oltp.db"), "{told}");
+    stdout(&lanemark(here, &[&LOAD[..], &["--overwrite", "oltp.db"]].concat()));
+    let (code, told) = failure(&lanemark(here, &["run", "--users", "48"]));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("48 users need 5 warehouses"), "{told}");
+    let (code, told) = failure(&lanemark(here, &["check", "--database", "oracle://x"]));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("names no database"), "{told}");
+}

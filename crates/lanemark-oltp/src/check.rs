@@ -1,0 +1,141 @@
+//! The consistency conditions of TPC-C 5.11, clauses 3.3.2.1 to 3.3.2.12.
+//!
+//! Each is a statement that counts what breaks it. Condition 11 holds in the specification for a fresh database
+//! alone; here orders that were delivered since are counted out, so that it holds always.
+
+use crate::database::Loaded;
+use crate::error::OltpError;
+use crate::session::Connection;
+
+/// What a condition came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Its number, from 1 to 12.
+    pub number: u32,
+    /// What it says.
+    pub text: &'static str,
+    /// Warehouses, districts, orders or customers that break it.
+    pub broken: i64,
+}
+
+/// The sum of delivered lines of each customer.
+const CHARGED: &str = "(SELECT o_w_id AS w, o_d_id AS d, o_c_id AS c, SUM(ol_amount) AS charged \
+    FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id \
+    WHERE ol_delivery_d IS NOT NULL GROUP BY o_w_id, o_d_id, o_c_id) AS lines";
+
+/// The sum of payments of each customer.
+const PAID: &str = "(SELECT h_c_w_id AS pw, h_c_d_id AS pd, h_c_id AS pc, SUM(h_amount) AS paid \
+    FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) AS payments";
+
+/// The least and greatest open order of each district, and how many there are.
+const OPEN: &str = "(SELECT no_w_id AS w, no_d_id AS d, MIN(no_o_id) AS low_id, \
+    MAX(no_o_id) AS high_id, COUNT(*) AS opened FROM new_order GROUP BY no_w_id, no_d_id) AS opens";
+
+/// Each condition with the statement that counts what breaks it.
+fn statements(loaded: &Loaded) -> [(&'static str, String); 12] {
+    let delivered = loaded.scale.delivered();
+    let lines_join = format!(
+        "SELECT COUNT(*) FROM customer LEFT JOIN {CHARGED} ON w = c_w_id AND d = c_d_id AND c = c_id"
+    );
+    [
+        (
+            "a warehouse has the payments of its districts",
+            "SELECT COUNT(*) FROM warehouse WHERE w_ytd <> \
+             (SELECT SUM(d_ytd) FROM district WHERE d_w_id = w_id)"
+                .to_owned(),
+        ),
+        (
+            "a district's next order follows its last",
+            format!(
+                "SELECT COUNT(*) FROM district LEFT JOIN {OPEN} ON w = d_w_id AND d = d_id \
+                 WHERE d_next_o_id - 1 <> (SELECT MAX(o_id) FROM orders WHERE o_w_id = d_w_id \
+                 AND o_d_id = d_id) OR d_next_o_id - 1 <> high_id"
+            ),
+        ),
+        (
+            "open orders are in one piece",
+            format!("SELECT COUNT(*) FROM {OPEN} WHERE high_id - low_id + 1 <> opened"),
+        ),
+        (
+            "a district has as many lines as its orders say",
+            "SELECT COUNT(*) FROM (SELECT o_w_id, o_d_id, SUM(o_ol_cnt) AS said FROM orders \
+             GROUP BY o_w_id, o_d_id) AS s LEFT JOIN (SELECT ol_w_id, ol_d_id, COUNT(*) AS seen \
+             FROM order_line GROUP BY ol_w_id, ol_d_id) AS l ON ol_w_id = o_w_id \
+             AND ol_d_id = o_d_id WHERE said <> COALESCE(seen, 0)"
+                .to_owned(),
+        ),
+        (
+            "an order without a carrier is open, and no other",
+            "SELECT COUNT(*) FROM orders LEFT JOIN new_order ON no_w_id = o_w_id \
+             AND no_d_id = o_d_id AND no_o_id = o_id \
+             WHERE (o_carrier_id IS NULL) <> (no_o_id IS NOT NULL)"
+                .to_owned(),
+        ),
+        (
+            "an order has as many lines as it says",
+            "SELECT COUNT(*) FROM orders LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, \
+             COUNT(*) AS seen FROM order_line GROUP BY ol_w_id, ol_d_id, ol_o_id) AS l \
+             ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id \
+             WHERE o_ol_cnt <> COALESCE(seen, 0)"
+                .to_owned(),
+        ),
+        (
+            "a line is delivered when its order has a carrier, and not before",
+            "SELECT COUNT(*) FROM order_line LEFT JOIN orders ON o_w_id = ol_w_id \
+             AND o_d_id = ol_d_id AND o_id = ol_o_id \
+             WHERE (ol_delivery_d IS NULL) <> (o_carrier_id IS NULL) OR o_id IS NULL"
+                .to_owned(),
+        ),
+        (
+            "a warehouse has the payments of the history",
+            "SELECT COUNT(*) FROM warehouse LEFT JOIN (SELECT h_w_id, SUM(h_amount) AS paid \
+             FROM history GROUP BY h_w_id) AS h ON h_w_id = w_id WHERE w_ytd <> COALESCE(paid, 0)"
+                .to_owned(),
+        ),
+        (
+            "a district has the payments of the history",
+            "SELECT COUNT(*) FROM district LEFT JOIN (SELECT h_w_id, h_d_id, SUM(h_amount) AS paid \
+             FROM history GROUP BY h_w_id, h_d_id) AS h ON h_w_id = d_w_id AND h_d_id = d_id \
+             WHERE d_ytd <> COALESCE(paid, 0)"
+                .to_owned(),
+        ),
+        (
+            "a customer's balance is what was delivered less what was paid",
+            format!(
+                "{lines_join} LEFT JOIN {PAID} ON pw = c_w_id AND pd = c_d_id AND pc = c_id \
+                 WHERE c_balance <> COALESCE(charged, 0) - COALESCE(paid, 0)"
+            ),
+        ),
+        (
+            "a district has 2,100 orders that were delivered before, or their part",
+            format!(
+                "SELECT COUNT(*) FROM (SELECT o_w_id, o_d_id, COUNT(*) AS said, \
+                 SUM(CASE WHEN o_id > {delivered} AND o_carrier_id IS NOT NULL THEN 1 ELSE 0 END) \
+                 AS since FROM orders GROUP BY o_w_id, o_d_id) AS s LEFT JOIN {OPEN} \
+                 ON w = o_w_id AND d = o_d_id WHERE said - COALESCE(opened, 0) - since <> {delivered}"
+            ),
+        ),
+        (
+            "a customer's balance and payments are what was delivered",
+            format!("{lines_join} WHERE c_balance + c_ytd_payment <> COALESCE(charged, 0)"),
+        ),
+    ]
+}
+
+/// Checks all twelve conditions, in one transaction.
+pub fn check(
+    connection: &mut dyn Connection,
+    loaded: &Loaded,
+) -> Result<Vec<Condition>, OltpError> {
+    connection.begin(false)?;
+    let found = (1..)
+        .zip(statements(loaded))
+        .map(|(number, (text, sql))| {
+            let mut broken = 0;
+            connection.scan(&sql, &mut |row| broken = row[0].int())?;
+            Ok(Condition { number, text, broken })
+        })
+        .collect();
+    connection.rollback()?;
+    found
+}

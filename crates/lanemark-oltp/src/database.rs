@@ -1,0 +1,323 @@
+//! Databases by name, and whether what they hold is ours.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::error::{OltpError, base_name};
+#[cfg(feature = "postgres")]
+use crate::postgres;
+use crate::schema::{DATA_VERSION, Scale, Table};
+use crate::session::Connection;
+use crate::sqlite::Sqlite;
+
+/// A database that can be named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Database {
+    /// A file.
+    Sqlite(PathBuf),
+    /// The schema `lanemark_oltp` in a database of a PostgreSQL server.
+    #[cfg(feature = "postgres")]
+    Postgres(String),
+}
+
+/// What a database holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holding {
+    /// Nothing.
+    Nothing,
+    /// Something that is not ours.
+    Foreign,
+    /// What we have loaded.
+    Ours(Loaded),
+}
+
+/// What we have loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// The version of the data.
+    pub version: i64,
+    /// How much it is to be.
+    pub scale: Scale,
+    /// Warehouses that are there.
+    pub warehouses: i64,
+    /// Whether all is there.
+    pub complete: bool,
+}
+
+impl FromStr for Database {
+    type Err = OltpError;
+
+    fn from_str(name: &str) -> Result<Self, OltpError> {
+        match name.split_once(':') {
+            Some(("sqlite", file)) if !file.is_empty() => Ok(Self::Sqlite(PathBuf::from(file))),
+            #[cfg(feature = "postgres")]
+            Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
+                postgres::parse(name).map(|_| Self::Postgres(name.to_owned()))
+            }
+            _ => Err(OltpError::Name(without_password(name))),
+        }
+    }
+}
+
+/// A database's name as it may be shown.
+fn without_password(name: &str) -> String {
+    let mut shown = name.to_owned();
+    if let Some((scheme, rest)) = name.split_once("://") {
+        // What is behind ? may hold a password too, and is of no use to a reader.
+        let rest = rest.split('?').next().unwrap_or(rest);
+        shown = match rest.rsplit_once('@') {
+            Some((account, place)) => {
+                let user = account.split(':').next().unwrap_or(account);
+                format!("{scheme}://{user}@{place}")
+            }
+            None => format!("{scheme}://{rest}"),
+        };
+    }
+    shown
+}
+
+impl Database {
+    /// Its name, without a password.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Sqlite(path) => format!("sqlite:{}", path.display()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(name) => without_password(name),
+        }
+    }
+
+    /// What kind it is.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "SQLite",
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => "PostgreSQL",
+        }
+    }
+
+    /// Whether several connections can load at once.
+    pub(crate) fn loads_in_parallel(&self) -> bool {
+        !matches!(self, Self::Sqlite(_))
+    }
+
+    /// A connection to what is there.
+    pub fn connect(&self) -> Result<Box<dyn Connection>, OltpError> {
+        self.open(false)
+    }
+
+    fn open(&self, create: bool) -> Result<Box<dyn Connection>, OltpError> {
+        match self {
+            Self::Sqlite(path) if !create && !path.exists() => {
+                Err(OltpError::NotLoaded(self.name()))
+            }
+            Self::Sqlite(path) => Ok(Box::new(Sqlite::open(path, create)?)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(name) => Ok(Box::new(postgres::Postgres::connect(name, &self.name())?)),
+        }
+    }
+
+    /// What it holds.
+    pub fn holding(&self) -> Result<Holding, OltpError> {
+        let mut connection = match self {
+            Self::Sqlite(path) => match path.metadata() {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    return Ok(Holding::Nothing);
+                }
+                Err(error) => {
+                    let reason = error.to_string();
+                    return Err(OltpError::Rights { database: self.name(), reason });
+                }
+                Ok(found) if !found.is_file() => return Ok(Holding::Foreign),
+                // A load that was killed before its first commit leaves an empty file.
+                Ok(found) if found.len() == 0 => return Ok(Holding::Nothing),
+                Ok(_) => {
+                    if let Err(error) = std::fs::File::open(path) {
+                        let reason = error.to_string();
+                        return Err(OltpError::Rights { database: self.name(), reason });
+                    }
+                    if !Sqlite::is_database(path) {
+                        return Ok(Holding::Foreign);
+                    }
+                    self.connect()?
+                }
+            },
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => self.connect()?,
+        };
+        let tables = match self {
+            Self::Sqlite(_) => "SELECT name FROM sqlite_master WHERE type = 'table'",
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => postgres::TABLES,
+        };
+        let (mut any, mut ours) = (false, false);
+        connection.scan(tables, &mut |row| {
+            any = true;
+            ours |= row[0].text() == "lanemark_oltp";
+        })?;
+        if !ours {
+            return Ok(if any { Holding::Foreign } else { Holding::Nothing });
+        }
+        Ok(read_loaded(connection.as_mut()).map_or(Holding::Foreign, Holding::Ours))
+    }
+
+    /// What is loaded; an error unless it is all there, and of this version.
+    pub fn loaded(&self) -> Result<Loaded, OltpError> {
+        match self.holding()? {
+            Holding::Ours(loaded) if loaded.version != DATA_VERSION => {
+                Err(OltpError::Version { database: self.name(), found: loaded.version })
+            }
+            Holding::Ours(loaded) if !loaded.complete => Err(OltpError::Incomplete {
+                database: self.name(),
+                loaded: loaded.warehouses,
+                warehouses: loaded.scale.warehouses,
+            }),
+            Holding::Ours(loaded) => Ok(loaded),
+            _ => Err(OltpError::NotLoaded(self.name())),
+        }
+    }
+
+    /// Makes empty tables; in one transaction, so that there are all or none.
+    pub(crate) fn create(&self, scale: &Scale) -> Result<(), OltpError> {
+        let mut connection = self.open(true)?;
+        let mut sql = String::from("BEGIN;\n");
+        match self {
+            Self::Sqlite(_) => Table::ALL.iter().for_each(|&table| sql += &sqlite_table(table)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => sql += &postgres::tables(),
+        }
+        sql += "CREATE TABLE lanemark_oltp (key TEXT PRIMARY KEY, value BIGINT NOT NULL);\n";
+        sql += "CREATE TABLE lanemark_progress (part BIGINT PRIMARY KEY);\n";
+        for (key, value) in [
+            ("version", DATA_VERSION),
+            ("warehouses", scale.warehouses),
+            ("divisor", scale.divisor),
+            ("seed", scale.seed.cast_signed()),
+            ("complete", 0),
+        ] {
+            sql += &format!("INSERT INTO lanemark_oltp VALUES ('{key}', {value});\n");
+        }
+        connection.script(&(sql + "COMMIT;"))
+    }
+
+    /// What follows when all rows are there: keys, indexes, and that it is complete.
+    pub(crate) fn finish(&self, connection: &mut dyn Connection) -> Result<(), OltpError> {
+        let mut sql = String::from("BEGIN;\n");
+        #[cfg(feature = "postgres")]
+        if matches!(self, Self::Postgres(_)) {
+            sql += &postgres::keys();
+        }
+        for (name, columns) in crate::schema::INDEXES {
+            sql += &format!("CREATE INDEX {name} ON {columns};\n");
+        }
+        sql += "UPDATE lanemark_oltp SET value = 1 WHERE key = 'complete';\nCOMMIT;\nANALYZE;";
+        connection.script(&sql)
+    }
+
+    /// Whether `--overwrite` names this database.
+    pub(crate) fn is_called(&self, given: &str) -> bool {
+        let name = self.name();
+        given == base_name(&name) || given == name
+    }
+
+    /// Removes what is there, ours or not. The caller has asked.
+    pub(crate) fn remove(&self) -> Result<(), OltpError> {
+        match self {
+            Self::Sqlite(path) => {
+                Sqlite::files(path).iter().try_for_each(|file| match std::fs::remove_file(file) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        let what = file.display().to_string();
+                        Err(OltpError::System { what, reason: error.to_string() })
+                    }
+                    _ => Ok(()),
+                })
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => self.connect()?.script("DROP SCHEMA lanemark_oltp CASCADE"),
+        }
+    }
+
+    /// The program's version and the settings that decide what a commit means.
+    pub fn settings(&self) -> Result<Vec<(String, String)>, OltpError> {
+        match self {
+            Self::Sqlite(_) => Ok([
+                ("version", rusqlite::version()),
+                ("journal_mode", "WAL"),
+                ("synchronous", "FULL"),
+                ("cache_size", "64 MiB a connection"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => postgres::settings(self.connect()?.as_mut()),
+        }
+    }
+
+    /// The folder or file with its data, where that is on this machine and may be known.
+    pub fn data_path(&self) -> Option<PathBuf> {
+        match self {
+            Self::Sqlite(path) => Some(path.clone()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => postgres::data_path(self.connect().ok()?.as_mut()),
+        }
+    }
+}
+
+/// The notes of a load; nothing where they are not of our making.
+fn read_loaded(connection: &mut dyn Connection) -> Option<Loaded> {
+    let mut notes = std::collections::BTreeMap::new();
+    let mut note = |row: &[crate::value::Value<'_>]| {
+        notes.insert(row[0].text().to_owned(), row[1].int());
+    };
+    connection.scan("SELECT key, value FROM lanemark_oltp", &mut note).ok()?;
+    let mut warehouses = 0;
+    let counted = "SELECT COUNT(*) FROM lanemark_progress WHERE part > 0";
+    connection.scan(counted, &mut |row| warehouses = row[0].int()).ok()?;
+    Some(Loaded {
+        version: *notes.get("version")?,
+        scale: Scale {
+            warehouses: *notes.get("warehouses")?,
+            divisor: *notes.get("divisor")?,
+            seed: notes.get("seed")?.cast_unsigned(),
+        },
+        warehouses,
+        complete: *notes.get("complete")? == 1,
+    })
+}
+
+/// A table of SQLite's, which lies in the order of its key.
+fn sqlite_table(table: Table) -> String {
+    let column = |(name, kind): &crate::schema::Column| match kind {
+        crate::schema::Kind::Text => format!("{name} TEXT"),
+        _ => format!("{name} INTEGER"),
+    };
+    let mut columns: Vec<String> = table.columns().iter().map(column).collect();
+    let mut ending = "";
+    if let Some(key) = table.key() {
+        columns.push(format!("PRIMARY KEY ({key})"));
+        ending = " WITHOUT ROWID";
+    }
+    format!("CREATE TABLE {} ({}){ending};\n", table.name(), columns.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_shown_without_passwords() {
+        for (given, shown) in [
+            ("postgres://me:secret@host:5432/db?password=x", "postgres://me@host:5432/db"),
+            ("postgres://host/db", "postgres://host/db"),
+            ("sqlite:a.db", "sqlite:a.db"),
+        ] {
+            assert_eq!(without_password(given), shown);
+        }
+    }
+
+    #[test]
+    fn what_names_no_database_is_refused() {
+        for name in ["", "x", "sqlite:", "oracle://x", "mysql:x"] {
+            assert!(matches!(name.parse::<Database>(), Err(OltpError::Name(_))), "{name}");
+        }
+    }
+}

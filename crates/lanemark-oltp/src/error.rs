@@ -1,0 +1,165 @@
+//! What can go wrong between Lanemark and a database.
+
+use crate::schema::DATA_VERSION;
+
+/// Why loading, running or checking failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OltpError {
+    /// A number out of its bounds.
+    #[error("{what}: {value} is not from {min} to {max}")]
+    Bound {
+        /// What the number is.
+        what: &'static str,
+        /// The number.
+        value: i64,
+        /// The least.
+        min: i64,
+        /// The greatest.
+        max: i64,
+    },
+    /// A database's name that means none.
+    #[error("{0}: names no database")]
+    Name(String),
+    /// No server answers, or it lets us not in.
+    #[error("{database}: can't be reached: {reason}")]
+    Unreachable {
+        /// The database, without its password.
+        database: String,
+        /// The server's or system's words.
+        reason: String,
+    },
+    /// The account or file lacks rights.
+    #[error("{database}: no rights: {reason}")]
+    Rights {
+        /// The database.
+        database: String,
+        /// The server's words.
+        reason: String,
+    },
+    /// Something is there that was not loaded by Lanemark.
+    #[error("{0}: exists and was not made by Lanemark")]
+    Foreign(String),
+    /// Something of ours is there, with other settings.
+    #[error("{database}: holds {found}, not {wanted}")]
+    Different {
+        /// The database.
+        database: String,
+        /// What it holds.
+        found: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// `--overwrite` names something else.
+    #[error("--overwrite {given}: the database is {name}")]
+    OverwriteMismatch {
+        /// What was given.
+        given: String,
+        /// The database's name.
+        name: String,
+    },
+    /// Nothing was loaded.
+    #[error("{0}: has no data of Lanemark's")]
+    NotLoaded(String),
+    /// Loading was cut short.
+    #[error("{database}: loading is not complete: {loaded} of {warehouses} warehouses")]
+    Incomplete {
+        /// The database.
+        database: String,
+        /// Warehouses that are loaded.
+        loaded: i64,
+        /// Warehouses in all.
+        warehouses: i64,
+    },
+    /// Data of another version.
+    #[error("{database}: has data of version {found}, and this program reads {DATA_VERSION}")]
+    Version {
+        /// The database.
+        database: String,
+        /// Its version.
+        found: i64,
+    },
+    /// More users than terminals.
+    #[error("{users} users need {} warehouses, ten users each, and there are {warehouses}", (users + 9) / 10)]
+    Users {
+        /// Users asked for.
+        users: i64,
+        /// Warehouses there are.
+        warehouses: i64,
+    },
+    /// Another transaction was in the way; doing it again may succeed.
+    #[error("a transaction was in another's way: {0}")]
+    Conflict(String),
+    /// No room left.
+    #[error("no room is left: {0}")]
+    Full(String),
+    /// The database says no.
+    #[error("the database: {0}")]
+    Database(String),
+    /// A row that should be there is not.
+    #[error("the data is damaged: {0}")]
+    Damaged(String),
+    /// A file or program of this machine.
+    #[error("{what}: {reason}")]
+    System {
+        /// The file or program.
+        what: String,
+        /// The system's words.
+        reason: String,
+    },
+    /// The person asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl OltpError {
+    /// Whether nothing was touched because it might be somebody's.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Foreign(_) | Self::Different { .. } | Self::OverwriteMismatch { .. })
+    }
+
+    /// Whether something that was given is wrong.
+    pub fn is_input(&self) -> bool {
+        matches!(
+            self,
+            Self::Bound { .. }
+                | Self::Name(_)
+                | Self::Unreachable { .. }
+                | Self::Rights { .. }
+                | Self::NotLoaded(_)
+                | Self::Incomplete { .. }
+                | Self::Version { .. }
+                | Self::Users { .. }
+        )
+    }
+
+    /// How to go on.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Name(_) => {
+                "write sqlite:FILE, or postgres://user@host/name where that is built in".to_owned()
+            }
+            Self::Unreachable { .. } => {
+                "is the server running, and are host, port, name and password right?".to_owned()
+            }
+            Self::Rights { .. } => "give an account that may make a schema there".to_owned(),
+            Self::Foreign(name) => format!("to replace it: --overwrite {}", base_name(name)),
+            Self::Different { database, .. } => {
+                format!("to replace it: --overwrite {}", base_name(database))
+            }
+            Self::NotLoaded(_) => "load first: lanemark oltp load".to_owned(),
+            Self::Incomplete { .. } => {
+                "load again with the same settings; what is there is kept".to_owned()
+            }
+            Self::Version { .. } => "load it anew".to_owned(),
+            Self::Users { .. } => "take fewer --users, or load more --warehouses".to_owned(),
+            Self::Full(_) => "make room, then load again: what is there is kept".to_owned(),
+            _ => return None,
+        })
+    }
+}
+
+/// The part of a database's name that `--overwrite` takes.
+pub(crate) fn base_name(name: &str) -> &str {
+    name.rsplit(['/', ':']).next().unwrap_or(name)
+}

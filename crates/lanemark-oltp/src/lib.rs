@@ -1,0 +1,55 @@
+//! A workload derived from TPC-C 5.11 on real databases: load, run, check, compare.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | [`schema`] | the nine tables, and how much they hold |
+//! | [`population`] | the contents of a fresh database |
+//! | [`input`], [`profile`], `nurand`, `text` | what users ask for, drawn from a seed |
+//! | `statement`, `transactions` | the five transactions in SQL |
+//! | [`session`] | the seam behind which databases differ |
+//! | `sqlite`, `postgres`, [`managed`] | the databases, and a server of our own |
+//! | [`database`] | databases by name, and what they hold |
+//! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | what is done with them |
+//! | `device`, `processor` | what the machine did meanwhile |
+//! | [`result`], [`compare`](mod@compare), [`view`] | what came out |
+//!
+//! It is *derived from* TPC-C and is no TPC result: nothing was audited, terminals have no screens, think times
+//! are left out unless asked for, and money is in cents. Its figures are comparable with each other, not with
+//! those of other programs.
+
+pub mod check;
+pub mod compare;
+pub mod contents;
+pub mod database;
+mod device;
+mod error;
+pub mod input;
+pub mod load;
+#[cfg(feature = "postgres")]
+pub mod managed;
+mod nurand;
+pub mod population;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod processor;
+pub mod profile;
+pub mod result;
+pub mod run;
+pub mod schema;
+pub mod session;
+mod sqlite;
+mod statement;
+mod text;
+mod transactions;
+mod value;
+pub mod view;
+
+pub use database::Database;
+pub use error::OltpError;
+pub use nurand::{Constants, nurand};
+pub use profile::{Profile, TransactionKind};
+pub use result::OltpResult;
+pub use statement::Statement;
+pub use text::last_name;
+pub use transactions::{DeliveryOutcome, NewOrderOutcome};
+pub use value::{Row, Value};

@@ -1,0 +1,166 @@
+//! Loading: parts that are each one transaction, so that a load that was cut short goes on where it stopped.
+//!
+//! Part 0 is the items, part N is warehouse N; the row that says a part is there is of the part's own transaction.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use crate::database::{Database, Holding};
+use crate::error::OltpError;
+use crate::population::Population;
+use crate::schema::{DATA_VERSION, Scale, Table};
+use crate::session::Connection;
+
+/// Rows between two looks at whether to stop.
+const ROWS_A_LOOK: u64 = 4_096;
+
+/// What is to be loaded, and how.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// How much, and from which seed.
+    pub scale: Scale,
+    /// Connections that load at once, where the database can.
+    pub jobs: usize,
+    /// The name of a database whose contents may be replaced.
+    pub overwrite: Option<String>,
+}
+
+/// What was loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LoadReport {
+    /// Rows that were loaded now.
+    pub rows: u64,
+    /// Warehouses that were there before.
+    pub kept: i64,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// Loads a database. `progress` gets the parts that are there and all of them.
+pub fn load(
+    database: &Database,
+    options: &LoadOptions,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(i64, i64) + Sync),
+) -> Result<LoadReport, OltpError> {
+    options.scale.check()?;
+    let begun = Instant::now();
+    make_room(database, options)?;
+    let mut connection = database.connect()?;
+    let mut there = BTreeSet::new();
+    let parts = "SELECT part FROM lanemark_progress";
+    connection.scan(parts, &mut |row| {
+        there.insert(row[0].int());
+    })?;
+    let warehouses = options.scale.warehouses;
+    let missing: Vec<i64> = (0..=warehouses).filter(|part| !there.contains(part)).collect();
+    let done = Mutex::new(there.len() as i64);
+    let queue = Mutex::new(missing.into_iter());
+    let work = |connection: &mut dyn Connection| {
+        let mut rows = 0;
+        loop {
+            // The lock is given back before the part is loaded.
+            let next = queue.lock().map(|mut queue| queue.next()).unwrap_or(None);
+            let Some(part) = next else { return Ok(rows) };
+            rows += load_part(connection, &options.scale, part, stop)?;
+            if let Ok(mut done) = done.lock() {
+                *done += 1;
+                progress(*done, warehouses + 1);
+            }
+        }
+    };
+    let helpers = if database.loads_in_parallel() { options.jobs.saturating_sub(1) } else { 0 };
+    let rows = std::thread::scope(|scope| {
+        let started: Vec<_> =
+            (0..helpers).map(|_| scope.spawn(|| work(database.connect()?.as_mut()))).collect();
+        let mut outcomes = vec![work(connection.as_mut())];
+        outcomes.extend(started.into_iter().map(|thread| {
+            let lost = || OltpError::System {
+                what: "loading".to_owned(),
+                reason: "a thread has died".to_owned(),
+            };
+            thread.join().unwrap_or_else(|_| Err(lost()))
+        }));
+        outcomes.into_iter().sum::<Result<u64, OltpError>>()
+    })?;
+    if let Holding::Ours(loaded) = database.holding()?
+        && !loaded.complete
+    {
+        database.finish(connection.as_mut())?;
+    }
+    let kept = there.iter().filter(|&&part| part > 0).count() as i64;
+    Ok(LoadReport { rows, kept, seconds: begun.elapsed().as_secs_f64() })
+}
+
+/// Leaves a database with our tables, or refuses.
+fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError> {
+    if let Some(given) = &options.overwrite
+        && !database.is_called(given)
+    {
+        let name = crate::error::base_name(&database.name()).to_owned();
+        return Err(OltpError::OverwriteMismatch { given: given.clone(), name });
+    }
+    let overwrite = options.overwrite.is_some();
+    match database.holding()? {
+        Holding::Nothing => {}
+        Holding::Ours(loaded) if !overwrite => {
+            if loaded.version != DATA_VERSION {
+                let (database, found) = (database.name(), loaded.version);
+                return Err(OltpError::Version { database, found });
+            }
+            if loaded.scale != options.scale {
+                return Err(OltpError::Different {
+                    database: database.name(),
+                    found: described(&loaded.scale),
+                    wanted: described(&options.scale),
+                });
+            }
+            return Ok(());
+        }
+        Holding::Foreign if !overwrite => return Err(OltpError::Foreign(database.name())),
+        Holding::Foreign | Holding::Ours(_) => database.remove()?,
+    }
+    database.create(&options.scale)
+}
+
+fn described(scale: &Scale) -> String {
+    let Scale { warehouses, divisor, seed } = scale;
+    let part = if *divisor == 1 { String::new() } else { format!(" at a scale of 1/{divisor}") };
+    format!("{warehouses} warehouses of seed {seed}{part}")
+}
+
+/// Loads one part, and notes it; the rows it has.
+fn load_part(
+    connection: &mut dyn Connection,
+    scale: &Scale,
+    part: i64,
+    stop: &AtomicBool,
+) -> Result<u64, OltpError> {
+    let population = Population::new(*scale);
+    let tables = if part == 0 { &Table::ALL[..1] } else { &Table::ALL[1..] };
+    let mut rows = 0;
+    let mut fill = |connection: &mut dyn Connection| {
+        tables.iter().try_for_each(|&table| {
+            connection.fill(table, &mut |sink| {
+                population.rows(table, part, &mut |row| {
+                    rows += 1;
+                    if rows % ROWS_A_LOOK == 0 && stop.load(Ordering::Relaxed) {
+                        return Err(OltpError::Stopped);
+                    }
+                    sink(row)
+                })
+            })
+        })
+    };
+    connection.begin(true)?;
+    let outcome = fill(connection)
+        .and_then(|()| connection.script(&format!("INSERT INTO lanemark_progress VALUES ({part})")))
+        .and_then(|()| connection.commit());
+    if let Err(error) = outcome {
+        let _ = connection.rollback();
+        return Err(error);
+    }
+    Ok(rows)
+}

@@ -1,0 +1,300 @@
+//! A PostgreSQL server of our own in a folder, from the installed binaries.
+//!
+//! It listens on a socket in its folder and nowhere else, and lets everybody in who may read that folder. A server
+//! refuses to run as root; root starts it as an account that the machine has. A folder that holds anything else is
+//! refused.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::database::Database;
+use crate::error::OltpError;
+use crate::postgres::Postgres;
+use crate::session::Connection as _;
+
+/// The file that says a folder is ours.
+const MARK: &str = "lanemark-managed";
+/// How long a server may take to answer, with what it recovers after a crash.
+const START_MAX: Duration = Duration::from_secs(120);
+/// The longest path of a socket's folder; the system has 107 bytes with the socket's own name.
+const SOCKET_PATH_MAX: usize = 85;
+/// Where packages put servers that are not on the path.
+const PACKAGES: &str = "/usr/lib/postgresql";
+/// Accounts that root may start it as, the first that there is.
+const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
+
+/// How a server is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerOptions {
+    /// Its own buffer, which decides how much is read from the drive, in MiB.
+    pub shared_buffers_mib: u64,
+    /// Connections at once.
+    pub connections_max: u32,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self { shared_buffers_mib: 128, connections_max: 100 }
+    }
+}
+
+/// A running server, which stops when this is dropped.
+#[derive(Debug)]
+pub struct ManagedServer {
+    folder: PathBuf,
+    programs: PathBuf,
+    account: Option<(u32, u32)>,
+    process: Child,
+}
+
+/// The folder of PostgreSQL's programs: of the path, or the newest of the packages.
+pub fn programs() -> Option<PathBuf> {
+    let has_them =
+        |folder: &PathBuf| folder.join("initdb").is_file() && folder.join("postgres").is_file();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut packaged: Vec<(u32, PathBuf)> = fs::read_dir(PACKAGES)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin")))
+        })
+        .collect();
+    packaged.sort_unstable();
+    let packaged = packaged.into_iter().rev().map(|(_, folder)| folder);
+    std::env::split_paths(&path).chain(packaged).find(has_them)
+}
+
+impl ManagedServer {
+    /// Starts the server in `folder`, and makes it first where the folder is new or empty.
+    pub fn start(folder: &Path, options: &ServerOptions) -> Result<Self, OltpError> {
+        let programs = programs().ok_or_else(|| OltpError::System {
+            what: "PostgreSQL".to_owned(),
+            reason: "its programs initdb and postgres are not installed (package postgresql)"
+                .to_owned(),
+        })?;
+        let account = account()?;
+        claim(folder, account)?;
+        let folder = folder.canonicalize().map_err(|error| at(folder, &error))?;
+        let sockets = folder.join("socket");
+        if sockets.as_os_str().len() > SOCKET_PATH_MAX || sockets.to_str().is_none() {
+            let reason =
+                format!("is too long or odd a path for a socket; {SOCKET_PATH_MAX} bytes go");
+            return Err(OltpError::System { what: sockets.display().to_string(), reason });
+        }
+        let data = folder.join("data");
+        if !data.join("PG_VERSION").exists() {
+            let mut make = command(&programs.join("initdb"), account);
+            make.arg("-D").arg(&data);
+            finish(make.args(["-U", "lanemark", "-A", "trust", "-E", "UTF8", "--locale=C"]))?;
+        }
+        // One that a killed Lanemark left behind is stopped; mostly there is none, which is as well.
+        let _ = finish(stop(&programs, &data, account).arg("-s"));
+        let log = folder.join("log");
+        let log = File::create(&log).map_err(|error| at(&log, &error))?;
+        let errors = log.try_clone().map_err(|error| at(&folder, &error))?;
+        let mut serve = command(&programs.join("postgres"), account);
+        serve.arg("-D").arg(&data).arg("-k").arg(&sockets).args(["-h", "", "-p", "5432"]);
+        serve.arg("-c").arg(format!("shared_buffers={}MB", options.shared_buffers_mib));
+        serve.arg("-c").arg(format!("max_connections={}", options.connections_max));
+        serve.args(["-c", "fsync=on", "-c", "synchronous_commit=on", "-c", "max_wal_size=4GB"]);
+        // Ctrl-C is for Lanemark, which then stops the server.
+        serve.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
+        let process = serve.spawn().map_err(|error| at(&programs.join("postgres"), &error))?;
+        let mut server = Self { folder, programs, account, process };
+        server.wait()?;
+        server.make_database()?;
+        Ok(server)
+    }
+
+    /// Makes the database where there is none.
+    fn make_database(&self) -> Result<(), OltpError> {
+        let mut client = self.client("postgres")?;
+        let mut there = false;
+        let named = "SELECT 1 FROM pg_database WHERE datname = 'lanemark'";
+        client.scan(named, &mut |_| there = true)?;
+        if there { Ok(()) } else { client.script("CREATE DATABASE lanemark") }
+    }
+
+    /// Its database.
+    pub fn database(&self) -> Database {
+        Database::Postgres(self.name("lanemark"))
+    }
+
+    fn name(&self, database: &str) -> String {
+        let sockets = self.folder.join("socket");
+        let host: String = sockets.to_string_lossy().bytes().map(encoded).collect();
+        format!("postgres:///{database}?user=lanemark&port=5432&host={host}")
+    }
+
+    fn client(&self, database: &str) -> Result<Postgres, OltpError> {
+        Postgres::connect(&self.name(database), &format!("the server in {}", self.folder.display()))
+    }
+
+    /// Waits until it answers.
+    fn wait(&mut self) -> Result<(), OltpError> {
+        let begun = Instant::now();
+        loop {
+            let Err(error) = self.client("postgres") else { return Ok(()) };
+            let ended = !matches!(self.process.try_wait(), Ok(None));
+            if ended || begun.elapsed() > START_MAX {
+                let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+                let last = log.lines().last().map_or_else(|| error.to_string(), str::to_owned);
+                return Err(OltpError::System { what: "PostgreSQL".to_owned(), reason: last });
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Kills it as a power cut would, and starts it again.
+    pub fn crash(mut self, options: &ServerOptions) -> Result<Self, OltpError> {
+        let folder = self.folder.clone();
+        // The postmaster's children notice that it is gone and end.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let begun = Instant::now();
+        loop {
+            match Self::start(&folder, options) {
+                Err(_) if begun.elapsed() < Duration::from_secs(10) => {
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Stops it and removes its data, and its folder unless something else lies there too.
+    pub fn remove(self) -> Result<(), OltpError> {
+        let folder = self.folder.clone();
+        drop(self);
+        for made in ["data", "socket"] {
+            let made = folder.join(made);
+            fs::remove_dir_all(&made).map_err(|error| at(&made, &error))?;
+        }
+        for made in ["log", MARK] {
+            let made = folder.join(made);
+            fs::remove_file(&made).map_err(|error| at(&made, &error))?;
+        }
+        // What a person has put there stays.
+        let _ = fs::remove_dir(&folder);
+        Ok(())
+    }
+}
+
+impl Drop for ManagedServer {
+    fn drop(&mut self) {
+        if matches!(self.process.try_wait(), Ok(None)) {
+            let _ = finish(&mut stop(&self.programs, &self.folder.join("data"), self.account));
+            let _ = self.process.wait();
+        }
+    }
+}
+
+/// Makes a folder ours. One that holds anything else is refused.
+fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError> {
+    let made = |error: std::io::Error| at(folder, &error);
+    fs::create_dir_all(folder).map_err(made)?;
+    let held = fs::read_dir(folder).map_err(made)?.count();
+    let mark = folder.join(MARK);
+    if held > 0 {
+        return match mark.exists() {
+            true => Ok(()),
+            false => Err(OltpError::Foreign(folder.display().to_string())),
+        };
+    }
+    fs::write(&mark, "A PostgreSQL server that Lanemark made.\n").map_err(made)?;
+    for one in [folder.join("data"), folder.join("socket")] {
+        fs::create_dir_all(&one).map_err(made)?;
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        fs::set_permissions(&one, mode).map_err(made)?;
+        if let Some((user, group)) = account {
+            chown(&one, Some(user), Some(group)).map_err(made)?;
+        }
+    }
+    Ok(())
+}
+
+/// The account that root starts a server as; nothing for anybody else.
+fn account() -> Result<Option<(u32, u32)>, OltpError> {
+    if fs::metadata("/proc/self").map_or(1, |own| own.uid()) != 0 {
+        return Ok(None);
+    }
+    let text = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let found = ACCOUNTS.iter().find_map(|name| account_of(&text, name));
+    found.map(Some).ok_or_else(|| OltpError::System {
+        what: "PostgreSQL".to_owned(),
+        reason: "must not run as root, and there is no account postgres or nobody".to_owned(),
+    })
+}
+
+fn account_of(passwd: &str, name: &str) -> Option<(u32, u32)> {
+    let fields: Vec<&str> = passwd
+        .lines()
+        .map(|line| line.split(':').collect())
+        .find(|fields: &Vec<&str>| fields[0] == name)?;
+    Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
+}
+
+fn command(program: &Path, account: Option<(u32, u32)>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir("/").stdin(Stdio::null());
+    if let Some((user, group)) = account {
+        command.uid(user).gid(group);
+    }
+    command
+}
+
+fn stop(programs: &Path, data: &Path, account: Option<(u32, u32)>) -> Command {
+    let mut command = command(&programs.join("pg_ctl"), account);
+    command.args(["stop", "-w", "-m", "fast", "-D"]).arg(data);
+    command
+}
+
+/// Runs a program to its end; what it said where it failed.
+fn finish(command: &mut Command) -> Result<(), OltpError> {
+    let what = command.get_program().to_string_lossy().into_owned();
+    let failed = |reason: String| OltpError::System { what: what.clone(), reason };
+    let output = command.output().map_err(|error| failed(error.to_string()))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+    }
+}
+
+fn at(path: &Path, error: &std::io::Error) -> OltpError {
+    OltpError::System { what: path.display().to_string(), reason: error.to_string() }
+}
+
+/// A byte of a path as a name of a database has it.
+fn encoded(byte: u8) -> String {
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {
+            char::from(byte).into()
+        }
+        _ => format!("%{byte:02X}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_is_found_by_its_name() {
+        let passwd = "root:x:0:0:root:/root:/bin/sh\npostgres:x:101:104::/:/bin/sh\n";
+        assert_eq!(account_of(passwd, "postgres"), Some((101, 104)));
+        assert_eq!(account_of(passwd, "nobody"), None);
+    }
+
+    #[test]
+    fn a_folder_with_anything_in_it_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("letter"), "dear").unwrap();
+        assert!(matches!(claim(folder.path(), None), Err(OltpError::Foreign(_))));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,305 @@
+//! PostgreSQL, by the synchronous `postgres` crate: statements prepared once a connection, binary COPY to load.
+//!
+//! Everything lies in the schema `lanemark_oltp`, so what else a database holds is never touched. Transactions
+//! are of the level that a server has by default (read committed); what one changes it locks by changing it
+//! first. There is no TLS.
+
+use std::error::Error as _;
+use std::io::Write;
+use std::path::PathBuf;
+
+use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use postgres::{Client, Config, NoTls};
+
+use crate::error::OltpError;
+use crate::schema::{Kind, Table};
+use crate::session::{Connection, Producer};
+use crate::statement::Statement;
+use crate::value::{Row, Value};
+
+/// The tables of our schema.
+pub(crate) const TABLES: &str =
+    "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'lanemark_oltp'";
+
+/// Bytes that are gathered before they go to the server.
+const COPY_CHUNK: usize = 64 * 1024;
+/// What a binary COPY begins with: its signature, no flags, no extension.
+const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+
+/// A connection to a server.
+pub(crate) struct Postgres {
+    client: Client,
+    prepared: Vec<Option<postgres::Statement>>,
+    open: bool,
+}
+
+/// The server, account and database of a name.
+pub(crate) fn parse(name: &str) -> Result<Config, OltpError> {
+    name.parse().map_err(|_| OltpError::Name("what follows postgres:".to_owned()))
+}
+
+impl Postgres {
+    /// Connects to `name`, which is `shown` in errors.
+    pub(crate) fn connect(name: &str, shown: &str) -> Result<Self, OltpError> {
+        let mut config = parse(name)?;
+        config.application_name("lanemark").connect_timeout(std::time::Duration::from_secs(10));
+        let mut client = config.connect(NoTls).map_err(|error| {
+            let (database, reason) = (shown.to_owned(), reason(&error));
+            match error.code().map(|code| code.code()) {
+                Some("42501") => OltpError::Rights { database, reason },
+                _ => OltpError::Unreachable { database, reason },
+            }
+        })?;
+        let path = "SET search_path TO lanemark_oltp; SET client_min_messages TO warning";
+        client.batch_execute(path).map_err(from_postgres)?;
+        Ok(Self { client, prepared: vec![None; Statement::ALL.len()], open: false })
+    }
+
+    fn prepare(&mut self, statement: Statement) -> Result<postgres::Statement, OltpError> {
+        if let Some(prepared) = &self.prepared[statement as usize] {
+            return Ok(prepared.clone());
+        }
+        let prepared = self.client.prepare(statement.text()).map_err(from_postgres)?;
+        self.prepared[statement as usize] = Some(prepared.clone());
+        Ok(prepared)
+    }
+}
+
+/// SQL that makes our schema and its tables; keys come after the rows.
+pub(crate) fn tables() -> String {
+    let mut sql = String::from("CREATE SCHEMA lanemark_oltp;\n");
+    for table in Table::ALL {
+        let column = |(name, kind): &crate::schema::Column| {
+            let kind = match kind {
+                Kind::Small => "SMALLINT",
+                Kind::Int => "INTEGER",
+                Kind::Big => "BIGINT",
+                // Names sort by their bytes, as they do in every other database here.
+                Kind::Text => "TEXT COLLATE \"C\"",
+            };
+            format!("{name} {kind}")
+        };
+        let columns: Vec<String> = table.columns().iter().map(column).collect();
+        sql += &format!("CREATE TABLE {} ({});\n", table.name(), columns.join(", "));
+    }
+    sql
+}
+
+/// SQL that makes the primary keys.
+pub(crate) fn keys() -> String {
+    let keyed = Table::ALL.into_iter().filter_map(|table| Some((table.name(), table.key()?)));
+    keyed.map(|(name, key)| format!("ALTER TABLE {name} ADD PRIMARY KEY ({key});\n")).collect()
+}
+
+/// The server's version and what decides the cost of a commit and of a read.
+pub(crate) fn settings(
+    connection: &mut dyn Connection,
+) -> Result<Vec<(String, String)>, OltpError> {
+    let mut found = Vec::new();
+    let sql = "SELECT CASE name WHEN 'server_version' THEN 'version' ELSE name END::text, \
+        current_setting(name)::text FROM pg_settings WHERE name IN ('server_version', \
+        'shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', \
+        'max_wal_size', 'checkpoint_timeout', 'max_connections') ORDER BY 1";
+    connection.scan(sql, &mut |row| {
+        found.push((row[0].text().to_owned(), row[1].text().to_owned()));
+    })?;
+    Ok(found)
+}
+
+/// The server's data folder, where the account may know it and the server is on this machine.
+pub(crate) fn data_path(connection: &mut dyn Connection) -> Option<PathBuf> {
+    let mut path = None;
+    let sql = "SELECT current_setting('data_directory')::text WHERE inet_server_addr() IS NULL \
+        OR inet_server_addr() = inet_client_addr()";
+    connection.scan(sql, &mut |row| path = Some(PathBuf::from(row[0].text()))).ok()?;
+    path
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut bytes::BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Self::Null => return Ok(IsNull::Yes),
+            Self::Int(number) => match *kind {
+                Type::INT2 => out.extend_from_slice(&i16::try_from(*number)?.to_be_bytes()),
+                Type::INT4 => out.extend_from_slice(&i32::try_from(*number)?.to_be_bytes()),
+                _ => out.extend_from_slice(&number.to_be_bytes()),
+            },
+            Self::Text(text) => out.extend_from_slice(text.as_bytes()),
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        matches!(*kind, Type::INT2 | Type::INT4 | Type::INT8 | Type::TEXT | Type::VARCHAR)
+    }
+
+    to_sql_checked!();
+}
+
+/// The columns of a row; what is neither number nor text is nothing.
+fn columns(row: &postgres::Row) -> Result<Vec<Value<'_>>, postgres::Error> {
+    let column = |(at, column): (usize, &postgres::Column)| {
+        Ok(match *column.type_() {
+            Type::INT2 => Value::from(row.try_get::<_, Option<i16>>(at)?.map(i64::from)),
+            Type::INT4 => Value::from(row.try_get::<_, Option<i32>>(at)?.map(i64::from)),
+            Type::INT8 => Value::from(row.try_get::<_, Option<i64>>(at)?),
+            Type::TEXT | Type::VARCHAR => {
+                row.try_get::<_, Option<&str>>(at)?.map_or(Value::Null, Value::from)
+            }
+            _ => Value::Null,
+        })
+    };
+    row.columns().iter().enumerate().map(column).collect()
+}
+
+fn parameters<'a>(values: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
+    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
+impl Connection for Postgres {
+    fn begin(&mut self, _writes: bool) -> Result<(), OltpError> {
+        self.client.batch_execute("BEGIN").map_err(from_postgres)?;
+        self.open = true;
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), OltpError> {
+        self.client.batch_execute("COMMIT").map_err(from_postgres)?;
+        self.open = false;
+        Ok(())
+    }
+
+    fn rollback(&mut self) -> Result<(), OltpError> {
+        if std::mem::take(&mut self.open) {
+            self.client.batch_execute("ROLLBACK").map_err(from_postgres)?;
+        }
+        Ok(())
+    }
+
+    fn query(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<Vec<Row>, OltpError> {
+        let prepared = self.prepare(statement)?;
+        let rows = self.client.query(&prepared, &parameters(values)).map_err(from_postgres)?;
+        let owned = |row: &postgres::Row| {
+            let columns = columns(row).map_err(from_postgres)?;
+            Ok(columns.into_iter().map(Value::into_owned).collect())
+        };
+        rows.iter().map(owned).collect()
+    }
+
+    fn execute(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<u64, OltpError> {
+        let prepared = self.prepare(statement)?;
+        self.client.execute(&prepared, &parameters(values)).map_err(from_postgres)
+    }
+
+    fn script(&mut self, sql: &str) -> Result<(), OltpError> {
+        let outcome = self.client.batch_execute(sql).map_err(from_postgres);
+        if outcome.is_err() && !self.open {
+            // A script that begins a transaction of its own and fails leaves it open.
+            let _ = self.client.batch_execute("ROLLBACK");
+        }
+        outcome
+    }
+
+    fn scan(&mut self, sql: &str, each: &mut dyn FnMut(&[Value<'_>])) -> Result<(), OltpError> {
+        use postgres::fallible_iterator::FallibleIterator as _;
+        let none: [&(dyn ToSql + Sync); 0] = [];
+        let mut rows = self.client.query_raw(sql, none).map_err(from_postgres)?;
+        while let Some(row) = rows.next().map_err(from_postgres)? {
+            each(&columns(&row).map_err(from_postgres)?);
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, table: Table, produce: &mut Producer<'_>) -> Result<(), OltpError> {
+        let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
+        let names = names.join(", ");
+        let sql = format!("COPY {} ({names}) FROM STDIN (FORMAT binary)", table.name());
+        let mut copy = self.client.copy_in(&sql).map_err(from_postgres)?;
+        let mut chunk = Vec::with_capacity(COPY_CHUNK + 4096);
+        chunk.extend_from_slice(COPY_HEAD);
+        produce(&mut |row| {
+            put_row(&mut chunk, table, row)?;
+            if chunk.len() >= COPY_CHUNK {
+                copy.write_all(&chunk).map_err(|error| from_copy(&error))?;
+                chunk.clear();
+            }
+            Ok(())
+        })?;
+        chunk.extend_from_slice(&(-1i16).to_be_bytes());
+        copy.write_all(&chunk).map_err(|error| from_copy(&error))?;
+        copy.finish().map(|_| ()).map_err(from_postgres)
+    }
+
+    fn transactions_counted(&mut self) -> Result<Option<u64>, OltpError> {
+        let mut counted = None;
+        let sql = "SELECT xact_commit + xact_rollback FROM pg_stat_database \
+            WHERE datname = current_database()";
+        self.scan(sql, &mut |row| counted = u64::try_from(row[0].int()).ok())?;
+        Ok(counted)
+    }
+}
+
+/// Puts a row as binary COPY has it: the count of fields, then of each its length and bytes.
+fn put_row(chunk: &mut Vec<u8>, table: Table, row: &[Value<'_>]) -> Result<(), OltpError> {
+    let long = |number: i64| {
+        let (table, text) = (table.name(), "a number is too long for its column");
+        OltpError::Damaged(format!("{table}: {text}: {number}"))
+    };
+    chunk.extend_from_slice(&(row.len() as i16).to_be_bytes());
+    row.iter().zip(table.columns()).try_for_each(|(value, (_, kind))| {
+        let mut put = |bytes: &[u8]| {
+            chunk.extend_from_slice(&(bytes.len() as i32).to_be_bytes());
+            chunk.extend_from_slice(bytes);
+        };
+        match (value, kind) {
+            (Value::Null, _) => chunk.extend_from_slice(&(-1i32).to_be_bytes()),
+            (Value::Text(text), _) => put(text.as_bytes()),
+            (Value::Int(number), Kind::Small) => {
+                put(&i16::try_from(*number).map_err(|_| long(*number))?.to_be_bytes());
+            }
+            (Value::Int(number), Kind::Int) => {
+                put(&i32::try_from(*number).map_err(|_| long(*number))?.to_be_bytes());
+            }
+            (Value::Int(number), _) => put(&number.to_be_bytes()),
+        }
+        Ok(())
+    })
+}
+
+/// The server's words, or those below the crate's.
+fn reason(error: &postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(told) => told.message().to_owned(),
+        None => {
+            error.source().map_or_else(|| error.to_string(), |below| format!("{error}: {below}"))
+        }
+    }
+}
+
+/// What an error of COPY means, which the crate wraps as one of input and output.
+fn from_copy(error: &std::io::Error) -> OltpError {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<postgres::Error>()) {
+        Some(inner) => classify(inner),
+        None => OltpError::Database(error.to_string()),
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
+fn from_postgres(error: postgres::Error) -> OltpError {
+    classify(&error)
+}
+
+/// What an error means to the driver, by its SQLSTATE.
+fn classify(error: &postgres::Error) -> OltpError {
+    let text = reason(error);
+    match error.code().map(|code| code.code()) {
+        Some("40001" | "40P01" | "55P03") => OltpError::Conflict(text),
+        Some("53100") => OltpError::Full(text),
+        Some("42501") => OltpError::Rights { database: "PostgreSQL".to_owned(), reason: text },
+        _ => OltpError::Database(text),
+    }
+}

@@ -1,0 +1,269 @@
+//! The nine tables of TPC-C 5.11, clause 1.3, as data that every database makes its own tables from.
+//!
+//! Two differences from the specification, which make contents comparable bit for bit: money is whole cents and
+//! a rate is ten-thousandths, both integers; a date is milliseconds since 1970. Texts are not padded.
+
+use crate::error::OltpError;
+
+/// The version of tables and contents; data of another version is refused.
+pub const DATA_VERSION: i64 = 1;
+
+/// Districts of each warehouse.
+pub const DISTRICTS: i64 = 10;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A number that fits 16 bits.
+    Small,
+    /// A number that fits 32 bits.
+    Int,
+    /// Money in cents, or a date in milliseconds.
+    Big,
+    /// Text.
+    Text,
+}
+
+/// A column's name and what it holds.
+pub type Column = (&'static str, Kind);
+
+/// One of the nine tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Table {
+    /// What is sold; the same in every warehouse.
+    Item,
+    /// Warehouses.
+    Warehouse,
+    /// What of each item a warehouse has.
+    Stock,
+    /// Ten of each warehouse.
+    District,
+    /// Customers of a district.
+    Customer,
+    /// Payments.
+    History,
+    /// Orders.
+    Orders,
+    /// Orders that are not delivered.
+    NewOrder,
+    /// Lines of orders.
+    OrderLine,
+}
+
+use Kind::{Big, Int, Small, Text};
+
+const ITEM: &[Column] =
+    &[("i_id", Int), ("i_im_id", Int), ("i_name", Text), ("i_price", Big), ("i_data", Text)];
+const WAREHOUSE: &[Column] = &[
+    ("w_id", Int),
+    ("w_name", Text),
+    ("w_street_1", Text),
+    ("w_street_2", Text),
+    ("w_city", Text),
+    ("w_state", Text),
+    ("w_zip", Text),
+    ("w_tax", Int),
+    ("w_ytd", Big),
+];
+const STOCK: &[Column] = &[
+    ("s_i_id", Int),
+    ("s_w_id", Int),
+    ("s_quantity", Int),
+    ("s_dist_01", Text),
+    ("s_dist_02", Text),
+    ("s_dist_03", Text),
+    ("s_dist_04", Text),
+    ("s_dist_05", Text),
+    ("s_dist_06", Text),
+    ("s_dist_07", Text),
+    ("s_dist_08", Text),
+    ("s_dist_09", Text),
+    ("s_dist_10", Text),
+    ("s_ytd", Int),
+    ("s_order_cnt", Int),
+    ("s_remote_cnt", Int),
+    ("s_data", Text),
+];
+const DISTRICT: &[Column] = &[
+    ("d_id", Small),
+    ("d_w_id", Int),
+    ("d_name", Text),
+    ("d_street_1", Text),
+    ("d_street_2", Text),
+    ("d_city", Text),
+    ("d_state", Text),
+    ("d_zip", Text),
+    ("d_tax", Int),
+    ("d_ytd", Big),
+    ("d_next_o_id", Int),
+];
+const CUSTOMER: &[Column] = &[
+    ("c_id", Int),
+    ("c_d_id", Small),
+    ("c_w_id", Int),
+    ("c_first", Text),
+    ("c_middle", Text),
+    ("c_last", Text),
+    ("c_street_1", Text),
+    ("c_street_2", Text),
+    ("c_city", Text),
+    ("c_state", Text),
+    ("c_zip", Text),
+    ("c_phone", Text),
+    ("c_since", Big),
+    ("c_credit", Text),
+    ("c_credit_lim", Big),
+    ("c_discount", Int),
+    ("c_balance", Big),
+    ("c_ytd_payment", Big),
+    ("c_payment_cnt", Int),
+    ("c_delivery_cnt", Int),
+    ("c_data", Text),
+];
+const HISTORY: &[Column] = &[
+    ("h_c_id", Int),
+    ("h_c_d_id", Small),
+    ("h_c_w_id", Int),
+    ("h_d_id", Small),
+    ("h_w_id", Int),
+    ("h_date", Big),
+    ("h_amount", Big),
+    ("h_data", Text),
+];
+const ORDERS: &[Column] = &[
+    ("o_id", Int),
+    ("o_d_id", Small),
+    ("o_w_id", Int),
+    ("o_c_id", Int),
+    ("o_entry_d", Big),
+    ("o_carrier_id", Small),
+    ("o_ol_cnt", Small),
+    ("o_all_local", Small),
+];
+const NEW_ORDER: &[Column] = &[("no_o_id", Int), ("no_d_id", Small), ("no_w_id", Int)];
+const ORDER_LINE: &[Column] = &[
+    ("ol_o_id", Int),
+    ("ol_d_id", Small),
+    ("ol_w_id", Int),
+    ("ol_number", Small),
+    ("ol_i_id", Int),
+    ("ol_supply_w_id", Int),
+    ("ol_delivery_d", Big),
+    ("ol_quantity", Small),
+    ("ol_amount", Big),
+    ("ol_dist_info", Text),
+];
+
+/// Indexes beside the primary keys.
+pub const INDEXES: [(&str, &str); 2] = [
+    ("customer_by_name", "customer (c_w_id, c_d_id, c_last, c_first, c_id)"),
+    ("orders_by_customer", "orders (o_w_id, o_d_id, o_c_id, o_id)"),
+];
+
+impl Table {
+    /// All nine, in the order of loading.
+    pub const ALL: [Self; 9] = [
+        Self::Item,
+        Self::Warehouse,
+        Self::Stock,
+        Self::District,
+        Self::Customer,
+        Self::History,
+        Self::Orders,
+        Self::NewOrder,
+        Self::OrderLine,
+    ];
+
+    /// Its name in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Item => "item",
+            Self::Warehouse => "warehouse",
+            Self::Stock => "stock",
+            Self::District => "district",
+            Self::Customer => "customer",
+            Self::History => "history",
+            Self::Orders => "orders",
+            Self::NewOrder => "new_order",
+            Self::OrderLine => "order_line",
+        }
+    }
+
+    /// Its columns.
+    pub fn columns(self) -> &'static [Column] {
+        match self {
+            Self::Item => ITEM,
+            Self::Warehouse => WAREHOUSE,
+            Self::Stock => STOCK,
+            Self::District => DISTRICT,
+            Self::Customer => CUSTOMER,
+            Self::History => HISTORY,
+            Self::Orders => ORDERS,
+            Self::NewOrder => NEW_ORDER,
+            Self::OrderLine => ORDER_LINE,
+        }
+    }
+
+    /// The columns of its primary key; none for the history.
+    pub fn key(self) -> Option<&'static str> {
+        match self {
+            Self::Item => Some("i_id"),
+            Self::Warehouse => Some("w_id"),
+            Self::Stock => Some("s_w_id, s_i_id"),
+            Self::District => Some("d_w_id, d_id"),
+            Self::Customer => Some("c_w_id, c_d_id, c_id"),
+            Self::History => None,
+            Self::Orders => Some("o_w_id, o_d_id, o_id"),
+            Self::NewOrder => Some("no_w_id, no_d_id, no_o_id"),
+            Self::OrderLine => Some("ol_w_id, ol_d_id, ol_o_id, ol_number"),
+        }
+    }
+}
+
+/// How much a database holds, and from what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Scale {
+    /// Warehouses, from 1.
+    pub warehouses: i64,
+    /// Items and customers are the specification's over this; anything but 1 is for tests.
+    pub divisor: i64,
+    /// The seed of the contents.
+    pub seed: u64,
+}
+
+impl Scale {
+    /// Most warehouses.
+    pub const WAREHOUSES_MAX: i64 = 100_000;
+    /// Largest divisor: 30 customers of a district are left.
+    pub const DIVISOR_MAX: i64 = 100;
+
+    /// Whether both are in their bounds.
+    pub fn check(&self) -> Result<(), OltpError> {
+        let bound = |what, value, max| match (1..=max).contains(&value) {
+            true => Ok(()),
+            false => Err(OltpError::Bound { what, value, min: 1, max }),
+        };
+        bound("warehouses", self.warehouses, Self::WAREHOUSES_MAX)?;
+        bound("scale", self.divisor, Self::DIVISOR_MAX)
+    }
+
+    /// Items; 100,000 unless divided.
+    pub fn items(&self) -> i64 {
+        100_000 / self.divisor
+    }
+
+    /// Customers, and orders at first, of each district; 3,000 unless divided.
+    pub fn customers(&self) -> i64 {
+        3_000 / self.divisor
+    }
+
+    /// Orders of each district that are delivered at first; 2,100 unless divided.
+    pub fn delivered(&self) -> i64 {
+        self.customers() * 7 / 10
+    }
+
+    /// Last names in use; 1,000 unless there are fewer customers.
+    pub fn last_names(&self) -> i64 {
+        self.customers().min(1_000)
+    }
+}

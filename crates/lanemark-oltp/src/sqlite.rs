@@ -1,0 +1,176 @@
+//! SQLite, built in: a file, its log beside it (WAL), one writer at a time.
+//!
+//! Every commit reaches the drive (`synchronous = FULL`), which SQLite's common settings for WAL leave out. The
+//! cache is given in pages of the file; the system's page cache lies below it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{ErrorCode, OpenFlags, ToSql, params_from_iter};
+
+use crate::error::OltpError;
+use crate::schema::Table;
+use crate::session::{Connection, Producer};
+use crate::statement::Statement;
+use crate::value::{Row, Value};
+
+/// How long a writer waits for another.
+const BUSY: Duration = Duration::from_secs(60);
+/// Statements that a connection keeps prepared.
+const PREPARED: usize = 64;
+
+/// What is set on every connection.
+const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+    PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;";
+
+/// A connection to a file.
+pub(crate) struct Sqlite {
+    inner: rusqlite::Connection,
+}
+
+impl Sqlite {
+    /// Opens `path`, and makes it where `create` says so.
+    pub(crate) fn open(path: &Path, create: bool) -> Result<Self, OltpError> {
+        let create = if create { OpenFlags::SQLITE_OPEN_CREATE } else { OpenFlags::empty() };
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
+        let opened = rusqlite::Connection::open_with_flags(path, flags);
+        let inner = opened.map_err(|error| at_opening(path, &error))?;
+        inner.busy_timeout(BUSY).map_err(from_sqlite)?;
+        inner.set_prepared_statement_cache_capacity(PREPARED);
+        inner.execute_batch(SETTINGS).map_err(|error| at_opening(path, &error))?;
+        Ok(Self { inner })
+    }
+
+    /// Whether the file is an SQLite database at all, or could become one.
+    pub(crate) fn is_database(path: &Path) -> bool {
+        use std::io::Read;
+        let mut head = [0; 16];
+        match std::fs::File::open(path).map(|mut file| file.read(&mut head)) {
+            Ok(Ok(0)) => false,
+            Ok(Ok(_)) => &head == b"SQLite format 3\0",
+            _ => false,
+        }
+    }
+
+    /// The files of a database.
+    pub(crate) fn files(path: &Path) -> [PathBuf; 3] {
+        let beside = |ending: &str| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        [path.to_owned(), beside("-wal"), beside("-shm")]
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Int(number) => ValueRef::Integer(*number),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+        }))
+    }
+}
+
+/// The columns of a row, borrowed.
+fn columns<'r>(row: &'r rusqlite::Row<'_>, count: usize) -> rusqlite::Result<Vec<Value<'r>>> {
+    (0..count)
+        .map(|at| {
+            Ok(match row.get_ref(at)? {
+                ValueRef::Integer(number) => Value::Int(number),
+                ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text)),
+                ValueRef::Real(number) => Value::Int(number as i64),
+                ValueRef::Null | ValueRef::Blob(_) => Value::Null,
+            })
+        })
+        .collect()
+}
+
+impl Connection for Sqlite {
+    fn begin(&mut self, writes: bool) -> Result<(), OltpError> {
+        let sql = if writes { "BEGIN IMMEDIATE" } else { "BEGIN" };
+        let mut begin = self.inner.prepare_cached(sql).map_err(from_sqlite)?;
+        begin.execute(()).map(|_| ()).map_err(from_sqlite)
+    }
+
+    fn commit(&mut self) -> Result<(), OltpError> {
+        let mut commit = self.inner.prepare_cached("COMMIT").map_err(from_sqlite)?;
+        commit.execute(()).map(|_| ()).map_err(from_sqlite)
+    }
+
+    fn rollback(&mut self) -> Result<(), OltpError> {
+        if self.inner.is_autocommit() {
+            return Ok(());
+        }
+        self.inner.execute_batch("ROLLBACK").map_err(from_sqlite)
+    }
+
+    fn query(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<Vec<Row>, OltpError> {
+        let mut prepared = self.inner.prepare_cached(statement.text()).map_err(from_sqlite)?;
+        let count = prepared.column_count();
+        let mut rows = prepared.query(params_from_iter(values)).map_err(from_sqlite)?;
+        let mut found = Vec::new();
+        // To the end, since a statement that changes something has changed all only then.
+        while let Some(row) = rows.next().map_err(from_sqlite)? {
+            let row = columns(row, count).map_err(from_sqlite)?;
+            found.push(row.into_iter().map(Value::into_owned).collect());
+        }
+        Ok(found)
+    }
+
+    fn execute(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<u64, OltpError> {
+        let mut prepared = self.inner.prepare_cached(statement.text()).map_err(from_sqlite)?;
+        let changed = prepared.execute(params_from_iter(values)).map_err(from_sqlite)?;
+        Ok(changed as u64)
+    }
+
+    fn script(&mut self, sql: &str) -> Result<(), OltpError> {
+        self.inner.execute_batch(sql).map_err(from_sqlite)
+    }
+
+    fn scan(&mut self, sql: &str, each: &mut dyn FnMut(&[Value<'_>])) -> Result<(), OltpError> {
+        let mut prepared = self.inner.prepare(sql).map_err(from_sqlite)?;
+        let count = prepared.column_count();
+        let mut rows = prepared.query(()).map_err(from_sqlite)?;
+        while let Some(row) = rows.next().map_err(from_sqlite)? {
+            each(&columns(row, count).map_err(from_sqlite)?);
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, table: Table, produce: &mut Producer<'_>) -> Result<(), OltpError> {
+        let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
+        let marks = vec!["?"; names.len()].join(", ");
+        let sql = format!("INSERT INTO {} ({}) VALUES ({marks})", table.name(), names.join(", "));
+        let mut insert = self.inner.prepare_cached(&sql).map_err(from_sqlite)?;
+        produce(&mut |row| insert.execute(params_from_iter(row)).map(|_| ()).map_err(from_sqlite))
+    }
+}
+
+/// What an error means that comes while a file is opened.
+fn at_opening(path: &Path, error: &rusqlite::Error) -> OltpError {
+    let (database, reason) = (path.display().to_string(), error.to_string());
+    match error.sqlite_error_code() {
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            OltpError::Rights { database, reason }
+        }
+        _ => OltpError::Unreachable { database, reason },
+    }
+}
+
+/// What an error means to the driver.
+#[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
+fn from_sqlite(error: rusqlite::Error) -> OltpError {
+    let text = error.to_string();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OltpError::Conflict(text),
+        Some(ErrorCode::DiskFull) => OltpError::Full(text),
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            OltpError::Rights { database: "SQLite".to_owned(), reason: text }
+        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => OltpError::Damaged(text),
+        _ => OltpError::Database(text),
+    }
+}

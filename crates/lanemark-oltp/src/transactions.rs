@@ -1,0 +1,219 @@
+//! The five transactions (TPC-C 5.11, clauses 2.4.2 to 2.8.2) in terms of statements.
+//!
+//! Each is a transaction of the database from its first statement to its last. One that ends with an error is
+//! undone. Delivery delivers the ten districts in one transaction and is not queued.
+
+use crate::error::OltpError;
+use crate::input::{CustomerKey, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
+use crate::schema::DISTRICTS;
+use crate::session::Connection;
+use crate::statement::Statement as S;
+use crate::value::{Row, Value, values};
+
+/// What became of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewOrderOutcome {
+    /// It was entered.
+    Entered {
+        /// Its number.
+        order: i64,
+        /// What it costs in cents.
+        total: i64,
+    },
+    /// It had an item that does not exist, and was undone as the specification wants.
+    RolledBack,
+}
+
+/// What became of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeliveryOutcome {
+    /// Districts of which an order was delivered.
+    pub delivered: i64,
+    /// Districts without an open order.
+    pub skipped: i64,
+}
+
+/// The longest that is known of a customer.
+const CUSTOMER_DATA_MAX: usize = 500;
+
+/// Runs `body` in a transaction, which is undone where it fails.
+fn within<C: Connection + ?Sized, T>(
+    connection: &mut C,
+    writes: bool,
+    body: impl FnOnce(&mut C) -> Result<T, OltpError>,
+) -> Result<T, OltpError> {
+    connection.begin(writes)?;
+    let outcome = body(connection).and_then(|value| connection.commit().map(|()| value));
+    if outcome.is_err() {
+        // The first error says why; a connection that is gone has undone it already.
+        let _ = connection.rollback();
+    }
+    outcome
+}
+
+/// The only row of a statement.
+fn one<C: Connection + ?Sized>(
+    connection: &mut C,
+    statement: S,
+    values: &[Value<'_>],
+) -> Result<Row, OltpError> {
+    let row = connection.query(statement, values)?.into_iter().next();
+    row.ok_or_else(|| OltpError::Damaged(format!("{statement:?} found nothing for {values:?}")))
+}
+
+pub(crate) fn new_order<C: Connection + ?Sized>(
+    connection: &mut C,
+    input: &NewOrder,
+) -> Result<NewOrderOutcome, OltpError> {
+    connection.begin(true)?;
+    let outcome = match enter(connection, input) {
+        Ok(Some((order, total))) => {
+            connection.commit().map(|()| NewOrderOutcome::Entered { order, total })
+        }
+        Ok(None) => return connection.rollback().map(|()| NewOrderOutcome::RolledBack),
+        Err(error) => Err(error),
+    };
+    if outcome.is_err() {
+        let _ = connection.rollback();
+    }
+    outcome
+}
+
+/// The statements of New-Order; nothing where an item does not exist.
+fn enter<C: Connection + ?Sized>(
+    connection: &mut C,
+    input: &NewOrder,
+) -> Result<Option<(i64, i64)>, OltpError> {
+    let (w, d, c) = (input.warehouse, input.district, input.customer);
+    let warehouse_tax = one(connection, S::WarehouseTax, &values![w])?[0].int();
+    let district = one(connection, S::TakeOrderNumber, &values![w, d])?;
+    let (order, district_tax) = (district[0].int(), district[1].int());
+    let discount = one(connection, S::OrderCustomer, &values![w, d, c])?[0].int();
+    let local = input.lines.iter().all(|line| line.supply_warehouse == w);
+    let lines = input.lines.len() as i64;
+    connection
+        .execute(S::InsertOrder, &values![w, d, order, c, input.at_ms, lines, i64::from(local)])?;
+    connection.execute(S::InsertNewOrder, &values![w, d, order])?;
+    let mut sum = 0;
+    for (number, line) in (1i64..).zip(&input.lines) {
+        let Some(item) = connection.query(S::Item, &values![line.item])?.into_iter().next() else {
+            return Ok(None);
+        };
+        let amount = line.quantity * item[0].int();
+        let (supply, quantity) = (line.supply_warehouse, line.quantity);
+        let remote = i64::from(supply != w);
+        let taken = values![quantity, remote, supply, line.item, d];
+        let stock = one(connection, S::TakeStock, &taken)?;
+        let info = stock[1].text();
+        connection.execute(
+            S::InsertOrderLine,
+            &values![w, d, order, number, line.item, supply, quantity, amount, info],
+        )?;
+        sum += amount;
+    }
+    let discounted = sum * (10_000 - discount) / 10_000;
+    Ok(Some((order, discounted * (10_000 + warehouse_tax + district_tax) / 10_000)))
+}
+
+/// The number of a customer: of those who bear a last name the middle one, rounded up.
+fn customer_number<C: Connection + ?Sized>(
+    connection: &mut C,
+    (warehouse, district): (i64, i64),
+    key: &CustomerKey,
+) -> Result<i64, OltpError> {
+    match key {
+        CustomerKey::Number(number) => Ok(*number),
+        CustomerKey::LastName(name) => {
+            let keys = values![warehouse, district, name.as_str()];
+            let rows = connection.query(S::CustomersByName, &keys)?;
+            let middle = rows.len().saturating_sub(1) / 2;
+            let row = rows.get(middle).ok_or_else(|| {
+                OltpError::Damaged(format!("nobody in {warehouse}/{district} is called {name}"))
+            })?;
+            Ok(row[0].int())
+        }
+    }
+}
+
+pub(crate) fn payment<C: Connection + ?Sized>(
+    connection: &mut C,
+    input: &Payment,
+) -> Result<i64, OltpError> {
+    within(connection, true, |connection| {
+        let (w, d, amount) = (input.warehouse, input.district, input.amount);
+        let (cw, cd) = (input.customer_warehouse, input.customer_district);
+        // The customer comes first: the warehouse is what everybody waits for, and is held for less long so.
+        let customer = customer_number(connection, (cw, cd), &input.customer)?;
+        let paid = one(connection, S::PayCustomer, &values![amount, cw, cd, customer])?;
+        if paid[0].text() == "BC" {
+            let known = one(connection, S::CustomerData, &values![cw, cd, customer])?;
+            let mut note = format!("{customer} {cd} {cw} {d} {w} {amount} |{}", known[0].text());
+            note.truncate(CUSTOMER_DATA_MAX);
+            connection.execute(S::NoteCustomer, &values![note, cw, cd, customer])?;
+        }
+        let district = one(connection, S::PayDistrict, &values![amount, w, d])?;
+        let warehouse = one(connection, S::PayWarehouse, &values![amount, w])?;
+        let data = format!("{}    {}", warehouse[0].text(), district[0].text());
+        connection.execute(
+            S::InsertHistory,
+            &values![customer, cd, cw, d, w, input.at_ms, amount, data],
+        )?;
+        Ok(paid[13].int())
+    })
+}
+
+pub(crate) fn order_status<C: Connection + ?Sized>(
+    connection: &mut C,
+    input: &OrderStatus,
+) -> Result<usize, OltpError> {
+    within(connection, false, |connection| {
+        let (w, d) = (input.warehouse, input.district);
+        let customer = customer_number(connection, (w, d), &input.customer)?;
+        one(connection, S::StatusCustomer, &values![w, d, customer])?;
+        let order = one(connection, S::LastOrder, &values![w, d, customer])?[0].int();
+        Ok(connection.query(S::OrderLines, &values![w, d, order])?.len())
+    })
+}
+
+pub(crate) fn delivery<C: Connection + ?Sized>(
+    connection: &mut C,
+    input: &Delivery,
+) -> Result<DeliveryOutcome, OltpError> {
+    let w = input.warehouse;
+    within(connection, true, |connection| {
+        let mut outcome = DeliveryOutcome { delivered: 0, skipped: 0 };
+        let mut charges = Vec::new();
+        for d in 1..=DISTRICTS {
+            let open = connection.query(S::OldestOpen, &values![w, d])?;
+            let Some(order) = open.first().map(|row| row[0].int()) else {
+                outcome.skipped += 1;
+                continue;
+            };
+            if connection.execute(S::CloseOrder, &values![w, d, order])? != 1 {
+                return Err(OltpError::Conflict("another delivery took the same order".to_owned()));
+            }
+            let carried = one(connection, S::CarryOrder, &values![input.carrier, w, d, order])?;
+            connection.execute(S::DeliverLines, &values![input.at_ms, w, d, order])?;
+            let amount = one(connection, S::OrderAmount, &values![w, d, order])?[0].int();
+            charges.push((d, carried[0].int(), amount));
+            outcome.delivered += 1;
+        }
+        // Customers last, which payments want too.
+        for (d, customer, amount) in charges {
+            connection.execute(S::ChargeCustomer, &values![amount, w, d, customer])?;
+        }
+        Ok(outcome)
+    })
+}
+
+pub(crate) fn stock_level<C: Connection + ?Sized>(
+    connection: &mut C,
+    input: &StockLevel,
+) -> Result<i64, OltpError> {
+    within(connection, false, |connection| {
+        let (w, d) = (input.warehouse, input.district);
+        let next = one(connection, S::NextOrderNumber, &values![w, d])?[0].int();
+        let keys = values![w, d, next - 20, next, input.threshold];
+        Ok(one(connection, S::LowItems, &keys)?[0].int())
+    })
+}

@@ -1,0 +1,68 @@
+//! What goes to a database and comes back.
+
+use std::borrow::Cow;
+
+/// A value of a statement or of a row that is loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Value<'a> {
+    /// Nothing.
+    Null,
+    /// A whole number.
+    Int(i64),
+    /// Text.
+    Text(Cow<'a, str>),
+}
+
+/// A row that came back.
+pub type Row = Vec<Value<'static>>;
+
+impl Value<'_> {
+    /// The number; zero where it is none, which no column of a key ever is.
+    pub(crate) fn int(&self) -> i64 {
+        if let Self::Int(number) = self { *number } else { 0 }
+    }
+
+    /// The same, borrowed from nobody.
+    pub(crate) fn into_owned(self) -> Value<'static> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Int(number) => Value::Int(number),
+            Self::Text(text) => Value::from(text.into_owned()),
+        }
+    }
+
+    /// The text; empty where it is none.
+    pub(crate) fn text(&self) -> &str {
+        if let Self::Text(text) = self { text } else { "" }
+    }
+}
+
+impl From<i64> for Value<'_> {
+    fn from(number: i64) -> Self {
+        Self::Int(number)
+    }
+}
+
+impl From<Option<i64>> for Value<'_> {
+    fn from(number: Option<i64>) -> Self {
+        number.map_or(Self::Null, Self::Int)
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(text: String) -> Self {
+        Self::Text(Cow::Owned(text))
+    }
+}
+
+/// Values of different kinds as a row.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => { [$($crate::value::Value::from($value)),*] };
+}
+pub(crate) use values;

@@ -1,0 +1,223 @@
+//! The workload on SQLite: loads, runs, is killed, and is consistent.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use lanemark_oltp::check::check;
+use lanemark_oltp::contents::contents;
+use lanemark_oltp::load::{LoadOptions, load};
+use lanemark_oltp::run::{Clock, RunOptions, User, run};
+use lanemark_oltp::schema::{Scale, Table};
+use lanemark_oltp::{Database, OltpError, Profile, TransactionKind};
+
+const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
+static STOP: AtomicBool = AtomicBool::new(false);
+
+fn options(scale: Scale) -> LoadOptions {
+    LoadOptions { scale, jobs: 2, overwrite: None }
+}
+
+fn loaded(folder: &Path, scale: Scale) -> Database {
+    let database = Database::Sqlite(folder.join("oltp.db"));
+    load(&database, &options(scale), &STOP, &|_, _| ()).unwrap();
+    database
+}
+
+fn running(users: u32) -> RunOptions {
+    RunOptions {
+        profile: Profile::Tpcc,
+        users,
+        think_times: false,
+        ramp: Duration::from_millis(100),
+        duration: Duration::from_millis(900),
+        seed: 3,
+        clock: Clock::Wall,
+    }
+}
+
+/// Panics with what is broken.
+fn assert_consistent(database: &Database) {
+    let loaded = database.loaded().unwrap();
+    let conditions = check(database.connect().unwrap().as_mut(), &loaded).unwrap();
+    assert_eq!(conditions.len(), 12);
+    for condition in conditions {
+        assert_eq!(condition.broken, 0, "3.3.2.{}: {}", condition.number, condition.text);
+    }
+}
+
+#[test]
+fn a_fresh_database_is_consistent_and_the_same_for_the_same_seed() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let found = folders.each_ref().map(|folder| {
+        let database = loaded(folder.path(), SCALE);
+        assert_consistent(&database);
+        contents(database.connect().unwrap().as_mut()).unwrap()
+    });
+    assert_eq!(found[0], found[1]);
+    let rows = |table| found[0].iter().find(|one| one.table == table).unwrap().rows;
+    assert_eq!((rows(Table::Item), rows(Table::Customer), rows(Table::NewOrder)), (1_000, 300, 90));
+}
+
+#[test]
+fn every_transaction_leaves_it_consistent() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = loaded(folder.path(), Scale { warehouses: 2, ..SCALE });
+    let scale = database.loaded().unwrap().scale;
+    let options = RunOptions { clock: Clock::Counted, ..running(1) };
+    let mut user = User::new(&database, scale, &options, 0, 0).unwrap();
+    let (mut rolled_back, mut orders) = (0, 0);
+    for _ in 0..600 {
+        let kind = user.choose();
+        let undone = user.perform(kind).unwrap();
+        orders += u32::from(kind == TransactionKind::NewOrder);
+        rolled_back += u32::from(undone);
+    }
+    assert!((1..20).contains(&rolled_back), "{rolled_back} of {orders}");
+    let found = contents(database.connect().unwrap().as_mut()).unwrap();
+    let entered = found.iter().find(|one| one.table == Table::Orders).unwrap().rows - 600;
+    assert_eq!(entered, u64::from(orders - rolled_back));
+    // More deliveries than there are open orders: districts run dry and are skipped.
+    for _ in 0..60 {
+        user.perform(TransactionKind::Delivery).unwrap();
+    }
+    assert_consistent(&database);
+}
+
+#[test]
+fn a_run_counts_what_it_did_and_users_at_once_stay_consistent() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = loaded(folder.path(), SCALE);
+    let repeat = run(&database, SCALE, &running(4), 0, &STOP).unwrap();
+    let all: u64 = repeat.transactions.values().map(|one| one.count).sum();
+    assert!(all > 0);
+    assert!((repeat.tpm - all as f64 * 60.0 / 0.9).abs() < 1e-6);
+    assert!(repeat.nopm < repeat.tpm && repeat.latency_ms() > 0.0);
+    for one in repeat.transactions.values() {
+        assert_eq!(one.latency.count(), one.count);
+    }
+    assert_consistent(&database);
+}
+
+#[test]
+fn what_was_not_made_here_is_refused_unless_it_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("oltp.db");
+    let database = Database::Sqlite(path.clone());
+    std::fs::write(&path, "somebody's letter").unwrap();
+    let refused = |overwrite: Option<&str>| {
+        let overwrite = overwrite.map(str::to_owned);
+        load(&database, &LoadOptions { overwrite, ..options(SCALE) }, &STOP, &|_, _| ())
+    };
+    assert!(matches!(refused(None), Err(OltpError::Foreign(_))));
+    assert!(matches!(refused(Some("other.db")), Err(OltpError::OverwriteMismatch { .. })));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "somebody's letter");
+    refused(Some("oltp.db")).unwrap();
+    assert_consistent(&database);
+    let other = Scale { seed: 8, ..SCALE };
+    let error = load(&database, &options(other), &STOP, &|_, _| ()).unwrap_err();
+    assert!(matches!(error, OltpError::Different { .. }) && error.is_refusal(), "{error}");
+}
+
+#[test]
+fn a_load_that_was_stopped_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::Sqlite(folder.path().join("oltp.db"));
+    let scale = Scale { warehouses: 3, ..SCALE };
+    let stop = AtomicBool::new(false);
+    let after_two = |done: i64, _| {
+        stop.store(done >= 2, std::sync::atomic::Ordering::Relaxed);
+    };
+    let stopped = load(&database, &options(scale), &stop, &after_two);
+    assert!(matches!(stopped, Err(OltpError::Stopped)));
+    assert!(matches!(database.loaded(), Err(OltpError::Incomplete { loaded: 1, .. })));
+    let report = load(&database, &options(scale), &STOP, &|_, _| ()).unwrap();
+    assert_eq!(report.kept, 1);
+    assert_consistent(&database);
+    let whole = tempfile::tempdir().unwrap();
+    let at_once = loaded(whole.path(), scale);
+    let held = |one: &Database| contents(one.connect().unwrap().as_mut()).unwrap();
+    assert_eq!(held(&database), held(&at_once));
+    // Again there is nothing left to do.
+    assert_eq!(load(&database, &options(scale), &STOP, &|_, _| ()).unwrap().rows, 0);
+}
+
+#[test]
+fn what_cannot_be_run_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let absent = Database::Sqlite(folder.path().join("absent.db"));
+    assert!(matches!(absent.loaded(), Err(OltpError::NotLoaded(_))));
+    assert!(!folder.path().join("absent.db").exists());
+    let nowhere = Database::Sqlite(folder.path().join("no/such/folder.db"));
+    let error = load(&nowhere, &options(SCALE), &STOP, &|_, _| ()).unwrap_err();
+    assert!(matches!(error, OltpError::Unreachable { .. }), "{error}");
+    let database = loaded(folder.path(), SCALE);
+    let error = run(&database, SCALE, &running(11), 0, &STOP).unwrap_err();
+    assert_eq!(error.to_string(), "11 users need 2 warehouses, ten users each, and there are 1");
+    let later = "UPDATE lanemark_oltp SET value = 99 WHERE key = 'version'";
+    database.connect().unwrap().script(later).unwrap();
+    assert!(matches!(database.loaded(), Err(OltpError::Version { found: 99, .. })));
+    let bound = load(&database, &options(Scale { warehouses: 0, ..SCALE }), &STOP, &|_, _| ());
+    assert!(matches!(bound, Err(OltpError::Bound { .. })));
+}
+
+/// What the test below starts and kills; by itself it does nothing.
+#[test]
+fn driver_that_is_killed() {
+    let Some(path) = std::env::var_os("LANEMARK_OLTP_KILLED") else { return };
+    let options = RunOptions { duration: Duration::from_secs(60), ..running(3) };
+    let _ = run(&Database::Sqlite(path.into()), SCALE, &options, 0, &STOP);
+}
+
+#[test]
+fn a_killed_driver_leaves_it_consistent() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = loaded(folder.path(), SCALE);
+    let path = folder.path().join("oltp.db");
+    let orders = || contents(database.connect().unwrap().as_mut()).unwrap()[6].rows;
+    let before = orders();
+    // Moments that look random and are the same each time.
+    for moment_ms in [317, 541, 853, 429, 1_207] {
+        let mut driver = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "driver_that_is_killed"])
+            .env("LANEMARK_OLTP_KILLED", &path)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(moment_ms));
+        driver.kill().unwrap();
+        driver.wait().unwrap();
+        assert_consistent(&database);
+    }
+    assert!(orders() > before, "the drivers did nothing before they were killed");
+}
+
+#[test]
+fn every_condition_is_broken_by_what_it_forbids() {
+    let folder = tempfile::tempdir().unwrap();
+    let sound = loaded(folder.path(), SCALE);
+    let notes = sound.loaded().unwrap();
+    let broken_by = [
+        "UPDATE warehouse SET w_ytd = w_ytd + 1",
+        "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 1",
+        "DELETE FROM new_order WHERE no_d_id = 1 AND no_o_id = 25",
+        "DELETE FROM order_line WHERE ol_d_id = 1 AND ol_o_id = 5 AND ol_number = 1",
+        "UPDATE orders SET o_carrier_id = NULL WHERE o_d_id = 1 AND o_id = 1",
+        "UPDATE orders SET o_ol_cnt = o_ol_cnt + 1 WHERE o_d_id = 1 AND o_id = 1",
+        "UPDATE order_line SET ol_delivery_d = NULL WHERE ol_d_id = 1 AND ol_o_id = 1",
+        "DELETE FROM history WHERE h_c_id = 1",
+        "UPDATE history SET h_amount = h_amount + 1 WHERE h_d_id = 1",
+        "UPDATE customer SET c_balance = c_balance + 1 WHERE c_id = 1",
+        "DELETE FROM orders WHERE o_d_id = 1 AND o_id = 1",
+        "UPDATE customer SET c_ytd_payment = c_ytd_payment + 1 WHERE c_id = 2",
+    ];
+    for (at, sql) in broken_by.into_iter().enumerate() {
+        let copy = folder.path().join(format!("{at}.db"));
+        std::fs::copy(folder.path().join("oltp.db"), &copy).unwrap();
+        let mut connection = Database::Sqlite(copy).connect().unwrap();
+        connection.script(sql).unwrap();
+        let conditions = check(connection.as_mut(), &notes).unwrap();
+        assert!(conditions[at].broken > 0, "3.3.2.{} holds after {sql}", at + 1);
+    }
+}
