@@ -7,6 +7,7 @@ use std::time::Duration;
 use lanemark_core::units;
 use lanemark_oltp::check::check;
 use lanemark_oltp::load::{LoadOptions, load};
+#[cfg(feature = "postgres")]
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_oltp::result::{DatabaseInfo, OLTP_SCHEMA_VERSION, OltpResult, OltpWorkload};
 use lanemark_oltp::run::{self, Clock, RunOptions};
@@ -37,9 +38,21 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
     }
 }
 
+#[cfg(feature = "postgres")]
 /// Connections that a server keeps for those who look after it.
 const CONNECTIONS_BESIDE: u32 = 20;
 
+/// Does something with a database.
+#[cfg(not(feature = "postgres"))]
+fn with_database(
+    args: &OltpDatabaseArgs,
+    _connections: u32,
+    act: impl FnOnce(&Database) -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
+    act(&args.database)
+}
+
+#[cfg(feature = "postgres")]
 /// Does something with a database, on a server of our own where that is asked for.
 fn with_database(
     args: &OltpDatabaseArgs,

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
-use lanemark_core::units::{Bytes, Duration};
+#[cfg(feature = "postgres")]
+use lanemark_core::units::Bytes;
+use lanemark_core::units::Duration;
 use lanemark_oltp::{Database, Profile};
 
 #[derive(Debug, ClapArgs)]
@@ -29,13 +31,16 @@ pub(crate) struct OltpDatabaseArgs {
     /// sqlite:FILE, or postgres://USER@HOST:PORT/NAME, where everything goes to a schema lanemark_oltp
     #[arg(long, value_name = "DATABASE", default_value = "sqlite:oltp.db")]
     pub(crate) database: Database,
+    #[cfg(feature = "postgres")]
     /// Start a PostgreSQL server in this folder, from the installed programs, and stop it at the end; its data
     /// stays. The folder is made, or was made by this option
     #[arg(long, value_name = "DIR", conflicts_with = "database")]
     pub(crate) managed: Option<PathBuf>,
+    #[cfg(feature = "postgres")]
     /// The buffer of that server
     #[arg(long, value_name = "SIZE", requires = "managed", default_value = "128 MiB")]
     pub(crate) shared_buffers: Bytes,
+    #[cfg(feature = "postgres")]
     /// Remove that server's folder with all data at the end
     #[arg(long, requires = "managed")]
     pub(crate) remove: bool,
