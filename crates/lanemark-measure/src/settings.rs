@@ -21,7 +21,7 @@ pub struct Settings {
     pub probe: bool,
     /// Whether each thread keeps to one processor, those beside the device first.
     pub pinned: bool,
-    /// Whether [`Event::Running`] tells latencies.
+    /// Whether [`Event::Running`](crate::Event::Running) tells latencies.
     pub watched: bool,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`fit`] | a drive's model from the results of a workload on it |
+//! | [`mod@fit`] | a drive's model from the results of a workload on it |
 //!
 //! Everything here runs the simulator many times over short tests; nothing reads a clock or touches a file.
 //! Threads share the work, and the outcome does not depend on how many there are.
