@@ -188,7 +188,8 @@ mod tests {
         while clock.now_ns() - begun < 30_000_000 {}
         let used = CpuTime::of_this_thread().since(before);
         let total = used.user_ns + used.system_ns;
-        assert!(total > 0 && total <= clock.now_ns() - begun + 1_000_000, "{total} ns");
+        // The kernel may account by ticks of up to 10 ms.
+        assert!(total > 0 && total <= clock.now_ns() - begun + 20_000_000, "{total} ns");
     }
 
     #[test]
