@@ -44,7 +44,7 @@ library:         ## hold every drive against its ratings, and write docs/library
 	mv docs/library.md.new docs/library.md
 
 fit:             ## fit thirty random drives in one port and predict each in another (ten minutes on two free cores)
-	cargo test --release --locked -p lanemark-predict -- --ignored --nocapture
+	LANEMARK_FIT_DRIVES=30 cargo test --release --locked -p lanemark-predict --test round_trip -- --nocapture
 
 endurance: build ## a day of random writes on a modelled 1 TB drive (twenty minutes on a free core, 7.5 GB of memory)
 	@mkdir -p $(ENDURANCE)
