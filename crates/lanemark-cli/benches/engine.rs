@@ -3,7 +3,8 @@
 //! The target is a loop device with direct I/O over a file in memory (tmpfs), so that almost nothing but the path
 //! through the kernel and the program itself is left. The cost is marginal: processor time of a long run less that of a
 //! short one, over the difference in requests, so start-up is not in it. Runs of all programs take turns, and the least
-//! of each is told beside the median: on a shared machine everything that disturbs adds.
+//! of each is told beside the median: on a shared machine everything that disturbs adds. What disturbs comes and goes over
+//! seconds, so the ratios are of runs of one round.
 //!
 //! fio is told what serves it best: registered buffers and file, batches in both directions, and full statistics, as
 //! Lanemark keeps them. fio's own raw loop, `t/io_uring`, keeps no latencies; its path may be given in
@@ -30,29 +31,29 @@ const CASES: [Case; 4] = [
         name: "4K random read QD128",
         kibi: 4,
         queue_depth: 128,
-        requests: 200_000,
-        target: "fio's best x 0.9",
+        requests: 400_000,
+        target: "fio x 0.9, raw x 1.1",
     },
     Case {
         name: "4K random read QD32",
         kibi: 4,
         queue_depth: 32,
-        requests: 200_000,
-        target: "fio's best x 0.9",
+        requests: 400_000,
+        target: "fio x 0.9, raw x 1.1",
     },
     Case {
         name: "4K random read QD1",
         kibi: 4,
         queue_depth: 1,
-        requests: 60_000,
-        target: "fio's psync",
+        requests: 100_000,
+        target: "fio (psync) x 1",
     },
     Case {
         name: "1M sequential read QD8",
         kibi: 1024,
         queue_depth: 8,
-        requests: 4_000,
-        target: "fio's best",
+        requests: 10_000,
+        target: "fio x 1",
     },
 ];
 
@@ -110,21 +111,41 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path of text")
 }
 
-/// Processor seconds of a program, its threads and the kernel on its behalf.
-fn processor_seconds(command: &mut Command) -> f64 {
-    let before = of_children();
-    let done = command.stdout(Stdio::null()).stderr(Stdio::piped()).output().expect("it runs");
-    assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
-    of_children() - before
+/// What a program did: processor seconds, its threads' and the kernel's on its behalf, and the bytes read.
+#[derive(Clone, Copy)]
+struct Done {
+    seconds: f64,
+    bytes: f64,
 }
 
+/// Runs a program to its end. `asked` stands for the bytes where the medium is a file, which counts none.
+fn done(command: &mut Command, medium: &Path, asked: u64) -> Done {
+    let (bytes, seconds) = (bytes_of(medium), of_children());
+    let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output().expect("it runs");
+    let seconds = of_children() - seconds;
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let counted = bytes.zip(bytes_of(medium)).map_or(asked, |(before, after)| after - before);
+    Done { seconds, bytes: counted as f64 }
+}
+
+/// Processor seconds of all children that have ended (getrusage(2)).
 fn of_children() -> f64 {
-    // Of all children that have ended: user time is the fields 16 and 17 of stat (proc_pid_stat(5)), in ticks of 10 ms.
-    let told = std::fs::read_to_string("/proc/self/stat").expect("Linux has it");
-    let behind_name = told.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let fields: Vec<u64> =
-        behind_name.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    (fields[12] + fields[13]) as f64 / 100.0
+    // SAFETY: zero is a value of every field, and the call writes nothing but the structure that it is given.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage), 0);
+        usage
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+/// All bytes that a block device has read. Its requests are no measure: a large one goes in parts, by its pages.
+fn bytes_of(medium: &Path) -> Option<u64> {
+    let name = medium.strip_prefix("/dev").ok()?;
+    let counters = std::fs::read_to_string(Path::new("/sys/block").join(name).join("stat")).ok()?;
+    let sectors: u64 = counters.split_whitespace().nth(2)?.parse().ok()?;
+    Some(sectors * 512)
 }
 
 fn lanemark(case: &Case, medium: &Path, folder: &Path, requests: u64) -> Command {
@@ -172,31 +193,26 @@ fn fio(case: &Case, medium: &Path, requests: u64) -> Command {
     command
 }
 
-/// fio's raw loop for so many seconds, with the requests that it made.
-fn raw(case: &Case, program: &str, medium: &Path, seconds: u64) -> (f64, f64) {
+/// fio's raw loop for so many seconds.
+fn raw(case: &Case, program: &str, medium: &Path, seconds: u64) -> Command {
     let depth = case.queue_depth;
     let batch = (depth / 4).max(1);
-    let before = of_children();
-    let output = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args([format!("-d{depth}"), format!("-s{batch}"), format!("-c{batch}")])
-        .args(["-p0", "-B1", "-F1", "-n1", "-R1"])
+        .args(["-p0", "-B1", "-F1", "-n1"])
+        .arg(format!("-R{}", u8::from(case.kibi == 4)))
         .arg(format!("-b{}", case.kibi << 10))
         .arg(format!("-r{seconds}"))
-        .arg(medium)
-        .output()
-        .expect("it runs");
-    let used = of_children() - before;
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    let number = |word: &str| {
-        let text = word.strip_prefix("IOPS=")?.trim_end_matches(',');
-        match text.strip_suffix('K') {
-            Some(thousands) => Some(thousands.parse::<f64>().ok()? * 1e3),
-            None => text.parse().ok(),
-        }
-    };
-    let lines = told.lines().filter(|line| line.starts_with("IOPS="));
-    let requests = lines.filter_map(|line| number(line.split(' ').next()?)).sum();
-    (used, requests)
+        .arg(medium);
+    command
+}
+
+/// The middle of the ratios of costs that were measured one after the other.
+fn ratio(ours: &[f64], others: &[f64]) -> String {
+    let mut ratios: Vec<f64> = ours.iter().zip(others).map(|(own, other)| own / other).collect();
+    ratios.sort_by(f64::total_cmp);
+    ratios.get(ratios.len() / 2).map_or("–".to_owned(), |middle| format!("{middle:.2}"))
 }
 
 /// The least and the middle of some costs, in us.
@@ -222,29 +238,38 @@ fn main() {
         Some(node) => println!("{}, direct I/O over tmpfs", node.display()),
         None => println!("a file: this user may not make loop devices"),
     }
-    println!("us of processor time a request, least / middle of {rounds}");
-    println!("{:<26}{:>20}{:>20}{:>20}   target", "", "lanemark", "fio", "fio's raw loop");
+    println!(
+        "us of processor time a request, least / middle of {rounds}; ratios of one round, their middle"
+    );
+    println!(
+        "{:<26}{:>17}{:>17}{:>17}{:>8}{:>8}   target",
+        "", "lanemark", "fio", "fio's raw loop", "/ fio", "/ raw"
+    );
+    let path = medium.path();
     for case in &CASES {
         let requests = if full { case.requests } else { case.requests / 100 };
+        let block = case.kibi << 10;
         let (mut ours, mut theirs, mut bare) = (Vec::new(), Vec::new(), Vec::new());
-        let cost = |mut short: Command, mut long: Command| {
-            let (less, more) = (processor_seconds(&mut short), processor_seconds(&mut long));
-            (more - less) / (2 * requests) as f64 * 1e6
+        let cost = |make: &dyn Fn(u64) -> Command| {
+            let short = done(&mut make(requests), &path, requests * block);
+            let long = done(&mut make(3 * requests), &path, 3 * requests * block);
+            (long.seconds - short.seconds) / (long.bytes - short.bytes) * block as f64 * 1e6
         };
         for _ in 0..rounds {
-            let own = |count| lanemark(case, &medium.path(), folder.path(), count);
-            ours.push(cost(own(requests), own(3 * requests)));
+            ours.push(cost(&|count| lanemark(case, &path, folder.path(), count)));
             if has_fio {
-                let other = |count| fio(case, &medium.path(), count);
-                theirs.push(cost(other(requests), other(3 * requests)));
+                theirs.push(cost(&|count| fio(case, &path, count)));
             }
-            if let Some(program) = raw_program.as_deref().filter(|_| full) {
-                let (used, made) = raw(case, program, &medium.path(), 2);
-                bare.push(used / made * 1e6);
+            if let Some(program) = raw_program.as_deref().filter(|_| full && medium.node.is_some())
+            {
+                // It stops at a time, not at a count; what starting costs it is below what can be seen.
+                let made = done(&mut raw(case, program, &path, 2), &path, 0);
+                bare.push(made.seconds / made.bytes * block as f64 * 1e6);
             }
         }
+        let (beside_fio, beside_raw) = (ratio(&ours, &theirs), ratio(&ours, &bare));
         println!(
-            "{:<26}{:>20}{:>20}{:>20}   {}",
+            "{:<26}{:>17}{:>17}{:>17}{beside_fio:>8}{beside_raw:>8}   {}",
             case.name,
             told(ours),
             told(theirs),
@@ -262,7 +287,7 @@ fn start_up(medium: &Path, folder: &Path, rounds: usize) {
         .map(|_| {
             let begun = Instant::now();
             let mut command = lanemark(&case, medium, folder, 1);
-            processor_seconds(command.args(["--engine", "null"]));
+            done(command.args(["--engine", "null"]), medium, 1);
             begun.elapsed().as_secs_f64() * 1e3
         })
         .collect();
