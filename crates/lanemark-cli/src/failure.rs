@@ -102,6 +102,7 @@ impl From<MeasureError> for Failure {
             | E::Replaced { .. } => Self::Refused { message, hint },
             E::NothingToRun { .. }
             | E::RoundsBeside { .. }
+            | E::Transactions { .. }
             | E::NoFolder { .. }
             | E::Permission { .. }
             | E::WrongKind { .. }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lanemark_core::result::{Evidence, MeasuredTarget, QueueProbe, Sample, TestResult, Warning};
 use lanemark_core::rng::StreamKey;
 use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Arrival, QUEUE_DEPTH_MAX, Test, Workload};
+use lanemark_core::workload::{Arrival, Load, QUEUE_DEPTH_MAX, Test, Workload};
 use rustix::fs::Advice;
 
 use crate::arena::Arena;
@@ -166,6 +166,9 @@ impl<'a> Bench<'a> {
         for (index, test) in tests.iter().enumerate() {
             if test.rounds.is_some() && (test.start.beside || beside(index + 1)) {
                 return Err(MeasureError::RoundsBeside { test: test.name.clone() });
+            }
+            if matches!(test.load, Load::Transactions(_)) {
+                return Err(MeasureError::Transactions { test: test.name.clone() });
             }
         }
         let available = memory_available().unwrap_or(u64::MAX);

@@ -25,6 +25,14 @@ pub enum MeasureError {
         /// The test.
         test: String,
     },
+    /// A test of a database's transactions.
+    #[error(
+        "test `{test}` is of a database's transactions: what single requests it makes depends on the drive"
+    )]
+    Transactions {
+        /// The test.
+        test: String,
+    },
     /// The folder that a new file would be created in is not there.
     #[error("{}: there is no folder {}", path.display(), folder.display())]
     NoFolder {
@@ -300,6 +308,10 @@ impl MeasureError {
             Self::Misaligned { step, .. } => format!("use a multiple of {step}"),
             Self::QueueDepth { most: 1, .. } => "use --engine io_uring, or more threads".to_owned(),
             Self::QueueDepth { most, .. } => format!("use at most {most}, and more threads"),
+            Self::Transactions { .. } => {
+                "measure a database with `lanemark oltp run`, or simulate this with `lanemark sim`"
+                    .to_owned()
+            }
             Self::RoundsBeside { .. } => "give a duration instead of rounds".to_owned(),
             Self::Memory { .. } => "use a smaller block, queue depth or thread count".to_owned(),
             Self::Ring { source } => return ring_hint(source),

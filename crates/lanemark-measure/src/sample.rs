@@ -360,6 +360,7 @@ fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sam
     Sample {
         series,
         steady,
+        transactions: None,
         elapsed,
         reads: counted(tally.reads),
         writes: counted(tally.writes),

@@ -49,9 +49,16 @@ pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style
         for (heading, metric) in [
             ("Mean power of the drives, W", Metric::Power),
             ("Battery life, h", Metric::BatteryLife),
+            ("Transactions a minute", Metric::Transactions),
+            ("Mean latency of reads, us", Metric::ReadLatency),
+            ("Mean latency of writes, us", Metric::WriteLatency),
+            ("Busy processors of the server, %", Metric::ProcessorUse),
         ] {
             let known = |test: &TestResult| figure(metric, test).is_some_and(|told| told.count > 0);
-            if shared.iter().any(|(a, b)| known(a) && known(b)) {
+            // Of a test with single requests the directions are in the rows above.
+            let both = matches!(metric, Metric::ReadLatency | Metric::WriteLatency);
+            let told = |test: &TestResult| known(test) && (!both || known_transactions(test));
+            if shared.iter().any(|(a, b)| told(a) && told(b)) {
                 block(&mut sheet, heading, metric, &shared);
             }
         }
@@ -140,8 +147,14 @@ impl Pair {
 impl Verdict {
     fn text(self, metric: Metric) -> &'static str {
         match (self, metric) {
-            (Self::Higher, Metric::Latency) => "B slower",
-            (Self::Lower, Metric::Latency) => "B quicker",
+            (Self::Higher, Metric::Latency | Metric::ReadLatency | Metric::WriteLatency) => {
+                "B slower"
+            }
+            (Self::Lower, Metric::Latency | Metric::ReadLatency | Metric::WriteLatency) => {
+                "B quicker"
+            }
+            (Self::Higher, Metric::ProcessorUse) => "B keeps processors busier",
+            (Self::Lower, Metric::ProcessorUse) => "B leaves more of the processors",
             (Self::Higher, Metric::Power) => "B takes more",
             (Self::Lower, Metric::Power) => "B takes less",
             (Self::Higher, Metric::BatteryLife) => "B lasts longer",
@@ -161,6 +174,10 @@ fn figure(metric: Metric, result: &TestResult) -> Option<Statistic> {
     told.then(|| metric.of(result))
 }
 
+fn known_transactions(result: &TestResult) -> bool {
+    result.of_transactions(|all| all.per_minute).is_some()
+}
+
 fn summary(verdicts: &[Verdict], metric: Metric) -> String {
     let count = |wanted: Verdict| verdicts.iter().filter(|verdict| **verdict == wanted).count();
     let told = |verdict: Verdict, text: &str| match count(verdict) {
@@ -169,12 +186,17 @@ fn summary(verdicts: &[Verdict], metric: Metric) -> String {
         count => Some(format!("{text} in {count} tests")),
     };
     let (better, worse) = match metric {
-        Metric::Latency | Metric::ProcessorShare | Metric::Power => {
-            (Verdict::Lower, Verdict::Higher)
-        }
-        Metric::Throughput | Metric::Iops | Metric::Gain | Metric::BatteryLife => {
-            (Verdict::Higher, Verdict::Lower)
-        }
+        Metric::Latency
+        | Metric::ReadLatency
+        | Metric::WriteLatency
+        | Metric::ProcessorShare
+        | Metric::ProcessorUse
+        | Metric::Power => (Verdict::Lower, Verdict::Higher),
+        Metric::Throughput
+        | Metric::Iops
+        | Metric::Gain
+        | Metric::BatteryLife
+        | Metric::Transactions => (Verdict::Higher, Verdict::Lower),
     };
     let parts: Vec<String> = [
         told(better, better.text(metric)),

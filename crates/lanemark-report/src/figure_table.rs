@@ -36,6 +36,10 @@ pub(crate) fn metrics(outcome: &StudyOutcome) -> Vec<Metric> {
         Metric::Gain,
         Metric::Power,
         Metric::BatteryLife,
+        Metric::Transactions,
+        Metric::ReadLatency,
+        Metric::WriteLatency,
+        Metric::ProcessorUse,
     ];
     metrics.retain(|metric| count(*metric) > 0);
     metrics.sort_by_key(|metric| std::cmp::Reverse(count(*metric)));
@@ -55,6 +59,10 @@ pub(crate) fn heading(metric: Metric) -> &'static str {
         Metric::Gain => "Throughput over another system's, less one, %",
         Metric::Power => "Mean power of the drives, W",
         Metric::BatteryLife => "Battery life, h",
+        Metric::Transactions => "Transactions a minute",
+        Metric::ReadLatency => "Mean latency of reads, us",
+        Metric::WriteLatency => "Mean latency of writes, us",
+        Metric::ProcessorUse => "Busy processors of the server, %",
     }
 }
 

@@ -35,6 +35,7 @@ mod table;
 mod target;
 mod terminal;
 mod test_detail;
+mod transactions;
 mod verified;
 mod whatif;
 mod written;

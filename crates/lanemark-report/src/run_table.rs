@@ -13,6 +13,7 @@ use crate::number::{
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
 use crate::terminal::Sheet;
+use crate::transactions;
 
 /// The percentiles that have a column.
 const SHOWN_PERCENTILES: [(f64, &str, u8); 3] =
@@ -29,6 +30,10 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
         sheet.paragraph("No test has ended.");
     } else {
         sheet.table(&figures(&[(target::label(run), run)]));
+        if let Some(table) = transactions::by_test(&[(target::label(run), run)]) {
+            sheet.blank();
+            sheet.table(&table);
+        }
     }
     sheet.blank();
     sheet.paragraph(&target::sentence(run));

@@ -8,7 +8,7 @@ use crate::figure_table;
 use crate::run_table::warnings;
 use crate::table::Ink;
 use crate::terminal::Sheet;
-use crate::{Style, answer, target};
+use crate::{Style, answer, target, transactions};
 
 /// A study with its figures, error summary, calibrations, answer, notes and warnings.
 ///
@@ -26,6 +26,14 @@ pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: 
         sheet.heading(figure_table::heading(metric));
         sheet.blank();
         sheet.table(&figure_table::table(outcome, metric, &here));
+    }
+    let systems: Vec<(&str, &RunResult)> =
+        outcome.systems.iter().map(|one| (one.label.as_str(), &one.run)).collect();
+    if let Some(table) = transactions::by_test(&systems) {
+        sheet.blank();
+        sheet.heading("Transactions");
+        sheet.blank();
+        sheet.table(&table);
     }
     sheet.blank();
     for role in [Role::Predicted, Role::Calibrated] {

@@ -13,6 +13,7 @@ use lanemark_core::workload::Workload;
 use crate::document::{Document, Section};
 use crate::error::{Location, StudyError};
 use crate::library::{Library, open_file};
+use crate::origin::Overrides;
 use crate::system::{NamedAt, System, SystemName};
 use crate::workload;
 
@@ -67,7 +68,7 @@ impl Study {
         let settings = read_calibrations(&root)?;
         let mut systems: Vec<Column> = Vec::new();
         for section in root.tables("system")? {
-            let column = read_system(library, &section, &workload, &settings)?;
+            let column = read_system(library, &section, &workload_name, &settings)?;
             if systems.iter().any(|other| other.name == column.name) {
                 let message = format!("system `{}` is there twice", column.name);
                 return Err(section.error("name", message));
@@ -176,12 +177,16 @@ impl Study {
             let wanted = |figure: &&Figure| {
                 figure.system == system
                     && figure.test == test
-                    && figure.metric == Metric::Throughput
+                    && matches!(figure.metric, Metric::Throughput | Metric::Transactions)
             };
             self.figures.iter().find(wanted).map(|figure| figure.published)
         };
         let ratios = self.workload.tests.iter().filter_map(|test| {
-            let value = |name| Some(run(name)?.run.test(&test.name)?.megabytes_per_second());
+            let value = |name| {
+                let result = run(name)?.run.test(&test.name)?;
+                let transactions = result.of_transactions(|all| all.per_minute);
+                Some(transactions.map_or(result.megabytes_per_second(), |told| told.value))
+            };
             let simulated = value(over)? / value(under)?;
             let printed = published(over, &test.name)
                 .zip(published(under, &test.name))
@@ -202,12 +207,14 @@ struct Setting {
 
 fn read_calibrations(root: &Section<'_>) -> Result<Vec<Setting>, StudyError> {
     let mut settings = Vec::new();
-    for section in root.tables("calibration")? {
+    let calibrations = root.tables("calibration")?.into_iter().map(|section| (section, true));
+    let assumptions = root.tables("assumption")?.into_iter().map(|section| (section, false));
+    for (section, calibrates) in calibrations.chain(assumptions) {
         let location = section.location_of("systems");
         let calibration = Calibration {
             parameter: section.text("parameter")?,
             value: section.text("value")?,
-            figure: Some(section.text("figure")?),
+            figure: calibrates.then(|| section.text("figure")).transpose()?,
             reason: Some(section.text("reason")?),
         };
         let systems = section.texts("systems")?;
@@ -228,32 +235,45 @@ fn read_calibrations(root: &Section<'_>) -> Result<Vec<Setting>, StudyError> {
 fn read_system(
     library: &Library,
     section: &Section<'_>,
-    workload: &Workload,
+    workload: &str,
     settings: &[Setting],
 ) -> Result<Column, StudyError> {
     let name = section.text("name")?;
-    let workload = chosen(workload, section)?;
-    let parts = SystemName {
-        drive: section.text("drive")?,
-        platform: section.text("platform")?,
-        port: section.text("port")?,
-        beside: Vec::new(),
-        volume: None,
-    };
+    let parts = parts(section)?;
     let label = section.text("label")?;
-    section.finish()?;
     let own: Vec<(Calibration, Location)> = settings
         .iter()
         .filter(|setting| setting.systems.iter().any(|(system, _)| *system == name))
         .map(|setting| (setting.calibration.clone(), setting.location.clone()))
         .collect();
+    let (asked, built): (Vec<_>, Vec<_>) =
+        own.into_iter().partition(|(setting, _)| setting.parameter.starts_with("workload."));
+    let mut overrides = Overrides::default();
+    for (setting, location) in &asked {
+        overrides.set(&setting.parameter, &setting.value, location.clone());
+    }
+    let workload = chosen(&workload::open_set(library, workload, &overrides)?, section)?;
+    section.finish()?;
     let named_at = NamedAt {
         drive: section.location_of("drive"),
         platform: section.location_of("platform"),
         port: section.location_of("port"),
     };
-    let system = System::assemble(library, &parts, &named_at, &name, &own)?;
+    let mut system = System::assemble(library, &parts, &named_at, &name, &built)?;
+    system.target.overrides.extend(asked.into_iter().map(|(setting, _)| setting));
     Ok(Column { name, label, system, workload })
+}
+
+/// The drives of a system: one, or one in each of the ports that `+` joins; a volume, where `volume` says which.
+fn parts(section: &Section<'_>) -> Result<SystemName, StudyError> {
+    let [drive, platform, port] = ["drive", "platform", "port"].map(|key| section.text(key));
+    let name = format!("{}@{}:{}", drive?, platform?, port?);
+    let name = match section.optional_text("volume")? {
+        Some(volume) => format!("{volume}:{name}"),
+        None => name,
+    };
+    SystemName::parse(&name)
+        .map_err(|error| StudyError { location: section.location_of("port"), ..error })
 }
 
 /// The tests of `workload` that a system runs: those that it names, else all.
@@ -300,13 +320,27 @@ fn read_figure(
             ("gain", Metric::Gain),
             ("power", Metric::Power),
             ("battery-life", Metric::BatteryLife),
+            ("transactions", Metric::Transactions),
+            ("read-latency", Metric::ReadLatency),
+            ("write-latency", Metric::WriteLatency),
+            ("processor-use", Metric::ProcessorUse),
         ],
     )?;
     let published = match metric {
         Metric::Throughput => section.quantity::<BytesPerSecond>("value")?.as_megabytes(),
-        Metric::Latency => section.quantity::<Duration>("value")?.as_microseconds(),
+        Metric::Latency | Metric::ReadLatency | Metric::WriteLatency => {
+            section.quantity::<Duration>("value")?.as_microseconds()
+        }
         Metric::Iops => section.number("value")?,
-        Metric::ProcessorShare | Metric::Gain => section.percentage("value")?,
+        Metric::Transactions => {
+            let text = section.text("value")?;
+            let number = text.strip_suffix("tpm").and_then(|number| number.trim().parse().ok());
+            let message = format!("value = {text}: must be transactions a minute, \"1000 tpm\"");
+            number.ok_or_else(|| section.error("value", message))?
+        }
+        Metric::ProcessorShare | Metric::Gain | Metric::ProcessorUse => {
+            section.percentage("value")?
+        }
         Metric::Power => section.quantity::<Watts>("value")?.as_watts(),
         Metric::BatteryLife => section.quantity::<Duration>("value")?.as_seconds() / 3600.0,
     };

@@ -2,13 +2,17 @@
 
 mod load;
 mod pattern;
+mod transactions;
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Average, Interval, Load, Order, Rounds, Test, Tracked, Workload};
+use lanemark_core::workload::{
+    Average, Interval, Load, Order, Pattern, Rounds, Test, Tracked, Transactions, Workload,
+};
 
-use crate::document::{Document, Section};
+use crate::document::{Context, Document, Section};
 use crate::error::{Location, StudyError};
 use crate::library::{Kind, Library};
+use crate::origin::{Ledger, Overrides};
 
 /// The most repeats of a test.
 const REPEATS_MAX: u64 = 1000;
@@ -18,13 +22,27 @@ const REPEATS_MAX: u64 = 1000;
 /// # Errors
 /// Where there is no such file or test, or the first thing wrong in the file.
 pub fn open(library: &Library, name: &str) -> Result<Workload, StudyError> {
+    open_set(library, name, &Overrides::default())
+}
+
+/// The same with some values set otherwise, `workload.transactions.processor` for one.
+///
+/// # Errors
+/// As [`open`], and where there is no such value.
+pub fn open_set(
+    library: &Library,
+    name: &str,
+    overrides: &Overrides,
+) -> Result<Workload, StudyError> {
     let (file, test) = match name.split_once(':') {
         Some((file, test)) => (file, Some(test)),
         None => (name, None),
     };
     let document = library.open(Kind::Workload, file)?;
     let stem = file.trim_end_matches(".toml").rsplit('/').next().unwrap_or(file);
-    let mut workload = read(&document, stem)?;
+    let ledger = Ledger::default();
+    let mut workload = read(&document, stem, Context { ledger: &ledger, overrides })?;
+    overrides.check_used(&ledger)?;
     if let Some(wanted) = test {
         let names: Vec<String> = workload.tests.iter().map(|test| slug(&test.name)).collect();
         let Some(index) = names.iter().position(|known| *known == slug(wanted)) else {
@@ -43,8 +61,8 @@ pub fn slug(name: &str) -> String {
     words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
 }
 
-fn read(document: &Document, id: &str) -> Result<Workload, StudyError> {
-    let root = document.root("workload", None);
+fn read(document: &Document, id: &str, context: Context<'_>) -> Result<Workload, StudyError> {
+    let root = document.root("workload", Some(context));
     let head = root.table("workload")?;
     let workload_name = head.text("name")?;
     let repeats = head.integer("repeats", 1, REPEATS_MAX)? as u32;
@@ -54,6 +72,8 @@ fn read(document: &Document, id: &str) -> Result<Workload, StudyError> {
     let order = if head.has("order") { head.choice("order", &orders)? } else { Order::Shuffled };
     head.finish()?;
     let defaults = root.optional_table("defaults")?;
+    let transactions = root.optional_table("transactions")?;
+    let transactions = transactions.map(|section| transactions::read(&section)).transpose()?;
     let sections = root.tables("test")?;
     if sections.is_empty() {
         return Err(StudyError::new(head.location(), "the workload has no tests")
@@ -61,7 +81,7 @@ fn read(document: &Document, id: &str) -> Result<Workload, StudyError> {
     }
     let mut tests: Vec<Test> = Vec::new();
     for section in &sections {
-        let test = test(section, defaults.as_ref())?;
+        let test = test(section, defaults.as_ref(), transactions.as_ref())?;
         if tests.iter().any(|other| slug(&other.name) == slug(&test.name)) {
             return Err(section.error("name", format!("test `{}` is there twice", test.name)));
         }
@@ -96,7 +116,12 @@ impl<'s, 'd> Layers<'s, 'd> {
     }
 }
 
-fn test(own: &Section<'_>, defaults: Option<&Section<'_>>) -> Result<Test, StudyError> {
+/// Reads a test. One of `transactions` says nothing about how single requests come: that follows.
+fn test(
+    own: &Section<'_>,
+    defaults: Option<&Section<'_>>,
+    transactions: Option<&Transactions>,
+) -> Result<Test, StudyError> {
     let layers = Layers { own, defaults };
     let mix = load::mix(&layers)?;
     let block = match mix.sizes.iter().map(|size| size.block).max() {
@@ -104,13 +129,20 @@ fn test(own: &Section<'_>, defaults: Option<&Section<'_>>) -> Result<Test, Study
         None => layers.holding("block").quantity("block")?,
     };
     let least = mix.sizes.iter().map(|size| size.block).min().unwrap_or(block);
-    let pattern = pattern::read(layers.holding("pattern"))?;
+    let (pattern, read_share, queue_depth) = match transactions {
+        Some(_) => (Pattern::Uniform, Ratio::new(0.5).unwrap_or(Ratio::ONE), 1),
+        None => (
+            pattern::read(layers.holding("pattern"))?,
+            layers.holding("read").quantity("read")?,
+            layers.holding("queue_depth").integer("queue_depth", 1, 65_536)? as u32,
+        ),
+    };
     let mut test = Test {
         name: own.text("name")?,
         block,
         pattern,
-        read_share: layers.holding("read").quantity("read")?,
-        queue_depth: layers.holding("queue_depth").integer("queue_depth", 1, 65_536)? as u32,
+        read_share,
+        queue_depth,
         threads: layers.holding("threads").optional_integer("threads", 1, 1024)?.unwrap_or(1)
             as u32,
         span: layers.holding("span").quantity("span")?,
@@ -127,7 +159,10 @@ fn test(own: &Section<'_>, defaults: Option<&Section<'_>>) -> Result<Test, Study
         start: load::start(&layers)?,
         mix,
     };
-    test.load = load::load(&layers, &test)?;
+    test.load = match transactions {
+        Some(transactions) => Load::Transactions(Box::new(transactions.clone())),
+        None => load::load(&layers, &test)?,
+    };
     own.finish()?;
     test.check().map_err(|error| {
         let section = layers.holding(error.field);

@@ -20,6 +20,7 @@ mod statistic;
 pub mod steady;
 mod study;
 mod sweep;
+mod transactions;
 mod verified;
 mod warning;
 mod whatif;
@@ -48,6 +49,7 @@ pub use study::{
     StudyOutcome, StudySystem,
 };
 pub use sweep::{Sweep, SweepFigures, SweepPoint};
+pub use transactions::TransactionsUse;
 pub use verified::{
     Acknowledged, Damage, DamageKind, Found, RequestCounts, Since, UnitCounts, Verified,
     VerifyDoubt, WrittenToVerify,
@@ -234,6 +236,9 @@ pub struct Sample {
     /// The rounds of a test that ran until it was steady; the figures are those of the last five.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyState>,
+    /// The transactions that the requests were for, where a database asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<TransactionsUse>,
     /// False where the repeat was cut short.
     pub complete: bool,
 }

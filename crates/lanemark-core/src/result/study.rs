@@ -137,6 +137,18 @@ pub enum Metric {
     /// How long the platform's battery lasts, in hours.
     #[serde(rename = "battery-life")]
     BatteryLife,
+    /// Transactions a minute.
+    #[serde(rename = "transactions")]
+    Transactions,
+    /// Mean latency of reads in microseconds.
+    #[serde(rename = "read-latency")]
+    ReadLatency,
+    /// Mean latency of writes in microseconds.
+    #[serde(rename = "write-latency")]
+    WriteLatency,
+    /// The share of the database server's processors that is busy, in per cent.
+    #[serde(rename = "processor-use")]
+    ProcessorUse,
 }
 
 /// Whether a model value was set from a figure.
@@ -178,10 +190,11 @@ impl Metric {
         match self {
             Self::Throughput => "MB/s",
             Self::Iops => "IOPS",
-            Self::Latency => "us",
-            Self::ProcessorShare | Self::Gain => "%",
+            Self::Latency | Self::ReadLatency | Self::WriteLatency => "us",
+            Self::ProcessorShare | Self::Gain | Self::ProcessorUse => "%",
             Self::Power => "W",
             Self::BatteryLife => "h",
+            Self::Transactions => "tpm",
         }
     }
 
@@ -196,6 +209,14 @@ impl Metric {
             Self::Gain => (Statistic::default(), 1.0),
             Self::Power => (result.power_mean_watts().unwrap_or_default(), 1.0),
             Self::BatteryLife => (result.battery_hours().unwrap_or_default(), 1.0),
+            Self::Transactions => {
+                (result.of_transactions(|all| all.per_minute).unwrap_or_default(), 1.0)
+            }
+            Self::ReadLatency => (result.read_latency_ns().unwrap_or_default(), 1e3),
+            Self::WriteLatency => (result.write_latency_ns().unwrap_or_default(), 1e3),
+            Self::ProcessorUse => {
+                (result.of_transactions(|all| all.processor_busy).unwrap_or_default(), 0.01)
+            }
         };
         Statistic {
             value: statistic.value / steps,

@@ -1,13 +1,14 @@
 //! A test in closed or open loop on a simulated system.
 //!
 //! In a closed loop each thread keeps its queue depth outstanding; in an open one its requests have times of their own
-//! (`open`). Counting begins after the ramp and ends with the
+//! (`open`); a database's users ask for transactions, which need several (`transactions`). Counting begins after the ramp and ends with the
 //! volume or the duration, whichever comes first; requests that are under way at the end of the
 //! duration are not counted, as in a real run. A test of rounds goes on without a gap from one to the next, ends
 //! when their figures are steady, and reports the last five.
 
 mod open;
 mod tally;
+mod transactions;
 
 use super::budget::{BudgetSum, HOPS, Hop, LINKS_MAX};
 use super::drive::Content;
@@ -20,7 +21,7 @@ use crate::result::series::Recorder;
 use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
-use crate::workload::{Accesses, Test};
+use crate::workload::{Accesses, Load, Test};
 use open::Open;
 use tally::{RoundsRun, Tally};
 
@@ -33,6 +34,9 @@ use tally::{RoundsRun, Tally};
 pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<Sample, SimError> {
     if test.start.beside {
         return Err(SimError::NotSimulated { what: "a test beside another one" });
+    }
+    if let Load::Transactions(load) = &test.load {
+        return transactions::run(spec, test, load, key);
     }
     let mut run = Run::new(spec, test, key);
     run.fill_queues()?;
@@ -241,6 +245,7 @@ impl Run {
             replay: None,
             series: self.series.map(|series| series.finish(all, Some(drive))),
             steady,
+            transactions: None,
             complete: true,
         }
     }

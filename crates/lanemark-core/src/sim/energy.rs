@@ -60,6 +60,18 @@ impl Metering {
         storage.advance()
     }
 
+    /// Goes on to the next completion that comes no later than `limit`, as [`Metering::advance`] does.
+    pub fn advance_until(&mut self, storage: &mut Storage, limit: Instant) -> Option<Completion> {
+        if self.known && self.begun.is_none() {
+            let before = storage.advance_until(self.from.min(limit));
+            if before.is_some() || limit < self.from {
+                return before;
+            }
+            self.begun = storage.simulator().power(self.from);
+        }
+        storage.advance_until(limit)
+    }
+
     /// Counting ends at `at` if it has not: nothing is asked any more.
     pub fn end(&mut self, simulator: &Simulator, at: Instant) {
         if self.ended.is_none() && self.begun.is_some() {

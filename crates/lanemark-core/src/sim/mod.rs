@@ -80,4 +80,6 @@ mod tests;
 #[cfg(test)]
 mod theory_tests;
 #[cfg(test)]
+mod transactions_tests;
+#[cfg(test)]
 mod volume_tests;

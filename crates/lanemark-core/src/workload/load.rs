@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Test, TestError};
+use super::{Test, TestError, Transactions};
 use crate::rng::{Rng, StreamKey};
 use crate::units::Duration;
 
@@ -17,7 +17,7 @@ pub const RATE_MAX: f64 = 1e9;
 const TIME_STREAM: u64 = 0x71de_ab1e_0f7e_4157;
 
 /// When requests are asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "loop", rename_all = "kebab-case")]
 pub enum Load {
     /// The next when one is complete, so that as many as the queue depth are outstanding.
@@ -30,6 +30,9 @@ pub enum Load {
         /// How they come.
         process: Process,
     },
+    /// As the transactions of a database need them; each thread is a user. That is simulated: a real database
+    /// is measured by what asks it for real transactions.
+    Transactions(Box<Transactions>),
 }
 
 /// How the requests of an open loop come.
@@ -99,8 +102,9 @@ impl Schedule {
 
 impl Test {
     pub(super) fn check_load(&self) -> Result<(), TestError> {
-        match self.load {
-            Load::Open { rate_per_second, .. }
+        match &self.load {
+            Load::Transactions(load) => load.check(self),
+            &Load::Open { rate_per_second, .. }
                 if !(rate_per_second > 0.0 && rate_per_second <= RATE_MAX) =>
             {
                 let bound = "above 0 and at most 1,000,000,000 a second".to_owned();

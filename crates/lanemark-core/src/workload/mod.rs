@@ -17,6 +17,7 @@ mod load;
 mod mix;
 mod places;
 mod rounds;
+mod transactions;
 
 pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
@@ -24,6 +25,7 @@ pub use data::fill_random;
 pub use load::{Load, Process, RATE_MAX, Schedule};
 pub use mix::{Mix, SIZES_MAX, SizeShare, Start};
 pub use rounds::{Interval, ROUND_MAX, Rounds, Tracked};
+pub use transactions::{BufferUse, Log, PAGE_CLASSES_MAX, PageClass, Transactions, VISITS_MAX};
 
 use serde::{Deserialize, Serialize};
 

@@ -75,6 +75,7 @@ pub(super) fn read(job: &Value) -> Result<Sampled, String> {
         replay: None,
         series: None,
         steady: None,
+        transactions: None,
         complete: !failed,
     };
     [sample.reads, sample.writes, sample.trims] =

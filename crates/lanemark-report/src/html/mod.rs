@@ -19,7 +19,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 pub(crate) use grid::typeset;
 
-use crate::{answer, energy, figure_table, run_table, target};
+use crate::{answer, energy, figure_table, run_table, target, transactions};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -99,6 +99,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
         @if tested {
             (section("Throughput and latency", &latencies(&named)))
         }
+        (optional("Transactions", asked(&named)))
         (optional("Power", power(&named)))
         @if let Some(study) = study {
             (optional("Calibrations", evidence::calibrations(study)))
@@ -146,6 +147,17 @@ fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
             "Simulated: power times time of each state and operation. Of drives whose power nobody published nothing is shown."
         }
         (grid::grid(&table, "Power"))
+    })
+}
+
+/// What transactions of a database came to; `None` where there were none.
+fn asked(runs: &[(&str, &RunResult)]) -> Option<Markup> {
+    let table = transactions::by_test(runs)?;
+    Some(markup! {
+        p class="soft" {
+            "Simulated: users of a database in closed loop. Reads, writes and all I/O are latencies of the drives, the response is the transaction's."
+        }
+        (grid::grid(&table, "Transactions"))
     })
 }
 

@@ -343,6 +343,7 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
         replay: None,
         series: None,
         steady: None,
+        transactions: None,
         complete: true,
     }
 }

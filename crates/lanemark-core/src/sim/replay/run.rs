@@ -265,6 +265,7 @@ impl Run {
             replay: Some(replay),
             series: None,
             steady: None,
+            transactions: None,
             complete,
         };
         ReplayRun { sample, test }

@@ -1,0 +1,429 @@
+//! A database under transactions on a simulated system ([`Transactions`] says what each of them does).
+//!
+//! A closed network: users are elsewhere, at the processor, or wait for the drives. Each is at one of them at a time.
+//! Processors are the platform's cores behind one queue. What submitting and completing requests costs them is the
+//! simulator's, on cores by user, and counts towards their use; that the two kinds of work wait for each other is
+//! left out, which matters only near saturation.
+//!
+//! Changed pages are owed as transactions end, at the rate that the buffer's law gives for the present rate of
+//! transactions, and written as far as the writers go. Where more than 4096 are owed, users that miss a
+//! page wait until there is room, as they do where a database finds no clean page.
+//!
+//! Not modelled: locks and latches (part of the time elsewhere), reading ahead, pages of a transaction that lie
+//! together, splits of pages, and a working set that drifts.
+
+use std::collections::VecDeque;
+
+use super::super::budget::Hop;
+use super::super::drive::Content;
+use super::super::energy::Metering;
+use super::super::kernel::EventQueue;
+use super::super::simulator::{Completion, SimError};
+use super::super::spec::SystemSpec;
+use super::super::station::Servers;
+use super::super::storage::Storage;
+use super::super::target::Target;
+use super::path_use;
+use super::tally::Tally;
+use crate::result::series::Recorder;
+use crate::result::{DirectionResult, LatencyHistogram, Sample, TransactionsUse};
+use crate::rng::{Rng, StreamKey};
+use crate::units::{Bytes, Duration, Instant};
+use crate::workload::{Access, BufferUse, Operation, Test, Transactions};
+
+/// Changed pages that may be owed before users wait for them to be written.
+const OWED_MAX: f64 = 4096.0;
+/// Transactions between two looks at how many there are a second.
+const RATE_EVERY: u64 = 1024;
+/// The tag of a page's write; those of reads are their users.
+const PAGE_WRITE: u64 = u64::MAX;
+/// Tags of log writes, and of the flushes after them, with the place in their order.
+const LOG_WRITE: u64 = 1 << 62;
+const LOG_FLUSH: u64 = 1 << 61;
+
+/// What happens outside the drives.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A user comes back.
+    Asks(u32),
+    /// A part of a user's transaction leaves the processor.
+    Computed(u32),
+}
+
+/// A user's transaction.
+#[derive(Clone, Copy, Debug, Default)]
+struct User {
+    begun: Instant,
+    reads: u32,
+    /// The time of each part at the processor, in the mean.
+    part: Duration,
+}
+
+/// A write of the log, with the users that it commits.
+#[derive(Default)]
+struct LogWrite {
+    users: Vec<u32>,
+    ended: bool,
+}
+
+/// The writer of the log.
+#[derive(Default)]
+struct LogWriter {
+    /// Users that no write has taken yet.
+    waiting: Vec<u32>,
+    /// Writes under way, in order; the number of the first.
+    writes: VecDeque<LogWrite>,
+    first: u64,
+    /// Where the next begins in its area.
+    place: Bytes,
+}
+
+/// One repeat of `test`, a database of [`Transactions`], on the volume or the first drive of `spec`.
+///
+/// # Errors
+/// [`SimError`] where the test does not fit the drive.
+pub(super) fn run(
+    spec: &SystemSpec,
+    test: &Test,
+    transactions: &Transactions,
+    key: StreamKey,
+) -> Result<Sample, SimError> {
+    if test.rounds.is_some() || test.volume.is_some() {
+        return Err(SimError::NotSimulated { what: "transactions until a volume or steady" });
+    }
+    let mut run = Run::new(spec, test, transactions, key);
+    for user in 0..test.threads {
+        run.leave(Instant::ZERO, user);
+    }
+    while run.step()? {}
+    Ok(run.end(spec))
+}
+
+struct Run<'t> {
+    test: &'t Test,
+    load: &'t Transactions,
+    storage: Storage,
+    metering: Metering,
+    events: EventQueue<Event>,
+    processors: Servers,
+    cores: u32,
+    users: Vec<User>,
+    rng: Rng,
+    /// Pages that lie before the log.
+    pages: u64,
+    buffer: BufferUse,
+    log: LogWriter,
+    owed: f64,
+    page_writes: u32,
+    /// Users that wait for a clean page.
+    held: VecDeque<u32>,
+    ended: u64,
+    rate_since: Instant,
+    counting_from: Instant,
+    deadline: Instant,
+    /// What the processors had done when counting began.
+    busy_before: Duration,
+    tally: Option<Tally>,
+    response: LatencyHistogram,
+    log_writes: u64,
+    committed: u64,
+    series: Option<Recorder>,
+}
+
+impl<'t> Run<'t> {
+    fn new(spec: &SystemSpec, test: &'t Test, load: &'t Transactions, key: StreamKey) -> Self {
+        let counting_from = Instant::ZERO + test.ramp;
+        let deadline = counting_from + test.duration.unwrap_or_default();
+        // Until it is known: as if nothing had to be waited for.
+        let alone = (load.elsewhere + load.processor).as_seconds();
+        let rate = f64::from(test.threads) / alone;
+        Self {
+            test,
+            load,
+            storage: Storage::new(spec, Content::of(test)),
+            metering: Metering::new(spec, counting_from, Some(deadline)),
+            events: EventQueue::with_capacity(test.threads as usize),
+            processors: Servers::new(spec.cpu.cores as usize),
+            cores: spec.cpu.cores,
+            users: vec![User::default(); test.threads as usize],
+            rng: Rng::new(key),
+            pages: (test.span - load.log.area).get() / test.block.get(),
+            buffer: load.buffer_use(test.block, rate),
+            log: LogWriter::default(),
+            owed: 0.0,
+            page_writes: 0,
+            held: VecDeque::new(),
+            ended: 0,
+            rate_since: Instant::ZERO,
+            counting_from,
+            deadline,
+            busy_before: Duration::ZERO,
+            tally: None,
+            response: LatencyHistogram::new(),
+            log_writes: 0,
+            committed: 0,
+            series: Recorder::of(test),
+        }
+    }
+
+    /// Goes on to the next event, here or in the drives; whether there is more before the end.
+    fn step(&mut self) -> Result<bool, SimError> {
+        let next = self.events.next_at().unwrap_or(self.deadline);
+        let limit = next.min(self.deadline);
+        if let Some(mut completion) = self.metering.advance_until(&mut self.storage, limit) {
+            self.count(&mut completion);
+            self.completed(&completion)?;
+            return Ok(true);
+        }
+        if next >= self.deadline {
+            self.begin_counting(self.deadline);
+            return Ok(false);
+        }
+        let Some((now, event)) = self.events.pop() else { return Ok(false) };
+        match event {
+            Event::Asks(user) => self.begin(now, user),
+            Event::Computed(user) => self.go_on(now, user)?,
+        }
+        Ok(true)
+    }
+
+    fn exponential(&mut self, mean: Duration) -> Duration {
+        let times = -libm::log(1.0 - self.rng.unit());
+        Duration::from_picoseconds((mean.picoseconds() as f64 * times) as u64)
+    }
+
+    /// A number of independent events of that mean (Poisson), by counting until their times exceed one.
+    fn number(&mut self, mean: f64) -> u32 {
+        let (mut count, mut time) = (0, 0.0);
+        loop {
+            time -= libm::log(1.0 - self.rng.unit());
+            if time > mean {
+                return count;
+            }
+            count += 1;
+        }
+    }
+
+    fn leave(&mut self, now: Instant, user: u32) {
+        let away = self.exponential(self.load.elsewhere);
+        self.events.schedule(now + away, Event::Asks(user));
+    }
+
+    fn begin(&mut self, now: Instant, user: u32) {
+        let reads = self.number(self.buffer.reads);
+        let part = self.load.processor / u64::from(reads + 1);
+        self.users[user as usize] = User { begun: now, reads, part };
+        self.compute(now, user);
+    }
+
+    fn compute(&mut self, now: Instant, user: u32) {
+        let time = self.exponential(self.users[user as usize].part);
+        let span = self.processors.serve(now, time);
+        self.events.schedule(span.end, Event::Computed(user));
+    }
+
+    /// Reads the next page, commits, or ends.
+    fn go_on(&mut self, now: Instant, user: u32) -> Result<(), SimError> {
+        if self.users[user as usize].reads > 0 {
+            if self.owed > OWED_MAX {
+                self.held.push_back(user);
+                return Ok(());
+            }
+            return self.read(now, user);
+        }
+        if self.rng.chance(self.load.log.share.get()) {
+            self.log.waiting.push(user);
+            return self.write_log(now);
+        }
+        self.finish(now, user)
+    }
+
+    fn read(&mut self, now: Instant, user: u32) -> Result<(), SimError> {
+        let access = self.page(Operation::Read);
+        self.storage.submit(now, Target::default(), access, user, u64::from(user))
+    }
+
+    fn page(&mut self, operation: Operation) -> Access {
+        let place = Bytes(self.rng.below(self.pages) * self.test.block.get());
+        Access { operation, offset: self.test.offset + place, length: self.test.block }
+    }
+
+    /// Begins as many log writes as may be outstanding.
+    fn write_log(&mut self, now: Instant) -> Result<(), SimError> {
+        let log = &self.load.log;
+        while !self.log.waiting.is_empty() && self.log.writes.len() < log.outstanding as usize {
+            let most = (log.write_max.get() / log.record.get()).max(1) as usize;
+            let later = self.log.waiting.split_off(self.log.waiting.len().min(most));
+            let users = std::mem::replace(&mut self.log.waiting, later);
+            let length = Bytes((log.record.get() * users.len() as u64).next_multiple_of(512));
+            if self.log.place + length > log.area {
+                self.log.place = Bytes::ZERO;
+            }
+            let number = self.log.first + self.log.writes.len() as u64;
+            let offset = self.test.end() - log.area + self.log.place;
+            self.log.place += length;
+            let thread = users[0];
+            self.log.writes.push_back(LogWrite { users, ended: false });
+            self.log_writes += u64::from(now >= self.counting_from);
+            let access = Access { operation: Operation::Write, offset, length };
+            self.storage.submit(now, Target::default(), access, thread, LOG_WRITE | number)?;
+        }
+        Ok(())
+    }
+
+    fn completed(&mut self, completion: &Completion) -> Result<(), SimError> {
+        let now = completion.completed;
+        match completion.tag {
+            PAGE_WRITE => {
+                self.page_writes -= 1;
+                self.write_pages(now)?;
+                while self.owed <= OWED_MAX
+                    && let Some(user) = self.held.pop_front()
+                {
+                    self.read(now, user)?;
+                }
+                Ok(())
+            }
+            tag if tag & LOG_WRITE != 0 && self.load.log.flush => {
+                let number = tag & !LOG_WRITE;
+                let flush = Access {
+                    operation: Operation::Flush,
+                    offset: Bytes::ZERO,
+                    length: Bytes::ZERO,
+                };
+                self.storage.submit(now, Target::default(), flush, 0, LOG_FLUSH | number)
+            }
+            tag if tag & (LOG_WRITE | LOG_FLUSH) != 0 => {
+                self.stored(now, tag & !(LOG_WRITE | LOG_FLUSH))
+            }
+            user => {
+                let user = user as u32;
+                self.users[user as usize].reads -= 1;
+                self.compute(now, user);
+                Ok(())
+            }
+        }
+    }
+
+    /// A log write is stored: it and those behind it commit, as far as all before them are.
+    fn stored(&mut self, now: Instant, number: u64) -> Result<(), SimError> {
+        self.log.writes[(number - self.log.first) as usize].ended = true;
+        while self.log.writes.front().is_some_and(|write| write.ended) {
+            let write = self.log.writes.pop_front().unwrap_or_default();
+            self.log.first += 1;
+            if now >= self.counting_from {
+                self.committed += write.users.len() as u64;
+            }
+            for user in write.users {
+                self.finish(now, user)?;
+            }
+        }
+        self.write_log(now)
+    }
+
+    fn finish(&mut self, now: Instant, user: u32) -> Result<(), SimError> {
+        if now >= self.counting_from {
+            self.begin_counting(now);
+            self.response.record(now.since(self.users[user as usize].begun));
+        }
+        self.ended += 1;
+        if self.ended.is_multiple_of(RATE_EVERY) {
+            let seconds = now.since(self.rate_since).as_seconds();
+            self.buffer = self.load.buffer_use(self.test.block, RATE_EVERY as f64 / seconds);
+            self.rate_since = now;
+        }
+        self.leave(now, user);
+        self.owed += self.buffer.writes;
+        self.write_pages(now)
+    }
+
+    fn write_pages(&mut self, now: Instant) -> Result<(), SimError> {
+        while self.owed >= 1.0 && self.page_writes < self.load.page_writers {
+            self.owed -= 1.0;
+            self.page_writes += 1;
+            let access = self.page(Operation::Write);
+            self.storage.submit(now, Target::default(), access, 0, PAGE_WRITE)?;
+        }
+        Ok(())
+    }
+
+    fn begin_counting(&mut self, now: Instant) {
+        if self.tally.is_some() {
+            return;
+        }
+        let tally = Tally::since(self.storage.simulator());
+        if let Some(series) = &mut self.series {
+            series.begin(tally.drive_before);
+        }
+        self.busy_before = self.processors.busy();
+        self.tally = Some(tally);
+        debug_assert!(now >= self.counting_from);
+    }
+
+    fn count(&mut self, completion: &mut Completion) {
+        if completion.completed < self.counting_from {
+            return;
+        }
+        self.begin_counting(completion.completed);
+        let Some(tally) = &mut self.tally else { return };
+        let latency = completion.completed.since(completion.submitted);
+        tally.count(completion, latency);
+        if let Some(series) = &mut self.series {
+            let at = completion.completed.since(self.counting_from);
+            if series.is_over(at) {
+                series.close(at, Some(self.storage.simulator().drive_use()));
+            }
+            series.record(completion.access.operation, completion.access.length, latency);
+        }
+    }
+
+    fn end(mut self, spec: &SystemSpec) -> Sample {
+        let simulator = self.storage.simulator();
+        self.metering.end(simulator, self.deadline);
+        let tally = self.tally.take().unwrap_or_else(|| Tally::since(simulator));
+        let elapsed = self.deadline.since(self.counting_from);
+        let drive = simulator.drive_use();
+        let counted = (tally.requests(), tally.bytes(), elapsed);
+        let path = path_use(spec, simulator, &tally.busy_before, &tally.budget, counted);
+        let core = simulator.busy()[Hop::Cpu as usize].iter().copied().sum::<Duration>();
+        let core_before = tally.busy_before[Hop::Cpu as usize].iter().copied().sum::<Duration>();
+        let own = (self.processors.busy() - self.busy_before) * u64::from(self.cores);
+        let all = elapsed.as_seconds() * f64::from(self.cores);
+        let busy = (own + (core - core_before)).as_seconds() / all;
+        let count = self.response.count();
+        let each = |requests: u64| requests as f64 / count.max(1) as f64;
+        let reads = tally.reads.latency.count();
+        let page_writes = tally.writes.latency.count().saturating_sub(self.log_writes);
+        let transactions = TransactionsUse {
+            count,
+            per_minute: count as f64 / elapsed.as_seconds() * 60.0,
+            processor_busy: busy.min(1.0),
+            buffer_hit_ratio: self.buffer.hit_ratio,
+            page_reads: each(reads),
+            page_writes: each(page_writes),
+            log_writes: each(self.log_writes),
+            commits_per_log_write: self.committed as f64 / self.log_writes.max(1) as f64,
+            response: self.response,
+        };
+        let known =
+            |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
+        Sample {
+            elapsed,
+            drive: Some(drive.since(&tally.drive_before)),
+            reads: known(tally.reads),
+            writes: known(tally.writes),
+            flushes: known(tally.flushes),
+            trims: None,
+            cpu: None,
+            evidence: None,
+            punctuality: None,
+            path: Some(path),
+            energy: self.metering.energy(spec),
+            replay: None,
+            series: self.series.map(|series| series.finish(elapsed, Some(drive))),
+            steady: None,
+            transactions: Some(transactions),
+            complete: true,
+        }
+    }
+}

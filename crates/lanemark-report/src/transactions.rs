@@ -1,0 +1,67 @@
+//! Transactions of a database: how many, how long, and what each asked of the drives.
+//!
+//! Everything is the mean over repeats. Requests a transaction are counted, not those that the workload's law wants.
+
+use lanemark_core::result::{Metric, RunResult, Statistic, TestResult, TransactionsUse};
+
+use crate::number::{fixed, known, or_absent, percent, significant};
+use crate::table::{Cell, Column, Table};
+
+/// Test by test and run by run; `None` where no test was one of transactions.
+pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
+    let mut table = Table::new(vec![
+        Column::name("test"),
+        Column::name("target"),
+        Column::number("tpm", "1/min"),
+        Column::number("response", "us"),
+        Column::number("reads", "us"),
+        Column::number("writes", "us"),
+        Column::number("all I/O", "us"),
+        Column::number("CPU", ""),
+        Column::number("in buffer", "").optional(3),
+        Column::number("page reads", "each").optional(2),
+        Column::number("page writes", "each").optional(2),
+        Column::number("log writes", "each").optional(2),
+    ]);
+    let mut names: Vec<&str> = Vec::new();
+    for result in runs.iter().flat_map(|(_, run)| &run.tests) {
+        if !names.contains(&result.test.name.as_str()) {
+            names.push(&result.test.name);
+        }
+    }
+    for name in names {
+        let mut repeated = false;
+        for (label, run) in runs {
+            let results = run.tests.iter().filter(|result| result.test.name == name);
+            for result in results {
+                let Some(cells) = cells(result) else { continue };
+                let mut row = vec![Cell::plain(name).repeating(repeated), Cell::plain(*label)];
+                row.extend(cells);
+                table.push(row);
+                repeated = true;
+            }
+        }
+    }
+    (!table.rows.is_empty()).then(|| table.without_empty_columns())
+}
+
+fn cells(result: &TestResult) -> Option<Vec<Cell>> {
+    let of = |figure: fn(&TransactionsUse) -> f64| result.of_transactions(figure);
+    let per_minute = of(|all| all.per_minute)?;
+    let told = |statistic: Option<Statistic>, show: fn(f64) -> String| {
+        Cell::plain(or_absent(statistic.and_then(|told| known(&told)), show))
+    };
+    let latency = |metric: Metric| told(Some(metric.of(result)), significant);
+    Some(vec![
+        Cell::strong(fixed(per_minute.value, 0)),
+        told(of(|all| all.response.mean_ns() / 1e3), significant),
+        latency(Metric::ReadLatency),
+        latency(Metric::WriteLatency),
+        latency(Metric::Latency),
+        told(of(|all| all.processor_busy), percent),
+        told(of(|all| all.buffer_hit_ratio), percent),
+        told(of(|all| all.page_reads), significant),
+        told(of(|all| all.page_writes), significant),
+        told(of(|all| all.log_writes), significant),
+    ])
+}

@@ -1,0 +1,48 @@
+//! `[transactions]` of a workload: what each user of a database asks for.
+
+use lanemark_core::units::Ratio;
+use lanemark_core::workload::{Log, PageClass, Transactions};
+
+use crate::document::Section;
+use crate::error::StudyError;
+
+/// Reads the table, with its pages and its log.
+pub(super) fn read(section: &Section<'_>) -> Result<Transactions, StudyError> {
+    let pages = section.tables("pages")?;
+    let pages = pages.iter().map(page_class).collect::<Result<_, _>>()?;
+    let log = section.table("log")?;
+    let flush = log.setting("flush", &[("after-each-write", true), ("never", false)])?;
+    let transactions = Transactions {
+        elsewhere: section.quantity("elsewhere")?,
+        processor: section.quantity("processor")?,
+        buffer: section.quantity("buffer")?,
+        checkpoint: section.quantity("checkpoint")?,
+        page_writers: section.integer("page_writers", 1, 65_536)? as u32,
+        in_use: section.optional_quantity("in_use")?.unwrap_or(Ratio::ONE),
+        pages,
+        log: Log {
+            share: log.quantity("share")?,
+            record: log.quantity("record")?,
+            write_max: log.quantity("write_max")?,
+            outstanding: log.integer("outstanding", 1, 1024)? as u32,
+            flush: flush.unwrap_or(false),
+            area: log.quantity("area")?,
+        },
+    };
+    log.finish()?;
+    section.finish()?;
+    Ok(transactions)
+}
+
+fn page_class(section: &Section<'_>) -> Result<PageClass, StudyError> {
+    let visits =
+        section.optional_parsed("visits", "a number of visits", |text| text.parse().ok())?;
+    let class = PageClass {
+        name: section.text("name")?,
+        size: section.quantity("size")?,
+        visits: visits.ok_or_else(|| section.error("visits", "`visits` is missing"))?,
+        changed: section.optional_quantity("changed")?.unwrap_or(Ratio::ZERO),
+    };
+    section.finish()?;
+    Ok(class)
+}
