@@ -55,6 +55,11 @@ impl Postgres {
         Ok(Self { client, prepared: vec![None; Statement::ALL.len()], open: false })
     }
 
+    /// The connection alone, for statements that are not of the workload.
+    pub(crate) fn into_client(self) -> Client {
+        self.client
+    }
+
     fn prepare(&mut self, statement: Statement) -> Result<postgres::Statement, OltpError> {
         if let Some(prepared) = &self.prepared[statement as usize] {
             return Ok(prepared.clone());
@@ -241,6 +246,16 @@ impl Connection for Postgres {
         self.scan(sql, &mut |row| counted = u64::try_from(row[0].int()).ok())?;
         Ok(counted)
     }
+
+    fn session(&mut self) -> Result<Option<i64>, OltpError> {
+        let mut session = None;
+        self.scan("SELECT pg_backend_pid()", &mut |row| session = Some(row[0].int()))?;
+        Ok(session)
+    }
+
+    fn report(&mut self) -> Result<(), OltpError> {
+        self.client.batch_execute(crate::postgres_counters::REPORT).map_err(from_postgres)
+    }
 }
 
 /// Puts a row as binary COPY has it: the count of fields, then of each its length and bytes.
@@ -289,7 +304,7 @@ fn from_copy(error: &std::io::Error) -> OltpError {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
-fn from_postgres(error: postgres::Error) -> OltpError {
+pub(crate) fn from_postgres(error: postgres::Error) -> OltpError {
     classify(&error)
 }
 
