@@ -10,6 +10,7 @@
 //! | `sqlite`, `postgres`, [`managed`] | the databases, and a server of our own |
 //! | [`database`] | databases by name, and what they hold |
 //! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | what is done with them |
+//! | `room` | what an error has to do with a full file system |
 //! | `user`, `look` | who works in a run, and who looks on |
 //! | `device`, [`processor`] | what the machine did meanwhile |
 //! | `observer`, [`counters`], [`budget`], `postgres_counters` | what the database tells of itself |
@@ -44,6 +45,7 @@ mod postgres_counters;
 pub mod processor;
 pub mod profile;
 pub mod result;
+mod room;
 pub mod run;
 pub mod schema;
 pub mod session;

@@ -18,6 +18,7 @@ use crate::processor::{ProcessorUse, SessionsUse};
 use crate::profile::Profile;
 use crate::profile::TransactionKind;
 use crate::result::{OltpRepeat, TransactionUse};
+use crate::room::Room;
 use crate::schema::Scale;
 pub use crate::user::User;
 
@@ -211,6 +212,7 @@ pub fn run_shown(
     show: &mut dyn FnMut(&Moment),
 ) -> Result<OltpRepeat, OltpError> {
     options.check(&scale)?;
+    let room = Room::of(database);
     let mut users = (0..options.users)
         .map(|number| User::new(database, scale, options, repeat, number))
         .collect::<Result<Vec<User>, OltpError>>()?;
@@ -259,7 +261,7 @@ pub fn run_shown(
         seen
     });
     if let Some(error) = shared.failure.into_inner().ok().flatten() {
-        return Err(error);
+        return Err(room.explain(error));
     }
     if stop.load(Ordering::Relaxed) {
         return Err(OltpError::Stopped);
