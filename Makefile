@@ -46,7 +46,7 @@ library:         ## hold every drive against its ratings, and write docs/library
 fit:             ## fit thirty random drives in one port and predict each in another (ten minutes on two free cores)
 	LANEMARK_FIT_DRIVES=30 cargo test --release --locked -p lanemark-predict --test round_trip -- --nocapture
 
-oltp-kills:      ## kill drivers and servers of databases fifty times each, and check what is there (fifteen minutes)
+oltp-kills:      ## kill drivers and servers of databases fifty times each, and check what is there (five minutes)
 	LANEMARK_OLTP_KILLS=50 cargo test --locked -p lanemark-oltp --test kills -- --nocapture
 
 endurance: build ## a day of random writes on a modelled 1 TB drive (twenty minutes on a free core, 7.5 GB of memory)

@@ -62,6 +62,7 @@ impl WaitClass {
 
     /// The class of what PostgreSQL says of a session: its state, and the type and name of its wait event
     /// (documentation, table 28.4 and those that follow it). Names are of versions 14 to 18, which differ in case.
+    #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "no server is built in"))]
     pub(crate) fn of_postgres(state: &str, kind: &str, event: &str) -> Self {
         let event = event.to_ascii_lowercase();
         let log = event.starts_with("wal");

@@ -101,6 +101,7 @@ pub(crate) struct Family {
 
 impl Family {
     /// The siblings of a process whose title begins with `title`, and their parent.
+    #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "no server is built in"))]
     pub(crate) fn of(process: u32, title: &str) -> Option<Self> {
         // In a container with numbers of its own the process may be somebody else here.
         let found = fs::read_to_string(format!("/proc/{process}/cmdline")).ok()?;

@@ -214,15 +214,23 @@ pub fn compare_text(from: &OltpResult, to: &OltpResult, changes: &[Change]) -> S
     );
     for change in changes {
         let (a, b) = (change.from.value, change.to.value);
-        let digits = if a.max(b) >= 1_000.0 { 0 } else { 3 };
+        let digits = match a.max(b) {
+            1_000.0.. => 0,
+            100.0.. => 1,
+            _ => 3,
+        };
         let (least, greatest) = change.range_per_cent;
         let interval = |statistic: &Statistic| match statistic.interval_95 {
             Some((low, high)) => format!("{low:.digits$} to {high:.digits$}"),
             None => "–".to_owned(),
         };
+        let points = match change.name.ends_with(", %") {
+            true => format!("; {:+.1} points", b - a),
+            false => String::new(),
+        };
         let _ = writeln!(
             text,
-            "{:<25}{a:>12.digits$}{b:>12.digits$}{:>+9.1}%  {:<22}{}, {}",
+            "{:<25}{a:>12.digits$}{b:>12.digits$}{:>+9.1}%  {:<22}{}, {}{points}",
             change.name,
             change.per_cent,
             format!("{least:+.1}% to {greatest:+.1}%"),

@@ -104,6 +104,7 @@ fn the_published_chart_comes_out_as_published() {
     let chart = ["tpm", "NOPM", "device read, us", "device write, us", "device overall, us"];
     assert_eq!(names[..5], chart);
     let shown = view::compare_text(&sata, &sas, &changes);
+    assert!(shown.contains("; +10.0 points"), "{shown}");
     assert!(shown.contains("least to greatest") && shown.contains("95% of A, of B"), "{shown}");
 }
 
