@@ -212,7 +212,8 @@ fn told(moment: &Moment) -> String {
     if let Some(device) = &moment.device {
         let us = |mean: Option<f64>| mean.map_or("–".to_owned(), |us| format!("{us:.0}"));
         let (read, write) = (us(device.read_us()), us(device.write_us()));
-        line += &format!(" · device read {read}, write {write} us");
+        let share = moment.device_share().map_or(0.0, |share| 100.0 * share);
+        line += &format!(" · device {share:.0}%, read {read}, write {write} us");
     }
     line
 }
@@ -309,7 +310,7 @@ mod tests {
             ..moment
         };
         let wanted =
-            "counted 3 of 30 s · 12000 tpm, 6000 NOPM · 1.234 ms · device read –, write 200 us";
+            "counted 3 of 30 s · 12000 tpm, 6000 NOPM · 1.234 ms · device 0%, read –, write 200 us";
         assert_eq!(told(&moment), wanted);
     }
 }

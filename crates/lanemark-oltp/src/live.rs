@@ -91,6 +91,13 @@ impl Moment {
         count as f64 * 60.0 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
+    /// The device's time for a transaction over its response time; above 1 where requests overlap.
+    pub fn device_share(&self) -> Option<f64> {
+        let response_ms = self.latency?.as_secs_f64() * 1e3 * self.transactions as f64;
+        let device_ms = self.device.as_ref()?.time_ms() as f64;
+        (response_ms > 0.0).then(|| device_ms / response_ms)
+    }
+
     /// All transactions a minute so far.
     pub fn tpm(&self) -> f64 {
         self.a_minute(self.transactions)
@@ -119,6 +126,12 @@ mod tests {
         let moment = Moment::new(span, (before, Sums::of(&tallies)), None);
         assert_eq!((moment.transactions, moment.new_orders), (3, 1));
         assert_eq!((moment.tpm(), moment.nopm(), moment.latency), (360.0, 120.0, Some(ms(3))));
-        assert_eq!(Moment::new(span, (before, before), None).latency, None);
+        assert_eq!(
+            (Moment::new(span, (before, before), None).latency, moment.device_share()),
+            (None, None)
+        );
+        let device = DeviceWork { write_ms: 3, ..DeviceWork::default() };
+        let moment = Moment { device: Some(device), ..moment };
+        assert!((moment.device_share().unwrap() - 3.0 / 9.0).abs() < 1e-12);
     }
 }

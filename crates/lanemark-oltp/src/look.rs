@@ -36,8 +36,10 @@ pub(crate) struct Seen {
     pub(crate) budget: Option<TimeBudget>,
     /// What the database counted; until it is finished, what it had counted at the first edge.
     pub(crate) counters: Counters,
-    /// Reports of the first edge that came after its counters were read.
-    pub(crate) late_reports: u64,
+    /// Users that were past the first edge when its counters were read.
+    past: u32,
+    /// Transactions between the two readings with which users reported.
+    pub(crate) reports: u64,
 }
 
 /// The machine at one edge.
@@ -143,14 +145,17 @@ impl Onlooker {
             return Ok(false);
         }
         seen.counters = self.observer.counters()?;
-        if self.wants_reports() {
-            seen.late_reports = u64::from(users - past);
-        }
+        seen.past = past;
         Ok(true)
     }
 
     /// Reads the database's counters at the last edge, which all users are past.
-    pub(crate) fn finish(&mut self, seen: &mut Seen) -> Result<(), OltpError> {
+    pub(crate) fn finish(&mut self, shared: &Shared<'_>, seen: &mut Seen) -> Result<(), OltpError> {
+        if self.wants_reports() {
+            // Each reports at the last edge, and some at the first after that was read.
+            let late = shared.past.load(Ordering::Acquire) - seen.past;
+            seen.reports = u64::from(late) + shared.tallies.len() as u64;
+        }
         let last = match self.last.take() {
             Some(last) => last,
             None => self.observer.counters()?,

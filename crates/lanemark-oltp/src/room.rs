@@ -76,6 +76,11 @@ mod tests {
         }
         let other = room.explain(OltpError::Damaged("x".to_owned()));
         assert!(matches!(other, OltpError::Damaged(_)), "{other}");
+        let server = OltpError::System {
+            what: "initdb".to_owned(),
+            reason: "could not write: No space left on device".to_owned(),
+        };
+        assert!(server.hint().unwrap().starts_with("make room"));
         let free = left(folder.path()).unwrap().free;
         let lost = room.explain(OltpError::Database("connection closed".to_owned()));
         assert_eq!(matches!(lost, OltpError::Full(_)), free < LEAST, "{lost}");

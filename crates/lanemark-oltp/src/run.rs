@@ -124,8 +124,6 @@ struct Work {
     counters: Counters,
     /// Of those of whom it is known.
     sessions: Option<SessionsUse>,
-    /// Reports that were made at the end.
-    reports: u64,
 }
 
 impl Work {
@@ -134,7 +132,6 @@ impl Work {
             self.uses.entry(*kind).or_default().merge(one);
         }
         self.counters.add(&other.counters);
-        self.reports += other.reports;
         if let Some(own) = other.sessions {
             let all = self.sessions.get_or_insert_default();
             all.running_s += own.running_s;
@@ -183,7 +180,6 @@ fn work(
     }
     if !stop() {
         let last = user.edge(shared.reports)?;
-        work.reports = u64::from(shared.reports);
         if let Some(first) = edge {
             (work.sessions, work.counters) = last.since(&first);
         }
@@ -260,14 +256,15 @@ pub fn run_shown(
         }
         seen
     });
-    if let Some(error) = shared.failure.into_inner().ok().flatten() {
+    let failure = shared.failure.lock().ok().and_then(|mut first| first.take());
+    if let Some(error) = failure {
         return Err(room.explain(error));
     }
     if stop.load(Ordering::Relaxed) {
         return Err(OltpError::Stopped);
     }
     let mut seen = seen?;
-    onlooker.finish(&mut seen)?;
+    onlooker.finish(&shared, &mut seen)?;
     Ok(outcome(options, all, seen))
 }
 
@@ -280,7 +277,7 @@ fn outcome(options: &RunOptions, work: Work, seen: Seen) -> OltpRepeat {
         ProcessorUse { server_s: seen.server_s, driver_s: seen.driver_s, sessions: work.sessions };
     repeat.processor = (processor != ProcessorUse::default()).then_some(processor);
     repeat.budget = seen.budget;
-    repeat.looked_on = work.reports + seen.late_reports;
+    repeat.looked_on = seen.reports;
     repeat.counters = seen.counters;
     let retries: u64 = repeat.transactions.values().map(|one| one.retries).sum();
     // What was done again is in the database's count each time, and in ours once.

@@ -116,10 +116,13 @@ fn figures(result: &OltpResult) -> String {
     let pages = pages.map_or(String::new(), |pages| format!("with {pages:.2} whole pages"));
     figure("log, KiB each", each(Counter::WalBytes, 1024.0), 2, &pages);
     figure("log flushes each", each(Counter::WalFlushes, 1.0), 3, "");
-    let deadlocks = |repeat: &OltpRepeat| repeat.counters.get(Counter::Deadlocks);
-    if result.repeats.iter().any(|repeat| deadlocks(repeat).unwrap_or(0) > 0) {
-        let found = result.statistic(|repeat| deadlocks(repeat).map(|count| count as f64));
-        figure("deadlocks", found, 0, "");
+    for (name, counter) in [
+        ("checkpoints", Counter::Checkpoints),
+        ("deadlocks", Counter::Deadlocks),
+        ("temporary files", Counter::TemporaryFiles),
+    ] {
+        let found = result.statistic(|repeat| Some(repeat.counters.get(counter)? as f64));
+        figure(name, found.filter(|found| found.max > 0.0), 1, "in a repeat");
     }
     text
 }
