@@ -49,9 +49,9 @@ impl Observer for Counted {
 /// The observer of a database.
 pub(crate) fn observe(database: &Database) -> Result<Box<dyn Observer>, OltpError> {
     #[cfg(feature = "postgres")]
-    if let Database::Postgres(name) = database {
-        let shown = database.name();
-        return Ok(Box::new(crate::postgres_counters::PostgresObserver::connect(name, &shown)?));
+    if let Database::Postgres(_) = database {
+        let connection = database.connect()?;
+        return Ok(Box::new(crate::postgres_counters::PostgresObserver::new(connection)?));
     }
     Ok(Box::new(Counted(database.connect()?)))
 }

@@ -55,11 +55,6 @@ impl Postgres {
         Ok(Self { client, prepared: vec![None; Statement::ALL.len()], open: false })
     }
 
-    /// The connection alone, for statements that are not of the workload.
-    pub(crate) fn into_client(self) -> Client {
-        self.client
-    }
-
     fn prepare(&mut self, statement: Statement) -> Result<postgres::Statement, OltpError> {
         if let Some(prepared) = &self.prepared[statement as usize] {
             return Ok(prepared.clone());
@@ -254,7 +249,7 @@ impl Connection for Postgres {
     }
 
     fn report(&mut self) -> Result<(), OltpError> {
-        self.client.batch_execute(crate::postgres_counters::REPORT).map_err(from_postgres)
+        self.script(crate::postgres_counters::REPORT)
     }
 }
 
@@ -304,7 +299,7 @@ fn from_copy(error: &std::io::Error) -> OltpError {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
-pub(crate) fn from_postgres(error: postgres::Error) -> OltpError {
+fn from_postgres(error: postgres::Error) -> OltpError {
     classify(&error)
 }
 

@@ -6,63 +6,51 @@
 //! idle and its last addition is a second ago; from version 15 on `pg_stat_force_next_flush` makes it do so at once,
 //! which users ask for where counting begins and ends ([`REPORT`]).
 
-use postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
-
 use crate::budget::WaitClass;
 use crate::counters::{Counter, Counters};
 use crate::error::OltpError;
 use crate::observer::Observer;
-use crate::postgres::{Postgres, from_postgres};
 use crate::processor::Family;
+use crate::session::Connection;
+use crate::value::Value;
 
-/// Makes a session's work count now; one transaction, or none before version 15.
+/// Makes a session's work count now, from version 15 on, by one transaction.
 pub(crate) const REPORT: &str = "SELECT pg_stat_force_next_flush()";
 /// The version from which on there is [`REPORT`].
-pub(crate) const REPORTS_FROM: u32 = 150_000;
+const REPORTS_FROM: u32 = 150_000;
 
 /// Forgets what was read of the statistics before in this transaction.
-const AFRESH: &str = "SELECT pg_stat_clear_snapshot();";
+const AFRESH: &str = "SELECT pg_stat_clear_snapshot()";
 
 /// A connection that looks on.
 pub(crate) struct PostgresObserver {
-    client: Client,
+    connection: Box<dyn Connection>,
     version: u32,
     process: Option<u32>,
     counters: Vec<(Counter, String)>,
 }
 
 impl PostgresObserver {
-    /// Connects to `name`, which is `shown` in errors.
-    pub(crate) fn connect(name: &str, shown: &str) -> Result<Self, OltpError> {
-        let mut client = Postgres::connect(name, shown)?.into_client();
-        let sql = "SELECT current_setting('server_version_num'), pg_backend_pid(), \
-            inet_server_addr() IS NULL OR inet_server_addr() = inet_client_addr()";
-        let mut found = (0, None);
-        for row in rows(&mut client, sql)? {
-            let local = row.get(2) == Some("t");
-            found = (number(&row, 0).unwrap_or(0), number(&row, 1).filter(|_| local));
-        }
-        let (version, process) = found;
-        client
-            .batch_execute("SET idle_in_transaction_session_timeout TO 0; BEGIN READ ONLY")
-            .map_err(from_postgres)?;
-        Ok(Self { client, version, process, counters: expressions(version) })
+    /// Looks on by `connection`, which is nobody else's.
+    pub(crate) fn new(mut connection: Box<dyn Connection>) -> Result<Self, OltpError> {
+        let sql = "SELECT current_setting('server_version_num')::int, pg_backend_pid(), \
+            (inet_server_addr() IS NULL OR inet_server_addr() = inet_client_addr())::int";
+        let (mut version, mut process) = (0, None);
+        connection.scan(sql, &mut |row| {
+            version = number(&row[0]).unwrap_or(0);
+            process = number(&row[1]).filter(|_| number::<u32>(&row[2]) == Some(1));
+        })?;
+        connection.script("SET idle_in_transaction_session_timeout TO 0; BEGIN READ ONLY")?;
+        Ok(Self { connection, version, process, counters: expressions(version) })
     }
 }
 
 /// The number in a column.
-fn number<T: std::str::FromStr>(row: &SimpleQueryRow, column: usize) -> Option<T> {
-    row.get(column)?.parse().ok()
-}
-
-/// The rows of statements, as text.
-fn rows(client: &mut Client, sql: &str) -> Result<Vec<SimpleQueryRow>, OltpError> {
-    let messages = client.simple_query(sql).map_err(from_postgres)?;
-    let row = |message| match message {
-        SimpleQueryMessage::Row(row) => Some(row),
+fn number<T: TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
+    match value {
+        Value::Int(number) => T::try_from(*number).ok(),
         _ => None,
-    };
-    Ok(messages.into_iter().filter_map(row).collect())
+    }
 }
 
 /// What gives each counter in a version of the server, as a scalar.
@@ -106,13 +94,15 @@ fn expressions(version: u32) -> Vec<(Counter, String)> {
 
 impl Observer for PostgresObserver {
     fn counters(&mut self) -> Result<Counters, OltpError> {
-        let values: Vec<&str> = self.counters.iter().map(|(_, sql)| sql.as_str()).collect();
-        let found = rows(&mut self.client, &format!("{AFRESH} SELECT {}", values.join(", ")))?;
-        // The first row is that of the snapshot.
-        let row =
-            found.last().ok_or_else(|| OltpError::Database("it counts nothing".to_owned()))?;
-        let told = self.counters.iter().enumerate();
-        Ok(told.filter_map(|(at, (counter, _))| Some((*counter, number(row, at)?))).collect())
+        let (counters, mut found) = (&self.counters, Counters::default());
+        let values: Vec<&str> = counters.iter().map(|(_, sql)| sql.as_str()).collect();
+        self.connection.script(AFRESH)?;
+        self.connection.scan(&format!("SELECT {}", values.join(", ")), &mut |row| {
+            let told = counters.iter().zip(row);
+            found =
+                told.filter_map(|((counter, _), value)| Some((*counter, number(value)?))).collect();
+        })?;
+        Ok(found)
     }
 
     fn counts_late(&self) -> bool {
@@ -128,18 +118,19 @@ impl Observer for PostgresObserver {
         let pids: Vec<String> = sessions.iter().map(i64::to_string).collect();
         // The function below the view: without the names of databases and accounts that the view looks up.
         let sql = format!(
-            "{AFRESH} SELECT state, wait_event_type, wait_event, count(*) \
-             FROM pg_stat_get_activity(NULL) WHERE pid = ANY('{{{}}}') GROUP BY 1, 2, 3",
+            "SELECT COALESCE(state, ''), COALESCE(wait_event_type, ''), COALESCE(wait_event, ''), \
+             count(*) FROM pg_stat_get_activity(NULL) WHERE pid = ANY('{{{}}}') GROUP BY 1, 2, 3",
             pids.join(",")
         );
-        for row in rows(&mut self.client, &sql)? {
-            let Some(count) = (row.len() == 4).then(|| number(&row, 3)).flatten() else { continue };
-            let column = |at| row.get(at).unwrap_or("");
-            if between && column(0) == "idle" {
-                continue;
+        self.connection.script(AFRESH)?;
+        self.connection.scan(&sql, &mut |row| {
+            let (state, kind, event) = (row[0].text(), row[1].text(), row[2].text());
+            if let Some(count) = number(&row[3])
+                && !(between && state == "idle")
+            {
+                found(WaitClass::of_postgres(state, kind, event), count);
             }
-            found(WaitClass::of_postgres(column(0), column(1), column(2)), count);
-        }
+        })?;
         Ok(true)
     }
 
