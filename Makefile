@@ -6,10 +6,10 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench library fit endurance build tools clean
+.PHONY: help demo test check bench library fit endurance oltp-kills build tools clean
 
 help:            ## this list
-	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: build      ## measure this machine, run the first study, show both (under two minutes)
 	@mkdir -p $(DEMO)
@@ -45,6 +45,9 @@ library:         ## hold every drive against its ratings, and write docs/library
 
 fit:             ## fit thirty random drives in one port and predict each in another (ten minutes on two free cores)
 	LANEMARK_FIT_DRIVES=30 cargo test --release --locked -p lanemark-predict --test round_trip -- --nocapture
+
+oltp-kills:      ## kill drivers and servers of databases fifty times each, and check what is there (five minutes)
+	LANEMARK_OLTP_KILLS=50 cargo test --locked -p lanemark-oltp --test kills -- --nocapture
 
 endurance: build ## a day of random writes on a modelled 1 TB drive (twenty minutes on a free core, 7.5 GB of memory)
 	@mkdir -p $(ENDURANCE)

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lanemark_core::units;
 use lanemark_oltp::check::check;
+use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
 #[cfg(feature = "postgres")]
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
@@ -172,8 +173,10 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     let mut progress = Progress::new();
     let mut outcome = Outcome::Done;
     for repeat in 0..args.repeats {
-        progress.show(&format!("repeat {} of {}", repeat + 1, args.repeats));
-        match run::run(database, scale, &options, repeat, &stop) {
+        let title = format!("repeat {} of {}", repeat + 1, args.repeats);
+        progress.show(&title);
+        let mut show = |moment: &Moment| progress.show(&format!("{title} · {}", told(moment)));
+        match run::run_shown(database, scale, &options, repeat, &stop, &mut show) {
             Ok(one) => result.repeats.push(one),
             Err(OltpError::Stopped) => {
                 outcome = Outcome::Interrupted;
@@ -197,6 +200,24 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     Ok(outcome)
 }
 
+/// A look at a run in one line.
+fn told(moment: &Moment) -> String {
+    let phase = if moment.counts { "counted" } else { "ramp" };
+    let (elapsed, of) = (moment.elapsed.as_secs_f64(), moment.of.as_secs_f64());
+    let mut line = format!("{phase} {:.0} of {of:.0} s", elapsed.min(of));
+    line += &format!(" · {:.0} tpm, {:.0} NOPM", moment.tpm(), moment.nopm());
+    if let Some(latency) = moment.latency {
+        line += &format!(" · {:.3} ms", latency.as_secs_f64() * 1e3);
+    }
+    if let Some(device) = &moment.device {
+        let us = |mean: Option<f64>| mean.map_or("–".to_owned(), |us| format!("{us:.0}"));
+        let (read, write) = (us(device.read_us()), us(device.write_us()));
+        let share = moment.device_share().map_or(0.0, |share| 100.0 * share);
+        line += &format!(" · device {share:.0}%, read {read}, write {write} us");
+    }
+    line
+}
+
 fn check_database(database: &Database) -> Result<Outcome, Failure> {
     let loaded = database.loaded()?;
     let conditions = check(database.connect()?.as_mut(), &loaded)?;
@@ -213,6 +234,13 @@ fn check_database(database: &Database) -> Result<Outcome, Failure> {
 fn compare_runs(args: &OltpCompareArgs) -> Result<Outcome, Failure> {
     let (from, to) = (read(&args.from)?, read(&args.to)?);
     output::print(&view::compare_text(&from, &to, &compare::compare(&from, &to)))?;
+    let saved = compare::nodes_saved(&from, &to, args.nodes)?;
+    output::print("")?;
+    output::print(&lanemark_report::plan_text(&saved.plan, &[], &output::style()))?;
+    output::print(&format!(
+        "By the repeats that speak least for B: {}\nBy those that speak most for it: {}",
+        saved.least.answer, saved.greatest.answer
+    ))?;
     Ok(Outcome::Done)
 }
 
@@ -250,5 +278,39 @@ fn hide_password(command: &mut [String], database: &Database) {
                 word.replace_range(at.., &database.name());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_at_a_run_says_where_it_is_and_what_it_came_to() {
+        let mut moment = Moment {
+            counts: false,
+            elapsed: Duration::from_secs(3),
+            of: Duration::from_secs(30),
+            transactions: 0,
+            new_orders: 0,
+            latency: None,
+            device: None,
+        };
+        assert_eq!(told(&moment), "ramp 3 of 30 s · 0 tpm, 0 NOPM");
+        moment = Moment {
+            counts: true,
+            transactions: 600,
+            new_orders: 300,
+            latency: Some(Duration::from_micros(1_234)),
+            device: Some(lanemark_oltp::result::DeviceWork {
+                writes: 10,
+                write_ms: 2,
+                ..Default::default()
+            }),
+            ..moment
+        };
+        let wanted =
+            "counted 3 of 30 s · 12000 tpm, 6000 NOPM · 1.234 ms · device 0%, read –, write 200 us";
+        assert_eq!(told(&moment), wanted);
     }
 }

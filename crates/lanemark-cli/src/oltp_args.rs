@@ -114,4 +114,8 @@ pub(crate) struct OltpCompareArgs {
     pub(crate) from: PathBuf,
     /// The second run
     pub(crate) to: PathBuf,
+    /// Servers that do as the first run, of which some are left out where the second is faster
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) nodes: u32,
 }

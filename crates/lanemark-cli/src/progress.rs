@@ -16,6 +16,9 @@ impl Progress {
     /// Replaces the line.
     pub(crate) fn show(&mut self, line: &str) {
         if self.terminal {
+            let columns =
+                rustix::termios::tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col);
+            let line = cut(line, usize::from(columns));
             // Progress that cannot be written is no reason to end a run.
             let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
             self.shown = true;
@@ -40,5 +43,28 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
+    }
+}
+
+/// As much of a line as goes on a terminal, since a longer one would leave a part behind; all where its width is not
+/// known.
+fn cut(line: &str, columns: usize) -> &str {
+    match line.char_indices().nth(columns) {
+        Some((end, _)) if columns > 0 => &line[..end],
+        _ => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_goes_on_one_row() {
+        assert_eq!(cut("a · b · c", 5), "a · b");
+        assert_eq!(
+            (cut("a · b", 5), cut("a · b", 80), cut("a · b", 0)),
+            ("a · b", "a · b", "a · b")
+        );
     }
 }

@@ -33,15 +33,33 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
     for file in ["a.json", "b.json"] {
         let mut args = vec!["run", "--users", "2", "--ramp", "100 ms", "--duration", "300 ms"];
         args.extend(["--repeats", "3", "--out", file]);
-        let shown = stdout(&lanemark(here, &args));
-        for part in ["tpm, all transactions", "NOPM", "Stock-Level", "no TPC result"] {
+        let output = lanemark(here, &args);
+        let shown = stdout(&output);
+        for part in [
+            "tpm, all transactions",
+            "NOPM",
+            "Stock-Level",
+            "no TPC result",
+            "device time",
+            "buffer hits, %",
+            "time of a transaction, ms, by its user's thread",
+        ] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
+        // Progress is for terminals alone.
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(told.lines().count(), 1, "{told}");
+        assert!(told.starts_with("saved: "), "{told}");
     }
     let checked = stdout(&lanemark(here, &["check"]));
     assert_eq!(checked.matches("holds").count(), 12, "{checked}");
     let compared = stdout(&lanemark(here, &["compare", "a.json", "b.json"]));
     assert!(compared.contains("tpm") && compared.contains("New-Order, mean, ms"), "{compared}");
+    assert!(compared.contains("servers with B") && compared.contains("5 with A"), "{compared}");
+    let many = stdout(&lanemark(here, &["compare", "a.json", "a.json", "--nodes", "40"]));
+    assert!(many.contains("40 servers with B instead of 40 with A: none saved (0%)"), "{many}");
+    let none = failure(&lanemark(here, &["compare", "a.json", "b.json", "--nodes", "0"]));
+    assert_eq!(none.0, Some(2), "{}", none.1);
     let written = failure(&lanemark(here, &["compare", "a.json", "oltp.db"]));
     assert_eq!(written.0, Some(2), "{}", written.1);
 }

@@ -1,5 +1,11 @@
-//! Two runs side by side: the change of each figure in per cent, and where it may lie by the repeats.
+//! Two runs side by side: the change of each figure in per cent, where it may lie by the repeats, and how many
+//! servers the faster one leaves out.
+//!
+//! The first rows are those of the chart in the paper that compares two kinds of drive in this way (tpm, latency of
+//! reads, writes and both, processors); their overall latency is of all requests together, reads and writes by their
+//! number.
 
+use lanemark_core::plan::{Costs, Fleet, Node, Plan, PlanError};
 use lanemark_core::result::Statistic;
 
 use crate::profile::TransactionKind;
@@ -40,6 +46,14 @@ pub fn compare(from: &OltpResult, to: &OltpResult) -> Vec<Change> {
     };
     add("tpm".to_owned(), &|repeat| Some(repeat.tpm));
     add("NOPM".to_owned(), &|repeat| Some(repeat.nopm));
+    add("device read, us".to_owned(), &|repeat| repeat.device.as_ref()?.read_us());
+    add("device write, us".to_owned(), &|repeat| repeat.device.as_ref()?.write_us());
+    add("device overall, us".to_owned(), &|repeat| repeat.device.as_ref()?.overall_us());
+    add("processors busy, %".to_owned(), &|repeat| Some(100.0 * repeat.processor_busy?));
+    add("database CPU, us each".to_owned(), &|repeat| {
+        repeat.each(1e6 * repeat.processor.as_ref()?.server_s?)
+    });
+    add("device share of time, %".to_owned(), &|repeat| Some(100.0 * repeat.device_share()?));
     add("latency, mean, ms".to_owned(), &|repeat| Some(repeat.latency_ms()));
     for kind in TransactionKind::ALL {
         let use_of = move |repeat: &OltpRepeat| repeat.transactions.get(&kind).cloned();
@@ -50,10 +64,50 @@ pub fn compare(from: &OltpResult, to: &OltpResult) -> Vec<Change> {
             use_of(repeat)?.latency.percentile_ns(95.0).map(|ns| ns as f64 / 1e6)
         });
     }
-    add("device read, us".to_owned(), &|repeat| repeat.device.as_ref()?.read_us());
-    add("device write, us".to_owned(), &|repeat| repeat.device.as_ref()?.write_us());
-    add("processors busy, %".to_owned(), &|repeat| Some(100.0 * repeat.processor_busy?));
     changes
+}
+
+/// How many of `nodes` servers that do as the first run the second leaves out.
+pub fn nodes_saved(
+    from: &OltpResult,
+    to: &OltpResult,
+    nodes: u32,
+) -> Result<NodesSaved, PlanError> {
+    let (Some(a), Some(b)) =
+        (from.statistic(|repeat| Some(repeat.tpm)), to.statistic(|repeat| Some(repeat.tpm)))
+    else {
+        let bound = "both runs need a repeat";
+        return Err(PlanError { input: "repeats", value: "0".to_owned(), bound });
+    };
+    let saved = |present: f64, other: f64| {
+        let (present, other) = (present.round(), other.round());
+        let node =
+            |name: &str, rate| Node { name: name.to_owned(), rate, watts: 0.0, drive_price: 0.0 };
+        let fleet = Fleet {
+            demand: present * f64::from(nodes),
+            unit: "tpm".to_owned(),
+            spare_share: 0.0,
+            spare_nodes: 0,
+            present: node("A", present),
+            other: node("B", other),
+            costs: Costs::default(),
+        };
+        fleet.servers()
+    };
+    let least = saved(a.max, b.min)?;
+    let greatest = saved(a.min, b.max)?;
+    Ok(NodesSaved { plan: saved(a.value, b.value)?, least, greatest })
+}
+
+/// The servers that a faster run leaves out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodesSaved {
+    /// By the mean tpm of both.
+    pub plan: Plan,
+    /// By the repeats that speak least for the second.
+    pub least: Plan,
+    /// By those that speak most for it.
+    pub greatest: Plan,
 }
 
 /// Why the two should not be compared, if anything.

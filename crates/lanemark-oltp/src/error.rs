@@ -154,6 +154,9 @@ impl OltpError {
             Self::Version { .. } => "load it anew".to_owned(),
             Self::Users { .. } => "take fewer --users, or load more --warehouses".to_owned(),
             Self::Full(_) => "make room, then load again: what is there is kept".to_owned(),
+            Self::System { reason, .. } if reason.contains("No space left on device") => {
+                "make room, then do it again: what is there is kept".to_owned()
+            }
             _ => return None,
         })
     }

@@ -10,30 +10,42 @@
 //! | `sqlite`, `postgres`, [`managed`] | the databases, and a server of our own |
 //! | [`database`] | databases by name, and what they hold |
 //! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | what is done with them |
-//! | `device`, `processor` | what the machine did meanwhile |
+//! | `room` | what an error has to do with a full file system |
+//! | `user`, `look` | who works in a run, and who looks on |
+//! | `device`, [`processor`] | what the machine did meanwhile |
+//! | `observer`, [`counters`], [`budget`], `postgres_counters` | what the database tells of itself |
+//! | [`live`] | how a run goes on while it does |
 //! | [`result`], [`compare`](mod@compare), [`view`] | what came out |
 //!
 //! It is *derived from* TPC-C and is no TPC result: nothing was audited, terminals have no screens, think times
 //! are left out unless asked for, and money is in cents. Its figures are comparable with each other, not with
 //! those of other programs.
 
+pub mod budget;
 pub mod check;
 pub mod compare;
 pub mod contents;
+pub mod counters;
 pub mod database;
 mod device;
 mod error;
 pub mod input;
+pub mod live;
 pub mod load;
+mod look;
 #[cfg(feature = "postgres")]
 pub mod managed;
 mod nurand;
+mod observer;
 pub mod population;
 #[cfg(feature = "postgres")]
 mod postgres;
-mod processor;
+#[cfg(feature = "postgres")]
+mod postgres_counters;
+pub mod processor;
 pub mod profile;
 pub mod result;
+mod room;
 pub mod run;
 pub mod schema;
 pub mod session;
@@ -41,6 +53,7 @@ mod sqlite;
 mod statement;
 mod text;
 mod transactions;
+mod user;
 mod value;
 pub mod view;
 

@@ -45,6 +45,16 @@ pub fn load(
     stop: &AtomicBool,
     progress: &(dyn Fn(i64, i64) + Sync),
 ) -> Result<LoadReport, OltpError> {
+    let room = crate::room::Room::of(database);
+    load_parts(database, options, stop, progress).map_err(|error| room.explain(error))
+}
+
+fn load_parts(
+    database: &Database,
+    options: &LoadOptions,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(i64, i64) + Sync),
+) -> Result<LoadReport, OltpError> {
     options.scale.check()?;
     let begun = Instant::now();
     make_room(database, options)?;

@@ -241,6 +241,16 @@ impl Connection for Postgres {
         self.scan(sql, &mut |row| counted = u64::try_from(row[0].int()).ok())?;
         Ok(counted)
     }
+
+    fn session(&mut self) -> Result<Option<i64>, OltpError> {
+        let mut session = None;
+        self.scan("SELECT pg_backend_pid()", &mut |row| session = Some(row[0].int()))?;
+        Ok(session)
+    }
+
+    fn report(&mut self) -> Result<(), OltpError> {
+        self.script(crate::postgres_counters::REPORT)
+    }
 }
 
 /// Puts a row as binary COPY has it: the count of fields, then of each its length and bytes.

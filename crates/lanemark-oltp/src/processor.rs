@@ -1,4 +1,38 @@
-//! How busy the machine's processors were (`/proc/stat`).
+//! How busy the machine's processors were (`/proc/stat`), and who was: a server's processes, a thread.
+//!
+//! Processes are counted in ticks of their accounting (`/proc/PID/stat`, a hundredth of a second), threads in
+//! nanoseconds by the scheduler (`schedstat`): those on a processor, and those ready for one while none was free.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Ticks of a second in `/proc`, which the kernel keeps for programs whatever its own clock (`USER_HZ`).
+const TICKS: f64 = 100.0;
+
+/// Processor time while counting, in seconds of one processor; absent what cannot be known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessorUse {
+    /// The server's processes without the one that looks on; of a database inside the driver nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_s: Option<f64>,
+    /// The driver, and whatever database is inside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver_s: Option<f64>,
+    /// What works for the users: their sessions' processes, or their own threads where the database is in them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<SessionsUse>,
+}
+
+/// What works for the users.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionsUse {
+    /// Time on a processor.
+    pub running_s: f64,
+    /// Time ready for a processor while none was free.
+    pub ready_s: f64,
+}
 
 /// Time of all processors since the machine began, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +44,7 @@ pub(crate) struct ProcessorTime {
 impl ProcessorTime {
     /// Until now.
     pub(crate) fn now() -> Option<Self> {
-        parse(&std::fs::read_to_string("/proc/stat").ok()?)
+        parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
     /// The share of time since `earlier` in which processors worked, from 0 to 1.
@@ -29,6 +63,115 @@ fn parse(text: &str) -> Option<ProcessorTime> {
     (ticks.len() >= 5).then_some(ProcessorTime { busy: all - idle, all })
 }
 
+/// A process as `/proc/PID/stat` has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Process {
+    parent: u32,
+    /// Its ticks.
+    own: u64,
+    /// Those of its children that have ended.
+    ended: u64,
+}
+
+impl Process {
+    fn read(process: &str) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        // A program's name may hold brackets and blanks.
+        let fields: Vec<&str> = text.rsplit_once(") ")?.1.split_whitespace().collect();
+        let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        let own = ticks(11)? + ticks(12)?;
+        Some(Self { parent: fields.get(1)?.parse().ok()?, own, ended: ticks(13)? + ticks(14)? })
+    }
+}
+
+/// The processor time of this process so far, in seconds.
+pub(crate) fn own_s() -> Option<f64> {
+    Process::read("self").map(|process| process.own as f64 / TICKS)
+}
+
+/// A process and its children, but for one of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Family {
+    parent: u32,
+    except: u32,
+}
+
+impl Family {
+    /// The siblings of a process whose title begins with `title`, and their parent.
+    #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "no server is built in"))]
+    pub(crate) fn of(process: u32, title: &str) -> Option<Self> {
+        // In a container with numbers of its own the process may be somebody else here.
+        let found = fs::read_to_string(format!("/proc/{process}/cmdline")).ok()?;
+        let parent = Process::read(&process.to_string())?.parent;
+        found.starts_with(title).then_some(Self { parent, except: process })
+    }
+
+    /// Seconds until now. What children did that have ended since the last look is in it.
+    pub(crate) fn seconds(&self) -> Option<f64> {
+        let parent = Process::read(&self.parent.to_string())?;
+        let mut ticks = parent.own + parent.ended;
+        for entry in fs::read_dir("/proc").ok()?.flatten() {
+            let name = entry.file_name();
+            let Some(number) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
+                continue;
+            };
+            // One that has ended meanwhile is its parent's matter.
+            let Some(process) = Process::read(&number.to_string()) else { continue };
+            if process.parent == self.parent && number != self.except {
+                ticks += process.own + process.ended;
+            }
+        }
+        Some(ticks as f64 / TICKS)
+    }
+}
+
+/// A thread or a process of one thread, whose time the scheduler counts.
+#[derive(Clone, Debug)]
+pub(crate) struct Task(PathBuf);
+
+/// The time of a task so far, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TaskTime {
+    running: u64,
+    ready: u64,
+}
+
+impl Task {
+    /// The thread that asks.
+    pub(crate) fn own() -> Self {
+        Self("/proc/thread-self/schedstat".into())
+    }
+
+    /// A process.
+    pub(crate) fn process(number: i64) -> Self {
+        Self(format!("/proc/{number}/schedstat").into())
+    }
+
+    /// Its time until now.
+    pub(crate) fn time(&self) -> Option<TaskTime> {
+        TaskTime::parse(&fs::read_to_string(&self.0).ok()?)
+    }
+}
+
+impl TaskTime {
+    fn parse(text: &str) -> Option<Self> {
+        let mut fields = text.split_whitespace().map(str::parse);
+        let (running, ready) = (fields.next()?.ok()?, fields.next()?.ok()?);
+        Some(Self { running, ready })
+    }
+
+    /// What was added since `earlier`.
+    pub(crate) fn since(self, earlier: Self) -> SessionsUse {
+        SessionsUse {
+            running_s: self.running.saturating_sub(earlier.running) as f64 / 1e9,
+            ready_s: self.ready.saturating_sub(earlier.ready) as f64 / 1e9,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,5 +182,42 @@ mod tests {
         let later = parse("cpu  30 10 10 40 10 0 0 0 5 0\ncpu0 1").unwrap();
         assert_eq!(later.busy_since(earlier), Some(0.5));
         assert_eq!(later.busy_since(later), None);
+    }
+
+    #[test]
+    fn a_process_is_read_whatever_its_name() {
+        let text = "7 (a) b (c) S 3 7 7 0 -1 4 1 2 3 4 50 6 70 8 20 0 1 0 99 0 0";
+        assert_eq!(Process::parse(text), Some(Process { parent: 3, own: 56, ended: 78 }));
+        assert_eq!(Process::parse("7 (a) S 3"), None);
+    }
+
+    #[test]
+    fn a_thread_that_works_has_time_on_a_processor() {
+        let Some(before) = Task::own().time() else { return };
+        let mut hash = 1_u64;
+        while Task::own().time().unwrap().since(before).running_s < 0.01 {
+            (0..10_000).for_each(|round| hash = std::hint::black_box(hash.rotate_left(5) ^ round));
+        }
+        assert_eq!(TaskTime::parse("5 7 2"), Some(TaskTime { running: 5, ready: 7 }));
+        assert_eq!(TaskTime::parse(""), None);
+    }
+
+    #[test]
+    fn a_family_has_the_time_of_its_children() {
+        let child = std::process::Command::new("sleep").arg("60").spawn();
+        let Ok(mut child) = child else { return };
+        // Until it has become another program, the child is called as its parent is.
+        let family = std::iter::repeat_with(|| Family::of(child.id(), "sleep"))
+            .take(10_000)
+            .find_map(|family| {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                family
+            });
+        let seconds = family.and_then(|family| family.seconds());
+        assert!(Family::of(child.id(), "postgres").is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(family.map(|family| family.parent), Some(std::process::id()));
+        assert!(seconds.unwrap() <= own_s().unwrap() + 1.0);
     }
 }

@@ -6,7 +6,10 @@ use lanemark_core::result::{LatencyHistogram, Provenance, Statistic};
 use lanemark_core::workload::Average;
 use serde::{Deserialize, Serialize};
 
+use crate::budget::TimeBudget;
+use crate::counters::Counters;
 pub use crate::device::DeviceWork;
+use crate::processor::ProcessorUse;
 use crate::profile::{Profile, TransactionKind};
 use crate::schema::Scale;
 
@@ -81,6 +84,23 @@ pub struct OltpRepeat {
     /// The share of the machine's processors that was busy, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor_busy: Option<f64>,
+    /// Who took processor time, and how much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<ProcessorUse>,
+    /// What the database counted of itself, with what else ran there.
+    #[serde(default, skip_serializing_if = "Counters::is_empty")]
+    pub counters: Counters,
+    /// Of the transactions in those counters the ones that only looked on, and are taken out of `database_tpm`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub looked_on: u64,
+    /// What sessions waited for, where the database tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<TimeBudget>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// One kind of transaction.
@@ -126,7 +146,34 @@ impl OltpRepeat {
             database_tpm: None,
             device: None,
             processor_busy: None,
+            processor: None,
+            counters: Counters::default(),
+            looked_on: 0,
+            budget: None,
         }
+    }
+
+    /// Transactions that ended while it counted.
+    pub fn count(&self) -> u64 {
+        self.transactions.values().map(|one| one.count).sum()
+    }
+
+    /// A sum over the repeat for each transaction of it.
+    pub fn each(&self, sum: f64) -> Option<f64> {
+        (self.count() > 0).then(|| sum / self.count() as f64)
+    }
+
+    /// The device's time for a transaction over its mean response time; above 1 where requests overlap.
+    pub fn device_share(&self) -> Option<f64> {
+        let device_ms = self.each(self.device.as_ref()?.time_ms() as f64)?;
+        let response_ms = self.latency_ms();
+        (response_ms > 0.0).then(|| device_ms / response_ms)
+    }
+
+    /// How far the database's count is from ours, as a share of ours.
+    pub fn count_differs(&self) -> Option<f64> {
+        let counted = self.database_tpm?;
+        (self.tpm > 0.0).then(|| counted / self.tpm - 1.0)
     }
 
     /// The mean latency of all transactions in milliseconds.

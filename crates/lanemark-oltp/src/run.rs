@@ -1,28 +1,29 @@
 //! Users that ask for one transaction after another, each on a connection and thread of its own.
 //!
 //! A transaction counts where it ends: after the ramp and before the end. One that meets another in its way is
-//! done again with the same input, and its latency goes on. Any other error ends the run.
+//! done again with the same input, and its latency goes on. Any other error ends the run. Who looks on meanwhile is
+//! the thread that started the run.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
+use crate::counters::Counters;
 use crate::database::Database;
-use crate::device::{Device, between};
 use crate::error::OltpError;
-use crate::input::Inputs;
-use crate::processor::ProcessorTime;
-use crate::profile::{Mix, Profile, TransactionKind};
+use crate::live::{Moment, Tally};
+use crate::look::{Onlooker, Seen};
+use crate::processor::{ProcessorUse, SessionsUse};
+use crate::profile::Profile;
+use crate::profile::TransactionKind;
 use crate::result::{OltpRepeat, TransactionUse};
+use crate::room::Room;
 use crate::schema::Scale;
-use crate::session::Connection;
-use crate::transactions::NewOrderOutcome;
+pub use crate::user::User;
 
 /// Users that one warehouse has terminals for.
 const USERS_A_WAREHOUSE: i64 = 10;
-/// Times that a transaction is done again before the run gives up.
-const RETRIES_MAX: u64 = 1_000;
 /// How long a sleep goes on before it looks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 /// The stack of a user's thread, so that a thousand of them fit anywhere.
@@ -70,100 +71,6 @@ impl RunOptions {
     }
 }
 
-/// One user with a connection.
-pub struct User {
-    connection: Box<dyn Connection>,
-    inputs: Inputs,
-    mix: Mix,
-    clock: Clock,
-    done: i64,
-    retries: u64,
-}
-
-impl User {
-    /// The user of a number, in a repeat.
-    pub fn new(
-        database: &Database,
-        scale: Scale,
-        options: &RunOptions,
-        repeat: u32,
-        number: u32,
-    ) -> Result<Self, OltpError> {
-        Ok(Self {
-            connection: database.connect()?,
-            inputs: Inputs::new(scale, options.profile, options.seed, repeat, number),
-            mix: Mix::new(options.profile),
-            clock: options.clock,
-            done: 0,
-            retries: 0,
-        })
-    }
-
-    /// Draws the next transaction.
-    pub fn choose(&mut self) -> TransactionKind {
-        self.mix.next(self.inputs.rng())
-    }
-
-    /// Does a transaction until it is done; whether it was rolled back as it should.
-    pub fn perform(&mut self, kind: TransactionKind) -> Result<bool, OltpError> {
-        let at_ms = self.now_ms();
-        self.done += 1;
-        self.retries = 0;
-        match kind {
-            TransactionKind::NewOrder => {
-                let input = self.inputs.new_order(at_ms);
-                let outcome = self.again(|connection| connection.new_order(&input))?;
-                Ok(outcome == NewOrderOutcome::RolledBack)
-            }
-            TransactionKind::Payment => {
-                let input = self.inputs.payment(at_ms);
-                self.again(|connection| connection.payment(&input)).map(|_| false)
-            }
-            TransactionKind::OrderStatus => {
-                let input = self.inputs.order_status();
-                self.again(|connection| connection.order_status(&input)).map(|_| false)
-            }
-            TransactionKind::Delivery => {
-                let input = self.inputs.delivery(at_ms);
-                self.again(|connection| connection.delivery(&input)).map(|_| false)
-            }
-            TransactionKind::StockLevel => {
-                let input = self.inputs.stock_level();
-                self.again(|connection| connection.stock_level(&input)).map(|_| false)
-            }
-        }
-    }
-
-    fn again<T>(
-        &mut self,
-        mut act: impl FnMut(&mut dyn Connection) -> Result<T, OltpError>,
-    ) -> Result<T, OltpError> {
-        loop {
-            match act(self.connection.as_mut()) {
-                Err(OltpError::Conflict(_)) if self.retries < RETRIES_MAX => self.retries += 1,
-                outcome => return outcome,
-            }
-        }
-    }
-
-    fn now_ms(&self) -> i64 {
-        match self.clock {
-            Clock::Counted => crate::population::LOADED_AT_MS + 1_000 * (self.done + 1),
-            Clock::Wall => SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |since| since.as_millis() as i64),
-        }
-    }
-
-    /// Keying and thinking times of a transaction (clause 5.2.5.7).
-    fn pauses(&mut self, kind: TransactionKind) -> (Duration, Duration) {
-        let (keying, mean) = kind.times_s();
-        // The logarithm of nothing is cut at ten times the mean, as the clause has it.
-        let thinking = (-self.inputs.rng().unit().ln() * mean).min(10.0 * mean);
-        (Duration::from_secs_f64(keying), Duration::from_secs_f64(thinking))
-    }
-}
-
 /// Sleeps until `until` or until it shall stop.
 fn sleep_until(until: Instant, stop: &dyn Fn() -> bool) {
     while !stop() {
@@ -177,64 +84,107 @@ fn sleep_until(until: Instant, stop: &dyn Fn() -> bool) {
 
 /// The times of a repeat.
 #[derive(Clone, Copy)]
-struct Span {
-    counts_from: Instant,
-    ends: Instant,
+pub(crate) struct Span {
+    pub(crate) begins: Instant,
+    pub(crate) counts_from: Instant,
+    pub(crate) ends: Instant,
 }
 
-type Uses = BTreeMap<TransactionKind, TransactionUse>;
+/// What all threads of a repeat see.
+pub(crate) struct Shared<'a> {
+    pub(crate) span: Span,
+    /// Whether users make the database count what they have done ([`crate::session::Connection::report`]).
+    pub(crate) reports: bool,
+    /// Users that are past the edge where counting begins.
+    pub(crate) past: AtomicU32,
+    pub(crate) tallies: Vec<Tally>,
+    failed: AtomicBool,
+    failure: Mutex<Option<OltpError>>,
+    stop: &'a AtomicBool,
+}
+
+impl Shared<'_> {
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Ends the run with an error, of which the first stays.
+    fn fail(&self, error: OltpError) {
+        self.failed.store(true, Ordering::Relaxed);
+        if let Ok(mut first) = self.failure.lock() {
+            first.get_or_insert(error);
+        }
+    }
+}
+
+/// What users did in a repeat.
+#[derive(Default)]
+struct Work {
+    uses: BTreeMap<TransactionKind, TransactionUse>,
+    counters: Counters,
+    /// Of those of whom it is known.
+    sessions: Option<SessionsUse>,
+}
+
+impl Work {
+    fn merge(&mut self, other: &Self) {
+        for (kind, one) in &other.uses {
+            self.uses.entry(*kind).or_default().merge(one);
+        }
+        self.counters.add(&other.counters);
+        if let Some(own) = other.sessions {
+            let all = self.sessions.get_or_insert_default();
+            all.running_s += own.running_s;
+            all.ready_s += own.ready_s;
+        }
+    }
+}
 
 /// One user's part of a repeat.
 fn work(
     user: &mut User,
     options: &RunOptions,
-    span: Span,
-    stop: &dyn Fn() -> bool,
-) -> Result<Uses, OltpError> {
-    let mut uses = Uses::new();
-    while !stop() && Instant::now() < span.ends {
+    shared: &Shared<'_>,
+    tally: &Tally,
+) -> Result<Work, OltpError> {
+    let Span { counts_from, ends, .. } = shared.span;
+    let stop = || shared.stopped();
+    let (mut work, mut edge) = (Work::default(), None);
+    while !stop() && Instant::now() < ends {
+        if edge.is_none() && Instant::now() >= counts_from {
+            edge = Some(user.edge(shared.reports)?);
+            shared.past.fetch_add(1, Ordering::Release);
+        }
         let kind = user.choose();
         let pauses = options.think_times.then(|| user.pauses(kind));
         if let Some((keying, _)) = pauses {
-            sleep_until((Instant::now() + keying).min(span.ends), stop);
+            sleep_until((Instant::now() + keying).min(ends), &stop);
         }
         let begun = Instant::now();
-        if begun >= span.ends {
+        if begun >= ends {
             break;
         }
         let rolled_back = user.perform(kind)?;
         let ended = Instant::now();
-        if ended >= span.counts_from && ended < span.ends {
-            let entry = uses.entry(kind).or_default();
+        tally.add(kind, rolled_back, ended - begun);
+        if ended >= counts_from && ended < ends {
+            let entry = work.uses.entry(kind).or_default();
             entry.count += 1;
             entry.rolled_back += u64::from(rolled_back);
-            entry.retries += user.retries;
+            entry.retries += user.retries();
             entry.latency.record_ns((ended - begun).as_nanos() as u64);
         }
         if let Some((_, thinking)) = pauses {
-            sleep_until((ended + thinking).min(span.ends), stop);
+            sleep_until((ended + thinking).min(ends), &stop);
         }
     }
-    Ok(uses)
-}
-
-/// What is read where counting begins and ends.
-struct Look {
-    at: Instant,
-    processor: Option<ProcessorTime>,
-    device: Option<crate::result::DeviceWork>,
-    counted: Option<u64>,
-}
-
-impl Look {
-    fn now(connection: &mut dyn Connection, device: Option<&Device>) -> Result<Self, OltpError> {
-        Ok(Self {
-            counted: connection.transactions_counted()?,
-            device: device.and_then(Device::read),
-            processor: ProcessorTime::now(),
-            at: Instant::now(),
-        })
+    if !stop() {
+        let last = user.edge(shared.reports)?;
+        if let Some(first) = edge {
+            (work.sessions, work.counters) = last.since(&first);
+        }
     }
+    Ok(work)
 }
 
 /// Runs one repeat. Where `stop` comes before its end, the outcome is [`OltpError::Stopped`].
@@ -245,71 +195,96 @@ pub fn run(
     repeat: u32,
     stop: &AtomicBool,
 ) -> Result<OltpRepeat, OltpError> {
+    run_shown(database, scale, options, repeat, stop, &mut |_| ())
+}
+
+/// Runs one repeat, and tells `show` each second, and where ramp and counting end, how it goes on.
+pub fn run_shown(
+    database: &Database,
+    scale: Scale,
+    options: &RunOptions,
+    repeat: u32,
+    stop: &AtomicBool,
+    show: &mut dyn FnMut(&Moment),
+) -> Result<OltpRepeat, OltpError> {
     options.check(&scale)?;
+    let room = Room::of(database);
     let mut users = (0..options.users)
         .map(|number| User::new(database, scale, options, repeat, number))
         .collect::<Result<Vec<User>, OltpError>>()?;
-    let device = database.data_path().and_then(|path| Device::below(&path));
-    let mut observer = database.connect()?;
-    let failure: Mutex<Option<OltpError>> = Mutex::new(None);
-    let failed = AtomicBool::new(false);
-    let stopped = || stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
-    let counts_from = Instant::now() + options.ramp;
-    let span = Span { counts_from, ends: counts_from + options.duration };
-    let fail = |error: OltpError| {
-        failed.store(true, Ordering::Relaxed);
-        if let Ok(mut first) = failure.lock() {
-            first.get_or_insert(error);
-        }
+    let mut onlooker = Onlooker::new(database, &mut users, options.think_times)?;
+    let begins = Instant::now();
+    let counts_from = begins + options.ramp;
+    let shared = Shared {
+        span: Span { begins, counts_from, ends: counts_from + options.duration },
+        reports: onlooker.wants_reports(),
+        past: AtomicU32::new(0),
+        tallies: users.iter().map(|_| Tally::default()).collect(),
+        failed: AtomicBool::new(false),
+        failure: Mutex::new(None),
+        stop,
     };
-    let mut uses = Uses::new();
-    let looks = std::thread::scope(|scope| {
+    let mut all = Work::default();
+    let seen = std::thread::scope(|scope| {
         let mut started = Vec::with_capacity(users.len());
-        for user in &mut users {
-            let (stopped, fail) = (&stopped, &fail);
+        for (user, tally) in users.iter_mut().zip(&shared.tallies) {
+            let shared = &shared;
             let body = move || {
-                work(user, options, span, stopped).unwrap_or_else(|error| {
-                    fail(error);
-                    Uses::new()
+                work(user, options, shared, tally).unwrap_or_else(|error| {
+                    shared.fail(error);
+                    Work::default()
                 })
             };
             match std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, body) {
                 Ok(thread) => started.push(thread),
-                Err(error) => fail(OltpError::System {
+                Err(error) => shared.fail(OltpError::System {
                     what: "a thread for a user".to_owned(),
                     reason: error.to_string(),
                 }),
             }
         }
-        sleep_until(span.counts_from, &stopped);
-        let first = Look::now(observer.as_mut(), device.as_ref());
-        sleep_until(span.ends, &stopped);
-        let last = Look::now(observer.as_mut(), device.as_ref());
+        let seen = onlooker.look_on(&shared, show);
+        if seen.is_err() {
+            // The users' own errors say more of what has happened; they come by themselves or not at all.
+            shared.failed.store(true, Ordering::Relaxed);
+        }
         for thread in started {
             match thread.join() {
-                Ok(own) => own.iter().for_each(|(kind, one)| {
-                    uses.entry(*kind).or_default().merge(one);
-                }),
-                Err(_) => fail(OltpError::Database("a user's thread has died".to_owned())),
+                Ok(own) => all.merge(&own),
+                Err(_) => shared.fail(OltpError::Database("a user's thread has died".to_owned())),
             }
         }
-        first.and_then(|first| Ok((first, last?)))
+        seen
     });
-    if let Some(error) = failure.into_inner().ok().flatten() {
-        return Err(error);
+    let failure = shared.failure.lock().ok().and_then(|mut first| first.take());
+    if let Some(error) = failure {
+        return Err(room.explain(error));
     }
     if stop.load(Ordering::Relaxed) {
         return Err(OltpError::Stopped);
     }
-    let (first, last) = looks?;
-    let mut repeat = OltpRepeat::new(options.duration.as_secs_f64(), uses);
-    let minutes = (last.at - first.at).as_secs_f64() / 60.0;
-    repeat.database_tpm = first
-        .counted
-        .zip(last.counted)
-        .map(|(before, after)| after.saturating_sub(before) as f64 / minutes);
-    repeat.device = first.device.zip(last.device).map(|(a, b)| between(&a, &b));
-    repeat.processor_busy =
-        first.processor.zip(last.processor).and_then(|(before, after)| after.busy_since(before));
-    Ok(repeat)
+    let mut seen = seen?;
+    onlooker.finish(&shared, &mut seen)?;
+    Ok(outcome(options, all, seen))
+}
+
+/// The repeat, of what users did and what was seen beside them.
+fn outcome(options: &RunOptions, work: Work, seen: Seen) -> OltpRepeat {
+    let mut repeat = OltpRepeat::new(options.duration.as_secs_f64(), work.uses);
+    repeat.device = seen.device;
+    repeat.processor_busy = seen.processor_busy;
+    let processor =
+        ProcessorUse { server_s: seen.server_s, driver_s: seen.driver_s, sessions: work.sessions };
+    repeat.processor = (processor != ProcessorUse::default()).then_some(processor);
+    repeat.budget = seen.budget;
+    repeat.looked_on = seen.reports;
+    repeat.counters = seen.counters;
+    let retries: u64 = repeat.transactions.values().map(|one| one.retries).sum();
+    // What was done again is in the database's count each time, and in ours once.
+    let beside = repeat.looked_on + retries;
+    let counted = repeat.counters.transactions();
+    repeat.database_tpm = counted
+        .map(|counted| counted.saturating_sub(beside) as f64 * 60.0 / repeat.seconds.max(1e-9));
+    repeat.counters.add(&work.counters);
+    repeat
 }

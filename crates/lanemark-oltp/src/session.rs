@@ -3,6 +3,7 @@
 //! A module for another database gives the first group of methods. The five transactions come with them, and a
 //! database that does a transaction otherwise, in a procedure of its own for one, overrides that method.
 
+use crate::counters::Counters;
 use crate::error::OltpError;
 use crate::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::population::Sink;
@@ -43,6 +44,21 @@ pub trait Connection: Send {
     /// Transactions that the database itself has counted, where it counts them.
     fn transactions_counted(&mut self) -> Result<Option<u64>, OltpError> {
         Ok(None)
+    }
+
+    /// The server's number for this session, where it has a server.
+    fn session(&mut self) -> Result<Option<i64>, OltpError> {
+        Ok(None)
+    }
+
+    /// Makes what this session has done count in the database's own counters now, by one transaction more.
+    fn report(&mut self) -> Result<(), OltpError> {
+        Ok(())
+    }
+
+    /// What this connection alone has counted until now, where the database is inside the driver.
+    fn own_counters(&mut self) -> Result<Counters, OltpError> {
+        Ok(Counters::default())
     }
 
     /// New-Order.

@@ -6,9 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::ffi;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, OpenFlags, ToSql, params_from_iter};
 
+use crate::counters::{Counter, Counters};
 use crate::error::OltpError;
 use crate::schema::Table;
 use crate::session::{Connection, Producer};
@@ -24,9 +26,13 @@ const PREPARED: usize = 64;
 const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
     PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;";
 
+/// What precedes each page in the log (file format of SQLite, section 4.1).
+const FRAME_HEAD: u64 = 24;
+
 /// A connection to a file.
 pub(crate) struct Sqlite {
     inner: rusqlite::Connection,
+    counted: Counters,
 }
 
 impl Sqlite {
@@ -39,7 +45,7 @@ impl Sqlite {
         inner.busy_timeout(BUSY).map_err(from_sqlite)?;
         inner.set_prepared_statement_cache_capacity(PREPARED);
         inner.execute_batch(SETTINGS).map_err(|error| at_opening(path, &error))?;
-        Ok(Self { inner })
+        Ok(Self { inner, counted: Counters::default() })
     }
 
     /// Whether the file is an SQLite database at all, or could become one.
@@ -51,6 +57,18 @@ impl Sqlite {
             Ok(Ok(_)) => &head == b"SQLite format 3\0",
             _ => false,
         }
+    }
+
+    /// What a counter of this connection came to since the last time; SQLite keeps it in 32 bits.
+    fn take_status(&self, status: std::ffi::c_int) -> Option<u64> {
+        let (mut now, mut highest) = (0, 0);
+        // SAFETY: the handle is that of an open connection, which no other thread uses while `self` is borrowed,
+        // and both pointers are to places that outlive the call.
+        let code = unsafe {
+            let handle = self.inner.handle();
+            ffi::sqlite3_db_status64(handle, status, &raw mut now, &raw mut highest, 1)
+        };
+        (code == ffi::SQLITE_OK).then(|| now.cast_unsigned())
     }
 
     /// The files of a database.
@@ -146,6 +164,26 @@ impl Connection for Sqlite {
         let sql = format!("INSERT INTO {} ({}) VALUES ({marks})", table.name(), names.join(", "));
         let mut insert = self.inner.prepare_cached(&sql).map_err(from_sqlite)?;
         produce(&mut |row| insert.execute(params_from_iter(row)).map(|_| ()).map_err(from_sqlite))
+    }
+
+    fn own_counters(&mut self) -> Result<Counters, OltpError> {
+        let page: u64 = self
+            .inner
+            .pragma_query_value(None, "page_size", |row| row.get::<_, i64>(0))
+            .map_or(0, i64::cast_unsigned);
+        for (counter, status) in [
+            (Counter::BufferHits, ffi::SQLITE_DBSTATUS_CACHE_HIT),
+            (Counter::BufferMisses, ffi::SQLITE_DBSTATUS_CACHE_MISS),
+            (Counter::WalFullPages, ffi::SQLITE_DBSTATUS_CACHE_WRITE),
+        ] {
+            if let Some(pages) = self.take_status(status) {
+                self.counted.add(&[(counter, pages)].into_iter().collect());
+            }
+        }
+        if let Some(pages) = self.counted.get(Counter::WalFullPages) {
+            self.counted.set(Counter::WalBytes, pages * (page + FRAME_HEAD));
+        }
+        Ok(self.counted.clone())
     }
 }
 

@@ -5,11 +5,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use lanemark_oltp::budget::WaitClass;
 use lanemark_oltp::check::check;
 use lanemark_oltp::contents::contents;
+use lanemark_oltp::counters::Counter;
+use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
-use lanemark_oltp::run::{Clock, RunOptions, User, run};
+use lanemark_oltp::result::OltpRepeat;
+use lanemark_oltp::run::{Clock, RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError, Profile};
 
@@ -55,6 +59,48 @@ fn assert_consistent(database: &Database) {
     }
 }
 
+/// Panics where what the server tells of itself is not what was done.
+fn assert_server_tells(repeat: &OltpRepeat, users: u64) {
+    let told = |counter| repeat.counters.get(counter).unwrap();
+    let retries: u64 = repeat.transactions.values().map(|one| one.retries).sum();
+    let ours = repeat.count() + retries + repeat.looked_on;
+    let theirs = told(Counter::Commits) + told(Counter::Rollbacks);
+    // A user can be in the midst of a transaction at either edge, and autovacuum may come by.
+    let apart = theirs.abs_diff(ours);
+    assert!(apart <= 2 * users + ours / 100, "{theirs} by the server, {ours} by us");
+    assert_eq!(repeat.looked_on, users);
+    assert!(told(Counter::BufferHits) > ours && told(Counter::WalRecords) > ours);
+    assert!(told(Counter::WalBytes) > 0 && told(Counter::WalFlushes) > 0);
+    assert!(repeat.counters.buffer_hit_ratio().unwrap() > 0.5);
+    // Each look finds each user at something.
+    let budget = repeat.budget.as_ref().unwrap();
+    assert_eq!(budget.total(), budget.looks * users, "{budget:?}");
+    let processor = repeat.processor.as_ref().unwrap();
+    assert!(processor.server_s.unwrap() > 0.0 && processor.driver_s.unwrap() > 0.0);
+    if let Some(sessions) = processor.sessions {
+        assert!(sessions.running_s > 0.0, "{sessions:?}");
+    }
+}
+
+#[test]
+fn a_session_that_waits_for_a_row_is_seen_at_a_lock() {
+    let Some((_folder, server)) = server() else { return };
+    let database = server.database();
+    load_into(&database).unwrap();
+    let mut holder = database.connect().unwrap();
+    holder.begin(true).unwrap();
+    // Every new order and every payment wants one of these rows.
+    holder.script("UPDATE district SET d_ytd = d_ytd").unwrap();
+    let mut release = |moment: &Moment| {
+        if moment.counts {
+            holder.rollback().unwrap();
+        }
+    };
+    let repeat = run_shown(&database, SCALE, &running(4), 0, &STOP, &mut release).unwrap();
+    let budget = repeat.budget.unwrap();
+    assert!(budget.samples[&WaitClass::Lock] > 0, "{budget:?}");
+}
+
 #[test]
 fn one_user_leaves_the_same_contents_as_on_sqlite() {
     let Some((folder, server)) = server() else { return };
@@ -82,6 +128,7 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
     load_into(&database).unwrap();
     let repeat = run(&database, SCALE, &running(8), 0, &STOP).unwrap();
     assert!(repeat.tpm > 0.0 && repeat.database_tpm.is_some());
+    assert_server_tells(&repeat, 8);
     assert_consistent(&database);
     let users = {
         let database = database.clone();

@@ -1,14 +1,15 @@
-//! The workload on SQLite: loads, runs, is killed, and is consistent.
+//! The workload on SQLite: loads, runs, and is consistent.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lanemark_oltp::check::check;
 use lanemark_oltp::contents::contents;
+use lanemark_oltp::counters::Counter;
+use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
-use lanemark_oltp::run::{Clock, RunOptions, User, run};
+use lanemark_oltp::run::{Clock, RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::{Scale, Table};
 use lanemark_oltp::{Database, OltpError, Profile, TransactionKind};
 
@@ -89,13 +90,31 @@ fn every_transaction_leaves_it_consistent() {
 fn a_run_counts_what_it_did_and_users_at_once_stay_consistent() {
     let folder = tempfile::tempdir().unwrap();
     let database = loaded(folder.path(), SCALE);
-    let repeat = run(&database, SCALE, &running(4), 0, &STOP).unwrap();
+    let mut looks = Vec::new();
+    let mut show = |moment: &Moment| looks.push(moment.clone());
+    let repeat = run_shown(&database, SCALE, &running(4), 0, &STOP, &mut show).unwrap();
     let all: u64 = repeat.transactions.values().map(|one| one.count).sum();
     assert!(all > 0);
     assert!((repeat.tpm - all as f64 * 60.0 / 0.9).abs() < 1e-6);
     assert!(repeat.nopm < repeat.tpm && repeat.latency_ms() > 0.0);
     for one in repeat.transactions.values() {
         assert_eq!(one.latency.count(), one.count);
+    }
+    // What is told while it goes on: the ramp first, and at the end nearly all that counted.
+    assert!(!looks[0].counts && looks.last().unwrap().counts, "{looks:?}");
+    let last = looks.last().unwrap().transactions;
+    assert!(last.abs_diff(all) <= 2 * 4, "{last} were shown and {all} counted");
+    // The cache and the log of the users' connections.
+    let told = |counter| repeat.counters.get(counter);
+    assert!(told(Counter::BufferHits).unwrap() > all, "{:?}", repeat.counters);
+    let pages = told(Counter::WalFullPages).unwrap();
+    assert!(pages > 0 && told(Counter::WalBytes) == Some(pages * (4_096 + 24)), "{pages}");
+    assert_eq!((told(Counter::WalFlushes), repeat.database_tpm), (None, None));
+    assert_eq!(repeat.budget, None);
+    let processor = repeat.processor.as_ref().unwrap();
+    assert_eq!(processor.server_s, None);
+    if let Some(sessions) = processor.sessions {
+        assert!(sessions.running_s > 0.0, "{sessions:?}");
     }
     assert_consistent(&database);
 }
@@ -160,37 +179,6 @@ fn what_cannot_be_run_says_why() {
     assert!(matches!(database.loaded(), Err(OltpError::Version { found: 99, .. })));
     let bound = load(&database, &options(Scale { warehouses: 0, ..SCALE }), &STOP, &|_, _| ());
     assert!(matches!(bound, Err(OltpError::Bound { .. })));
-}
-
-/// What the test below starts and kills; by itself it does nothing.
-#[test]
-fn driver_that_is_killed() {
-    let Some(path) = std::env::var_os("LANEMARK_OLTP_KILLED") else { return };
-    let options = RunOptions { duration: Duration::from_secs(60), ..running(3) };
-    let _ = run(&Database::Sqlite(path.into()), SCALE, &options, 0, &STOP);
-}
-
-#[test]
-fn a_killed_driver_leaves_it_consistent() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = loaded(folder.path(), SCALE);
-    let path = folder.path().join("oltp.db");
-    let orders = || contents(database.connect().unwrap().as_mut()).unwrap()[6].rows;
-    let before = orders();
-    // Moments that look random and are the same each time.
-    for moment_ms in [317, 541, 853, 429, 1_207] {
-        let mut driver = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "driver_that_is_killed"])
-            .env("LANEMARK_OLTP_KILLED", &path)
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(Duration::from_millis(moment_ms));
-        driver.kill().unwrap();
-        driver.wait().unwrap();
-        assert_consistent(&database);
-    }
-    assert!(orders() > before, "the drivers did nothing before they were killed");
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub struct Node {
 }
 
 /// Prices and habits that both share.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
     /// A server without drives.
     pub server_price: f64,
@@ -62,12 +62,8 @@ impl Fleet {
     /// # Errors
     /// Where an input is out of bounds.
     pub fn plan(&self) -> Result<Plan, PlanError> {
-        positive("demand", self.demand)?;
+        self.check()?;
         positive("years", self.costs.years)?;
-        if !(0.0..1.0).contains(&self.spare_share) {
-            let (input, value) = ("spare share", self.spare_share.to_string());
-            return Err(PlanError { input, value, bound: "from 0 to less than 1" });
-        }
         for (input, value) in [
             ("server price", self.costs.server_price),
             ("licence price", self.costs.licence_price),
@@ -97,19 +93,8 @@ impl Fleet {
                 "",
             );
         }
-        let share = saved / present_nodes * 100.0;
-        plan.answer = format!(
-            "{} servers with {} instead of {} with {}: {} ({share:.0}%), cost {other_cost:.0} instead of {present_cost:.0}.",
-            other_nodes,
-            self.other.name,
-            present_nodes,
-            self.present.name,
-            match saved {
-                saved if saved > 0.0 => format!("{saved} saved"),
-                saved if saved < 0.0 => format!("{} more", -saved),
-                _ => "none saved".to_owned(),
-            },
-        );
+        let saved = self.saved(present_nodes, other_nodes);
+        plan.answer = format!("{saved}, cost {other_cost:.0} instead of {present_cost:.0}.");
         let _ = present_fixed;
         plan.leave_out(&[
             "that a load may not divide: one database does not become a fifth smaller on each server",
@@ -120,17 +105,59 @@ impl Fleet {
         Ok(plan)
     }
 
-    /// Servers, what they cost without drives, and with.
-    fn cost(&self, plan: &mut Plan, node: &Node) -> Result<(f64, f64, f64), PlanError> {
+    /// The servers alone, where nothing is known of prices.
+    ///
+    /// # Errors
+    /// Where an input is out of bounds.
+    pub fn servers(&self) -> Result<Plan, PlanError> {
+        self.check()?;
+        let mut plan = Plan::new("How many servers does this load take?");
+        let (present, other) = (&self.present, &self.other);
+        let present_nodes = self.nodes(&mut plan, present)?;
+        let ratio = other.rate / present.rate;
+        plan.step("ratio of the rates", format!("{} / {}", other.rate, present.rate), ratio, "");
+        let other_nodes = self.nodes(&mut plan, other)?;
+        let saved = present_nodes - other_nodes;
+        plan.step("servers saved", format!("{present_nodes} - {other_nodes}"), saved, "");
+        plan.answer = format!("{}.", self.saved(present_nodes, other_nodes));
+        plan.leave_out(&["that a load may not divide", "prices, licences and energy"]);
+        Ok(plan)
+    }
+
+    fn check(&self) -> Result<(), PlanError> {
+        positive("demand", self.demand)?;
+        match (0.0..1.0).contains(&self.spare_share) {
+            true => Ok(()),
+            false => {
+                let (input, value) = ("spare share", self.spare_share.to_string());
+                Err(PlanError { input, value, bound: "from 0 to less than 1" })
+            }
+        }
+    }
+
+    /// What is saved, in words.
+    fn saved(&self, present_nodes: f64, other_nodes: f64) -> String {
+        let saved = present_nodes - other_nodes;
+        format!(
+            "{other_nodes} servers with {} instead of {present_nodes} with {}: {} ({:.0}%)",
+            self.other.name,
+            self.present.name,
+            match saved {
+                saved if saved > 0.0 => format!("{saved} saved"),
+                saved if saved < 0.0 => format!("{} more", -saved),
+                _ => "none saved".to_owned(),
+            },
+            saved / present_nodes * 100.0
+        )
+    }
+
+    /// The servers of a kind.
+    fn nodes(&self, plan: &mut Plan, node: &Node) -> Result<f64, PlanError> {
         positive("rate of a server", node.rate)?;
-        not_negative("power of a server", node.watts)?;
-        not_negative("price of a drive", node.drive_price)?;
-        let Costs { server_price, licence_price, drives, years, energy_price, overhead } =
-            self.costs;
         let usable = node.rate * (1.0 - self.spare_share);
         // A quotient that is whole but for rounding must not take one more.
         let needed = (self.demand / usable * (1.0 - 1e-12)).ceil();
-        let nodes = plan.step(
+        Ok(plan.step(
             &format!("servers with {}", node.name),
             format!(
                 "{} / ({} x {:.0}%) rounded up, + {} spare",
@@ -141,7 +168,16 @@ impl Fleet {
             ),
             needed + f64::from(self.spare_nodes),
             "",
-        );
+        ))
+    }
+
+    /// Servers, what they cost without drives, and with.
+    fn cost(&self, plan: &mut Plan, node: &Node) -> Result<(f64, f64, f64), PlanError> {
+        not_negative("power of a server", node.watts)?;
+        not_negative("price of a drive", node.drive_price)?;
+        let Costs { server_price, licence_price, drives, years, energy_price, overhead } =
+            self.costs;
+        let nodes = self.nodes(plan, node)?;
         let energy = plan.step(
             &format!("energy with {}", node.name),
             format!("{nodes} x {} W x {years} a x 8766 h x {overhead}", node.watts),
@@ -208,6 +244,14 @@ mod tests {
         let plan = fleet.plan().unwrap();
         assert_eq!(value(&plan, "servers saved"), 1.0);
         assert!(plan.answer.contains("1 saved (20%)"), "{}", plan.answer);
+        let alone = fleet.servers().unwrap();
+        assert_eq!(value(&alone, "servers saved"), 1.0);
+        assert_eq!(alone.answer, "4 servers with SAS instead of 5 with SATA: 1 saved (20%).");
+        let alone = published().servers().unwrap();
+        assert_eq!(alone.answer, "5 servers with SAS instead of 5 with SATA: none saved (0%).");
+        assert_eq!(value(&alone, "ratio of the rates"), 1.71e6 / 1.37e6);
+        fleet.other.rate = 0.0;
+        assert!(fleet.servers().is_err());
     }
 
     #[test]

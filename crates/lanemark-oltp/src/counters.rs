@@ -1,0 +1,118 @@
+//! What a database counts of itself, and how much of it fell between two looks.
+//!
+//! What a database does not tell is absent; nothing stands in its place.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One counter of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counter {
+    /// Transactions that ended either way, of a database that tells no more.
+    Transactions,
+    /// Transactions that were committed, those of whoever else was there with them.
+    Commits,
+    /// Transactions that were undone.
+    Rollbacks,
+    /// Pages that were found in the database's own buffer.
+    BufferHits,
+    /// Pages that were not, and came from the system: its page cache or the drive.
+    BufferMisses,
+    /// Records of the write-ahead log.
+    WalRecords,
+    /// Bytes of the log.
+    WalBytes,
+    /// Whole pages in the log, the first time a page changes after a checkpoint.
+    WalFullPages,
+    /// Writes of the log to its file.
+    WalWrites,
+    /// Times that the log was made to reach the drive.
+    WalFlushes,
+    /// Checkpoints that began, or ended before version 17 of PostgreSQL.
+    Checkpoints,
+    /// Deadlocks that were found.
+    Deadlocks,
+    /// Files that queries wrote for want of memory.
+    TemporaryFiles,
+}
+
+/// Some counters; those of a time between two looks unless it is said otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Counters(BTreeMap<Counter, u64>);
+
+impl Counters {
+    /// One of them, where the database tells it.
+    pub fn get(&self, counter: Counter) -> Option<u64> {
+        self.0.get(&counter).copied()
+    }
+
+    /// Sets one.
+    pub(crate) fn set(&mut self, counter: Counter, value: u64) {
+        self.0.insert(counter, value);
+    }
+
+    /// Whether nothing is told.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What was added since `earlier`, of what both know.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        let added = |(counter, later): (&Counter, &u64)| {
+            // A server that has crashed begins at nothing again.
+            Some((*counter, later.saturating_sub(earlier.get(*counter)?)))
+        };
+        Self(self.0.iter().filter_map(added).collect())
+    }
+
+    /// Adds those of somebody else.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (counter, value) in &other.0 {
+            *self.0.entry(*counter).or_default() += value;
+        }
+    }
+
+    /// Transactions that ended, committed or not.
+    pub fn transactions(&self) -> Option<u64> {
+        let either = || Some(self.get(Counter::Commits)? + self.get(Counter::Rollbacks)?);
+        self.get(Counter::Transactions).or_else(either)
+    }
+
+    /// The share of pages that were found in the buffer, from 0 to 1.
+    pub fn buffer_hit_ratio(&self) -> Option<f64> {
+        let (hits, misses) = (self.get(Counter::BufferHits)?, self.get(Counter::BufferMisses)?);
+        (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
+    }
+}
+
+impl FromIterator<(Counter, u64)> for Counters {
+    fn from_iter<I: IntoIterator<Item = (Counter, u64)>>(counters: I) -> Self {
+        Self(counters.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_one_look_knows_is_not_told() {
+        let early: Counters =
+            [(Counter::Commits, 5), (Counter::BufferHits, 7)].into_iter().collect();
+        let late: Counters = [(Counter::Commits, 9), (Counter::Rollbacks, 1)].into_iter().collect();
+        let between = late.since(&early);
+        assert_eq!(
+            (between.get(Counter::Commits), between.get(Counter::Rollbacks)),
+            (Some(4), None)
+        );
+        assert_eq!(between.transactions(), None);
+        assert_eq!(late.transactions(), Some(10));
+        assert_eq!(early.buffer_hit_ratio(), None);
+        let all: Counters =
+            [(Counter::BufferHits, 3), (Counter::BufferMisses, 1)].into_iter().collect();
+        assert_eq!(all.buffer_hit_ratio(), Some(0.75));
+    }
+}

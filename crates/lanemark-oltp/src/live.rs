@@ -1,0 +1,137 @@
+//! How a run goes on while it does: what users have done so far, for whoever looks on.
+//!
+//! Each user writes numbers of its own, on cache lines of its own, without waiting for anybody; a reader adds up.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::profile::TransactionKind;
+use crate::result::DeviceWork;
+
+/// What one user has done since the run began, with what does not count. Two cache lines, since processors fetch
+/// them in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Tally {
+    transactions: AtomicU64,
+    new_orders: AtomicU64,
+    latency_ns: AtomicU64,
+}
+
+impl Tally {
+    /// Adds a transaction. Only one thread may write a tally.
+    pub(crate) fn add(&self, kind: TransactionKind, rolled_back: bool, latency: Duration) {
+        let grow = |counter: &AtomicU64, by: u64| {
+            counter.store(counter.load(Ordering::Relaxed) + by, Ordering::Relaxed);
+        };
+        grow(&self.transactions, 1);
+        grow(&self.new_orders, u64::from(kind == TransactionKind::NewOrder && !rolled_back));
+        grow(&self.latency_ns, latency.as_nanos() as u64);
+    }
+}
+
+/// The sums of all users.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sums {
+    transactions: u64,
+    new_orders: u64,
+    latency_ns: u64,
+}
+
+impl Sums {
+    /// Of `tallies` now.
+    pub(crate) fn of(tallies: &[Tally]) -> Self {
+        tallies.iter().fold(Self::default(), |sums, tally| Self {
+            transactions: sums.transactions + tally.transactions.load(Ordering::Relaxed),
+            new_orders: sums.new_orders + tally.new_orders.load(Ordering::Relaxed),
+            latency_ns: sums.latency_ns + tally.latency_ns.load(Ordering::Relaxed),
+        })
+    }
+}
+
+/// A look at a run, of what is counted or, before that, of the ramp.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moment {
+    /// Whether it counts already.
+    pub counts: bool,
+    /// Time since counting or the ramp began.
+    pub elapsed: Duration,
+    /// All of that time.
+    pub of: Duration,
+    /// Transactions that have ended in it.
+    pub transactions: u64,
+    /// New orders of these.
+    pub new_orders: u64,
+    /// Their mean response time.
+    pub latency: Option<Duration>,
+    /// What the device below the data has done meanwhile.
+    pub device: Option<DeviceWork>,
+}
+
+impl Moment {
+    pub(crate) fn new(
+        (counts, elapsed, of): (bool, Duration, Duration),
+        (before, now): (Sums, Sums),
+        device: Option<DeviceWork>,
+    ) -> Self {
+        let transactions = now.transactions - before.transactions;
+        let latency_ns = now.latency_ns.saturating_sub(before.latency_ns);
+        Self {
+            counts,
+            elapsed,
+            of,
+            transactions,
+            new_orders: now.new_orders - before.new_orders,
+            latency: latency_ns.checked_div(transactions).map(Duration::from_nanos),
+            device,
+        }
+    }
+
+    fn a_minute(&self, count: u64) -> f64 {
+        count as f64 * 60.0 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    /// The device's time for a transaction over its response time; above 1 where requests overlap.
+    pub fn device_share(&self) -> Option<f64> {
+        let response_ms = self.latency?.as_secs_f64() * 1e3 * self.transactions as f64;
+        let device_ms = self.device.as_ref()?.time_ms() as f64;
+        (response_ms > 0.0).then(|| device_ms / response_ms)
+    }
+
+    /// All transactions a minute so far.
+    pub fn tpm(&self) -> f64 {
+        self.a_minute(self.transactions)
+    }
+
+    /// New orders a minute so far.
+    pub fn nopm(&self) -> f64 {
+        self.a_minute(self.new_orders)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_what_came_since_counting_began() {
+        let tallies = [Tally::default(), Tally::default()];
+        let ms = Duration::from_millis;
+        tallies[0].add(TransactionKind::NewOrder, false, ms(9));
+        let before = Sums::of(&tallies);
+        tallies[0].add(TransactionKind::NewOrder, true, ms(1));
+        tallies[1].add(TransactionKind::NewOrder, false, ms(3));
+        tallies[1].add(TransactionKind::Payment, false, ms(5));
+        let span = (true, ms(500), ms(2_000));
+        let moment = Moment::new(span, (before, Sums::of(&tallies)), None);
+        assert_eq!((moment.transactions, moment.new_orders), (3, 1));
+        assert_eq!((moment.tpm(), moment.nopm(), moment.latency), (360.0, 120.0, Some(ms(3))));
+        assert_eq!(
+            (Moment::new(span, (before, before), None).latency, moment.device_share()),
+            (None, None)
+        );
+        let device = DeviceWork { write_ms: 3, ..DeviceWork::default() };
+        let moment = Moment { device: Some(device), ..moment };
+        assert!((moment.device_share().unwrap() - 3.0 / 9.0).abs() < 1e-12);
+    }
+}

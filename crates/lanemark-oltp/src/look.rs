@@ -1,0 +1,207 @@
+//! What the thread that started a run sees while users work: the machine and the database where counting begins and
+//! ends, what sessions wait for in between, and how it goes on for whoever watches.
+//!
+//! The database's counters belong to the users' own edges: each user is between two transactions when it makes the
+//! database count what it has done. They are read when all users are past theirs, or when the first of them may count
+//! again by itself.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crate::budget::TimeBudget;
+use crate::counters::Counters;
+use crate::database::Database;
+use crate::device::{Device, between};
+use crate::error::OltpError;
+use crate::live::{Moment, Sums};
+use crate::observer::{Observer, observe};
+use crate::processor::{Family, ProcessorTime, own_s};
+use crate::result::DeviceWork;
+use crate::run::{Shared, Span, User};
+
+/// The period of looks at what sessions wait for, and of all else that is done meanwhile.
+const PERIOD: Duration = Duration::from_millis(20);
+/// The period in which a person is told.
+const SHOWN_EACH: Duration = Duration::from_secs(1);
+/// How long users have to pass the edge; a server's session counts by itself again a second after it did.
+const EDGE_MAX: Duration = Duration::from_millis(900);
+
+/// What was seen of a repeat.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) device: Option<DeviceWork>,
+    pub(crate) processor_busy: Option<f64>,
+    pub(crate) server_s: Option<f64>,
+    pub(crate) driver_s: Option<f64>,
+    pub(crate) budget: Option<TimeBudget>,
+    /// What the database counted; until it is finished, what it had counted at the first edge.
+    pub(crate) counters: Counters,
+    /// Users that were past the first edge when its counters were read.
+    past: u32,
+    /// Transactions between the two readings with which users reported.
+    pub(crate) reports: u64,
+}
+
+/// The machine at one edge.
+struct Look {
+    processor: Option<ProcessorTime>,
+    device: Option<DeviceWork>,
+    server_s: Option<f64>,
+    driver_s: Option<f64>,
+}
+
+/// Who looks on.
+pub(crate) struct Onlooker {
+    observer: Box<dyn Observer>,
+    device: Option<Device>,
+    family: Option<Family>,
+    sessions: Vec<i64>,
+    think_times: bool,
+    /// The counters of the last edge, of a database that counts at once.
+    last: Option<Counters>,
+}
+
+impl Onlooker {
+    /// Meets the users, before they begin.
+    pub(crate) fn new(
+        database: &Database,
+        users: &mut [User],
+        think_times: bool,
+    ) -> Result<Self, OltpError> {
+        let observer = observe(database)?;
+        let family = observer.family();
+        let here = (!matches!(database, Database::Sqlite(_))).then_some(family.is_some());
+        let sessions: Result<Vec<Option<i64>>, OltpError> =
+            users.iter_mut().map(|user| user.meet_server(here)).collect();
+        let device = database.data_path().and_then(|path| Device::below(&path));
+        let sessions = sessions?.into_iter().flatten().collect();
+        Ok(Self { observer, device, family, sessions, think_times, last: None })
+    }
+
+    /// Whether users make the database count at their edges.
+    pub(crate) fn wants_reports(&self) -> bool {
+        self.observer.counts_late()
+    }
+
+    fn look(&self) -> Look {
+        Look {
+            device: self.device.as_ref().and_then(Device::read),
+            server_s: self.family.and_then(|family| family.seconds()),
+            driver_s: own_s(),
+            processor: ProcessorTime::now(),
+        }
+    }
+
+    /// Looks on until the end.
+    pub(crate) fn look_on(
+        &mut self,
+        shared: &Shared<'_>,
+        show: &mut dyn FnMut(&Moment),
+    ) -> Result<Seen, OltpError> {
+        let Span { begins, counts_from, ends } = shared.span;
+        let mut shown = Shown::new(false, (begins, counts_from), shared, self.look().device);
+        while !shared.stopped() && Instant::now() < counts_from {
+            shown.when_due(shared, self.device.as_ref(), show);
+            std::thread::sleep(PERIOD.min(counts_from.saturating_duration_since(Instant::now())));
+        }
+        let first = self.look();
+        shown.tell(shared, first.device.clone(), show);
+        let mut shown = Shown::new(true, (counts_from, ends), shared, first.device.clone());
+        let mut seen = Seen::default();
+        let (mut budget, mut edge_read, mut next) = (TimeBudget::default(), false, counts_from);
+        budget.period_ms = PERIOD.as_millis() as u64;
+        while !shared.stopped() && Instant::now() < ends {
+            edge_read = edge_read || self.first_edge(shared, &mut seen)?;
+            let mut found = |class, sessions| budget.found(class, sessions);
+            if self.observer.look(&self.sessions, self.think_times, &mut found)? {
+                budget.looks += 1;
+            }
+            shown.when_due(shared, self.device.as_ref(), show);
+            // A look that comes late is not made up for: those after it would not be of other moments.
+            next = (next + PERIOD).max(Instant::now());
+            std::thread::sleep(next.min(ends).saturating_duration_since(Instant::now()));
+        }
+        let last = self.look();
+        if edge_read && !self.wants_reports() {
+            self.last = Some(self.observer.counters()?);
+        }
+        shown.tell(shared, last.device.clone(), show);
+        seen.device = first.device.zip(last.device).map(|(a, b)| between(&a, &b));
+        seen.processor_busy =
+            first.processor.zip(last.processor).and_then(|(a, b)| b.busy_since(a));
+        let added = |(a, b): (f64, f64)| (b - a).max(0.0);
+        seen.server_s = first.server_s.zip(last.server_s).map(added);
+        seen.driver_s = first.driver_s.zip(last.driver_s).map(added);
+        seen.budget = (budget.looks > 0).then_some(budget);
+        Ok(seen)
+    }
+
+    /// Reads the database's counters at the first edge, where it is time to; whether they are read.
+    fn first_edge(&mut self, shared: &Shared<'_>, seen: &mut Seen) -> Result<bool, OltpError> {
+        let users = shared.tallies.len() as u32;
+        let past = shared.past.load(Ordering::Acquire);
+        let waited = shared.span.counts_from.elapsed();
+        if self.wants_reports() && past < users && waited < EDGE_MAX {
+            return Ok(false);
+        }
+        seen.counters = self.observer.counters()?;
+        seen.past = past;
+        Ok(true)
+    }
+
+    /// Reads the database's counters at the last edge, which all users are past.
+    pub(crate) fn finish(&mut self, shared: &Shared<'_>, seen: &mut Seen) -> Result<(), OltpError> {
+        if self.wants_reports() {
+            // Each reports at the last edge, and some at the first after that was read.
+            let late = shared.past.load(Ordering::Acquire) - seen.past;
+            seen.reports = u64::from(late) + shared.tallies.len() as u64;
+        }
+        let last = match self.last.take() {
+            Some(last) => last,
+            None => self.observer.counters()?,
+        };
+        // Where the first edge was not read there is nothing to begin from, and so nothing comes out.
+        seen.counters = last.since(&seen.counters);
+        Ok(())
+    }
+}
+
+/// Tells a person.
+struct Shown {
+    counts: bool,
+    span: (Instant, Instant),
+    before: Sums,
+    device: Option<DeviceWork>,
+    next: Instant,
+}
+
+impl Shown {
+    fn new(
+        counts: bool,
+        span: (Instant, Instant),
+        shared: &Shared<'_>,
+        device: Option<DeviceWork>,
+    ) -> Self {
+        let before = Sums::of(&shared.tallies);
+        Self { counts, span, before, device, next: span.0 + SHOWN_EACH }
+    }
+
+    fn when_due(
+        &mut self,
+        shared: &Shared<'_>,
+        device: Option<&Device>,
+        show: &mut dyn FnMut(&Moment),
+    ) {
+        if Instant::now() >= self.next {
+            self.next = Instant::now() + SHOWN_EACH;
+            self.tell(shared, device.and_then(Device::read), show);
+        }
+    }
+
+    fn tell(&self, shared: &Shared<'_>, device: Option<DeviceWork>, show: &mut dyn FnMut(&Moment)) {
+        let (from, to) = self.span;
+        let device = self.device.as_ref().zip(device).map(|(a, b)| between(a, &b));
+        let sums = (self.before, Sums::of(&shared.tallies));
+        show(&Moment::new((self.counts, from.elapsed(), to - from), sums, device));
+    }
+}

@@ -1,0 +1,57 @@
+//! Who looks on while users work: the seam behind which databases tell of themselves.
+//!
+//! A database without an observer of its own has [`Counted`], which knows what its `Connection` counts.
+
+use crate::budget::WaitClass;
+use crate::counters::{Counter, Counters};
+use crate::database::Database;
+use crate::error::OltpError;
+use crate::processor::Family;
+use crate::session::Connection;
+
+/// A connection of its own to a database that others work on.
+pub(crate) trait Observer {
+    /// All that the database has counted until now.
+    fn counters(&mut self) -> Result<Counters, OltpError>;
+
+    /// Whether what a session has done is counted only when it [reports](Connection::report) or is slow to come.
+    fn counts_late(&self) -> bool {
+        false
+    }
+
+    /// Tells each class that some of `sessions` are found at now, and how many are; false where nothing is known.
+    /// Those between two transactions are left out where `between` says so.
+    fn look(
+        &mut self,
+        _sessions: &[i64],
+        _between: bool,
+        _found: &mut dyn FnMut(WaitClass, u64),
+    ) -> Result<bool, OltpError> {
+        Ok(false)
+    }
+
+    /// The server's processes, where they are this machine's.
+    fn family(&self) -> Option<Family> {
+        None
+    }
+}
+
+/// An observer of a database that tells no more than its transactions.
+struct Counted(Box<dyn Connection>);
+
+impl Observer for Counted {
+    fn counters(&mut self) -> Result<Counters, OltpError> {
+        let counted = self.0.transactions_counted()?;
+        Ok(counted.map(|counted| (Counter::Transactions, counted)).into_iter().collect())
+    }
+}
+
+/// The observer of a database.
+pub(crate) fn observe(database: &Database) -> Result<Box<dyn Observer>, OltpError> {
+    #[cfg(feature = "postgres")]
+    if let Database::Postgres(_) = database {
+        let connection = database.connect()?;
+        return Ok(Box::new(crate::postgres_counters::PostgresObserver::new(connection)?));
+    }
+    Ok(Box::new(Counted(database.connect()?)))
+}

@@ -1,0 +1,158 @@
+//! What PostgreSQL tells of itself: its cumulative statistics and what sessions wait for.
+//!
+//! Sources: its documentation, "The Cumulative Statistics System" and `monitoring.sgml` of versions 14 to 18. The
+//! observer keeps one transaction open from its first look to its last, so that it counts none of its own; it takes
+//! no snapshot between looks and holds nothing back. A backend adds what it has done to these statistics when it is
+//! idle and its last addition is a second ago; from version 15 on `pg_stat_force_next_flush` makes it do so at once,
+//! which users ask for where counting begins and ends ([`REPORT`]).
+
+use crate::budget::WaitClass;
+use crate::counters::{Counter, Counters};
+use crate::error::OltpError;
+use crate::observer::Observer;
+use crate::processor::Family;
+use crate::session::Connection;
+use crate::value::Value;
+
+/// Makes a session's work count now, from version 15 on, by one transaction.
+pub(crate) const REPORT: &str = "SELECT pg_stat_force_next_flush()";
+/// The version from which on there is [`REPORT`].
+const REPORTS_FROM: u32 = 150_000;
+
+/// Forgets what was read of the statistics before in this transaction.
+const AFRESH: &str = "SELECT pg_stat_clear_snapshot()";
+
+/// A connection that looks on.
+pub(crate) struct PostgresObserver {
+    connection: Box<dyn Connection>,
+    version: u32,
+    process: Option<u32>,
+    counters: Vec<(Counter, String)>,
+}
+
+impl PostgresObserver {
+    /// Looks on by `connection`, which is nobody else's.
+    pub(crate) fn new(mut connection: Box<dyn Connection>) -> Result<Self, OltpError> {
+        let sql = "SELECT current_setting('server_version_num')::int, pg_backend_pid(), \
+            (inet_server_addr() IS NULL OR inet_server_addr() = inet_client_addr())::int";
+        let (mut version, mut process) = (0, None);
+        connection.scan(sql, &mut |row| {
+            version = number(&row[0]).unwrap_or(0);
+            process = number(&row[1]).filter(|_| number::<u32>(&row[2]) == Some(1));
+        })?;
+        connection.script("SET idle_in_transaction_session_timeout TO 0; BEGIN READ ONLY")?;
+        Ok(Self { connection, version, process, counters: expressions(version) })
+    }
+}
+
+/// The number in a column.
+fn number<T: TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
+    match value {
+        Value::Int(number) => T::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+/// What gives each counter in a version of the server, as a scalar.
+fn expressions(version: u32) -> Vec<(Counter, String)> {
+    let mut found = Vec::new();
+    let mut put = |counter, what: &str, place: &str| {
+        found.push((counter, format!("(SELECT ({what})::bigint FROM {place})")));
+    };
+    let own = "pg_stat_database WHERE datname = current_database()";
+    put(Counter::Commits, "xact_commit", own);
+    put(Counter::Rollbacks, "xact_rollback", own);
+    put(Counter::BufferHits, "blks_hit", own);
+    put(Counter::BufferMisses, "blks_read", own);
+    put(Counter::Deadlocks, "deadlocks", own);
+    put(Counter::TemporaryFiles, "temp_files", own);
+    if version >= 140_000 {
+        put(Counter::WalRecords, "wal_records", "pg_stat_wal");
+        put(Counter::WalBytes, "wal_bytes", "pg_stat_wal");
+        put(Counter::WalFullPages, "wal_fpi", "pg_stat_wal");
+    }
+    let log = "pg_stat_io WHERE object = 'wal'";
+    match version {
+        180_000.. => {
+            put(Counter::WalWrites, "sum(writes)", log);
+            put(Counter::WalFlushes, "sum(fsyncs)", log);
+        }
+        140_000.. => {
+            put(Counter::WalWrites, "wal_write", "pg_stat_wal");
+            put(Counter::WalFlushes, "wal_sync", "pg_stat_wal");
+        }
+        _ => {}
+    }
+    match version {
+        170_000.. => {
+            put(Counter::Checkpoints, "num_timed + num_requested", "pg_stat_checkpointer");
+        }
+        _ => put(Counter::Checkpoints, "checkpoints_timed + checkpoints_req", "pg_stat_bgwriter"),
+    }
+    found
+}
+
+impl Observer for PostgresObserver {
+    fn counters(&mut self) -> Result<Counters, OltpError> {
+        let (counters, mut found) = (&self.counters, Counters::default());
+        let values: Vec<&str> = counters.iter().map(|(_, sql)| sql.as_str()).collect();
+        self.connection.script(AFRESH)?;
+        self.connection.scan(&format!("SELECT {}", values.join(", ")), &mut |row| {
+            let told = counters.iter().zip(row);
+            found =
+                told.filter_map(|((counter, _), value)| Some((*counter, number(value)?))).collect();
+        })?;
+        Ok(found)
+    }
+
+    fn counts_late(&self) -> bool {
+        self.version >= REPORTS_FROM
+    }
+
+    fn look(
+        &mut self,
+        sessions: &[i64],
+        between: bool,
+        found: &mut dyn FnMut(WaitClass, u64),
+    ) -> Result<bool, OltpError> {
+        let pids: Vec<String> = sessions.iter().map(i64::to_string).collect();
+        // The function below the view: without the names of databases and accounts that the view looks up.
+        let sql = format!(
+            "SELECT COALESCE(state, ''), COALESCE(wait_event_type, ''), COALESCE(wait_event, ''), \
+             count(*) FROM pg_stat_get_activity(NULL) WHERE pid = ANY('{{{}}}') GROUP BY 1, 2, 3",
+            pids.join(",")
+        );
+        self.connection.script(AFRESH)?;
+        self.connection.scan(&sql, &mut |row| {
+            let (state, kind, event) = (row[0].text(), row[1].text(), row[2].text());
+            if let Some(count) = number(&row[3])
+                && !(between && state == "idle")
+            {
+                found(WaitClass::of_postgres(state, kind, event), count);
+            }
+        })?;
+        Ok(true)
+    }
+
+    fn family(&self) -> Option<Family> {
+        Family::of(self.process?, "postgres")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_version_is_asked_where_it_keeps_its_counters() {
+        let sql = |version, wanted| {
+            let found = expressions(version).into_iter().find(|(counter, _)| *counter == wanted);
+            found.map(|(_, sql)| sql).unwrap_or_default()
+        };
+        assert_eq!(sql(130_000, Counter::WalBytes), "");
+        assert!(sql(140_000, Counter::WalFlushes).contains("wal_sync"));
+        assert!(sql(180_000, Counter::WalFlushes).contains("pg_stat_io"));
+        assert!(sql(160_000, Counter::Checkpoints).contains("pg_stat_bgwriter"));
+        assert!(sql(170_000, Counter::Checkpoints).contains("pg_stat_checkpointer"));
+    }
+}

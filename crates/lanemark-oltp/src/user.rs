@@ -1,0 +1,167 @@
+//! A user: a connection, what is asked for next, and doing it until it is done.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::counters::Counters;
+use crate::database::Database;
+use crate::error::OltpError;
+use crate::input::Inputs;
+use crate::processor::{SessionsUse, Task, TaskTime};
+use crate::profile::{Mix, TransactionKind};
+use crate::run::{Clock, RunOptions};
+use crate::schema::Scale;
+use crate::session::Connection;
+use crate::transactions::NewOrderOutcome;
+
+/// Times that a transaction is done again before the run gives up.
+const RETRIES_MAX: u64 = 1_000;
+
+/// One user with a connection.
+pub struct User {
+    connection: Box<dyn Connection>,
+    inputs: Inputs,
+    mix: Mix,
+    clock: Clock,
+    done: i64,
+    retries: u64,
+    server: Server,
+}
+
+/// What the database is to a user.
+enum Server {
+    /// Inside the user's own thread.
+    Within,
+    /// A process of this machine.
+    Here(i64),
+    /// Out of sight.
+    Elsewhere,
+}
+
+/// What a user knows where counting begins, and again where it ends.
+pub(crate) struct Edge {
+    task: Option<TaskTime>,
+    counters: Counters,
+}
+
+impl Edge {
+    /// Processor time and the connection's own counters between two edges.
+    pub(crate) fn since(&self, earlier: &Self) -> (Option<SessionsUse>, Counters) {
+        let task = self.task.zip(earlier.task).map(|(later, earlier)| later.since(earlier));
+        (task, self.counters.since(&earlier.counters))
+    }
+}
+
+impl User {
+    /// The user of a number, in a repeat.
+    pub fn new(
+        database: &Database,
+        scale: Scale,
+        options: &RunOptions,
+        repeat: u32,
+        number: u32,
+    ) -> Result<Self, OltpError> {
+        Ok(Self {
+            connection: database.connect()?,
+            inputs: Inputs::new(scale, options.profile, options.seed, repeat, number),
+            mix: Mix::new(options.profile),
+            clock: options.clock,
+            done: 0,
+            retries: 0,
+            server: Server::Within,
+        })
+    }
+
+    /// The server's number for the user's session; `here` where the server's processes are this machine's, and
+    /// nothing where the database is inside the driver.
+    pub(crate) fn meet_server(&mut self, here: Option<bool>) -> Result<Option<i64>, OltpError> {
+        let session = self.connection.session()?;
+        self.server = match (here, session) {
+            (None, _) => Server::Within,
+            (Some(true), Some(process)) => Server::Here(process),
+            _ => Server::Elsewhere,
+        };
+        Ok(session)
+    }
+
+    /// Looks at where the user stands between two transactions. The thread that asks must be the user's own.
+    pub(crate) fn edge(&mut self, report: bool) -> Result<Edge, OltpError> {
+        if report {
+            self.connection.report()?;
+        }
+        let task = match self.server {
+            Server::Within => Task::own().time(),
+            Server::Here(process) => Task::process(process).time(),
+            Server::Elsewhere => None,
+        };
+        Ok(Edge { task, counters: self.connection.own_counters()? })
+    }
+
+    /// Times that the last transaction was done again.
+    pub(crate) fn retries(&self) -> u64 {
+        self.retries
+    }
+
+    /// Draws the next transaction.
+    pub fn choose(&mut self) -> TransactionKind {
+        self.mix.next(self.inputs.rng())
+    }
+
+    /// Does a transaction until it is done; whether it was rolled back as it should.
+    pub fn perform(&mut self, kind: TransactionKind) -> Result<bool, OltpError> {
+        let at_ms = self.now_ms();
+        self.done += 1;
+        self.retries = 0;
+        match kind {
+            TransactionKind::NewOrder => {
+                let input = self.inputs.new_order(at_ms);
+                let outcome = self.again(|connection| connection.new_order(&input))?;
+                Ok(outcome == NewOrderOutcome::RolledBack)
+            }
+            TransactionKind::Payment => {
+                let input = self.inputs.payment(at_ms);
+                self.again(|connection| connection.payment(&input)).map(|_| false)
+            }
+            TransactionKind::OrderStatus => {
+                let input = self.inputs.order_status();
+                self.again(|connection| connection.order_status(&input)).map(|_| false)
+            }
+            TransactionKind::Delivery => {
+                let input = self.inputs.delivery(at_ms);
+                self.again(|connection| connection.delivery(&input)).map(|_| false)
+            }
+            TransactionKind::StockLevel => {
+                let input = self.inputs.stock_level();
+                self.again(|connection| connection.stock_level(&input)).map(|_| false)
+            }
+        }
+    }
+
+    fn again<T>(
+        &mut self,
+        mut act: impl FnMut(&mut dyn Connection) -> Result<T, OltpError>,
+    ) -> Result<T, OltpError> {
+        loop {
+            match act(self.connection.as_mut()) {
+                Err(OltpError::Conflict(_)) if self.retries < RETRIES_MAX => self.retries += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn now_ms(&self) -> i64 {
+        match self.clock {
+            Clock::Counted => crate::population::LOADED_AT_MS + 1_000 * (self.done + 1),
+            Clock::Wall => SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_millis() as i64),
+        }
+    }
+
+    /// Keying and thinking times of a transaction (clause 5.2.5.7).
+    pub(crate) fn pauses(&mut self, kind: TransactionKind) -> (Duration, Duration) {
+        let (keying, mean) = kind.times_s();
+        // The logarithm of nothing is cut at ten times the mean, as the clause has it.
+        let thinking = (-self.inputs.rng().unit().ln() * mean).min(10.0 * mean);
+        (Duration::from_secs_f64(keying), Duration::from_secs_f64(thinking))
+    }
+}

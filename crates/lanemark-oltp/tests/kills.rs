@@ -1,0 +1,159 @@
+//! Drivers and servers that are killed at moments that look random and are the same each time: what is there
+//! afterwards is consistent.
+//!
+//! `LANEMARK_OLTP_KILLS` says how often each is killed; `make oltp-kills` takes fifty.
+
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_oltp::check::check;
+use lanemark_oltp::load::{LoadOptions, load};
+use lanemark_oltp::run::{Clock, RunOptions, run};
+use lanemark_oltp::schema::Scale;
+use lanemark_oltp::{Database, Profile, Value};
+
+const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
+/// The database of a driver that is to be killed.
+const KILLED: &str = "LANEMARK_OLTP_KILLED";
+static STOP: AtomicBool = AtomicBool::new(false);
+
+fn kills() -> u64 {
+    std::env::var("LANEMARK_OLTP_KILLS").map_or(6, |text| text.parse().unwrap())
+}
+
+/// Times from the start of a driver to its end.
+fn moments(seed: u64) -> impl Iterator<Item = Duration> {
+    let mut rng = Rng::new(StreamKey::from_seed(seed));
+    (0..kills()).map(move |_| Duration::from_micros(200_000 + rng.below(1_200_000)))
+}
+
+fn load_into(database: &Database) {
+    let options = LoadOptions { scale: SCALE, jobs: 1, overwrite: None };
+    load(database, &options, &STOP, &|_, _| ()).unwrap();
+}
+
+/// A run that does not end before it is ended.
+fn endless() -> RunOptions {
+    RunOptions {
+        profile: Profile::Tpcc,
+        users: 4,
+        think_times: false,
+        ramp: Duration::ZERO,
+        duration: Duration::from_secs(600),
+        seed: 3,
+        clock: Clock::Wall,
+    }
+}
+
+/// Panics with what is broken; payments that are there.
+fn consistent(database: &Database) -> i64 {
+    let loaded = database.loaded().unwrap();
+    let mut connection = database.connect().unwrap();
+    for condition in check(connection.as_mut(), &loaded).unwrap() {
+        assert_eq!(condition.broken, 0, "3.3.2.{}: {}", condition.number, condition.text);
+    }
+    let mut paid = 0;
+    let mut count = |row: &[Value<'_>]| {
+        if let Value::Int(found) = row[0] {
+            paid = found;
+        }
+    };
+    connection.scan("SELECT COUNT(*) FROM history", &mut count).unwrap();
+    paid
+}
+
+/// What the tests below start and kill; by itself it does nothing.
+#[test]
+fn driver_that_is_killed() {
+    let Ok(name) = std::env::var(KILLED) else { return };
+    let _ = run(&name.parse().unwrap(), SCALE, &endless(), 0, &STOP);
+}
+
+/// Kills one driver after another.
+fn kill_drivers(database: &Database, name: &str, seed: u64) {
+    let before = consistent(database);
+    let mut grew = 0;
+    let mut last = before;
+    for moment in moments(seed) {
+        let mut driver = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "driver_that_is_killed"])
+            .env(KILLED, name)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(moment);
+        assert!(driver.try_wait().unwrap().is_none(), "the driver ended by itself");
+        driver.kill().unwrap();
+        driver.wait().unwrap();
+        let paid = consistent(database);
+        assert!(paid >= last, "payments that were there are gone: {last} and then {paid}");
+        grew += u64::from(paid > last);
+        last = paid;
+    }
+    eprintln!("{}: {} kills, {grew} of them in the midst of work", database.kind(), kills());
+    assert!(grew > 0, "no driver did anything before it was killed");
+}
+
+#[test]
+fn killed_drivers_leave_sqlite_consistent() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("oltp.db");
+    let database = Database::Sqlite(path.clone());
+    load_into(&database);
+    kill_drivers(&database, &format!("sqlite:{}", path.display()), 1);
+}
+
+#[cfg(feature = "postgres")]
+mod on_a_server {
+    use super::*;
+    use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A server in a folder that any account can reach, or nothing where there are no programs.
+    fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
+        if programs().is_none() {
+            assert!(std::env::var_os("CI").is_none(), "install the package postgresql");
+            eprintln!("skipped: PostgreSQL is not installed (package postgresql)");
+            return None;
+        }
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        let options = ServerOptions::default();
+        let server = ManagedServer::start(&folder.path().join("server"), &options).unwrap();
+        load_into(&server.database());
+        Some((folder, server))
+    }
+
+    #[test]
+    fn killed_drivers_leave_postgres_consistent() {
+        let Some((_folder, server)) = server() else { return };
+        let database = server.database();
+        let Database::Postgres(name) = &database else { panic!("another database") };
+        kill_drivers(&database, name, 2);
+    }
+
+    #[test]
+    fn a_killed_server_comes_back_consistent() {
+        let Some((_folder, mut server)) = server() else { return };
+        let database = server.database();
+        let (mut last, mut grew) = (consistent(&database), 0);
+        for (repeat, moment) in (0..).zip(moments(3)) {
+            let users = {
+                let database = database.clone();
+                std::thread::spawn(move || run(&database, SCALE, &endless(), repeat, &STOP))
+            };
+            std::thread::sleep(moment);
+            server = server.crash(&ServerOptions::default()).unwrap();
+            // The users have lost their server, and the run says so.
+            assert!(users.join().unwrap().is_err());
+            let paid = consistent(&database);
+            assert!(paid >= last, "payments that were there are gone: {last} and then {paid}");
+            grew += u64::from(paid > last);
+            last = paid;
+        }
+        eprintln!("PostgreSQL: {} kills of the server, {grew} in the midst of work", kills());
+        assert!(grew > 0, "no user did anything before the server was killed");
+    }
+}
