@@ -18,6 +18,7 @@ use lanemark_oltp::{Database, OltpError, compare, view};
 use crate::failure::{Failure, Outcome};
 use crate::oltp_args::{
     OltpArgs, OltpCommand, OltpCompareArgs, OltpDatabaseArgs, OltpLoadArgs, OltpRunArgs,
+    OltpWorkloadArgs,
 };
 use crate::progress::Progress;
 use crate::results::Place;
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
         }
         OltpCommand::Check(args) => with_database(args, 1, check_database),
         OltpCommand::Compare(args) => compare_runs(args),
+        OltpCommand::Workload(args) => workload_of_run(args),
     }
 }
 
@@ -229,6 +231,19 @@ fn check_database(database: &Database) -> Result<Outcome, Failure> {
             database.name()
         ))),
     }
+}
+
+/// A saved run as a workload, for `sim`, `whatif`, `sweep` and studies.
+fn workload_of_run(args: &OltpWorkloadArgs) -> Result<Outcome, Failure> {
+    let text = lanemark_oltp::workload(&read(&args.run)?)?;
+    match &args.out {
+        None => output::print(text.trim_end())?,
+        Some(path) => {
+            results::write_workload(path, &text)?;
+            eprintln!("wrote {}", path.display());
+        }
+    }
+    Ok(Outcome::Done)
 }
 
 fn compare_runs(args: &OltpCompareArgs) -> Result<Outcome, Failure> {

@@ -24,6 +24,17 @@ pub(crate) enum OltpCommand {
     Check(OltpDatabaseArgs),
     /// Compare two saved runs
     Compare(OltpCompareArgs),
+    /// Make of a saved run a workload that simulated systems can be given
+    Workload(OltpWorkloadArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OltpWorkloadArgs {
+    /// A file that `oltp run` has saved
+    pub(crate) run: PathBuf,
+    /// Write it there, and not to the terminal; the name then goes in the place of a workload's
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

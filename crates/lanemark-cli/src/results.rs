@@ -163,6 +163,9 @@ const SERIES: Marked =
 const DRIVE: Marked =
     Marked { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };
 
+const WORKLOAD: Marked =
+    Marked { mark: lanemark_oltp::WORKLOAD_MARK, word: "workload of a run", option: "--out" };
+
 /// Writes a fitted drive, over an older one but over nothing else.
 pub(crate) fn write_drive(path: &Path, drive: &str) -> Result<(), Failure> {
     DRIVE.write(path, drive)
@@ -171,6 +174,11 @@ pub(crate) fn write_drive(path: &Path, drive: &str) -> Result<(), Failure> {
 /// Whether a fitted drive may be written to `path`, to know before a long run.
 pub(crate) fn refuse_other_drive(path: &Path) -> Result<(), Failure> {
     DRIVE.refuse_other(path)
+}
+
+/// Writes a workload, over an older one of ours but over nothing else.
+pub(crate) fn write_workload(path: &Path, workload: &str) -> Result<(), Failure> {
+    WORKLOAD.write(path, workload)
 }
 
 /// Writes an HTML page, over an older page of ours but over nothing else.

@@ -18,6 +18,12 @@ pub enum OltpError {
         /// The greatest.
         max: i64,
     },
+    /// A run that does not know what it is asked for.
+    #[error("the run does not know {what}")]
+    Unknown {
+        /// What is missing.
+        what: &'static str,
+    },
     /// A database's name that means none.
     #[error("{0}: names no database")]
     Name(String),
@@ -123,6 +129,7 @@ impl OltpError {
         matches!(
             self,
             Self::Bound { .. }
+                | Self::Unknown { .. }
                 | Self::Name(_)
                 | Self::Unreachable { .. }
                 | Self::Rights { .. }
@@ -146,6 +153,9 @@ impl OltpError {
             Self::Foreign(name) => format!("to replace it: --overwrite {}", base_name(name)),
             Self::Different { database, .. } => {
                 format!("to replace it: --overwrite {}", base_name(database))
+            }
+            Self::Unknown { .. } => {
+                "run it again on a database whose server and device are of this machine".to_owned()
             }
             Self::NotLoaded(_) => "load first: lanemark oltp load".to_owned(),
             Self::Incomplete { .. } => {

@@ -21,6 +21,7 @@
 //! are left out unless asked for, and money is in cents. Its figures are comparable with each other, not with
 //! those of other programs.
 
+mod asked;
 pub mod budget;
 pub mod check;
 pub mod compare;
@@ -57,6 +58,7 @@ mod user;
 mod value;
 pub mod view;
 
+pub use asked::{WORKLOAD_MARK, workload};
 pub use database::Database;
 pub use error::OltpError;
 pub use nurand::{Constants, nurand};

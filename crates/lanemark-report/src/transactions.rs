@@ -59,7 +59,7 @@ fn cells(result: &TestResult) -> Option<Vec<Cell>> {
         latency(Metric::WriteLatency),
         latency(Metric::Latency),
         told(of(|all| all.processor_busy), percent),
-        told(of(|all| all.buffer_hit_ratio), percent),
+        told(result.buffer_hit_ratio(), percent),
         told(of(|all| all.page_reads), significant),
         told(of(|all| all.page_writes), significant),
         told(of(|all| all.log_writes), significant),

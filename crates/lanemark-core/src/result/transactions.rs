@@ -14,8 +14,8 @@ pub struct TransactionsUse {
     pub per_minute: f64,
     /// The share of the server's processors that was busy, from 0 to 1.
     pub processor_busy: f64,
-    /// The share of visits to pages that the buffer answered.
-    pub buffer_hit_ratio: f64,
+    /// The share of visits to pages that the buffer answered, where it follows from them.
+    pub buffer_hit_ratio: Option<f64>,
     /// Pages read for each.
     pub page_reads: f64,
     /// Pages written for each.
@@ -32,6 +32,11 @@ impl TestResult {
     /// A figure of the transactions over the repeats; nothing where there were none.
     pub fn of_transactions(&self, figure: fn(&TransactionsUse) -> f64) -> Option<Statistic> {
         self.over_samples(|sample| sample.transactions.as_ref().map(figure))
+    }
+
+    /// The share of visits to pages that the buffer answered, over the repeats.
+    pub fn buffer_hit_ratio(&self) -> Option<Statistic> {
+        self.over_samples(|sample| sample.transactions.as_ref()?.buffer_hit_ratio)
     }
 
     /// Mean latency of reads in ns over the repeats.

@@ -7,7 +7,7 @@ use super::*;
 use crate::result::Sample;
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration, Ratio};
-use crate::workload::{Load, Log, PageClass, Test, Transactions};
+use crate::workload::{Counted, Load, Log, PageClass, Test, Transactions};
 
 fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
@@ -27,6 +27,7 @@ fn plain() -> Transactions {
         page_writers: 8,
         in_use: Ratio::ONE,
         pages: vec![class("all", 32, 1.0, Ratio::ZERO)],
+        counted: None,
         log: Log {
             share: Ratio::ZERO,
             record: Bytes(512),
@@ -150,6 +151,18 @@ fn one_user_waits_for_the_sum_of_its_parts() {
         100.0 + seen.page_reads * mean(&sample.reads) + seen.log_writes * mean(&sample.writes);
     let response = seen.response.mean_ns() / 1e3;
     assert!((response / parts - 1.0).abs() < 0.02, "{response} us for {parts}");
+}
+
+/// Requests that were counted are made as often, whatever buffer there is.
+#[test]
+fn counted_requests_are_made_as_counted() {
+    let mut own = plain();
+    own.counted = Some(Counted { reads: 1.5, writes: 0.25 });
+    let sample = run(&nvme(small_drive()), &users(4, own));
+    let seen = sample.transactions.as_ref().unwrap();
+    assert!((seen.page_reads / 1.5 - 1.0).abs() < 0.02, "{}", seen.page_reads);
+    assert!((seen.page_writes / 0.25 - 1.0).abs() < 0.02, "{}", seen.page_writes);
+    assert_eq!(seen.buffer_hit_ratio, None);
 }
 
 /// Users are as many as come by in the time that each is away and at work, and changed pages are written as often

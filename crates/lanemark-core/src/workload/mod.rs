@@ -25,7 +25,9 @@ pub use data::fill_random;
 pub use load::{Load, Process, RATE_MAX, Schedule};
 pub use mix::{Mix, SIZES_MAX, SizeShare, Start};
 pub use rounds::{Interval, ROUND_MAX, Rounds, Tracked};
-pub use transactions::{BufferUse, Log, PAGE_CLASSES_MAX, PageClass, Transactions, VISITS_MAX};
+pub use transactions::{
+    BufferUse, Counted, Log, PAGE_CLASSES_MAX, PageClass, Transactions, VISITS_MAX,
+};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! `[transactions]` of a workload: what each user of a database asks for.
 
-use lanemark_core::units::Ratio;
-use lanemark_core::workload::{Log, PageClass, Transactions};
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{Counted, Log, PageClass, Transactions};
 
 use crate::document::Section;
 use crate::error::StudyError;
@@ -12,11 +12,20 @@ pub(super) fn read(section: &Section<'_>) -> Result<Transactions, StudyError> {
     let pages = pages.iter().map(page_class).collect::<Result<_, _>>()?;
     let log = section.table("log")?;
     let flush = log.setting("flush", &[("after-each-write", true), ("never", false)])?;
+    let number =
+        |key: &str| section.optional_parsed(key, "a number", |text| text.parse::<f64>().ok());
+    let counted = match (number("reads")?, number("writes")?) {
+        (Some(reads), Some(writes)) => Some(Counted { reads, writes }),
+        (None, None) => None,
+        _ => return Err(section.error("reads", "`reads` and `writes` go together")),
+    };
+    let of_buffer = counted.is_none();
     let transactions = Transactions {
+        counted,
         elsewhere: section.quantity("elsewhere")?,
         processor: section.quantity("processor")?,
-        buffer: section.quantity("buffer")?,
-        checkpoint: section.quantity("checkpoint")?,
+        buffer: if of_buffer { section.quantity("buffer")? } else { Bytes::ZERO },
+        checkpoint: if of_buffer { section.quantity("checkpoint")? } else { Duration::ZERO },
         page_writers: section.integer("page_writers", 1, 65_536)? as u32,
         in_use: section.optional_quantity("in_use")?.unwrap_or(Ratio::ONE),
         pages,
