@@ -1,5 +1,6 @@
 //! `lanemark oltp`: a TPC-C-derived workload on a real database.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -142,12 +143,17 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         duration: std_duration(args.duration),
         seed: args.seed,
         clock: Clock::Wall,
+        procedures: args.procedures,
     };
     options.check(&scale)?;
     if options.duration.is_zero() {
         return Err(Failure::input("--duration: there is nothing to count in no time"));
     }
     let stop = stop::on_signal()?;
+    let mut settings: BTreeMap<String, String> = database.settings()?.into_iter().collect();
+    if args.procedures {
+        settings.insert("transactions".to_owned(), "procedures".to_owned());
+    }
     let mut result = OltpResult {
         schema_version: OLTP_SCHEMA_VERSION,
         workload: OltpWorkload::TpccDerived,
@@ -155,7 +161,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         database: DatabaseInfo {
             kind: database.kind().to_owned(),
             name: database.name(),
-            settings: database.settings()?.into_iter().collect(),
+            settings,
         },
         scale,
         profile: args.profile,

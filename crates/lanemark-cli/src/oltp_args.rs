@@ -87,6 +87,9 @@ pub(crate) struct OltpRunArgs {
     /// Let users key and think as the specification says, instead of asking at once
     #[arg(long)]
     pub(crate) think_times: bool,
+    /// Let the server do each transaction as one procedure instead of statement by statement; on PostgreSQL
+    #[arg(long)]
+    pub(crate) procedures: bool,
     /// How long they work before it counts
     #[arg(long, value_name = "TIME", default_value = "30 s")]
     pub(crate) ramp: Duration,

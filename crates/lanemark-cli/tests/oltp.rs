@@ -42,6 +42,17 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
     assert_eq!(checked.matches("holds").count(), 12, "{checked}");
     let compared = stdout(&lanemark(here, &["compare", "a.json", "b.json"]));
     assert!(compared.contains("tpm") && compared.contains("New-Order, mean, ms"), "{compared}");
+    assert!(!compared.contains("doubt"), "{compared}");
+    let text = std::fs::read_to_string(here.join("b.json")).unwrap();
+    let by_procedures =
+        text.replace(r#""settings": {"#, r#""settings": { "transactions": "procedures","#);
+    std::fs::write(here.join("c.json"), by_procedures).unwrap();
+    let compared = stdout(&lanemark(here, &["compare", "a.json", "c.json"]));
+    let doubt = "doubt: what transactions are differs: statements and procedures";
+    assert!(compared.contains(doubt), "{compared}");
+    let (code, told) = failure(&lanemark(here, &["run", "--procedures"]));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("procedures: SQLite has none here"), "{told}");
     let written = failure(&lanemark(here, &["compare", "a.json", "oltp.db"]));
     assert_eq!(written.0, Some(2), "{}", written.1);
 }

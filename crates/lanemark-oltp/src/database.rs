@@ -105,6 +105,22 @@ impl Database {
         self.open(false)
     }
 
+    /// A connection for a user, whose transactions are procedures of the server where that is asked for.
+    pub fn connect_user(&self, procedures: bool) -> Result<Box<dyn Connection>, OltpError> {
+        match self {
+            _ if !procedures => self.connect(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(name) => {
+                let connection = postgres::Postgres::connect(name, &self.name())?;
+                Ok(Box::new(connection.use_procedures()?))
+            }
+            _ => Err(OltpError::Lacks {
+                what: "procedures".to_owned(),
+                reason: format!("{} has none here; PostgreSQL does", self.kind()),
+            }),
+        }
+    }
+
     fn open(&self, create: bool) -> Result<Box<dyn Connection>, OltpError> {
         match self {
             Self::Sqlite(path) if !create && !path.exists() => {

@@ -87,6 +87,14 @@ pub enum OltpError {
         /// Warehouses there are.
         warehouses: i64,
     },
+    /// The database, or the version of it, does not have what was asked for.
+    #[error("{what}: {reason}")]
+    Lacks {
+        /// What was asked for.
+        what: String,
+        /// Why there is none.
+        reason: String,
+    },
     /// Another transaction was in the way; doing it again may succeed.
     #[error("a transaction was in another's way: {0}")]
     Conflict(String),
@@ -130,6 +138,7 @@ impl OltpError {
                 | Self::Incomplete { .. }
                 | Self::Version { .. }
                 | Self::Users { .. }
+                | Self::Lacks { .. }
         )
     }
 

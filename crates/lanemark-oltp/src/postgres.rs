@@ -4,6 +4,8 @@
 //! are of the level that a server has by default (read committed); what one changes it locks by changing it
 //! first. There is no TLS.
 
+mod procedures;
+
 use std::error::Error as _;
 use std::io::Write;
 use std::path::PathBuf;
@@ -12,10 +14,13 @@ use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, NoTls};
 
 use crate::error::OltpError;
+use crate::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::schema::{Kind, Table};
 use crate::session::{Connection, Producer};
 use crate::statement::Statement;
+use crate::transactions::{self, DeliveryOutcome, NewOrderOutcome};
 use crate::value::{Row, Value};
+use procedures::Procedures;
 
 /// The tables of our schema.
 pub(crate) const TABLES: &str =
@@ -30,6 +35,7 @@ const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 pub(crate) struct Postgres {
     client: Client,
     prepared: Vec<Option<postgres::Statement>>,
+    procedures: Option<Procedures>,
     open: bool,
 }
 
@@ -52,7 +58,14 @@ impl Postgres {
         })?;
         let path = "SET search_path TO lanemark_oltp; SET client_min_messages TO warning";
         client.batch_execute(path).map_err(from_postgres)?;
-        Ok(Self { client, prepared: vec![None; Statement::ALL.len()], open: false })
+        let prepared = vec![None; Statement::ALL.len()];
+        Ok(Self { client, prepared, procedures: None, open: false })
+    }
+
+    /// From now on the five transactions are procedures of the server, which are made where there are none.
+    pub(crate) fn use_procedures(mut self) -> Result<Self, OltpError> {
+        self.procedures = Some(Procedures::make(&mut self.client)?);
+        Ok(self)
     }
 
     fn prepare(&mut self, statement: Statement) -> Result<postgres::Statement, OltpError> {
@@ -241,6 +254,47 @@ impl Connection for Postgres {
         self.scan(sql, &mut |row| counted = u64::try_from(row[0].int()).ok())?;
         Ok(counted)
     }
+
+    fn new_order(&mut self, input: &NewOrder) -> Result<NewOrderOutcome, OltpError> {
+        match &self.procedures {
+            Some(procedures) => procedures.new_order(&mut self.client, input),
+            None => transactions::new_order(self, input),
+        }
+    }
+
+    fn payment(&mut self, input: &Payment) -> Result<i64, OltpError> {
+        match &self.procedures {
+            Some(procedures) => procedures.payment(&mut self.client, input),
+            None => transactions::payment(self, input),
+        }
+    }
+
+    fn order_status(&mut self, input: &OrderStatus) -> Result<usize, OltpError> {
+        match &self.procedures {
+            Some(procedures) => procedures.order_status(&mut self.client, input),
+            None => transactions::order_status(self, input),
+        }
+    }
+
+    fn delivery(&mut self, input: &Delivery) -> Result<DeliveryOutcome, OltpError> {
+        match &self.procedures {
+            Some(procedures) => procedures.delivery(&mut self.client, input),
+            None => transactions::delivery(self, input),
+        }
+    }
+
+    fn stock_level(&mut self, input: &StockLevel) -> Result<i64, OltpError> {
+        match &self.procedures {
+            Some(procedures) => procedures.stock_level(&mut self.client, input),
+            None => transactions::stock_level(self, input),
+        }
+    }
+}
+
+/// The server's version, the first part of it.
+fn server_version(client: &mut Client) -> Result<i32, OltpError> {
+    let sql = "SELECT current_setting('server_version_num')::INT / 10000";
+    client.query_one(sql, &[]).and_then(|row| row.try_get(0)).map_err(from_postgres)
 }
 
 /// Puts a row as binary COPY has it: the count of fields, then of each its length and bytes.
@@ -299,6 +353,7 @@ fn classify(error: &postgres::Error) -> OltpError {
     match error.code().map(|code| code.code()) {
         Some("40001" | "40P01" | "55P03") => OltpError::Conflict(text),
         Some("53100") => OltpError::Full(text),
+        Some("P0002") => OltpError::Damaged(text),
         Some("42501") => OltpError::Rights { database: "PostgreSQL".to_owned(), reason: text },
         _ => OltpError::Database(text),
     }

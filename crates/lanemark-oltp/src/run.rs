@@ -54,6 +54,8 @@ pub struct RunOptions {
     pub seed: u64,
     /// Dates.
     pub clock: Clock,
+    /// Whether transactions are procedures of the server.
+    pub procedures: bool,
 }
 
 impl RunOptions {
@@ -90,7 +92,7 @@ impl User {
         number: u32,
     ) -> Result<Self, OltpError> {
         Ok(Self {
-            connection: database.connect()?,
+            connection: database.connect_user(options.procedures)?,
             inputs: Inputs::new(scale, options.profile, options.seed, repeat, number),
             mix: Mix::new(options.profile),
             clock: options.clock,

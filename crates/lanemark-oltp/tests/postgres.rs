@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use lanemark_oltp::check::check;
 use lanemark_oltp::contents::contents;
+use lanemark_oltp::input::{CustomerKey, Inputs};
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
 use lanemark_oltp::run::{Clock, RunOptions, User, run};
 use lanemark_oltp::schema::Scale;
-use lanemark_oltp::{Database, OltpError, Profile};
+use lanemark_oltp::{Database, NewOrderOutcome, OltpError, Profile, TransactionKind, Value};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -44,6 +45,7 @@ fn running(users: u32) -> RunOptions {
         duration: Duration::from_secs(2),
         seed: 3,
         clock: Clock::Counted,
+        procedures: false,
     }
 }
 
@@ -56,23 +58,101 @@ fn assert_consistent(database: &Database) {
 }
 
 #[test]
-fn one_user_leaves_the_same_contents_as_on_sqlite() {
+fn one_user_leaves_the_same_contents_by_statements_by_procedures_and_on_sqlite() {
     let Some((folder, server)) = server() else { return };
-    let databases = [server.database(), Database::Sqlite(folder.path().join("oltp.db"))];
-    let found = databases.each_ref().map(|database| {
-        load_into(database).unwrap();
-        let fresh = contents(database.connect().unwrap().as_mut()).unwrap();
-        let mut user = User::new(database, SCALE, &running(1), 0, 0).unwrap();
-        for _ in 0..400 {
-            let kind = user.choose();
-            user.perform(kind).unwrap();
-        }
-        assert_consistent(database);
-        (fresh, contents(database.connect().unwrap().as_mut()).unwrap())
-    });
+    let statements = server.database();
+    let Database::Postgres(name) = &statements else { return };
+    let other = name.replace("/lanemark?", "/other?").parse().unwrap();
+    statements.connect().unwrap().script("CREATE DATABASE other").unwrap();
+    let sqlite = Database::Sqlite(folder.path().join("oltp.db"));
+    let found = [(statements.clone(), false), (other, true), (sqlite, false)].map(
+        |(database, procedures)| {
+            load_into(&database).unwrap();
+            let fresh = contents(database.connect().unwrap().as_mut()).unwrap();
+            let options = RunOptions { procedures, ..running(1) };
+            let mut user = User::new(&database, SCALE, &options, 0, 0).unwrap();
+            let mut rolled_back = 0;
+            for _ in 0..900 {
+                let kind = user.choose();
+                rolled_back += u32::from(user.perform(kind).unwrap());
+            }
+            // Districts run dry and are skipped.
+            (0..40).for_each(|_| drop(user.perform(TransactionKind::Delivery).unwrap()));
+            assert!(rolled_back > 0);
+            assert_consistent(&database);
+            (fresh, rolled_back, contents(database.connect().unwrap().as_mut()).unwrap())
+        },
+    );
     assert_eq!(found[0], found[1]);
-    assert_ne!(found[0].0, found[0].1);
+    assert_eq!(found[0], found[2]);
+    assert_ne!(found[0].0, found[0].2);
     server.remove().unwrap();
+}
+
+#[test]
+fn a_procedure_returns_what_the_statements_return() {
+    let Some((_folder, server)) = server() else { return };
+    let database = server.database();
+    load_into(&database).unwrap();
+    let mut users = [false, true].map(|procedures| database.connect_user(procedures).unwrap());
+    let mut inputs = Inputs::new(SCALE, Profile::Tpcc, 5, 0, 0);
+    for at_ms in 0..150 {
+        let (order, payment) = (inputs.new_order(at_ms), inputs.payment(at_ms));
+        let (status, stock) = (inputs.order_status(), inputs.stock_level());
+        let [by_statements, by_procedures] = users.each_mut().map(|user| {
+            let entered = user.new_order(&order).unwrap();
+            let numbered = match entered {
+                NewOrderOutcome::Entered { order, total } => Some((order, total)),
+                NewOrderOutcome::RolledBack => None,
+            };
+            let paid = user.payment(&payment).unwrap();
+            (numbered, paid, user.order_status(&status).unwrap(), user.stock_level(&stock).unwrap())
+        });
+        let (a, b) = (by_statements, by_procedures);
+        // The same order is the next one, the same payment takes the same again.
+        assert_eq!(a.0.map(|(order, total)| (order + 1, total)), b.0);
+        assert_eq!(a.1 - payment.amount, b.1);
+    }
+    let delivery = inputs.delivery(1);
+    let [a, b] = users.each_mut().map(|user| user.delivery(&delivery).unwrap());
+    assert_eq!((a, a.delivered), (b, 10));
+    // An order of a customer who is nobody.
+    let mut nobody = inputs.payment(1);
+    nobody.customer = CustomerKey::LastName("NOBODY".to_owned());
+    for user in &mut users {
+        let error = user.payment(&nobody).unwrap_err();
+        assert!(matches!(error, OltpError::Damaged(_)), "{error}");
+    }
+    assert_consistent(&database);
+}
+
+#[test]
+fn procedures_of_users_at_once_meet_and_try_again() {
+    let Some((_folder, server)) = server() else { return };
+    let database = server.database();
+    load_into(&database).unwrap();
+    let options = RunOptions { procedures: true, ..running(8) };
+    let repeat = run(&database, SCALE, &options, 0, &STOP).unwrap();
+    assert!(repeat.tpm > 0.0);
+    assert_consistent(&database);
+    // Two deliveries of one warehouse want the same orders; whoever comes second is told to try again.
+    let mut first = database.connect().unwrap();
+    first.begin(true).unwrap();
+    first.script("DELETE FROM new_order WHERE no_w_id = 1").unwrap();
+    let other = database.clone();
+    let second = std::thread::spawn(move || {
+        let delivery = Inputs::new(SCALE, Profile::Tpcc, 1, 0, 0).delivery(1);
+        other.connect_user(true).unwrap().delivery(&delivery)
+    });
+    let waiting = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    let mut observer = database.connect().unwrap();
+    let mut waits = 0;
+    while waits == 0 && !second.is_finished() {
+        observer.scan(waiting, &mut |row| waits = i64::from(row[0] != Value::Int(0))).unwrap();
+    }
+    first.commit().unwrap();
+    let error = second.join().unwrap().unwrap_err();
+    assert!(matches!(error, OltpError::Conflict(_)), "{error}");
 }
 
 #[test]

@@ -34,6 +34,7 @@ fn running(users: u32) -> RunOptions {
         duration: Duration::from_millis(900),
         seed: 3,
         clock: Clock::Wall,
+        procedures: false,
     }
 }
 
