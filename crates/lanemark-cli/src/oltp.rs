@@ -13,7 +13,7 @@ use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_oltp::result::{DatabaseInfo, OLTP_SCHEMA_VERSION, OltpResult, OltpWorkload};
 use lanemark_oltp::run::{self, Clock, RunOptions};
 use lanemark_oltp::schema::Scale;
-use lanemark_oltp::{Database, OltpError, compare, view};
+use lanemark_oltp::{Database, OltpError, compare, template, view};
 
 use crate::failure::{Failure, Outcome};
 use crate::oltp_args::{
@@ -30,6 +30,21 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
             let connections = u32::from(args.jobs.unwrap_or(256)) + 1;
             with_database(&args.database, connections, |database| load_database(database, args))
         }
+        OltpCommand::Keep(args) => with_database(&args.database, 1, |database| {
+            let seconds = template::keep(database, &args.name, args.overwrite.as_deref())?;
+            output::print(&format!(
+                "{}: kept as {} in {seconds:.1} s",
+                database.name(),
+                args.name
+            ))?;
+            Ok(Outcome::Done)
+        }),
+        OltpCommand::Restore(args) => with_database(&args.database, 1, |database| {
+            let seconds = template::restore(database, &args.name, args.overwrite.as_deref())?;
+            let (database, name) = (database.name(), &args.name);
+            output::print(&format!("{database}: restored from {name} in {seconds:.1} s"))?;
+            Ok(Outcome::Done)
+        }),
         OltpCommand::Run(args) => {
             let connections = args.users.saturating_add(1);
             with_database(&args.database, connections, |database| run_users(database, args))

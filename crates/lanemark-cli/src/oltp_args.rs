@@ -18,6 +18,11 @@ pub(crate) struct OltpArgs {
 pub(crate) enum OltpCommand {
     /// Load warehouses into a database; a load that was cut short goes on
     Load(OltpLoadArgs),
+    /// Keep what was loaded under a name, beside the database: a file FILE.kept-NAME, or a database
+    /// lanemark_kept_NAME of the server
+    Keep(OltpKeepArgs),
+    /// Bring back what was kept, in place of what is there now
+    Restore(OltpKeepArgs),
     /// Run users against what was loaded
     Run(OltpRunArgs),
     /// Check the twelve consistency conditions of TPC-C on what is there
@@ -64,6 +69,18 @@ pub(crate) struct OltpLoadArgs {
     pub(crate) jobs: Option<u16>,
     /// Replace what the database of this name holds: the file's name, or the server's database's, of which only
     /// the schema lanemark_oltp is replaced
+    #[arg(long, value_name = "NAME")]
+    pub(crate) overwrite: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OltpKeepArgs {
+    /// The name: small letters, digits, underscores
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) database: OltpDatabaseArgs,
+    /// Replace what is in the way: of `keep` what is kept under this name, of `restore` a database of this name that
+    /// holds anything else
     #[arg(long, value_name = "NAME")]
     pub(crate) overwrite: Option<String>,
 }

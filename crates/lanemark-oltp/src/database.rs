@@ -279,7 +279,7 @@ impl Database {
 }
 
 /// The notes of a load; nothing where they are not of our making.
-fn read_loaded(connection: &mut dyn Connection) -> Option<Loaded> {
+pub(crate) fn read_loaded(connection: &mut dyn Connection) -> Option<Loaded> {
     let mut notes = std::collections::BTreeMap::new();
     let mut note = |row: &[crate::value::Value<'_>]| {
         notes.insert(row[0].text().to_owned(), row[1].int());

@@ -58,6 +58,38 @@ pub enum OltpError {
         /// The database's name.
         name: String,
     },
+    /// Something of somebody's lies beside what is ours.
+    #[error("{database}: also holds what Lanemark did not make: {what}")]
+    Beside {
+        /// The database.
+        database: String,
+        /// What lies there.
+        what: String,
+    },
+    /// Others are connected to what is wanted alone.
+    #[error("in use: {0}")]
+    InUse(String),
+    /// A name under which nothing can be kept.
+    #[error("{0:?}: names nothing that could be kept")]
+    KeptName(String),
+    /// Something is kept under that name.
+    #[error("{database}: something is kept as {name}")]
+    Kept {
+        /// The database.
+        database: String,
+        /// The name.
+        name: String,
+    },
+    /// Nothing is kept under that name.
+    #[error("{database}: nothing is kept as {name}")]
+    NotKept {
+        /// The database.
+        database: String,
+        /// The name.
+        name: String,
+        /// The names of what is kept.
+        kept: Vec<String>,
+    },
     /// Nothing was loaded.
     #[error("{0}: has no data of Lanemark's")]
     NotLoaded(String),
@@ -123,7 +155,14 @@ pub enum OltpError {
 impl OltpError {
     /// Whether nothing was touched because it might be somebody's.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Foreign(_) | Self::Different { .. } | Self::OverwriteMismatch { .. })
+        matches!(
+            self,
+            Self::Foreign(_)
+                | Self::Different { .. }
+                | Self::OverwriteMismatch { .. }
+                | Self::Beside { .. }
+                | Self::Kept { .. }
+        )
     }
 
     /// Whether something that was given is wrong.
@@ -139,6 +178,9 @@ impl OltpError {
                 | Self::Version { .. }
                 | Self::Users { .. }
                 | Self::Lacks { .. }
+                | Self::InUse(_)
+                | Self::KeptName(_)
+                | Self::NotKept { .. }
         )
     }
 
@@ -156,6 +198,14 @@ impl OltpError {
             Self::Different { database, .. } => {
                 format!("to replace it: --overwrite {}", base_name(database))
             }
+            Self::Beside { .. } => "give Lanemark a database of its own".to_owned(),
+            Self::InUse(_) => "end what else uses it".to_owned(),
+            Self::KeptName(_) => "take up to 40 small letters, digits and underscores".to_owned(),
+            Self::Kept { name, .. } => format!("to replace it: --overwrite {name}"),
+            Self::NotKept { kept, .. } if kept.is_empty() => {
+                "keep it first: lanemark oltp keep NAME".to_owned()
+            }
+            Self::NotKept { kept, .. } => format!("there is {}", kept.join(", ")),
             Self::NotLoaded(_) => "load first: lanemark oltp load".to_owned(),
             Self::Incomplete { .. } => {
                 "load again with the same settings; what is there is kept".to_owned()

@@ -10,6 +10,7 @@
 //! | `sqlite`, `postgres`, [`managed`] | the databases, and a server of our own |
 //! | [`database`] | databases by name, and what they hold |
 //! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | what is done with them |
+//! | [`template`] | contents that are kept and brought back |
 //! | `device`, `processor` | what the machine did meanwhile |
 //! | [`result`], [`compare`](mod@compare), [`view`] | what came out |
 //!
@@ -39,6 +40,7 @@ pub mod schema;
 pub mod session;
 mod sqlite;
 mod statement;
+pub mod template;
 mod text;
 mod transactions;
 mod value;

@@ -5,6 +5,7 @@
 //! first. There is no TLS.
 
 mod procedures;
+pub(crate) mod template;
 
 use std::error::Error as _;
 use std::io::Write;
@@ -47,7 +48,10 @@ pub(crate) fn parse(name: &str) -> Result<Config, OltpError> {
 impl Postgres {
     /// Connects to `name`, which is `shown` in errors.
     pub(crate) fn connect(name: &str, shown: &str) -> Result<Self, OltpError> {
-        let mut config = parse(name)?;
+        Self::open(parse(name)?, shown)
+    }
+
+    fn open(mut config: Config, shown: &str) -> Result<Self, OltpError> {
         config.application_name("lanemark").connect_timeout(std::time::Duration::from_secs(10));
         let mut client = config.connect(NoTls).map_err(|error| {
             let (database, reason) = (shown.to_owned(), reason(&error));
@@ -352,6 +356,7 @@ fn classify(error: &postgres::Error) -> OltpError {
     let text = reason(error);
     match error.code().map(|code| code.code()) {
         Some("40001" | "40P01" | "55P03") => OltpError::Conflict(text),
+        Some("55006") => OltpError::InUse(text),
         Some("53100") => OltpError::Full(text),
         Some("P0002") => OltpError::Damaged(text),
         Some("42501") => OltpError::Rights { database: "PostgreSQL".to_owned(), reason: text },

@@ -17,6 +17,8 @@ use crate::value::{Row, Value};
 
 /// How long a writer waits for another.
 const BUSY: Duration = Duration::from_secs(60);
+/// How long everybody else may take to go where the file is wanted alone.
+const ALONE: Duration = Duration::from_secs(5);
 /// Statements that a connection keeps prepared.
 const PREPARED: usize = 64;
 
@@ -40,6 +42,24 @@ impl Sqlite {
         inner.set_prepared_statement_cache_capacity(PREPARED);
         inner.execute_batch(SETTINGS).map_err(|error| at_opening(path, &error))?;
         Ok(Self { inner })
+    }
+
+    /// Does something while nobody else has the file, all of whose contents are in it and none in its log.
+    pub(crate) fn alone<T>(
+        path: &Path,
+        act: impl FnOnce() -> Result<T, OltpError>,
+    ) -> Result<T, OltpError> {
+        let connection = Self::open(path, false)?;
+        connection.inner.busy_timeout(ALONE).map_err(from_sqlite)?;
+        let in_use = |error| match from_sqlite(error) {
+            OltpError::Conflict(text) => OltpError::InUse(format!("{}: {text}", path.display())),
+            error => error,
+        };
+        // Only whoever is alone can end the log.
+        let end_log = "PRAGMA journal_mode = DELETE";
+        connection.inner.query_row(end_log, (), |_| Ok(())).map_err(in_use)?;
+        connection.inner.execute_batch("BEGIN EXCLUSIVE").map_err(in_use)?;
+        act()
     }
 
     /// Whether the file is an SQLite database at all, or could become one.

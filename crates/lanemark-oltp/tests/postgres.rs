@@ -12,6 +12,7 @@ use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
 use lanemark_oltp::run::{Clock, RunOptions, User, run};
 use lanemark_oltp::schema::Scale;
+use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, NewOrderOutcome, OltpError, Profile, TransactionKind, Value};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
@@ -77,7 +78,9 @@ fn one_user_leaves_the_same_contents_by_statements_by_procedures_and_on_sqlite()
                 rolled_back += u32::from(user.perform(kind).unwrap());
             }
             // Districts run dry and are skipped.
-            (0..40).for_each(|_| drop(user.perform(TransactionKind::Delivery).unwrap()));
+            for _ in 0..40 {
+                user.perform(TransactionKind::Delivery).unwrap();
+            }
             assert!(rolled_back > 0);
             assert_consistent(&database);
             (fresh, rolled_back, contents(database.connect().unwrap().as_mut()).unwrap())
@@ -180,6 +183,56 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
     let named = LoadOptions { overwrite: Some("lanemark".to_owned()), ..refused };
     load(&database, &named, &STOP, &|_, _| ()).unwrap();
     assert_consistent(&database);
+}
+
+#[test]
+fn what_was_kept_comes_back_and_replaces_nothing_else() {
+    let Some((_folder, server)) = server() else { return };
+    let database = server.database();
+    load_into(&database).unwrap();
+    let held = || contents(database.connect().unwrap().as_mut()).unwrap();
+    let script = |sql: &str| database.connect().unwrap().script(sql).unwrap();
+    let fresh = held();
+    keep(&database, "fresh", None).unwrap();
+    let mut user = User::new(&database, SCALE, &running(1), 0, 0).unwrap();
+    for _ in 0..20 {
+        user.perform(TransactionKind::Payment).unwrap();
+    }
+    assert_ne!(held(), fresh);
+    let error = restore(&database, "fresh", None).unwrap_err();
+    assert!(matches!(error, OltpError::InUse(_)), "{error}");
+    drop(user);
+    restore(&database, "fresh", None).unwrap();
+    assert_eq!(held(), fresh);
+    assert_consistent(&database);
+    assert!(matches!(keep(&database, "fresh", None), Err(OltpError::Kept { .. })));
+    keep(&database, "fresh", Some("fresh")).unwrap();
+    let error = restore(&database, "stale", None).unwrap_err();
+    assert_eq!(error.hint().unwrap(), "there is fresh");
+    for (makes, ends) in [
+        ("CREATE TABLE public.letter (text TEXT)", "DROP TABLE public.letter"),
+        ("CREATE SCHEMA drawer", "DROP SCHEMA drawer"),
+        ("ALTER DATABASE lanemark SET work_mem = '8MB'", "ALTER DATABASE lanemark RESET work_mem"),
+        ("GRANT CONNECT ON DATABASE lanemark TO PUBLIC", "SELECT"),
+    ] {
+        script(makes);
+        let error = restore(&database, "fresh", None).unwrap_err();
+        assert!(matches!(error, OltpError::Beside { .. }), "{makes}: {error}");
+        assert!(keep(&database, "more", None).unwrap_err().is_refusal(), "{makes}");
+        script(ends);
+    }
+    restore(&database, "fresh", Some("lanemark")).unwrap();
+    assert_eq!(held(), fresh);
+    // A database that only has the name of one that was kept.
+    script("CREATE DATABASE lanemark_kept_letters");
+    assert!(matches!(restore(&database, "letters", None), Err(OltpError::Foreign(_))));
+    assert!(matches!(keep(&database, "letters", Some("letters")), Err(OltpError::Foreign(_))));
+    // Another server's user sees the same after the database itself is gone.
+    let Database::Postgres(name) = &database else { return };
+    let beside: Database = name.replace("/lanemark?", "/postgres?").parse().unwrap();
+    beside.connect().unwrap().script("DROP DATABASE lanemark").unwrap();
+    restore(&database, "fresh", None).unwrap();
+    assert_eq!(held(), fresh);
 }
 
 #[test]
