@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use lanemark_core::units;
 use lanemark_oltp::check::check;
+#[cfg(feature = "postgres")]
+use lanemark_oltp::download;
 use lanemark_oltp::load::{LoadOptions, load};
 #[cfg(feature = "postgres")]
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
@@ -81,14 +83,20 @@ fn with_database(
         return Err(Failure::input("--shared-buffers: is less than 1 MiB"));
     }
     let connections_max = connections.saturating_add(CONNECTIONS_BESIDE);
-    let server =
-        ManagedServer::start(folder, &ServerOptions { shared_buffers_mib, connections_max })
-            .map_err(|error| match error {
-                OltpError::Foreign(_) => {
-                    Failure::from(error).hint("give a new folder to --managed")
-                }
-                error => error.into(),
-            })?;
+    let programs = args.download.then(|| {
+        let cache = args.cache.clone().unwrap_or_else(download::cache);
+        download::programs(&cache, &args.registry, &|url| eprintln!("fetching {url}"))
+    });
+    let programs = programs.transpose()?;
+    let direct_io = args.direct_io;
+    let options = ServerOptions { shared_buffers_mib, connections_max, direct_io, programs };
+    let server = ManagedServer::start(folder, &options).map_err(|error| match error {
+        OltpError::Foreign(_) => Failure::from(error).hint("give a new folder to --managed"),
+        error @ OltpError::Lacks { .. } => {
+            Failure::from(error).hint("install a newer PostgreSQL, or fetch one: --download")
+        }
+        error => error.into(),
+    })?;
     let database = server.database();
     let settings = database.settings()?;
     let settings: Vec<String> =
@@ -166,6 +174,10 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     }
     let stop = stop::on_signal()?;
     let mut settings: BTreeMap<String, String> = database.settings()?.into_iter().collect();
+    let (cache, data) = database.cache_and_data()?;
+    settings.insert("data".to_owned(), format!("{} MiB", data >> 20));
+    settings
+        .insert("cache_over_data".to_owned(), format!("{:.2}", cache as f64 / data.max(1) as f64));
     if args.procedures {
         settings.insert("transactions".to_owned(), "procedures".to_owned());
     }
@@ -266,7 +278,7 @@ fn std_duration(duration: units::Duration) -> Duration {
 /// Replaces the database's name in a command line by the one that may be shown.
 fn hide_password(command: &mut [String], database: &Database) {
     for word in command {
-        for scheme in ["postgres://", "postgresql://"] {
+        for scheme in ["postgres://", "postgresql://", "mysql://", "mariadb://"] {
             if let Some(at) = word.find(scheme) {
                 word.replace_range(at.., &database.name());
             }

@@ -45,7 +45,7 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
     assert!(!compared.contains("doubt"), "{compared}");
     let text = std::fs::read_to_string(here.join("b.json")).unwrap();
     let by_procedures =
-        text.replace(r#""settings": {"#, r#""settings": { "transactions": "procedures","#);
+        text.replace(r#""settings":{"#, r#""settings":{"transactions":"procedures","#);
     std::fs::write(here.join("c.json"), by_procedures).unwrap();
     let compared = stdout(&lanemark(here, &["compare", "a.json", "c.json"]));
     let doubt = "doubt: what transactions are differs: statements and procedures";

@@ -21,6 +21,17 @@ pub enum OltpError {
     /// A database's name that means none.
     #[error("{0}: names no database")]
     Name(String),
+    /// No PostgreSQL is installed.
+    #[error("PostgreSQL: its programs initdb and postgres are not installed")]
+    NoPrograms,
+    /// A database that this build leaves out.
+    #[error("{database}: not built in")]
+    NotBuiltIn {
+        /// What was named.
+        database: &'static str,
+        /// The feature that has it.
+        feature: &'static str,
+    },
     /// No server answers, or it lets us not in.
     #[error("{database}: can't be reached: {reason}")]
     Unreachable {
@@ -171,6 +182,8 @@ impl OltpError {
             self,
             Self::Bound { .. }
                 | Self::Name(_)
+                | Self::NotBuiltIn { .. }
+                | Self::NoPrograms
                 | Self::Unreachable { .. }
                 | Self::Rights { .. }
                 | Self::NotLoaded(_)
@@ -187,8 +200,12 @@ impl OltpError {
     /// How to go on.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Name(_) => {
-                "write sqlite:FILE, or postgres://user@host/name where that is built in".to_owned()
+            Self::Name(_) => format!("write {}", crate::database::NAMES),
+            Self::NoPrograms => {
+                "install the package postgresql, or fetch the programs: --download".to_owned()
+            }
+            Self::NotBuiltIn { feature, .. } => {
+                format!("build with it: cargo build --release -p lanemark-cli --features {feature}")
             }
             Self::Unreachable { .. } => {
                 "is the server running, and are host, port, name and password right?".to_owned()

@@ -7,7 +7,8 @@
 //! | [`input`], [`profile`], `nurand`, `text` | what users ask for, drawn from a seed |
 //! | `statement`, `transactions` | the five transactions in SQL |
 //! | [`session`] | the seam behind which databases differ |
-//! | `sqlite`, `postgres`, [`managed`] | the databases, and a server of our own |
+//! | `sqlite`, `postgres`, `mysql` | the databases |
+//! | [`managed`], [`download`] | a PostgreSQL server of our own, and its programs |
 //! | [`database`] | databases by name, and what they hold |
 //! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | what is done with them |
 //! | [`template`] | contents that are kept and brought back |
@@ -23,11 +24,15 @@ pub mod compare;
 pub mod contents;
 pub mod database;
 mod device;
+#[cfg(feature = "postgres")]
+pub mod download;
 mod error;
 pub mod input;
 pub mod load;
 #[cfg(feature = "postgres")]
 pub mod managed;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod nurand;
 pub mod population;
 #[cfg(feature = "postgres")]

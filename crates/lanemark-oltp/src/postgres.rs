@@ -27,6 +27,12 @@ use procedures::Procedures;
 pub(crate) const TABLES: &str =
     "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'lanemark_oltp'";
 
+/// The server's buffer and what our tables and indexes take, in bytes.
+pub(crate) const CACHE: &str = "SELECT (SELECT setting::BIGINT * current_setting('block_size')::BIGINT \
+        FROM pg_settings WHERE name = 'shared_buffers'), \
+    COALESCE(SUM(pg_total_relation_size(oid)), 0)::BIGINT FROM pg_class \
+    WHERE relnamespace = 'lanemark_oltp'::regnamespace AND relkind = 'r'";
+
 /// Bytes that are gathered before they go to the server.
 const COPY_CHUNK: usize = 64 * 1024;
 /// What a binary COPY begins with: its signature, no flags, no extension.
@@ -116,7 +122,7 @@ pub(crate) fn settings(
     let sql = "SELECT CASE name WHEN 'server_version' THEN 'version' ELSE name END::text, \
         current_setting(name)::text FROM pg_settings WHERE name IN ('server_version', \
         'shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', \
-        'max_wal_size', 'checkpoint_timeout', 'max_connections') ORDER BY 1";
+        'max_wal_size', 'checkpoint_timeout', 'max_connections', 'debug_io_direct') ORDER BY 1";
     connection.scan(sql, &mut |row| {
         found.push((row[0].text().to_owned(), row[1].text().to_owned()));
     })?;

@@ -26,6 +26,10 @@ const PREPARED: usize = 64;
 const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
     PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;";
 
+/// The cache that is set, of each connection, and what the file takes, in bytes.
+pub(crate) const CACHE: &str =
+    "SELECT 65536 * 1024, page_count * page_size FROM pragma_page_count, pragma_page_size";
+
 /// A connection to a file.
 pub(crate) struct Sqlite {
     inner: rusqlite::Connection,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use lanemark_oltp::check::check;
 use lanemark_oltp::contents::contents;
+use lanemark_oltp::download;
 use lanemark_oltp::input::{CustomerKey, Inputs};
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
@@ -18,6 +19,13 @@ use lanemark_oltp::{Database, NewOrderOutcome, OltpError, Profile, TransactionKi
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
 static STOP: AtomicBool = AtomicBool::new(false);
 
+/// A folder that any account can reach.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    folder
+}
+
 /// A server in a folder that any account can reach, or nothing where there are no programs.
 fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
     if programs().is_none() {
@@ -25,8 +33,7 @@ fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
         eprintln!("skipped: PostgreSQL is not installed (package postgresql)");
         return None;
     }
-    let folder = tempfile::tempdir_in("/tmp").unwrap();
-    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let folder = folder();
     let server =
         ManagedServer::start(&folder.path().join("server"), &ServerOptions::default()).unwrap();
     Some((folder, server))
@@ -163,6 +170,9 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
     load_into(&database).unwrap();
+    let (cache, data) = database.cache_and_data().unwrap();
+    assert_eq!(cache, 128 << 20);
+    assert!((1 << 20..100 << 20).contains(&data), "{data}");
     let repeat = run(&database, SCALE, &running(8), 0, &STOP).unwrap();
     assert!(repeat.tpm > 0.0 && repeat.database_tpm.is_some());
     assert_consistent(&database);
@@ -256,4 +266,66 @@ fn a_server_that_is_not_there_is_told() {
     let error = load_into(&database).unwrap_err();
     assert!(matches!(error, OltpError::Unreachable { .. }), "{error}");
     assert!(!error.to_string().contains("secret"), "{error}");
+}
+
+#[test]
+fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
+    let folder = folder();
+    let cache = folder.path().join("cache");
+    let registry = std::env::var("LANEMARK_MAVEN").unwrap_or(download::REGISTRY.to_owned());
+    let programs = match download::programs(&cache, &registry, &|_| ()) {
+        Ok(programs) => programs,
+        Err(error) => {
+            assert!(std::env::var_os("CI").is_none(), "{error}");
+            eprintln!("skipped: PostgreSQL can't be fetched: {error}");
+            return;
+        }
+    };
+    // The second time nothing is fetched.
+    let kept = download::programs(&cache, "file:///nowhere", &|url| panic!("{url}")).unwrap();
+    assert_eq!(kept, programs);
+    assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 1);
+    let own = folder.path().join("server");
+    let options = ServerOptions {
+        shared_buffers_mib: 16,
+        direct_io: true,
+        programs: Some(programs),
+        ..ServerOptions::default()
+    };
+    // /tmp may lie in memory, which has no direct I/O.
+    let direct = match ManagedServer::start(&own, &options) {
+        Ok(server) => server,
+        Err(error) => {
+            assert!(error.to_string().contains("debug_io_direct"), "{error}");
+            ManagedServer::start(&own, &ServerOptions { direct_io: false, ..options }).unwrap()
+        }
+    };
+    let database = direct.database();
+    load_into(&database).unwrap();
+    let fresh = contents(database.connect().unwrap().as_mut()).unwrap();
+    keep(&database, "fresh", None).unwrap();
+    run(&database, SCALE, &RunOptions { procedures: true, ..running(4) }, 0, &STOP).unwrap();
+    assert_consistent(&database);
+    restore(&database, "fresh", None).unwrap();
+    assert_eq!(contents(database.connect().unwrap().as_mut()).unwrap(), fresh);
+    let settings = database.settings().unwrap();
+    let version = settings.iter().find(|(name, _)| name == "version").unwrap();
+    assert_eq!(format!("{}.0", version.1), download::VERSION);
+    drop(direct);
+    // The installed ones may be of another version, and then refuse this data.
+    if let Some(installed) = programs_of_another_version() {
+        let older = ServerOptions { programs: Some(installed), ..ServerOptions::default() };
+        let error = ManagedServer::start(&own, &older).unwrap_err();
+        assert!(error.to_string().contains("holds data of PostgreSQL 17"), "{error}");
+        let error = ManagedServer::start(&own, &ServerOptions { direct_io: true, ..older });
+        assert!(matches!(error.unwrap_err(), OltpError::Lacks { .. }));
+    }
+}
+
+/// The installed programs, where they are of before there was direct I/O.
+fn programs_of_another_version() -> Option<std::path::PathBuf> {
+    let installed = programs()?;
+    let told = std::process::Command::new(installed.join("postgres")).arg("--version").output();
+    let told = String::from_utf8_lossy(&told.ok()?.stdout).into_owned();
+    ["13.", "14.", "15."].iter().any(|old| told.contains(&format!(" {old}"))).then_some(installed)
 }
