@@ -124,7 +124,10 @@ pub(crate) fn settings(
         'shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', \
         'max_wal_size', 'checkpoint_timeout', 'max_connections', 'debug_io_direct') ORDER BY 1";
     connection.scan(sql, &mut |row| {
-        found.push((row[0].text().to_owned(), row[1].text().to_owned()));
+        // Direct I/O that is off has no value.
+        if !row[1].text().is_empty() {
+            found.push((row[0].text().to_owned(), row[1].text().to_owned()));
+        }
     })?;
     Ok(found)
 }

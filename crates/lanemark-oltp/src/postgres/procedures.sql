@@ -47,20 +47,18 @@ BEGIN
     total := total * (10000 - discount) / 10000 * (10000 + w_rate + d_rate) / 10000;
 END $$;
 
--- The customer of a number, or of those who bear a last name the middle one, rounded up.
-CREATE OR REPLACE PROCEDURE find_customer(w INT, d INT, named TEXT, INOUT c INT)
+-- Of the customers who bear a last name the middle one, rounded up.
+CREATE OR REPLACE FUNCTION find_customer(w INT, d INT, named TEXT) RETURNS INT
 LANGUAGE plpgsql AS $$
 DECLARE
     bearers INT[];
 BEGIN
-    IF named IS NOT NULL THEN
-        SELECT array_agg(c_id ORDER BY c_first, c_id) INTO bearers FROM customer
-            WHERE c_w_id = w AND c_d_id = d AND c_last = named;
-        c := bearers[(cardinality(bearers) + 1) / 2];
-        IF c IS NULL THEN
-            RAISE NO_DATA_FOUND USING MESSAGE = format('nobody in %s/%s is called %s', w, d, named);
-        END IF;
+    SELECT array_agg(c_id ORDER BY c_first, c_id) INTO bearers FROM customer
+        WHERE c_w_id = w AND c_d_id = d AND c_last = named;
+    IF bearers IS NULL THEN
+        RAISE NO_DATA_FOUND USING MESSAGE = format('nobody in %s/%s is called %s', w, d, named);
     END IF;
+    RETURN bearers[(cardinality(bearers) + 1) / 2];
 END $$;
 
 CREATE OR REPLACE PROCEDURE do_payment(
@@ -70,7 +68,9 @@ CREATE OR REPLACE PROCEDURE do_payment(
 DECLARE
     credit TEXT; w_named TEXT; d_named TEXT;
 BEGIN
-    CALL find_customer(cw, cd, named, c);
+    IF named IS NOT NULL THEN
+        c := find_customer(cw, cd, named);
+    END IF;
     UPDATE customer SET c_balance = c_balance - paid, c_ytd_payment = c_ytd_payment + paid,
         c_payment_cnt = c_payment_cnt + 1 WHERE c_w_id = cw AND c_d_id = cd AND c_id = c
         RETURNING c_credit, c_balance INTO STRICT credit, balance;
@@ -91,7 +91,9 @@ LANGUAGE plpgsql AS $$
 DECLARE
     last_order INT; known RECORD; line RECORD;
 BEGIN
-    CALL find_customer(w, d, named, c);
+    IF named IS NOT NULL THEN
+        c := find_customer(w, d, named);
+    END IF;
     SELECT c_balance, c_first, c_middle, c_last INTO STRICT known FROM customer
         WHERE c_w_id = w AND c_d_id = d AND c_id = c;
     SELECT o_id, o_entry_d, o_carrier_id INTO STRICT known FROM orders
