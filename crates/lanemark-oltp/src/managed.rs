@@ -99,7 +99,7 @@ impl ManagedServer {
             let held = held.trim();
             if held.parse() != Ok(version) {
                 let programs = programs.display();
-                let reason = format!("holds data of PostgreSQL {held}; {programs} is {version}");
+                let reason = format!("holds data of PostgreSQL {held}; {programs} has {version}");
                 return Err(OltpError::System { what: folder.display().to_string(), reason });
             }
         } else {

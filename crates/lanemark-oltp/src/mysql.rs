@@ -256,7 +256,9 @@ impl Connection for Mysql {
         let mut outcome = self.client.query_iter(sql).map_err(from_mysql)?;
         // Each statement has an outcome of its own, and any may fail.
         while let Some(rows) = outcome.iter() {
-            rows.map(|row| row.map(|_| ()).map_err(from_mysql)).collect::<Result<(), _>>()?;
+            for row in rows {
+                row.map_err(from_mysql)?;
+            }
         }
         Ok(())
     }

@@ -40,7 +40,7 @@ pub fn keep(database: &Database, name: &str, overwrite: Option<&str>) -> Result<
         }
         #[cfg(feature = "postgres")]
         Database::Postgres(url) => {
-            postgres::template::keep(database, url, name, overwrite.is_some())?
+            postgres::template::keep(database, url, name, overwrite.is_some())?;
         }
         #[cfg(feature = "mysql")]
         Database::Mysql(_) => return Err(lacking(database)),
