@@ -25,7 +25,7 @@ pub enum OltpError {
     #[error("PostgreSQL: its programs initdb and postgres are not installed")]
     NoPrograms,
     /// A database that this build leaves out.
-    #[error("{database}: not built in")]
+    #[error("{database}: not in this build; one made with --features {feature} has it")]
     NotBuiltIn {
         /// What was named.
         database: &'static str,
@@ -203,9 +203,6 @@ impl OltpError {
             Self::Name(_) => format!("write {}", crate::database::NAMES),
             Self::NoPrograms => {
                 "install the package postgresql, or fetch the programs: --download".to_owned()
-            }
-            Self::NotBuiltIn { feature, .. } => {
-                format!("build with it: cargo build --release -p lanemark-cli --features {feature}")
             }
             Self::Unreachable { .. } => {
                 "is the server running, and are host, port, name and password right?".to_owned()
