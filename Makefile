@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench library fit endurance oltp-kills build tools clean
+.PHONY: help demo test mysql check bench library fit endurance oltp-kills build tools clean
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ test: tools      ## every test, and the benches once and short
 	cargo test --workspace --locked
 	cargo test --locked -p lanemark-cli --bench simulator --bench agreement --bench engine
 	cargo test --locked -p lanemark-trace --bench reading
+
+mysql:           ## the OLTP tests on MariaDB, where it is installed (apt-get install mariadb-server)
+	cargo test --locked -p lanemark-oltp --features mysql --test mysql -- --nocapture
 
 check:           ## format, lints, docs, the tree's own rules
 	cargo fmt --all --check

@@ -1,11 +1,14 @@
 //! `lanemark oltp`: a TPC-C-derived workload on a real database.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use lanemark_core::units;
 use lanemark_oltp::check::check;
+#[cfg(feature = "postgres")]
+use lanemark_oltp::download;
 use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
 #[cfg(feature = "postgres")]
@@ -13,7 +16,7 @@ use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_oltp::result::{DatabaseInfo, OLTP_SCHEMA_VERSION, OltpResult, OltpWorkload};
 use lanemark_oltp::run::{self, Clock, RunOptions};
 use lanemark_oltp::schema::Scale;
-use lanemark_oltp::{Database, OltpError, compare, view};
+use lanemark_oltp::{Database, OltpError, compare, template, view};
 
 use crate::failure::{Failure, Outcome};
 use crate::oltp_args::{
@@ -31,6 +34,21 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
             let connections = u32::from(args.jobs.unwrap_or(256)) + 1;
             with_database(&args.database, connections, |database| load_database(database, args))
         }
+        OltpCommand::Keep(args) => with_database(&args.database, 1, |database| {
+            let seconds = template::keep(database, &args.name, args.overwrite.as_deref())?;
+            output::print(&format!(
+                "{}: kept as {} in {seconds:.1} s",
+                database.name(),
+                args.name
+            ))?;
+            Ok(Outcome::Done)
+        }),
+        OltpCommand::Restore(args) => with_database(&args.database, 1, |database| {
+            let seconds = template::restore(database, &args.name, args.overwrite.as_deref())?;
+            let (database, name) = (database.name(), &args.name);
+            output::print(&format!("{database}: restored from {name} in {seconds:.1} s"))?;
+            Ok(Outcome::Done)
+        }),
         OltpCommand::Run(args) => {
             let connections = args.users.saturating_add(1);
             with_database(&args.database, connections, |database| run_users(database, args))
@@ -68,14 +86,20 @@ fn with_database(
         return Err(Failure::input("--shared-buffers: is less than 1 MiB"));
     }
     let connections_max = connections.saturating_add(CONNECTIONS_BESIDE);
-    let server =
-        ManagedServer::start(folder, &ServerOptions { shared_buffers_mib, connections_max })
-            .map_err(|error| match error {
-                OltpError::Foreign(_) => {
-                    Failure::from(error).hint("give a new folder to --managed")
-                }
-                error => error.into(),
-            })?;
+    let programs = args.download.then(|| {
+        let cache = args.cache.clone().unwrap_or_else(download::cache);
+        download::programs(&cache, &args.registry, &|url| eprintln!("fetching {url}"))
+    });
+    let programs = programs.transpose()?;
+    let direct_io = args.direct_io;
+    let options = ServerOptions { shared_buffers_mib, connections_max, direct_io, programs };
+    let server = ManagedServer::start(folder, &options).map_err(|error| match error {
+        OltpError::Foreign(_) => Failure::from(error).hint("give a new folder to --managed"),
+        error @ OltpError::Lacks { .. } => {
+            Failure::from(error).hint("install a newer PostgreSQL, or fetch one: --download")
+        }
+        error => error.into(),
+    })?;
     let database = server.database();
     let settings = database.settings()?;
     let settings: Vec<String> =
@@ -145,12 +169,21 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         duration: std_duration(args.duration),
         seed: args.seed,
         clock: Clock::Wall,
+        procedures: args.procedures,
     };
     options.check(&scale)?;
     if options.duration.is_zero() {
         return Err(Failure::input("--duration: there is nothing to count in no time"));
     }
     let stop = stop::on_signal()?;
+    let mut settings: BTreeMap<String, String> = database.settings()?.into_iter().collect();
+    let (cache, data) = database.cache_and_data()?;
+    settings.insert("data".to_owned(), format!("{} MiB", data >> 20));
+    settings
+        .insert("cache_over_data".to_owned(), format!("{:.2}", cache as f64 / data.max(1) as f64));
+    if args.procedures {
+        settings.insert("transactions".to_owned(), "procedures".to_owned());
+    }
     let mut result = OltpResult {
         schema_version: OLTP_SCHEMA_VERSION,
         workload: OltpWorkload::TpccDerived,
@@ -158,7 +191,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         database: DatabaseInfo {
             kind: database.kind().to_owned(),
             name: database.name(),
-            settings: database.settings()?.into_iter().collect(),
+            settings,
         },
         scale,
         profile: args.profile,
@@ -288,7 +321,7 @@ fn std_duration(duration: units::Duration) -> Duration {
 /// Replaces the database's name in a command line by the one that may be shown.
 fn hide_password(command: &mut [String], database: &Database) {
     for word in command {
-        for scheme in ["postgres://", "postgresql://"] {
+        for scheme in ["postgres://", "postgresql://", "mysql://", "mariadb://"] {
             if let Some(at) = word.find(scheme) {
                 word.replace_range(at.., &database.name());
             }

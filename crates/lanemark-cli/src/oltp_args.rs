@@ -18,6 +18,11 @@ pub(crate) struct OltpArgs {
 pub(crate) enum OltpCommand {
     /// Load warehouses into a database; a load that was cut short goes on
     Load(OltpLoadArgs),
+    /// Keep what was loaded under a name, beside the database: a file FILE.kept-NAME, or a database
+    /// lanemark_kept_NAME of the server
+    Keep(OltpKeepArgs),
+    /// Bring back what was kept, in place of what is there now
+    Restore(OltpKeepArgs),
     /// Run users against what was loaded
     Run(OltpRunArgs),
     /// Check the twelve consistency conditions of TPC-C on what is there
@@ -37,10 +42,26 @@ pub(crate) struct OltpWorkloadArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// What `--database` takes, by what is built in.
+const DATABASE: &str = match (cfg!(feature = "postgres"), cfg!(feature = "mysql")) {
+    (false, false) => "sqlite:FILE; this build has no other database",
+    (true, false) => {
+        "sqlite:FILE, or postgres://USER@HOST:PORT/NAME, where everything goes to a schema \
+         lanemark_oltp"
+    }
+    (false, true) => {
+        "sqlite:FILE, or mysql://USER@HOST:PORT/NAME of MariaDB or MySQL, where NAME is made"
+    }
+    (true, true) => {
+        "sqlite:FILE, postgres://USER@HOST:PORT/NAME, where everything goes to a schema \
+         lanemark_oltp, or mysql://USER@HOST:PORT/NAME of MariaDB or MySQL, where NAME is made"
+    }
+};
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct OltpDatabaseArgs {
-    /// sqlite:FILE, or postgres://USER@HOST:PORT/NAME, where everything goes to a schema lanemark_oltp
-    #[arg(long, value_name = "DATABASE", default_value = "sqlite:oltp.db")]
+    /// The database
+    #[arg(long, value_name = "DATABASE", default_value = "sqlite:oltp.db", help = DATABASE)]
     pub(crate) database: Database,
     #[cfg(feature = "postgres")]
     /// Start a PostgreSQL server in this folder, from the installed programs, and stop it at the end; its data
@@ -51,6 +72,24 @@ pub(crate) struct OltpDatabaseArgs {
     /// The buffer of that server
     #[arg(long, value_name = "SIZE", requires = "managed", default_value = "128 MiB")]
     pub(crate) shared_buffers: Bytes,
+    #[cfg(feature = "postgres")]
+    /// Let that server read and write its tables past the system's page cache, so that its buffer is the only
+    /// one; PostgreSQL 16 and newer
+    #[arg(long, requires = "managed")]
+    pub(crate) direct_io: bool,
+    #[cfg(feature = "postgres")]
+    /// Take that server's programs from the Maven registry, PostgreSQL 17.11, instead of the installed ones;
+    /// they are fetched once and kept
+    #[arg(long, requires = "managed")]
+    pub(crate) download: bool,
+    #[cfg(feature = "postgres")]
+    /// Where fetched programs are kept [default: lanemark in the account's cache folder]
+    #[arg(long, value_name = "DIR", requires = "download")]
+    pub(crate) cache: Option<PathBuf>,
+    #[cfg(feature = "postgres")]
+    /// The registry they come from, or a mirror of it; they are the same by their SHA-256
+    #[arg(long, value_name = "URL", requires = "download", default_value = lanemark_oltp::download::REGISTRY)]
+    pub(crate) registry: String,
     #[cfg(feature = "postgres")]
     /// Remove that server's folder with all data at the end
     #[arg(long, requires = "managed")]
@@ -80,6 +119,18 @@ pub(crate) struct OltpLoadArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct OltpKeepArgs {
+    /// The name: small letters, digits, underscores
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) database: OltpDatabaseArgs,
+    /// Replace what is in the way: of `keep` what is kept under this name, of `restore` a database of this name that
+    /// holds anything else
+    #[arg(long, value_name = "NAME")]
+    pub(crate) overwrite: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Profiles:
   tpcc      45/43/4/4/4 of 100, as a deck of cards; NURand
@@ -98,6 +149,9 @@ pub(crate) struct OltpRunArgs {
     /// Let users key and think as the specification says, instead of asking at once
     #[arg(long)]
     pub(crate) think_times: bool,
+    /// Let the server do each transaction as one procedure instead of statement by statement; on PostgreSQL
+    #[arg(long)]
+    pub(crate) procedures: bool,
     /// How long they work before it counts
     #[arg(long, value_name = "TIME", default_value = "30 s")]
     pub(crate) ramp: Duration,

@@ -60,6 +60,17 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
     assert!(many.contains("40 servers with B instead of 40 with A: none saved (0%)"), "{many}");
     let none = failure(&lanemark(here, &["compare", "a.json", "b.json", "--nodes", "0"]));
     assert_eq!(none.0, Some(2), "{}", none.1);
+    assert!(!compared.contains("doubt"), "{compared}");
+    let text = std::fs::read_to_string(here.join("b.json")).unwrap();
+    let by_procedures =
+        text.replace(r#""settings":{"#, r#""settings":{"transactions":"procedures","#);
+    std::fs::write(here.join("c.json"), by_procedures).unwrap();
+    let compared = stdout(&lanemark(here, &["compare", "a.json", "c.json"]));
+    let doubt = "doubt: what transactions are differs: statements and procedures";
+    assert!(compared.contains(doubt), "{compared}");
+    let (code, told) = failure(&lanemark(here, &["run", "--procedures"]));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("procedures: SQLite has none here"), "{told}");
     let written = failure(&lanemark(here, &["compare", "a.json", "oltp.db"]));
     assert_eq!(written.0, Some(2), "{}", written.1);
 }
@@ -82,4 +93,41 @@ fn what_is_wrong_is_told_with_a_way_on() {
     let (code, told) = failure(&lanemark(here, &["check", "--database", "oracle://x"]));
     assert_eq!(code, Some(2), "{told}");
     assert!(told.contains("names no database"), "{told}");
+}
+
+#[test]
+fn what_was_loaded_is_kept_and_restored() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    stdout(&lanemark(here, &LOAD));
+    let kept = stdout(&lanemark(here, &["keep", "fresh"]));
+    assert!(kept.starts_with("sqlite:oltp.db: kept as fresh in "), "{kept}");
+    std::fs::remove_file(here.join("oltp.db")).unwrap();
+    let restored = stdout(&lanemark(here, &["restore", "fresh"]));
+    assert!(restored.starts_with("sqlite:oltp.db: restored from fresh in "), "{restored}");
+    assert_eq!(stdout(&lanemark(here, &["check"])).matches("holds").count(), 12);
+    let (code, told) = failure(&lanemark(here, &["keep", "fresh"]));
+    assert_eq!(code, Some(3), "{told}");
+    assert!(told.contains("hint: to replace it: --overwrite fresh"), "{told}");
+    let (code, told) = failure(&lanemark(here, &["restore", "stale"]));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("hint: there is fresh"), "{told}");
+}
+
+#[test]
+fn help_and_errors_name_the_databases_that_are_built_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let help = stdout(&lanemark(folder.path(), &["load", "--help"]));
+    for (name, built_in) in
+        [("postgres", cfg!(feature = "postgres")), ("mysql", cfg!(feature = "mysql"))]
+    {
+        assert_eq!(help.contains(&format!("{name}://")), built_in, "{help}");
+        let database = format!("{name}://me@127.0.0.1:1/x");
+        let (code, told) = failure(&lanemark(folder.path(), &["check", "--database", &database]));
+        assert_eq!(code, Some(2), "{told}");
+        let left_out = told.contains(&format!("--features {name}"));
+        assert_eq!(left_out, !built_in, "{told}");
+        assert_eq!(told.contains("can't be reached"), built_in, "{told}");
+    }
+    assert_eq!(help.contains("--managed"), cfg!(feature = "postgres"));
 }

@@ -21,7 +21,7 @@ pub struct Condition {
 /// The sum of delivered lines of each customer.
 const CHARGED: &str = "(SELECT o_w_id AS w, o_d_id AS d, o_c_id AS c, SUM(ol_amount) AS charged \
     FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id \
-    WHERE ol_delivery_d IS NOT NULL GROUP BY o_w_id, o_d_id, o_c_id) AS lines";
+    WHERE ol_delivery_d IS NOT NULL GROUP BY o_w_id, o_d_id, o_c_id) AS charges";
 
 /// The sum of payments of each customer.
 const PAID: &str = "(SELECT h_c_w_id AS pw, h_c_d_id AS pd, h_c_id AS pc, SUM(h_amount) AS paid \

@@ -123,6 +123,7 @@ pub fn doubts(from: &OltpResult, to: &OltpResult) -> Vec<String> {
     differ("scale", from.scale.divisor.to_string(), to.scale.divisor.to_string());
     differ("the profile", from.profile.name().to_owned(), to.profile.name().to_owned());
     differ("users", from.users.to_string(), to.users.to_string());
+    differ("what transactions are", transactions_as(from), transactions_as(to));
     differ("think times", from.think_times.to_string(), to.think_times.to_string());
     differ("the duration", format!("{} s", from.duration_s), format!("{} s", to.duration_s));
     for result in [from, to] {
@@ -132,4 +133,9 @@ pub fn doubts(from: &OltpResult, to: &OltpResult) -> Vec<String> {
         }
     }
     doubts
+}
+
+/// Whether transactions were statements or procedures; statements in results from before there was a choice.
+fn transactions_as(result: &OltpResult) -> String {
+    result.database.settings.get("transactions").map_or("statements", String::as_str).to_owned()
 }

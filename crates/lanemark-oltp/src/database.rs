@@ -4,11 +4,21 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::error::{OltpError, base_name};
+#[cfg(feature = "mysql")]
+use crate::mysql;
 #[cfg(feature = "postgres")]
 use crate::postgres;
 use crate::schema::{DATA_VERSION, Scale, Table};
 use crate::session::Connection;
 use crate::sqlite::Sqlite;
+
+/// What a database can be called in this build.
+pub const NAMES: &str = match (cfg!(feature = "postgres"), cfg!(feature = "mysql")) {
+    (false, false) => "sqlite:FILE",
+    (true, false) => "sqlite:FILE or postgres://USER@HOST:PORT/NAME",
+    (false, true) => "sqlite:FILE or mysql://USER@HOST:PORT/NAME",
+    (true, true) => "sqlite:FILE, postgres://USER@HOST:PORT/NAME or mysql://USER@HOST:PORT/NAME",
+};
 
 /// A database that can be named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +28,9 @@ pub enum Database {
     /// The schema `lanemark_oltp` in a database of a PostgreSQL server.
     #[cfg(feature = "postgres")]
     Postgres(String),
+    /// A database of a MariaDB or MySQL server.
+    #[cfg(feature = "mysql")]
+    Mysql(String),
 }
 
 /// What a database holds.
@@ -54,6 +67,18 @@ impl FromStr for Database {
             Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
                 postgres::parse(name).map(|_| Self::Postgres(name.to_owned()))
             }
+            #[cfg(feature = "mysql")]
+            Some(("mysql" | "mariadb", rest)) if rest.starts_with("//") => {
+                mysql::parse(name).map(|_| Self::Mysql(name.to_owned()))
+            }
+            #[cfg(not(feature = "postgres"))]
+            Some(("postgres" | "postgresql", _)) => {
+                Err(OltpError::NotBuiltIn { database: "PostgreSQL", feature: "postgres" })
+            }
+            #[cfg(not(feature = "mysql"))]
+            Some(("mysql" | "mariadb", _)) => {
+                Err(OltpError::NotBuiltIn { database: "MariaDB and MySQL", feature: "mysql" })
+            }
             _ => Err(OltpError::Name(without_password(name))),
         }
     }
@@ -83,6 +108,8 @@ impl Database {
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),
             #[cfg(feature = "postgres")]
             Self::Postgres(name) => without_password(name),
+            #[cfg(feature = "mysql")]
+            Self::Mysql(name) => without_password(name),
         }
     }
 
@@ -92,6 +119,8 @@ impl Database {
             Self::Sqlite(_) => "SQLite",
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => "PostgreSQL",
+            #[cfg(feature = "mysql")]
+            Self::Mysql(_) => "MariaDB/MySQL",
         }
     }
 
@@ -105,6 +134,22 @@ impl Database {
         self.open(false)
     }
 
+    /// A connection for a user, whose transactions are procedures of the server where that is asked for.
+    pub fn connect_user(&self, procedures: bool) -> Result<Box<dyn Connection>, OltpError> {
+        match self {
+            _ if !procedures => self.connect(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(name) => {
+                let connection = postgres::Postgres::connect(name, &self.name())?;
+                Ok(Box::new(connection.use_procedures()?))
+            }
+            _ => Err(OltpError::Lacks {
+                what: "procedures".to_owned(),
+                reason: format!("{} has none here; PostgreSQL does", self.kind()),
+            }),
+        }
+    }
+
     fn open(&self, create: bool) -> Result<Box<dyn Connection>, OltpError> {
         match self {
             Self::Sqlite(path) if !create && !path.exists() => {
@@ -113,6 +158,8 @@ impl Database {
             Self::Sqlite(path) => Ok(Box::new(Sqlite::open(path, create)?)),
             #[cfg(feature = "postgres")]
             Self::Postgres(name) => Ok(Box::new(postgres::Postgres::connect(name, &self.name())?)),
+            #[cfg(feature = "mysql")]
+            Self::Mysql(name) => Ok(Box::new(mysql::Mysql::connect(name, &self.name(), create)?)),
         }
     }
 
@@ -143,11 +190,18 @@ impl Database {
             },
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => self.connect()?,
+            #[cfg(feature = "mysql")]
+            Self::Mysql(_) => match self.connect() {
+                Err(OltpError::NotLoaded(_)) => return Ok(Holding::Nothing),
+                outcome => outcome?,
+            },
         };
         let tables = match self {
             Self::Sqlite(_) => "SELECT name FROM sqlite_master WHERE type = 'table'",
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => postgres::TABLES,
+            #[cfg(feature = "mysql")]
+            Self::Mysql(_) => mysql::TABLES,
         };
         let (mut any, mut ours) = (false, false);
         connection.scan(tables, &mut |row| {
@@ -176,7 +230,8 @@ impl Database {
         }
     }
 
-    /// Makes empty tables; in one transaction, so that there are all or none.
+    /// Makes empty tables; in one transaction, so that there are all or none. MySQL has no such transactions: what
+    /// was cut short there counts as somebody else's.
     pub(crate) fn create(&self, scale: &Scale) -> Result<(), OltpError> {
         let mut connection = self.open(true)?;
         let mut sql = String::from("BEGIN;\n");
@@ -184,9 +239,11 @@ impl Database {
             Self::Sqlite(_) => Table::ALL.iter().for_each(|&table| sql += &sqlite_table(table)),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => sql += &postgres::tables(),
+            #[cfg(feature = "mysql")]
+            Self::Mysql(_) => sql += &mysql::tables(),
         }
-        sql += "CREATE TABLE lanemark_oltp (key TEXT PRIMARY KEY, value BIGINT NOT NULL);\n";
         sql += "CREATE TABLE lanemark_progress (part BIGINT PRIMARY KEY);\n";
+        sql += "CREATE TABLE lanemark_oltp (\"key\" VARCHAR(32) PRIMARY KEY, value BIGINT NOT NULL);\n";
         for (key, value) in [
             ("version", DATA_VERSION),
             ("warehouses", scale.warehouses),
@@ -201,6 +258,11 @@ impl Database {
 
     /// What follows when all rows are there: keys, indexes, and that it is complete.
     pub(crate) fn finish(&self, connection: &mut dyn Connection) -> Result<(), OltpError> {
+        let complete = "UPDATE lanemark_oltp SET value = 1 WHERE \"key\" = 'complete';\nCOMMIT;\n";
+        #[cfg(feature = "mysql")]
+        if matches!(self, Self::Mysql(_)) {
+            return connection.script(&format!("BEGIN;\n{complete}{}", mysql::analysis()));
+        }
         let mut sql = String::from("BEGIN;\n");
         #[cfg(feature = "postgres")]
         if matches!(self, Self::Postgres(_)) {
@@ -209,7 +271,7 @@ impl Database {
         for (name, columns) in crate::schema::INDEXES {
             sql += &format!("CREATE INDEX {name} ON {columns};\n");
         }
-        sql += "UPDATE lanemark_oltp SET value = 1 WHERE key = 'complete';\nCOMMIT;\nANALYZE;";
+        sql = sql + complete + "ANALYZE;";
         connection.script(&sql)
     }
 
@@ -233,6 +295,12 @@ impl Database {
             }
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => self.connect()?.script("DROP SCHEMA lanemark_oltp CASCADE"),
+            #[cfg(feature = "mysql")]
+            Self::Mysql(name) => {
+                let (_, database) = mysql::parse(name)?;
+                let quoted = database.replace('"', "\"\"");
+                self.connect()?.script(&format!("DROP DATABASE \"{quoted}\""))
+            }
         }
     }
 
@@ -249,7 +317,25 @@ impl Database {
             .to_vec()),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => postgres::settings(self.connect()?.as_mut()),
+            #[cfg(feature = "mysql")]
+            Self::Mysql(_) => mysql::settings(self.connect()?.as_mut()),
         }
+    }
+
+    /// Its own cache and what is loaded, in bytes; SQLite's cache is that of each connection.
+    pub fn cache_and_data(&self) -> Result<(u64, u64), OltpError> {
+        let sql = match self {
+            Self::Sqlite(_) => crate::sqlite::CACHE,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => postgres::CACHE,
+            #[cfg(feature = "mysql")]
+            Self::Mysql(_) => mysql::CACHE,
+        };
+        let mut found = (0, 0);
+        self.connect()?.scan(sql, &mut |row| {
+            found = (row[0].int().cast_unsigned(), row[1].int().cast_unsigned());
+        })?;
+        Ok(found)
     }
 
     /// The folder or file with its data, where that is on this machine and may be known.
@@ -258,17 +344,19 @@ impl Database {
             Self::Sqlite(path) => Some(path.clone()),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => postgres::data_path(self.connect().ok()?.as_mut()),
+            #[cfg(feature = "mysql")]
+            Self::Mysql(name) => mysql::data_path(name, self.connect().ok()?.as_mut()),
         }
     }
 }
 
 /// The notes of a load; nothing where they are not of our making.
-fn read_loaded(connection: &mut dyn Connection) -> Option<Loaded> {
+pub(crate) fn read_loaded(connection: &mut dyn Connection) -> Option<Loaded> {
     let mut notes = std::collections::BTreeMap::new();
     let mut note = |row: &[crate::value::Value<'_>]| {
         notes.insert(row[0].text().to_owned(), row[1].int());
     };
-    connection.scan("SELECT key, value FROM lanemark_oltp", &mut note).ok()?;
+    connection.scan(r#"SELECT "key", value FROM lanemark_oltp"#, &mut note).ok()?;
     let mut warehouses = 0;
     let counted = "SELECT COUNT(*) FROM lanemark_progress WHERE part > 0";
     connection.scan(counted, &mut |row| warehouses = row[0].int()).ok()?;
@@ -316,7 +404,7 @@ mod tests {
 
     #[test]
     fn what_names_no_database_is_refused() {
-        for name in ["", "x", "sqlite:", "oracle://x", "mysql:x"] {
+        for name in ["", "x", "sqlite:", "oracle://x"] {
             assert!(matches!(name.parse::<Database>(), Err(OltpError::Name(_))), "{name}");
         }
     }

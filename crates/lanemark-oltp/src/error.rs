@@ -27,6 +27,17 @@ pub enum OltpError {
     /// A database's name that means none.
     #[error("{0}: names no database")]
     Name(String),
+    /// No PostgreSQL is installed.
+    #[error("PostgreSQL: its programs initdb and postgres are not installed")]
+    NoPrograms,
+    /// A database that this build leaves out.
+    #[error("{database}: not in this build; one made with --features {feature} has it")]
+    NotBuiltIn {
+        /// What was named.
+        database: &'static str,
+        /// The feature that has it.
+        feature: &'static str,
+    },
     /// No server answers, or it lets us not in.
     #[error("{database}: can't be reached: {reason}")]
     Unreachable {
@@ -64,6 +75,38 @@ pub enum OltpError {
         /// The database's name.
         name: String,
     },
+    /// Something of somebody's lies beside what is ours.
+    #[error("{database}: also holds what Lanemark did not make: {what}")]
+    Beside {
+        /// The database.
+        database: String,
+        /// What lies there.
+        what: String,
+    },
+    /// Others are connected to what is wanted alone.
+    #[error("in use: {0}")]
+    InUse(String),
+    /// A name under which nothing can be kept.
+    #[error("{0:?}: names nothing that could be kept")]
+    KeptName(String),
+    /// Something is kept under that name.
+    #[error("{database}: something is kept as {name}")]
+    Kept {
+        /// The database.
+        database: String,
+        /// The name.
+        name: String,
+    },
+    /// Nothing is kept under that name.
+    #[error("{database}: nothing is kept as {name}")]
+    NotKept {
+        /// The database.
+        database: String,
+        /// The name.
+        name: String,
+        /// The names of what is kept.
+        kept: Vec<String>,
+    },
     /// Nothing was loaded.
     #[error("{0}: has no data of Lanemark's")]
     NotLoaded(String),
@@ -93,6 +136,14 @@ pub enum OltpError {
         /// Warehouses there are.
         warehouses: i64,
     },
+    /// The database, or the version of it, does not have what was asked for.
+    #[error("{what}: {reason}")]
+    Lacks {
+        /// What was asked for.
+        what: String,
+        /// Why there is none.
+        reason: String,
+    },
     /// Another transaction was in the way; doing it again may succeed.
     #[error("a transaction was in another's way: {0}")]
     Conflict(String),
@@ -121,7 +172,14 @@ pub enum OltpError {
 impl OltpError {
     /// Whether nothing was touched because it might be somebody's.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Foreign(_) | Self::Different { .. } | Self::OverwriteMismatch { .. })
+        matches!(
+            self,
+            Self::Foreign(_)
+                | Self::Different { .. }
+                | Self::OverwriteMismatch { .. }
+                | Self::Beside { .. }
+                | Self::Kept { .. }
+        )
     }
 
     /// Whether something that was given is wrong.
@@ -131,20 +189,27 @@ impl OltpError {
             Self::Bound { .. }
                 | Self::Unknown { .. }
                 | Self::Name(_)
+                | Self::NotBuiltIn { .. }
+                | Self::NoPrograms
                 | Self::Unreachable { .. }
                 | Self::Rights { .. }
                 | Self::NotLoaded(_)
                 | Self::Incomplete { .. }
                 | Self::Version { .. }
                 | Self::Users { .. }
+                | Self::Lacks { .. }
+                | Self::InUse(_)
+                | Self::KeptName(_)
+                | Self::NotKept { .. }
         )
     }
 
     /// How to go on.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Name(_) => {
-                "write sqlite:FILE, or postgres://user@host/name where that is built in".to_owned()
+            Self::Name(_) => format!("write {}", crate::database::NAMES),
+            Self::NoPrograms => {
+                "install the package postgresql, or fetch the programs: --download".to_owned()
             }
             Self::Unreachable { .. } => {
                 "is the server running, and are host, port, name and password right?".to_owned()
@@ -157,6 +222,14 @@ impl OltpError {
             Self::Unknown { .. } => {
                 "run it again on a database whose server and device are of this machine".to_owned()
             }
+            Self::Beside { .. } => "give Lanemark a database of its own".to_owned(),
+            Self::InUse(_) => "end what else uses it".to_owned(),
+            Self::KeptName(_) => "take up to 40 small letters, digits and underscores".to_owned(),
+            Self::Kept { name, .. } => format!("to replace it: --overwrite {name}"),
+            Self::NotKept { kept, .. } if kept.is_empty() => {
+                "keep it first: lanemark oltp keep NAME".to_owned()
+            }
+            Self::NotKept { kept, .. } => format!("there is {}", kept.join(", ")),
             Self::NotLoaded(_) => "load first: lanemark oltp load".to_owned(),
             Self::Incomplete { .. } => {
                 "load again with the same settings; what is there is kept".to_owned()

@@ -7,7 +7,8 @@
 //! | [`input`], [`profile`], `nurand`, `text` | what users ask for, drawn from a seed |
 //! | `statement`, `transactions` | the five transactions in SQL |
 //! | [`session`] | the seam behind which databases differ |
-//! | `sqlite`, `postgres`, [`managed`] | the databases, and a server of our own |
+//! | `sqlite`, `postgres`, `mysql` | the databases |
+//! | [`managed`], [`download`] | a PostgreSQL server of our own, and its programs |
 //! | [`database`] | databases by name, and what they hold |
 //! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | what is done with them |
 //! | `room` | what an error has to do with a full file system |
@@ -15,6 +16,7 @@
 //! | `device`, [`processor`] | what the machine did meanwhile |
 //! | `observer`, [`counters`], [`budget`], `postgres_counters` | what the database tells of itself |
 //! | [`live`] | how a run goes on while it does |
+//! | [`template`] | contents that are kept and brought back |
 //! | [`result`], [`compare`](mod@compare), [`view`] | what came out |
 //!
 //! It is *derived from* TPC-C and is no TPC result: nothing was audited, terminals have no screens, think times
@@ -29,6 +31,8 @@ pub mod contents;
 pub mod counters;
 pub mod database;
 mod device;
+#[cfg(feature = "postgres")]
+pub mod download;
 mod error;
 pub mod input;
 pub mod live;
@@ -36,6 +40,8 @@ pub mod load;
 mod look;
 #[cfg(feature = "postgres")]
 pub mod managed;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod nurand;
 mod observer;
 pub mod population;
@@ -52,6 +58,7 @@ pub mod schema;
 pub mod session;
 mod sqlite;
 mod statement;
+pub mod template;
 mod text;
 mod transactions;
 mod user;

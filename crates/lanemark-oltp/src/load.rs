@@ -123,8 +123,8 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
             if loaded.scale != options.scale {
                 return Err(OltpError::Different {
                     database: database.name(),
-                    found: described(&loaded.scale),
-                    wanted: described(&options.scale),
+                    found: loaded.scale.to_string(),
+                    wanted: options.scale.to_string(),
                 });
             }
             return Ok(());
@@ -133,12 +133,6 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
         Holding::Foreign | Holding::Ours(_) => database.remove()?,
     }
     database.create(&options.scale)
-}
-
-fn described(scale: &Scale) -> String {
-    let Scale { warehouses, divisor, seed } = scale;
-    let part = if *divisor == 1 { String::new() } else { format!(" at a scale of 1/{divisor}") };
-    format!("{warehouses} warehouses of seed {seed}{part}")
 }
 
 /// Loads one part, and notes it; the rows it has.

@@ -1,4 +1,4 @@
-//! A PostgreSQL server of our own in a folder, from the installed binaries.
+//! A PostgreSQL server of our own in a folder, from the installed programs or any others.
 //!
 //! It listens on a socket in its folder and nowhere else, and lets everybody in who may read that folder. A server
 //! refuses to run as root; root starts it as an account that the machine has. A folder that holds anything else is
@@ -24,6 +24,8 @@ const START_MAX: Duration = Duration::from_secs(120);
 const SOCKET_PATH_MAX: usize = 85;
 /// Where packages put servers that are not on the path.
 const PACKAGES: &str = "/usr/lib/postgresql";
+/// The first version that can go past the page cache.
+const DIRECT_IO_MIN: u32 = 16;
 /// Accounts that root may start it as, the first that there is.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
@@ -34,11 +36,15 @@ pub struct ServerOptions {
     pub shared_buffers_mib: u64,
     /// Connections at once.
     pub connections_max: u32,
+    /// Whether its tables go past the system's page cache, so that this buffer is all there is.
+    pub direct_io: bool,
+    /// The folder of its programs; the installed ones unless told.
+    pub programs: Option<PathBuf>,
 }
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        Self { shared_buffers_mib: 128, connections_max: 100 }
+        Self { shared_buffers_mib: 128, connections_max: 100, direct_io: false, programs: None }
     }
 }
 
@@ -72,12 +78,14 @@ pub fn programs() -> Option<PathBuf> {
 impl ManagedServer {
     /// Starts the server in `folder`, and makes it first where the folder is new or empty.
     pub fn start(folder: &Path, options: &ServerOptions) -> Result<Self, OltpError> {
-        let programs = programs().ok_or_else(|| OltpError::System {
-            what: "PostgreSQL".to_owned(),
-            reason: "its programs initdb and postgres are not installed (package postgresql)"
-                .to_owned(),
-        })?;
+        let given = options.programs.clone();
+        let programs = given.or_else(programs).ok_or(OltpError::NoPrograms)?;
         let account = account()?;
+        let version = version(&programs, account)?;
+        if options.direct_io && version < DIRECT_IO_MIN {
+            let reason = format!("PostgreSQL {version} has none; it came with {DIRECT_IO_MIN}");
+            return Err(OltpError::Lacks { what: "direct I/O".to_owned(), reason });
+        }
         claim(folder, account)?;
         let folder = folder.canonicalize().map_err(|error| at(folder, &error))?;
         let sockets = folder.join("socket");
@@ -87,7 +95,14 @@ impl ManagedServer {
             return Err(OltpError::System { what: sockets.display().to_string(), reason });
         }
         let data = folder.join("data");
-        if !data.join("PG_VERSION").exists() {
+        if let Ok(held) = fs::read_to_string(data.join("PG_VERSION")) {
+            let held = held.trim();
+            if held.parse() != Ok(version) {
+                let programs = programs.display();
+                let reason = format!("holds data of PostgreSQL {held}; {programs} has {version}");
+                return Err(OltpError::System { what: folder.display().to_string(), reason });
+            }
+        } else {
             let mut make = command(&programs.join("initdb"), account);
             make.arg("-D").arg(&data);
             finish(make.args(["-U", "lanemark", "-A", "trust", "-E", "UTF8", "--locale=C"]))?;
@@ -102,6 +117,9 @@ impl ManagedServer {
         serve.arg("-c").arg(format!("shared_buffers={}MB", options.shared_buffers_mib));
         serve.arg("-c").arg(format!("max_connections={}", options.connections_max));
         serve.args(["-c", "fsync=on", "-c", "synchronous_commit=on", "-c", "max_wal_size=4GB"]);
+        if options.direct_io {
+            serve.args(["-c", "debug_io_direct=data"]);
+        }
         // Ctrl-C is for Lanemark, which then stops the server.
         serve.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
         let process = serve.spawn().map_err(|error| at(&programs.join("postgres"), &error))?;
@@ -237,6 +255,24 @@ fn account_of(passwd: &str, name: &str) -> Option<(u32, u32)> {
         .map(|line| line.split(':').collect())
         .find(|fields: &Vec<&str>| fields[0] == name)?;
     Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
+}
+
+/// The version of programs, the first part of it, as the account that runs them sees it.
+fn version(programs: &Path, account: Option<(u32, u32)>) -> Result<u32, OltpError> {
+    let program = programs.join("postgres");
+    let failed = |reason: String| OltpError::System { what: program.display().to_string(), reason };
+    let output = command(&program, account).arg("--version").output();
+    let output = output.map_err(|error| match error.kind() {
+        std::io::ErrorKind::PermissionDenied if account.is_some() => {
+            failed("the account that root starts it as may not run it".to_owned())
+        }
+        _ => failed(error.to_string()),
+    })?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    // postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)
+    let version = told.split(' ').nth(2).map(|version| version.split(['.', '\n']).next());
+    let number = version.flatten().and_then(|number| number.trim().parse().ok());
+    number.ok_or_else(|| failed(format!("tells no version: {}", told.trim())))
 }
 
 fn command(program: &Path, account: Option<(u32, u32)>) -> Command {

@@ -4,6 +4,9 @@
 //! are of the level that a server has by default (read committed); what one changes it locks by changing it
 //! first. There is no TLS.
 
+mod procedures;
+pub(crate) mod template;
+
 use std::error::Error as _;
 use std::io::Write;
 use std::path::PathBuf;
@@ -12,14 +15,23 @@ use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, NoTls};
 
 use crate::error::OltpError;
+use crate::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::schema::{Kind, Table};
 use crate::session::{Connection, Producer};
 use crate::statement::Statement;
+use crate::transactions::{self, DeliveryOutcome, NewOrderOutcome};
 use crate::value::{Row, Value};
+use procedures::Procedures;
 
 /// The tables of our schema.
 pub(crate) const TABLES: &str =
     "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'lanemark_oltp'";
+
+/// The server's buffer and what our tables and indexes take, in bytes.
+pub(crate) const CACHE: &str = "SELECT (SELECT setting::BIGINT * current_setting('block_size')::BIGINT \
+        FROM pg_settings WHERE name = 'shared_buffers'), \
+    COALESCE(SUM(pg_total_relation_size(oid)), 0)::BIGINT FROM pg_class \
+    WHERE relnamespace = 'lanemark_oltp'::regnamespace AND relkind = 'r'";
 
 /// Bytes that are gathered before they go to the server.
 const COPY_CHUNK: usize = 64 * 1024;
@@ -30,6 +42,7 @@ const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 pub(crate) struct Postgres {
     client: Client,
     prepared: Vec<Option<postgres::Statement>>,
+    procedures: Option<Procedures>,
     open: bool,
 }
 
@@ -41,7 +54,10 @@ pub(crate) fn parse(name: &str) -> Result<Config, OltpError> {
 impl Postgres {
     /// Connects to `name`, which is `shown` in errors.
     pub(crate) fn connect(name: &str, shown: &str) -> Result<Self, OltpError> {
-        let mut config = parse(name)?;
+        Self::open(parse(name)?, shown)
+    }
+
+    fn open(mut config: Config, shown: &str) -> Result<Self, OltpError> {
         config.application_name("lanemark").connect_timeout(std::time::Duration::from_secs(10));
         let mut client = config.connect(NoTls).map_err(|error| {
             let (database, reason) = (shown.to_owned(), reason(&error));
@@ -52,7 +68,14 @@ impl Postgres {
         })?;
         let path = "SET search_path TO lanemark_oltp; SET client_min_messages TO warning";
         client.batch_execute(path).map_err(from_postgres)?;
-        Ok(Self { client, prepared: vec![None; Statement::ALL.len()], open: false })
+        let prepared = vec![None; Statement::ALL.len()];
+        Ok(Self { client, prepared, procedures: None, open: false })
+    }
+
+    /// From now on the five transactions are procedures of the server, which are made where there are none.
+    pub(crate) fn use_procedures(mut self) -> Result<Self, OltpError> {
+        self.procedures = Some(Procedures::make(&mut self.client)?);
+        Ok(self)
     }
 
     fn prepare(&mut self, statement: Statement) -> Result<postgres::Statement, OltpError> {
@@ -99,9 +122,12 @@ pub(crate) fn settings(
     let sql = "SELECT CASE name WHEN 'server_version' THEN 'version' ELSE name END::text, \
         current_setting(name)::text FROM pg_settings WHERE name IN ('server_version', \
         'shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', \
-        'max_wal_size', 'checkpoint_timeout', 'max_connections') ORDER BY 1";
+        'max_wal_size', 'checkpoint_timeout', 'max_connections', 'debug_io_direct') ORDER BY 1";
     connection.scan(sql, &mut |row| {
-        found.push((row[0].text().to_owned(), row[1].text().to_owned()));
+        // Direct I/O that is off has no value.
+        if !row[1].text().is_empty() {
+            found.push((row[0].text().to_owned(), row[1].text().to_owned()));
+        }
     })?;
     Ok(found)
 }
@@ -251,6 +277,47 @@ impl Connection for Postgres {
     fn report(&mut self) -> Result<(), OltpError> {
         self.script(crate::postgres_counters::REPORT)
     }
+
+    fn new_order(&mut self, input: &NewOrder) -> Result<NewOrderOutcome, OltpError> {
+        match &self.procedures {
+            Some(procedures) => procedures.new_order(&mut self.client, input),
+            None => transactions::new_order(self, input),
+        }
+    }
+
+    fn payment(&mut self, input: &Payment) -> Result<i64, OltpError> {
+        match &self.procedures {
+            Some(procedures) => procedures.payment(&mut self.client, input),
+            None => transactions::payment(self, input),
+        }
+    }
+
+    fn order_status(&mut self, input: &OrderStatus) -> Result<usize, OltpError> {
+        match &self.procedures {
+            Some(procedures) => procedures.order_status(&mut self.client, input),
+            None => transactions::order_status(self, input),
+        }
+    }
+
+    fn delivery(&mut self, input: &Delivery) -> Result<DeliveryOutcome, OltpError> {
+        match &self.procedures {
+            Some(procedures) => procedures.delivery(&mut self.client, input),
+            None => transactions::delivery(self, input),
+        }
+    }
+
+    fn stock_level(&mut self, input: &StockLevel) -> Result<i64, OltpError> {
+        match &self.procedures {
+            Some(procedures) => procedures.stock_level(&mut self.client, input),
+            None => transactions::stock_level(self, input),
+        }
+    }
+}
+
+/// The server's version, the first part of it.
+fn server_version(client: &mut Client) -> Result<i32, OltpError> {
+    let sql = "SELECT current_setting('server_version_num')::INT / 10000";
+    client.query_one(sql, &[]).and_then(|row| row.try_get(0)).map_err(from_postgres)
 }
 
 /// Puts a row as binary COPY has it: the count of fields, then of each its length and bytes.
@@ -308,7 +375,9 @@ fn classify(error: &postgres::Error) -> OltpError {
     let text = reason(error);
     match error.code().map(|code| code.code()) {
         Some("40001" | "40P01" | "55P03") => OltpError::Conflict(text),
+        Some("55006") => OltpError::InUse(text),
         Some("53100") => OltpError::Full(text),
+        Some("P0002") => OltpError::Damaged(text),
         Some("42501") => OltpError::Rights { database: "PostgreSQL".to_owned(), reason: text },
         _ => OltpError::Database(text),
     }

@@ -55,6 +55,8 @@ pub struct RunOptions {
     pub seed: u64,
     /// Dates.
     pub clock: Clock,
+    /// Whether transactions are procedures of the server.
+    pub procedures: bool,
 }
 
 impl RunOptions {

@@ -231,6 +231,16 @@ pub struct Scale {
     pub seed: u64,
 }
 
+impl std::fmt::Display for Scale {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} warehouses of seed {}", self.warehouses, self.seed)?;
+        match self.divisor {
+            1 => Ok(()),
+            divisor => write!(out, " at a scale of 1/{divisor}"),
+        }
+    }
+}
+
 impl Scale {
     /// Most warehouses.
     pub const WAREHOUSES_MAX: i64 = 100_000;

@@ -19,6 +19,8 @@ use crate::value::{Row, Value};
 
 /// How long a writer waits for another.
 const BUSY: Duration = Duration::from_secs(60);
+/// How long everybody else may take to go where the file is wanted alone.
+const ALONE: Duration = Duration::from_secs(5);
 /// Statements that a connection keeps prepared.
 const PREPARED: usize = 64;
 
@@ -28,6 +30,9 @@ const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
 
 /// What precedes each page in the log (file format of SQLite, section 4.1).
 const FRAME_HEAD: u64 = 24;
+/// The cache that is set, of each connection, and what the file takes, in bytes.
+pub(crate) const CACHE: &str =
+    "SELECT 65536 * 1024, page_count * page_size FROM pragma_page_count, pragma_page_size";
 
 /// A connection to a file.
 pub(crate) struct Sqlite {
@@ -46,6 +51,24 @@ impl Sqlite {
         inner.set_prepared_statement_cache_capacity(PREPARED);
         inner.execute_batch(SETTINGS).map_err(|error| at_opening(path, &error))?;
         Ok(Self { inner, counted: Counters::default() })
+    }
+
+    /// Does something while nobody else has the file, all of whose contents are in it and none in its log.
+    pub(crate) fn alone<T>(
+        path: &Path,
+        act: impl FnOnce() -> Result<T, OltpError>,
+    ) -> Result<T, OltpError> {
+        let connection = Self::open(path, false)?;
+        connection.inner.busy_timeout(ALONE).map_err(from_sqlite)?;
+        let in_use = |error| match from_sqlite(error) {
+            OltpError::Conflict(text) => OltpError::InUse(format!("{}: {text}", path.display())),
+            error => error,
+        };
+        // Only whoever is alone can end the log.
+        let end_log = "PRAGMA journal_mode = DELETE";
+        connection.inner.query_row(end_log, (), |_| Ok(())).map_err(in_use)?;
+        connection.inner.execute_batch("BEGIN EXCLUSIVE").map_err(in_use)?;
+        act()
     }
 
     /// Whether the file is an SQLite database at all, or could become one.

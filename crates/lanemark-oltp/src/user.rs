@@ -61,7 +61,7 @@ impl User {
         number: u32,
     ) -> Result<Self, OltpError> {
         Ok(Self {
-            connection: database.connect()?,
+            connection: database.connect_user(options.procedures)?,
             inputs: Inputs::new(scale, options.profile, options.seed, repeat, number),
             mix: Mix::new(options.profile),
             clock: options.clock,

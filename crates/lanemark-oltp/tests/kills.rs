@@ -40,6 +40,7 @@ fn endless() -> RunOptions {
         profile: Profile::Tpcc,
         users: 4,
         think_times: false,
+        procedures: false,
         ramp: Duration::ZERO,
         duration: Duration::from_secs(600),
         seed: 3,

@@ -9,16 +9,26 @@ use lanemark_oltp::budget::WaitClass;
 use lanemark_oltp::check::check;
 use lanemark_oltp::contents::contents;
 use lanemark_oltp::counters::Counter;
+use lanemark_oltp::download;
+use lanemark_oltp::input::{CustomerKey, Inputs};
 use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
 use lanemark_oltp::result::OltpRepeat;
 use lanemark_oltp::run::{Clock, RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::Scale;
-use lanemark_oltp::{Database, OltpError, Profile};
+use lanemark_oltp::template::{keep, restore};
+use lanemark_oltp::{Database, NewOrderOutcome, OltpError, Profile, TransactionKind, Value};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
 static STOP: AtomicBool = AtomicBool::new(false);
+
+/// A folder that any account can reach.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    folder
+}
 
 /// A server in a folder that any account can reach, or nothing where there are no programs.
 fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
@@ -27,8 +37,7 @@ fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
         eprintln!("skipped: PostgreSQL is not installed (package postgresql)");
         return None;
     }
-    let folder = tempfile::tempdir_in("/tmp").unwrap();
-    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let folder = folder();
     let server =
         ManagedServer::start(&folder.path().join("server"), &ServerOptions::default()).unwrap();
     Some((folder, server))
@@ -48,6 +57,7 @@ fn running(users: u32) -> RunOptions {
         duration: Duration::from_secs(2),
         seed: 3,
         clock: Clock::Counted,
+        procedures: false,
     }
 }
 
@@ -102,23 +112,103 @@ fn a_session_that_waits_for_a_row_is_seen_at_a_lock() {
 }
 
 #[test]
-fn one_user_leaves_the_same_contents_as_on_sqlite() {
+fn one_user_leaves_the_same_contents_by_statements_by_procedures_and_on_sqlite() {
     let Some((folder, server)) = server() else { return };
-    let databases = [server.database(), Database::Sqlite(folder.path().join("oltp.db"))];
-    let found = databases.each_ref().map(|database| {
-        load_into(database).unwrap();
-        let fresh = contents(database.connect().unwrap().as_mut()).unwrap();
-        let mut user = User::new(database, SCALE, &running(1), 0, 0).unwrap();
-        for _ in 0..400 {
-            let kind = user.choose();
-            user.perform(kind).unwrap();
-        }
-        assert_consistent(database);
-        (fresh, contents(database.connect().unwrap().as_mut()).unwrap())
-    });
+    let statements = server.database();
+    let Database::Postgres(name) = &statements else { return };
+    let other = name.replace("/lanemark?", "/other?").parse().unwrap();
+    statements.connect().unwrap().script("CREATE DATABASE other").unwrap();
+    let sqlite = Database::Sqlite(folder.path().join("oltp.db"));
+    let found = [(statements.clone(), false), (other, true), (sqlite, false)].map(
+        |(database, procedures)| {
+            load_into(&database).unwrap();
+            let fresh = contents(database.connect().unwrap().as_mut()).unwrap();
+            let options = RunOptions { procedures, ..running(1) };
+            let mut user = User::new(&database, SCALE, &options, 0, 0).unwrap();
+            let mut rolled_back = 0;
+            for _ in 0..900 {
+                let kind = user.choose();
+                rolled_back += u32::from(user.perform(kind).unwrap());
+            }
+            // Districts run dry and are skipped.
+            for _ in 0..40 {
+                user.perform(TransactionKind::Delivery).unwrap();
+            }
+            assert!(rolled_back > 0);
+            assert_consistent(&database);
+            (fresh, rolled_back, contents(database.connect().unwrap().as_mut()).unwrap())
+        },
+    );
     assert_eq!(found[0], found[1]);
-    assert_ne!(found[0].0, found[0].1);
+    assert_eq!(found[0], found[2]);
+    assert_ne!(found[0].0, found[0].2);
     server.remove().unwrap();
+}
+
+#[test]
+fn a_procedure_returns_what_the_statements_return() {
+    let Some((_folder, server)) = server() else { return };
+    let database = server.database();
+    load_into(&database).unwrap();
+    let mut users = [false, true].map(|procedures| database.connect_user(procedures).unwrap());
+    let mut inputs = Inputs::new(SCALE, Profile::Tpcc, 5, 0, 0);
+    for at_ms in 0..150 {
+        let (order, payment) = (inputs.new_order(at_ms), inputs.payment(at_ms));
+        let (status, stock) = (inputs.order_status(), inputs.stock_level());
+        let [by_statements, by_procedures] = users.each_mut().map(|user| {
+            let entered = user.new_order(&order).unwrap();
+            let numbered = match entered {
+                NewOrderOutcome::Entered { order, total } => Some((order, total)),
+                NewOrderOutcome::RolledBack => None,
+            };
+            let paid = user.payment(&payment).unwrap();
+            (numbered, paid, user.order_status(&status).unwrap(), user.stock_level(&stock).unwrap())
+        });
+        let (a, b) = (by_statements, by_procedures);
+        // The same order is the next one, the same payment takes the same again.
+        assert_eq!(a.0.map(|(order, total)| (order + 1, total)), b.0);
+        assert_eq!(a.1 - payment.amount, b.1);
+    }
+    let delivery = inputs.delivery(1);
+    let [a, b] = users.each_mut().map(|user| user.delivery(&delivery).unwrap());
+    assert_eq!((a, a.delivered), (b, 10));
+    // An order of a customer who is nobody.
+    let mut nobody = inputs.payment(1);
+    nobody.customer = CustomerKey::LastName("NOBODY".to_owned());
+    for user in &mut users {
+        let error = user.payment(&nobody).unwrap_err();
+        assert!(matches!(error, OltpError::Damaged(_)), "{error}");
+    }
+    assert_consistent(&database);
+}
+
+#[test]
+fn procedures_of_users_at_once_meet_and_try_again() {
+    let Some((_folder, server)) = server() else { return };
+    let database = server.database();
+    load_into(&database).unwrap();
+    let options = RunOptions { procedures: true, ..running(8) };
+    let repeat = run(&database, SCALE, &options, 0, &STOP).unwrap();
+    assert!(repeat.tpm > 0.0);
+    assert_consistent(&database);
+    // Two deliveries of one warehouse want the same orders; whoever comes second is told to try again.
+    let mut first = database.connect().unwrap();
+    first.begin(true).unwrap();
+    first.script("DELETE FROM new_order WHERE no_w_id = 1").unwrap();
+    let other = database.clone();
+    let second = std::thread::spawn(move || {
+        let delivery = Inputs::new(SCALE, Profile::Tpcc, 1, 0, 0).delivery(1);
+        other.connect_user(true).unwrap().delivery(&delivery)
+    });
+    let waiting = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    let mut observer = database.connect().unwrap();
+    let mut waits = 0;
+    while waits == 0 && !second.is_finished() {
+        observer.scan(waiting, &mut |row| waits = i64::from(row[0] != Value::Int(0))).unwrap();
+    }
+    first.commit().unwrap();
+    let error = second.join().unwrap().unwrap_err();
+    assert!(matches!(error, OltpError::Conflict(_)), "{error}");
 }
 
 #[test]
@@ -126,6 +216,9 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
     load_into(&database).unwrap();
+    let (cache, data) = database.cache_and_data().unwrap();
+    assert_eq!(cache, 128 << 20);
+    assert!((1 << 20..100 << 20).contains(&data), "{data}");
     let repeat = run(&database, SCALE, &running(8), 0, &STOP).unwrap();
     assert!(repeat.tpm > 0.0 && repeat.database_tpm.is_some());
     assert_server_tells(&repeat, 8);
@@ -150,6 +243,56 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
 }
 
 #[test]
+fn what_was_kept_comes_back_and_replaces_nothing_else() {
+    let Some((_folder, server)) = server() else { return };
+    let database = server.database();
+    load_into(&database).unwrap();
+    let held = || contents(database.connect().unwrap().as_mut()).unwrap();
+    let script = |sql: &str| database.connect().unwrap().script(sql).unwrap();
+    let fresh = held();
+    keep(&database, "fresh", None).unwrap();
+    let mut user = User::new(&database, SCALE, &running(1), 0, 0).unwrap();
+    for _ in 0..20 {
+        user.perform(TransactionKind::Payment).unwrap();
+    }
+    assert_ne!(held(), fresh);
+    let error = restore(&database, "fresh", None).unwrap_err();
+    assert!(matches!(error, OltpError::InUse(_)), "{error}");
+    drop(user);
+    restore(&database, "fresh", None).unwrap();
+    assert_eq!(held(), fresh);
+    assert_consistent(&database);
+    assert!(matches!(keep(&database, "fresh", None), Err(OltpError::Kept { .. })));
+    keep(&database, "fresh", Some("fresh")).unwrap();
+    let error = restore(&database, "stale", None).unwrap_err();
+    assert_eq!(error.hint().unwrap(), "there is fresh");
+    for (makes, ends) in [
+        ("CREATE TABLE public.letter (text TEXT)", "DROP TABLE public.letter"),
+        ("CREATE SCHEMA drawer", "DROP SCHEMA drawer"),
+        ("ALTER DATABASE lanemark SET work_mem = '8MB'", "ALTER DATABASE lanemark RESET work_mem"),
+        ("GRANT CONNECT ON DATABASE lanemark TO PUBLIC", "SELECT"),
+    ] {
+        script(makes);
+        let error = restore(&database, "fresh", None).unwrap_err();
+        assert!(matches!(error, OltpError::Beside { .. }), "{makes}: {error}");
+        assert!(keep(&database, "more", None).unwrap_err().is_refusal(), "{makes}");
+        script(ends);
+    }
+    restore(&database, "fresh", Some("lanemark")).unwrap();
+    assert_eq!(held(), fresh);
+    // A database that only has the name of one that was kept.
+    script("CREATE DATABASE lanemark_kept_letters");
+    assert!(matches!(restore(&database, "letters", None), Err(OltpError::Foreign(_))));
+    assert!(matches!(keep(&database, "letters", Some("letters")), Err(OltpError::Foreign(_))));
+    // Another server's user sees the same after the database itself is gone.
+    let Database::Postgres(name) = &database else { return };
+    let beside: Database = name.replace("/lanemark?", "/postgres?").parse().unwrap();
+    beside.connect().unwrap().script("DROP DATABASE lanemark").unwrap();
+    restore(&database, "fresh", None).unwrap();
+    assert_eq!(held(), fresh);
+}
+
+#[test]
 fn without_rights_or_with_a_foreign_schema_nothing_is_touched() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
@@ -170,4 +313,66 @@ fn a_server_that_is_not_there_is_told() {
     let error = load_into(&database).unwrap_err();
     assert!(matches!(error, OltpError::Unreachable { .. }), "{error}");
     assert!(!error.to_string().contains("secret"), "{error}");
+}
+
+#[test]
+fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
+    let folder = folder();
+    let cache = folder.path().join("cache");
+    let registry = std::env::var("LANEMARK_MAVEN").unwrap_or(download::REGISTRY.to_owned());
+    let programs = match download::programs(&cache, &registry, &|_| ()) {
+        Ok(programs) => programs,
+        Err(error) => {
+            assert!(std::env::var_os("CI").is_none(), "{error}");
+            eprintln!("skipped: PostgreSQL can't be fetched: {error}");
+            return;
+        }
+    };
+    // The second time nothing is fetched.
+    let kept = download::programs(&cache, "file:///nowhere", &|url| panic!("{url}")).unwrap();
+    assert_eq!(kept, programs);
+    assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 1);
+    let own = folder.path().join("server");
+    let options = ServerOptions {
+        shared_buffers_mib: 16,
+        direct_io: true,
+        programs: Some(programs),
+        ..ServerOptions::default()
+    };
+    // /tmp may lie in memory, which has no direct I/O.
+    let direct = match ManagedServer::start(&own, &options) {
+        Ok(server) => server,
+        Err(error) => {
+            assert!(error.to_string().contains("debug_io_direct"), "{error}");
+            ManagedServer::start(&own, &ServerOptions { direct_io: false, ..options }).unwrap()
+        }
+    };
+    let database = direct.database();
+    load_into(&database).unwrap();
+    let fresh = contents(database.connect().unwrap().as_mut()).unwrap();
+    keep(&database, "fresh", None).unwrap();
+    run(&database, SCALE, &RunOptions { procedures: true, ..running(4) }, 0, &STOP).unwrap();
+    assert_consistent(&database);
+    restore(&database, "fresh", None).unwrap();
+    assert_eq!(contents(database.connect().unwrap().as_mut()).unwrap(), fresh);
+    let settings = database.settings().unwrap();
+    let version = settings.iter().find(|(name, _)| name == "version").unwrap();
+    assert_eq!(format!("{}.0", version.1), download::VERSION);
+    drop(direct);
+    // The installed ones may be of another version, and then refuse this data.
+    if let Some(installed) = programs_of_another_version() {
+        let older = ServerOptions { programs: Some(installed), ..ServerOptions::default() };
+        let error = ManagedServer::start(&own, &older).unwrap_err();
+        assert!(error.to_string().contains("holds data of PostgreSQL 17"), "{error}");
+        let error = ManagedServer::start(&own, &ServerOptions { direct_io: true, ..older });
+        assert!(matches!(error.unwrap_err(), OltpError::Lacks { .. }));
+    }
+}
+
+/// The installed programs, where they are of before there was direct I/O.
+fn programs_of_another_version() -> Option<std::path::PathBuf> {
+    let installed = programs()?;
+    let told = std::process::Command::new(installed.join("postgres")).arg("--version").output();
+    let told = String::from_utf8_lossy(&told.ok()?.stdout).into_owned();
+    ["13.", "14.", "15."].iter().any(|old| told.contains(&format!(" {old}"))).then_some(installed)
 }

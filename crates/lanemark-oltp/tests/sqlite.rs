@@ -11,6 +11,7 @@ use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::run::{Clock, RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::{Scale, Table};
+use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, OltpError, Profile, TransactionKind};
 
 const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
@@ -35,6 +36,7 @@ fn running(users: u32) -> RunOptions {
         duration: Duration::from_millis(900),
         seed: 3,
         clock: Clock::Wall,
+        procedures: false,
     }
 }
 
@@ -179,6 +181,91 @@ fn what_cannot_be_run_says_why() {
     assert!(matches!(database.loaded(), Err(OltpError::Version { found: 99, .. })));
     let bound = load(&database, &options(Scale { warehouses: 0, ..SCALE }), &STOP, &|_, _| ());
     assert!(matches!(bound, Err(OltpError::Bound { .. })));
+}
+
+#[test]
+fn what_was_kept_comes_back_and_replaces_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = loaded(folder.path(), SCALE);
+    let held = || contents(database.connect().unwrap().as_mut()).unwrap();
+    let fresh = held();
+    keep(&database, "fresh", None).unwrap();
+    let mut user = User::new(&database, SCALE, &running(1), 0, 0).unwrap();
+    for _ in 0..20 {
+        user.perform(TransactionKind::Payment).unwrap();
+    }
+    assert_ne!(held(), fresh);
+    // Somebody is connected.
+    let error = restore(&database, "fresh", None).unwrap_err();
+    assert!(matches!(error, OltpError::InUse(_)), "{error}");
+    drop(user);
+    restore(&database, "fresh", None).unwrap();
+    assert_eq!(held(), fresh);
+    assert_consistent(&database);
+    // Where the file is gone and its log is not.
+    let path = folder.path().join("oltp.db");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(folder.path().join("oltp.db-wal"), "of another file").unwrap();
+    restore(&database, "fresh", None).unwrap();
+    assert_eq!(held(), fresh);
+    assert!(matches!(keep(&database, "fresh", None), Err(OltpError::Kept { .. })));
+    assert!(matches!(
+        keep(&database, "fresh", Some("other")),
+        Err(OltpError::OverwriteMismatch { .. })
+    ));
+    keep(&database, "fresh", Some("fresh")).unwrap();
+    let error = restore(&database, "stale", None).unwrap_err();
+    assert_eq!(error.hint().unwrap(), "there is fresh");
+    assert!(matches!(restore(&database, "../x", None), Err(OltpError::KeptName(_))));
+    // A table of somebody's, contents of another seed, a letter: none is lost unless it is named.
+    database.connect().unwrap().script("CREATE TABLE letter (text TEXT)").unwrap();
+    assert!(matches!(restore(&database, "fresh", None), Err(OltpError::Beside { .. })));
+    assert!(matches!(keep(&database, "more", None), Err(OltpError::Beside { .. })));
+    let other = LoadOptions {
+        overwrite: Some("oltp.db".to_owned()),
+        ..options(Scale { seed: 8, ..SCALE })
+    };
+    load(&database, &other, &STOP, &|_, _| ()).unwrap();
+    let before = held();
+    assert!(matches!(restore(&database, "fresh", None), Err(OltpError::Different { .. })));
+    assert_eq!(held(), before);
+    std::fs::write(&path, "a letter").unwrap();
+    assert!(matches!(restore(&database, "fresh", None), Err(OltpError::Foreign(_))));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "a letter");
+    assert!(restore(&database, "fresh", Some("other.db")).unwrap_err().is_refusal());
+    restore(&database, "fresh", Some("oltp.db")).unwrap();
+    assert_eq!(held(), fresh);
+}
+
+/// What the test below starts and kills; by itself it does nothing.
+#[test]
+fn driver_that_is_killed() {
+    let Some(path) = std::env::var_os("LANEMARK_OLTP_KILLED") else { return };
+    let options = RunOptions { duration: Duration::from_secs(60), ..running(3) };
+    let _ = run(&Database::Sqlite(path.into()), SCALE, &options, 0, &STOP);
+}
+
+#[test]
+fn a_killed_driver_leaves_it_consistent() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = loaded(folder.path(), SCALE);
+    let path = folder.path().join("oltp.db");
+    let orders = || contents(database.connect().unwrap().as_mut()).unwrap()[6].rows;
+    let before = orders();
+    // Moments that look random and are the same each time.
+    for moment_ms in [317, 541, 853, 429, 1_207] {
+        let mut driver = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "driver_that_is_killed"])
+            .env("LANEMARK_OLTP_KILLED", &path)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(moment_ms));
+        driver.kill().unwrap();
+        driver.wait().unwrap();
+        assert_consistent(&database);
+    }
+    assert!(orders() > before, "the drivers did nothing before they were killed");
 }
 
 #[test]

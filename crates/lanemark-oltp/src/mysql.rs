@@ -1,0 +1,362 @@
+//! MariaDB and MySQL, by the synchronous `mysql` crate: statements prepared once a connection, rows loaded by the batch.
+//!
+//! Everything lies in a database that is made where there is none. Transactions are read committed, as they are by
+//! default in PostgreSQL. MySQL has no RETURNING and MariaDB none for UPDATE, so such a statement becomes two: the
+//! change, and a query for what it left, which sees it and nobody else's since the row is locked. There is no TLS.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mysql::prelude::Queryable as _;
+use mysql::{Conn, Opts, OptsBuilder, Params};
+
+use crate::error::OltpError;
+use crate::schema::{Kind, Table};
+use crate::session::{Connection, Producer};
+use crate::statement::Statement;
+use crate::value::{Row, Value};
+
+/// The tables of our database.
+pub(crate) const TABLES: &str =
+    "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()";
+
+/// The server's buffer and what our tables and indexes take, in bytes.
+pub(crate) const CACHE: &str = "SELECT @@innodb_buffer_pool_size, \
+    CAST(SUM(data_length + index_length) AS SIGNED) FROM information_schema.tables \
+    WHERE table_schema = DATABASE()";
+
+/// Rows of one INSERT while loading.
+const BATCH: usize = 256;
+/// Statements that a connection keeps prepared: the transactions' and the loads'.
+const PREPARED: usize = 128;
+/// What is set on every connection. Quotes are for names, as they are in every other database here.
+const SETTINGS: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', \
+    SESSION transaction_isolation = 'READ-COMMITTED'";
+/// The same of servers that only know the older name.
+const SETTINGS_OLDER: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', \
+    SESSION tx_isolation = 'READ-COMMITTED'";
+
+/// A connection to a server.
+pub(crate) struct Mysql {
+    client: Conn,
+    prepared: Vec<Option<Vec<Part>>>,
+    open: bool,
+}
+
+/// A prepared statement, with which value each of its parameters is.
+#[derive(Clone)]
+struct Part {
+    statement: mysql::Statement,
+    values: Vec<usize>,
+}
+
+/// The server and account of a name, and the database.
+pub(crate) fn parse(name: &str) -> Result<(Opts, String), OltpError> {
+    let wrong = || OltpError::Name("what follows mysql:".to_owned());
+    let name = name.replacen("mariadb:", "mysql:", 1);
+    let opts = Opts::from_url(&name).map_err(|_| wrong())?;
+    let database = opts.get_db_name().filter(|name| !name.is_empty()).ok_or_else(wrong)?;
+    let database = database.to_owned();
+    Ok((opts, database))
+}
+
+impl Mysql {
+    /// Connects to `name`, which is `shown` in errors, and makes the database where `create` says so.
+    pub(crate) fn connect(name: &str, shown: &str, create: bool) -> Result<Self, OltpError> {
+        let (opts, database) = parse(name)?;
+        let opts = OptsBuilder::from_opts(opts)
+            .db_name(None::<String>)
+            .stmt_cache_size(PREPARED)
+            .tcp_connect_timeout(Some(Duration::from_secs(10)));
+        let mut client = Conn::new(opts).map_err(|error| OltpError::Unreachable {
+            database: shown.to_owned(),
+            reason: error.to_string(),
+        })?;
+        let mut run = |sql: &str| client.query_drop(sql).map_err(|error| at_opening(shown, error));
+        run(SETTINGS).or_else(|_| run(SETTINGS_OLDER))?;
+        let quoted = format!("\"{}\"", database.replace('"', "\"\""));
+        if create {
+            run(&format!("CREATE DATABASE IF NOT EXISTS {quoted}"))?;
+        }
+        run(&format!("USE {quoted}"))?;
+        Ok(Self { client, prepared: vec![None; Statement::ALL.len()], open: false })
+    }
+
+    fn prepare(&mut self, statement: Statement) -> Result<Vec<Part>, OltpError> {
+        if let Some(prepared) = &self.prepared[statement as usize] {
+            return Ok(prepared.clone());
+        }
+        let prepare = |text: &String| {
+            let (sql, values) = with_marks(text);
+            let statement = self.client.prep(sql).map_err(from_mysql)?;
+            Ok(Part { statement, values })
+        };
+        let prepared =
+            parts(statement.text()).iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
+        self.prepared[statement as usize] = Some(prepared.clone());
+        Ok(prepared)
+    }
+}
+
+/// A statement as MySQL can do it: with what it returns as a query of its own.
+fn parts(text: &str) -> Vec<String> {
+    let text = text.replace("AS INTEGER)", "AS SIGNED)").replace("AS BIGINT)", "AS SIGNED)");
+    let Some((change, returned)) = text.split_once(" RETURNING ") else { return vec![text] };
+    let table = change.split(' ').nth(1).unwrap_or_default();
+    let rows = change.rsplit_once(" WHERE ").map_or("", |(_, rows)| rows);
+    vec![change.to_owned(), format!("SELECT {returned} FROM {table} WHERE {rows}")]
+}
+
+/// The statement with a mark for each parameter, and the place of each one's value.
+fn with_marks(text: &str) -> (String, Vec<usize>) {
+    let mut pieces = text.split('$');
+    let mut sql = pieces.next().unwrap_or_default().to_owned();
+    let mut values = Vec::new();
+    for piece in pieces {
+        let end = piece.find(|one: char| !one.is_ascii_digit()).unwrap_or(piece.len());
+        values.push(piece[..end].parse::<usize>().map_or(0, |number| number - 1));
+        sql.push('?');
+        sql += &piece[end..];
+    }
+    (sql, values)
+}
+
+/// SQL that makes our tables with their keys, by which they lie, and indexes.
+pub(crate) fn tables() -> String {
+    let mut sql = String::new();
+    for table in Table::ALL {
+        let column = |(name, kind): &crate::schema::Column| {
+            let kind = match kind {
+                Kind::Small => "SMALLINT",
+                Kind::Int => "INTEGER",
+                Kind::Big => "BIGINT",
+                // What is known of a customer is the only long text, and none is part of an index.
+                Kind::Text if *name == "c_data" => "VARCHAR(500)",
+                Kind::Text => "VARCHAR(64)",
+            };
+            format!("{name} {kind}")
+        };
+        let mut columns: Vec<String> = table.columns().iter().map(column).collect();
+        columns.extend(table.key().map(|key| format!("PRIMARY KEY ({key})")));
+        // Names sort by their bytes, as they do in every other database here.
+        let ending = "ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin";
+        sql += &format!("CREATE TABLE {} ({}) {ending};\n", table.name(), columns.join(", "));
+    }
+    for (name, columns) in crate::schema::INDEXES {
+        sql += &format!("CREATE INDEX {name} ON {columns};\n");
+    }
+    sql
+}
+
+/// SQL that gathers the planner's figures.
+pub(crate) fn analysis() -> String {
+    let names: Vec<&str> = Table::ALL.iter().map(|table| table.name()).collect();
+    format!("ANALYZE TABLE {}", names.join(", "))
+}
+
+/// The server's version and what decides the cost of a commit and of a read.
+pub(crate) fn settings(
+    connection: &mut dyn Connection,
+) -> Result<Vec<(String, String)>, OltpError> {
+    let mut found = Vec::new();
+    let sql = "SHOW VARIABLES WHERE Variable_name IN ('version', 'innodb_buffer_pool_size', \
+        'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_doublewrite', 'log_bin', \
+        'sync_binlog', 'max_connections', 'tx_isolation', 'transaction_isolation')";
+    connection.scan(sql, &mut |row| {
+        found.push((row[0].text().to_owned(), row[1].text().to_owned()));
+    })?;
+    Ok(found)
+}
+
+/// The server's data folder, where the server is on this machine.
+pub(crate) fn data_path(name: &str, connection: &mut dyn Connection) -> Option<PathBuf> {
+    let (opts, _) = parse(name).ok()?;
+    let host = opts.get_ip_or_hostname();
+    if opts.get_socket().is_none() && !matches!(&*host, "localhost" | "127.0.0.1" | "[::1]") {
+        return None;
+    }
+    let mut path = None;
+    connection.scan("SELECT @@datadir", &mut |row| path = Some(row[0].text().into())).ok()?;
+    path
+}
+
+fn parameter(value: &Value<'_>) -> mysql::Value {
+    match value {
+        Value::Null => mysql::Value::NULL,
+        Value::Int(number) => mysql::Value::Int(*number),
+        Value::Text(text) => mysql::Value::Bytes(text.as_bytes().to_vec()),
+    }
+}
+
+impl Part {
+    fn parameters(&self, values: &[Value<'_>]) -> Params {
+        match self.values.is_empty() {
+            true => Params::Empty,
+            false => {
+                Params::Positional(self.values.iter().map(|&at| parameter(&values[at])).collect())
+            }
+        }
+    }
+}
+
+/// The columns of a row; what is neither number nor text is nothing.
+fn columns(row: mysql::Row) -> Row {
+    let column = |value| match value {
+        mysql::Value::Int(number) => Value::Int(number),
+        mysql::Value::UInt(number) => Value::Int(number.cast_signed()),
+        mysql::Value::Bytes(text) => Value::from(String::from_utf8_lossy(&text).into_owned()),
+        _ => Value::Null,
+    };
+    row.unwrap().into_iter().map(column).collect()
+}
+
+impl Connection for Mysql {
+    fn begin(&mut self, writes: bool) -> Result<(), OltpError> {
+        let sql = if writes { "START TRANSACTION" } else { "START TRANSACTION READ ONLY" };
+        self.client.query_drop(sql).map_err(from_mysql)?;
+        self.open = true;
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), OltpError> {
+        self.client.query_drop("COMMIT").map_err(from_mysql)?;
+        self.open = false;
+        Ok(())
+    }
+
+    fn rollback(&mut self) -> Result<(), OltpError> {
+        if std::mem::take(&mut self.open) {
+            self.client.query_drop("ROLLBACK").map_err(from_mysql)?;
+        }
+        Ok(())
+    }
+
+    fn query(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<Vec<Row>, OltpError> {
+        let mut found = Vec::new();
+        for part in self.prepare(statement)? {
+            let rows = self.client.exec_iter(&part.statement, part.parameters(values));
+            let rows = rows.map_err(from_mysql)?;
+            found =
+                rows.map(|row| row.map(columns).map_err(from_mysql)).collect::<Result<_, _>>()?;
+        }
+        Ok(found)
+    }
+
+    fn execute(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<u64, OltpError> {
+        let mut changed = 0;
+        for part in self.prepare(statement)? {
+            let parameters = part.parameters(values);
+            self.client.exec_drop(&part.statement, parameters).map_err(from_mysql)?;
+            changed += self.client.affected_rows();
+        }
+        Ok(changed)
+    }
+
+    fn script(&mut self, sql: &str) -> Result<(), OltpError> {
+        let mut outcome = self.client.query_iter(sql).map_err(from_mysql)?;
+        // Each statement has an outcome of its own, and any may fail.
+        while let Some(rows) = outcome.iter() {
+            for row in rows {
+                row.map_err(from_mysql)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, sql: &str, each: &mut dyn FnMut(&[Value<'_>])) -> Result<(), OltpError> {
+        // Prepared, since only then numbers come as numbers.
+        let rows = self.client.exec_iter(sql, ()).map_err(from_mysql)?;
+        for row in rows {
+            each(&columns(row.map_err(from_mysql)?));
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, table: Table, produce: &mut Producer<'_>) -> Result<(), OltpError> {
+        let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
+        let one_row = format!("({})", vec!["?"; names.len()].join(", "));
+        let (name, columns) = (table.name(), names.join(", "));
+        let mut insert = |held: &mut Vec<mysql::Value>| {
+            let rows = vec![one_row.as_str(); held.len() / names.len()].join(", ");
+            let sql = format!("INSERT INTO {name} ({columns}) VALUES {rows}");
+            let given = Params::Positional(std::mem::take(held));
+            self.client.exec_drop(sql, given).map_err(from_mysql)
+        };
+        let mut held = Vec::with_capacity(BATCH * names.len());
+        produce(&mut |row| {
+            held.extend(row.iter().map(parameter));
+            if held.len() == BATCH * names.len() { insert(&mut held) } else { Ok(()) }
+        })?;
+        if held.is_empty() { Ok(()) } else { insert(&mut held) }
+    }
+
+    fn transactions_counted(&mut self) -> Result<Option<u64>, OltpError> {
+        let mut counted = 0;
+        let sql = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_commit', 'Com_rollback')";
+        self.scan(sql, &mut |row| counted += row[1].text().parse().unwrap_or(0))?;
+        Ok(Some(counted))
+    }
+}
+
+/// What an error means that comes while a database is opened.
+fn at_opening(shown: &str, error: mysql::Error) -> OltpError {
+    if matches!(&error, mysql::Error::MySqlError(told) if told.code == 1049) {
+        return OltpError::NotLoaded(shown.to_owned());
+    }
+    from_mysql(error)
+}
+
+/// What an error means to the driver, by the server's number.
+#[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
+fn from_mysql(error: mysql::Error) -> OltpError {
+    let mysql::Error::MySqlError(told) = &error else {
+        return OltpError::Database(error.to_string());
+    };
+    let text = told.message.clone();
+    match told.code {
+        // Its row has changed, waited too long, a deadlock.
+        1020 | 1205 | 1213 => OltpError::Conflict(text),
+        1021 | 1114 => OltpError::Full(text),
+        1044 | 1142 | 1227 | 1370 => {
+            OltpError::Rights { database: "MySQL".to_owned(), reason: text }
+        }
+        _ => OltpError::Database(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_that_is_used_twice_is_given_twice() {
+        let (sql, values) = with_marks("SET a = $1 + $2, b = $1 WHERE c = $12");
+        assert_eq!(sql, "SET a = ? + ?, b = ? WHERE c = ?");
+        assert_eq!(values, [0, 1, 0, 11]);
+    }
+
+    #[test]
+    fn what_a_change_returns_is_asked_for_by_the_same_rows() {
+        assert_eq!(
+            parts(Statement::TakeOrderNumber.text()),
+            [
+                "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = $1 AND d_id = $2",
+                "SELECT d_next_o_id - 1, d_tax FROM district WHERE d_w_id = $1 AND d_id = $2",
+            ]
+        );
+        for &statement in Statement::ALL {
+            let parts = parts(statement.text());
+            assert_eq!(parts.len(), 1 + usize::from(statement.text().contains("RETURNING")));
+            assert!(parts.iter().all(|part| !part.contains("RETURNING")), "{statement:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_needs_a_database() {
+        assert!(parse("mysql://root@localhost/oltp").is_ok());
+        assert!(parse("mariadb://root@localhost/oltp?socket=/run/x").is_ok());
+        for name in ["mysql://root@localhost", "mysql://root@localhost/", "mysql://"] {
+            assert!(matches!(parse(name), Err(OltpError::Name(_))), "{name}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The five transactions as procedures of the server, each one call and one way there and back.
+//!
+//! A call that is no part of a transaction is one by itself, which lasts when the call ends. A procedure that
+//! fails is undone by the server, and its SQLSTATE says whether to try again. Needs PostgreSQL 11.
+
+use postgres::Client;
+use postgres::types::ToSql;
+
+use super::{from_postgres, server_version};
+use crate::error::OltpError;
+use crate::input::{CustomerKey, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
+use crate::transactions::{DeliveryOutcome, NewOrderOutcome};
+
+/// The procedures in SQL.
+const SQL: &str = include_str!("procedures.sql");
+/// Two who make the procedures at once must wait for each other; the number means nothing.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(5710311)";
+/// The first version that has procedures.
+const VERSION_MIN: i32 = 11;
+/// Whether those that are there are these: they bear the hash of their text.
+const THERE: &str = "SELECT FROM pg_proc WHERE oid = to_regproc('lanemark_oltp.do_new_order') \
+    AND obj_description(oid, 'pg_proc') = $1";
+
+/// The calls, prepared.
+pub(super) struct Procedures {
+    new_order: postgres::Statement,
+    payment: postgres::Statement,
+    order_status: postgres::Statement,
+    delivery: postgres::Statement,
+    stock_level: postgres::Statement,
+}
+
+type Parameters<'a> = [&'a (dyn ToSql + Sync)];
+
+impl Procedures {
+    /// Makes the procedures in our schema, unless they are there, and prepares the calls.
+    pub(super) fn make(client: &mut Client) -> Result<Self, OltpError> {
+        let version = server_version(client)?;
+        if version < VERSION_MIN {
+            let reason = format!("the server is PostgreSQL {version}, and they came with 11");
+            return Err(OltpError::Lacks { what: "procedures".to_owned(), reason });
+        }
+        let hash = client.query_one("SELECT md5($1::TEXT)", &[&SQL]).map_err(from_postgres)?;
+        let hash: String = hash.try_get(0).map_err(from_postgres)?;
+        if client.query_opt(THERE, &[&hash]).map_err(from_postgres)?.is_none() {
+            let note = format!("COMMENT ON PROCEDURE do_new_order IS '{hash}'");
+            let made = client.batch_execute(&format!("BEGIN; {LOCK}; {SQL} {note}; COMMIT"));
+            if let Err(error) = made {
+                let _ = client.batch_execute("ROLLBACK");
+                return Err(from_postgres(error));
+            }
+        }
+        let mut prepare = |sql: &str| client.prepare(sql).map_err(from_postgres);
+        Ok(Self {
+            new_order: prepare(
+                "CALL do_new_order($1::INT, $2::INT, $3::INT, $4::BIGINT, $5::INT[], $6::INT[], \
+                 $7::INT[], NULL, NULL)",
+            )?,
+            payment: prepare(
+                "CALL do_payment($1::INT, $2::INT, $3::INT, $4::INT, $5::TEXT, $6::BIGINT, \
+                 $7::BIGINT, $8::INT, NULL)",
+            )?,
+            order_status: prepare(
+                "CALL do_order_status($1::INT, $2::INT, $3::TEXT, $4::INT, NULL)",
+            )?,
+            delivery: prepare("CALL do_delivery($1::INT, $2::INT, $3::BIGINT, NULL, NULL)")?,
+            stock_level: prepare("CALL do_stock_level($1::INT, $2::INT, $3::INT, NULL)")?,
+        })
+    }
+
+    pub(super) fn new_order(
+        &self,
+        client: &mut Client,
+        input: &NewOrder,
+    ) -> Result<NewOrderOutcome, OltpError> {
+        let lines = |of: fn(&crate::input::Line) -> i64| {
+            input.lines.iter().map(|line| int(of(line))).collect::<Result<Vec<i32>, OltpError>>()
+        };
+        let supplies = lines(|line| line.supply_warehouse)?;
+        let (items, quantities) = (lines(|line| line.item)?, lines(|line| line.quantity)?);
+        let (w, d, c) = (int(input.warehouse)?, int(input.district)?, int(input.customer)?);
+        let given: &Parameters<'_> = &[&w, &d, &c, &input.at_ms, &supplies, &items, &quantities];
+        let row = client.query_one(&self.new_order, given).map_err(from_postgres)?;
+        let entered: Option<i32> = row.try_get(0).map_err(from_postgres)?;
+        let total = row.try_get(1).map_err(from_postgres)?;
+        Ok(entered.map_or(NewOrderOutcome::RolledBack, |order| NewOrderOutcome::Entered {
+            order: i64::from(order),
+            total,
+        }))
+    }
+
+    pub(super) fn payment(&self, client: &mut Client, input: &Payment) -> Result<i64, OltpError> {
+        let (w, d) = (int(input.warehouse)?, int(input.district)?);
+        let (cw, cd) = (int(input.customer_warehouse)?, int(input.customer_district)?);
+        let (number, name) = customer(&input.customer)?;
+        let given: &Parameters<'_> =
+            &[&w, &d, &cw, &cd, &name, &input.amount, &input.at_ms, &number];
+        let row = client.query_one(&self.payment, given).map_err(from_postgres)?;
+        row.try_get(1).map_err(from_postgres)
+    }
+
+    pub(super) fn order_status(
+        &self,
+        client: &mut Client,
+        input: &OrderStatus,
+    ) -> Result<usize, OltpError> {
+        let (w, d) = (int(input.warehouse)?, int(input.district)?);
+        let (number, name) = customer(&input.customer)?;
+        let given: &Parameters<'_> = &[&w, &d, &name, &number];
+        let row = client.query_one(&self.order_status, given).map_err(from_postgres)?;
+        row.try_get::<_, i32>(1).map(|lines| lines as usize).map_err(from_postgres)
+    }
+
+    pub(super) fn delivery(
+        &self,
+        client: &mut Client,
+        input: &Delivery,
+    ) -> Result<DeliveryOutcome, OltpError> {
+        let given: &Parameters<'_> = &[&int(input.warehouse)?, &int(input.carrier)?, &input.at_ms];
+        let row = client.query_one(&self.delivery, given).map_err(from_postgres)?;
+        let count = |at| row.try_get::<_, i32>(at).map(i64::from).map_err(from_postgres);
+        Ok(DeliveryOutcome { delivered: count(0)?, skipped: count(1)? })
+    }
+
+    pub(super) fn stock_level(
+        &self,
+        client: &mut Client,
+        input: &StockLevel,
+    ) -> Result<i64, OltpError> {
+        let given: &Parameters<'_> =
+            &[&int(input.warehouse)?, &int(input.district)?, &int(input.threshold)?];
+        let row = client.query_one(&self.stock_level, given).map_err(from_postgres)?;
+        row.try_get(0).map_err(from_postgres)
+    }
+}
+
+/// A customer's number or last name.
+fn customer(key: &CustomerKey) -> Result<(Option<i32>, Option<&str>), OltpError> {
+    Ok(match key {
+        CustomerKey::Number(number) => (Some(int(*number)?), None),
+        CustomerKey::LastName(name) => (None, Some(name)),
+    })
+}
+
+/// A number of a key, as the tables have it.
+fn int(number: i64) -> Result<i32, OltpError> {
+    let long = || OltpError::Damaged(format!("{number} is too long for a key"));
+    i32::try_from(number).map_err(|_| long())
+}

@@ -1,0 +1,194 @@
+//! The workload on a MariaDB server of its own; skipped, with a message, where none is installed.
+#![cfg(feature = "mysql")]
+
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use lanemark_oltp::check::check;
+use lanemark_oltp::contents::contents;
+use lanemark_oltp::load::{LoadOptions, load};
+use lanemark_oltp::run::{Clock, RunOptions, User, run};
+use lanemark_oltp::schema::Scale;
+use lanemark_oltp::template::keep;
+use lanemark_oltp::{Database, OltpError, Profile, TransactionKind};
+
+const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// A running server with its folder; it is killed at the end.
+struct Server {
+    folder: tempfile::TempDir,
+    process: Child,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Whom a server runs as: it refuses to be root.
+fn account() -> Option<u32> {
+    let root = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0;
+    root.then_some(65_534)
+}
+
+fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.arg("--no-defaults").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    account().map(|user| command.uid(user).gid(user));
+    command
+}
+
+fn program(name: &str) -> Option<std::path::PathBuf> {
+    ["/usr/sbin", "/usr/bin", "/usr/local/bin"]
+        .iter()
+        .map(|folder| Path::new(folder).join(name))
+        .find(|path| path.is_file())
+}
+
+impl Server {
+    fn start() -> Option<Self> {
+        let Some((make, serve)) = program("mariadb-install-db").zip(program("mariadbd")) else {
+            assert!(std::env::var_os("CI").is_none(), "install the package mariadb-server");
+            eprintln!("skipped: MariaDB is not installed (package mariadb-server)");
+            return None;
+        };
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        let here = folder.path();
+        std::fs::set_permissions(here, PermissionsExt::from_mode(0o755)).unwrap();
+        chown(here, account(), account()).unwrap();
+        let data = format!("--datadir={}", here.join("data").display());
+        let made = command(&make)
+            .args([&data, "--auth-root-authentication-method=normal", "--skip-test-db"])
+            .status()
+            .unwrap();
+        assert!(made.success(), "mariadb-install-db: {made}");
+        let socket = format!("--socket={}", here.join("socket").display());
+        let process = command(&serve)
+            .args([&data, &socket, "--skip-networking", "--innodb-buffer-pool-size=32M"])
+            .arg(format!("--pid-file={}", here.join("pid").display()))
+            .spawn()
+            .unwrap();
+        let server = Self { folder, process };
+        let begun = Instant::now();
+        while server.database("x").holding().is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(120), "the server doesn't answer");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Some(server)
+    }
+
+    fn database(&self, name: &str) -> Database {
+        self.database_of("root", name)
+    }
+
+    fn database_of(&self, user: &str, name: &str) -> Database {
+        let socket = self.folder.path().join("socket");
+        format!("mysql://{user}@localhost/{name}?socket={}", socket.display()).parse().unwrap()
+    }
+}
+
+fn load_into(database: &Database) -> Result<(), OltpError> {
+    let options = LoadOptions { scale: SCALE, jobs: 2, overwrite: None };
+    load(database, &options, &STOP, &|_, _| ()).map(|_| ())
+}
+
+fn running(users: u32) -> RunOptions {
+    RunOptions {
+        profile: Profile::Tpcc,
+        users,
+        think_times: false,
+        ramp: Duration::from_millis(200),
+        duration: Duration::from_secs(2),
+        seed: 3,
+        clock: Clock::Counted,
+        procedures: false,
+    }
+}
+
+/// Panics with what is broken.
+fn assert_consistent(database: &Database) {
+    let loaded = database.loaded().unwrap();
+    for condition in check(database.connect().unwrap().as_mut(), &loaded).unwrap() {
+        assert_eq!(condition.broken, 0, "3.3.2.{}: {}", condition.number, condition.text);
+    }
+}
+
+#[test]
+fn one_user_leaves_the_same_contents_as_on_sqlite() {
+    let Some(server) = Server::start() else { return };
+    let databases = [server.database("oltp"), Database::Sqlite(server.folder.path().join("a.db"))];
+    let found = databases.each_ref().map(|database| {
+        load_into(database).unwrap();
+        let fresh = contents(database.connect().unwrap().as_mut()).unwrap();
+        let mut user = User::new(database, SCALE, &running(1), 0, 0).unwrap();
+        let mut rolled_back = 0;
+        for _ in 0..900 {
+            let kind = user.choose();
+            rolled_back += u32::from(user.perform(kind).unwrap());
+        }
+        // Districts run dry and are skipped.
+        for _ in 0..40 {
+            user.perform(TransactionKind::Delivery).unwrap();
+        }
+        assert_consistent(database);
+        (fresh, rolled_back, contents(database.connect().unwrap().as_mut()).unwrap())
+    });
+    assert_eq!(found[0], found[1]);
+    assert!(found[0].1 > 0);
+    assert_ne!(found[0].0, found[0].2);
+}
+
+#[test]
+fn users_at_once_leave_it_consistent() {
+    let Some(server) = Server::start() else { return };
+    let database = server.database("oltp");
+    load_into(&database).unwrap();
+    let repeat = run(&database, SCALE, &running(8), 0, &STOP).unwrap();
+    assert!(repeat.tpm > 0.0 && repeat.database_tpm.is_some_and(|counted| counted > 0.0));
+    assert_consistent(&database);
+    let settings = database.settings().unwrap();
+    let isolation = settings.iter().find(|(name, _)| name.ends_with("isolation")).unwrap();
+    assert_eq!(isolation.1, "READ-COMMITTED");
+    for refused in [keep(&database, "fresh", None).map(|_| ()), procedures(&database)] {
+        assert!(matches!(refused, Err(OltpError::Lacks { .. })));
+    }
+}
+
+fn procedures(database: &Database) -> Result<(), OltpError> {
+    database.connect_user(true).map(|_| ())
+}
+
+#[test]
+fn what_was_not_made_here_is_refused_unless_it_is_named() {
+    let Some(server) = Server::start() else { return };
+    let database = server.database("oltp");
+    assert!(matches!(database.loaded(), Err(OltpError::NotLoaded(_))));
+    let admin = |sql: &str| server.database("mysql").connect().unwrap().script(sql).unwrap();
+    admin("CREATE DATABASE oltp; CREATE TABLE oltp.letter (text TEXT); CREATE USER guest");
+    assert!(matches!(load_into(&database), Err(OltpError::Foreign(_))));
+    admin("SELECT * FROM oltp.letter");
+    let guest = server.database_of("guest", "other");
+    let error = load_into(&guest).unwrap_err();
+    assert!(matches!(error, OltpError::Rights { .. }), "{error}");
+    let error = load_into(&server.database_of("root:secret", "other")).unwrap_err();
+    assert!(matches!(error, OltpError::Unreachable { .. }), "{error}");
+    assert!(!error.to_string().contains("secret"), "{error}");
+    let mut named = LoadOptions { scale: SCALE, jobs: 1, overwrite: Some("letters".to_owned()) };
+    let error = load(&database, &named, &STOP, &|_, _| ()).unwrap_err();
+    assert!(matches!(error, OltpError::OverwriteMismatch { .. }), "{error}");
+    named.overwrite = Some("oltp".to_owned());
+    load(&database, &named, &STOP, &|_, _| ()).unwrap();
+    assert_consistent(&database);
+    // A statement in the midst of a script fails, and is told.
+    let mut connection = database.connect().unwrap();
+    assert!(connection.script("SELECT 1; SELECT nothing; SELECT 2").is_err());
+    connection.script("UPDATE lanemark_oltp SET value = 99 WHERE \"key\" = 'version'").unwrap();
+    assert!(matches!(database.loaded(), Err(OltpError::Version { found: 99, .. })));
+}
