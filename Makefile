@@ -6,10 +6,10 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mysql check bench library fit endurance oltp-kills build tools clean
+.PHONY: help demo test mysql check bench library fit endurance oltp-kills oltp-bench build tools clean
 
 help:            ## this list
-	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: build      ## measure this machine, run the first study, show both (under two minutes)
 	@mkdir -p $(DEMO)
@@ -57,6 +57,9 @@ endurance: build ## a day of random writes on a modelled 1 TB drive (twenty minu
 	$(LANEMARK) sim samsung-860-qvo-1tb@workstation-z170:sata random-write-24h \
 	    --set drive.state.condition=purged --out $(ENDURANCE)/endurance.json \
 	    --series $(ENDURANCE)/endurance.csv --html $(ENDURANCE)/endurance.html
+
+oltp-bench:      ## loading beside COPY, a transaction beside go-tpc (its path in LANEMARK_GO_TPC), a thousand users (half an hour)
+	cargo bench --locked -p lanemark-cli --features postgres --bench oltp
 
 build:           ## the release program, target/release/lanemark
 	cargo build --release --locked -p lanemark-cli

@@ -15,6 +15,7 @@
 //! | `user`, `look` | who works in a run, and who looks on |
 //! | `device`, [`processor`] | what the machine did meanwhile |
 //! | `observer`, [`counters`], [`budget`], `postgres_counters` | what the database tells of itself |
+//! | `notes` | what all users have done |
 //! | [`live`] | how a run goes on while it does |
 //! | [`template`] | contents that are kept and brought back |
 //! | [`result`], [`compare`](mod@compare), [`view`] | what came out |
@@ -42,6 +43,7 @@ mod look;
 pub mod managed;
 #[cfg(feature = "mysql")]
 mod mysql;
+mod notes;
 mod nurand;
 mod observer;
 pub mod population;

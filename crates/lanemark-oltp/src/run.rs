@@ -4,7 +4,6 @@
 //! done again with the same input, and its latency goes on. Any other error ends the run. Who looks on meanwhile is
 //! the thread that started the run.
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -14,10 +13,10 @@ use crate::database::Database;
 use crate::error::OltpError;
 use crate::live::{Moment, Tally};
 use crate::look::{Onlooker, Seen};
+use crate::notes::{AllNotes, Ended, Notes};
 use crate::processor::{ProcessorUse, SessionsUse};
 use crate::profile::Profile;
-use crate::profile::TransactionKind;
-use crate::result::{OltpRepeat, TransactionUse};
+use crate::result::OltpRepeat;
 use crate::room::Room;
 use crate::schema::Scale;
 pub use crate::user::User;
@@ -122,7 +121,6 @@ impl Shared<'_> {
 /// What users did in a repeat.
 #[derive(Default)]
 struct Work {
-    uses: BTreeMap<TransactionKind, TransactionUse>,
     counters: Counters,
     /// Of those of whom it is known.
     sessions: Option<SessionsUse>,
@@ -130,9 +128,6 @@ struct Work {
 
 impl Work {
     fn merge(&mut self, other: &Self) {
-        for (kind, one) in &other.uses {
-            self.uses.entry(*kind).or_default().merge(one);
-        }
         self.counters.add(&other.counters);
         if let Some(own) = other.sessions {
             let all = self.sessions.get_or_insert_default();
@@ -148,6 +143,7 @@ fn work(
     options: &RunOptions,
     shared: &Shared<'_>,
     tally: &Tally,
+    notes: &mut Notes<'_>,
 ) -> Result<Work, OltpError> {
     let Span { counts_from, ends, .. } = shared.span;
     let stop = || shared.stopped();
@@ -170,11 +166,8 @@ fn work(
         let ended = Instant::now();
         tally.add(kind, rolled_back, ended - begun);
         if ended >= counts_from && ended < ends {
-            let entry = work.uses.entry(kind).or_default();
-            entry.count += 1;
-            entry.rolled_back += u64::from(rolled_back);
-            entry.retries += user.retries();
-            entry.latency.record_ns((ended - begun).as_nanos() as u64);
+            let (retries, latency) = (user.retries(), ended - begun);
+            notes.add(Ended { kind, rolled_back, retries, latency });
         }
         if let Some((_, thinking)) = pauses {
             sleep_until((ended + thinking).min(ends), &stop);
@@ -226,13 +219,13 @@ pub fn run_shown(
         failure: Mutex::new(None),
         stop,
     };
-    let mut all = Work::default();
+    let (mut all, uses) = (Work::default(), AllNotes::default());
     let seen = std::thread::scope(|scope| {
         let mut started = Vec::with_capacity(users.len());
         for (user, tally) in users.iter_mut().zip(&shared.tallies) {
-            let shared = &shared;
+            let (shared, uses) = (&shared, &uses);
             let body = move || {
-                work(user, options, shared, tally).unwrap_or_else(|error| {
+                work(user, options, shared, tally, &mut uses.notes()).unwrap_or_else(|error| {
                     shared.fail(error);
                     Work::default()
                 })
@@ -267,12 +260,12 @@ pub fn run_shown(
     }
     let mut seen = seen?;
     onlooker.finish(&shared, &mut seen)?;
-    Ok(outcome(options, all, seen))
+    Ok(outcome(options, uses, all, seen))
 }
 
 /// The repeat, of what users did and what was seen beside them.
-fn outcome(options: &RunOptions, work: Work, seen: Seen) -> OltpRepeat {
-    let mut repeat = OltpRepeat::new(options.duration.as_secs_f64(), work.uses);
+fn outcome(options: &RunOptions, uses: AllNotes, work: Work, seen: Seen) -> OltpRepeat {
+    let mut repeat = OltpRepeat::new(options.duration.as_secs_f64(), uses.into_uses());
     repeat.device = seen.device;
     repeat.processor_busy = seen.processor_busy;
     let processor =

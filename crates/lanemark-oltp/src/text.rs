@@ -17,17 +17,16 @@ pub(crate) fn between(rng: &mut Rng, min: i64, max: i64) -> i64 {
 
 /// A text of `min` to `max` letters and digits.
 pub(crate) fn letters(rng: &mut Rng, min: i64, max: i64) -> String {
-    let length = between(rng, min, max) as usize;
-    let mut text = String::with_capacity(length);
-    let mut bits = 0;
-    for at in 0..length {
-        if at % 10 == 0 {
-            bits = rng.next_u64();
+    let mut text = vec![0; between(rng, min, max) as usize];
+    for ten in text.chunks_mut(10) {
+        let mut bits = rng.next_u64();
+        for sign in ten {
+            *sign = SIGNS[(bits & 63) as usize];
+            bits >>= 6;
         }
-        text.push(char::from(SIGNS[(bits & 63) as usize]));
-        bits >>= 6;
     }
-    text
+    // All signs are ASCII, so this only looks.
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// `length` digits.

@@ -237,37 +237,6 @@ fn what_was_kept_comes_back_and_replaces_nothing_else() {
     assert_eq!(held(), fresh);
 }
 
-/// What the test below starts and kills; by itself it does nothing.
-#[test]
-fn driver_that_is_killed() {
-    let Some(path) = std::env::var_os("LANEMARK_OLTP_KILLED") else { return };
-    let options = RunOptions { duration: Duration::from_secs(60), ..running(3) };
-    let _ = run(&Database::Sqlite(path.into()), SCALE, &options, 0, &STOP);
-}
-
-#[test]
-fn a_killed_driver_leaves_it_consistent() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = loaded(folder.path(), SCALE);
-    let path = folder.path().join("oltp.db");
-    let orders = || contents(database.connect().unwrap().as_mut()).unwrap()[6].rows;
-    let before = orders();
-    // Moments that look random and are the same each time.
-    for moment_ms in [317, 541, 853, 429, 1_207] {
-        let mut driver = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "driver_that_is_killed"])
-            .env("LANEMARK_OLTP_KILLED", &path)
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(Duration::from_millis(moment_ms));
-        driver.kill().unwrap();
-        driver.wait().unwrap();
-        assert_consistent(&database);
-    }
-    assert!(orders() > before, "the drivers did nothing before they were killed");
-}
-
 #[test]
 fn every_condition_is_broken_by_what_it_forbids() {
     let folder = tempfile::tempdir().unwrap();

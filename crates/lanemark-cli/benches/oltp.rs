@@ -1,0 +1,413 @@
+//! Transactions on PostgreSQL: what loading, a transaction and a thousand users cost, beside PostgreSQL's own COPY and
+//! beside go-tpc.
+//!
+//! Everything runs on one server of our own in /tmp, over its socket, with its log flushed at each commit. Programs take
+//! turns, and ratios are of runs of one round: what else disturbs a shared machine comes and goes over seconds.
+//!
+//! - *Loading*: the rows of `lanemark oltp load` beside the same rows from files by psql's `\copy … (FORMAT binary)`, and
+//!   by the server's own `COPY … FROM 'file'`, with as many connections, each part of the data a transaction; then the
+//!   same keys and indexes and ANALYZE. The rates are of the rows alone and of all of it.
+//! - *A transaction*: processor time of the driver alone, by `getrusage` of its process, marginal: that of a long run
+//!   less that of a short one, over the difference in transactions, so start-up is not in it. Closed loops, as many users
+//!   and warehouses, no think times, statements prepared. go-tpc's path is given in `LANEMARK_GO_TPC`.
+//! - *A thousand users*: the driver's largest resident memory, on a hundred small warehouses.
+//!
+//! `LANEMARK_OLTP_ROUNDS` says how often, and `LANEMARK_OLTP_WAREHOUSES` on how many of them. Without `--bench` one tiny
+//! round runs; without PostgreSQL nothing does, and a message says so.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use lanemark_oltp::Database;
+use lanemark_oltp::load::{LoadOptions, load};
+use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
+use lanemark_oltp::schema::{Scale, Table};
+
+/// How much is done.
+struct Extent {
+    rounds: usize,
+    /// Of loading and running.
+    scale: Scale,
+    users: u32,
+    /// Seconds of a short run and a long one.
+    seconds: (u64, u64),
+    /// Users for whom memory is measured.
+    crowd: u32,
+}
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// A server with what speaks to it.
+struct Bench {
+    folder: tempfile::TempDir,
+    database: Database,
+    name: String,
+    psql: PathBuf,
+    extent: Extent,
+}
+
+/// What a program took: processor seconds, its largest resident memory in MB, and what it printed.
+struct Taken {
+    seconds: f64,
+    megabytes: f64,
+    printed: String,
+}
+
+/// Runs a program to its end.
+#[expect(clippy::zombie_processes, reason = "it is waited for where its use is read")]
+fn taken(command: &mut Command, folder: &Path) -> Taken {
+    let output = folder.join("output");
+    let file = std::fs::File::create(&output).expect("a file");
+    let errors = file.try_clone().expect("a file");
+    let child = command.stdin(Stdio::null()).stdout(file).stderr(errors).spawn().expect("it runs");
+    let (status, usage) = usage_of(&child);
+    let printed = std::fs::read_to_string(&output).expect("text");
+    assert!(status.success(), "{command:?}: {printed}");
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    Taken {
+        seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+        megabytes: usage.ru_maxrss as f64 * 1024.0 / 1e6,
+        printed,
+    }
+}
+
+/// Waits for a child; how it ended and what it used (wait4(2)).
+fn usage_of(child: &Child) -> (ExitStatus, libc::rusage) {
+    let mut status = 0;
+    let id = libc::pid_t::try_from(child.id()).expect("a process's number");
+    // SAFETY: zero is a value of every field, and the call writes nothing but the two places that it is given.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::wait4(id, &raw mut status, 0, &raw mut usage), id);
+        usage
+    };
+    (ExitStatus::from_raw(status), usage)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of text")
+}
+
+/// The middle of some figures with the least and the greatest.
+fn told(figures: &[f64], digits: usize) -> String {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match (sorted.first(), sorted.last()) {
+        (Some(least), Some(most)) => {
+            let middle = sorted[sorted.len() / 2];
+            format!("{middle:.digits$} ({least:.digits$} to {most:.digits$})")
+        }
+        _ => "–".to_owned(),
+    }
+}
+
+/// The ratios of figures that were measured one after the other.
+fn ratios(ours: &[f64], others: &[f64]) -> String {
+    let ratios: Vec<f64> = ours.iter().zip(others).map(|(own, other)| own / other).collect();
+    told(&ratios, 2)
+}
+
+impl Bench {
+    fn script(&self, sql: &str) {
+        self.database.connect().expect("a connection").script(sql).expect("it is done");
+    }
+
+    fn texts(&self, sql: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut connection = self.database.connect().expect("a connection");
+        connection.scan(sql, &mut |row| found.push(format!("{:?}", row[0]))).expect("rows");
+        let bare =
+            |text: &String| text.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned();
+        found.iter().map(bare).collect()
+    }
+
+    fn psql(&self, script: &Path) -> Command {
+        let mut command = Command::new(&self.psql);
+        command.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", text(script), &self.name]);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command
+    }
+
+    /// Loads by Lanemark: seconds until all rows were there and until the end, and how many rows.
+    fn load(&self, scale: Scale, jobs: usize) -> (f64, f64, u64) {
+        self.script("DROP SCHEMA IF EXISTS lanemark_oltp CASCADE; CHECKPOINT");
+        let options = LoadOptions { scale, jobs, overwrite: None };
+        let report = load(&self.database, &options, &STOP, &|_, _| ()).expect("it is loaded");
+        (report.rows_seconds, report.seconds, report.rows)
+    }
+
+    fn file(&self, part: i64, table: Table) -> PathBuf {
+        self.folder.path().join("rows").join(format!("{part}.{}", table.name()))
+    }
+
+    /// Parts of the data with their tables, as Lanemark loads them.
+    fn parts(&self) -> impl Iterator<Item = (i64, &'static [Table])> + use<> {
+        let tables = |part| if part == 0 { &Table::ALL[..1] } else { &Table::ALL[1..] };
+        (0..=self.extent.scale.warehouses).map(move |part| (part, tables(part)))
+    }
+
+    /// Writes what is loaded to files, a part's table each; the bytes of all.
+    fn dump(&self) -> u64 {
+        let rows = self.folder.path().join("rows");
+        std::fs::create_dir_all(&rows).expect("a folder");
+        // The server itself reads these later, as whatever account it runs.
+        std::fs::set_permissions(&rows, PermissionsExt::from_mode(0o755)).expect("ours");
+        let (mut script, mut files) = (String::new(), Vec::new());
+        for (part, tables) in self.parts() {
+            for &table in tables {
+                let file = self.file(part, table);
+                let warehouse = table.columns().iter().map(|(name, _)| *name).find(|name| {
+                    ["w_id", "s_w_id", "d_w_id", "c_w_id", "h_w_id", "o_w_id", "no_w_id", "ol_w_id"]
+                        .contains(name)
+                });
+                let only = warehouse.map_or(String::new(), |name| format!("WHERE {name} = {part}"));
+                script += &format!(
+                    "\\copy (SELECT * FROM lanemark_oltp.{} {only}) TO '{}' (FORMAT binary)\n",
+                    table.name(),
+                    text(&file)
+                );
+                files.push(file);
+            }
+        }
+        let path = self.folder.path().join("dump.sql");
+        std::fs::write(&path, script).expect("a file");
+        assert!(self.psql(&path).status().expect("psql runs").success());
+        files.iter().map(|file| file.metadata().expect("a file").len()).sum()
+    }
+
+    /// Copies the same rows into empty tables: seconds until all rows were there, and with keys and indexes.
+    fn copy(&self, jobs: usize, server_reads: bool) -> (f64, f64) {
+        let mut sql = String::from("DROP SCHEMA IF EXISTS copied CASCADE; CREATE SCHEMA copied;");
+        for table in Table::ALL {
+            let name = table.name();
+            sql += &format!("CREATE TABLE copied.{name} (LIKE lanemark_oltp.{name});");
+        }
+        self.script(&(sql + "CHECKPOINT"));
+        let copy = if server_reads { "COPY" } else { "\\copy" };
+        let end = if server_reads { ";" } else { "" };
+        let mut scripts = vec![String::new(); jobs];
+        for (part, tables) in self.parts() {
+            let script = &mut scripts[part as usize % jobs];
+            *script += "BEGIN;\n";
+            for &table in tables {
+                let (name, file) = (table.name(), self.file(part, table));
+                *script +=
+                    &format!("{copy} copied.{name} FROM '{}' (FORMAT binary){end}\n", text(&file));
+            }
+            *script += "COMMIT;\n";
+        }
+        let indexes = "SELECT replace(indexdef, 'lanemark_oltp.', 'copied.') || ';' FROM pg_indexes \
+            WHERE schemaname = 'lanemark_oltp' AND tablename NOT LIKE 'lanemark%' ORDER BY indexname";
+        let after = format!("BEGIN;{}COMMIT;ANALYZE;", self.texts(indexes).concat());
+        let begun = Instant::now();
+        let started: Vec<Child> = (0..)
+            .zip(scripts)
+            .map(|(job, script)| {
+                let path = self.folder.path().join(format!("copy.{job}.sql"));
+                std::fs::write(&path, script).expect("a file");
+                self.psql(&path).spawn().expect("psql runs")
+            })
+            .collect();
+        started.into_iter().for_each(|mut job| assert!(job.wait().expect("it ends").success()));
+        let rows = begun.elapsed().as_secs_f64();
+        self.script(&after);
+        let all = begun.elapsed().as_secs_f64();
+        self.script("DROP SCHEMA copied CASCADE");
+        (rows, all)
+    }
+
+    /// Loading beside COPY.
+    fn loading(&self) {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let scale = self.extent.scale;
+        let (_, _, rows) = self.load(scale, cores);
+        let bytes = self.dump();
+        println!(
+            "\nLoading {} warehouses: {rows} rows, {} MB of COPY data",
+            scale.warehouses,
+            bytes / 1_000_000
+        );
+        let mut jobs = vec![1, cores];
+        jobs.dedup();
+        for jobs in jobs {
+            let (mut ours, mut client, mut server) = (Vec::new(), Vec::new(), Vec::new());
+            for _ in 0..self.extent.rounds {
+                let (until, all, _) = self.load(scale, jobs);
+                ours.push((until, all));
+                client.push(self.copy(jobs, false));
+                server.push(self.copy(jobs, true));
+            }
+            let rate = |one: &[(f64, f64)]| -> Vec<f64> {
+                one.iter().map(|(until, _)| rows as f64 / until).collect()
+            };
+            let whole = |one: &[(f64, f64)]| -> Vec<f64> {
+                one.iter().map(|(_, all)| rows as f64 / all).collect()
+            };
+            println!(
+                "{jobs} at once, thousand rows a second (and MB of COPY data) until all rows are there:"
+            );
+            for (name, times) in [("lanemark", &ours), ("\\copy", &client), ("COPY", &server)] {
+                let rates = rate(times);
+                let thousands: Vec<f64> = rates.iter().map(|one| one / 1e3).collect();
+                let megabytes: Vec<f64> =
+                    rates.iter().map(|one| one / rows as f64 * bytes as f64 / 1e6).collect();
+                let ends: Vec<f64> = whole(times).iter().map(|one| one / 1e3).collect();
+                println!(
+                    "  {name:<10}{:>24}{:>26} MB/s; with keys and indexes {}",
+                    told(&thousands, 0),
+                    told(&megabytes, 1),
+                    told(&ends, 0)
+                );
+            }
+            println!(
+                "  ratios of one round, rows: {} of \\copy, {} of COPY (target 0.8); with keys and indexes: {}, {}",
+                ratios(&rate(&ours), &rate(&client)),
+                ratios(&rate(&ours), &rate(&server)),
+                ratios(&whole(&ours), &whole(&client)),
+                ratios(&whole(&ours), &whole(&server))
+            );
+        }
+    }
+
+    /// A run of Lanemark's: what it took, and the transactions that ended.
+    fn run(&self, database: &str, users: u32, seconds: u64) -> (Taken, f64) {
+        let result = self.folder.path().join("result.json");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+        command.args(["oltp", "run", "--database", database, "--repeats", "1", "--ramp", "0s"]);
+        command.args(["--users", &users.to_string(), "--duration", &format!("{seconds}s")]);
+        let _ = std::fs::remove_file(&result);
+        let taken = taken(command.args(["--out", text(&result)]), self.folder.path());
+        let saved = std::fs::read_to_string(&result).expect("a result");
+        let saved: serde_json::Value = serde_json::from_str(&saved).expect("JSON");
+        let tpm = saved["repeats"][0]["tpm"].as_f64().expect("a number");
+        (taken, tpm / 60.0 * seconds as f64)
+    }
+
+    fn go_tpc(&self, program: &str, action: &str, seconds: u64) -> Command {
+        let host = text(self.folder.path()).to_owned() + "/server/socket";
+        // The last of two hosts counts, and they are sorted by name: a dot lies before a path.
+        let mut command = Command::new(program);
+        command
+            .args(["tpcc", action, "-d", "postgres", "-U", "lanemark", "-p", "", "-D", "gotpc"])
+            .args(["-H", ".", "-P", "5432", "-T", &self.extent.users.to_string()])
+            .args(["--warehouses", &self.extent.scale.warehouses.to_string()])
+            .args(["--conn-params", &format!("sslmode=disable&host={host}")]);
+        match action {
+            "run" => command.args(["--time", &format!("{seconds}s"), "--interval", "1h"]),
+            _ => command.arg("--no-check"),
+        };
+        command
+    }
+
+    /// A run of go-tpc's.
+    fn run_go_tpc(&self, program: &str, seconds: u64) -> (Taken, f64) {
+        let taken = taken(&mut self.go_tpc(program, "run", seconds), self.folder.path());
+        let counts = taken.printed.lines().filter_map(|line| {
+            let line = line.strip_prefix("[Summary] ")?;
+            let count = line.split_once("Count: ")?.1.split(',').next()?;
+            if line.contains("_ERR") { None } else { count.parse::<f64>().ok() }
+        });
+        let count = counts.sum();
+        (taken, count)
+    }
+
+    /// What a transaction costs, beside go-tpc.
+    fn transactions(&self) {
+        let Extent { rounds, scale, users, seconds: (short, long), .. } = self.extent;
+        self.load(scale, 2);
+        let program = std::env::var("LANEMARK_GO_TPC").ok();
+        println!(
+            "\nA transaction: {users} users on {} warehouses, {long} s less {short} s",
+            scale.warehouses
+        );
+        match &program {
+            Some(program) => {
+                self.script("DROP DATABASE IF EXISTS gotpc");
+                self.script("CREATE DATABASE gotpc");
+                taken(&mut self.go_tpc(program, "prepare", 0), self.folder.path());
+            }
+            None => println!("  go-tpc is not there: give its path in LANEMARK_GO_TPC"),
+        }
+        self.script("CHECKPOINT");
+        let marginal = |run: &dyn Fn(u64) -> (Taken, f64)| {
+            let (before, few) = run(short);
+            let (after, many) = run(long);
+            let cost = (after.seconds - before.seconds) / (many - few) * 1e6;
+            (cost, many * 60.0 / long as f64)
+        };
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            ours.push(marginal(&|seconds| self.run(&self.name, users, seconds)));
+            if let Some(program) = &program {
+                theirs.push(marginal(&|seconds| self.run_go_tpc(program, seconds)));
+            }
+        }
+        let costs =
+            |one: &[(f64, f64)]| -> Vec<f64> { one.iter().map(|(cost, _)| *cost).collect() };
+        let rates =
+            |one: &[(f64, f64)]| -> Vec<f64> { one.iter().map(|(_, rate)| *rate).collect() };
+        for (name, found) in [("lanemark", &ours), ("go-tpc", &theirs)] {
+            println!(
+                "  {name:<10}{:>26} us of processor time, {:>28} tpm",
+                told(&costs(found), 1),
+                told(&rates(found), 0)
+            );
+        }
+        println!(
+            "  ratios of one round: time {} (target 0.5), tpm {}",
+            ratios(&costs(&ours), &costs(&theirs)),
+            ratios(&rates(&ours), &rates(&theirs))
+        );
+    }
+
+    /// What a crowd of users takes.
+    fn crowd(&self) {
+        let users = self.extent.crowd;
+        let scale = Scale { warehouses: i64::from(users.div_ceil(10)), divisor: 100, seed: 1 };
+        println!("\n{users} users on {} warehouses of 1/100:", scale.warehouses);
+        self.load(scale, 2);
+        let (taken, count) = self.run(&self.name, users, self.extent.seconds.1);
+        println!("  {:.0} MB at most (target 200), {count:.0} transactions", taken.megabytes);
+    }
+}
+
+fn main() {
+    let full = std::env::args().any(|arg| arg == "--bench");
+    let Some(programs) = programs() else {
+        println!("skipped: PostgreSQL is not installed (package postgresql)");
+        return;
+    };
+    let asked = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
+    let rounds = asked("LANEMARK_OLTP_ROUNDS").map_or(5, |rounds| rounds as usize);
+    let warehouses = asked("LANEMARK_OLTP_WAREHOUSES").map_or(2, i64::from);
+    let scale = |warehouses, divisor| Scale { warehouses, divisor, seed: 1 };
+    let extent = match full {
+        true => {
+            Extent { rounds, scale: scale(warehouses, 1), users: 8, seconds: (4, 16), crowd: 1000 }
+        }
+        false => Extent { rounds: 1, scale: scale(1, 100), users: 2, seconds: (1, 2), crowd: 10 },
+    };
+    // A socket's path is short, and the server may run as another account.
+    let folder = tempfile::tempdir_in("/tmp").expect("a temporary folder");
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).expect("ours");
+    let options = ServerOptions { shared_buffers_mib: 512, connections_max: extent.crowd + 20 };
+    let server = ManagedServer::start(&folder.path().join("server"), &options).expect("a server");
+    let database = server.database();
+    let Database::Postgres(name) = database.clone() else { return };
+    let settings = database.settings().expect("settings");
+    let settings: Vec<String> =
+        settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let machine = lanemark_measure::machine();
+    println!("{}, {} cores, {}", machine.cpu, machine.cores, machine.kernel);
+    println!("PostgreSQL: {}", settings.join(", "));
+    let beside = programs.join("psql");
+    let psql = if beside.is_file() { beside } else { PathBuf::from("psql") };
+    let bench = Bench { folder, database, name, psql, extent };
+    bench.loading();
+    bench.transactions();
+    bench.crowd();
+}

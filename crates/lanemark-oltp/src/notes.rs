@@ -1,0 +1,99 @@
+//! What all users of a repeat have done, in one place.
+//!
+//! A histogram takes 200 KB and there is one for each kind, so a thousand users with their own would take a gigabyte. A
+//! user notes what it did in a short list, and the list goes into the histograms that all share.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use crate::profile::TransactionKind;
+use crate::result::TransactionUse;
+
+/// What a user notes before it goes to all.
+const NOTES: usize = 128;
+
+/// What all have done.
+#[derive(Default)]
+pub(crate) struct AllNotes {
+    uses: Mutex<BTreeMap<TransactionKind, TransactionUse>>,
+}
+
+/// A transaction that has ended.
+pub(crate) struct Ended {
+    pub(crate) kind: TransactionKind,
+    pub(crate) rolled_back: bool,
+    pub(crate) retries: u64,
+    pub(crate) latency: Duration,
+}
+
+/// One user's notes, which go to all when there are many of them and when this is dropped.
+pub(crate) struct Notes<'a> {
+    all: &'a AllNotes,
+    ended: Vec<Ended>,
+}
+
+impl AllNotes {
+    /// An empty list for a user.
+    pub(crate) fn notes(&self) -> Notes<'_> {
+        Notes { all: self, ended: Vec::new() }
+    }
+
+    /// What was noted.
+    pub(crate) fn into_uses(self) -> BTreeMap<TransactionKind, TransactionUse> {
+        self.uses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Notes<'_> {
+    /// Notes a transaction.
+    pub(crate) fn add(&mut self, ended: Ended) {
+        self.ended.push(ended);
+        if self.ended.len() >= NOTES {
+            self.give();
+        }
+    }
+
+    fn give(&mut self) {
+        let mut uses = self.all.uses.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for one in self.ended.drain(..) {
+            let entry = uses.entry(one.kind).or_default();
+            entry.count += 1;
+            entry.rolled_back += u64::from(one.rolled_back);
+            entry.retries += one.retries;
+            entry.latency.record_ns(one.latency.as_nanos() as u64);
+        }
+    }
+}
+
+impl Drop for Notes<'_> {
+    fn drop(&mut self) {
+        self.give();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_was_noted_is_lost() {
+        let all = AllNotes::default();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut notes = all.notes();
+                    for micros in 0..1_000 {
+                        let (kind, latency) =
+                            (TransactionKind::Payment, Duration::from_micros(micros));
+                        notes.add(Ended { kind, rolled_back: micros < 10, retries: 2, latency });
+                    }
+                });
+            }
+        });
+        let uses = all.into_uses();
+        let found = &uses[&TransactionKind::Payment];
+        assert_eq!((found.count, found.rolled_back, found.retries), (4_000, 40, 8_000));
+        assert_eq!(found.latency.count(), 4_000);
+    }
+}
