@@ -59,7 +59,7 @@ endurance: build ## a day of random writes on a modelled 1 TB drive (twenty minu
 	    --series $(ENDURANCE)/endurance.csv --html $(ENDURANCE)/endurance.html
 
 oltp-bench:      ## loading beside COPY, a transaction beside go-tpc (its path in LANEMARK_GO_TPC), a thousand users (half an hour)
-	cargo bench --locked -p lanemark-cli --features postgres --bench oltp
+	cargo bench --locked -p lanemark-cli --bench oltp
 
 build:           ## the release program, target/release/lanemark
 	cargo build --release --locked -p lanemark-cli

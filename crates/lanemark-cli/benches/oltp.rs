@@ -274,10 +274,11 @@ impl Bench {
     }
 
     /// A run of Lanemark's: what it took, and the transactions that ended.
-    fn run(&self, database: &str, users: u32, seconds: u64) -> (Taken, f64) {
+    fn run(&self, more: &[&str], users: u32, seconds: u64) -> (Taken, f64) {
         let result = self.folder.path().join("result.json");
         let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-        command.args(["oltp", "run", "--database", database, "--repeats", "1", "--ramp", "0s"]);
+        command.args(["oltp", "run", "--database", &self.name, "--repeats", "1", "--ramp", "0s"]);
+        command.args(more);
         command.args(["--users", &users.to_string(), "--duration", &format!("{seconds}s")]);
         let _ = std::fs::remove_file(&result);
         let taken = taken(command.args(["--out", text(&result)]), self.folder.path());
@@ -339,9 +340,10 @@ impl Bench {
             let cost = (after.seconds - before.seconds) / (many - few) * 1e6;
             (cost, many * 60.0 / long as f64)
         };
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let (mut ours, mut called, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..rounds {
-            ours.push(marginal(&|seconds| self.run(&self.name, users, seconds)));
+            ours.push(marginal(&|seconds| self.run(&[], users, seconds)));
+            called.push(marginal(&|seconds| self.run(&["--procedures"], users, seconds)));
             if let Some(program) = &program {
                 theirs.push(marginal(&|seconds| self.run_go_tpc(program, seconds)));
             }
@@ -350,7 +352,7 @@ impl Bench {
             |one: &[(f64, f64)]| -> Vec<f64> { one.iter().map(|(cost, _)| *cost).collect() };
         let rates =
             |one: &[(f64, f64)]| -> Vec<f64> { one.iter().map(|(_, rate)| *rate).collect() };
-        for (name, found) in [("lanemark", &ours), ("go-tpc", &theirs)] {
+        for (name, found) in [("lanemark", &ours), ("procedures", &called), ("go-tpc", &theirs)] {
             println!(
                 "  {name:<10}{:>26} us of processor time, {:>28} tpm",
                 told(&costs(found), 1),
@@ -358,9 +360,11 @@ impl Bench {
             );
         }
         println!(
-            "  ratios of one round: time {} (target 0.5), tpm {}",
+            "  ratios of one round: time {} and by procedures {} (target 0.5), tpm {} and {}",
             ratios(&costs(&ours), &costs(&theirs)),
-            ratios(&rates(&ours), &rates(&theirs))
+            ratios(&costs(&called), &costs(&theirs)),
+            ratios(&rates(&ours), &rates(&theirs)),
+            ratios(&rates(&called), &rates(&theirs))
         );
     }
 
@@ -370,7 +374,7 @@ impl Bench {
         let scale = Scale { warehouses: i64::from(users.div_ceil(10)), divisor: 100, seed: 1 };
         println!("\n{users} users on {} warehouses of 1/100:", scale.warehouses);
         self.load(scale, 2);
-        let (taken, count) = self.run(&self.name, users, self.extent.seconds.1);
+        let (taken, count) = self.run(&[], users, self.extent.seconds.1);
         println!("  {:.0} MB at most (target 200), {count:.0} transactions", taken.megabytes);
     }
 }
@@ -394,7 +398,11 @@ fn main() {
     // A socket's path is short, and the server may run as another account.
     let folder = tempfile::tempdir_in("/tmp").expect("a temporary folder");
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).expect("ours");
-    let options = ServerOptions { shared_buffers_mib: 512, connections_max: extent.crowd + 20 };
+    let options = ServerOptions {
+        shared_buffers_mib: 512,
+        connections_max: extent.crowd + 20,
+        ..ServerOptions::default()
+    };
     let server = ManagedServer::start(&folder.path().join("server"), &options).expect("a server");
     let database = server.database();
     let Database::Postgres(name) = database.clone() else { return };

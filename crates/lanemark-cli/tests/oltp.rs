@@ -131,3 +131,66 @@ fn help_and_errors_name_the_databases_that_are_built_in() {
     }
     assert_eq!(help.contains("--managed"), cfg!(feature = "postgres"));
 }
+
+/// What a run asked of its drive is what a simulated drive is asked for.
+#[test]
+fn a_run_becomes_a_workload_of_the_simulator() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    stdout(&lanemark(here, &LOAD));
+    let times = ["--ramp", "100 ms", "--duration", "300 ms", "--repeats", "3"];
+    stdout(&lanemark(here, &[&["run", "--users", "2", "--out", "a.json"], &times[..]].concat()));
+    // What the device below does depends on the machine: two reads and three writes of a page each transaction.
+    let mut run: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(here.join("a.json")).unwrap()).unwrap();
+    for repeat in run["repeats"].as_array_mut().unwrap() {
+        let transactions = repeat["transactions"].as_object().unwrap();
+        let each = |key: &str| -> u64 {
+            transactions.values().map(|one| one[key].as_u64().unwrap()).sum()
+        };
+        let (count, undone) = (each("count"), each("rolled_back"));
+        let reading: u64 = ["order-status", "stock-level"]
+            .iter()
+            .filter_map(|kind| transactions.get(*kind)?["count"].as_u64())
+            .sum();
+        let log = count - undone - reading;
+        repeat["device"] = serde_json::json!({
+            "device": "vda", "reads": 2 * count, "read_bytes": 16_384 * count, "read_ms": 0,
+            "writes": 3 * count + log, "write_bytes": 0, "write_ms": 0, "flushes": 0, "flush_ms": 0, "busy_ms": 0,
+        });
+    }
+    std::fs::write(here.join("a.json"), run.to_string()).unwrap();
+    let shown = stdout(&lanemark(here, &["workload", "a.json"]));
+    assert!(shown.contains("[transactions]") && shown.contains("reads of the device in the run"));
+    stdout(&lanemark(here, &["workload", "a.json", "--out", "as-measured.toml"]));
+    stdout(&lanemark(here, &["workload", "a.json", "--out", "as-measured.toml"]));
+    let simulated = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .current_dir(here)
+        .args(["sim", "samsung-pm9a3-7680gb@server-pcie5:bay", "as-measured.toml", "--json"])
+        .args(["--repeats", "1", "--duration", "500 ms"])
+        .output()
+        .unwrap();
+    let result: serde_json::Value = serde_json::from_str(&stdout(&simulated)).unwrap();
+    let seen = &result["tests"][0]["samples"][0]["transactions"];
+    let of = |key: &str| seen[key].as_f64().unwrap();
+    assert!((of("page_reads") / 2.0 - 1.0).abs() < 0.1, "{seen}");
+    assert!((of("page_writes") / 3.0 - 1.0).abs() < 0.1, "{seen}");
+    // A measured device is not asked for it, and a run that knows no device gives none.
+    let real = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .current_dir(here)
+        .args(["bench", ".", "--workload", "as-measured.toml"])
+        .output()
+        .unwrap();
+    let (code, told) = failure(&real);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("lanemark oltp run"), "{told}");
+    run["repeats"][0].as_object_mut().unwrap().remove("device");
+    std::fs::write(here.join("b.json"), run.to_string()).unwrap();
+    let (code, told) = failure(&lanemark(here, &["workload", "b.json"]));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("does not know what its device"), "{told}");
+    std::fs::write(here.join("mine.toml"), "precious").unwrap();
+    let (code, _) = failure(&lanemark(here, &["workload", "a.json", "--out", "mine.toml"]));
+    assert_eq!(code, Some(3));
+    assert_eq!(std::fs::read_to_string(here.join("mine.toml")).unwrap(), "precious");
+}

@@ -260,11 +260,11 @@ pub fn run_shown(
     }
     let mut seen = seen?;
     onlooker.finish(&shared, &mut seen)?;
-    Ok(outcome(options, uses, all, seen))
+    Ok(outcome(options, uses, &all, seen))
 }
 
 /// The repeat, of what users did and what was seen beside them.
-fn outcome(options: &RunOptions, uses: AllNotes, work: Work, seen: Seen) -> OltpRepeat {
+fn outcome(options: &RunOptions, uses: AllNotes, work: &Work, seen: Seen) -> OltpRepeat {
     let mut repeat = OltpRepeat::new(options.duration.as_secs_f64(), uses.into_uses());
     repeat.device = seen.device;
     repeat.processor_busy = seen.processor_busy;
