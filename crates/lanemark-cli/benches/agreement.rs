@@ -183,9 +183,15 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if let Some(folder) = self.folder() {
-            tool("umount", &[folder.to_str().expect("the path is text")]);
+        let Some(point) = self.folder().and_then(Path::to_str) else { return };
+        // A loop device that was given back is gone a moment later, and holds its file until then.
+        for _ in 0..40 {
+            if tool("umount", &[point]) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
         }
+        tool("umount", &["--lazy", point]);
     }
 }
 
