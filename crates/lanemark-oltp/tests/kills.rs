@@ -4,20 +4,19 @@
 //! `LANEMARK_OLTP_KILLS` says how often each is killed; `make oltp-kills` takes fifty.
 
 use std::process::{Command, Stdio};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lanemark_core::rng::{Rng, StreamKey};
-use lanemark_oltp::check::check;
-use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::run::{Clock, RunOptions, run};
 use lanemark_oltp::schema::Scale;
-use lanemark_oltp::{Database, Profile, Value};
+use lanemark_oltp::{Database, Value};
+
+mod common;
+use common::{STOP, assert_consistent, load_into};
 
 const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
 /// The database of a driver that is to be killed.
 const KILLED: &str = "LANEMARK_OLTP_KILLED";
-static STOP: AtomicBool = AtomicBool::new(false);
 
 fn kills() -> u64 {
     std::env::var("LANEMARK_OLTP_KILLS").map_or(6, |text| text.parse().unwrap())
@@ -29,32 +28,20 @@ fn moments(seed: u64) -> impl Iterator<Item = Duration> {
     (0..kills()).map(move |_| Duration::from_micros(200_000 + rng.below(1_200_000)))
 }
 
-fn load_into(database: &Database) {
-    let options = LoadOptions { scale: SCALE, jobs: 1, overwrite: None };
-    load(database, &options, &STOP, &|_, _| ()).unwrap();
-}
-
 /// A run that does not end before it is ended.
 fn endless() -> RunOptions {
     RunOptions {
-        profile: Profile::Tpcc,
-        users: 4,
-        think_times: false,
-        procedures: false,
         ramp: Duration::ZERO,
         duration: Duration::from_secs(600),
-        seed: 3,
         clock: Clock::Wall,
+        ..common::running(4)
     }
 }
 
 /// Panics with what is broken; payments that are there.
 fn consistent(database: &Database) -> i64 {
-    let loaded = database.loaded().unwrap();
+    assert_consistent(database);
     let mut connection = database.connect().unwrap();
-    for condition in check(connection.as_mut(), &loaded).unwrap() {
-        assert_eq!(condition.broken, 0, "3.3.2.{}: {}", condition.number, condition.text);
-    }
     let mut paid = 0;
     let mut count = |row: &[Value<'_>]| {
         if let Value::Int(found) = row[0] {
@@ -102,7 +89,7 @@ fn killed_drivers_leave_sqlite_consistent() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("oltp.db");
     let database = Database::Sqlite(path.clone());
-    load_into(&database);
+    load_into(&database, SCALE).unwrap();
     kill_drivers(&database, &format!("sqlite:{}", path.display()), 1);
 }
 
@@ -123,7 +110,7 @@ mod on_a_server {
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let options = ServerOptions::default();
         let server = ManagedServer::start(&folder.path().join("server"), &options).unwrap();
-        load_into(&server.database());
+        load_into(&server.database(), SCALE).unwrap();
         Some((folder, server))
     }
 

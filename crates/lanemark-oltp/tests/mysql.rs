@@ -5,19 +5,19 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use lanemark_oltp::check::check;
 use lanemark_oltp::contents::contents;
 use lanemark_oltp::load::{LoadOptions, load};
-use lanemark_oltp::run::{Clock, RunOptions, User, run};
+use lanemark_oltp::run::{User, run};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::template::keep;
-use lanemark_oltp::{Database, OltpError, Profile, TransactionKind};
+use lanemark_oltp::{Database, OltpError, TransactionKind};
+
+mod common;
+use common::{STOP, assert_consistent, load_into, running};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
-static STOP: AtomicBool = AtomicBool::new(false);
 
 /// A running server with its folder; it is killed at the end.
 struct Server {
@@ -94,38 +94,12 @@ impl Server {
     }
 }
 
-fn load_into(database: &Database) -> Result<(), OltpError> {
-    let options = LoadOptions { scale: SCALE, jobs: 2, overwrite: None };
-    load(database, &options, &STOP, &|_, _| ()).map(|_| ())
-}
-
-fn running(users: u32) -> RunOptions {
-    RunOptions {
-        profile: Profile::Tpcc,
-        users,
-        think_times: false,
-        ramp: Duration::from_millis(200),
-        duration: Duration::from_secs(2),
-        seed: 3,
-        clock: Clock::Counted,
-        procedures: false,
-    }
-}
-
-/// Panics with what is broken.
-fn assert_consistent(database: &Database) {
-    let loaded = database.loaded().unwrap();
-    for condition in check(database.connect().unwrap().as_mut(), &loaded).unwrap() {
-        assert_eq!(condition.broken, 0, "3.3.2.{}: {}", condition.number, condition.text);
-    }
-}
-
 #[test]
 fn one_user_leaves_the_same_contents_as_on_sqlite() {
     let Some(server) = Server::start() else { return };
     let databases = [server.database("oltp"), Database::Sqlite(server.folder.path().join("a.db"))];
     let found = databases.each_ref().map(|database| {
-        load_into(database).unwrap();
+        load_into(database, SCALE).unwrap();
         let fresh = contents(database.connect().unwrap().as_mut()).unwrap();
         let mut user = User::new(database, SCALE, &running(1), 0, 0).unwrap();
         let mut rolled_back = 0;
@@ -149,7 +123,7 @@ fn one_user_leaves_the_same_contents_as_on_sqlite() {
 fn users_at_once_leave_it_consistent() {
     let Some(server) = Server::start() else { return };
     let database = server.database("oltp");
-    load_into(&database).unwrap();
+    load_into(&database, SCALE).unwrap();
     let repeat = run(&database, SCALE, &running(8), 0, &STOP).unwrap();
     assert!(repeat.tpm > 0.0 && repeat.database_tpm.is_some_and(|counted| counted > 0.0));
     assert_consistent(&database);
@@ -172,12 +146,12 @@ fn what_was_not_made_here_is_refused_unless_it_is_named() {
     assert!(matches!(database.loaded(), Err(OltpError::NotLoaded(_))));
     let admin = |sql: &str| server.database("mysql").connect().unwrap().script(sql).unwrap();
     admin("CREATE DATABASE oltp; CREATE TABLE oltp.letter (text TEXT); CREATE USER guest");
-    assert!(matches!(load_into(&database), Err(OltpError::Foreign(_))));
+    assert!(matches!(load_into(&database, SCALE), Err(OltpError::Foreign(_))));
     admin("SELECT * FROM oltp.letter");
     let guest = server.database_of("guest", "other");
-    let error = load_into(&guest).unwrap_err();
+    let error = load_into(&guest, SCALE).unwrap_err();
     assert!(matches!(error, OltpError::Rights { .. }), "{error}");
-    let error = load_into(&server.database_of("root:secret", "other")).unwrap_err();
+    let error = load_into(&server.database_of("root:secret", "other"), SCALE).unwrap_err();
     assert!(matches!(error, OltpError::Unreachable { .. }), "{error}");
     assert!(!error.to_string().contains("secret"), "{error}");
     let mut named = LoadOptions { scale: SCALE, jobs: 1, overwrite: Some("letters".to_owned()) };

@@ -2,11 +2,9 @@
 #![cfg(feature = "postgres")]
 
 use std::os::unix::fs::PermissionsExt;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lanemark_oltp::budget::WaitClass;
-use lanemark_oltp::check::check;
 use lanemark_oltp::contents::contents;
 use lanemark_oltp::counters::Counter;
 use lanemark_oltp::download;
@@ -15,13 +13,15 @@ use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
 use lanemark_oltp::result::OltpRepeat;
-use lanemark_oltp::run::{Clock, RunOptions, User, run, run_shown};
+use lanemark_oltp::run::{RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, NewOrderOutcome, OltpError, Profile, TransactionKind, Value};
 
+mod common;
+use common::{STOP, assert_consistent, load_into, running};
+
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
-static STOP: AtomicBool = AtomicBool::new(false);
 
 /// A folder that any account can reach.
 fn folder() -> tempfile::TempDir {
@@ -41,32 +41,6 @@ fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
     let server =
         ManagedServer::start(&folder.path().join("server"), &ServerOptions::default()).unwrap();
     Some((folder, server))
-}
-
-fn load_into(database: &Database) -> Result<(), OltpError> {
-    let options = LoadOptions { scale: SCALE, jobs: 2, overwrite: None };
-    load(database, &options, &STOP, &|_, _| ()).map(|_| ())
-}
-
-fn running(users: u32) -> RunOptions {
-    RunOptions {
-        profile: Profile::Tpcc,
-        users,
-        think_times: false,
-        ramp: Duration::from_millis(200),
-        duration: Duration::from_secs(2),
-        seed: 3,
-        clock: Clock::Counted,
-        procedures: false,
-    }
-}
-
-/// Panics with what is broken.
-fn assert_consistent(database: &Database) {
-    let loaded = database.loaded().unwrap();
-    for condition in check(database.connect().unwrap().as_mut(), &loaded).unwrap() {
-        assert_eq!(condition.broken, 0, "3.3.2.{}: {}", condition.number, condition.text);
-    }
 }
 
 /// Panics where what the server tells of itself is not what was done.
@@ -96,7 +70,7 @@ fn assert_server_tells(repeat: &OltpRepeat, users: u64) {
 fn a_session_that_waits_for_a_row_is_seen_at_a_lock() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
-    load_into(&database).unwrap();
+    load_into(&database, SCALE).unwrap();
     let mut holder = database.connect().unwrap();
     holder.begin(true).unwrap();
     // Every new order and every payment wants one of these rows.
@@ -121,7 +95,7 @@ fn one_user_leaves_the_same_contents_by_statements_by_procedures_and_on_sqlite()
     let sqlite = Database::Sqlite(folder.path().join("oltp.db"));
     let found = [(statements.clone(), false), (other, true), (sqlite, false)].map(
         |(database, procedures)| {
-            load_into(&database).unwrap();
+            load_into(&database, SCALE).unwrap();
             let fresh = contents(database.connect().unwrap().as_mut()).unwrap();
             let options = RunOptions { procedures, ..running(1) };
             let mut user = User::new(&database, SCALE, &options, 0, 0).unwrap();
@@ -149,7 +123,7 @@ fn one_user_leaves_the_same_contents_by_statements_by_procedures_and_on_sqlite()
 fn a_procedure_returns_what_the_statements_return() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
-    load_into(&database).unwrap();
+    load_into(&database, SCALE).unwrap();
     let mut users = [false, true].map(|procedures| database.connect_user(procedures).unwrap());
     let mut inputs = Inputs::new(SCALE, Profile::Tpcc, 5, 0, 0);
     for at_ms in 0..150 {
@@ -186,7 +160,7 @@ fn a_procedure_returns_what_the_statements_return() {
 fn procedures_of_users_at_once_meet_and_try_again() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
-    load_into(&database).unwrap();
+    load_into(&database, SCALE).unwrap();
     let options = RunOptions { procedures: true, ..running(8) };
     let repeat = run(&database, SCALE, &options, 0, &STOP).unwrap();
     assert!(repeat.tpm > 0.0);
@@ -215,7 +189,7 @@ fn procedures_of_users_at_once_meet_and_try_again() {
 fn users_at_once_and_a_crash_leave_it_consistent() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
-    load_into(&database).unwrap();
+    load_into(&database, SCALE).unwrap();
     let (cache, data) = database.cache_and_data().unwrap();
     assert_eq!(cache, 128 << 20);
     assert!((1 << 20..100 << 20).contains(&data), "{data}");
@@ -246,7 +220,7 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
 fn what_was_kept_comes_back_and_replaces_nothing_else() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
-    load_into(&database).unwrap();
+    load_into(&database, SCALE).unwrap();
     let held = || contents(database.connect().unwrap().as_mut()).unwrap();
     let script = |sql: &str| database.connect().unwrap().script(sql).unwrap();
     let fresh = held();
@@ -300,17 +274,17 @@ fn without_rights_or_with_a_foreign_schema_nothing_is_touched() {
     connection.script("CREATE ROLE guest LOGIN").unwrap();
     let Database::Postgres(name) = &database else { return };
     let guest: Database = name.replace("user=lanemark", "user=guest").parse().unwrap();
-    let error = load_into(&guest).unwrap_err();
+    let error = load_into(&guest, SCALE).unwrap_err();
     assert!(matches!(error, OltpError::Rights { .. }), "{error}");
     connection.script("CREATE SCHEMA lanemark_oltp; CREATE TABLE letter (text TEXT)").unwrap();
-    assert!(matches!(load_into(&database), Err(OltpError::Foreign(_))));
+    assert!(matches!(load_into(&database, SCALE), Err(OltpError::Foreign(_))));
     connection.script("SELECT * FROM letter").unwrap();
 }
 
 #[test]
 fn a_server_that_is_not_there_is_told() {
     let database: Database = "postgres://me:secret@127.0.0.1:1/x".parse().unwrap();
-    let error = load_into(&database).unwrap_err();
+    let error = load_into(&database, SCALE).unwrap_err();
     assert!(matches!(error, OltpError::Unreachable { .. }), "{error}");
     assert!(!error.to_string().contains("secret"), "{error}");
 }
@@ -348,7 +322,7 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
         }
     };
     let database = direct.database();
-    load_into(&database).unwrap();
+    load_into(&database, SCALE).unwrap();
     let fresh = contents(database.connect().unwrap().as_mut()).unwrap();
     keep(&database, "fresh", None).unwrap();
     run(&database, SCALE, &RunOptions { procedures: true, ..running(4) }, 0, &STOP).unwrap();

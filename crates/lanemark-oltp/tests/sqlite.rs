@@ -12,10 +12,12 @@ use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::run::{Clock, RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::{Scale, Table};
 use lanemark_oltp::template::{keep, restore};
-use lanemark_oltp::{Database, OltpError, Profile, TransactionKind};
+use lanemark_oltp::{Database, OltpError, TransactionKind};
+
+mod common;
+use common::{STOP, assert_consistent, load_into};
 
 const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
-static STOP: AtomicBool = AtomicBool::new(false);
 
 fn options(scale: Scale) -> LoadOptions {
     LoadOptions { scale, jobs: 2, overwrite: None }
@@ -23,30 +25,16 @@ fn options(scale: Scale) -> LoadOptions {
 
 fn loaded(folder: &Path, scale: Scale) -> Database {
     let database = Database::Sqlite(folder.join("oltp.db"));
-    load(&database, &options(scale), &STOP, &|_, _| ()).unwrap();
+    load_into(&database, scale).unwrap();
     database
 }
 
 fn running(users: u32) -> RunOptions {
     RunOptions {
-        profile: Profile::Tpcc,
-        users,
-        think_times: false,
         ramp: Duration::from_millis(100),
         duration: Duration::from_millis(900),
-        seed: 3,
         clock: Clock::Wall,
-        procedures: false,
-    }
-}
-
-/// Panics with what is broken.
-fn assert_consistent(database: &Database) {
-    let loaded = database.loaded().unwrap();
-    let conditions = check(database.connect().unwrap().as_mut(), &loaded).unwrap();
-    assert_eq!(conditions.len(), 12);
-    for condition in conditions {
-        assert_eq!(condition.broken, 0, "3.3.2.{}: {}", condition.number, condition.text);
+        ..common::running(users)
     }
 }
 
