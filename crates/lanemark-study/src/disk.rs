@@ -38,10 +38,7 @@ fn switch(section: &Section<'_>, key: &str) -> Result<bool, StudyError> {
         "off" => Some(false),
         _ => None,
     };
-    section.optional_parsed(key, "\"on\" or \"off\"", parse)?.ok_or_else(|| {
-        StudyError::new(section.location(), format!("`{key}` is missing"))
-            .hint(format!("add `{key}`, \"on\" or \"off\", to `disk`"))
-    })
+    section.parsed(key, "\"on\" or \"off\"", parse, true)
 }
 
 fn seek(section: &Section<'_>) -> Result<SeekSpec, StudyError> {

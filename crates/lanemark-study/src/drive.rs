@@ -117,45 +117,29 @@ impl Drive {
     /// # Errors
     /// The first thing wrong in it.
     pub fn read(document: &Document, context: Context<'_>) -> Result<Self, StudyError> {
-        let root = document.root("drive", Some(context));
+        document.read("drive", Some(context), Self::read_root)
+    }
+
+    fn read_root(root: &Section<'_>) -> Result<Self, StudyError> {
         let drive = root.table("drive")?;
-        let kind = drive.choice("kind", &[("ssd", Kind::SolidState), ("hdd", Kind::Disk)])?;
+        let kinds = [("ssd", Kind::SolidState), ("hdd", Kind::Disk)];
+        let kind = root.part(|| drive.choice("kind", &kinds))?;
         let name = drive.text("name")?;
         let capacity = drive.quantity("capacity")?;
-        let port = drive.table("port")?;
-        let protocol = port.choice(
-            "protocol",
-            &[
-                ("ahci", ProtocolKind::Ahci),
-                ("nvme", ProtocolKind::Nvme),
-                ("sas", ProtocolKind::SasHba),
-            ],
-        )?;
-        let plug = plug(&port)?;
-        let fits = match protocol {
-            ProtocolKind::Ahci => !matches!(plug, Plug::Sas(..)),
-            ProtocolKind::Nvme => matches!(plug, Plug::Pcie(..)),
-            ProtocolKind::SasHba => matches!(plug, Plug::Sas(..)),
-            ProtocolKind::AtaDma => false,
+        let port = root.part(|| Port::read(&drive))?;
+        let namespaces = match &port {
+            Some(port) => namespaces(&drive, port.protocol, capacity)?,
+            None => Vec::new(),
         };
-        if !fits {
-            let message = format!("{} does not run over {plug}", protocol.name());
-            return Err(port.error("protocol", message));
+        if port.is_some() {
+            drive.finish()?;
         }
-        let commands = commands(&port, plug)?;
-        let frame_fifo = frame_fifo(&port, plug)?;
-        let second = second(&port, plug)?;
-        port.finish()?;
-        let namespaces = namespaces(&drive, protocol, capacity)?;
-        drive.finish()?;
 
         let front_end = root.table("front_end")?;
         let buffer = root.table("buffer")?;
-        let data_path = root.optional_table("data_path")?;
-        let rate = |key| match &data_path {
-            Some(section) => section.optional_quantity(key),
-            None => Ok(None),
-        };
+        let data_path = root.settings("data_path")?;
+        // Where the kind is wrong, what the file has tells how to go on.
+        let is_disk = kind.map_or(root.has("disk"), |kind| matches!(kind, Kind::Disk));
         let spec = DriveSpec {
             capacity,
             front_end: FrontEndSpec {
@@ -168,27 +152,31 @@ impl Drive {
             buffer: buffer.quantity("capacity")?,
             write_cache: buffer.setting("power_loss", WRITE_CACHES)?.unwrap_or_default(),
             read_ahead: buffer.optional_quantity("read_ahead")?.unwrap_or_default(),
-            data_path_read: rate("read")?,
-            data_path_write: rate("write")?,
-            media: match kind {
-                Kind::SolidState => MediaSpec::Flash(flash::read(&root)?),
-                Kind::Disk => MediaSpec::Disk(disk::read(&root.table("disk")?)?),
+            data_path_read: data_path.optional_quantity("read")?,
+            data_path_write: data_path.optional_quantity("write")?,
+            media: match is_disk {
+                false => MediaSpec::Flash(flash::read(root)?),
+                true => MediaSpec::Disk(disk::read(&root.table("disk")?)?),
             },
-            power: power::drive(&root, matches!(kind, Kind::Disk))?,
+            power: power::drive(root, is_disk)?,
+        };
+        let transfer_max = front_end.optional_quantity("transfer_max")?;
+        front_end.finish()?;
+        buffer.finish()?;
+        data_path.finish()?;
+        root.finish()?;
+        let Some(Port { protocol, plug, commands, second, frame_fifo }) = port else {
+            return Err(root.error("drive", "the drive has no port"));
         };
         if let Some(size) = frame_fifo
             && spec.data_path_read.or(spec.data_path_write).is_none()
         {
             let message = format!("frame_fifo = {size}: no rate of [data_path] is given");
-            return Err(port
+            return Err(drive
+                .table("port")?
                 .error("frame_fifo", message)
                 .hint("give the rates at which the drive fills and empties it"));
         }
-        let transfer_max = front_end.optional_quantity("transfer_max")?;
-        front_end.finish()?;
-        buffer.finish()?;
-        data_path.map_or(Ok(()), |section| section.finish())?;
-        root.finish()?;
         Ok(Self {
             name,
             protocol,
@@ -200,6 +188,47 @@ impl Drive {
             namespaces,
             spec,
         })
+    }
+}
+
+/// The table `[drive.port]`.
+struct Port {
+    protocol: ProtocolKind,
+    plug: Plug,
+    commands: SataCommands,
+    second: Option<Second>,
+    frame_fifo: Option<Bytes>,
+}
+
+impl Port {
+    fn read(drive: &Section<'_>) -> Result<Self, StudyError> {
+        let port = drive.table("port")?;
+        let protocols = [
+            ("ahci", ProtocolKind::Ahci),
+            ("nvme", ProtocolKind::Nvme),
+            ("sas", ProtocolKind::SasHba),
+        ];
+        let protocol = port.part(|| port.choice("protocol", &protocols))?;
+        let plug = plug(&port)?;
+        let fits = match protocol {
+            Some(ProtocolKind::Ahci) => !matches!(plug, Plug::Sas(..)),
+            Some(ProtocolKind::Nvme) => matches!(plug, Plug::Pcie(..)),
+            Some(ProtocolKind::SasHba) => matches!(plug, Plug::Sas(..)),
+            Some(ProtocolKind::AtaDma) => false,
+            None => true,
+        };
+        let Some(protocol) = protocol.filter(|_| fits) else {
+            let message = match protocol {
+                Some(protocol) => format!("{} does not run over {plug}", protocol.name()),
+                None => format!("no protocol for {plug}"),
+            };
+            return Err(port.error("protocol", message));
+        };
+        let commands = commands(&port, plug)?;
+        let frame_fifo = frame_fifo(&port, plug)?;
+        let second = second(&port, plug)?;
+        port.finish()?;
+        Ok(Self { protocol, plug, commands, second, frame_fifo })
     }
 }
 

@@ -14,9 +14,8 @@ pub struct Location {
     pub position: Option<(usize, usize)>,
 }
 
-/// Something wrong in a file.
+/// Something wrong in a file, or all that is wrong in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{location}: {message}")]
 pub struct StudyError {
     /// Where it stands.
     pub location: Location,
@@ -24,6 +23,16 @@ pub struct StudyError {
     pub message: String,
     /// How to put it right.
     pub hint: Option<String>,
+    /// What else is wrong in the same file.
+    pub beside: Vec<StudyError>,
+}
+
+impl fmt::Display for StudyError {
+    /// A line for each error, with its place.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.location, self.message)?;
+        self.beside.iter().try_for_each(|error| write!(f, "\n{error}"))
+    }
 }
 
 impl Location {
@@ -53,10 +62,10 @@ impl fmt::Display for Location {
 impl StudyError {
     /// An error without a hint.
     pub fn new(location: Location, message: impl Into<String>) -> Self {
-        Self { location, message: message.into(), hint: None }
+        Self { location, message: message.into(), hint: None, beside: Vec::new() }
     }
 
-    /// The same with a hint.
+    /// This error with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -79,22 +88,70 @@ impl StudyError {
         known.sort_unstable();
         known.dedup();
         let error = Self::new(location, format!("{UNKNOWN} {what} `{name}`"));
-        match nearest(name, known.iter().copied()) {
-            Some(nearest) => error.hint(format!("did you mean `{nearest}`?")),
-            None if known.is_empty() => error,
-            None => error.hint(format!("one of {}", known.join(", "))),
+        let like = nearest(name, known.iter().copied());
+        if !like.is_empty() {
+            return error.hint(format!("did you mean {}?", either(&like)));
+        }
+        match known.len() {
+            0 => error,
+            1..=LISTED_MAX => error.hint(format!("one of {}", known.join(", "))),
+            many => {
+                let first = known[..SUGGESTED_MAX].join(", ");
+                error.hint(format!("there are {many}: {first} and so on"))
+            }
         }
     }
 }
 
-/// The name that is most like `name`, where any is like it at all.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= candidate.len().max(name.len()) / 2)
-        .min()
-        .map(|(_, candidate)| candidate)
+/// The most names that are listed where none is like the one given.
+const LISTED_MAX: usize = 12;
+/// The most names that are suggested.
+const SUGGESTED_MAX: usize = 3;
+
+/// The names that `name` may stand for, the likeliest first, three at most: those that it begins; else those that end
+/// in it after a dot; else those that a few slips of the keyboard make of it.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let known: Vec<&str> = known.into_iter().collect();
+    let ranked = |rank: &dyn Fn(&str) -> Option<usize>| {
+        let mut found: Vec<(usize, &'a str)> =
+            known.iter().filter_map(|&candidate| Some((rank(candidate)?, candidate))).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    // Two letters begin too many names to tell anything.
+    let begun = |candidate: &str| {
+        (name.len() > 2 && candidate.starts_with(name)).then_some(candidate.len())
+    };
+    let ended = |candidate: &str| {
+        let rest = candidate.strip_suffix(name)?;
+        (!name.is_empty() && rest.ends_with('.')).then_some(candidate.len())
+    };
+    let slipped = |candidate: &str| {
+        let distance = strsim::damerau_levenshtein(name, candidate);
+        (distance <= candidate.len().max(name.len()) / 2).then_some(distance)
+    };
+    let mut found = ranked(&begun);
+    if found.is_empty() {
+        found = ranked(&ended);
+    }
+    if found.is_empty() {
+        found = ranked(&slipped);
+        // What is much further than the nearest is no second choice.
+        let least = found.first().map_or(0, |(distance, _)| *distance);
+        found.retain(|(distance, _)| *distance <= least + least / 2);
+    }
+    found.into_iter().take(SUGGESTED_MAX).map(|(_, candidate)| candidate).collect()
+}
+
+/// "`a`", "`a` or `b`", "`a`, `b` or `c`".
+fn either(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
 }
 
 #[cfg(test)]
@@ -111,9 +168,27 @@ mod tests {
     #[test]
     fn a_misspelt_name_gets_the_nearest_and_a_wild_one_the_list() {
         let known = ["channels", "planes", "page"];
-        assert_eq!(nearest("chanels", known), Some("channels"));
-        assert_eq!(nearest("zzzzzzzz", known), None);
+        assert_eq!(nearest("chanels", known), ["channels"]);
+        assert!(nearest("zzzzzzzz", known).is_empty());
         let error = StudyError::unknown(Location::file("f"), "key", "zzzzzzzz", known);
         assert_eq!(error.hint.unwrap(), "one of channels, page, planes");
+    }
+
+    #[test]
+    fn a_beginning_goes_before_a_slip_and_an_end_of_a_place_too() {
+        let drives = ["samsung-980-1tb", "samsung-980-pro-1tb", "samsung-980-pro-2tb"];
+        assert_eq!(nearest("samsung-980-pro", drives), [drives[1], drives[2]]);
+        let places = ["drive.flash.read", "drive.power.read", "drive.flash.erase"];
+        assert_eq!(nearest("flash.read", places), ["drive.flash.read"]);
+        assert_eq!(nearest("drive.flash.raed", places), ["drive.flash.read"]);
+    }
+
+    #[test]
+    fn of_many_names_a_few_are_told() {
+        let names: Vec<String> = (0..60).map(|index| format!("drive.number{index}")).collect();
+        let known = names.iter().map(String::as_str);
+        let hint = StudyError::unknown(Location::file("f"), "parameter", "foo", known).hint;
+        let hint = hint.unwrap();
+        assert!(hint.starts_with("there are 60: ") && hint.len() < 80, "{hint}");
     }
 }

@@ -1,6 +1,7 @@
 //! Where model values come from, and values that are set otherwise than the library has them.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 
 use crate::error::{Location, StudyError};
 
@@ -28,19 +29,29 @@ pub struct Record {
     pub origin: Origin,
 }
 
-/// All model values that went into a system.
+/// All model values that went into a system, and all that could be set.
 #[derive(Debug, Default)]
-pub struct Ledger(RefCell<Vec<Record>>);
+pub struct Ledger {
+    records: RefCell<Vec<Record>>,
+    known: RefCell<BTreeSet<String>>,
+}
 
 impl Ledger {
     /// Takes a value down.
     pub fn record(&self, parameter: String, text: String, origin: Origin) {
-        self.0.borrow_mut().push(Record { parameter, text, origin });
+        self.records.borrow_mut().push(Record { parameter, text, origin });
+    }
+
+    /// Takes down that a file may have a value at `parameter`.
+    pub fn know(&self, parameter: &str) {
+        if !self.known.borrow().contains(parameter) {
+            self.known.borrow_mut().insert(parameter.to_owned());
+        }
     }
 
     /// The values in the order in which they were read.
     pub fn records(&self) -> Vec<Record> {
-        self.0.borrow().clone()
+        self.records.borrow().clone()
     }
 }
 
@@ -75,16 +86,29 @@ impl Overrides {
         Some((&found.text, found.location.clone()))
     }
 
+    /// Whether `parameter` is set.
+    pub fn has(&self, parameter: &str) -> bool {
+        self.0.iter().any(|existing| existing.parameter == parameter)
+    }
+
+    /// Whether any parameter within `table` is set.
+    pub fn reach_into(&self, table: &str) -> bool {
+        let within = |existing: &Override| {
+            existing.parameter.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'))
+        };
+        self.0.iter().any(within)
+    }
+
     /// Checks that each override met a parameter.
     ///
     /// # Errors
-    /// The first that did not, with the nearest parameter of `ledger`.
+    /// The first that did not, with the parameters of `ledger` that are most like it.
     pub fn check_used(&self, ledger: &Ledger) -> Result<(), StudyError> {
         let Some(unused) = self.0.iter().find(|existing| !existing.used.get()) else {
             return Ok(());
         };
-        let records = ledger.records();
-        let known = records.iter().map(|record| record.parameter.as_str());
+        let known = ledger.known.borrow();
+        let known = known.iter().map(String::as_str);
         Err(StudyError::unknown(unused.location.clone(), "parameter", &unused.parameter, known))
     }
 }

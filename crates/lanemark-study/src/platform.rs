@@ -81,7 +81,10 @@ impl Platform {
     /// # Errors
     /// The first thing wrong in it.
     pub fn read(document: &Document, context: Context<'_>) -> Result<Self, StudyError> {
-        let root = document.root("platform", Some(context));
+        document.read("platform", Some(context), Self::read_root)
+    }
+
+    fn read_root(root: &Section<'_>) -> Result<Self, StudyError> {
         let platform = root.table("platform")?;
         let name = platform.text("name")?;
         platform.finish()?;
@@ -94,7 +97,7 @@ impl Platform {
             idle_after: cpu.optional_quantity("idle_after")?.unwrap_or_default(),
         };
         cpu.finish()?;
-        let power = power::host(&root)?;
+        let power = power::host(root)?;
         let mut protocols = Vec::new();
         let kinds =
             [ProtocolKind::Ahci, ProtocolKind::Nvme, ProtocolKind::AtaDma, ProtocolKind::SasHba];
@@ -103,23 +106,20 @@ impl Platform {
                 protocols.push(protocol(&section, kind)?);
             }
         }
-        let mut links = Vec::new();
-        for section in root.tables("link")? {
-            let link = link(&section)?;
-            topology::check_link(&link, &links)
-                .map_err(|message| section.error("name", message))?;
-            links.push(link);
-        }
-        let mut ports: Vec<Port> = Vec::new();
-        for section in root.tables("port")? {
-            let port = port(&section, &links)?;
+        let links = root.each("link", |section, links: &[NamedLink]| {
+            let link = link(section)?;
+            topology::check_link(&link, links).map_err(|message| section.error("name", message))?;
+            Ok(link)
+        })?;
+        let ports = root.each("port", |section, ports: &[Port]| {
+            let port = port(section, &links)?;
             if ports.iter().any(|other| other.name == port.name) {
                 return Err(section.error("name", format!("port `{}` is there twice", port.name)));
             }
             let fail = |message| section.error("behind", message);
-            topology::check_way(&port.name, &port.behind, &ports, fail)?;
-            ports.push(port);
-        }
+            topology::check_way(&port.name, &port.behind, ports, fail)?;
+            Ok(port)
+        })?;
         root.finish()?;
         Ok(Self { name, cpu: cpu_spec, power, protocols, ports })
     }

@@ -80,11 +80,11 @@ impl Rating {
 /// The first thing wrong in the file.
 pub fn read(library: &Library, document: &Document) -> Result<Vec<RatedDrive>, StudyError> {
     let tests = workload::open(library, WORKLOAD)?;
-    let root = document.root("ratings", None);
-    let drives = root.tables("drive")?;
-    let drives = drives.iter().map(|section| drive(section, &tests)).collect::<Result<_, _>>()?;
-    root.finish()?;
-    Ok(drives)
+    document.read("ratings", None, |root| {
+        let drives = root.each("drive", |section, _: &[RatedDrive]| drive(section, &tests))?;
+        root.finish()?;
+        Ok(drives)
+    })
 }
 
 fn drive(section: &Section<'_>, tests: &Workload) -> Result<RatedDrive, StudyError> {

@@ -53,7 +53,10 @@ impl Study {
     }
 
     fn read(library: &Library, document: &Document, id: &str) -> Result<Self, StudyError> {
-        let root = document.root("study", None);
+        document.read("study", None, |root| Self::read_root(library, root, id))
+    }
+
+    fn read_root(library: &Library, root: &Section<'_>, id: &str) -> Result<Self, StudyError> {
         let head = root.table("study")?;
         let title = head.text("title")?;
         let question = head.text("question")?;
@@ -65,16 +68,15 @@ impl Study {
             .map_err(|error| locate(error, &head, "workload"))?;
         head.finish()?;
 
-        let settings = read_calibrations(&root)?;
-        let mut systems: Vec<Column> = Vec::new();
-        for section in root.tables("system")? {
-            let column = read_system(library, &section, &workload_name, &settings)?;
+        let settings = read_calibrations(root)?;
+        let systems = root.each("system", |section, systems: &[Column]| {
+            let column = read_system(library, section, &workload_name, &settings)?;
             if systems.iter().any(|other| other.name == column.name) {
                 let message = format!("system `{}` is there twice", column.name);
                 return Err(section.error("name", message));
             }
-            systems.push(column);
-        }
+            Ok(column)
+        })?;
         if systems.is_empty() {
             return Err(StudyError::new(head.location(), "the study has no systems")
                 .hint("add at least one [[system]]"));
@@ -84,15 +86,14 @@ impl Study {
                 known_system(&systems, system, location.clone())?;
             }
         }
-        let mut figures: Vec<Figure> = Vec::new();
-        for section in root.tables("figure")? {
-            let figure = read_figure(&section, &systems, &workload, &settings)?;
+        let figures = root.each("figure", |section, figures: &[Figure]| {
+            let figure = read_figure(section, &systems, &workload, &settings)?;
             if figures.iter().any(|other| other.id == figure.id) {
                 let message = format!("figure `{}` is there twice", figure.id);
                 return Err(section.error("id", message));
             }
-            figures.push(figure);
-        }
+            Ok(figure)
+        })?;
         for setting in &settings {
             let Some(wanted) = &setting.calibration.figure else { continue };
             if !figures.iter().any(|figure| figure.id == *wanted) {
@@ -101,13 +102,12 @@ impl Study {
                 return Err(StudyError::unknown(location, "figure", wanted, known));
             }
         }
-        let answer = read_answer(&root, &systems)?;
-        let mut not_modelled = Vec::new();
-        for section in root.tables("not_modelled")? {
+        let answer = read_answer(root, &systems)?;
+        let not_modelled = root.each("not_modelled", |section, _: &[NotModelled]| {
             let (figures, reason) = (section.texts("figures")?, section.text("reason")?);
-            not_modelled.push(NotModelled { figures, reason });
             section.finish()?;
-        }
+            Ok(NotModelled { figures, reason })
+        })?;
         root.finish()?;
         Ok(Self {
             id: id.to_owned(),

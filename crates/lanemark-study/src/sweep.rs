@@ -23,6 +23,7 @@ use lanemark_core::sim::run_test;
 use lanemark_core::workload::{Test, Workload};
 use sha2::{Digest, Sha256};
 
+use crate::document::Section;
 use crate::error::{Location, StudyError};
 use crate::library::{Kind, Library, open_file};
 use crate::system::{NamedAt, System, SystemName};
@@ -74,24 +75,26 @@ impl Definition {
     /// The first thing wrong in it.
     pub fn open(path: &Path) -> Result<Self, StudyError> {
         let document = open_file(path)?;
-        let root = document.root("sweep", None);
+        document.read("sweep", None, Self::read_root)
+    }
+
+    fn read_root(root: &Section<'_>) -> Result<Self, StudyError> {
         let head = root.table("sweep")?;
         let (system, workload) = (head.text("system")?, head.text("workload")?);
         head.finish()?;
-        let mut axes = Vec::new();
-        for section in root.tables("axis")? {
+        let axes = root.each("axis", |section, _: &[Axis]| {
             let mut texts = section.scalars("values")?;
             texts.extend(section.optional_text("range")?);
-            axes.push(Axis::new(&section.text("name")?, &texts, section.location_of("name"))?);
+            let axis = Axis::new(&section.text("name")?, &texts, section.location_of("name"))?;
             section.finish()?;
-        }
-        let mut settings = Vec::new();
-        for section in root.tables("set")? {
+            Ok(axis)
+        })?;
+        let settings = root.each("set", |section, _: &[(Calibration, Location)]| {
             let (parameter, value) = (section.text("parameter")?, section.text("value")?);
             let calibration = Calibration { parameter, value, figure: None, reason: None };
-            settings.push((calibration, section.location_of("value")));
             section.finish()?;
-        }
+            Ok((calibration, section.location_of("value")))
+        })?;
         root.finish()?;
         Ok(Self { system, workload, axes, settings })
     }

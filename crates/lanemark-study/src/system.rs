@@ -331,6 +331,9 @@ impl System {
             }
             SimError::OutOfVolume { .. } => "use a smaller span or offset, or larger drives",
             SimError::NoTarget { .. } => "address a drive and namespace of the system",
+            SimError::NeverEnds => {
+                "ask for less, or for a faster drive: a test ends after its volume or time"
+            }
             SimError::NotSimulated { .. } => {
                 "leave `start = \"beside\"` out, and the tests run one by one"
             }

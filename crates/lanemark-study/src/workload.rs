@@ -62,7 +62,10 @@ pub fn slug(name: &str) -> String {
 }
 
 fn read(document: &Document, id: &str, context: Context<'_>) -> Result<Workload, StudyError> {
-    let root = document.root("workload", Some(context));
+    document.read("workload", Some(context), |root| read_root(root, id))
+}
+
+fn read_root(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
     let head = root.table("workload")?;
     let workload_name = head.text("name")?;
     let repeats = head.integer("repeats", 1, REPEATS_MAX)? as u32;
@@ -74,19 +77,17 @@ fn read(document: &Document, id: &str, context: Context<'_>) -> Result<Workload,
     let defaults = root.optional_table("defaults")?;
     let transactions = root.optional_table("transactions")?;
     let transactions = transactions.map(|section| transactions::read(&section)).transpose()?;
-    let sections = root.tables("test")?;
-    if sections.is_empty() {
+    if !root.has("test") {
         return Err(StudyError::new(head.location(), "the workload has no tests")
             .hint("add at least one [[test]]"));
     }
-    let mut tests: Vec<Test> = Vec::new();
-    for section in &sections {
+    let tests = root.each("test", |section, tests: &[Test]| {
         let test = test(section, defaults.as_ref(), transactions.as_ref())?;
         if tests.iter().any(|other| slug(&other.name) == slug(&test.name)) {
             return Err(section.error("name", format!("test `{}` is there twice", test.name)));
         }
-        tests.push(test);
-    }
+        Ok(test)
+    })?;
     defaults.map_or(Ok(()), |section| section.finish())?;
     root.finish()?;
     Ok(Workload { id: id.to_owned(), name: workload_name, repeats, average, order, tests })

@@ -164,7 +164,7 @@ fn what_nvme_queues_cannot_be_is_told_with_its_place_and_its_bound() {
     for (keys, expected) in [
         (
             "arbitration = \"wieghted\"".to_owned(),
-            format!("{place}15: unknown arbitration `wieghted` | did you mean `weighted`?"),
+            format!("{place}15: unknown arbitration `wieghted` (did you mean `weighted`?)"),
         ),
         (
             "arbitration_burst = 129".to_owned(),
@@ -174,14 +174,17 @@ fn what_nvme_queues_cannot_be_is_told_with_its_place_and_its_bound() {
             ),
         ),
         ("arbitration_burst = \"unlimted\"".to_owned(), format!("{place}21: arbitration_burst")),
-        (weighted.to_owned(), "`weights` is missing | add `weights`, a table, to".to_owned()),
+        (
+            weighted.to_owned(),
+            "[weights] is missing in `platform.nvme`, with `high`, `medium`, `low`".to_owned(),
+        ),
         (
             format!("weights = {{ high = 257, medium = 2, low = 1 }}\n{weighted}"),
             format!("{place}20: high = 257: must be a whole number from 1 to 256"),
         ),
         (
             format!("{weighted}\nweights = {{ high = 4, medium = 2, lo = 1 }}"),
-            "`low` is missing".to_owned(),
+            "unknown key `lo` | did you mean `low`?".to_owned(),
         ),
         (
             format!("{weights}\n"),
@@ -500,4 +503,105 @@ fn figures_about_power_need_drives_and_platforms_whose_power_is_known() {
         "metric = \"power\"\nvalue  = \"5 h\"",
         "`h` is not a unit of power",
     );
+}
+
+/// What is said where `parameter` of a system is set to `value`; empty where it is accepted.
+fn setting_says(system: &str, parameter: &str, value: &str) -> String {
+    let location = Location::file("--set");
+    let (parameter, value) = (parameter.to_owned(), value.to_owned());
+    let setting = Calibration { parameter, value, figure: None, reason: None };
+    let parts = SystemName::parse(system).unwrap();
+    let (library, named_at) = (Library::built_in(), NamedAt::all(&location));
+    match System::assemble(&library, &parts, &named_at, system, &[(setting, location)]) {
+        Ok(_) => String::new(),
+        Err(error) => format!("{error} | {}", error.hint.clone().unwrap_or_default()),
+    }
+}
+
+#[test]
+fn every_time_of_a_system_has_an_upper_bound() {
+    let steps = [
+        "platform.cpu.request_submit",
+        "platform.cpu.request_complete",
+        "platform.cpu.wake",
+        "platform.nvme.driver_time",
+        "platform.nvme.memory_read",
+        "platform.nvme.interrupt_time",
+        "platform.link.dmi.latency",
+        "platform.port.m2.latency",
+        "drive.front_end.read_time",
+        "drive.front_end.write_time",
+        "drive.front_end.read_latency",
+        "drive.front_end.write_latency",
+        "drive.flash.read",
+        "drive.flash.program",
+        "drive.flash.erase",
+        "drive.flash.command_time",
+        "drive.die.suspend",
+    ];
+    let waits = ["platform.cpu.idle_after", "drive.translation.idle_after"];
+    let system = "samsung-950-pro-512gb@workstation-z170:m2";
+    for parameter in steps.into_iter().chain(waits) {
+        for value in ["18446744073709551615 ps", "5124 h", "1000.001 h"] {
+            let seen = setting_says(system, parameter, value);
+            assert!(seen.contains("too large for time: at most 1000 h"), "{parameter}: {seen}");
+        }
+        let is_step = steps.contains(&parameter);
+        let seen = setting_says(system, parameter, "60.001 s");
+        assert_eq!(seen.contains("at most 60 s"), is_step, "{parameter}: {seen}");
+        assert_eq!(setting_says(system, parameter, "60 s"), "", "{parameter}");
+    }
+}
+
+#[test]
+fn what_a_file_leaves_out_can_be_set() {
+    let system = "samsung-950-pro-512gb@workstation-z170:m2";
+    for (parameter, value) in [
+        ("platform.port.m2.ecrc", "on"),
+        ("platform.port.m2.tags", "32"),
+        ("platform.nvme.coalescing_threshold", "4"),
+        ("drive.die.cache_read", "yes"),
+        ("drive.translation.erased_idle", "8"),
+        ("drive.namespaces", "100 GB, 50 GB"),
+        ("drive.state.condition", "random"),
+    ] {
+        let seen = setting_says(system, parameter, value);
+        let wanted = match parameter.ends_with("coalescing_threshold") {
+            true => "`coalescing_time` is missing",
+            false => "",
+        };
+        assert!(
+            seen.contains(wanted) && seen.is_empty() == wanted.is_empty(),
+            "{parameter}: {seen}"
+        );
+    }
+    // A table that the file has nothing of.
+    let plain = "samsung-850-pro-1tb@workstation-z170:sata";
+    for (parameter, value) in [
+        ("drive.data_path.write", "300 MB/s"),
+        ("drive.port.commands", "unqueued"),
+        ("platform.port.sata.controller", "ata-dma"),
+    ] {
+        let seen = setting_says(plain, parameter, value);
+        assert!(!seen.contains("unknown parameter"), "{parameter}: {seen}");
+    }
+    let seen = setting_says(plain, "drive.pseudo_slc.capacity", "6 GB");
+    assert!(
+        seen.contains("[pseudo_slc] is missing, with `read`, `program`, `when_full`"),
+        "{seen}"
+    );
+}
+
+#[test]
+fn a_wrong_parameter_gets_the_likeliest_names() {
+    let seen = setting_says(SATA, "foo", "1");
+    assert!(seen.len() < 160, "{seen}");
+    let seen = setting_says(SATA, "flash.read", "1 us");
+    assert!(seen.ends_with("did you mean `drive.flash.read`?"), "{seen}");
+    let seen = setting_says(SATA, "drive.flash.raed", "1 us");
+    assert!(seen.contains("did you mean `drive.flash.read`"), "{seen}");
+    let parts = SystemName::parse("samsung-980-pro@workstation-z170:m2").unwrap();
+    let named_at = NamedAt::all(&Location::file("SYSTEM"));
+    let error = System::assemble(&Library::built_in(), &parts, &named_at, "x", &[]).unwrap_err();
+    assert_eq!(error.hint.unwrap(), "did you mean `samsung-980-pro-1tb`?");
 }

@@ -37,7 +37,7 @@ fn links_behind_each_other_come_from_two_places() {
 fn a_link_with_two_parents_is_told_with_both() {
     // The first port is behind the chipset, the second behind the processor itself.
     let expected = "dell-r730xd.toml:70:10: link `hba` to SAS adapter would come from two places: from C610 chipset (`dmi`) \
-                    on the way to port `sas` and from the processor on the way to port `sas-2` | name the links";
+                    on the way to port `sas` and from the processor on the way to port `sas-2` (name the links";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"dmi\", \"hba\"]", expected);
 }
 

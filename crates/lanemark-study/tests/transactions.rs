@@ -59,7 +59,7 @@ fn a_value_is_set_by_its_place_and_no_other() {
 fn what_no_database_can_be_is_told_with_its_line() {
     for (from, to, expected) in [
         ("\"8 KiB\"", "\"1000 B\"", "block"),
-        ("[transactions.log]", "[transactions.lug]", "`log` is missing"),
+        ("[transactions.log]", "[transactions.lug]", "unknown key `lug` | did you mean `log`?"),
         ("outstanding = { value = 32", "outstanding = { value = 0", "outstanding"),
         ("changed = \"45%\"", "changed = \"145%\"", "changed"),
         ("visits  = { value = 1.78", "visits  = { value = \"many\"", "visits"),

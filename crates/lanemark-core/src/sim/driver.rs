@@ -44,6 +44,7 @@ pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<Sample
         if run.is_over(&completion) {
             break;
         }
+        completion.check_end()?;
         run.count(&mut completion);
         run.submit_next(&completion)?;
         if run.storage.simulator().outstanding() == 0 {

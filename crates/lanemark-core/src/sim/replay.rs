@@ -138,11 +138,9 @@ impl Speed {
 
     /// `at` at this speed, where it can be told.
     fn scale(self, at: Instant) -> Option<Instant> {
-        // Beyond this the replay itself would run over the end of simulated time.
-        const LATEST: u64 = 200 * 86_400 * 1_000_000_000_000;
         let scaled = u128::from(at.picoseconds()) * 1_000_000 / u128::from(self.0);
-        let scaled = u64::try_from(scaled).ok().filter(|&scaled| scaled <= LATEST)?;
-        Some(Instant::from_picoseconds(scaled))
+        let scaled = u64::try_from(scaled).ok().map(Instant::from_picoseconds)?;
+        (scaled <= Instant::END).then_some(scaled)
     }
 }
 

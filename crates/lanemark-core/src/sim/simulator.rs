@@ -98,6 +98,22 @@ pub enum SimError {
         /// What was asked.
         what: &'static str,
     },
+    /// A test or trace that goes on beyond the end of simulated time.
+    #[error("it is not over after {} of simulated time", Instant::END.since(Instant::ZERO))]
+    NeverEnds,
+}
+
+impl Completion {
+    /// Whether simulated time goes on after it.
+    ///
+    /// # Errors
+    /// [`SimError::NeverEnds`]
+    pub(super) fn check_end(&self) -> Result<(), SimError> {
+        match self.completed <= Instant::END {
+            true => Ok(()),
+            false => Err(SimError::NeverEnds),
+        }
+    }
 }
 
 /// A drive, and the way to it.

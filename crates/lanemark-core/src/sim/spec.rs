@@ -152,6 +152,9 @@ pub const BURST_MAX: u32 = 128;
 pub const WEIGHT_MAX: u32 = 256;
 /// The largest aggregation threshold: an eight-bit field that counts from zero.
 pub const THRESHOLD_MAX: u32 = 256;
+/// The longest that one step of a request can take: a core, a link's latency, a firmware, a die. Far above any that
+/// was built, and so short that the times of all requests that can be outstanding add up to less than can be told.
+pub const STEP_TIME_MAX: Duration = Duration::from_seconds(60);
 /// The longest aggregation time: 255 units of 100 us.
 pub const AGGREGATION_TIME_MAX: Duration = Duration::from_microseconds(25_500);
 
@@ -339,6 +342,51 @@ impl ProtocolSpec {
     }
 }
 
+/// Refuses the first of these times that no step of a request can take.
+fn check_step_times(
+    times: impl IntoIterator<Item = (&'static str, Duration)>,
+) -> Result<(), SpecError> {
+    match times.into_iter().find(|(_, time)| *time > STEP_TIME_MAX) {
+        None => Ok(()),
+        Some((field, time)) => {
+            let bound = format!("at most {STEP_TIME_MAX}");
+            Err(SpecError { field, value: time.to_string(), bound })
+        }
+    }
+}
+
+impl CpuSpec {
+    fn check_times(&self) -> Result<(), SpecError> {
+        check_step_times([
+            ("platform.cpu.request_submit", self.request_submit),
+            ("platform.cpu.request_complete", self.request_complete),
+            ("platform.cpu.wake", self.wake),
+        ])
+    }
+}
+
+impl ProtocolSpec {
+    fn check_times(&self) -> Result<(), SpecError> {
+        check_step_times([
+            ("protocol.read_time", self.read_time),
+            ("protocol.write_time", self.write_time),
+            ("protocol.memory_read", self.memory_read),
+            ("protocol.interrupt_time", self.interrupt_time),
+        ])
+    }
+}
+
+impl FrontEndSpec {
+    fn check_times(&self) -> Result<(), SpecError> {
+        check_step_times([
+            ("drive.front_end.read_time", self.read_time),
+            ("drive.front_end.write_time", self.write_time),
+            ("drive.front_end.read_latency", self.read_latency),
+            ("drive.front_end.write_latency", self.write_latency),
+        ])
+    }
+}
+
 impl SystemSpec {
     /// Checks all bounds that the simulator relies on.
     ///
@@ -367,7 +415,13 @@ impl SystemSpec {
         within("protocol.queues", self.protocol.queues.into(), 1, 65_535)?;
         within("protocol.queue_depth", self.protocol.queue_depth.into(), 1, 65_536)?;
         self.protocol.check_nvme()?;
+        self.cpu.check_times()?;
+        self.protocol.check_times()?;
+        self.drive.front_end.check_times()?;
         within("links", self.links.len() as u64, 1, LINKS_MAX as u64)?;
+        let others = self.second.iter().flat_map(|port| &port.links);
+        let latencies = self.links.iter().chain(others).map(|link| ("latency", link.latency));
+        check_step_times(latencies)?;
         within("drive.front_end.engines", self.drive.front_end.engines.into(), 1, 1024)?;
         let transfer = self.protocol.transfer_max;
         if transfer < SLOT || !transfer.get().is_multiple_of(SLOT.get()) {

@@ -509,3 +509,28 @@ proptest! {
         prop_assert_eq!(again, sample);
     }
 }
+
+/// A drive whose reads take longer than can be told.
+fn endless() -> SystemSpec {
+    let mut system = nvme(small_drive());
+    system.drive.flash_mut().read = PageTimes::alike(Duration::MAX);
+    system
+}
+
+#[test]
+fn a_step_that_takes_too_long_is_no_system() {
+    let error = endless().check().unwrap_err();
+    assert_eq!((error.field, error.bound.as_str()), ("drive.flash.read", "at most 60 s"));
+}
+
+#[test]
+fn a_run_that_reaches_the_end_of_simulated_time_ends_and_is_not_fast() {
+    let span = Bytes::mebi(32);
+    let timed =
+        Test { span, volume: None, duration: Some(Duration::from_seconds(1)), ..random_read() };
+    let sample = run_test(&endless(), &timed, StreamKey::from_seed(1)).unwrap();
+    assert!(sample.reads.is_none(), "a drive that never answers has read nothing");
+    let counted = Test { span, ..random_read() };
+    let outcome = run_test(&endless(), &counted, StreamKey::from_seed(1));
+    assert_eq!(outcome.unwrap_err(), SimError::NeverEnds);
+}

@@ -4,7 +4,9 @@
 //! one SATA dword at 6 Gb/s is 6,666.7 ps and one PCIe 5.0 symbol 250 ps, and neither accumulates a
 //! rounding error that matters. `u64` picoseconds reach 213 days. Only operations with a meaning
 //! exist: `Bytes / BytesPerSecond` is a [`Duration`], `Instant + Duration` an [`Instant`], and two
-//! instants can be subtracted but not added.
+//! instants can be subtracted but not added. Sums and products of times saturate; they never wrap around.
+//! Inputs are bounded far below that ([`Duration::INPUT_MAX`]), and a simulation that passes [`Instant::END`]
+//! ends with an error.
 //!
 //! A quantity in a file or on a command line is text with its unit, `"115 us"` or `"16 KiB"`. MB is
 //! 10^6 bytes and MiB 2^20, and neither stands for the other. A bare number is an error.
@@ -60,6 +62,9 @@ pub struct Ratio(f64);
 impl Instant {
     /// The start of every run.
     pub const ZERO: Self = Self(0);
+    /// The end of simulated time, 200 days after the start. No simulation goes on beyond it, which leaves 13 days
+    /// of what can be told to the services that are under way then.
+    pub const END: Self = Self(200 * 86_400 * PICOSECONDS_PER_SECOND);
 
     /// The instant that lies `picoseconds` after the start.
     pub const fn from_picoseconds(picoseconds: u64) -> Self {
@@ -88,6 +93,8 @@ impl Duration {
     pub const ZERO: Self = Self(0);
     /// The longest time that can be told, 213 days.
     pub const MAX: Self = Self(u64::MAX);
+    /// The longest time that a file or a command line can give, 1,000 hours.
+    pub const INPUT_MAX: Self = Self(1_000 * 3_600 * PICOSECONDS_PER_SECOND);
 
     /// A duration of so many picoseconds.
     pub const fn from_picoseconds(picoseconds: u64) -> Self {
@@ -134,12 +141,11 @@ impl Duration {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// This time `numerator / denominator` times over, rounded to the nearest picosecond.
+    /// This time `numerator / denominator` times over, rounded to the nearest picosecond; [`Duration::MAX`] where
+    /// that is more.
     pub const fn scaled(self, numerator: u64, denominator: u64) -> Self {
         let product = self.0 as u128 * numerator as u128;
-        let rounded = (product + denominator as u128 / 2) / denominator as u128;
-        debug_assert!(rounded <= u64::MAX as u128);
-        Self(rounded as u64)
+        clamped((product + denominator as u128 / 2) / denominator as u128)
     }
 }
 
@@ -199,7 +205,7 @@ impl Ratio {
     }
 }
 
-/// `count * scale / divisor` to the nearest whole, in 64 bits where they suffice.
+/// `count * scale / divisor` to the nearest whole or the most that can be told, in 64 bits where they suffice.
 const fn divide_rounded(count: u64, scale: u64, divisor: u64) -> Duration {
     match count.checked_mul(scale) {
         Some(product) if product <= u64::MAX - divisor => {
@@ -207,30 +213,36 @@ const fn divide_rounded(count: u64, scale: u64, divisor: u64) -> Duration {
         }
         _ => {
             let product = count as u128 * scale as u128;
-            let rounded = (product + divisor as u128 / 2) / divisor as u128;
-            debug_assert!(rounded <= u64::MAX as u128);
-            Duration(rounded as u64)
+            clamped((product + divisor as u128 / 2) / divisor as u128)
         }
     }
 }
 
+/// So many picoseconds, or the most that can be told.
+const fn clamped(picoseconds: u128) -> Duration {
+    if picoseconds > u64::MAX as u128 { Duration::MAX } else { Duration(picoseconds as u64) }
+}
+
 impl Add<Duration> for Instant {
     type Output = Self;
+    #[inline]
     fn add(self, rhs: Duration) -> Self {
-        Self(self.0 + rhs.0)
+        Self(self.0.saturating_add(rhs.0))
     }
 }
 
 impl Add for Duration {
     type Output = Self;
+    #[inline]
     fn add(self, rhs: Self) -> Self {
-        Self(self.0 + rhs.0)
+        Self(self.0.saturating_add(rhs.0))
     }
 }
 
 impl AddAssign for Duration {
+    #[inline]
     fn add_assign(&mut self, rhs: Self) {
-        self.0 += rhs.0;
+        *self = *self + rhs;
     }
 }
 
@@ -243,8 +255,9 @@ impl Sub for Duration {
 
 impl Mul<u64> for Duration {
     type Output = Self;
+    #[inline]
     fn mul(self, rhs: u64) -> Self {
-        Self(self.0 * rhs)
+        Self(self.0.saturating_mul(rhs))
     }
 }
 
@@ -333,5 +346,27 @@ mod tests {
         let rate = BytesPerSecond(600_000_000);
         assert_eq!(Bytes(600) / rate, Duration::from_microseconds(1));
         assert_eq!(Bytes(600_000_000_000_000) / rate, Duration::from_seconds(1_000_000));
+    }
+
+    #[test]
+    fn times_saturate_and_never_wrap_around() {
+        let long = Duration::from_picoseconds(u64::MAX - 1);
+        let second = Duration::from_seconds(1);
+        assert_eq!(long + second, Duration::MAX);
+        assert_eq!(long * 3, Duration::MAX);
+        assert_eq!([long, second].into_iter().sum::<Duration>(), Duration::MAX);
+        assert_eq!(second.scaled(u64::MAX, 1), Duration::MAX);
+        assert_eq!(Bytes(u64::MAX) / BytesPerSecond(1), Duration::MAX);
+        assert_eq!((Instant::END + long).picoseconds(), u64::MAX);
+        let mut sum = long;
+        sum += second;
+        assert_eq!(sum, Duration::MAX);
+    }
+
+    #[test]
+    fn the_end_of_simulated_time_can_be_written_and_read_again() {
+        let all = Instant::END.since(Instant::ZERO);
+        let text = serde_json::to_string(&all).unwrap();
+        assert_eq!(serde_json::from_str::<Duration>(&text).unwrap(), all);
     }
 }

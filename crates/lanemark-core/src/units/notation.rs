@@ -37,13 +37,15 @@ pub enum QuantityError {
         /// The units that would do.
         units: &'static str,
     },
-    /// Larger than can be held.
-    #[error("`{text}` is too large for {quantity}")]
+    /// Larger than the largest that is accepted.
+    #[error("`{text}` is too large for {quantity}: at most {most}")]
     TooLarge {
         /// The text as given.
         text: String,
         /// What was asked for.
         quantity: &'static str,
+        /// The largest value.
+        most: &'static str,
     },
     /// A value between two of the smallest steps, where rounding would change it.
     #[error("`{text}` is not a whole number of {step}")]
@@ -61,6 +63,8 @@ struct Notation {
     step: &'static str,
     /// Whether a value between two steps may be rounded to the nearest.
     rounds: bool,
+    /// The largest value in base steps, and how it is written.
+    most: (u64, &'static str),
     listed: &'static str,
     units: &'static [(&'static str, u64)],
 }
@@ -75,8 +79,12 @@ impl Notation {
         let unit = unit.trim();
         let number = number.replace('_', "");
         let no_number = || QuantityError::NoNumber { text: text.to_owned() };
-        let too_large =
-            || QuantityError::TooLarge { text: text.to_owned(), quantity: self.quantity };
+        let (most, most_text) = self.most;
+        let too_large = || QuantityError::TooLarge {
+            text: text.to_owned(),
+            quantity: self.quantity,
+            most: most_text,
+        };
         let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
         if whole.is_empty() || fraction.contains('.') || number.ends_with('.') {
             return Err(no_number());
@@ -99,7 +107,8 @@ impl Notation {
         if !self.rounds && scaled % divisor != 0 {
             return Err(QuantityError::NotWhole { text: text.to_owned(), step: self.step });
         }
-        u64::try_from((scaled + divisor / 2) / divisor).map_err(|_| too_large())
+        let steps = u64::try_from((scaled + divisor / 2) / divisor).map_err(|_| too_large())?;
+        if steps > most { Err(too_large()) } else { Ok(steps) }
     }
 }
 
@@ -107,6 +116,7 @@ const DURATION: Notation = Notation {
     quantity: "time",
     step: "picoseconds",
     rounds: true,
+    most: (Duration::INPUT_MAX.picoseconds(), "1000 h"),
     listed: "ps, ns, us, ms, s, min, h",
     units: &[
         ("ps", 1),
@@ -124,6 +134,7 @@ const BYTES: Notation = Notation {
     quantity: "data",
     step: "bytes",
     rounds: false,
+    most: (1 << 60, "1048576 TiB"),
     listed: "B, kB, MB, GB, TB (powers of ten), KiB, MiB, GiB, TiB (powers of two)",
     units: &[
         ("B", 1),
@@ -142,6 +153,7 @@ const BYTES_PER_SECOND: Notation = Notation {
     quantity: "data rate",
     step: "bytes a second",
     rounds: true,
+    most: (1_000_000_000_000_000, "1000000 GB/s"),
     listed: "B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s",
     units: &[
         ("B/s", 1),
@@ -158,6 +170,7 @@ const BITS_PER_SECOND: Notation = Notation {
     quantity: "line rate",
     step: "bits a second",
     rounds: true,
+    most: (1_000_000_000_000_000, "1000000 Gb/s"),
     listed: "Mb/s, Gb/s",
     units: &[("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000)],
 };
@@ -166,6 +179,7 @@ const WATTS: Notation = Notation {
     quantity: "power",
     step: "microwatts",
     rounds: true,
+    most: (1_000_000_000_000, "1000 kW"),
     listed: "uW, mW, W, kW",
     units: &[("uW", 1), ("mW", 1_000), ("W", 1_000_000), ("kW", 1_000_000_000)],
 };
@@ -174,6 +188,7 @@ const JOULES: Notation = Notation {
     quantity: "energy",
     step: "microjoules",
     rounds: true,
+    most: (1_000_000_000_000_000_000, "1000000 MJ"),
     listed: "uJ, mJ, J, kJ, MJ, mWh, Wh, kWh",
     units: &[
         ("uJ", 1),
@@ -237,12 +252,11 @@ impl FromStr for Ratio {
             quantity: "share",
             step: "billionths",
             rounds: true,
+            most: (1_000_000_000, "100%"),
             listed: "%",
             units: &[("%", 10_000_000)],
         };
-        let billionths = PERCENT.parse(text)?;
-        Self::new(billionths as f64 / 1e9)
-            .ok_or_else(|| QuantityError::TooLarge { text: text.to_owned(), quantity: "share" })
+        PERCENT.parse(text).map(|billionths| Self(billionths as f64 / 1e9))
     }
 }
 
@@ -355,6 +369,15 @@ mod tests {
             "99999999999999999999 s".parse::<Duration>(),
             Err(QuantityError::TooLarge { .. })
         ));
+        let most = Duration::INPUT_MAX;
+        assert_eq!("1000 h".parse(), Ok(most));
+        let error = "18446744073709551615 ps".parse::<Duration>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`18446744073709551615 ps` is too large for time: at most 1000 h"
+        );
+        assert!(matches!("1000.1 h".parse::<Duration>(), Err(QuantityError::TooLarge { .. })));
+        assert!(matches!("2000000 TiB".parse::<Bytes>(), Err(QuantityError::TooLarge { .. })));
         assert!(matches!("0.3 B".parse::<Bytes>(), Err(QuantityError::NotWhole { .. })));
         assert!(matches!("5 W".parse::<Joules>(), Err(QuantityError::WrongUnit { .. })));
         assert!(matches!("1 Wh".parse::<Watts>(), Err(QuantityError::WrongUnit { .. })));

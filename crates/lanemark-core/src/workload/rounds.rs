@@ -97,6 +97,16 @@ impl Test {
         if self.volume == Some(Bytes::ZERO) {
             return fail("volume", "0 B".to_owned(), "more than 0 B");
         }
+        let times = [
+            ("duration", self.duration.unwrap_or_default()),
+            ("ramp", self.ramp),
+            ("think", self.think),
+        ];
+        for (field, time) in times {
+            if time > Duration::INPUT_MAX {
+                return fail(field, time.to_string(), "at most 1000 h");
+            }
+        }
         if self.duration == Some(Duration::ZERO) {
             return fail("duration", "0 s".to_owned(), "more than 0 s");
         }

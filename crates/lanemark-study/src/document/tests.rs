@@ -1,6 +1,7 @@
 //! Reading tables: places, errors, overrides.
 
 use super::*;
+use crate::origin::Origin;
 use lanemark_core::units::{Bytes, Duration};
 
 const TEXT: &str = r#"
@@ -86,4 +87,69 @@ fn an_override_wins_and_an_unused_one_is_an_error() {
         error_of(overrides.check_used(&ledger)),
         "--set: unknown parameter `drive.flash.raed` | did you mean `drive.flash.read`?"
     );
+}
+
+#[test]
+fn a_table_that_the_file_leaves_out_is_there_when_something_in_it_is_set() {
+    let document = Document::parse("d.toml", TEXT).unwrap();
+    let (ledger, mut overrides) = (Ledger::default(), Overrides::default());
+    overrides.set("drive.data_path.read", "2 GB/s", Location::file("--set"));
+    let root = document.root("drive", Some(Context { ledger: &ledger, overrides: &overrides }));
+    let path = root.optional_table("data_path").unwrap().expect("the table is reached");
+    let rate = path.optional_quantity::<lanemark_core::units::BytesPerSecond>("read").unwrap();
+    assert_eq!(rate.unwrap().0, 2_000_000_000);
+    assert!(root.optional_table("data_pat").unwrap().is_none());
+    overrides.check_used(&ledger).unwrap();
+}
+
+/// Reads a file of two tables as a drive is read.
+fn read_two(text: &str) -> Result<(Duration, Bytes), StudyError> {
+    let document = Document::parse("d.toml", text).unwrap();
+    document.read("drive", None, |root| {
+        let drive = root.table("drive")?;
+        drive.choice("kind", &[("ssd", 1), ("hdd", 2)])?;
+        drive.text("name")?;
+        drive.finish()?;
+        let flash = root.table("flash")?;
+        let read = flash.quantity("read")?;
+        let page: Bytes = flash.quantity("page")?;
+        flash.integer("planes", 1, 4)?;
+        flash.finish()?;
+        root.finish()?;
+        Ok((read, page))
+    })
+}
+
+#[test]
+fn all_that_is_wrong_in_a_file_is_told_at_once() {
+    let good = "[drive]\nkind = \"ssd\"\nname = \"A\"\n[flash]\nread = \"1 us\"\npage = \"4 KiB\"\nplanes = 1\n";
+    assert_eq!(read_two(good), Ok((Duration::from_microseconds(1), Bytes::kibi(4))));
+    let bad =
+        "[drive]\nkindd = \"ssd\"\n[flash]\nread = \"1\"\nplanes = 9\nerase = \"1 ms\"\n[other]\n";
+    let seen = error_of(read_two(bad));
+    let lines: Vec<&str> = seen.lines().collect();
+    let wanted = [
+        "d.toml:1:1: `name` is missing (add `name`, a text, to `drive`)",
+        "d.toml:2:1: unknown key `kindd` (did you mean `kind`?)",
+        "d.toml:3:1: `page` is missing (add `page`, a quantity with its unit, to `drive.flash`)",
+        "d.toml:4:8: read = 1: `1` has no unit; write it with one of ps, ns, us, ms, s, min, h",
+        "d.toml:5:10: planes = 9: must be a whole number from 1 to 4",
+        "d.toml:6:1: unknown key `erase` (one of ",
+        "d.toml:7:2: unknown key `other` (",
+    ];
+    assert_eq!(lines.len(), wanted.len(), "{seen}");
+    for (line, wanted) in lines.iter().zip(wanted) {
+        assert!(line.starts_with(wanted), "\n  seen: {line}\nwanted: {wanted}");
+    }
+}
+
+#[test]
+fn a_missing_table_is_told_with_its_keys_and_one_error_alone_as_ever() {
+    let missing = "[drive]\nkind = \"ssd\"\nname = \"A\"\n";
+    let seen = error_of(read_two(missing));
+    assert!(seen.ends_with("[flash] is missing, with `read`, `page`, `planes`"), "{seen}");
+    let seen = error_of(read_two("[drive]\nname = \"A\"\n[flash]\nread = \"1 us\"\n"));
+    assert!(seen.starts_with("d.toml:1:1: `kind` is missing | add `kind`"), "{seen}");
+    // A choice decides what else is asked for: without a likely one the rest of the file is not read.
+    assert_eq!(seen.lines().count(), 1, "{seen}");
 }

@@ -171,6 +171,7 @@ impl<'t> Run<'t> {
         let next = self.events.next_at().unwrap_or(self.deadline);
         let limit = next.min(self.deadline);
         if let Some(mut completion) = self.metering.advance_until(&mut self.storage, limit) {
+            completion.check_end()?;
             self.count(&mut completion);
             self.completed(&completion)?;
             return Ok(true);

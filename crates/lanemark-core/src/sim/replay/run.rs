@@ -108,9 +108,9 @@ impl Run {
             return Ok(());
         };
         if let Some(scheduled) = scheduled {
-            while self.complete_one(scheduled) {}
+            while self.complete_one(scheduled)? {}
         }
-        while self.is_full(access.length) && self.complete_one(NEVER) {}
+        while self.is_full(access.length) && self.complete_one(NEVER)? {}
         let now = self.storage.now();
         let at = scheduled.map_or(now, |scheduled| scheduled.max(now));
         let scheduled = scheduled.unwrap_or(at);
@@ -166,9 +166,11 @@ impl Run {
     }
 
     /// Goes on to the next completion up to `limit` and counts it; false where there is none.
-    fn complete_one(&mut self, limit: Instant) -> bool {
-        let completion = self.storage.advance_until(limit);
-        completion.inspect(|completion| self.count(completion)).is_some()
+    fn complete_one<E>(&mut self, limit: Instant) -> Result<bool, ReplayError<E>> {
+        let Some(completion) = self.storage.advance_until(limit) else { return Ok(false) };
+        completion.check_end().map_err(ReplayError::Sim)?;
+        self.count(&completion);
+        Ok(true)
     }
 
     fn count(&mut self, completion: &Completion) {
@@ -192,7 +194,7 @@ impl Run {
 
     /// Goes on until all is complete.
     pub(super) fn drain<E>(&mut self) -> Result<(), ReplayError<E>> {
-        while self.outstanding > 0 && self.complete_one(NEVER) {}
+        while self.outstanding > 0 && self.complete_one(NEVER)? {}
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! The media of a solid-state drive and the translation layer over it, as values.
 
-use super::{SLOT, SpecError};
+use super::{SLOT, SpecError, check_step_times};
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
 
 /// What a memory cell holds.
@@ -75,6 +75,11 @@ impl PageTimes {
     #[must_use]
     pub fn halved(self) -> Self {
         Self { times: self.times.map(|time| time / 2), ..self }
+    }
+
+    /// The longest of them.
+    pub fn longest(&self) -> Duration {
+        self.times.into_iter().max().unwrap_or_default()
     }
 
     /// Whether all kinds take the same time.
@@ -321,6 +326,21 @@ impl FlashSpec {
         })
     }
 
+    fn check_times(&self) -> Result<(), SpecError> {
+        let suspend = self.die.suspend;
+        let cache = self.translation.pseudo_slc;
+        check_step_times([
+            ("drive.flash.read", self.read.longest()),
+            ("drive.flash.program", self.program.longest()),
+            ("drive.flash.erase", self.erase),
+            ("drive.flash.command_time", self.command_time),
+            ("drive.die.suspend", suspend.map_or(Duration::ZERO, |suspend| suspend.enter)),
+            ("drive.die.resume", suspend.map_or(Duration::ZERO, |suspend| suspend.resume)),
+            ("drive.pseudo_slc.read", cache.map_or(Duration::ZERO, |cache| cache.read)),
+            ("drive.pseudo_slc.program", cache.map_or(Duration::ZERO, |cache| cache.program)),
+        ])
+    }
+
     /// Checks all bounds that the simulator relies on, for a drive of `capacity`.
     ///
     /// # Errors
@@ -359,6 +379,7 @@ impl FlashSpec {
             let bound = "above 0%, up to 100%".to_owned();
             return fail("drive.translation.compression", least.to_string(), bound);
         }
+        self.check_times()?;
         let raw = self.capacity();
         let spare = self.superblocks_spare();
         if capacity == Bytes::ZERO || capacity + self.superblock() * spare > raw {

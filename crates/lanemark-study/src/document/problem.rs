@@ -1,0 +1,137 @@
+//! What is wrong in a file, gathered while it is read.
+
+use crate::error::{Location, StudyError};
+
+/// The most errors of a file that are told at once; a file that is no model at all has one for each line.
+const TOLD_MAX: usize = 40;
+
+/// Something wrong in a file that does not keep the rest from being read.
+#[derive(Clone, Debug)]
+pub(super) enum Problem {
+    /// A key that must be there is not.
+    Missing {
+        /// The table that lacks the key, and where that table begins.
+        table: String,
+        location: Location,
+        /// The table itself is missing.
+        no_table: bool,
+        key: String,
+        /// What belongs there, "a text".
+        what: String,
+        /// A key of the table that is nearly called so and was read in its place.
+        misspelt: Option<String>,
+    },
+    /// A key that nothing asks for.
+    Unknown { table: String, key: String, error: StudyError },
+    /// A value that is none.
+    Wrong(StudyError),
+}
+
+/// All that is wrong in a file, in the order in which it was found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Problems {
+    found: Vec<Problem>,
+    /// Tables that could not be read to their end.
+    pub(super) cut_short: usize,
+}
+
+impl Problem {
+    /// The error that tells this problem alone.
+    pub(super) fn into_error(self) -> StudyError {
+        match self {
+            Self::Missing { table, location, key, what, .. } => {
+                StudyError::new(location, format!("`{key}` is missing"))
+                    .hint(format!("add `{key}`, {what}, to `{table}`"))
+            }
+            Self::Unknown { error, .. } | Self::Wrong(error) => error,
+        }
+    }
+}
+
+impl Problems {
+    pub(super) fn note(&mut self, problem: Problem) {
+        self.found.push(problem);
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.found.len()
+    }
+
+    /// One error that tells all of them, in the order of the file; none where there are none.
+    pub(super) fn into_error(self) -> Option<StudyError> {
+        let all = self.found;
+        let unknown = |wanted_table: &str, wanted: &str| {
+            all.iter().any(|problem| {
+                matches!(problem, Problem::Unknown { table, key, .. } if table == wanted_table && key == wanted)
+            })
+        };
+        // A key that is missing because it is misspelt is told once, as the unknown key that it is.
+        let is_told = |problem: &&Problem| match problem {
+            Problem::Missing { table, misspelt: Some(other), .. } => !unknown(table, other),
+            _ => true,
+        };
+        let mut told: Vec<StudyError> = Vec::new();
+        let mut grouped: Vec<String> = Vec::new();
+        for problem in all.iter().filter(is_told) {
+            let Problem::Missing { table, location, no_table, .. } = problem else {
+                told.push(problem.clone().into_error());
+                continue;
+            };
+            if grouped.contains(table) {
+                continue;
+            }
+            grouped.push(table.clone());
+            let missing = all.iter().filter(is_told).filter_map(|other| match other {
+                Problem::Missing { table: of, key, .. } if of == table => Some(key.as_str()),
+                _ => None,
+            });
+            let keys: Vec<&str> = missing.collect();
+            told.push(match (no_table, keys.as_slice()) {
+                (false, [_]) => problem.clone().into_error(),
+                _ => missing_together(table, location, *no_table, &keys),
+            });
+        }
+        told.dedup();
+        told.sort_by_key(|error| error.location.position);
+        gathered(told)
+    }
+}
+
+/// The error about several keys of one table.
+fn missing_together(table: &str, location: &Location, no_table: bool, keys: &[&str]) -> StudyError {
+    let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    let (are, listed) = (if keys.len() == 1 { "is" } else { "are" }, quoted.join(", "));
+    match no_table {
+        true => {
+            let (above, name) = table.rsplit_once('.').unwrap_or(("", table));
+            let above = match above.contains('.') {
+                true => format!(" in `{above}`"),
+                false => String::new(),
+            };
+            let message = format!("[{name}] is missing{above}, with {listed}");
+            StudyError::new(location.clone(), message)
+        }
+        false => StudyError::new(location.clone(), format!("{listed} {are} missing in `{table}`")),
+    }
+}
+
+/// The first of `errors` with the others beside it. Where there are several, each tells its own hint.
+fn gathered(mut errors: Vec<StudyError>) -> Option<StudyError> {
+    if errors.len() <= 1 {
+        return errors.pop();
+    }
+    let left_out = errors.len().saturating_sub(TOLD_MAX);
+    errors.truncate(TOLD_MAX);
+    for error in &mut errors {
+        if let Some(hint) = error.hint.take() {
+            error.message = format!("{} ({hint})", error.message);
+        }
+    }
+    let mut errors = errors.into_iter();
+    let mut first = errors.next()?;
+    first.beside = errors.collect();
+    if left_out > 0 {
+        first.hint = Some(format!("{left_out} more errors are not listed"));
+    }
+    Some(first)
+}

@@ -1,0 +1,51 @@
+//! Values that stand in for those of a file that are missing or wrong, until all of the file is read.
+
+use lanemark_core::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Joules, Ratio, Watts};
+
+/// A quantity that has a value which nearly every key takes.
+pub trait StandIn {
+    /// That value. It is never part of what was read.
+    fn stand_in() -> Self;
+}
+
+impl StandIn for Duration {
+    fn stand_in() -> Self {
+        Self::from_microseconds(1)
+    }
+}
+
+impl StandIn for Bytes {
+    fn stand_in() -> Self {
+        Self::kibi(4)
+    }
+}
+
+impl StandIn for BytesPerSecond {
+    fn stand_in() -> Self {
+        Self(1_000_000_000)
+    }
+}
+
+impl StandIn for BitsPerSecond {
+    fn stand_in() -> Self {
+        Self(6_000_000_000)
+    }
+}
+
+impl StandIn for Ratio {
+    fn stand_in() -> Self {
+        Self::ONE
+    }
+}
+
+impl StandIn for Watts {
+    fn stand_in() -> Self {
+        Self::from_milliwatts(1)
+    }
+}
+
+impl StandIn for Joules {
+    fn stand_in() -> Self {
+        Self::from_microjoules(1)
+    }
+}
