@@ -21,7 +21,9 @@ use crate::{formats, library, output, results, stop};
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let stop = stop::on_signal()?;
     let library = library::open(&args.run.library)?;
-    let opened = formats::open(&library, &args.workload, formats::size_of(&args.path))?;
+    args.trace_args.check()?;
+    let target_size = formats::size_of(&args.path).or(args.scale.size);
+    let opened = formats::open(&library, &args.workload, target_size)?;
     let settings = settings(args, &opened);
     let recorded = args.trace_args.trace.as_deref();
     let recorded = recorded.map(|trace| Recorded::open(args, trace)).transpose()?;

@@ -18,7 +18,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let named_at = NamedAt::all(&Location::file(&args.system));
     let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
     let system = System::assemble(&library, &parts, &named_at, &args.system, &settings)?;
-    let opened = formats::open(&library, &args.workload, None)?;
+    let target_size = args.scale.size.unwrap_or(system.capacity());
+    let opened = formats::open(&library, &args.workload, Some(target_size))?;
     opened.tell_notes();
     let workload = scaled(opened.workload, &args.scale)?;
     let workload = watched(workload, &args.over_time)?;

@@ -175,7 +175,7 @@ fn sweep(args: &SweepArgs, library: &Library) -> Result<Sweep, Failure> {
     for text in &args.set {
         definition.settings.push(sim::setting(text)?);
     }
-    let opened = formats::open(library, &definition.workload, None)?;
+    let opened = formats::open(library, &definition.workload, args.scale.size)?;
     opened.tell_notes();
     let mut workload = sim::scaled(opened.workload, &args.scale)?;
     // A repeat has other random numbers; curves need one only, and points are many.

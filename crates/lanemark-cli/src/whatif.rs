@@ -25,7 +25,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     let present = Named { name: from.system.clone(), set: Vec::new() };
     let other = other(args, &present.name)?;
     let workload = match (&args.workload, &from.run) {
-        (Some(name), _) => formats::open(&library, name, None)?.workload,
+        (Some(name), _) => formats::open(&library, name, args.scale.size)?.workload,
         (None, Some(run)) => run.workload.clone(),
         (None, None) => formats::open(&library, "data-sheet", None)?.workload,
     };

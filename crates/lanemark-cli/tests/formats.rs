@@ -176,3 +176,35 @@ fn fio_plot_draws_what_is_exported() {
         }
     }
 }
+
+#[test]
+fn the_size_of_the_target_may_be_given_to_the_command() {
+    let folder = folder();
+    let (job, target) = (folder.path().join("whole.fio"), folder.path().join("new.dat"));
+    fs::write(&job, "[whole]\nrw=randread\nbs=4k\nruntime=1\ntime_based\n").unwrap();
+    let (job, target) = (job.to_str().unwrap(), target.to_str().unwrap());
+    let out = folder.path().join("out.json");
+    let out = out.to_str().unwrap();
+    let err = fails(&["bench", target, "--workload", job, "--out", out], 2);
+    assert!(err.contains("--size"), "{err}");
+    let sized = ["--size", "8MiB", "--duration", "50ms", "--out", out];
+    succeeds(&[&["bench", target, "--workload", job], &sized[..]].concat());
+    let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
+    assert_eq!(saved["workload"]["tests"][0]["span_bytes"], 8 << 20);
+    // A modelled system has the size of its drive.
+    let run = ["--duration", "5ms", "--out", out];
+    succeeds(&[&["sim", NVME, job], &run[..]].concat());
+    let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
+    assert!(saved["workload"]["tests"][0]["span_bytes"].as_u64().unwrap() > 500_000_000_000);
+}
+
+#[test]
+fn options_of_a_trace_are_refused_where_none_is_replayed() {
+    let options: [&[&str]; 4] =
+        [&["--speed", "2x"], &["--wrap"], &["--limit", "5"], &["--as-fast-as-possible"]];
+    for option in options {
+        let plain = ["bench", "./nothing-here.dat", "--workload", "quick"];
+        let err = fails(&[&plain[..], option].concat(), 2);
+        assert!(err.contains(option[0]) && err.contains("--trace"), "{err}");
+    }
+}

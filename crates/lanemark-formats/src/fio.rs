@@ -35,7 +35,9 @@ mod settings;
 use std::path::PathBuf;
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Average, Load, Mix, Order, QUEUE_DEPTH_MAX, Start, Test, Workload};
+use lanemark_core::workload::{
+    Average, Load, Mix, Order, Pattern, QUEUE_DEPTH_MAX, Start, Test, Workload,
+};
 
 use crate::error::{FormatError, FormatErrors, Kept};
 use block::Blocks;
@@ -195,6 +197,7 @@ fn tests(jobs: &[Job], around: &Surroundings<'_>, found: &mut Findings) -> Vec<T
             threads: 1,
             each: Bytes(1 << 40),
             after: false,
+            parted: false,
         }];
         for (clone, place) in placed.as_ref().map_or(nowhere, whole).iter().enumerate() {
             let Some(mut test) = test(job, place, found) else { continue };
@@ -246,16 +249,21 @@ fn free_name(tests: &[Test], name: String) -> String {
 }
 
 fn test(job: &Job, placed: &Placed, found: &mut Findings) -> Option<Test> {
-    let direction = Direction::of(job, found)?;
+    // What is read after a fault tells only further faults: a file with any is no workload.
+    let direction = Direction::of(job, found).unwrap_or(Direction::MIXED);
     let read_share = read_share(job, direction, found);
-    let mut blocks = Blocks::of(job, direction, read_share.get(), found)?;
-    let pattern = order::pattern(job, direction, &mut blocks, found)?;
+    let blocks = Blocks::of(job, direction, read_share.get(), found);
+    let depth = depth(job, found);
+    let is_whole = blocks.is_some() && depth.is_some();
+    let mut blocks = blocks.unwrap_or_else(Blocks::usual);
+    let pattern = order::pattern(job, direction, &mut blocks, found);
+    let is_whole = is_whole && pattern.is_some();
     let mut test = Test {
         name: job.name.clone(),
         block: blocks.block,
-        pattern,
+        pattern: pattern.unwrap_or(Pattern::Uniform),
         read_share,
-        queue_depth: depth(job, found)?,
+        queue_depth: depth.unwrap_or(1),
         threads: placed.threads,
         span: placed.span,
         offset: placed.offset,
@@ -275,7 +283,10 @@ fn test(job: &Job, placed: &Placed, found: &mut Findings) -> Option<Test> {
         load: Load::Closed,
         start: Start::default(),
     };
-    if placed.threads > 1 && test.is_in_order() && job.has("filename") {
+    if placed.parted && !test.is_in_order() {
+        let reason = "the clones draw their places from all their parts together";
+        job.note("offset_increment", found, Kept::Nearly, reason);
+    } else if placed.threads > 1 && test.is_in_order() && job.has("filename") && !placed.parted {
         let reason =
             "each clone has an equal part of the file, and does not go over the whole of it";
         job.note("numjobs", found, Kept::Nearly, reason);
@@ -283,7 +294,7 @@ fn test(job: &Job, placed: &Placed, found: &mut Findings) -> Option<Test> {
     test.start.delay = delay(job, found);
     pace::limits(job, placed, &mut test, found);
     pace::arrivals(job, direction, &mut test, found);
-    Some(test)
+    is_whole.then_some(test)
 }
 
 fn read_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {

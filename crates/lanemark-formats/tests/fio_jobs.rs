@@ -84,6 +84,41 @@ fn every_option_is_in_its_list_of_the_document() {
 }
 
 #[test]
+fn all_faults_of_a_job_are_told_at_once() {
+    let text = "[a]\nrw=reed\nbs=4q\niodepth=0\nrwmixread=700\nrandom_distribution=zip:1\nruntime=1w\n\
+                size=1g\n[b]\nrw=read\nbs=-1\nsize=1g\nthinktime=x\n";
+    let errors = read_with(text, None).expect_err("errors");
+    let lines: Vec<u64> = errors.0.iter().filter_map(|error| error.line).collect();
+    assert_eq!(lines, [2, 3, 4, 5, 6, 7, 11, 13], "{errors}");
+}
+
+#[test]
+fn rates_of_reads_and_writes_are_both_kept() {
+    let test = only("[a]\nrw=randrw\nrate_iops=300,100\nsize=1g\n");
+    assert_eq!(test.read_share, Ratio::new(0.75).unwrap());
+    assert_eq!(test.load, Load::Open { rate_per_second: 400.0, process: Process::Even });
+    // With a rate for one of them the other follows by the mix.
+    let test = only("[a]\nrw=randrw\nrwmixread=80\nrate_iops=,100\nsize=1g\n");
+    let Load::Open { rate_per_second, .. } = test.load else { panic!("{:?}", test.load) };
+    assert!((rate_per_second - 500.0).abs() < 1e-6, "{rate_per_second}");
+}
+
+#[test]
+fn clones_with_parts_that_adjoin_are_threads_of_one_test() {
+    let base = "[a]\nfilename=x\nfilesize=64m\nbs=64k\nnumjobs=4\noffset_increment=16m\n";
+    let test = only(&format!("{base}rw=read\nsize=16m\n"));
+    assert_eq!((test.threads, test.span, test.offset), (4, Bytes::mebi(64), Bytes::ZERO));
+    assert_eq!(test.volume, Some(Bytes::mebi(64)));
+    // A clone without a size goes on to the end of the file, as fio's do: 64, 48, 32 and 16 MiB.
+    let jobs = read(&format!("{base}rw=read\n"));
+    let parts: Vec<_> = jobs.workload.tests.iter().map(|test| (test.offset, test.span)).collect();
+    let mebi = Bytes::mebi;
+    let wanted = [(0, 64), (16, 48), (32, 32), (48, 16)].map(|(at, span)| (mebi(at), mebi(span)));
+    assert_eq!(parts, wanted);
+    assert!(jobs.workload.tests[1..].iter().all(|test| test.start.beside));
+}
+
+#[test]
 fn every_refused_option_is_an_error_with_its_line_and_a_hint() {
     let text = include_str!("jobs/refused.fio");
     let errors = read_with(text, Some(Bytes(1 << 30))).unwrap_err();

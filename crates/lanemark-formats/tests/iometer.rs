@@ -154,3 +154,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_specification_that_no_worker_is_given_is_told() {
+    let (head, tail) = SETTINGS.split_once("'Access specification name").unwrap();
+    let one = "'Access specification name,default assignment\n\tSpare,NONE\n'size,% of size,% reads,% random,delay,\
+               burst,align,reply\n\t4096,100,100,100,0,1,0,0\n";
+    let with = settings(&format!("{head}{one}'Access specification name{tail}")).unwrap();
+    let plain = settings(SETTINGS).unwrap();
+    assert_eq!(with.workload.tests, plain.workload.tests);
+    let told: Vec<_> = with.notes.iter().filter(|note| !plain.notes.contains(note)).collect();
+    let told: Vec<_> = told.iter().filter(|note| note.option == "access specification").collect();
+    assert_eq!(told.len(), 1, "{:?}", with.notes);
+    assert_eq!(told[0].reason, "`Spare` is assigned to no worker, and is not run");
+}

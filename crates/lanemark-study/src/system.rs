@@ -258,6 +258,11 @@ impl System {
         Ok(Self { spec, platform, target, taken, warnings })
     }
 
+    /// What its volume holds, or its first drive.
+    pub fn capacity(&self) -> Bytes {
+        self.spec.volume_capacity().unwrap_or(self.spec.drive.capacity)
+    }
+
     /// Runs all tests of `workload`. `on_test` sees the result so far after each of them, and may end the
     /// run by returning false.
     ///

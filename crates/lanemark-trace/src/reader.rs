@@ -174,7 +174,10 @@ impl<R: BufRead> Reader<R> {
             let Some(format) = Format::of(line) else {
                 let fault = Fault::line(format!("`{}` begins no known format", shown(line)));
                 let mut error = self.error(fault);
-                error.hint = Some(format!("if it is one of {}, say so by --format", names()));
+                error.hint = Some(format!(
+                    "if it is one of {}, say so by --format (--trace-format of bench)",
+                    names()
+                ));
                 return Err(error);
             };
             self.lines.hold();

@@ -6,6 +6,8 @@ use clap::Args as ClapArgs;
 use lanemark_core::sim::replay::Speed;
 use lanemark_trace::{Action, Format};
 
+use crate::failure::Failure;
+
 /// A recorded trace instead of a workload.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TraceArgs {
@@ -37,4 +39,31 @@ pub(crate) struct TraceArgs {
     /// Move requests behind --size into it, by the remainder of their offset
     #[arg(long, requires = "trace")]
     pub(crate) wrap: bool,
+}
+
+impl TraceArgs {
+    /// Refuses options of a trace where none is given. The parser does not, beside a workload: what conflicts with the
+    /// missing `--trace` is there, and with that it takes nothing as required.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.trace.is_some() {
+            return Ok(());
+        }
+        let given = [
+            ("--trace-format", self.trace_format.is_some()),
+            ("--speed", self.speed.is_some()),
+            ("--as-fast-as-possible", self.as_fast_as_possible),
+            ("--outstanding", self.outstanding.is_some()),
+            ("--trace-device", self.trace_device.is_some()),
+            ("--action", self.action.is_some()),
+            ("--limit", self.limit.is_some()),
+            ("--wrap", self.wrap),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((option, _)) => {
+                Err(Failure::input(format!("{option} is about a trace, and none is replayed"))
+                    .hint("add --trace FILE, or leave it out"))
+            }
+        }
+    }
 }

@@ -22,6 +22,11 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
+    /// What a job without any of these options has.
+    pub(crate) fn usual() -> Self {
+        Self { block: Bytes(BLOCK), sizes: Vec::new(), alignment: Bytes(BLOCK) }
+    }
+
     /// Reads the options of a job. `read_share` is the part of its requests that read.
     pub(crate) fn of(
         job: &Job,

@@ -33,6 +33,10 @@ const EXPECTED: &str = "read, write, randread, randwrite, rw, randrw, trim, rand
                         randtrimwrite, and after a colon how far to go on";
 
 impl Direction {
+    /// Reads and writes at random places, which nearly every option has a meaning for.
+    pub(crate) const MIXED: Self =
+        Self { reads: true, writes: true, trims: false, random: true, step: 0 };
+
     /// Reads `rw` of a job; without it a job reads in order.
     pub(crate) fn of(job: &Job, found: &mut Findings) -> Option<Self> {
         if !job.has("rw") {

@@ -1,6 +1,6 @@
 //! `rate`, `thinktime`, `runtime`, `loops`, `steadystate`: when requests come, and when a job ends.
 
-use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::units::{Bytes, Duration, Ratio};
 use lanemark_core::workload::{Interval, Load, Process, Rounds, Test, Tracked};
 
 use super::direction::Direction;
@@ -116,16 +116,24 @@ pub(crate) fn arrivals(job: &Job, direction: Direction, test: &mut Test, found: 
     let mut rate = f64::INFINITY;
     let (reads, trims) = (test.read_share.get(), test.mix.trim_share.get());
     let shares = [reads * (1.0 - trims), (1.0 - reads) * (1.0 - trims), trims];
-    for kind in direction.kinds() {
+    let own = |kind: usize| {
         let of = |list: &Option<[Option<u64>; 3]>| list.as_ref().and_then(|list| list[kind]);
+        let limits = [of(&bytes).map(|bytes| bytes as f64 / mean), of(&requests).map(|n| n as f64)];
+        limits.into_iter().flatten().filter(|&limit| limit > 0.0).reduce(f64::min)
+    };
+    // With a rate for each, reads and writes come at their own, whatever their mix.
+    if let (true, true, false, Some(reads), Some(writes)) =
+        (direction.reads, direction.writes, direction.trims, own(0), own(1))
+    {
+        test.read_share = Ratio::new(reads / (reads + writes)).unwrap_or(test.read_share);
+        let name = if job.has("rate_iops") { "rate_iops" } else { "rate" };
+        let reason = "reads and writes are drawn from one stream, in the proportion of their rates";
+        job.note(name, found, Kept::Nearly, reason);
+        return open(job, name, reads + writes, process, test, found);
+    }
+    for kind in direction.kinds() {
         let share = shares[kind].max(f64::MIN_POSITIVE);
-        for limit in [of(&bytes).map(|bytes| bytes as f64 / mean), of(&requests).map(|n| n as f64)]
-            .into_iter()
-            .flatten()
-            .filter(|&limit| limit > 0.0)
-        {
-            rate = rate.min(limit / share);
-        }
+        rate = own(kind).map_or(rate, |limit| rate.min(limit / share));
     }
     if rate.is_finite() {
         let name = if job.has("rate_iops") { "rate_iops" } else { "rate" };
@@ -133,13 +141,27 @@ pub(crate) fn arrivals(job: &Job, direction: Direction, test: &mut Test, found: 
             let reason = "the slower kind holds the others back, so that their shares are kept";
             job.note(name, found, Kept::Nearly, reason);
         }
-        let reason = "requests have times of their own, from which their latency counts";
-        job.note(name, found, Kept::Nearly, reason);
-        let rate_per_second = rate * f64::from(test.threads);
-        test.load = Load::Open { rate_per_second, process: process.unwrap_or_default() };
-    } else if process.is_some() {
+        return open(job, name, rate, process, test, found);
+    }
+    if process.is_some() {
         job.note("rate_process", found, Kept::Needless, "without a rate it has no meaning in fio");
     }
+    think(job, test, found);
+}
+
+/// Makes an open loop of `rate` requests a second for each clone.
+fn open(
+    job: &Job,
+    name: &str,
+    rate: f64,
+    process: Option<Process>,
+    test: &mut Test,
+    found: &mut Findings,
+) {
+    let reason = "requests have times of their own, from which their latency counts";
+    job.note(name, found, Kept::Nearly, reason);
+    let rate_per_second = rate * f64::from(test.threads);
+    test.load = Load::Open { rate_per_second, process: process.unwrap_or_default() };
     think(job, test, found);
 }
 

@@ -42,6 +42,8 @@ pub(crate) struct Placed {
     pub(crate) each: Bytes,
     /// Whether it begins when the part before it is through, as the zones of one stride do.
     pub(crate) after: bool,
+    /// Whether the threads have adjoining parts of their own, as `offset_increment` asks.
+    pub(crate) parted: bool,
 }
 
 impl Wanted {
@@ -146,8 +148,9 @@ pub(crate) fn place(
             let part = parts.iter().find(|part| part.key == wanted.key)?;
             let Some(length) = part.length else {
                 found.fault(
-                    job.error("size", "size=, for the size of the target is not known")
-                        .hint("give size=, or run on a file or device that exists"),
+                    job.error("size", "size=, for the size of the target is not known").hint(
+                        "give size= in the job or --size to the command, or run on a file or device that exists",
+                    ),
                 );
                 return None;
             };
@@ -223,9 +226,10 @@ fn placed(
         Size::Share(share) => (length as f64 * share) as u64 / 4096 * 4096,
     };
     let (offset, increment) = (bytes(wanted.offset), bytes(wanted.increment));
+    // What is left of its file for the last clone, which begins latest.
     let all_steps = increment.saturating_mul(wanted.clones - 1);
-    let Some(room) = length.checked_sub(offset.saturating_add(all_steps)).filter(|&room| room > 0)
-    else {
+    let last = length.checked_sub(offset.saturating_add(all_steps)).filter(|&room| room > 0);
+    let Some((last, room)) = last.map(|last| (last, length - offset)) else {
         found
             .fault(job.error("offset", &format!("an offset inside the file of {}", Bytes(length))));
         return None;
@@ -240,6 +244,7 @@ fn placed(
         threads,
         each: Bytes(each),
         after: false,
+        parted: false,
     };
     if job.text("zonemode") == Some("strided") {
         return strided(job, wanted, (begin, room), found);
@@ -250,7 +255,19 @@ fn placed(
     if increment == 0 || wanted.clones == 1 {
         return Some(vec![of(begin, span, threads)]);
     }
-    let one = |clone: u64| of(begin.saturating_add(clone * increment), span, 1);
+    let even = each.min(last);
+    if !wanted.own && even == increment && even == span {
+        let parts = of(begin, span.saturating_mul(wanted.clones), threads);
+        return Some(vec![Placed { parted: true, ..parts }]);
+    }
+    // A clone without a size goes on to the end of its file.
+    let one = |clone: u64| {
+        let room = room - clone * increment;
+        let each = wanted.size.map_or(room, bytes);
+        let file = if wanted.own { clone.saturating_mul(length) } else { 0 };
+        let offset = begin.saturating_add(file).saturating_add(clone * increment);
+        Placed { each: Bytes(each), ..of(offset, each.min(room), 1) }
+    };
     Some((0..wanted.clones).map(one).collect())
 }
 
@@ -289,6 +306,7 @@ fn strided(
         threads: wanted.clones as u32,
         each: Bytes(zone.min(room - at * stride)),
         after: true,
+        parted: false,
     };
     Some((0..count).map(one).collect())
 }

@@ -47,6 +47,7 @@ impl Reader<'_> {
                 targets: Vec::new(),
             });
         }
+        self.tell_unassigned();
         let tests = self.tests(depths.as_deref(), target_size)?;
         let mut targets: Vec<String> =
             self.workers.iter().flat_map(|worker| worker.targets.clone()).collect();
@@ -63,6 +64,24 @@ impl Reader<'_> {
             tests,
         };
         Ok(IometerSettings { workload, targets, notes: self.notes })
+    }
+
+    /// Tells which specifications no worker is given. Iometer does not run them either, without a word.
+    fn tell_unassigned(&mut self) {
+        let is_assigned = |one: &Specification| {
+            let mut given = self.workers.iter().flat_map(|worker| &worker.specifications);
+            given.any(|(_, name)| *name == one.name)
+        };
+        let unassigned: Vec<(u64, String)> = self
+            .specifications
+            .iter()
+            .filter(|one| !is_assigned(one))
+            .map(|one| (one.line, one.name.clone()))
+            .collect();
+        for (line, name) in unassigned {
+            let reason = format!("`{}` is assigned to no worker, and is not run", shown(&name));
+            self.note(line, "access specification", &reason);
+        }
     }
 
     fn tests(
