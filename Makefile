@@ -6,10 +6,10 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mysql check bench library fit endurance oltp-kills oltp-bench build tools clean
+.PHONY: help demo test mysql check bench instructions library fit endurance oltp-kills oltp-bench build tools clean
 
 help:            ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: build      ## measure this machine, run the first study, show both (under two minutes)
 	@mkdir -p $(DEMO)
@@ -25,6 +25,7 @@ test: tools      ## every test, and the benches once and short
 	cargo test --workspace --locked
 	cargo test --locked -p lanemark-cli --bench simulator --bench agreement --bench engine
 	cargo test --locked -p lanemark-trace --bench reading
+	$(MAKE) instructions
 
 mysql:           ## the OLTP tests on MariaDB, where it is installed (apt-get install mariadb-server)
 	cargo test --locked -p lanemark-oltp --features mysql --test mysql -- --nocapture
@@ -40,6 +41,9 @@ bench: build tools ## speed of the simulator and the readers; the engine's cost 
 	cargo bench --locked -p lanemark-trace --bench reading
 	cargo bench --locked -p lanemark-cli --bench agreement
 	cargo bench --locked -p lanemark-cli --bench engine
+
+instructions: tools ## the simulator's instructions a request, counted by valgrind and held against the last ones recorded
+	cargo bench --locked -p lanemark-cli --bench instructions
 
 library:         ## hold every drive against its ratings, and write docs/library.md (two minutes)
 	cargo build --release --locked -p lanemark-study --example ratings
@@ -66,6 +70,9 @@ build:           ## the release program, target/release/lanemark
 
 # What the tests need beyond cargo. Only root can install packages; anybody else is told.
 tools:
+	@command -v valgrind >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	    apt-get update -qq && apt-get install -y -qq valgrind; } || \
+	    echo "valgrind is missing (apt-get install valgrind): instructions cannot be counted"
 	@command -v fio >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	    apt-get update -qq && apt-get install -y -qq fio; } || \
 	    echo "fio is missing (apt-get install fio): the test beside it will be skipped"

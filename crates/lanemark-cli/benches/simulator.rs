@@ -12,111 +12,12 @@
 
 use std::process::Command;
 
-use lanemark_core::result::Calibration;
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::{Simulator, run_test};
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Load, Mix, Pattern, Start, Test};
-use lanemark_study::system::{NamedAt, SystemName};
-use lanemark_study::{Library, Location, System};
+use lanemark_core::units::Bytes;
 
-const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
-const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
-/// The NVMe drive as one of 1 TB in steady state, with 12% to spare.
-const STEADY: &[(&str, &str)] = &[
-    ("drive.capacity", "1 TB"),
-    ("drive.flash.blocks_per_plane", "4200"),
-    ("drive.state.condition", "random"),
-];
-const WRITTEN: &[(&str, &str)] = &[
-    ("drive.capacity", "1 TB"),
-    ("drive.flash.blocks_per_plane", "4200"),
-    ("drive.state.condition", "sequential"),
-];
-
-struct Case {
-    name: String,
-    system: &'static str,
-    settings: Vec<(&'static str, String)>,
-    test: Test,
-    requests: u64,
-}
-
-fn case(name: &str, settings: &[(&'static str, &str)], read: f64, requests: u64) -> Case {
-    let test = Test {
-        name: name.to_owned(),
-        block: Bytes::kibi(4),
-        pattern: Pattern::Uniform,
-        read_share: Ratio::new(read).expect("a share"),
-        queue_depth: 32,
-        threads: 1,
-        // What the tests of other simulators touch; writes go everywhere.
-        span: Bytes::mebi(1024),
-        offset: Bytes::ZERO,
-        alignment: Bytes::kibi(4),
-        volume: None,
-        duration: None,
-        rounds: None,
-        interval: None,
-        ramp: Duration::ZERO,
-        think: Duration::ZERO,
-        compressibility: Ratio::ZERO,
-        mix: Mix::default(),
-        load: Load::Closed,
-        start: Start::default(),
-    };
-    let settings = settings.iter().map(|&(key, value)| (key, value.to_owned())).collect();
-    Case { name: name.to_owned(), system: NVME, settings, test, requests }
-}
-
-fn everywhere(case: Case) -> Case {
-    Case { test: Test { span: Bytes(1_000_000_000_000 / 4096 * 4096), ..case.test }, ..case }
-}
-
-fn cases() -> Vec<Case> {
-    let mut sequential = case("128 KiB sequential read QD32", WRITTEN, 1.0, 400_000);
-    sequential.test.block = Bytes::kibi(128);
-    sequential.test.alignment = Bytes::kibi(128);
-    sequential.test.pattern = Pattern::Sequential;
-    let mut cases = vec![
-        case("4 KiB random read QD32", WRITTEN, 1.0, 2_000_000),
-        sequential,
-        everywhere(case("4 KiB random write QD32, steady state", STEADY, 0.0, 1_000_000)),
-        everywhere(case("4 KiB 70/30 QD32, steady state", STEADY, 0.7, 1_000_000)),
-        case("4 KiB random write QD32, fresh drive", &[], 0.0, 1_000_000),
-        everywhere(case("4 KiB random read QD32, steady state", STEADY, 1.0, 1_000_000)),
-        Case { system: SATA, ..case("4 KiB random read QD32, SATA", &[], 1.0, 2_000_000) },
-    ];
-    // The same drive with more of the same flash: reads go everywhere.
-    for (capacity, blocks) in
-        [("128 GB", "512"), ("512 GB", "2048"), ("2 TB", "8192"), ("16 TB", "64000")]
-    {
-        let settings = [("drive.capacity", capacity), ("drive.flash.blocks_per_plane", blocks)];
-        let mut sized =
-            case(&format!("4 KiB random read QD32, {capacity}"), &settings, 1.0, 1_000_000);
-        let bytes: Bytes = capacity.parse().expect("a capacity");
-        sized.test.span = Bytes(bytes.get() / 4096 * 4096);
-        cases.push(sized);
-    }
-    for depth in [1, 1024, 65_536] {
-        let queue = depth.max(1024).to_string();
-        let settings = [("platform.nvme.queue_depth", queue.as_str())];
-        let mut deep = case(&format!("4 KiB random read QD{depth}"), &settings, 1.0, 1_000_000);
-        deep.test.queue_depth = depth;
-        cases.push(deep);
-    }
-    for queues in [4, 64] {
-        let count = queues.to_string();
-        let settings =
-            [("platform.nvme.queues", count.as_str()), ("platform.cpu.cores", count.as_str())];
-        let name = format!("4 KiB random read QD16 x {queues} queues");
-        let mut wide = case(&name, &settings, 1.0, 1_000_000);
-        wide.test.queue_depth = 16;
-        wide.test.threads = queues;
-        cases.push(wide);
-    }
-    cases
-}
+mod load;
+use load::{Case, cases};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -139,10 +40,9 @@ fn main() {
 }
 
 fn run(case: &Case, full: bool) {
-    let system = assemble(case);
+    let system = case.system();
     let requests = if full { case.requests } else { 2_000 };
-    let volume = Some(Bytes(case.test.block.get() * requests));
-    let test = Test { volume, ..case.test.clone() };
+    let test = case.test(requests);
     let mut rates = Vec::new();
     let mut events = 0;
     for repeat in 0..if full { 5 } else { 1 } {
@@ -168,21 +68,9 @@ fn run(case: &Case, full: bool) {
 fn startup_ms() -> f64 {
     let before = cpu_seconds();
     let largest = cases().into_iter().find(|case| case.name.ends_with("16 TB")).expect("a case");
-    let system = assemble(&largest);
+    let system = largest.system();
     std::hint::black_box(Simulator::new(&system.spec, Bytes::mebi(1024).into()).now());
     (cpu_seconds() - before) * 1e3
-}
-
-fn assemble(case: &Case) -> System {
-    let parts = SystemName::parse(case.system).expect("a system's name");
-    let at = Location::file(case.system);
-    let setting = |(parameter, value): &(&str, String)| {
-        let (parameter, value) = ((*parameter).to_owned(), value.clone());
-        (Calibration { parameter, value, figure: None, reason: None }, at.clone())
-    };
-    let settings: Vec<(Calibration, Location)> = case.settings.iter().map(setting).collect();
-    System::assemble(&Library::built_in(), &parts, &NamedAt::all(&at), case.system, &settings)
-        .expect("a system of the library")
 }
 
 fn cpu_seconds() -> f64 {

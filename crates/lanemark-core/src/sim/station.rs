@@ -28,7 +28,7 @@ impl Station {
         let start = arrival.max(self.free);
         let end = start + service;
         self.free = end;
-        self.busy += service;
+        self.busy = self.busy.saturating_add(service);
         Span { start, end }
     }
 

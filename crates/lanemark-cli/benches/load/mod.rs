@@ -1,0 +1,154 @@
+//! The systems and tests on which the simulator's cost is measured.
+
+use lanemark_core::result::Calibration;
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{Load, Mix, Pattern, Start, Test};
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Library, Location, System};
+
+const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+/// The NVMe drive as one of 1 TB in steady state, with 12% to spare.
+const STEADY: &[(&str, &str)] = &[
+    ("drive.capacity", "1 TB"),
+    ("drive.flash.blocks_per_plane", "4200"),
+    ("drive.state.condition", "random"),
+];
+const WRITTEN: &[(&str, &str)] = &[
+    ("drive.capacity", "1 TB"),
+    ("drive.flash.blocks_per_plane", "4200"),
+    ("drive.state.condition", "sequential"),
+];
+
+/// A drive of 32 dies with one plane and pages of 4 KiB, in steady state.
+const SMALL_PAGES: &[(&str, &str)] = &[
+    ("drive.capacity", "256 GB"),
+    ("drive.flash.channels", "8"),
+    ("drive.flash.dies_per_channel", "4"),
+    ("drive.flash.planes", "1"),
+    ("drive.flash.page", "4 KiB"),
+    ("drive.flash.pages_per_block", "256"),
+    ("drive.flash.blocks_per_plane", "8600"),
+    ("drive.state.condition", "random"),
+];
+const STRIPE: &str = "stripe-64KiB:kioxia-rm5-960gb@dell-r730xd:sas+sas-2+sas-3+sas-4";
+
+/// A load of the simulator.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    system: &'static str,
+    settings: Vec<(&'static str, String)>,
+    test: Test,
+    /// How many requests tell its speed.
+    pub(crate) requests: u64,
+}
+
+fn case(name: &str, settings: &[(&'static str, &str)], read: f64, requests: u64) -> Case {
+    let test = Test {
+        name: name.to_owned(),
+        block: Bytes::kibi(4),
+        pattern: Pattern::Uniform,
+        read_share: Ratio::new(read).expect("a share"),
+        queue_depth: 32,
+        threads: 1,
+        // What the tests of other simulators touch; writes go everywhere.
+        span: Bytes::mebi(1024),
+        offset: Bytes::ZERO,
+        alignment: Bytes::kibi(4),
+        volume: None,
+        duration: None,
+        rounds: None,
+        interval: None,
+        ramp: Duration::ZERO,
+        think: Duration::ZERO,
+        compressibility: Ratio::ZERO,
+        mix: Mix::default(),
+        load: Load::Closed,
+        start: Start::default(),
+    };
+    let settings = settings.iter().map(|&(key, value)| (key, value.to_owned())).collect();
+    Case { name: name.to_owned(), system: NVME, settings, test, requests }
+}
+
+fn everywhere(case: Case) -> Case {
+    Case { test: Test { span: Bytes(1_000_000_000_000 / 4096 * 4096), ..case.test }, ..case }
+}
+
+/// All of them.
+pub(crate) fn cases() -> Vec<Case> {
+    let mut sequential = case("128 KiB sequential read QD32", WRITTEN, 1.0, 400_000);
+    sequential.test.block = Bytes::kibi(128);
+    sequential.test.alignment = Bytes::kibi(128);
+    sequential.test.pattern = Pattern::Sequential;
+    let mut cases = vec![
+        case("4 KiB random read QD32", WRITTEN, 1.0, 2_000_000),
+        sequential,
+        everywhere(case("4 KiB random write QD32, steady state", STEADY, 0.0, 1_000_000)),
+        everywhere(case("4 KiB 70/30 QD32, steady state", STEADY, 0.7, 1_000_000)),
+        case("4 KiB random write QD32, fresh drive", &[], 0.0, 1_000_000),
+        everywhere(case("4 KiB random read QD32, steady state", STEADY, 1.0, 1_000_000)),
+        Case { system: SATA, ..case("4 KiB random read QD32, SATA", &[], 1.0, 2_000_000) },
+    ];
+    let mut in_order = case("128 KiB sequential read QD32, SATA", &[], 1.0, 400_000);
+    in_order.test.block = Bytes::kibi(128);
+    in_order.test.alignment = Bytes::kibi(128);
+    in_order.test.pattern = Pattern::Sequential;
+    in_order.system = SATA;
+    cases.push(in_order);
+    let mut small_pages =
+        case("4 KiB random write QD32, pages of 4 KiB", SMALL_PAGES, 0.0, 500_000);
+    small_pages.test.span = Bytes(256_000_000_000 / 4096 * 4096);
+    cases.push(small_pages);
+    let mut striped = case("4 KiB 70/30 QD32, stripe of four", &[], 0.7, 500_000);
+    striped.system = STRIPE;
+    cases.push(striped);
+    // The same drive with more of the same flash: reads go everywhere.
+    for (capacity, blocks) in
+        [("128 GB", "512"), ("512 GB", "2048"), ("2 TB", "8192"), ("16 TB", "64000")]
+    {
+        let settings = [("drive.capacity", capacity), ("drive.flash.blocks_per_plane", blocks)];
+        let mut sized =
+            case(&format!("4 KiB random read QD32, {capacity}"), &settings, 1.0, 1_000_000);
+        let bytes: Bytes = capacity.parse().expect("a capacity");
+        sized.test.span = Bytes(bytes.get() / 4096 * 4096);
+        cases.push(sized);
+    }
+    for depth in [1, 1024, 65_536] {
+        let queue = depth.max(1024).to_string();
+        let settings = [("platform.nvme.queue_depth", queue.as_str())];
+        let mut deep = case(&format!("4 KiB random read QD{depth}"), &settings, 1.0, 1_000_000);
+        deep.test.queue_depth = depth;
+        cases.push(deep);
+    }
+    for queues in [4, 64] {
+        let count = queues.to_string();
+        let settings =
+            [("platform.nvme.queues", count.as_str()), ("platform.cpu.cores", count.as_str())];
+        let name = format!("4 KiB random read QD16 x {queues} queues");
+        let mut wide = case(&name, &settings, 1.0, 1_000_000);
+        wide.test.queue_depth = 16;
+        wide.test.threads = queues;
+        cases.push(wide);
+    }
+    cases
+}
+
+impl Case {
+    /// Its test with so many requests.
+    pub(crate) fn test(&self, requests: u64) -> Test {
+        Test { volume: Some(Bytes(self.test.block.get() * requests)), ..self.test.clone() }
+    }
+
+    /// Its system.
+    pub(crate) fn system(&self) -> System {
+        let parts = SystemName::parse(self.system).expect("a system's name");
+        let at = Location::file(self.system);
+        let setting = |(parameter, value): &(&str, String)| {
+            let (parameter, value) = ((*parameter).to_owned(), value.clone());
+            (Calibration { parameter, value, figure: None, reason: None }, at.clone())
+        };
+        let settings: Vec<(Calibration, Location)> = self.settings.iter().map(setting).collect();
+        System::assemble(&Library::built_in(), &parts, &NamedAt::all(&at), self.system, &settings)
+            .expect("a system of the library")
+    }
+}
