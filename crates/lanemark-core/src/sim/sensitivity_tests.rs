@@ -138,7 +138,7 @@ fn both_ways_to_a_drive_are_made_faster_together() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     /// What is faster does no harm beyond what another order costs, and where a hop is busy nearly all of the
     /// time, the bottleneck is a hop that is about as busy.
@@ -158,17 +158,17 @@ proptest! {
         let read_share = if pure { Ratio::ONE } else { Ratio::new(read_share).unwrap() };
         let test = Test {
             read_share,
-            volume: Some(block * 600),
+            volume: Some(block * if pure { 600 } else { 6_000 }),
+            // Writes are settled when the buffer has filled: a mebibyte at the 27 MB/s of a die, or more.
+            ramp: if pure { Duration::ZERO } else { Duration::from_microseconds(60_000) },
             ..test(block, pattern, true, depth)
         };
         prop_assume!(system.check().is_ok() && test.check().is_ok());
         let asked = sensitivity(&system, &test, KEY).unwrap();
         let busiest = asked.gains.iter().filter_map(|gain| gain.utilisation).fold(0.0, f64::max);
         for gain in asked.gains.iter().filter(|gain| !gain.load) {
-            // Two random reads of 64 or 128 KiB at a time over SATA were seen to lose 20% by faster channels and to
-            // gain 125% by a faster link; why is not settled.
-            prop_assert!(gain.throughput_gain > -0.25, "{:?}", gain);
-            prop_assert!(gain.throughput_gain < 1.5, "{:?}", gain);
+            prop_assert!(gain.throughput_gain > -0.02, "{:?}", gain);
+            prop_assert!(gain.throughput_gain < 1.05, "{:?}", gain);
         }
         if let (true, true, Some(most)) = (pure, busiest > 0.97, asked.bottleneck()) {
             // A die without a cache register is held while its page goes out, so it is as busy as both, and half

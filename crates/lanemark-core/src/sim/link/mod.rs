@@ -3,12 +3,14 @@
 //! A burst is charged as the sum of its frames or packets, in one event. `sata::tests` and
 //! `pcie::tests` show that the sum is the same as one frame or packet after the other.
 
+mod frame_turns;
 pub mod pcie;
 pub mod sas;
 pub mod sata;
 
 use super::memo::Memo;
 use super::station::{Servers, Span};
+use frame_turns::FrameTurns;
 use std::fmt;
 
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
@@ -109,6 +111,8 @@ pub struct Link {
     speed: u32,
     to_host: Servers,
     to_drive: Servers,
+    /// What is booked of a SATA link, whose one station is `to_host`.
+    turns: FrameTurns,
     /// For a burst of a read, its time towards the host and what goes the other way for it.
     read: Memo<(Bytes, Place), (Duration, Duration)>,
     /// For a burst of a write, its time towards the drive and what goes the other way for it.
@@ -128,6 +132,7 @@ impl Link {
             speed: spec.speed,
             to_host: servers.clone(),
             to_drive: servers,
+            turns: FrameTurns::default(),
             read: Memo::new(),
             write: Memo::new(),
             issue: Memo::new(),
@@ -179,7 +184,16 @@ impl Link {
         if back > Duration::ZERO {
             self.to_drive.charge(now, back);
         }
-        self.to_host.forward(inflow, service)
+        self.book(inflow, service)
+    }
+
+    /// Sends data towards the host, over SATA in either direction.
+    #[inline]
+    fn book(&mut self, inflow: Span, service: Duration) -> Span {
+        let free = self.to_host.free_at();
+        let span = self.to_host.forward(inflow, service);
+        self.turns.booked(free, span);
+        span
     }
 
     /// The instant from which the direction to the host is free.
@@ -211,7 +225,7 @@ impl Link {
         });
         // Over SATA both directions are one, and asking is part of the data's time.
         if let LinkLaw::Sata(_) = law {
-            return self.to_host.forward(inflow, service);
+            return self.book(inflow, service);
         }
         self.to_host.charge(now, asked);
         self.to_drive.forward(inflow, service)
@@ -262,7 +276,18 @@ impl Link {
             LinkLaw::Sata(sata) if !operation.moves_data() => {
                 self.to_host.serve(now, time(sata.register_time()))
             }
-            LinkLaw::Sata(sata) => self.to_host.serve(now, time(sata.issue_time())),
+            LinkLaw::Sata(sata) => {
+                let (length, data_frame) = (time(sata.issue_time()), time(sata.data_frame_time()));
+                let free = self.to_host.free_at();
+                let booked = self.to_host.serve(now, length);
+                match free > now {
+                    true => self.turns.enter(now, free, data_frame, length),
+                    false => {
+                        self.turns.booked(free, booked);
+                        booked
+                    }
+                }
+            }
             LinkLaw::Sas(sas) => {
                 self.to_host.charge(now, time(sas.frame_acknowledge_time()));
                 self.to_drive.serve(now, time(sas.command_time()))

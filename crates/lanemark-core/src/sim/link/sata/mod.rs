@@ -24,7 +24,8 @@
 //! the link for (L - F) / r where that is longer than the data is on the wire. HOLD is answered by HOLDA within 20
 //! dwords, which are added once to each held frame, at that bound. The law is the same for the FIFO of a host.
 //!
-//! The link is half duplex: one direction carries frames at a time, so it is one station.
+//! The link is half duplex: one direction carries frames at a time, so it is one station. Commands get in between the
+//! Data frames of others (`frame_turns`).
 //!
 //! Not modelled: a flash that runs dry inside a frame, a drive that puts off DMA Activate until its FIFO is empty,
 //! retransmission, power states of the link, and the rule that a drive sends a command's data in order (bursts go as
@@ -226,6 +227,11 @@ impl Sata {
     /// Issuing a command, up to the drive's release of a queued one.
     pub fn issue_time(&self) -> Duration {
         self.issue
+    }
+
+    /// A full Data frame of a read.
+    pub fn data_frame_time(&self) -> Duration {
+        self.read.full
     }
 
     /// Ending a read behind its last data; the status of a PIO read came before it.
