@@ -105,6 +105,7 @@ impl From<MeasureError> for Failure {
             | E::Transactions { .. }
             | E::NoFolder { .. }
             | E::Permission { .. }
+            | E::NoDevice { .. }
             | E::WrongKind { .. }
             | E::NothingToPurge { .. }
             | E::TargetTooSmall { .. }
