@@ -19,7 +19,10 @@ pub(crate) use tell;
 pub(crate) fn tell_left_over(target: &Path) {
     for left in lanemark_measure::left_over(target) {
         let (path, size) = (left.path.display(), left.size);
-        tell!("note: {path} ({size}) was left by a run that was killed; to remove it: rm {}", quoted(&left.path));
+        tell!(
+            "note: {path} ({size}) was left by a run that was killed; to remove it: rm {}",
+            quoted(&left.path)
+        );
     }
 }
 

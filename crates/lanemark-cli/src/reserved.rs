@@ -64,10 +64,7 @@ impl Reserved {
     }
 
     /// Takes the first name in `folder` that is free, of those that `name` gives from 1 on.
-    pub(crate) fn in_folder(
-        folder: &Path,
-        name: impl Fn(u32) -> String,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn in_folder(folder: &Path, name: impl Fn(u32) -> String) -> Result<Self, Failure> {
         let mut made = make_folders(folder)?;
         clean(folder);
         let mut number = 1;

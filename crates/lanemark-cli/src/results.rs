@@ -160,8 +160,9 @@ pub(crate) fn load_oltp(path: &Path) -> Result<OltpResult, Failure> {
     let version = match (workload, version) {
         (Some(Named::Name(name)), Some(version)) if name == OLTP => version,
         (Some(Named::Other(_)), Some(_)) => {
-            return Err(Failure::input(format!("{name}: is no result of an OLTP run"))
-                .hint("`lanemark report`, `compare` and `export` read results of `bench` and `sim`"));
+            return Err(Failure::input(format!("{name}: is no result of an OLTP run")).hint(
+                "`lanemark report`, `compare` and `export` read results of `bench` and `sim`",
+            ));
         }
         _ => {
             return Err(Failure::input(format!("{name}: is no result of an OLTP run"))

@@ -47,7 +47,8 @@ mod tests {
 
     #[test]
     fn what_people_write_is_shown_as_it_is() {
-        for text in ["SEQ1M Q8T1 read", "größe – 3 µs", "قراءة", "\u{200d}👩\u{200d}💻", "½"] {
+        for text in ["SEQ1M Q8T1 read", "größe – 3 µs", "قراءة", "\u{200d}👩\u{200d}💻", "½"]
+        {
             assert_eq!(shown(text), text);
         }
     }

@@ -30,8 +30,11 @@ pub fn write(run: &RunResult, end: LineEnd) -> String {
     let repeats = run.tests.iter().map(|test| test.samples.len()).max().unwrap_or(0);
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{RULE}");
-    let _ =
-        writeln!(out, "Lanemark {}, in the layout of CrystalDiskMark 8", shown(&run.provenance.version));
+    let _ = writeln!(
+        out,
+        "Lanemark {}, in the layout of CrystalDiskMark 8",
+        shown(&run.provenance.version)
+    );
     let _ = writeln!(out, "{RULE}");
     let _ = writeln!(out, "* Each figure is the median of the repeats, not the best of them");
     let _ = writeln!(out, "* MB/s = 1,000,000 bytes/s; KiB = 1024 bytes");

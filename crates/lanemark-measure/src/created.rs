@@ -20,7 +20,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lanemark_core::units::Bytes;
-use rustix::fs::{AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, StatVfs, XattrFlags};
+use rustix::fs::{
+    AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, StatVfs, XattrFlags,
+};
 use rustix::io::Errno;
 
 use crate::error::MeasureError;
@@ -213,7 +215,8 @@ fn dead(path: PathBuf) -> Option<LeftOver> {
     let name = path.file_name()?.to_str();
     let by_name = name.is_some_and(|name| {
         let numbers = name.strip_prefix("lanemark-").and_then(|name| name.strip_suffix(".dat"));
-        let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         numbers
             .and_then(|numbers| numbers.split_once('-'))
             .is_some_and(|(process, count)| number(process) && number(count))

@@ -102,7 +102,9 @@ impl Target {
             let (path, offered) = (path.to_owned(), offered.to_owned());
             return Err(MeasureError::OfferMismatch { path, offered });
         }
-        if !found.as_ref().is_some_and(Found::is_device) && is_among_devices(path) {
+        let makes_or_is_a_file =
+            found.as_ref().is_none_or(|found| found.kind.is_file() || found.kind.is_dir());
+        if makes_or_is_a_file && is_among_devices(path) {
             return Err(MeasureError::NoDevice { path: path.to_owned() });
         }
         let target = match (&found, writer) {

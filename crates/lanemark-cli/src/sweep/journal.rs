@@ -44,7 +44,8 @@ impl<'s> Journal<'s> {
         }
         let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
         // A sweep that ends puts another file in its place.
-        let same = |one: &Metadata, two: &Metadata| (one.dev(), one.ino()) == (two.dev(), two.ino());
+        let same =
+            |one: &Metadata, two: &Metadata| (one.dev(), one.ino()) == (two.dev(), two.ino());
         let open = file.metadata().map_err(fail)?;
         let still = std::fs::metadata(path).is_ok_and(|named| same(&open, &named));
         if !locked || !still {

@@ -133,7 +133,9 @@ fn time(at: &At, value: Duration) -> Checked {
 
 fn test_asked(at: &At, test: &Test) -> Checked {
     if test.queue_depth == 0 || test.queue_depth > QUEUE_DEPTH_MAX {
-        return at.key("queue_depth").fail(test.queue_depth, format!("from 1 to {QUEUE_DEPTH_MAX}"));
+        return at
+            .key("queue_depth")
+            .fail(test.queue_depth, format!("from 1 to {QUEUE_DEPTH_MAX}"));
     }
     if test.threads == 0 || test.threads > THREADS_MAX {
         return at.key("threads").fail(test.threads, format!("from 1 to {THREADS_MAX}"));
@@ -142,6 +144,9 @@ fn test_asked(at: &At, test: &Test) -> Checked {
         return at.key("block").fail(test.block, "above 0");
     }
     bytes(&at.key("block"), test.block)?;
+    time(&at.key("duration_ns"), test.duration.unwrap_or_default())?;
+    time(&at.key("ramp_ns"), test.ramp)?;
+    time(&at.key("think_ns"), test.think)?;
     bytes(&at.key("span"), test.span)?;
     bytes(&at.key("offset"), test.offset)?;
     share(&at.key("read_share"), test.read_share.get())

@@ -195,9 +195,7 @@ impl Draft {
     fn test(&self, name: String, file: &str, notes: &mut Vec<String>) -> Test {
         let moved = Bytes(self.sample.bytes().get().max(1 << 20));
         let clean = |text: &str| -> String {
-            text.chars()
-                .filter(|c| is_shown(*c) && !matches!(c, '[' | ']' | ';' | '#'))
-                .collect()
+            text.chars().filter(|c| is_shown(*c) && !matches!(c, '[' | ']' | ';' | '#')).collect()
         };
         let mut job = "[job]\n".to_owned();
         for (name, value) in self.options.iter().filter(|(name, _)| name != "name") {

@@ -84,7 +84,8 @@ impl Check<'_> {
         }
         let whole = self.read(&history, held, on, &mut |number, bytes| {
             let verdict = match bytes {
-                Some(bytes) => judge.judge(number, bytes),
+                Some(bytes) if u64::from(number) < held => judge.judge(number, bytes),
+                Some(zeros) => judge.gone(number, zeros),
                 None => judge.unreadable(number),
             };
             account.take(number, verdict);
@@ -421,15 +422,21 @@ mod tests {
         let (path, journal, kind) = (Path::new("t"), Path::new("j"), EngineKind::Null);
         let check = Check { path, journal, since: None, engine: kind, stop: &stop };
         let (mut next, mut failed) = (0, Vec::new());
-        let whole =
-            check.read_by(engine, FILL_DEPTH, &history, units, &mut |_| (), &mut |number, bytes| {
+        let whole = check.read_by(
+            engine,
+            FILL_DEPTH,
+            &history,
+            units,
+            &mut |_| (),
+            &mut |number, bytes| {
                 assert_eq!(number, next, "not in order");
                 next += 1;
                 match bytes {
                     Some(bytes) => assert!(bytes.iter().all(|&byte| byte == number as u8)),
                     None => failed.push(u64::from(number)),
                 }
-            });
+            },
+        );
         assert!(whole.unwrap());
         assert_eq!((u64::from(next), failed), (units, bad));
     }
