@@ -68,9 +68,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let title = format!("{} on {}", workload.name, args.path.display());
     let mut on = |event: Event<'_>| match event {
         Event::SampleEnded { outcome } => {
-            if let Err(failure) = delivery.save(&mut result_of(outcome)) {
-                progress.note(failure.to_string().trim_end());
-            }
+            let failed = delivery.save_on_the_way(&mut result_of(outcome));
+            failed.iter().for_each(|failed| progress.note(failed));
         }
         Event::Running(running) if watch.is_some() => {
             watch.iter_mut().for_each(|watch| watch.show(&title, running));

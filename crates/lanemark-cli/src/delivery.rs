@@ -4,6 +4,7 @@
 //! what is printed; a place that fails keeps nothing from the others.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lanemark_core::result::{RunResult, Warning};
@@ -27,6 +28,8 @@ struct Places {
     series: Option<Outlet>,
     shown: Shown,
     so_far: Mutex<Option<RunResult>>,
+    /// Whether it was told that saving failed.
+    told: AtomicBool,
 }
 
 impl Delivery {
@@ -42,7 +45,8 @@ impl Delivery {
         let series = Outlet::of(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
         let place = Place::new(out, what, started_at)?;
         let (shown, so_far): (Shown, _) = (Box::new(shown), Mutex::new(None));
-        let delivery = Self(Arc::new(Places { place, page, series, shown, so_far }));
+        let told = AtomicBool::new(false);
+        let delivery = Self(Arc::new(Places { place, page, series, shown, so_far, told }));
         let last = delivery.clone();
         stop::at_end(move || last.deliver_so_far());
         Ok(delivery)
@@ -57,6 +61,14 @@ impl Delivery {
             Failure::run(format!("the result can't be saved, since it could not be read: {error}"))
         })?;
         self.0.place.save(result)
+    }
+
+    /// Saves what there is while the run goes on. Where that fails the run is not lost yet: there may be room again at
+    /// its end, and it is printed. Gives what is to be told about it, once.
+    pub(crate) fn save_on_the_way(&self, result: &mut RunResult) -> Option<String> {
+        let failure = self.save(result).err()?;
+        let first = !self.0.told.swap(true, Ordering::Relaxed);
+        first.then(|| format!("{}; the run goes on", failure.to_string().trim_end()))
     }
 
     /// Ends the run: the result goes to all places.

@@ -17,13 +17,17 @@ pub(crate) const JOB_MAX: u64 = 16 << 20;
 
 /// Opens a regular file to read it.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    // Opening a pipe would wait for somebody who writes.
+    let refused = || io::Error::other("is no regular file");
+    // Opening a tape winds it, and opening a watchdog starts it.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(refused());
+    }
+    // Should a pipe have come in its place, opening it would wait for somebody who writes.
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let metadata = file.metadata()?;
-    match metadata.is_file() {
+    match file.metadata()?.is_file() {
         true => Ok(file),
-        false => Err(io::Error::other("is no regular file")),
+        false => Err(refused()),
     }
 }
 

@@ -43,13 +43,14 @@ mod whatif;
 use std::process::ExitCode;
 
 use clap::Parser;
+use lanemark_core::text::is_shown;
 
 use args::{Args, Command};
 use failure::{Failure, Outcome};
 use messages::tell;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = Args::try_parse().unwrap_or_else(|error| not_understood(&error));
     let outcome = stop::watch().and_then(|()| run(&args));
     stop::ended();
     reserved::abandon();
@@ -62,6 +63,17 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// Ends the program with what clap says of a command line, or with its help.
+fn not_understood(error: &clap::Error) -> ! {
+    let mut words = std::env::args_os();
+    // It repeats words as they are.
+    if words.all(|word| word.to_string_lossy().chars().all(is_shown)) {
+        error.exit();
+    }
+    tell!("{}", error.render());
+    std::process::exit(error.exit_code())
 }
 
 fn run(args: &Args) -> Result<Outcome, Failure> {

@@ -212,7 +212,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     hide_password(&mut result.provenance.command, database);
     let place = Place::new(&args.out, "oltp", &result.provenance.started_at)?;
     let mut progress = Progress::new();
-    let mut outcome = Outcome::Done;
+    let (mut outcome, mut saved) = (Outcome::Done, Ok(()));
     for repeat in 0..args.repeats {
         let title = format!("repeat {} of {}", repeat + 1, args.repeats);
         progress.show(&title);
@@ -227,17 +227,22 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         }
         result.complete = repeat + 1 == args.repeats;
         result.provenance.finished_at = results::now();
-        place.save(&result)?;
+        saved = place.save(&result);
     }
     if result.repeats.is_empty() {
+        drop(progress);
+        tell!("interrupted before a repeat had ended; nothing is saved");
         return Ok(outcome);
     }
-    progress.note(&format!("saved: {}", place.path().display()));
+    if saved.is_ok() {
+        progress.note(&format!("saved: {}", place.path().display()));
+    }
     if args.json {
         output::print_json(&result)?;
     } else {
         output::print(&view::run_text(&result))?;
     }
+    saved?;
     Ok(outcome)
 }
 

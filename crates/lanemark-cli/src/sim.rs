@@ -35,17 +35,16 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
 
     let mut progress = Progress::new();
-    let mut saved = Ok(());
     let mut result = system.run(&workload, provenance, &mut |so_far| {
         progress.show(&format!(
             "simulated {} of {} tests",
             so_far.tests.len(),
             workload.tests.len()
         ));
-        saved = delivery.save(&mut so_far.clone());
-        saved.is_ok() && !stop::requested(&stop)
+        let failed = delivery.save_on_the_way(&mut so_far.clone());
+        failed.iter().for_each(|failed| progress.note(failed));
+        !stop::requested(&stop)
     })?;
-    saved?;
     if args.bottleneck && result.complete {
         bottleneck::ask(&system.spec, &mut result, &mut progress, &stop)?;
     }

@@ -40,11 +40,12 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     }
     drop(progress);
     outcome.provenance.finished_at = results::now();
-    place.save(&outcome)?;
-    if let Some(page) = &page {
+    // Files first; what cannot be saved is printed all the same.
+    let saved = place.save(&outcome);
+    let drawn = page.as_ref().map_or(Ok(()), |page| {
         let runs: Vec<&RunResult> = measured.iter().collect();
-        page.write(&html(Some(&outcome), &runs))?;
-    }
+        page.write(&html(Some(&outcome), &runs))
+    });
     if args.run.json {
         output::print_json(&outcome)?;
     } else {
@@ -56,7 +57,9 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
             output::print(&format!("\n{}", bottlenecks(&systems, &style)))?;
         }
     }
+    saved?;
     tell!("saved {}", place.path().display());
+    drawn?;
     if let Some(page) = &page {
         tell!("wrote {}", page.path().display());
     }

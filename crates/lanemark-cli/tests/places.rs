@@ -196,6 +196,27 @@ fn files_are_written_whoever_reads_the_messages() {
 }
 
 #[test]
+fn what_cannot_be_saved_any_more_is_printed() {
+    let place = Place::new();
+    let target = ["bench", "t.dat", "--size", "1MiB", "--duration", "200ms", "--repeats", "1"];
+    let mut run = place.command(&[&target[..], &["--out", "gone"]].concat());
+    let run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let began = Instant::now();
+    while !place.path("t.dat").exists() {
+        assert!(began.elapsed() < Duration::from_secs(30), "nothing is measured");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    fs::rename(place.path("gone"), place.path("other")).unwrap();
+    let output = run.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(told.contains("RND4K Q32T1 write") && !told.contains("interrupted"), "{told}");
+    assert_eq!(said.matches("the run goes on").count(), 1, "{said}");
+    assert!(!said.contains("\nsaved"), "{said}");
+}
+
+#[test]
 fn no_command_panics_without_a_stderr() {
     let place = Place::new();
     place.result();

@@ -33,15 +33,15 @@ impl<'s> Journal<'s> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(fail)?;
         }
-        // Opening a pipe without this would wait, and one that is open has no end.
+        if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+            let message = format!("{}: is no regular file", path.display());
+            return Err(Failure::input(message).hint("give another --out"));
+        }
+        // Should a pipe come in its place, opening it would wait.
         let flags = OFlags::NONBLOCK.bits().cast_signed();
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).custom_flags(flags);
         let mut file = file.open(path).map_err(fail)?;
-        if !file.metadata().map_err(fail)?.is_file() {
-            let message = format!("{}: is no regular file", path.display());
-            return Err(Failure::input(message).hint("give another --out"));
-        }
         let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
         // A sweep that ends puts another file in its place.
         let same =

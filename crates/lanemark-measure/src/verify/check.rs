@@ -113,6 +113,9 @@ impl Check<'_> {
 
     fn open_journal(&self) -> Result<File, VerifyError> {
         let failed = |source| VerifyError::journal(self.journal, "opened", source);
+        if !std::fs::metadata(self.journal).map_err(failed)?.is_file() {
+            return Err(VerifyError::NoJournal { path: self.journal.to_owned() });
+        }
         // Opening a pipe would wait for somebody who writes.
         let mut options = File::options();
         let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(self.journal);
@@ -126,13 +129,15 @@ impl Check<'_> {
     /// How many whole units of what was written lie before the end of the target.
     fn held(&self, history: &History) -> Result<u64, VerifyError> {
         let header = &history.header;
-        let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(self.path);
         // What cannot be opened, or has no end, is told where it is opened to be read.
-        let size = file.ok().and_then(|mut file| {
-            let kind = file.metadata().ok()?.file_type();
+        let size = || {
+            let kind = std::fs::metadata(self.path).ok()?.file_type();
             (kind.is_file() || kind.is_block_device()).then_some(())?;
-            file.seek(SeekFrom::End(0)).ok()
-        });
+            let mut options = File::options();
+            let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(self.path);
+            file.ok()?.seek(SeekFrom::End(0)).ok()
+        };
+        let size = size();
         let size = size.map_or(header.to, |size| size.min(header.to));
         Ok(size.saturating_sub(header.from) / u64::from(header.unit))
     }
