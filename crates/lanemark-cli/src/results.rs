@@ -186,10 +186,12 @@ fn is_oltp(path: &Path) -> bool {
 pub(crate) fn load_sweep(path: &Path) -> Result<Sweep, Failure> {
     let name = path.display();
     let text = input::text(path, input::RESULT_MAX)?;
-    rows::read(&text).map_err(|line| {
+    let sweep = rows::read(&text).map_err(|line| {
         Failure::input(format!("{name}:{line}: is no row of a sweep"))
             .hint("give a file that `lanemark sweep` wrote, alone")
-    })
+    })?;
+    sweep.check().map_err(|error| Failure::input(format!("{name}: {error}")))?;
+    Ok(sweep)
 }
 
 /// Reads a fit as `lanemark fit --json` prints it.

@@ -334,6 +334,15 @@ fn results_that_cannot_be_are_damaged() {
         assert!(said.contains("damaged") && said.contains(place), "{pointer}: {said}");
     }
     assert!(!place.path("p.html").exists());
+    let sweep = ["sweep", NVME, "--workload", TEST, "--axis", "queue_depth=1", "--out", "s.csv"];
+    place.ends(&sweep, 0);
+    let rows = fs::read_to_string(place.path("s.csv")).unwrap();
+    let row: Vec<&str> = rows.lines().nth(1).unwrap().split(',').collect();
+    for (from, to) in [(row[5], "-7"), (row[5], "inf"), (row[6], "NaN")] {
+        place.write("bad.csv", &rows.replace(from, to));
+        let (_, said) = place.ends(&["report", "bad.csv", "--html", "p.html"], 2);
+        assert!(said.contains("bad.csv"), "{said}");
+    }
     // The same before anything was changed is drawn.
     place.ends(&["report", "result.json", "--html", "p.html"], 0);
 }

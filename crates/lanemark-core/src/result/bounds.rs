@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::{
     DirectionResult, DriveUse, EnergyUse, Evidence, LatencyHistogram, PathUse, RunResult, Sample,
-    Series, Statistic, SteadyState, TestResult, TransactionsUse,
+    Series, Statistic, SteadyState, Sweep, SweepFigures, TestResult, TransactionsUse,
 };
 use crate::result::series::POINTS_MAX;
 use crate::units::{Bytes, Duration};
@@ -60,6 +60,28 @@ impl RunResult {
         each(&at.key("workload.tests"), &self.workload.tests, test_asked)?;
         each(&at.key("tests"), &self.tests, test_result)
     }
+}
+
+impl Sweep {
+    /// Whether the figures of all points are possible.
+    ///
+    /// # Errors
+    /// The first value that is not.
+    pub fn check(&self) -> Checked {
+        self.points.iter().try_for_each(|point| match &point.outcome {
+            Ok(figures) => sweep_figures(&At(format!("point {}", point.number)), figures),
+            Err(_) => Ok(()),
+        })
+    }
+}
+
+fn sweep_figures(at: &At, one: &SweepFigures) -> Checked {
+    within(&at.key("iops"), one.iops, FIGURE_MAX)?;
+    within(&at.key("bytes_per_second"), one.bytes_per_second, FIGURE_MAX)?;
+    within(&at.key("latency_mean_us"), one.latency_mean_us, TIME_MAX_NS)?;
+    let others = one.latency_percentiles_us.iter().chain([&one.latency_max_us]).flatten();
+    others.copied().try_for_each(|us| within(&at.key("latency_us"), us, TIME_MAX_NS))?;
+    one.busiest.as_ref().map_or(Ok(()), |(_, busy)| share(&at.key("utilisation"), *busy))
 }
 
 /// Where in a result something is.
