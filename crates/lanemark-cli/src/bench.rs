@@ -11,15 +11,17 @@ use lanemark_measure::{Bench, Event, Outcome as Measured, Purge, Running, Settin
 
 use crate::args::BenchArgs;
 use crate::bench_trace::Recorded;
+use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
-use crate::formats::{Opened, OutputFormat};
+use crate::formats::Opened;
 use crate::progress::Progress;
-use crate::sim::{refuse_others, save, scaled, watched, write_others};
+use crate::sim::{scaled, watched};
 use crate::watch::Watch;
-use crate::{formats, library, output, results, stop};
+use crate::{formats, library, messages, results, stop};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
-    let stop = stop::on_signal()?;
+    let stop = stop::on_signal();
+    messages::tell_left_over(&args.path);
     let library = library::open(&args.run.library)?;
     args.trace_args.check()?;
     let target_size = formats::size_of(&args.path).or(args.scale.size);
@@ -34,12 +36,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
             watched(scaled(opened.workload, &args.scale)?, &args.over_time)?
         }
     };
-    refuse_others(&args.over_time)?;
     let mut provenance = results::provenance(args.run.seed);
     provenance.inputs = library.used();
     provenance.inputs.extend(opened.input);
     let what = format!("bench-{}", workload.id);
-    let place = results::Place::new(&args.run.out, &what, &provenance.started_at)?;
+    let (json, format, detail) = (args.run.json, args.output_format, args.detail || args.explain);
+    let shown = move |result: &RunResult| formats::shown(result, json, format, detail);
+    let (out, over_time) = (&args.run.out, Some(&args.over_time));
+    let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
     let result_of = |measured: &Measured| RunResult {
         schema_version: SCHEMA_VERSION,
         inspection: None,
@@ -66,9 +70,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let title = format!("{} on {}", workload.name, args.path.display());
     let mut on = |event: Event<'_>| match event {
         Event::SampleEnded { outcome } => {
-            if let Err(failure) = save(&place, &mut result_of(outcome)) {
-                progress.note(failure.to_string().trim_end());
-            }
+            let failed = delivery.save_on_the_way(&mut result_of(outcome));
+            failed.iter().for_each(|failed| progress.note(failed));
         }
         Event::Running(running) if watch.is_some() => {
             watch.iter_mut().for_each(|watch| watch.show(&title, running));
@@ -89,22 +92,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         Sysfs::open(Path::new("/sys")).and_then(|sysfs| inspect_device(&sysfs, &measured));
     explain(&mut result, inspection.as_ref().ok());
     result.inspection = inspection.ok();
-    save(&place, &mut result)?;
-    if let Some(text) = formats::foreign(&result, args.output_format) {
-        output::print(&text)?;
-    } else if args.run.json || args.output_format == Some(OutputFormat::Json) {
-        output::print_json(&result)?;
-    } else {
-        let style = output::style();
-        let mut text = lanemark_report::run_table(&result, &style);
-        if args.detail || args.explain {
-            text += "\n";
-            text += &lanemark_report::test_details(&result, &style);
-        }
-        output::print(&text)?;
-    }
-    eprintln!("saved {}", place.path().display());
-    write_others(&result, &args.over_time)?;
+    delivery.deliver(&mut result)?;
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
 }
 

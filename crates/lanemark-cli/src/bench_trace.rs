@@ -4,7 +4,6 @@
 //! nothing wrong in it turns up in the middle of a measurement; and once more, ahead of the requests, while they are
 //! made.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -18,6 +17,7 @@ use lanemark_trace::{Options, Reader};
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
+use crate::input;
 
 /// The most requests outstanding at recorded times where nobody says.
 const OUTSTANDING_USUAL: u32 = 128;
@@ -113,7 +113,8 @@ impl Recorded {
         path: &Path,
     ) -> Result<impl Iterator<Item = Result<Arrival, Failure>> + Send + use<>, Failure> {
         let name = path.display().to_string();
-        let file = File::open(path)
+        // It is read twice.
+        let file = input::open(path)
             .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
         let reader = Reader::new(name, BufReader::with_capacity(1 << 18, file), &self.options)?;
         let (limit, wrap) = (self.limit, self.wrap);

@@ -8,6 +8,8 @@ use lanemark_study::workload;
 use crate::args::ExportArgs;
 use crate::failure::{Failure, Outcome};
 use crate::formats::{self, OutputFormat};
+use crate::messages::tell;
+use crate::reserved::Reserved;
 use crate::{output, results};
 
 pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
@@ -25,28 +27,36 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
         OutputFormat::IometerCsv => "csv",
         OutputFormat::Table | OutputFormat::CrystalDiskMark => "txt",
     };
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Failure::run(format!("{}: can't be made: {error}", folder.display())))?;
-    for index in 0..result.tests.len() {
-        let alone = RunResult { tests: vec![result.tests[index].clone()], ..result.clone() };
-        let name = format!("{}.{ending}", workload::slug(&alone.tests[0].test.name));
+    // All names are taken before the first is written.
+    let mut parts: Vec<(Reserved, usize)> = Vec::new();
+    for (index, test) in result.tests.iter().enumerate() {
+        let slug = workload::slug(&test.test.name);
+        // Tests may have names that differ by letters that no file's name has.
+        let same = parts.iter().filter(|(part, _)| part.path().file_stem() == Some(slug.as_ref()));
+        let name = match same.count() {
+            0 => format!("{slug}.{ending}"),
+            _ => format!("{slug}-{}.{ending}", index + 1),
+        };
         let path = folder.join(name);
         refuse_other(&path)?;
+        parts.push((Reserved::with_folders(&path)?, index));
+    }
+    for (part, index) in &parts {
+        let alone = RunResult { tests: vec![result.tests[*index].clone()], ..result.clone() };
         let text = match formats::foreign(&alone, Some(args.output_format)) {
             Some(text) => text,
-            None if args.output_format == OutputFormat::Json => serde_json::to_string(&alone)
-                .map_err(|error| Failure::run(format!("the result can't be written: {error}")))?,
+            None if args.output_format == OutputFormat::Json => output::json(&alone)?,
             None => lanemark_report::run_table(&alone, &output::style()),
         };
-        results::write_atomically(&path, &text)?;
-        eprintln!("wrote {}", path.display());
+        part.write(text.as_bytes())?;
+        tell!("wrote {}", part.path().display());
     }
     Ok(Outcome::Done)
 }
 
 /// A file that exists is somebody's.
 fn refuse_other(path: &Path) -> Result<(), Failure> {
-    if !path.exists() {
+    if std::fs::symlink_metadata(path).is_err() {
         return Ok(());
     }
     let message = format!("{}: exists", path.display());

@@ -48,6 +48,17 @@ impl Failure {
         self
     }
 
+    /// The same with a hint where it has none of its own.
+    #[must_use]
+    pub(crate) fn or_hint(self, text: &str) -> Self {
+        match &self {
+            Self::Input { hint: None, .. }
+            | Self::Refused { hint: None, .. }
+            | Self::Run { hint: None, .. } => self.hint(text),
+            _ => self,
+        }
+    }
+
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Run { .. } => 1,
@@ -105,6 +116,7 @@ impl From<MeasureError> for Failure {
             | E::Transactions { .. }
             | E::NoFolder { .. }
             | E::Permission { .. }
+            | E::NoDevice { .. }
             | E::WrongKind { .. }
             | E::NothingToPurge { .. }
             | E::TargetTooSmall { .. }

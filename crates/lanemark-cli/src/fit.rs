@@ -4,7 +4,9 @@ use lanemark_predict::{Job, REQUESTS, fit};
 
 use crate::args::FitArgs;
 use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
 use crate::progress::Progress;
+use crate::results::{DRIVE, Outlet};
 use crate::sim::setting;
 use crate::{library, output, results};
 
@@ -14,7 +16,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
         let message = format!("--platform {}: is not written as PLATFORM:PORT", args.platform);
         return Err(Failure::input(message).hint("for example --platform workstation-z170:m2"));
     };
-    args.out.as_deref().map_or(Ok(()), results::refuse_other_drive)?;
+    let out = Outlet::of(args.out.as_deref(), &DRIVE)?;
     let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
     let load = |name: &String| Ok((name.clone(), results::load_run(name)?));
     let loaded = args.results.iter().map(load).collect::<Result<Vec<_>, Failure>>()?;
@@ -32,16 +34,16 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
     let mut fitted = fit(&library, &job, &mut |stage| progress.show(&format!("fitting: {stage}")))?;
     drop(progress);
     fitted.drive.provenance.finished_at = results::now();
-    if let Some(path) = &args.out {
-        let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("fitted");
-        results::write_drive(path, &fitted.file(name)?)?;
+    if let Some(out) = &out {
+        let name = out.path().file_stem().and_then(|stem| stem.to_str()).unwrap_or("fitted");
+        out.write(&fitted.file(name)?)?;
     }
     match args.json {
         true => output::print_json(&fitted.drive)?,
         false => output::print(&lanemark_report::fit_table(&fitted.drive, &output::style()))?,
     }
-    if let Some(path) = &args.out {
-        eprintln!("wrote {}", path.display());
+    if let Some(out) = &out {
+        tell!("wrote {}", out.path().display());
     }
     Ok(Outcome::Done)
 }

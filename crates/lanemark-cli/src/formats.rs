@@ -1,8 +1,9 @@
 //! Other programs' files on the command line: workloads that are opened by their ending, results as they print them.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
 
 use clap::ValueEnum;
 use lanemark_core::result::RunResult;
@@ -13,9 +14,12 @@ use lanemark_formats::fio::{self, Engine, FioSettings, Surroundings};
 use lanemark_formats::{Kept, Note, fio_json, iometer};
 use lanemark_measure::EngineKind;
 use lanemark_study::{Library, workload};
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
+use crate::messages::tell;
+use crate::{input, output};
 
 /// What goes to stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -57,7 +61,7 @@ pub(crate) fn open(
         let workload = workload::open(library, name)?;
         return Ok(Opened { workload, settings: None, notes: Vec::new(), input: None });
     }
-    let text = text_of(Path::new(file))?;
+    let text = input::text(Path::new(file), input::JOB_MAX)?;
     let mut opened = match file.ends_with(".icf") {
         true => {
             let read = iometer::read(&text, file, target_size)?;
@@ -76,17 +80,6 @@ fn is_foreign(file: &str) -> bool {
     file.ends_with(".fio") || file.ends_with(".icf")
 }
 
-/// The text of a file; what is no UTF-8 is none.
-pub(crate) fn text_of(path: &Path) -> Result<String, Failure> {
-    let name = path.display();
-    let bytes = fs::read(path)
-        .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Failure::input(format!("{name}: is no text: byte {at} is no UTF-8"))
-    })
-}
-
 /// SHA-256.
 pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -98,9 +91,7 @@ fn job_file(text: &str, file: &str, target_size: Option<Bytes>) -> Result<Opened
         file,
         target_size,
         environment: &|name| std::env::var(name).ok(),
-        include: &|path| {
-            fs::read_to_string(folder.join(path)).map_err(|error| format!("can't be read: {error}"))
-        },
+        include: &|path| included(&folder, path),
     };
     let jobs = fio::read(text, &around)?;
     Ok(Opened {
@@ -109,6 +100,26 @@ fn job_file(text: &str, file: &str, target_size: Option<Bytes>) -> Result<Opened
         notes: jobs.notes,
         input: None,
     })
+}
+
+/// The text of a file that a job file includes: one that lies in the job file's folder or below.
+fn included(folder: &Path, path: &str) -> Result<String, String> {
+    let unread = |error: std::io::Error| format!("can't be read: {error}");
+    let folder = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+    // Links may lead anywhere.
+    let found = match inside {
+        true => folder.join(path).canonicalize().map_err(unread)?,
+        false => PathBuf::new(),
+    };
+    if !inside || !found.starts_with(folder.canonicalize().map_err(unread)?) {
+        return Err("lies outside the job file's folder".to_owned());
+    }
+    let bytes = input::bytes(&found, input::JOB_MAX).map_err(unread)?;
+    String::from_utf8(bytes).map_err(|_| "is no text".to_owned())
 }
 
 /// Leaves one test of a workload.
@@ -126,13 +137,16 @@ fn only(workload: &mut Workload, file: &str, wanted: &str) -> Result<(), Failure
 /// The size of a file or block device that exists.
 pub(crate) fn size_of(path: &Path) -> Option<Bytes> {
     let metadata = fs::metadata(path).ok()?;
-    if metadata.is_dir() {
-        return None;
-    }
-    let size = match metadata.is_file() {
+    let kind = metadata.file_type();
+    let size = match kind.is_file() {
         true => metadata.len(),
-        // A block device has no length of its own, but an end.
-        false => File::open(path).ok()?.seek(SeekFrom::End(0)).ok()?,
+        // A block device has no length of its own, but an end. Opening a pipe would wait, and opening a tape wind it.
+        false if kind.is_block_device() => {
+            let flags = OFlags::NONBLOCK.bits().cast_signed();
+            let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+            file.ok()?.seek(SeekFrom::End(0)).ok()?
+        }
+        false => return None,
     };
     (size > 0).then_some(Bytes(size))
 }
@@ -141,14 +155,14 @@ impl Opened {
     /// Tells on stderr what is only nearly kept.
     pub(crate) fn tell_notes(&self) {
         for note in self.notes.iter().filter(|note| note.kept == Kept::Nearly) {
-            eprintln!("note: {note}");
+            tell!("note: {note}");
         }
         let needless = self.notes.iter().filter(|note| note.kept == Kept::Needless);
         let mut names: Vec<&str> = needless.map(|note| note.option.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         if !names.is_empty() {
-            eprintln!("note: needless here: {}", names.join(", "));
+            tell!("note: needless here: {}", names.join(", "));
         }
     }
 
@@ -171,7 +185,7 @@ impl Opened {
     pub(crate) fn tell(&self, buffered: bool) {
         self.tell_notes();
         if self.settings.as_ref().is_some_and(|settings| settings.direct.is_none()) && !buffered {
-            eprintln!("note: the page cache is bypassed, where fio would use it: --buffered");
+            tell!("note: the page cache is bypassed, where fio would use it: --buffered");
         }
     }
 }
@@ -188,4 +202,26 @@ pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Optio
         OutputFormat::IometerCsv => Some(iometer::write(result)),
         OutputFormat::CrystalDiskMark => Some(crystaldiskmark::write(result, LineEnd::CrLf)),
     }
+}
+
+/// What a run prints of its result: another program's format, JSON, or a table, and below it its tests in detail.
+pub(crate) fn shown(
+    result: &RunResult,
+    json: bool,
+    format: Option<OutputFormat>,
+    detail: bool,
+) -> Result<String, Failure> {
+    if let Some(text) = foreign(result, format) {
+        return Ok(text);
+    }
+    if json || format == Some(OutputFormat::Json) {
+        return output::json(result);
+    }
+    let style = output::style();
+    let mut text = lanemark_report::run_table(result, &style);
+    if detail {
+        text += "\n";
+        text += &lanemark_report::test_details(result, &style);
+    }
+    Ok(text)
 }

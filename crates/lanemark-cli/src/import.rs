@@ -2,18 +2,21 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use lanemark_core::result::RunResult;
 use lanemark_formats::fio_json;
 
 use crate::args::ImportArgs;
+use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
-use crate::{formats, output, results};
+use crate::messages::tell;
+use crate::{formats, input, results};
 
 pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     let file = args.file.display().to_string();
-    let text = formats::text_of(&args.file)?;
+    let text = input::text(&args.file, input::RESULT_MAX)?;
     let imported = fio_json::read(&text, &file)?;
     for note in &imported.notes {
-        eprintln!("note: {note}");
+        tell!("note: {note}");
     }
     let mut result = imported.result;
     result.provenance = results::provenance(0);
@@ -28,13 +31,12 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     if let Some(began) = began {
         result.provenance.started_at = humantime::format_rfc3339_seconds(began).to_string();
     }
+    result.check().map_err(|error| {
+        Failure::input(format!("{}: tells what cannot be: {error}", args.file.display()))
+    })?;
     let what = format!("import-{}", result.workload.id);
-    let place = results::Place::new(&args.out, &what, &result.provenance.started_at)?;
-    crate::sim::save(&place, &mut result)?;
-    match args.json {
-        true => output::print_json(&result)?,
-        false => output::print(&lanemark_report::run_table(&result, &output::style()))?,
-    }
-    eprintln!("saved {}", place.path().display());
+    let (json, started_at) = (args.json, result.provenance.started_at.clone());
+    let shown = move |result: &RunResult| formats::shown(result, json, None, false);
+    Delivery::open(&args.out, &what, &started_at, None, shown)?.deliver(&mut result)?;
     Ok(Outcome::Done)
 }

@@ -8,7 +8,9 @@ use serde::Serialize;
 
 use crate::args::InspectArgs;
 use crate::failure::{Failure, Outcome};
-use crate::{library, output, results};
+use crate::messages::tell;
+use crate::results::{DRAWING, Outlet};
+use crate::{library, output};
 
 /// An inspection with what its links can carry for each test.
 #[derive(Serialize)]
@@ -18,10 +20,11 @@ struct WithCeilings<'a> {
 }
 
 pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
+    let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
     let sysfs = Sysfs::open(&args.sysfs)?;
     let inspection = inspect(&sysfs, args.target.as_deref())?;
-    if let Some(file) = &args.svg {
-        results::write_drawing(file, &inspection_svg(&inspection))?;
+    if let Some(drawing) = &drawing {
+        drawing.write(&inspection_svg(&inspection))?;
     }
     let tests = match &args.workload {
         Some(name) => workload::open(&library::open(&args.library)?, name)?.tests,
@@ -42,8 +45,8 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
             output::print(&text)?;
         }
     }
-    if let Some(file) = &args.svg {
-        eprintln!("wrote {}", file.display());
+    if let Some(drawing) = &drawing {
+        tell!("wrote {}", drawing.path().display());
     }
     Ok(Outcome::Done)
 }

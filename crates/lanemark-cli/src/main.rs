@@ -2,20 +2,24 @@
 //!
 //! Data goes to stdout; progress, warnings about the command and errors go to stderr. Exit codes:
 //! 0 done, 1 the run failed or a check found damage, 2 something in the input is wrong, 3 a target was refused so that nothing is
-//! lost, 130 interrupted (what had ended is saved).
+//! lost, 128 and the signal's number where a signal ended it: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP (what had
+//! ended is saved).
 
 mod args;
 mod bench;
 mod bench_trace;
 mod bottleneck;
 mod compare;
+mod delivery;
 mod export;
 mod failure;
 mod fit;
 mod formats;
 mod import;
+mod input;
 mod inspect;
 mod library;
+mod messages;
 mod oltp;
 mod oltp_args;
 mod output;
@@ -25,6 +29,7 @@ mod plan;
 mod progress;
 mod replay;
 mod report;
+mod reserved;
 mod results;
 mod sim;
 mod stop;
@@ -38,13 +43,41 @@ mod whatif;
 use std::process::ExitCode;
 
 use clap::Parser;
+use lanemark_core::text::is_shown;
 
 use args::{Args, Command};
-use failure::Outcome;
+use failure::{Failure, Outcome};
+use messages::tell;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    let outcome = match &args.command {
+    let args = Args::try_parse().unwrap_or_else(|error| not_understood(&error));
+    let outcome = stop::watch().and_then(|()| run(&args));
+    stop::ended();
+    reserved::abandon();
+    match outcome {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Damaged) => ExitCode::FAILURE,
+        Ok(Outcome::Interrupted) => ExitCode::from(stop::exit_code()),
+        Err(failure) => {
+            tell!("{failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// Ends the program with what clap says of a command line, or with its help.
+fn not_understood(error: &clap::Error) -> ! {
+    let mut words = std::env::args_os();
+    // It repeats words as they are.
+    if words.all(|word| word.to_string_lossy().chars().all(is_shown)) {
+        error.exit();
+    }
+    tell!("{}", error.render());
+    std::process::exit(error.exit_code())
+}
+
+fn run(args: &Args) -> Result<Outcome, Failure> {
+    match &args.command {
         Command::Study(args) => study::run(args),
         Command::Sim(args) => sim::run(args),
         Command::Sweep(args) => sweep::run(args),
@@ -62,14 +95,5 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(args),
         Command::Oltp(args) => oltp::run(args),
         Command::Library(args) => library::run(args),
-    };
-    match outcome {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Damaged) => ExitCode::FAILURE,
-        Ok(Outcome::Interrupted) => ExitCode::from(130),
-        Err(failure) => {
-            eprint!("{failure}");
-            ExitCode::from(failure.exit_code())
-        }
     }
 }

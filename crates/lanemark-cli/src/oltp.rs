@@ -1,7 +1,6 @@
 //! `lanemark oltp`: a TPC-C-derived workload on a real database.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -19,12 +18,13 @@ use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError, compare, template, view};
 
 use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
 use crate::oltp_args::{
     OltpArgs, OltpCommand, OltpCompareArgs, OltpDatabaseArgs, OltpLoadArgs, OltpRunArgs,
     OltpWorkloadArgs,
 };
 use crate::progress::Progress;
-use crate::results::Place;
+use crate::results::{Outlet, Place, WORKLOAD};
 use crate::{output, results, stop};
 
 pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
@@ -60,6 +60,10 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
 }
 
 #[cfg(feature = "postgres")]
+/// How long a server of ours has to stop.
+const SERVER_STOP: Duration = Duration::from_secs(30);
+
+#[cfg(feature = "postgres")]
 /// Connections that a server keeps for those who look after it.
 const CONNECTIONS_BESIDE: u32 = 20;
 
@@ -88,11 +92,13 @@ fn with_database(
     let connections_max = connections.saturating_add(CONNECTIONS_BESIDE);
     let programs = args.download.then(|| {
         let cache = args.cache.clone().unwrap_or_else(download::cache);
-        download::programs(&cache, &args.registry, &|url| eprintln!("fetching {url}"))
+        download::programs(&cache, &args.registry, &|url| tell!("fetching {url}"))
     });
     let programs = programs.transpose()?;
     let direct_io = args.direct_io;
     let options = ServerOptions { shared_buffers_mib, connections_max, direct_io, programs };
+    // A server is stopped in its order, which takes longer than the end of a command.
+    stop::patient(SERVER_STOP);
     let server = ManagedServer::start(folder, &options).map_err(|error| match error {
         OltpError::Foreign(_) => Failure::from(error).hint("give a new folder to --managed"),
         error @ OltpError::Lacks { .. } => {
@@ -104,7 +110,7 @@ fn with_database(
     let settings = database.settings()?;
     let settings: Vec<String> =
         settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
-    eprintln!("PostgreSQL in {}: {}", folder.display(), settings.join(", "));
+    tell!("PostgreSQL in {}: {}", folder.display(), settings.join(", "));
     let outcome = act(&database);
     if args.remove {
         server.remove()?;
@@ -124,7 +130,7 @@ impl From<OltpError> for Failure {
 }
 
 fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<Outcome, Failure> {
-    let stop = stop::on_signal()?;
+    let stop = stop::on_signal();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (warehouses, divisor, seed) = (args.warehouses, args.scale, args.seed);
     let options = LoadOptions {
@@ -142,7 +148,7 @@ fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<Outcome, Fa
     drop(progress);
     let report = match outcome {
         Err(OltpError::Stopped) => {
-            eprintln!("stopped; load again with the same settings to go on");
+            tell!("stopped; load again with the same settings to go on");
             return Ok(Outcome::Interrupted);
         }
         outcome => outcome?,
@@ -175,7 +181,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     if options.duration.is_zero() {
         return Err(Failure::input("--duration: there is nothing to count in no time"));
     }
-    let stop = stop::on_signal()?;
+    let stop = stop::on_signal();
     let mut settings: BTreeMap<String, String> = database.settings()?.into_iter().collect();
     let (cache, data) = database.cache_and_data()?;
     settings.insert("data".to_owned(), format!("{} MiB", data >> 20));
@@ -206,7 +212,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     hide_password(&mut result.provenance.command, database);
     let place = Place::new(&args.out, "oltp", &result.provenance.started_at)?;
     let mut progress = Progress::new();
-    let mut outcome = Outcome::Done;
+    let (mut outcome, mut saved) = (Outcome::Done, Ok(()));
     for repeat in 0..args.repeats {
         let title = format!("repeat {} of {}", repeat + 1, args.repeats);
         progress.show(&title);
@@ -221,17 +227,22 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         }
         result.complete = repeat + 1 == args.repeats;
         result.provenance.finished_at = results::now();
-        place.save(&result)?;
+        saved = place.save(&result);
     }
     if result.repeats.is_empty() {
+        drop(progress);
+        tell!("interrupted before a repeat had ended; nothing is saved");
         return Ok(outcome);
     }
-    progress.note(&format!("saved: {}", place.path().display()));
+    if saved.is_ok() {
+        progress.note(&format!("saved: {}", place.path().display()));
+    }
     if args.json {
         output::print_json(&result)?;
     } else {
         output::print(&view::run_text(&result))?;
     }
+    saved?;
     Ok(outcome)
 }
 
@@ -268,19 +279,20 @@ fn check_database(database: &Database) -> Result<Outcome, Failure> {
 
 /// A saved run as a workload, for `sim`, `whatif`, `sweep` and studies.
 fn workload_of_run(args: &OltpWorkloadArgs) -> Result<Outcome, Failure> {
-    let text = lanemark_oltp::workload(&read(&args.run)?)?;
-    match &args.out {
+    let out = Outlet::of(args.out.as_deref(), &WORKLOAD)?;
+    let text = lanemark_oltp::workload(&results::load_oltp(&args.run)?)?;
+    match &out {
         None => output::print(text.trim_end())?,
-        Some(path) => {
-            results::write_workload(path, &text)?;
-            eprintln!("wrote {}", path.display());
+        Some(out) => {
+            out.write(&text)?;
+            tell!("wrote {}", out.path().display());
         }
     }
     Ok(Outcome::Done)
 }
 
 fn compare_runs(args: &OltpCompareArgs) -> Result<Outcome, Failure> {
-    let (from, to) = (read(&args.from)?, read(&args.to)?);
+    let (from, to) = (results::load_oltp(&args.from)?, results::load_oltp(&args.to)?);
     output::print(&view::compare_text(&from, &to, &compare::compare(&from, &to)))?;
     let saved = compare::nodes_saved(&from, &to, args.nodes)?;
     output::print("")?;
@@ -290,28 +302,6 @@ fn compare_runs(args: &OltpCompareArgs) -> Result<Outcome, Failure> {
         saved.least.answer, saved.greatest.answer
     ))?;
     Ok(Outcome::Done)
-}
-
-/// Reads a saved run.
-fn read(path: &Path) -> Result<OltpResult, Failure> {
-    let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
-    let value: serde_json::Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::input(format!("{name}: is no JSON: {error}")))?;
-    let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
-    let ours = value.get("workload").and_then(serde_json::Value::as_str) == Some("tpc-c-derived");
-    let Some(version) = version.filter(|_| ours) else {
-        return Err(Failure::input(format!("{name}: is no result of an OLTP run"))
-            .hint("give a file that `lanemark oltp run` saved"));
-    };
-    if version > u64::from(OLTP_SCHEMA_VERSION) {
-        let read = format!("and this program reads up to {OLTP_SCHEMA_VERSION}");
-        return Err(Failure::input(format!("{name}: has schema {version}, {read}"))
-            .hint("use a newer lanemark"));
-    }
-    serde_json::from_value(value)
-        .map_err(|error| Failure::input(format!("{name}: is a damaged result: {error}")))
 }
 
 fn std_duration(duration: units::Duration) -> Duration {

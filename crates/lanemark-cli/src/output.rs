@@ -1,7 +1,9 @@
 //! What goes to stdout, and how it looks there.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
+use lanemark_core::text::{REPLACEMENT, is_shown};
 use lanemark_report::Style;
 
 use crate::failure::Failure;
@@ -9,8 +11,10 @@ use crate::failure::Failure;
 /// The width where no terminal tells one.
 const WIDTH: usize = 100;
 
-/// Prints `text` to stdout and ends its last line. A reader that has gone away (`| head`) is no error.
+/// Prints `text` to stdout and ends its last line. A reader that has gone away (`| head`) is no error. Views clean the
+/// names that they show; what slipped by is cleaned here.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let text = cleaned(text);
     let mut stdout = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     match write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
@@ -20,11 +24,67 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints a value as JSON to stdout.
-pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), Failure> {
+/// `text` with nothing that a terminal would obey but the ends of lines and our own colours.
+fn cleaned(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|letter| is_shown(letter) || letter == '\n') {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let length = match letter {
+            '\x1b' => colour(rest),
+            '\r' if rest.starts_with("\r\n") => 2,
+            '\n' | '\t' => 1,
+            letter if is_shown(letter) => letter.len_utf8(),
+            _ => 0,
+        };
+        let (kept, after) = match length {
+            0 => (None, &rest[letter.len_utf8()..]),
+            length => (Some(&rest[..length]), &rest[length..]),
+        };
+        match kept {
+            Some(kept) => clean.push_str(kept),
+            None => clean.push(REPLACEMENT),
+        }
+        rest = after;
+    }
+    Cow::Owned(clean)
+}
+
+/// The length of a change of colour, `ESC [ 1 m`, that `text` begins with; 0 where it begins with another sequence.
+fn colour(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix("\x1b[") else { return 0 };
+    match rest.find(|letter: char| !letter.is_ascii_digit() && letter != ';') {
+        Some(end) if rest[end..].starts_with('m') => 2 + end + 1,
+        _ => 0,
+    }
+}
+
+/// A value as JSON for stdout. What a terminal would obey is escaped, so that nothing is lost.
+pub(crate) fn json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Failure::run(format!("the result can't be written as JSON: {error}")))?;
-    print(&text)
+    if text.chars().all(|letter| is_shown(letter) || letter == '\n') {
+        return Ok(text);
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_shown(letter) || letter == '\n' {
+            escaped.push(letter);
+        } else {
+            let mut units = [0; 2];
+            for unit in letter.encode_utf16(&mut units) {
+                escaped += &format!("\\u{unit:04x}");
+            }
+        }
+    }
+    Ok(escaped)
+}
+
+/// Prints a value as JSON to stdout.
+pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), Failure> {
+    print(&json(value)?)
 }
 
 /// How tables look on this stdout: as wide as the terminal, in colour where it is one.
@@ -38,4 +98,26 @@ pub(crate) fn style() -> Style {
         .filter(|&columns| columns > 0);
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     Style { width: seen.or(told).unwrap_or(WIDTH).clamp(60, 160), colour: terminal && !plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_and_ends_of_lines_go_through_and_nothing_else_that_is_obeyed() {
+        let text = "\x1b[1mhead\x1b[0m\r\na\tb\n\x1b]0;title\x07\x1b[2J\u{202e}x\u{9b}y\rz\x1b[";
+        let told = cleaned(text);
+        let wanted = "\x1b[1mhead\x1b[0m\r\na\tb\n\u{fffd}]0;title\u{fffd}\u{fffd}[2J\u{fffd}x\u{fffd}y\u{fffd}z\u{fffd}[";
+        assert_eq!(told, wanted);
+        assert_eq!(cleaned("plain – µ\n"), "plain – µ\n");
+    }
+
+    #[test]
+    fn json_loses_nothing() {
+        let names = vec!["a\u{202e}b\u{e0041}\u{1b}\n", "ü"];
+        let text = json(&names).unwrap();
+        assert_eq!(cleaned(&text), text);
+        assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap(), names);
+    }
 }

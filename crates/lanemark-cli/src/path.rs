@@ -7,8 +7,10 @@ use lanemark_study::{Location, System, path, workload};
 
 use crate::args::PathArgs;
 use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
+use crate::results::{DRAWING, Outlet};
 use crate::sim::setting;
-use crate::{library, output, results};
+use crate::{library, output};
 
 pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.library)?;
@@ -27,20 +29,21 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
             names.join(", :")
         )));
     }
+    let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
     let provenance = Provenance { seed: args.seed, ..Provenance::default() };
     let run = system.run(&workload, provenance, &mut |_| true)?;
     let simulated = run.tests.first().map(|result| result.samples[0].throughput());
     let view = path::view(&system, &workload.tests[0], simulated);
-    if let Some(file) = &args.svg {
-        results::write_drawing(file, &path_svg(&view))?;
+    if let Some(drawing) = &drawing {
+        drawing.write(&path_svg(&view))?;
     }
     if args.json {
         output::print_json(&view)?;
     } else {
         output::print(&path_table(&view, &output::style()))?;
     }
-    if let Some(file) = &args.svg {
-        eprintln!("wrote {}", file.display());
+    if let Some(drawing) = &drawing {
+        tell!("wrote {}", drawing.path().display());
     }
     Ok(Outcome::Done)
 }

@@ -113,7 +113,7 @@ fn rate(option: &str, text: &str) -> Result<(String, f64), Failure> {
         return Ok((name.trim().to_owned(), rate));
     }
     let run: RunResult = results::load_run(text)
-        .map_err(|failure| failure.hint("give a saved result, or NAME=RATE, \"SATA=1.37e6\""))?;
+        .map_err(|failure| failure.or_hint("give a saved result, or NAME=RATE, \"SATA=1.37e6\""))?;
     match &run.tests[..] {
         [test] => Ok((text.to_owned(), test.iops.value)),
         tests => {

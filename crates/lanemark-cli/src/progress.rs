@@ -2,6 +2,10 @@
 
 use std::io::{IsTerminal, Write};
 
+use lanemark_core::text::shown;
+
+use crate::messages::tell;
+
 /// The line of progress.
 pub(crate) struct Progress {
     terminal: bool,
@@ -18,7 +22,8 @@ impl Progress {
         if self.terminal {
             let columns =
                 rustix::termios::tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col);
-            let line = cut(line, usize::from(columns));
+            let line = shown(line);
+            let line = cut(&line, usize::from(columns));
             // Progress that cannot be written is no reason to end a run.
             let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
             self.shown = true;
@@ -28,7 +33,7 @@ impl Progress {
     /// Removes the line and prints a lasting one.
     pub(crate) fn note(&mut self, line: &str) {
         self.clear();
-        let _ = writeln!(std::io::stderr(), "{line}");
+        tell!("{line}");
     }
 
     /// Removes the line.

@@ -10,14 +10,15 @@ use lanemark_study::{Location, System, workload};
 use lanemark_trace::{Notes, Options, Reader, TraceError};
 
 use crate::args::ReplayArgs;
+use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
-use crate::sim::{save, setting};
+use crate::sim::setting;
 use crate::trace_file::Seen;
-use crate::{library, output, results, stop, trace_file};
+use crate::{formats, library, results, stop, trace_file};
 
 pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
-    let stop = stop::on_signal()?;
+    let stop = stop::on_signal();
     let library = library::open(&args.library)?;
     let parts = SystemName::parse(&args.system)?;
     let named_at = NamedAt::all(&Location::file(&args.system));
@@ -36,7 +37,9 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
     let stem =
         args.trace.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
     let id = workload::slug(&stem);
-    let place = results::Place::new(&args.out, &format!("replay-{id}"), &provenance.started_at)?;
+    let (what, json) = (format!("replay-{id}"), args.json);
+    let shown = move |result: &RunResult| formats::shown(result, json, None, true);
+    let delivery = Delivery::open(&args.out, &what, &provenance.started_at, None, shown)?;
 
     let mut progress = Progress::new();
     let limit = args.limit.unwrap_or(u64::MAX);
@@ -62,9 +65,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
     let file = args.trace.file_name().map_or(stem, |name| name.to_string_lossy().into_owned());
     let mut result = result(run, &system, (id, file), &reader.notes());
     result.provenance = provenance;
-    save(&place, &mut result)?;
-    show(&result, args.json)?;
-    eprintln!("saved {}", place.path().display());
+    delivery.deliver(&mut result)?;
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
 }
 
@@ -138,19 +139,6 @@ fn doubts(sample: &Sample, notes: &Notes) -> Vec<Warning> {
         warnings.push(Warning::EmptyRequests { requests: replay.empty });
     }
     warnings
-}
-
-fn show(result: &RunResult, json: bool) -> Result<(), Failure> {
-    if json {
-        return output::print_json(result);
-    }
-    let style = output::style();
-    let mut text = lanemark_report::run_table(result, &style);
-    for test in &result.tests {
-        text += "\n";
-        text += &lanemark_report::test_detail(result, test, &style);
-    }
-    output::print(&text)
 }
 
 impl From<TraceError> for Failure {

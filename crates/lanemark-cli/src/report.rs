@@ -4,20 +4,26 @@ use lanemark_core::result::{RunResult, StudyOutcome};
 
 use crate::args::ReportArgs;
 use crate::failure::{Failure, Outcome};
-use crate::results::{self, Saved};
+use crate::messages::tell;
+use crate::results::{self, Outlet, PAGE, Saved};
 
 pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
+    let page = Outlet::open(&args.html, &PAGE)?;
     if let [path] = args.results.as_slice()
         && path.extension().is_some_and(|extension| extension == "csv")
     {
         let sweep = results::load_sweep(path)?;
-        results::write_page(&args.html, &lanemark_report::sweep_html(&sweep))?;
-        eprintln!("wrote {}", args.html.display());
+        page.write(&lanemark_report::sweep_html(&sweep))?;
+        tell!("wrote {}", args.html.display());
         return Ok(Outcome::Done);
     }
     let mut study: Option<StudyOutcome> = None;
     let mut runs: Vec<RunResult> = Vec::new();
-    for path in &args.results {
+    for (place, path) in args.results.iter().enumerate() {
+        if args.results[..place].contains(path) {
+            tell!("note: {} is given twice, and shown once", path.display());
+            continue;
+        }
         match results::load(path)? {
             Saved::Run(run) => runs.push(*run),
             Saved::Study(_) if study.is_some() => {
@@ -27,8 +33,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
             Saved::Study(outcome) => study = Some(*outcome),
         }
     }
-    let page = lanemark_report::html(study.as_ref(), &runs.iter().collect::<Vec<_>>());
-    results::write_page(&args.html, &page)?;
-    eprintln!("wrote {}", args.html.display());
+    page.write(&lanemark_report::html(study.as_ref(), &runs.iter().collect::<Vec<_>>()))?;
+    tell!("wrote {}", args.html.display());
     Ok(Outcome::Done)
 }

@@ -1,24 +1,28 @@
 //! Results on disk: written whole or not at all, never over anything that is no result.
 
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use lanemark_core::result::{
-    FittedDrive, Provenance, RunResult, SCHEMA_VERSION, StudyOutcome, Sweep,
+    FittedDrive, OutOfRange, Provenance, RunResult, SCHEMA_VERSION, StudyOutcome, Sweep,
 };
+use lanemark_oltp::result::{OLTP_SCHEMA_VERSION, OltpResult};
 use lanemark_study::sweep::rows;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
+use crate::input;
+use crate::reserved::Reserved;
 
 /// What a page of ours has near its top.
 const PAGE_MARK: &str = "<meta name=\"generator\" content=\"Lanemark\">";
 
 /// What a drawing of ours has near its top.
 const DRAWING_MARK: &str = "lanemark-path";
+
+/// What the results of OLTP runs have for a workload.
+const OLTP: &str = "tpc-c-derived";
 
 /// A saved result of either kind.
 pub(crate) enum Saved {
@@ -27,33 +31,27 @@ pub(crate) enum Saved {
 }
 
 /// Where one result is saved, again and again as it grows.
-pub(crate) struct Place {
-    path: PathBuf,
-}
+#[derive(Debug)]
+pub(crate) struct Place(Reserved);
 
 impl Place {
     /// The file `out` where that ends in `.json`, else a new file in the folder `out` that is named for
-    /// `what` and the time.
+    /// `what` and the time. No other run has that name from now on.
     pub(crate) fn new(out: &Path, what: &str, started_at: &str) -> Result<Self, Failure> {
         if out.extension().is_some_and(|extension| extension == "json") {
             refuse_other_file(out)?;
-            if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-                make_folder(folder)?;
-            }
-            return Ok(Self { path: out.to_owned() });
+            return Ok(Self(Reserved::with_folders(out)?));
         }
-        make_folder(out)?;
         let time: String = started_at.chars().filter(char::is_ascii_alphanumeric).collect();
-        let name = |suffix: u32| match suffix {
+        let name = |number: u32| match number {
             1 => format!("{what}-{time}.json"),
-            _ => format!("{what}-{time}-{suffix}.json"),
+            _ => format!("{what}-{time}-{number}.json"),
         };
-        let free = (1..).map(|suffix| out.join(name(suffix))).find(|path| !path.exists());
-        Ok(Self { path: free.unwrap_or_else(|| out.join(name(1))) })
+        Ok(Self(Reserved::in_folder(out, name)?))
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.0.path()
     }
 
     /// Saves `value` with the time.
@@ -61,7 +59,12 @@ impl Place {
         let mut text = serde_json::to_string(value)
             .map_err(|error| Failure::run(format!("the result can't be written: {error}")))?;
         text.push('\n');
-        write_atomically(&self.path, &text)
+        if text.len() as u64 > input::RESULT_MAX {
+            let name = self.path().display();
+            let message = format!("{name}: the result is too long to be read again");
+            return Err(Failure::run(message).hint("use fewer tests, or a longer --interval"));
+        }
+        self.0.write(text.as_bytes())
     }
 }
 
@@ -84,42 +87,117 @@ pub(crate) fn provenance(seed: u64) -> Provenance {
     }
 }
 
+/// What tells the kinds of saved files from each other.
+#[derive(Deserialize)]
+struct Head {
+    schema_version: Option<u64>,
+    /// A run's is an object, an OLTP run's the name of one.
+    workload: Option<Named>,
+    /// Studies have them.
+    systems: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Named {
+    Name(String),
+    Other(IgnoredAny),
+}
+
 /// Reads a saved result.
 pub(crate) fn load(path: &Path) -> Result<Saved, Failure> {
     let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
-    let value: serde_json::Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::input(format!("{name}: is no JSON: {error}")))?;
-    let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
-    match version {
-        None => Err(Failure::input(format!("{name}: is no Lanemark result"))
-            .hint("give a file that `lanemark bench`, `sim` or `study` saved")),
-        Some(version) if version > u64::from(SCHEMA_VERSION) => Err(Failure::input(format!(
+    let text = input::text(path, input::RESULT_MAX)?;
+    let head = head(path, &text)?.filter(|head| head.schema_version.is_some());
+    let Some(head) = head else {
+        return Err(Failure::input(format!("{name}: is no Lanemark result"))
+            .hint("give a file that `lanemark bench`, `sim` or `study` saved"));
+    };
+    if matches!(&head.workload, Some(Named::Name(name)) if name == OLTP) {
+        return Err(Failure::input(format!("{name}: is the result of an OLTP run"))
+            .hint("`lanemark oltp compare` and `lanemark oltp workload` read these"));
+    }
+    let version = head.schema_version.unwrap_or_default();
+    if version > u64::from(SCHEMA_VERSION) {
+        return Err(Failure::input(format!(
             "{name}: has schema {version}, and this program reads up to {SCHEMA_VERSION}"
         ))
-        .hint("use a newer lanemark")),
-        Some(_) if value.get("systems").is_some() => Ok(Saved::Study(Box::new(read(path, &text)?))),
-        Some(_) => Ok(Saved::Run(Box::new(read(path, &text)?))),
+        .hint("use a newer lanemark"));
     }
+    let damaged = |error: OutOfRange| {
+        Failure::input(format!("{name}: is a damaged Lanemark result: {error}"))
+    };
+    match head.systems {
+        Some(_) => {
+            let study: StudyOutcome = read(path, &text)?;
+            study.systems.iter().try_for_each(|one| one.run.check()).map_err(damaged)?;
+            Ok(Saved::Study(Box::new(study)))
+        }
+        None => {
+            let run: RunResult = read(path, &text)?;
+            run.check().map_err(damaged)?;
+            Ok(Saved::Run(Box::new(run)))
+        }
+    }
+}
+
+/// What `text` is by its first level; none where that is JSON and no object of ours.
+fn head(path: &Path, text: &str) -> Result<Option<Head>, Failure> {
+    match serde_json::from_str(text) {
+        Ok(head) => Ok(Some(head)),
+        Err(error) if error.is_data() => Ok(None),
+        Err(error) => Err(Failure::input(format!("{}: is no JSON: {error}", path.display()))),
+    }
+}
+
+/// Reads the result of an OLTP run.
+pub(crate) fn load_oltp(path: &Path) -> Result<OltpResult, Failure> {
+    let name = path.display();
+    let text = input::text(path, input::RESULT_MAX)?;
+    let head = head(path, &text)?;
+    let (workload, version) =
+        head.map_or((None, None), |head| (head.workload, head.schema_version));
+    let version = match (workload, version) {
+        (Some(Named::Name(name)), Some(version)) if name == OLTP => version,
+        (Some(Named::Other(_)), Some(_)) => {
+            return Err(Failure::input(format!("{name}: is no result of an OLTP run")).hint(
+                "`lanemark report`, `compare` and `export` read results of `bench` and `sim`",
+            ));
+        }
+        _ => {
+            return Err(Failure::input(format!("{name}: is no result of an OLTP run"))
+                .hint("give a file that `lanemark oltp run` saved"));
+        }
+    };
+    if version > u64::from(OLTP_SCHEMA_VERSION) {
+        let read = format!("and this program reads up to {OLTP_SCHEMA_VERSION}");
+        return Err(Failure::input(format!("{name}: has schema {version}, {read}"))
+            .hint("use a newer lanemark"));
+    }
+    read(path, &text)
+}
+
+/// Whether a file holds the result of an OLTP run that can be read.
+fn is_oltp(path: &Path) -> bool {
+    load_oltp(path).is_ok()
 }
 
 /// Reads the points of a sweep that have ended.
 pub(crate) fn load_sweep(path: &Path) -> Result<Sweep, Failure> {
     let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
-    rows::read(&text).map_err(|line| {
+    let text = input::text(path, input::RESULT_MAX)?;
+    let sweep = rows::read(&text).map_err(|line| {
         Failure::input(format!("{name}:{line}: is no row of a sweep"))
             .hint("give a file that `lanemark sweep` wrote, alone")
-    })
+    })?;
+    sweep.check().map_err(|error| Failure::input(format!("{name}: {error}")))?;
+    Ok(sweep)
 }
 
 /// Reads a fit as `lanemark fit --json` prints it.
 pub(crate) fn read_fit(path: &Path) -> Result<FittedDrive, Failure> {
     let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
+    let text = input::text(path, input::RESULT_MAX)?;
     serde_json::from_str(&text).map_err(|error| {
         Failure::input(format!("{name}: is no fit of a drive: {error}"))
             .hint("save what `lanemark fit … --json` prints")
@@ -149,97 +227,70 @@ pub(crate) fn load_run(name: &str) -> Result<RunResult, Failure> {
 }
 
 /// A kind of file that is written over an older one of its kind but over nothing else.
-struct Marked {
+#[derive(Debug)]
+pub(crate) struct Kind {
     mark: &'static str,
     word: &'static str,
     option: &'static str,
 }
 
-const PAGE: Marked = Marked { mark: PAGE_MARK, word: "page", option: "--html" };
-const DRAWING: Marked = Marked { mark: DRAWING_MARK, word: "drawing", option: "--svg" };
-const SERIES: Marked =
-    Marked { mark: lanemark_report::SERIES_CSV_HEADER, word: "series", option: "--series" };
+/// An HTML page.
+pub(crate) const PAGE: Kind = Kind { mark: PAGE_MARK, word: "page", option: "--html" };
+/// A drawing.
+pub(crate) const DRAWING: Kind = Kind { mark: DRAWING_MARK, word: "drawing", option: "--svg" };
+/// A series as CSV.
+pub(crate) const SERIES: Kind =
+    Kind { mark: lanemark_report::SERIES_CSV_HEADER, word: "series", option: "--series" };
+/// A fitted drive.
+pub(crate) const DRIVE: Kind =
+    Kind { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };
+/// The workload of a saved OLTP run.
+pub(crate) const WORKLOAD: Kind =
+    Kind { mark: lanemark_oltp::WORKLOAD_MARK, word: "workload of a run", option: "--out" };
 
-const DRIVE: Marked =
-    Marked { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };
-
-const WORKLOAD: Marked =
-    Marked { mark: lanemark_oltp::WORKLOAD_MARK, word: "workload of a run", option: "--out" };
-
-/// Writes a fitted drive, over an older one but over nothing else.
-pub(crate) fn write_drive(path: &Path, drive: &str) -> Result<(), Failure> {
-    DRIVE.write(path, drive)
+/// A file of one kind that is to be written once all is known. That it can be is known from the start.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    reserved: Reserved,
+    kind: &'static Kind,
 }
 
-/// Whether a fitted drive may be written to `path`, to know before a long run.
-pub(crate) fn refuse_other_drive(path: &Path) -> Result<(), Failure> {
-    DRIVE.refuse_other(path)
+impl Outlet {
+    /// Takes the name `path`, where nothing is or an older file of this kind, which stays until it is replaced.
+    pub(crate) fn open(path: &Path, kind: &'static Kind) -> Result<Self, Failure> {
+        kind.refuse_other(path)?;
+        Ok(Self { reserved: Reserved::exactly(path)?, kind })
+    }
+
+    /// The same for a file that may be asked for.
+    pub(crate) fn of(path: Option<&Path>, kind: &'static Kind) -> Result<Option<Self>, Failure> {
+        path.map(|path| Self::open(path, kind)).transpose()
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.reserved.path()
+    }
+
+    pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
+        // Somebody may have put something there meanwhile.
+        self.kind.refuse_other(self.path())?;
+        self.reserved.write(text.as_bytes())
+    }
 }
 
-/// Writes a workload, over an older one of ours but over nothing else.
-pub(crate) fn write_workload(path: &Path, workload: &str) -> Result<(), Failure> {
-    WORKLOAD.write(path, workload)
-}
-
-/// Writes an HTML page, over an older page of ours but over nothing else.
-pub(crate) fn write_page(path: &Path, page: &str) -> Result<(), Failure> {
-    PAGE.write(path, page)
-}
-
-/// Writes a drawing, over an older drawing of ours but over nothing else.
-pub(crate) fn write_drawing(path: &Path, drawing: &str) -> Result<(), Failure> {
-    DRAWING.write(path, drawing)
-}
-
-/// Writes a series as CSV, over an older one of ours but over nothing else.
-pub(crate) fn write_series(path: &Path, series: &str) -> Result<(), Failure> {
-    SERIES.write(path, series)
-}
-
-/// Whether a page may be written to `path`, to know before a long run.
-pub(crate) fn refuse_other_page(path: &Path) -> Result<(), Failure> {
-    PAGE.refuse_other(path)
-}
-
-/// Whether a series may be written to `path`, to know before a long run.
-pub(crate) fn refuse_other_series(path: &Path) -> Result<(), Failure> {
-    SERIES.refuse_other(path)
-}
-
-impl Marked {
+impl Kind {
     fn refuse_other(&self, path: &Path) -> Result<(), Failure> {
-        let old = std::fs::read(path).unwrap_or_default();
-        let ours = String::from_utf8_lossy(&old[..old.len().min(1024)]).contains(self.mark);
-        if path.exists() && !ours {
-            let message = format!("{}: exists and is no Lanemark {}", path.display(), self.word);
-            let hint = Some(format!("give another {}", self.option));
-            return Err(Failure::Refused { message, hint });
+        if std::fs::symlink_metadata(path).is_err() {
+            return Ok(());
         }
-        Ok(())
+        let head = input::head(path, 1024).unwrap_or_default();
+        if String::from_utf8_lossy(&head).contains(self.mark) {
+            return Ok(());
+        }
+        let message = format!("{}: exists and is no Lanemark {}", path.display(), self.word);
+        let hint = Some(format!("give another {}", self.option));
+        Err(Failure::Refused { message, hint })
     }
-
-    fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {
-        self.refuse_other(path)?;
-        write_atomically(path, text)
-    }
-}
-
-/// Writes `text` to `path` so that a reader sees the old file or the new one and nothing between.
-pub(crate) fn write_atomically(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let write = || -> std::io::Result<()> {
-        let mut file = tempfile::Builder::new()
-            .permissions(std::fs::Permissions::from_mode(0o644))
-            .tempfile_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    write().map_err(|error| Failure::run(format!("{}: can't be written: {error}", path.display())))
 }
 
 fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
@@ -250,14 +301,9 @@ fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
 
 /// An existing file is replaced only where it is a result itself.
 fn refuse_other_file(path: &Path) -> Result<(), Failure> {
-    if !path.exists() || load(path).is_ok() {
+    if std::fs::symlink_metadata(path).is_err() || load(path).is_ok() || is_oltp(path) {
         return Ok(());
     }
     let message = format!("{}: exists and is no Lanemark result", path.display());
     Err(Failure::Refused { message, hint: Some("give another --out".to_owned()) })
-}
-
-fn make_folder(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Failure::run(format!("{}: can't be made: {error}", folder.display())))
 }

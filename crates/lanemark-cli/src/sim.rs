@@ -6,13 +6,14 @@ use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Location, System, workload};
 
 use crate::args::{OverTimeArgs, ScaleArgs, SimArgs};
+use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
-use crate::formats::OutputFormat;
+use crate::messages::tell;
 use crate::progress::Progress;
-use crate::{bottleneck, formats, library, output, results, stop};
+use crate::{bottleneck, formats, library, results, stop};
 
 pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
-    let stop = stop::on_signal()?;
+    let stop = stop::on_signal();
     let library = library::open(&args.run.library)?;
     let parts = SystemName::parse(&args.system)?;
     let named_at = NamedAt::all(&Location::file(&args.system));
@@ -27,56 +28,36 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     provenance.inputs = library.used();
     provenance.inputs.extend(opened.input);
     let what = format!("sim-{}-{}", workload.id, parts.drive.rsplit('/').next().unwrap_or("drive"));
-    let place = results::Place::new(&args.run.out, &what, &provenance.started_at)?;
-
-    refuse_others(&args.over_time)?;
+    let (json, format, detail) = (args.run.json, args.output_format, args.detail);
+    let shown = move |result: &RunResult| {
+        formats::shown(result, json, format, detail || result.tests.len() == 1)
+    };
+    let (out, over_time) = (&args.run.out, Some(&args.over_time));
+    let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
 
     let mut progress = Progress::new();
-    let mut saved = Ok(());
     let mut result = system.run(&workload, provenance, &mut |so_far| {
         progress.show(&format!(
             "simulated {} of {} tests",
             so_far.tests.len(),
             workload.tests.len()
         ));
-        saved = save(&place, &mut so_far.clone());
-        saved.is_ok() && !stop::requested(&stop)
+        let failed = delivery.save_on_the_way(&mut so_far.clone());
+        failed.iter().for_each(|failed| progress.note(failed));
+        !stop::requested(&stop)
     })?;
-    saved?;
     if args.bottleneck && result.complete {
         bottleneck::ask(&system.spec, &mut result, &mut progress, &stop)?;
     }
-    save(&place, &mut result)?;
     drop(progress);
-    show(&result, args)?;
-    eprintln!("saved {}", place.path().display());
-    write_others(&result, &args.over_time)?;
+    delivery.deliver(&mut result)?;
+    if let (Target::Simulated(_), [first, _, ..], None, false, false) =
+        (&result.target, result.tests.as_slice(), format, json, detail)
+    {
+        let slug = workload::slug(&first.test.name);
+        tell!("hint: --detail, or {}:{slug}, shows where the time goes", result.workload.id);
+    }
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
-}
-
-/// Whether the files that a run is to write besides may be written, to know before.
-pub(crate) fn refuse_others(args: &OverTimeArgs) -> Result<(), Failure> {
-    args.html.as_deref().map_or(Ok(()), results::refuse_other_page)?;
-    args.series.as_deref().map_or(Ok(()), results::refuse_other_series)
-}
-
-/// Writes them.
-pub(crate) fn write_others(result: &RunResult, args: &OverTimeArgs) -> Result<(), Failure> {
-    if let Some(path) = &args.series {
-        results::write_series(path, &lanemark_report::series_csv(result))?;
-        eprintln!("wrote {}", path.display());
-    }
-    if let Some(path) = &args.html {
-        results::write_page(path, &lanemark_report::html(None, &[result]))?;
-        eprintln!("wrote {}", path.display());
-    }
-    Ok(())
-}
-
-/// Saves a result with the time.
-pub(crate) fn save(place: &results::Place, result: &mut RunResult) -> Result<(), Failure> {
-    result.provenance.finished_at = results::now();
-    place.save(result)
 }
 
 /// A workload with the changes of the command line.
@@ -141,29 +122,4 @@ pub(crate) fn setting(text: &str) -> Result<(Calibration, Location), Failure> {
         reason: None,
     };
     Ok((calibration, Location::file(format!("--set {text}"))))
-}
-
-fn show(result: &RunResult, args: &SimArgs) -> Result<(), Failure> {
-    if let Some(text) = formats::foreign(result, args.output_format) {
-        return output::print(&text);
-    }
-    if args.run.json || args.output_format == Some(OutputFormat::Json) {
-        return output::print_json(result);
-    }
-    let style = output::style();
-    let mut text = lanemark_report::run_table(result, &style);
-    if args.detail || result.tests.len() == 1 {
-        for test in &result.tests {
-            text += "\n";
-            text += &lanemark_report::test_detail(result, test, &style);
-        }
-    }
-    output::print(&text)?;
-    if let (Target::Simulated(_), [first, _, ..], false) =
-        (&result.target, result.tests.as_slice(), args.detail)
-    {
-        let slug = workload::slug(&first.test.name);
-        eprintln!("hint: --detail, or {}:{slug}, shows where the time goes", result.workload.id);
-    }
-    Ok(())
 }

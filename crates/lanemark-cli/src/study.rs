@@ -6,11 +6,13 @@ use lanemark_study::Study;
 
 use crate::args::StudyArgs;
 use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
 use crate::progress::Progress;
+use crate::results::{Outlet, PAGE};
 use crate::{bottleneck, library, output, results, stop};
 
 pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
-    let stop = stop::on_signal()?;
+    let stop = stop::on_signal();
     let library = library::open(&args.run.library)?;
     let study = Study::open(&library, &args.file)?;
     let measured: Option<RunResult> = match &args.measured {
@@ -20,6 +22,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     let mut provenance = results::provenance(args.run.seed);
     provenance.inputs = library.used();
     let what = format!("study-{}", study.id());
+    let page = Outlet::of(args.html.as_deref(), &PAGE)?;
     let place = results::Place::new(&args.run.out, &what, &provenance.started_at)?;
 
     let mut progress = Progress::new();
@@ -37,11 +40,12 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     }
     drop(progress);
     outcome.provenance.finished_at = results::now();
-    place.save(&outcome)?;
-    if let Some(path) = &args.html {
+    // Files first; what cannot be saved is printed all the same.
+    let saved = place.save(&outcome);
+    let drawn = page.as_ref().map_or(Ok(()), |page| {
         let runs: Vec<&RunResult> = measured.iter().collect();
-        results::write_page(path, &html(Some(&outcome), &runs))?;
-    }
+        page.write(&html(Some(&outcome), &runs))
+    });
     if args.run.json {
         output::print_json(&outcome)?;
     } else {
@@ -53,9 +57,11 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
             output::print(&format!("\n{}", bottlenecks(&systems, &style)))?;
         }
     }
-    eprintln!("saved {}", place.path().display());
-    if let Some(path) = &args.html {
-        eprintln!("wrote {}", path.display());
+    saved?;
+    tell!("saved {}", place.path().display());
+    drawn?;
+    if let Some(page) = &page {
+        tell!("wrote {}", page.path().display());
     }
     let complete = outcome.systems.iter().all(|system| system.run.complete);
     Ok(if complete { Outcome::Done } else { Outcome::Interrupted })

@@ -4,8 +4,9 @@
 mod columns;
 mod journal;
 
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args as ClapArgs;
 use lanemark_study::sweep::{Axis, Definition, Runner, rows};
@@ -13,8 +14,11 @@ use lanemark_study::{Library, Location, StudyError, Sweep};
 
 use crate::args::{LibraryArgs, ScaleArgs};
 use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
 use crate::progress::Progress;
-use crate::{formats, library, output, parallel, results, sim, stop};
+use crate::reserved::Reserved;
+use crate::results::{Outlet, PAGE};
+use crate::{formats, library, output, parallel, sim, stop};
 use journal::Journal;
 
 /// What `lanemark sweep` is told.
@@ -62,19 +66,19 @@ pub(crate) struct SweepArgs {
 }
 
 pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
-    let stop = stop::on_signal()?;
+    let stop = stop::on_signal();
     let library = library::open(&args.library)?;
     let sweep = sweep(args, &library)?;
     let out = args.out.clone().unwrap_or_else(|| {
         PathBuf::from("results").join(format!("sweep-{}.csv", &sweep.inputs()[..12]))
     });
     let (out, parquet) = files(out)?;
-    args.html.as_deref().map_or(Ok(()), results::refuse_other_page)?;
+    let page = Outlet::of(args.html.as_deref(), &PAGE)?;
     let mut journal = Journal::open(&out, &sweep)?;
     let pending = journal.pending();
     let (total, before) = (sweep.points() as usize, sweep.points() as usize - pending.len());
     if before > 0 {
-        eprintln!("{before} of {total} points are in {} already", out.display());
+        tell!("{before} of {total} points are in {} already", out.display());
     }
     let jobs = args.jobs.map_or_else(parallel::cores, |jobs| jobs as usize);
     // A library notes what it was asked for and belongs to one thread.
@@ -84,7 +88,17 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         Runner::new(&sweep, own.unwrap_or_default())
     };
     let mut progress = Progress::new();
-    let (mut ended, mut saved) = (before, Ok(()));
+    let mut saved = Ok(());
+    let ended = Arc::new(AtomicUsize::new(before));
+    let told = out.display().to_string();
+    let interrupted = {
+        let (ended, told) = (Arc::clone(&ended), told.clone());
+        move || {
+            let ended = ended.load(Ordering::Relaxed);
+            tell!("saved {ended} of {total} points to {told}; the same command goes on");
+        }
+    };
+    stop::at_end(interrupted.clone());
     parallel::each(
         jobs,
         pending.len(),
@@ -92,41 +106,46 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         |runner, place| runner.run(pending[place]),
         |_, point| {
             saved = journal.append(&point);
-            ended += 1;
+            let ended = ended.fetch_add(1, Ordering::Relaxed) + 1;
             progress.show(&format!("simulated {ended} of {total} points"));
             saved.is_ok() && !stop::requested(&stop)
         },
     );
     drop(progress);
+    stop::ends_itself();
     saved?;
-    if ended < total {
-        eprintln!("saved {ended} of {total} points to {}; the same command goes on", out.display());
+    if ended.load(Ordering::Relaxed) < total {
+        interrupted();
         return Ok(Outcome::Interrupted);
     }
     let text = journal.finish()?;
     let outcome = rows::read(&text)
         .map_err(|line| Failure::run(format!("{}:{line}: is no row of a sweep", out.display())))?;
-    output::print(&lanemark_report::sweep_text(&outcome, &output::style()))?;
-    eprintln!("saved {}", out.display());
-    if let Some(path) = &parquet {
-        write_parquet(path, &outcome)?;
-        eprintln!("saved {}", path.display());
+    if let Some(parquet) = &parquet {
+        write_parquet(parquet, &outcome)?;
     }
-    if let Some(path) = &args.html {
-        results::write_page(path, &lanemark_report::sweep_html(&outcome))?;
-        eprintln!("wrote {}", path.display());
+    if let Some(page) = &page {
+        page.write(&lanemark_report::sweep_html(&outcome))?;
+    }
+    output::print(&lanemark_report::sweep_text(&outcome, &output::style()))?;
+    tell!("saved {told}");
+    if let Some(parquet) = &parquet {
+        tell!("saved {}", parquet.path().display());
+    }
+    if let Some(page) = &page {
+        tell!("wrote {}", page.path().display());
     }
     Ok(Outcome::Done)
 }
 
 /// The file that grows, and the Parquet file that is made of it where that is asked for.
-fn files(out: PathBuf) -> Result<(PathBuf, Option<PathBuf>), Failure> {
+fn files(out: PathBuf) -> Result<(PathBuf, Option<Reserved>), Failure> {
     match out.extension().and_then(|extension| extension.to_str()) {
         Some("csv") => Ok((out, None)),
         #[cfg(feature = "parquet")]
         Some("parquet") => {
             columns::refuse_other(&out)?;
-            Ok((out.with_extension("csv"), Some(out)))
+            Ok((out.with_extension("csv"), Some(Reserved::with_folders(&out)?)))
         }
         #[cfg(not(feature = "parquet"))]
         Some("parquet") => {
@@ -142,12 +161,12 @@ fn files(out: PathBuf) -> Result<(PathBuf, Option<PathBuf>), Failure> {
 }
 
 #[cfg(feature = "parquet")]
-fn write_parquet(path: &Path, sweep: &lanemark_core::result::Sweep) -> Result<(), Failure> {
+fn write_parquet(path: &Reserved, sweep: &lanemark_core::result::Sweep) -> Result<(), Failure> {
     columns::write(path, sweep)
 }
 
 #[cfg(not(feature = "parquet"))]
-fn write_parquet(_: &Path, _: &lanemark_core::result::Sweep) -> Result<(), Failure> {
+fn write_parquet(_: &Reserved, _: &lanemark_core::result::Sweep) -> Result<(), Failure> {
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use crate::args::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::sim::scaled;
-use crate::{library, output, stop};
+use crate::{library, messages, output, stop};
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome, Failure> {
     match &args.command {
@@ -19,7 +19,8 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome, Failure> {
 }
 
 fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
-    let stop = stop::on_signal()?;
+    let stop = stop::on_signal();
+    messages::tell_left_over(&args.path);
     let library = library::open(&args.library)?;
     let mut workload = scaled(workload::open(&library, &args.workload)?, &args.scale)?;
     // More of the same tells no more; it can be asked for.
@@ -51,7 +52,7 @@ fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
 }
 
 fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
-    let stop = stop::on_signal()?;
+    let stop = stop::on_signal();
     let journal = args.journal.clone().unwrap_or_else(|| beside(&args.path));
     let check = Check {
         path: &args.path,

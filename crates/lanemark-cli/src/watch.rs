@@ -6,8 +6,10 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lanemark_core::result::{DeviceUse, LatencyHistogram};
+use lanemark_core::text::shown;
 use lanemark_core::units::Duration;
 use lanemark_measure::Running;
 
@@ -15,6 +17,9 @@ use lanemark_measure::Running;
 const MOMENTS: usize = 60;
 /// The height of a moment in the curve.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Whether a view has the screen.
+static SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// The view.
 pub(crate) struct Watch {
@@ -45,6 +50,7 @@ impl Watch {
         let mut screen = std::io::stderr().lock();
         if !self.shown {
             self.shown = true;
+            SHOWN.store(true, Ordering::SeqCst);
             let _ = write!(screen, "\x1b[?1049h\x1b[?25l");
         }
         let _ = write!(screen, "\x1b[H{}\x1b[J", page.replace('\n', "\x1b[K\r\n"));
@@ -55,7 +61,7 @@ impl Watch {
     pub(crate) fn end(&mut self) {
         if self.shown {
             self.shown = false;
-            let _ = write!(std::io::stderr(), "\x1b[?25h\x1b[?1049l");
+            give_back();
         }
     }
 
@@ -80,13 +86,13 @@ impl Watch {
         }
         self.last = Some(now);
         let mut page = String::new();
-        let _ = writeln!(page, "{title}\n");
+        let _ = writeln!(page, "{}\n", shown(title));
         let _ = writeln!(
             page,
             "{} of {}  {}, repeat {}, {:.1} s{}\n",
             running.samples.0 + 1,
             running.samples.1,
-            running.test.name,
+            shown(&running.test.name),
             running.repeat + 1,
             running.elapsed.as_seconds(),
             running.test.duration.map_or(String::new(), |all| format!(" of {all}")),
@@ -110,6 +116,13 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Gives the screen back where a view has it, as when the program ends without its owner.
+pub(crate) fn give_back() {
+    if SHOWN.swap(false, Ordering::SeqCst) {
+        let _ = write!(std::io::stderr(), "\x1b[?25h\x1b[?1049l");
     }
 }
 

@@ -36,10 +36,19 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     if let Some(depth) = args.queue_depth {
         then.tests.iter_mut().for_each(|test| test.queue_depth = depth);
     }
+    // All that may be wrong is found before anything is simulated.
+    let here = assemble(&library, &present)?;
+    let there = assemble(&library, &other)?;
+    check_places(&here, &present.name, &now)?;
+    check_places(&there, &other.name, &then)?;
+    let ends = match &args.fit {
+        Some(path) => ends(&library, &other, &results::read_fit(path)?)?,
+        None => Vec::new(),
+    };
     let mut progress = Progress::new();
     progress.show("simulating both");
-    let before = simulate(&library, &present, &now, args.seed)?;
-    let after = simulate(&library, &other, &then, args.seed)?;
+    let before = simulate(&here, &now, args.seed)?;
+    let after = simulate(&there, &then, args.seed)?;
     let mut tests = Vec::new();
     for (one, two) in before.tests.iter().zip(&after.tests) {
         let measured = from.measured();
@@ -52,9 +61,8 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
             uncertainty: None,
         });
     }
-    if let Some(path) = &args.fit {
-        let fit: FittedDrive = results::read_fit(path)?;
-        let spread = uncertainty(&library, &other, &then, &fit, args.seed, &mut progress)?;
+    if args.fit.is_some() {
+        let spread = uncertainty(&after, &ends, &then, args.seed, &mut progress)?;
         for (test, off) in tests.iter_mut().zip(spread) {
             test.uncertainty = Some(off);
         }
@@ -126,40 +134,67 @@ fn other(args: &WhatIfArgs, present: &str) -> Result<Named, Failure> {
     Ok(Named { name: format!("{drive}@{platform}:{port}"), set })
 }
 
-fn simulate(
-    library: &Library,
-    system: &Named,
-    workload: &Workload,
-    seed: u64,
-) -> Result<RunResult, Failure> {
+fn assemble(library: &Library, system: &Named) -> Result<System, Failure> {
     let parts = SystemName::parse(&system.name)?;
     let named_at = NamedAt::all(&Location::file(&system.name));
-    let system = System::assemble(library, &parts, &named_at, &system.name, &system.set)?;
+    Ok(System::assemble(library, &parts, &named_at, &system.name, &system.set)?)
+}
+
+/// Refuses tests that reach beyond what they run on.
+fn check_places(system: &System, name: &str, workload: &Workload) -> Result<(), Failure> {
+    let spec = &system.spec;
+    let drives = std::iter::once((&spec.drive, &spec.namespaces))
+        .chain(spec.siblings.iter().map(|sibling| (&sibling.drive, &sibling.namespaces)));
+    let least = drives
+        .map(|(drive, namespaces)| namespaces.iter().min().copied().unwrap_or(drive.capacity))
+        .min();
+    let capacity = spec.volume_capacity().or(least).unwrap_or(spec.drive.capacity);
+    let Some(test) = workload.tests.iter().find(|test| test.end() > capacity) else {
+        return Ok(());
+    };
+    let (end, name) = (test.end(), name.to_owned());
+    Err(Failure::input(format!("{name}: test `{}` reaches to {end} of {capacity}", test.name))
+        .hint("use a smaller --size"))
+}
+
+fn simulate(system: &System, workload: &Workload, seed: u64) -> Result<RunResult, Failure> {
     Ok(system.run(workload, results::provenance(seed), &mut |_| true)?)
+}
+
+/// A fitted value with the systems that have it at either end of its interval.
+type Ends = (String, [System; 2]);
+
+/// The other system with each fitted value that is known at both of its ends, one at a time.
+fn ends(library: &Library, other: &Named, fit: &FittedDrive) -> Result<Vec<Ends>, Failure> {
+    let mut all = Vec::new();
+    let known = fit.parameters.iter().filter(|one| one.standing == Standing::Identified);
+    for parameter in known {
+        let Some((low, high)) = &parameter.interval_95 else { continue };
+        let at = |end: &str| {
+            let mut set = other.set.clone();
+            set.push(setting(&format!("{}={end}", parameter.parameter))?);
+            assemble(library, &Named { name: other.name.clone(), set })
+        };
+        all.push((parameter.parameter.clone(), [at(low)?, at(high)?]));
+    }
+    Ok(all)
 }
 
 /// How far each test may be off: every fitted value at both ends of its interval, one at a time, and the greater of both
 /// deviations added in squares.
 fn uncertainty(
-    library: &Library,
-    other: &Named,
+    base: &RunResult,
+    ends: &[Ends],
     workload: &Workload,
-    fit: &FittedDrive,
     seed: u64,
     progress: &mut Progress,
 ) -> Result<Vec<f64>, Failure> {
-    let base = simulate(library, other, workload, seed)?;
     let mut squares = vec![0.0; base.tests.len()];
-    let known = fit.parameters.iter().filter(|one| one.standing == Standing::Identified);
-    for parameter in known {
-        let Some((low, high)) = &parameter.interval_95 else { continue };
-        progress.show(&format!("at both ends of {}", parameter.parameter));
+    for (parameter, systems) in ends {
+        progress.show(&format!("at both ends of {parameter}"));
         let mut worst = vec![0.0f64; squares.len()];
-        for end in [low, high] {
-            let mut set = other.set.clone();
-            set.push(setting(&format!("{}={end}", parameter.parameter))?);
-            let moved = Named { name: other.name.clone(), set };
-            let run = simulate(library, &moved, workload, seed)?;
+        for system in systems {
+            let run = simulate(system, workload, seed)?;
             for ((off, one), was) in worst.iter_mut().zip(&run.tests).zip(&base.tests) {
                 let rate = |test: &lanemark_core::result::TestResult| {
                     test.throughput_bytes_per_second.value

@@ -94,6 +94,24 @@ fn every_file_says_what_it_is_and_is_short_enough_to_read() {
     }
 }
 
+/// `eprintln!` panics where stderr is gone; messages go through `messages.rs` of the command.
+#[test]
+fn nothing_is_told_by_a_macro_that_panics() {
+    for path in files_below(&project().join("crates"), "rs") {
+        let of_source = path.components().any(|part| part.as_os_str() == "src");
+        let text = fs::read_to_string(&path).unwrap();
+        // Unit tests and what only they use may.
+        let told = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let own = path.ends_with("messages.rs") || path.ends_with("verify/trials/mod.rs");
+        for word in ["eprintln!(", "eprint!(", "println!(", "print!("] {
+            let line = told
+                .lines()
+                .position(|line| line.contains(word) && !line.trim_start().starts_with("//"));
+            assert!(!of_source || own || line.is_none(), "{}:{line:?}: {word}", path.display());
+        }
+    }
+}
+
 #[test]
 fn every_figure_of_every_study_is_in_the_references_as_printed() {
     let mut file =

@@ -159,6 +159,30 @@ fn wrong_input_is_told_from_damage() {
 }
 
 #[test]
+fn a_file_that_was_cut_off_has_lost_data() {
+    for length in [2 << 20, 4096 * 3 + 100, 0] {
+        let place = Place::written();
+        let target = File::options().write(true).open(place.path("target")).unwrap();
+        target.set_len(length).unwrap();
+        let verified = place.check(&[], 1);
+        assert!(
+            kinds(&verified).iter().all(|kind| ["lost", "torn"].contains(kind)),
+            "{:?}",
+            kinds(&verified)
+        );
+        let damage = verified["damage"].as_array().unwrap();
+        let first = damage.iter().map(|one| one["offset_bytes"].as_u64().unwrap()).min().unwrap();
+        assert!(first >= length / 4096 * 4096, "{first} of {length}");
+        assert_eq!(verified["units"]["read"], 1024);
+        let doubts = verified["doubts"].to_string();
+        assert!(doubts.contains(&format!("\"held_bytes\":{}", length / 4096 * 4096)), "{doubts}");
+        let (told, _) = place.ends(&["check", "target", "--journal", "journal"], 1);
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains("what lay behind is gone"), "{told}");
+    }
+}
+
+#[test]
 fn bytes_changed_by_hand_are_found_where_they_are() {
     let place = Place::written();
     let target = place.path("target");

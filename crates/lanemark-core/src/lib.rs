@@ -7,5 +7,6 @@ pub mod plan;
 pub mod result;
 pub mod rng;
 pub mod sim;
+pub mod text;
 pub mod units;
 pub mod workload;

@@ -9,6 +9,7 @@
 use std::fmt::Write as _;
 
 use lanemark_core::result::{RunResult, Sample, Statistic, Target, TestResult};
+use lanemark_core::text::shown;
 use lanemark_core::workload::Average;
 
 /// How lines end.
@@ -29,8 +30,11 @@ pub fn write(run: &RunResult, end: LineEnd) -> String {
     let repeats = run.tests.iter().map(|test| test.samples.len()).max().unwrap_or(0);
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{RULE}");
-    let _ =
-        writeln!(out, "Lanemark {}, in the layout of CrystalDiskMark 8", run.provenance.version);
+    let _ = writeln!(
+        out,
+        "Lanemark {}, in the layout of CrystalDiskMark 8",
+        shown(&run.provenance.version)
+    );
     let _ = writeln!(out, "{RULE}");
     let _ = writeln!(out, "* Each figure is the median of the repeats, not the best of them");
     let _ = writeln!(out, "* MB/s = 1,000,000 bytes/s; KiB = 1024 bytes");
@@ -56,9 +60,9 @@ pub fn write(run: &RunResult, end: LineEnd) -> String {
     };
     let span = run.tests.iter().map(|result| result.test.span).max();
     let span = span.map_or(String::new(), |span| span.to_string());
-    let _ = writeln!(out, "\nProfile: {}", run.workload.name);
-    let _ = writeln!(out, "   Test: {span} (x{repeats}) [{target}]");
-    let _ = writeln!(out, "   Date: {}", run.provenance.started_at);
+    let _ = writeln!(out, "\nProfile: {}", shown(&run.workload.name));
+    let _ = writeln!(out, "   Test: {span} (x{repeats}) [{}]", shown(&target));
+    let _ = writeln!(out, "   Date: {}", shown(&run.provenance.started_at));
     match end {
         LineEnd::CrLf => out.replace('\n', "\r\n"),
         LineEnd::Lf => out,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use lanemark_core::text::is_shown;
+
 /// Something wrong in a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FormatError {
@@ -112,5 +114,5 @@ pub(crate) fn shown(text: &str) -> String {
 }
 
 fn printable(letter: char) -> Vec<char> {
-    if letter.is_control() { letter.escape_default().collect() } else { vec![letter] }
+    if is_shown(letter) { vec![letter] } else { letter.escape_default().collect() }
 }

@@ -6,23 +6,37 @@
 //! nothing; it is removed only while the name still means the file that was made (device and inode;
 //! the open descriptor keeps the inode from being used again).
 //!
-//! Not guarded against: a kill that cannot be caught, which leaves the file, and a file put in its place
-//! in the instant between looking and removing, for which Linux has no call.
+//! A kill that cannot be caught leaves the file. It has a mark, an extended attribute, where the file system can keep
+//! one, and it was locked while its run lived, so a later run knows it for what it is ([`left_over`]).
+//!
+//! Not guarded against: a file put in its place in the instant between looking and removing, for which Linux has no
+//! call.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lanemark_core::units::Bytes;
-use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, StatVfs};
+use rustix::fs::{
+    AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, StatVfs, XattrFlags,
+};
 use rustix::io::Errno;
 
 use crate::error::MeasureError;
 
 /// Makes names in a folder different from each other within this process.
 static NAMES: AtomicU32 = AtomicU32::new(0);
+
+/// The extended attribute of files that were made for a run.
+const MARK: &str = "user.lanemark.made-for-a-run";
+/// The most files of a folder that are looked at for what was left.
+const LOOKED_AT_MAX: usize = 10_000;
+
+/// The files that are removed when their run ends.
+static MADE: Mutex<Vec<Arc<Named>>> = Mutex::new(Vec::new());
 
 /// Which file something is, whatever it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +49,26 @@ pub(crate) struct Identity {
 #[derive(Debug)]
 pub(crate) struct CreatedFile {
     file: OwnedFd,
+    path: PathBuf,
+    named: Arc<Named>,
+    removed: bool,
+}
+
+/// A file by its name in a folder.
+#[derive(Debug)]
+struct Named {
     folder: OwnedFd,
     name: OsString,
-    path: PathBuf,
     identity: Identity,
-    removed: bool,
+}
+
+/// A file that was left by a run that was killed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOver {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How long it is.
+    pub size: Bytes,
 }
 
 impl Identity {
@@ -90,14 +119,12 @@ impl CreatedFile {
             OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
         let identity = Identity::new(&rustix::fs::fstat(&file)?);
-        Ok(Self {
-            file,
-            folder,
-            name: name.to_owned(),
-            path: path.to_owned(),
-            identity,
-            removed: false,
-        })
+        let named = Arc::new(Named { folder, name: name.to_owned(), identity });
+        made().push(Arc::clone(&named));
+        // By these a later run knows the file, should this one be killed. A file system may know neither.
+        let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+        let _ = rustix::fs::fsetxattr(&file, MARK, b"1", XattrFlags::empty());
+        Ok(Self { file, path: path.to_owned(), named, removed: false })
     }
 
     fn reserve(self, size: u64) -> Result<Self, MeasureError> {
@@ -108,6 +135,8 @@ impl CreatedFile {
     /// Leaves the file where it is when this is dropped.
     pub(crate) fn keep(&mut self) {
         self.removed = true;
+        self.forget();
+        let _ = rustix::fs::fremovexattr(&self.file, MARK);
     }
 
     /// Removes the file now, to learn whether that worked.
@@ -120,6 +149,18 @@ impl CreatedFile {
         if std::mem::replace(&mut self.removed, true) {
             return Ok(());
         }
+        self.forget();
+        self.named.unlink()
+    }
+
+    /// From now on the end of the program does nothing to it.
+    fn forget(&self) {
+        made().retain(|one| !Arc::ptr_eq(one, &self.named));
+    }
+}
+
+impl Named {
+    fn unlink(&self) -> io::Result<()> {
         match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if Identity::new(&stat) == self.identity => {
                 Ok(rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty())?)
@@ -142,6 +183,54 @@ impl Drop for CreatedFile {
         // An error is on its way already where the file is dropped and not removed.
         let _ = self.unlink();
     }
+}
+
+fn made() -> MutexGuard<'static, Vec<Arc<Named>>> {
+    MADE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes all files that were made for runs of this program, which is about to end without ending them.
+pub fn remove_created() {
+    let all = std::mem::take(&mut *made());
+    for named in all {
+        let _ = named.unlink();
+    }
+}
+
+/// Files in the folder of `path`, or in `path` where that is one, that were made for a run which was killed.
+pub fn left_over(path: &Path) -> Vec<LeftOver> {
+    let folder = match path.parent() {
+        _ if path.is_dir() => path,
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(LOOKED_AT_MAX);
+    let mut found: Vec<LeftOver> = entries.filter_map(|entry| dead(entry.path())).collect();
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+/// The file at `path`, where it was made for a run that is no more.
+fn dead(path: PathBuf) -> Option<LeftOver> {
+    let name = path.file_name()?.to_str();
+    let by_name = name.is_some_and(|name| {
+        let numbers = name.strip_prefix("lanemark-").and_then(|name| name.strip_suffix(".dat"));
+        let number =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        numbers
+            .and_then(|numbers| numbers.split_once('-'))
+            .is_some_and(|(process, count)| number(process) && number(count))
+    });
+    let marked = || rustix::fs::lgetxattr(&path, MARK, &mut [0u8; 8][..]).is_ok();
+    if !by_name && !marked() {
+        return None;
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::open(&path, flags, Mode::empty()).ok()?;
+    let stat = rustix::fs::fstat(&file).ok()?;
+    let alone = FileType::from_raw_mode(stat.st_mode).is_file()
+        && rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    alone.then(|| LeftOver { path, size: Bytes(stat.st_size.cast_unsigned()) })
 }
 
 /// Gives a file blocks up to `size` and at least that length; its content stays.
@@ -232,6 +321,27 @@ mod tests {
         fs::write(&path, "somebody's").unwrap();
         drop(created);
         assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's");
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_known_and_what_a_living_one_has_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("target");
+        fs::write(folder.path().join("somebodys"), "data").unwrap();
+        fs::write(folder.path().join("lanemark-notes-1.dat"), "data").unwrap();
+        let created = CreatedFile::at(&path, 4096).unwrap();
+        assert_eq!(left_over(folder.path()), []);
+        // A killed run drops nothing, and its locks go with it.
+        let CreatedFile { file, .. } = &created;
+        rustix::fs::flock(file, FlockOperation::Unlock).unwrap();
+        let marked = rustix::fs::fgetxattr(file, MARK, &mut [0u8; 8][..]).is_ok();
+        let left = LeftOver { path: path.clone(), size: Bytes(4096) };
+        assert_eq!(left_over(&path), if marked { vec![left.clone()] } else { Vec::new() });
+        // By its name where the file system keeps no marks.
+        let named = folder.path().join("lanemark-17-0.dat");
+        fs::write(&named, "data").unwrap();
+        let found = left_over(folder.path());
+        assert!(found.contains(&LeftOver { path: named, size: Bytes(4) }), "{found:?}");
     }
 
     #[test]

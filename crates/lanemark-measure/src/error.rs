@@ -125,6 +125,12 @@ pub enum MeasureError {
         /// The target as given.
         path: PathBuf,
     },
+    /// A path below `/dev` where there is no device: what is made there is made in memory.
+    #[error("{}: there is no such device", path.display())]
+    NoDevice {
+        /// The target as given.
+        path: PathBuf,
+    },
     /// Neither a file, nor a folder, nor a block device.
     #[error("{}: a {kind} cannot be measured", path.display())]
     WrongKind {
@@ -299,6 +305,9 @@ impl MeasureError {
                 "give a command that can, --purge \"nvme format $LANEMARK_DEVICE\"".into()
             }
             Self::NothingToPurge { .. } => "leave `--purge` out".to_owned(),
+            Self::NoDevice { .. } => {
+                "below /dev only block devices are measured; `lsblk` lists them".to_owned()
+            }
             Self::WrongKind { .. } => "name a file, a folder or a block device".to_owned(),
             Self::Replaced { .. } => "run again when nothing else changes that path".to_owned(),
             Self::TargetTooSmall { .. } => {

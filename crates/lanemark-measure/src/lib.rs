@@ -44,6 +44,7 @@ mod verify;
 mod worker;
 
 pub use bench::Bench;
+pub use created::{LeftOver, left_over, remove_created};
 pub use engine::EngineKind;
 pub use error::MeasureError;
 pub use event::{Event, Outcome, Running};

@@ -102,6 +102,11 @@ impl Target {
             let (path, offered) = (path.to_owned(), offered.to_owned());
             return Err(MeasureError::OfferMismatch { path, offered });
         }
+        let makes_or_is_a_file =
+            found.as_ref().is_none_or(|found| found.kind.is_file() || found.kind.is_dir());
+        if makes_or_is_a_file && is_among_devices(path) {
+            return Err(MeasureError::NoDevice { path: path.to_owned() });
+        }
         let target = match (&found, writer) {
             (None, _) => Self::created(CreatedFile::at(path, layout)?, layout),
             (Some(found), _) if found.kind.is_dir() => {
@@ -301,6 +306,19 @@ impl AsFd for Target {
             Held::Existing(file) => file.as_fd(),
         }
     }
+}
+
+/// Whether `path` lies in the file system that holds the nodes of devices; `/dev/shm` is another one.
+fn is_among_devices(path: &Path) -> bool {
+    let devices = Path::new("/dev");
+    let folder = match path.parent() {
+        _ if path.is_dir() => path,
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let Ok(folder) = folder.canonicalize() else { return path.starts_with(devices) };
+    let number = |path: &Path| rustix::fs::stat(path).map(|stat| stat.st_dev).ok();
+    folder.starts_with(devices) && number(&folder) == number(devices)
 }
 
 fn device_size(path: &Path, file: &OwnedFd) -> Result<u64, MeasureError> {

@@ -38,6 +38,10 @@ pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style
     sheet.item("   ", &target::sentence(a.1), Ink::Faint);
     sheet.item("B  ", b.0, Ink::Strong);
     sheet.item("   ", &target::sentence(b.1), Ink::Faint);
+    if a.1 == b.1 {
+        sheet.blank();
+        sheet.paragraph("A and B are one and the same result.");
+    }
     let shared: Vec<(&TestResult, &TestResult)> =
         a.1.tests.iter().filter_map(|test| Some((test, b.1.test(&test.test.name)?))).collect();
     if shared.is_empty() {
@@ -64,12 +68,22 @@ pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style
         }
     }
     leftovers(&mut sheet, a.1, b.1, &shared);
-    let named = |name: &str, run: &RunResult| {
-        let doubts = target::doubts(run).into_iter();
-        doubts.map(|(doubt, advice)| (format!("{name}: {doubt}"), advice)).collect::<Vec<_>>()
-    };
-    warnings(&mut sheet, &[named("A", a.1), named("B", b.1)].concat());
+    warnings(&mut sheet, &doubts(a.1, b.1));
     sheet.finish()
+}
+
+/// The doubts about both runs, those that they share once.
+fn doubts(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> {
+    let (of_a, of_b) = (target::doubts(a), target::doubts(b));
+    let name = |name: &str, (doubt, advice): &(String, &'static str)| {
+        (format!("{name}: {doubt}"), *advice)
+    };
+    let mut all = Vec::new();
+    for doubt in &of_a {
+        all.push(name(if of_b.contains(doubt) { "A and B" } else { "A" }, doubt));
+    }
+    all.extend(of_b.iter().filter(|doubt| !of_a.contains(doubt)).map(|doubt| name("B", doubt)));
+    all
 }
 
 /// One metric over all shared tests, and in words what it comes to.

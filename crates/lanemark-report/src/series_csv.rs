@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use lanemark_core::result::RunResult;
+use lanemark_core::text::shown;
 
 /// The first line, by which such a file is known.
 pub const SERIES_CSV_HEADER: &str = "test,repeat,start_s,length_s,reads,writes,read_bytes,written_bytes,iops,\
@@ -46,8 +47,9 @@ pub fn series_csv(run: &RunResult) -> String {
 
 /// A name as a field of CSV.
 fn quoted(name: &str) -> String {
-    match name.contains([',', '"', '\n', '\r']) {
+    let name = shown(name);
+    match name.contains([',', '"']) {
         true => format!("\"{}\"", name.replace('"', "\"\"")),
-        false => name.to_owned(),
+        false => name.into_owned(),
     }
 }

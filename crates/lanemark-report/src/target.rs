@@ -1,5 +1,7 @@
 //! What a run ran on, as a short label and as a sentence.
 
+use std::mem::discriminant;
+
 use lanemark_core::result::{
     Calibration, RunResult, SimulatedTarget, StudyOutcome, Target, Warning,
 };
@@ -66,10 +68,24 @@ pub(crate) fn settings(run: &RunResult) -> Vec<String> {
     target.overrides.iter().map(setting).collect()
 }
 
-/// The doubts about a run, each with its advice. One that did not end says so even where no warning
-/// was written.
+/// How many tests are named that share a doubt, beside the first.
+const TESTS_NAMED: usize = 8;
+
+/// The doubts about a run, each once, with the tests that it is about and its advice. One that did not end says so
+/// even where no warning was written.
 pub(crate) fn doubts(run: &RunResult) -> Vec<(String, &'static str)> {
-    let mut doubts: Vec<(String, &'static str)> = run.warnings.iter().map(doubt).collect();
+    let mut groups: Vec<Vec<&Warning>> = Vec::new();
+    for warning in &run.warnings {
+        let alike = |known: &&mut Vec<&Warning>| match (warning.test(), known[0].test()) {
+            (Some(_), Some(_)) => discriminant(warning) == discriminant(known[0]),
+            _ => warning == known[0],
+        };
+        match groups.iter_mut().find(alike) {
+            Some(group) => group.push(warning),
+            None => groups.push(vec![warning]),
+        }
+    }
+    let mut doubts: Vec<(String, &'static str)> = groups.iter().map(|all| doubt(all)).collect();
     if !run.complete && !run.warnings.contains(&Warning::Interrupted) {
         doubts.push(("the run has not ended".to_owned(), Warning::Interrupted.advice()));
     }
@@ -87,6 +103,22 @@ pub(crate) fn study_doubts(outcome: &StudyOutcome) -> Vec<(String, &'static str)
     seen
 }
 
-fn doubt(warning: &Warning) -> (String, &'static str) {
-    (warning.to_string(), warning.advice())
+/// A doubt about one test or several: in words for the first, and the names of the others.
+fn doubt(alike: &[&Warning]) -> (String, &'static str) {
+    let mut others: Vec<&str> = Vec::new();
+    for test in alike.iter().filter_map(|warning| warning.test()) {
+        if alike[0].test() != Some(test) && !others.contains(&test) {
+            others.push(test);
+        }
+    }
+    let mut text = alike[0].to_string();
+    if !others.is_empty() {
+        let named = others[..others.len().min(TESTS_NAMED)].join(", ");
+        let more = match others.len().saturating_sub(TESTS_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        text += &format!("; likewise in {named}{more}");
+    }
+    (text, alike[0].advice())
 }

@@ -325,14 +325,9 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// `text` without control characters, which a terminal would obey.
+/// `text` without characters that a terminal would obey, or that turn the direction of writing.
 pub(crate) fn plain(text: &str) -> String {
-    let shown = |character: char| match character {
-        '\n' | '\t' => ' ',
-        character if character.is_control() => '\u{fffd}',
-        character => character,
-    };
-    text.chars().map(shown).collect()
+    lanemark_core::text::shown(text).into_owned()
 }
 
 fn code(ink: Ink) -> Option<&'static str> {

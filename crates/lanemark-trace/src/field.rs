@@ -1,5 +1,7 @@
 //! The fields of a line, each with its place, and what can be read from one.
 
+use lanemark_core::text::is_shown;
+
 /// Something wrong in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -183,7 +185,7 @@ pub(crate) fn shown(text: &[u8]) -> String {
     let cut = &text[..text.len().min(SHOWN_MAX)];
     let mark = if cut.len() < text.len() { "…" } else { "" };
     match std::str::from_utf8(cut) {
-        Ok(clean) if !clean.chars().any(char::is_control) => format!("{clean}{mark}"),
+        Ok(clean) if clean.chars().all(is_shown) => format!("{clean}{mark}"),
         _ => format!("{}{mark}", cut.escape_ascii()),
     }
 }

@@ -3,7 +3,6 @@
 //! Only with the feature `parquet`, whose crate takes longer to build than all of the command does. One row group,
 //! uncompressed: a million points are about 100 MB.
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,6 +15,8 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
 use crate::failure::Failure;
+use crate::input;
+use crate::reserved::Reserved;
 
 /// Who wrote it, as its footer tells.
 const AUTHOR: &str = concat!("lanemark version ", env!("CARGO_PKG_VERSION"));
@@ -34,9 +35,9 @@ enum Values {
 
 /// Whether a file may be written to `path`: there is none, or one of ours.
 pub(super) fn refuse_other(path: &Path) -> Result<(), Failure> {
-    let old = std::fs::read(path).unwrap_or_default();
+    let old = input::bytes(path, input::RESULT_MAX).unwrap_or_default();
     let ours = old.starts_with(b"PAR1") && old.windows(8).any(|part| part == b"lanemark");
-    if path.exists() && !ours {
+    if std::fs::symlink_metadata(path).is_ok() && !ours {
         let message = format!("{}: exists and is no Lanemark sweep", path.display());
         return Err(Failure::Refused { message, hint: Some("give another --out".to_owned()) });
     }
@@ -44,14 +45,12 @@ pub(super) fn refuse_other(path: &Path) -> Result<(), Failure> {
 }
 
 /// Writes `sweep` to `path`, the old file or the new one and nothing between.
-pub(super) fn write(path: &Path, sweep: &Sweep) -> Result<(), Failure> {
-    refuse_other(path)?;
-    let mut beside = path.to_path_buf().into_os_string();
-    beside.push(".new");
-    let written = write_to(beside.as_ref(), &columns(sweep))
-        .map_err(|error| error.to_string())
-        .and_then(|()| std::fs::rename(&beside, path).map_err(|error| error.to_string()));
-    written.map_err(|error| Failure::run(format!("{}: can't be written: {error}", path.display())))
+pub(super) fn write(place: &Reserved, sweep: &Sweep) -> Result<(), Failure> {
+    refuse_other(place.path())?;
+    let bytes = bytes(&columns(sweep)).map_err(|error| {
+        Failure::run(format!("{}: can't be written: {error}", place.path().display()))
+    })?;
+    place.write(&bytes)
 }
 
 fn columns(sweep: &Sweep) -> Vec<Column> {
@@ -89,12 +88,11 @@ fn columns(sweep: &Sweep) -> Vec<Column> {
     all.into_iter().map(|(name, values)| Column { name: name.to_owned(), values }).collect()
 }
 
-fn write_to(path: &Path, columns: &[Column]) -> Result<(), ParquetError> {
+fn bytes(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
     let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
     let schema = Type::group_type_builder("sweep").with_fields(fields).build()?;
     let properties = WriterProperties::builder().set_created_by(AUTHOR.to_owned()).build();
-    let mut file =
-        SerializedFileWriter::new(File::create(path)?, Arc::new(schema), Arc::new(properties))?;
+    let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))?;
     let mut rows = file.next_row_group()?;
     for column in columns {
         let Some(mut writer) = rows.next_column()? else { break };
@@ -116,9 +114,7 @@ fn write_to(path: &Path, columns: &[Column]) -> Result<(), ParquetError> {
         writer.close()?;
     }
     rows.close()?;
-    file.close()?.file_metadata();
-    File::open(path)?.sync_all()?;
-    Ok(())
+    file.into_inner()
 }
 
 fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
@@ -139,6 +135,8 @@ fn known<T: Clone>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
     use super::*;
@@ -157,7 +155,8 @@ mod tests {
         let points = vec![point(0, Ok(figures)), point(1, Err("no".to_owned()))];
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sweep.parquet");
-        write(&path, &Sweep { axes, points }).unwrap();
+        let place = Reserved::exactly(&path).unwrap();
+        write(&place, &Sweep { axes, points }).unwrap();
         let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
         let rows = reader.get_row_iter(None).unwrap().map(|row| row.unwrap());
         let rows: Vec<parquet::record::Row> = rows.collect();
@@ -173,9 +172,9 @@ mod tests {
         assert_eq!(named(&rows[1], "iops"), "null");
         assert_eq!(named(&rows[1], "error"), "\"no\"");
         // Ours is written over, anything else is not.
-        write(&path, &Sweep { axes: Vec::new(), points: Vec::new() }).unwrap();
+        write(&place, &Sweep { axes: Vec::new(), points: Vec::new() }).unwrap();
         std::fs::write(&path, "important").unwrap();
-        assert!(write(&path, &Sweep::default()).is_err());
+        assert!(write(&place, &Sweep::default()).is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"important");
     }
 }

@@ -4,16 +4,19 @@
 //! is dropped. Rows tell by their key that they are of this sweep; a file with any other is refused. When the last
 //! point has ended the rows are written in their order to a file beside, which takes the first one's place.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use lanemark_core::result::SweepPoint;
+use lanemark_core::text::shown;
 use lanemark_study::Sweep;
 use lanemark_study::sweep::rows;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 
 use crate::failure::Failure;
+use crate::{input, reserved};
 
 /// A sweep's file, open and locked.
 pub(crate) struct Journal<'s> {
@@ -30,15 +33,26 @@ impl<'s> Journal<'s> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(fail)?;
         }
+        if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+            let message = format!("{}: is no regular file", path.display());
+            return Err(Failure::input(message).hint("give another --out"));
+        }
+        // Should a pipe come in its place, opening it would wait.
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false);
+        let file = options.read(true).write(true).create(true).truncate(false).custom_flags(flags);
         let mut file = file.open(path).map_err(fail)?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        // A sweep that ends puts another file in its place.
+        let same =
+            |one: &Metadata, two: &Metadata| (one.dev(), one.ino()) == (two.dev(), two.ino());
+        let open = file.metadata().map_err(fail)?;
+        let still = std::fs::metadata(path).is_ok_and(|named| same(&open, &named));
+        if !locked || !still {
             let message = format!("{}: another sweep writes it", path.display());
             return Err(Failure::input(message).hint("wait for it, or give another --out"));
         }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(fail)?;
+        let bytes = input::read_on(&file, input::RESULT_MAX).map_err(fail)?;
         let header = rows::header(&sweep.axes());
         let mut done = vec![false; sweep.points() as usize];
         // What a kill left of the first line is its beginning.
@@ -62,6 +76,7 @@ impl<'s> Journal<'s> {
     /// Adds a point.
     pub(crate) fn append(&mut self, point: &SweepPoint) -> Result<(), Failure> {
         let row = rows::row(point, &self.sweep.key(point.number));
+        let row = shown(row.trim_end_matches('\n')).into_owned() + "\n";
         self.file.write_all(row.as_bytes()).map_err(|error| failed(&self.path, &error))?;
         self.done[point.number as usize] = true;
         Ok(())
@@ -86,13 +101,7 @@ impl<'s> Journal<'s> {
         if sorted == text {
             return Ok(sorted);
         }
-        // Always the same name: what a kill leaves of it the next sweep writes over.
-        let mut beside = self.path.clone().into_os_string();
-        beside.push(".sorted");
-        let beside = PathBuf::from(beside);
-        let mut file = File::create(&beside).map_err(fail)?;
-        file.write_all(sorted.as_bytes()).and_then(|()| file.sync_all()).map_err(fail)?;
-        std::fs::rename(&beside, &self.path).map_err(fail)?;
+        reserved::replace(&self.path, sorted.as_bytes(), false).map_err(fail)?;
         Ok(sorted)
     }
 }

@@ -4,6 +4,7 @@
 //! without loss. A field's unit ends its name in JSON. What an instrument cannot know is absent, never
 //! zero: a real run has no time budget by hop, a simulated one no page faults.
 
+pub mod bounds;
 mod energy;
 mod evidence;
 mod explanation;
@@ -25,6 +26,7 @@ mod verified;
 mod warning;
 mod whatif;
 
+pub use bounds::OutOfRange;
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use evidence::{DeviceUse, DriveHealth, Evidence, ProcessorUse, Punctuality, ThreadUse};
 pub use explanation::{Explanation, HopCeiling, QueueProbe, Sign, Verdict};

@@ -262,6 +262,15 @@ pub enum VerifyDoubt {
     },
     /// The run did not come to its end; its last requests may or may not be there.
     NotEnded,
+    /// The target ends before what was written does; what lies behind is judged as gone.
+    TargetShort {
+        /// What of it the target still holds.
+        #[serde(rename = "held_bytes")]
+        held: Bytes,
+        /// The span that was written.
+        #[serde(rename = "written_bytes")]
+        written: Bytes,
+    },
     /// Writes went through the page cache, which a power cut empties.
     PageCache {
         /// Why.
@@ -280,6 +289,9 @@ impl VerifyDoubt {
         match self {
             Self::JournalOnTarget { device } => format!(
                 "the journal lies on {device} as the target does, which can lose both; give --journal on another device"
+            ),
+            Self::TargetShort { held, written } => format!(
+                "the target ends after {held} of the {written} that were written; what lay behind is gone"
             ),
             Self::JournalNotSynced => {
                 "the journal was not synced: after a power cut its end is missing, and the last \

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use super::Surroundings;
+use super::{Surroundings, option};
 use crate::error::{FormatError, shown};
 
 /// The deepest that files include each other.
@@ -42,6 +42,21 @@ pub(crate) fn read(
     let mut reader = Reader { around, faults, sections: Vec::new(), count: 0 };
     reader.file(text, &Rc::from(around.file), 0);
     reader.sections
+}
+
+/// The number of the first line that no job file has: no comment, section or include, and no option by its name.
+fn foreign_line(text: &str) -> Option<u64> {
+    let ours = |raw: &str| {
+        let told = raw.trim_start_matches('\u{feff}');
+        let told = told.split([';', '#']).next().unwrap_or_default().trim();
+        let word = told.split([' ', '\t', '=']).next().unwrap_or_default();
+        let section = told.starts_with('[') && told.contains(']');
+        told.is_empty()
+            || section
+            || word == "include"
+            || option::find(&word.to_ascii_lowercase()).is_some()
+    };
+    (1..).zip(text.lines()).find(|(_, raw)| !ours(raw)).map(|(number, _)| number)
 }
 
 struct Reader<'a, 'f> {
@@ -124,6 +139,11 @@ impl Reader<'_, '_> {
         let text = (self.around.include)(path).map_err(|reason| {
             FormatError::at(file, line, format!("include {}: {reason}", shown(path)))
         })?;
+        if let Some(line) = foreign_line(&text) {
+            // What is in it is nobody's business here: any file may have been named.
+            return Err(FormatError::at(path, line, "is no line of a job file")
+                .hint("include a file of sections and options that fio has"));
+        }
         self.file(&text, &Rc::from(path), depth + 1);
         Ok(())
     }

@@ -10,6 +10,7 @@
 use lanemark_core::result::{
     MeasuredTarget, Provenance, RunResult, SCHEMA_VERSION, Sample, Target, TestResult, Warning,
 };
+use lanemark_core::text::is_shown;
 use lanemark_core::units::{Bytes, Duration, Ratio};
 use lanemark_core::workload::{Average, Load, Mix, Order, Pattern, Start, Test, Workload};
 use serde_json::{Map, Value};
@@ -150,7 +151,7 @@ struct Draft {
 impl Draft {
     fn read(entry: &Value, global: &[(String, String)], clients: bool) -> Result<Self, String> {
         let name = entry.get("jobname").and_then(Value::as_str).ok_or("there is no jobname")?;
-        let name: String = name.chars().filter(|letter| !letter.is_control()).take(200).collect();
+        let name: String = name.chars().filter(|&letter| is_shown(letter)).take(200).collect();
         let host = entry.get("hostname").and_then(Value::as_str).filter(|_| clients);
         let name = match host {
             Some(host) => format!("{name} on {}", shown(host)),
@@ -194,9 +195,7 @@ impl Draft {
     fn test(&self, name: String, file: &str, notes: &mut Vec<String>) -> Test {
         let moved = Bytes(self.sample.bytes().get().max(1 << 20));
         let clean = |text: &str| -> String {
-            text.chars()
-                .filter(|c| !c.is_control() && !matches!(c, '[' | ']' | ';' | '#'))
-                .collect()
+            text.chars().filter(|c| is_shown(*c) && !matches!(c, '[' | ']' | ';' | '#')).collect()
         };
         let mut job = "[job]\n".to_owned();
         for (name, value) in self.options.iter().filter(|(name, _)| name != "name") {

@@ -9,6 +9,7 @@
 use std::fmt::Write as _;
 
 use lanemark_core::result::{DirectionResult, LatencyHistogram, RunResult, Sample, TestResult};
+use lanemark_core::text::is_shown;
 use lanemark_core::units::Duration;
 
 /// The columns, in three parts: figures, raw counters, machine.
@@ -248,6 +249,6 @@ fn classes(histogram: &LatencyHistogram) -> [u64; 21] {
 /// Text that cannot end a column or a row.
 fn cell(text: &str) -> String {
     text.chars()
-        .map(|letter| if letter == ',' || letter.is_control() { ';' } else { letter })
+        .map(|letter| if letter == ',' || !is_shown(letter) { ';' } else { letter })
         .collect()
 }

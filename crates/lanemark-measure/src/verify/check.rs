@@ -3,8 +3,9 @@
 //! Where a read fails, its units are read one by one, and those that fail again are unreadable.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -51,8 +52,7 @@ impl Check<'_> {
     /// # Errors
     /// What [`VerifyError`] lists. Damage is no error.
     pub fn run(&self, on: &mut dyn FnMut(VerifyProgress)) -> Result<Option<Verified>, VerifyError> {
-        let mut file = File::open(self.journal)
-            .map_err(|source| VerifyError::journal(self.journal, "opened", source))?;
+        let mut file = self.open_journal()?;
         let header = read_header(&mut file, self.journal)?;
         let rebooted = header.boot != boot();
         let since = self.since.unwrap_or(if rebooted { Since::PowerCut } else { Since::Kill });
@@ -75,9 +75,17 @@ impl Check<'_> {
         let volatile_cache = cut && !header.write_through;
         let judge = Judge { history: &history, volatile: volatile_cache };
         let mut account = Account::new(&history);
-        let whole = self.read(&history, on, &mut |number, bytes| {
+        // Where the target ends before what was written, what lies behind is gone.
+        let held = self.held(&history)?;
+        if held < history.header.units() {
+            let unit = u64::from(history.header.unit);
+            let (held, written) = (Bytes(held * unit), Bytes(history.header.units() * unit));
+            doubts.push(VerifyDoubt::TargetShort { held, written });
+        }
+        let whole = self.read(&history, held, on, &mut |number, bytes| {
             let verdict = match bytes {
-                Some(bytes) => judge.judge(number, bytes),
+                Some(bytes) if u64::from(number) < held => judge.judge(number, bytes),
+                Some(zeros) => judge.gone(number, zeros),
                 None => judge.unreadable(number),
             };
             account.take(number, verdict);
@@ -103,10 +111,42 @@ impl Check<'_> {
         }))
     }
 
-    /// Reads all units, in their order. False when stopped.
+    fn open_journal(&self) -> Result<File, VerifyError> {
+        let failed = |source| VerifyError::journal(self.journal, "opened", source);
+        if !std::fs::metadata(self.journal).map_err(failed)?.is_file() {
+            return Err(VerifyError::NoJournal { path: self.journal.to_owned() });
+        }
+        // Opening a pipe would wait for somebody who writes.
+        let mut options = File::options();
+        let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(self.journal);
+        let file = file.map_err(failed)?;
+        match file.metadata().map_err(failed)?.is_file() {
+            true => Ok(file),
+            false => Err(VerifyError::NoJournal { path: self.journal.to_owned() }),
+        }
+    }
+
+    /// How many whole units of what was written lie before the end of the target.
+    fn held(&self, history: &History) -> Result<u64, VerifyError> {
+        let header = &history.header;
+        // What cannot be opened, or has no end, is told where it is opened to be read.
+        let size = || {
+            let kind = std::fs::metadata(self.path).ok()?.file_type();
+            (kind.is_file() || kind.is_block_device()).then_some(())?;
+            let mut options = File::options();
+            let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(self.path);
+            file.ok()?.seek(SeekFrom::End(0)).ok()
+        };
+        let size = size();
+        let size = size.map_or(header.to, |size| size.min(header.to));
+        Ok(size.saturating_sub(header.from) / u64::from(header.unit))
+    }
+
+    /// Reads all units, in their order, of which the target has `held`. False when stopped.
     fn read(
         &self,
         history: &History,
+        held: u64,
         on: &mut dyn FnMut(VerifyProgress),
         take: &mut dyn FnMut(u32, Option<&[u8]>),
     ) -> Result<bool, VerifyError> {
@@ -114,10 +154,19 @@ impl Check<'_> {
         if !self.path.exists() || self.path.is_dir() {
             return Err(VerifyError::NoTarget { path: self.path.to_owned() });
         }
-        let workload = reading(history);
+        let unit = history.header.unit;
+        let gone = |take: &mut dyn FnMut(u32, Option<&[u8]>)| {
+            let nothing = vec![0; unit as usize];
+            (held..history.header.units()).for_each(|number| take(number as u32, Some(&nothing)));
+        };
+        if held == 0 {
+            gone(take);
+            return Ok(true);
+        }
+        let workload = reading(history, held);
         let target = Target::open(self.path, &workload, Allowed::default(), false)?;
         let depth = if self.engine == EngineKind::Synchronous { 1 } else { FILL_DEPTH };
-        let block = u64::from(history.header.unit) * FILL_UNITS;
+        let block = u64::from(unit) * FILL_UNITS;
         let arena = Arena::new(depth, block as usize)
             .map_err(|source| self.error("map buffers to read", source))?;
         let whole = match self.engine {
@@ -125,15 +174,18 @@ impl Check<'_> {
                 let uring = open_uring(depth, RingOptions::default());
                 let mut uring = uring.map_err(|source| MeasureError::Ring { source })?;
                 let ring = Ring::new(&mut uring, target.as_fd(), arena, true);
-                self.read_by(ring, depth, history, on, take)
+                self.read_by(ring, depth, history, held, on, take)
             }
             EngineKind::Synchronous => {
                 let engine = Synchronous::new(target.as_fd(), arena, false);
-                self.read_by(engine, depth, history, on, take)
+                self.read_by(engine, depth, history, held, on, take)
             }
-            EngineKind::Null => self.read_by(Null::new(arena), depth, history, on, take),
+            EngineKind::Null => self.read_by(Null::new(arena), depth, history, held, on, take),
         }?;
         target.finish()?;
+        if whole {
+            gone(take);
+        }
         Ok(whole)
     }
 
@@ -143,12 +195,13 @@ impl Check<'_> {
         mut engine: impl Engine,
         depth: u32,
         history: &History,
+        held: u64,
         on: &mut dyn FnMut(VerifyProgress),
         take: &mut dyn FnMut(u32, Option<&[u8]>),
     ) -> Result<bool, VerifyError> {
         let header = &history.header;
         let unit = header.unit as usize;
-        let pieces = header.units().div_ceil(FILL_UNITS);
+        let pieces = held.div_ceil(FILL_UNITS);
         let slot_of = |piece: u64| (piece % u64::from(depth)) as u32;
         let mut slots = vec![Piece::default(); depth as usize];
         let (mut asked, mut taken, mut told) = (0, 0, Instant::now());
@@ -158,7 +211,7 @@ impl Check<'_> {
             }
             while asked < pieces && asked - taken < u64::from(depth) {
                 let first = asked * FILL_UNITS;
-                let units = FILL_UNITS.min(header.units() - first);
+                let units = FILL_UNITS.min(held - first);
                 let offset = header.from + first * unit as u64;
                 let piece =
                     Piece { offset, length: units as u32 * header.unit, done: 0, failed: false };
@@ -195,8 +248,8 @@ impl Check<'_> {
             }
             if told.elapsed() >= PROGRESS_INTERVAL {
                 told = Instant::now();
-                let done = Bytes((taken * FILL_UNITS).min(header.units()) * unit as u64);
-                let total = Some(Bytes(header.to - header.from));
+                let done = Bytes((taken * FILL_UNITS).min(held) * unit as u64);
+                let total = Some(Bytes(held * unit as u64));
                 on(VerifyProgress { filling: false, done, total });
             }
         }
@@ -265,8 +318,8 @@ impl Piece {
     }
 }
 
-/// What opening a target to read it back asks of it.
-fn reading(history: &History) -> Workload {
+/// What opening a target to read back `held` units asks of it.
+fn reading(history: &History, held: u64) -> Workload {
     let header = &history.header;
     let unit = Bytes(header.unit.into());
     let test = Test {
@@ -276,7 +329,7 @@ fn reading(history: &History) -> Workload {
         read_share: Ratio::ONE,
         queue_depth: FILL_DEPTH,
         threads: 1,
-        span: Bytes(header.to - header.from),
+        span: unit * held,
         offset: Bytes(header.from),
         alignment: unit,
         volume: None,
@@ -374,15 +427,21 @@ mod tests {
         let (path, journal, kind) = (Path::new("t"), Path::new("j"), EngineKind::Null);
         let check = Check { path, journal, since: None, engine: kind, stop: &stop };
         let (mut next, mut failed) = (0, Vec::new());
-        let whole =
-            check.read_by(engine, FILL_DEPTH, &history, &mut |_| (), &mut |number, bytes| {
+        let whole = check.read_by(
+            engine,
+            FILL_DEPTH,
+            &history,
+            units,
+            &mut |_| (),
+            &mut |number, bytes| {
                 assert_eq!(number, next, "not in order");
                 next += 1;
                 match bytes {
                     Some(bytes) => assert!(bytes.iter().all(|&byte| byte == number as u8)),
                     None => failed.push(u64::from(number)),
                 }
-            });
+            },
+        );
         assert!(whole.unwrap());
         assert_eq!((u64::from(next), failed), (units, bad));
     }

@@ -80,6 +80,14 @@ impl Judge<'_> {
         }
     }
 
+    /// Judges the unit with this number, which lies behind the end of the target: lost, unless zeros would do.
+    pub(super) fn gone(&self, number: u32, zeros: &[u8]) -> Verdict {
+        match self.judge(number, zeros) {
+            Verdict::Wrong(wrong) => Verdict::Wrong(Wrong { kind: DamageKind::Lost, ..wrong }),
+            allowed => allowed,
+        }
+    }
+
     /// Judges the unit with this number, which holds `bytes`.
     pub(super) fn judge(&self, number: u32, bytes: &[u8]) -> Verdict {
         let header = &self.history.header;

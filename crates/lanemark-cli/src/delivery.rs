@@ -1,0 +1,122 @@
+//! Where a run's result goes: saved as it grows, and at the end to files, stdout and stderr, in this order.
+//!
+//! All places are taken before anything runs. At the end files come first, since nobody may be there any more to read
+//! what is printed; a place that fails keeps nothing from the others.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lanemark_core::result::{RunResult, Warning};
+
+use crate::args::OverTimeArgs;
+use crate::failure::Failure;
+use crate::messages::tell;
+use crate::results::{self, Outlet, PAGE, Place, SERIES};
+use crate::{output, stop};
+
+/// What is printed of a result.
+type Shown = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + Sync>;
+
+/// Where a result goes.
+#[derive(Clone)]
+pub(crate) struct Delivery(Arc<Places>);
+
+struct Places {
+    place: Place,
+    page: Option<Outlet>,
+    series: Option<Outlet>,
+    shown: Shown,
+    so_far: Mutex<Option<RunResult>>,
+    /// Whether it was told that saving failed.
+    told: AtomicBool,
+}
+
+impl Delivery {
+    /// Takes all places. From now on a signal that the run does not heed in time delivers what was saved last.
+    pub(crate) fn open(
+        out: &Path,
+        what: &str,
+        started_at: &str,
+        over_time: Option<&OverTimeArgs>,
+        shown: impl Fn(&RunResult) -> Result<String, Failure> + Send + Sync + 'static,
+    ) -> Result<Self, Failure> {
+        let page = Outlet::of(over_time.and_then(|args| args.html.as_deref()), &PAGE)?;
+        let series = Outlet::of(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
+        let place = Place::new(out, what, started_at)?;
+        let (shown, so_far): (Shown, _) = (Box::new(shown), Mutex::new(None));
+        let told = AtomicBool::new(false);
+        let delivery = Self(Arc::new(Places { place, page, series, shown, so_far, told }));
+        let last = delivery.clone();
+        stop::at_end(move || last.deliver_so_far());
+        Ok(delivery)
+    }
+
+    /// Saves what there is so far.
+    pub(crate) fn save(&self, result: &mut RunResult) -> Result<(), Failure> {
+        result.provenance.finished_at = results::now();
+        *self.so_far() = Some(result.clone());
+        // What could not be read again is told now.
+        result.check().map_err(|error| {
+            Failure::run(format!("the result can't be saved, since it could not be read: {error}"))
+        })?;
+        self.0.place.save(result)
+    }
+
+    /// Saves what there is while the run goes on. Where that fails the run is not lost yet: there may be room again at
+    /// its end, and it is printed. Gives what is to be told about it, once.
+    pub(crate) fn save_on_the_way(&self, result: &mut RunResult) -> Option<String> {
+        let failure = self.save(result).err()?;
+        let first = !self.0.told.swap(true, Ordering::Relaxed);
+        first.then(|| format!("{}; the run goes on", failure.to_string().trim_end()))
+    }
+
+    /// Ends the run: the result goes to all places.
+    pub(crate) fn deliver(&self, result: &mut RunResult) -> Result<(), Failure> {
+        stop::ends_itself();
+        self.to_all(result)
+    }
+
+    fn to_all(&self, result: &mut RunResult) -> Result<(), Failure> {
+        let saved = self.save(result);
+        let Places { place, page, series, shown, .. } = &*self.0;
+        let write = |outlet: &Option<Outlet>, text: &dyn Fn() -> String| match outlet {
+            Some(outlet) => outlet.write(&text()),
+            None => Ok(()),
+        };
+        let series_written = write(series, &|| lanemark_report::series_csv(result));
+        let page_written = write(page, &|| lanemark_report::html(None, &[result]));
+        let printed = shown(result).and_then(|text| output::print(&text));
+        if saved.is_ok() {
+            tell!("saved {}", place.path().display());
+        }
+        for (outlet, written) in [(series, &series_written), (page, &page_written)] {
+            if let (Some(outlet), Ok(())) = (outlet, written) {
+                tell!("wrote {}", outlet.path().display());
+            }
+        }
+        let all = [saved, series_written, page_written, printed];
+        let mut failures: Vec<Failure> = all.into_iter().filter_map(Result::err).collect();
+        let last = failures.pop();
+        failures.iter().for_each(|failure| tell!("{failure}"));
+        last.map_or(Ok(()), Err)
+    }
+
+    /// Delivers what was saved last, as the rest of a run that was interrupted.
+    fn deliver_so_far(&self) {
+        let Some(mut result) = self.so_far().clone() else {
+            return tell!("interrupted before anything had ended; nothing is saved");
+        };
+        if !result.warnings.contains(&Warning::Interrupted) {
+            result.warnings.push(Warning::Interrupted);
+        }
+        result.complete = false;
+        if let Err(failure) = self.to_all(&mut result) {
+            tell!("{failure}");
+        }
+    }
+
+    fn so_far(&self) -> std::sync::MutexGuard<'_, Option<RunResult>> {
+        self.0.so_far.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,396 @@
+//! A file that this run alone writes: its name is taken before anything runs, and it is written whole or not at all.
+//!
+//! A name is taken by a file beside it, `.lanemark-NAME.lock`, which is made with `O_EXCL` and locked for as long as
+//! the run lives: two runs never have one name, and what is there is not touched until it is replaced. What is written
+//! goes to `.lanemark-NAME-….tmp`, locked too, and takes the name when it is whole.
+//!
+//! All of these go with the run. A kill that cannot be caught leaves them without their locks, by which the next run
+//! that writes into the folder knows them and removes them.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
+
+use crate::failure::Failure;
+
+/// How the names of files begin that go with a run.
+const OURS: &str = ".lanemark-";
+/// How often a name is tried for that others take and give back.
+const TRIES: u32 = 1000;
+
+/// The files and folders that go when the program ends before their owners do.
+static ALIVE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A name that is taken.
+#[derive(Debug)]
+pub(crate) struct Reserved {
+    path: PathBuf,
+    lock: Beside,
+    /// Folders that were made for it, the innermost first.
+    made: Vec<PathBuf>,
+    written: AtomicBool,
+    /// Whether the name was free and must be when it is first written.
+    fresh: bool,
+}
+
+impl Reserved {
+    /// Takes the name `path`, where a file may be that is to be replaced.
+    pub(crate) fn exactly(path: &Path) -> Result<Self, Failure> {
+        if path.is_dir() {
+            return Err(Failure::input(format!("{}: is a folder", path.display())));
+        }
+        clean(folder_of(path));
+        let lock = Beside::take(path).map_err(|error| unwritable(path, &error))?;
+        let lock = lock.ok_or_else(|| {
+            Failure::input(format!("{}: another run writes it", path.display()))
+                .hint("wait for it, or give another file")
+        })?;
+        let (path, made, written) = (path.to_owned(), Vec::new(), AtomicBool::new(false));
+        Ok(Self { path, lock, made, written, fresh: false })
+    }
+
+    /// Takes `path`, and makes the folders on the way to it.
+    pub(crate) fn with_folders(path: &Path) -> Result<Self, Failure> {
+        let made = make_folders(folder_of(path))?;
+        let mut reserved = Self::exactly(path).inspect_err(|_| remove_folders(&made))?;
+        reserved.made = made;
+        Ok(reserved)
+    }
+
+    /// Takes the first name in `folder` that is free, of those that `name` gives from 1 on.
+    pub(crate) fn in_folder(folder: &Path, name: impl Fn(u32) -> String) -> Result<Self, Failure> {
+        let mut made = make_folders(folder)?;
+        clean(folder);
+        let mut number = 1;
+        loop {
+            let path = folder.join(name(number));
+            if is_there(&path) {
+                number += 1;
+                continue;
+            }
+            match Beside::take(&path) {
+                // Whoever had it before may have written it since.
+                Ok(Some(lock)) if !is_there(&path) => {
+                    let written = AtomicBool::new(false);
+                    return Ok(Self { path, lock, made, written, fresh: true });
+                }
+                Ok(_) => number += 1,
+                // A run that made the folder and wrote nothing has taken it away again.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.exists() => {
+                    made = make_folders(folder)?;
+                }
+                Err(error) => {
+                    remove_folders(&made);
+                    return Err(unwritable(&path, &error));
+                }
+            }
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes `bytes`, so that a reader sees the old file or the new one and nothing between.
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let first = self.fresh && !self.written.load(Ordering::Relaxed);
+        replace(&self.path, bytes, first).map_err(|error| unwritable(&self.path, &error))?;
+        self.written.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if !*self.written.get_mut() {
+            // Behind the lock, which lies in the innermost of them.
+            self.lock.remove();
+            remove_folders(&self.made);
+        }
+        let mut alive = ALIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        alive.retain(|path| !self.made.contains(path));
+    }
+}
+
+/// Removes what goes with the run, where the program is about to end without its owners.
+pub(crate) fn abandon() {
+    let alive = std::mem::take(&mut *ALIVE.lock().unwrap_or_else(PoisonError::into_inner));
+    // Files lie in folders that came before them, and a folder goes only when it is empty.
+    for path in alive.iter().rev() {
+        if fs::remove_file(path).is_err() {
+            let _ = fs::remove_dir(path);
+        }
+    }
+}
+
+/// A locked file that lies beside another one for as long as this lives.
+#[derive(Debug)]
+struct Beside {
+    path: PathBuf,
+    file: File,
+    removed: bool,
+}
+
+impl Beside {
+    /// Takes the name of `path`; none where another run has it.
+    fn take(path: &Path) -> io::Result<Option<Self>> {
+        let name = beside(path, ".lock")?;
+        for _ in 0..TRIES {
+            match Self::make(&name) {
+                Ok(Some(made)) => return Ok(Some(made)),
+                Ok(None) => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    if !remove_dead(&name) {
+                        return Ok(None);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes a file with this name, where there is none. None where somebody took it for a dead one's.
+    fn make(name: &Path) -> io::Result<Option<Self>> {
+        let flags = OFlags::NOFOLLOW.bits().cast_signed();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600).custom_flags(flags);
+        let file = options.open(name)?;
+        let made = Self { path: name.to_owned(), file, removed: false };
+        ALIVE.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+        // Waits for one who looks whether it is dead. A file system without locks has none, and then nothing is cleaned.
+        let _ = flock(&made.file, FlockOperation::LockExclusive);
+        match is_still(&made.file, name) {
+            true => Ok(Some(made)),
+            false => Ok(None),
+        }
+    }
+
+    fn remove(&mut self) {
+        if !std::mem::replace(&mut self.removed, true) {
+            if is_still(&self.file, &self.path) {
+                let _ = fs::remove_file(&self.path);
+            }
+            let mut alive = ALIVE.lock().unwrap_or_else(PoisonError::into_inner);
+            alive.retain(|path| *path != self.path);
+        }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// Puts a file with `bytes` in the place of `path`; with `first`, only where nothing is.
+pub(crate) fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
+    for number in 0..TRIES {
+        let name = beside(path, &format!("-{}-{number}.tmp", std::process::id()))?;
+        let mut made = match Beside::make(&name) {
+            Ok(Some(made)) => made,
+            Ok(None) => continue,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(error),
+        };
+        made.file.write_all(bytes)?;
+        made.file.set_permissions(fs::Permissions::from_mode(0o644))?;
+        made.file.sync_all()?;
+        match first {
+            false => fs::rename(&name, path)?,
+            true => rename_to_free(&name, path)?,
+        }
+        // Its name is gone; what has it now is another's.
+        return Ok(());
+    }
+    Err(io::Error::other("no name beside it is free"))
+}
+
+/// Renames where nothing has the new name.
+fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(()),
+        // The name is taken by the lock beside it, which is as good among our own.
+        Err(Errno::INVAL | Errno::NOSYS) if !is_there(to) => fs::rename(from, to),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Removes what runs that were killed left in `folder`.
+fn clean(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        let ours = name.starts_with(OURS.as_bytes())
+            && (name.ends_with(b".lock") || name.ends_with(b".tmp"));
+        if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            remove_dead(&entry.path());
+        }
+    }
+}
+
+/// Removes a file of a run that is no longer alive. False where the run is, or nobody can tell.
+fn remove_dead(name: &Path) -> bool {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = match OpenOptions::new().read(true).write(true).custom_flags(flags).open(name) {
+        Ok(file) => file,
+        Err(error) => return error.kind() == io::ErrorKind::NotFound,
+    };
+    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return false;
+    }
+    // With the lock it is nobody's, as long as the name is still that of what was locked.
+    !is_still(&file, name) || fs::remove_file(name).is_ok()
+}
+
+/// Whether `name` still means the open file.
+fn is_still(file: &File, name: &Path) -> bool {
+    match (file.metadata(), fs::symlink_metadata(name)) {
+        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
+        _ => false,
+    }
+}
+
+fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+/// The name of a file beside `path`.
+fn beside(path: &Path, ending: &str) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or_else(|| io::Error::other("has no name"))?;
+    let mut own = std::ffi::OsString::from(OURS);
+    own.push(name);
+    own.push(ending);
+    Ok(path.with_file_name(own))
+}
+
+/// The folder that `path` lies in.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes a folder with those on the way to it, and gives those that were not there, the innermost first.
+fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    let made: Vec<PathBuf> =
+        folder.ancestors().take_while(missing).map(Path::to_path_buf).collect();
+    fs::create_dir_all(folder)
+        .map_err(|error| Failure::run(format!("{}: can't be made: {error}", folder.display())))?;
+    let mut alive = ALIVE.lock().unwrap_or_else(PoisonError::into_inner);
+    alive.extend(made.iter().rev().cloned());
+    Ok(made)
+}
+
+/// Removes folders that are empty.
+fn remove_folders(made: &[PathBuf]) {
+    for folder in made {
+        let _ = fs::remove_dir(folder);
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::run(format!("{}: can't be written: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn many_at_once_have_names_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = folder.path().join("a/results");
+        let name = |number: u32| format!("run-{number}.json");
+        std::thread::scope(|scope| {
+            for number in 0..16 {
+                let results = &results;
+                scope.spawn(move || {
+                    let own = Reserved::in_folder(results, name).unwrap();
+                    own.write(format!("{number}").as_bytes()).unwrap();
+                    own.write(format!("{number}, again").as_bytes()).unwrap();
+                });
+            }
+        });
+        let mut held: Vec<String> = names(&results)
+            .iter()
+            .map(|name| fs::read_to_string(results.join(name)).unwrap())
+            .collect();
+        held.sort();
+        let mut wanted: Vec<String> = (0..16).map(|number| format!("{number}, again")).collect();
+        wanted.sort();
+        assert_eq!(held, wanted);
+    }
+
+    #[test]
+    fn a_run_that_writes_nothing_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("a/b");
+        drop(Reserved::in_folder(&inner, |number| format!("{number}.json")).unwrap());
+        drop(Reserved::with_folders(&inner.join("c/run.json")).unwrap());
+        assert!(names(folder.path()).is_empty());
+        // A folder that was there stays.
+        fs::create_dir_all(&inner).unwrap();
+        drop(Reserved::in_folder(&inner, |number| format!("{number}.json")).unwrap());
+        assert!(inner.is_dir());
+    }
+
+    #[test]
+    fn a_name_is_one_runs_until_it_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.html");
+        fs::write(&path, "old").unwrap();
+        let own = Reserved::exactly(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old", "what is there stays until it is replaced");
+        let said = Reserved::exactly(&path).unwrap_err().to_string();
+        assert!(said.contains("another run writes it"), "{said}");
+        own.write(b"new").unwrap();
+        assert!(Reserved::exactly(&path).is_err());
+        drop(own);
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        Reserved::exactly(&path).unwrap();
+        assert_eq!(names(folder.path()), ["page.html"]);
+    }
+
+    #[test]
+    fn what_the_dead_left_goes_and_what_the_living_have_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in [".lanemark-a.json.lock", ".lanemark-a.json-17-0.tmp", ".tmpAbC", "a.lock"] {
+            fs::write(path(name), "").unwrap();
+        }
+        let living = Reserved::exactly(&path("b.json")).unwrap();
+        let own = Reserved::exactly(&path("a.json")).unwrap();
+        drop(own);
+        assert_eq!(names(folder.path()), [".lanemark-b.json.lock", ".tmpAbC", "a.lock"]);
+        drop(living);
+        assert_eq!(names(folder.path()), [".tmpAbC", "a.lock"]);
+    }
+
+    #[test]
+    fn a_name_that_somebody_else_took_meanwhile_is_theirs() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = Reserved::in_folder(folder.path(), |number| format!("{number}.json")).unwrap();
+        fs::write(own.path(), "theirs").unwrap();
+        assert!(own.write(b"ours").is_err());
+        assert_eq!(fs::read(own.path()).unwrap(), b"theirs");
+    }
+}

@@ -1,0 +1,192 @@
+//! Signals: whatever goes on, one ends it within a second, with what there is, and the exit code tells which it was.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+/// A second, and what a busy machine needs to let a process run.
+const SOON: Duration = Duration::from_millis(2500);
+
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn start(folder: &Path, arguments: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn wait_for(what: &str, there: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !there() {
+        assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn names(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Sends a signal; the command must end soon. A machine with much else to do gets another try by the caller's bound.
+#[track_caller]
+fn ends(child: Child, signal: &str, code: i32) -> Output {
+    Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    let began = Instant::now();
+    let output = child.wait_with_output().unwrap();
+    let took = began.elapsed();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    assert!(took < SOON, "{signal}: {took:?}");
+    assert!(!said.contains("panicked"), "{said}");
+    output
+}
+
+#[test]
+fn each_signal_has_its_exit_code_and_leaves_nothing_of_a_measurement() {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        let folder = folder();
+        let arguments = ["bench", "target.dat", "--size", "4MiB", "--duration", "600s"];
+        let child = start(folder.path(), &[&arguments[..], &["--out", "r.json"]].concat());
+        wait_for("target", || folder.path().join("target.dat").exists());
+        std::thread::sleep(Duration::from_millis(500));
+        ends(child, signal, code);
+        // What was counted of the first test.
+        let result = fs::read_to_string(folder.path().join("r.json")).unwrap();
+        let result: Value = serde_json::from_str(&result).unwrap();
+        assert_eq!(result["complete"], false);
+        assert_eq!(names(folder.path()), [folder.path().join("r.json")]);
+    }
+}
+
+#[test]
+fn a_long_simulated_test_is_left_with_the_tests_before_it() {
+    let folder = folder();
+    let text = "[workload]\nname = \"two\"\nrepeats = 1\naverage = \"mean\"\n\n[defaults]\nblock = \"4 KiB\"\n\
+        pattern = \"random\"\nread = \"100%\"\nspan = \"1 MiB\"\nqueue_depth = 32\nthreads = 1\n\n\
+        [[test]]\nname = \"short\"\nduration = \"1 ms\"\n\n[[test]]\nname = \"long\"\nduration = \"1 h\"\n";
+    fs::write(folder.path().join("two.toml"), text).unwrap();
+    let child =
+        start(folder.path(), &["sim", NVME, "two.toml", "--out", "r.json", "--html", "p.html"]);
+    wait_for("result", || folder.path().join("r.json").exists());
+    let output = ends(child, "-TERM", 143);
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains("short") && told.contains("interrupted"), "{told}");
+    let result = fs::read_to_string(folder.path().join("r.json")).unwrap();
+    let result: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["tests"].as_array().unwrap().len(), 1);
+    assert!(result["warnings"].to_string().contains("interrupted"), "{}", result["warnings"]);
+    assert!(folder.path().join("p.html").exists());
+    assert_eq!(names(folder.path()).len(), 3, "{:?}", names(folder.path()));
+    // In the first test there is nothing yet, and no file says otherwise.
+    let long = ["sim", NVME, "two.toml:long", "--out", "new/r.json"];
+    let child = start(folder.path(), &long);
+    wait_for("folder", || folder.path().join("new").exists());
+    let output = ends(child, "-INT", 130);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nothing is saved"));
+    assert!(!folder.path().join("new").exists());
+}
+
+#[test]
+fn a_sweep_keeps_its_points_and_goes_on() {
+    let folder = folder();
+    let test = "crystaldiskmark-8:rnd4k-q32t1-read";
+    let sweep = |depths: &str, long: &str| {
+        let axis = format!("queue_depth={depths}");
+        let duration = format!("duration={long}");
+        ["sweep", NVME, "--workload", test, "--axis", &axis, "--axis", &duration, "--out", "s.csv"]
+            .map(str::to_owned)
+    };
+    let arguments = sweep("1,2", "1ms,1h");
+    let child = start(folder.path(), &arguments.each_ref().map(String::as_str));
+    let rows = || fs::read_to_string(folder.path().join("s.csv")).unwrap_or_default();
+    wait_for("row", || rows().lines().count() > 1);
+    let output = ends(child, "-INT", 130);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("the same command goes on"));
+    assert!(rows().ends_with('\n') && rows().lines().count() > 1);
+}
+
+#[test]
+fn commands_without_anything_to_keep_end_at_once() {
+    let folder = folder();
+    let long = ["--workload", "crystaldiskmark-8", "--duration", "1000 s"];
+    let child =
+        start(folder.path(), &[&["whatif", NVME, "--queue-depth", "2"][..], &long].concat());
+    std::thread::sleep(Duration::from_millis(400));
+    ends(child, "-HUP", 129);
+    assert!(names(folder.path()).is_empty());
+}
+
+#[test]
+fn nobody_who_does_not_read_keeps_it_alive() {
+    let folder = folder();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    let arguments = ["sim", NVME, "crystaldiskmark-8", "--duration", "10ms", "--out", "r.json"];
+    command.args(arguments).arg("--json").current_dir(folder.path()).stdout(writer);
+    let child = command.stderr(Stdio::piped()).spawn().unwrap();
+    drop(command);
+    wait_for("result", || folder.path().join("r.json").exists());
+    // The whole result does not fit into the pipe.
+    std::thread::sleep(Duration::from_millis(1500));
+    ends(child, "-TERM", 143);
+    drop(reader);
+    assert_eq!(names(folder.path()), [folder.path().join("r.json")]);
+}
+
+#[test]
+fn a_hang_up_is_ignored_where_it_was_told_to_be() {
+    let folder = folder();
+    let mut command = Command::new("nohup");
+    command.arg(env!("CARGO_BIN_EXE_lanemark")).current_dir(folder.path());
+    command.args(["bench", "target.dat", "--size", "4MiB", "--duration", "200ms"]);
+    command.args(["--repeats", "1", "--out", "r.json"]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = child.spawn().unwrap();
+    wait_for("target", || folder.path().join("target.dat").exists());
+    Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_a_kill_leaves_is_told_by_the_next_run() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("disk")).unwrap();
+    let arguments = ["bench", "disk", "--size", "4MiB", "--duration", "600s", "--out", "results"];
+    let mut child = start(folder.path(), &arguments);
+    wait_for("target", || !names(&folder.path().join("disk")).is_empty());
+    // A run that lives has left nothing.
+    let short = ["bench", "disk", "--size", "1MiB", "--duration", "10ms", "--repeats", "1"];
+    let output = start(folder.path(), &short).wait_with_output().unwrap();
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("was left"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let left = names(&folder.path().join("disk"));
+    assert_eq!(left.len(), 1);
+    // The kernel may hold the file for a moment longer, as long as it takes the ring down.
+    let began = Instant::now();
+    let (output, said) = loop {
+        let output = start(folder.path(), &short).wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if said.contains("was left") || began.elapsed() > Duration::from_secs(20) {
+            break (output, said);
+        }
+    };
+    let name = left[0].file_name().unwrap().to_str().unwrap();
+    assert!(said.contains("left by a run that was killed"), "{said}");
+    assert!(said.contains(&format!("rm disk/{name}")), "{said}");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(left[0].exists(), "it is told and not taken");
+    let hidden = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with('.');
+    assert!(
+        !names(&folder.path().join("results")).iter().any(hidden),
+        "locks of the killed are gone"
+    );
+}

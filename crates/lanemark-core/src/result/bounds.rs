@@ -1,0 +1,373 @@
+//! What a result can hold: the bounds of its schema, in this one place.
+//!
+//! A file may come from anywhere. What lies outside of these is no result of ours, and would be drawn as one: a hop that
+//! is busy -7 times, no time in which something was done, more bytes than sums can hold. Readers check what they read,
+//! and writers what they write, so that what is saved can be read.
+
+use std::fmt;
+
+use super::{
+    DirectionResult, DriveUse, EnergyUse, Evidence, LatencyHistogram, PathUse, RunResult, Sample,
+    Series, Statistic, SteadyState, Sweep, SweepFigures, TestResult, TransactionsUse,
+};
+use crate::result::series::POINTS_MAX;
+use crate::units::{Bytes, Duration};
+use crate::workload::{QUEUE_DEPTH_MAX, THREADS_MAX, Test};
+
+/// The longest time in a result, in ns: 5,000 hours. Picoseconds end little behind it.
+pub const TIME_MAX_NS: f64 = 1.8e16;
+/// The most data in a figure: 2^60 bytes, of which sums of several still are 64-bit numbers.
+pub const BYTES_MAX: Bytes = Bytes(1 << 60);
+/// The most of anything that is counted.
+pub const COUNT_MAX: u64 = 1 << 60;
+/// The greatest rate, power or energy.
+pub const FIGURE_MAX: f64 = 1e18;
+/// The most repeats, tests, hops or rounds.
+pub const ENTRIES_MAX: usize = 1_000_000;
+/// How far a share may lie beyond 1 by rounding, or by what was booked in an interval and ended behind it.
+const SHARE_SLACK: f64 = 0.01;
+
+/// A value that no result can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutOfRange {
+    /// Where it is, `tests[2].samples[0].elapsed_ns`.
+    pub place: String,
+    /// The value.
+    pub value: String,
+    /// What would be right.
+    pub bound: String,
+}
+
+impl fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is {}; {}", self.place, self.value, self.bound)
+    }
+}
+
+impl std::error::Error for OutOfRange {}
+
+/// Whether a value is possible, and where the one is that is not.
+type Checked = Result<(), OutOfRange>;
+
+impl RunResult {
+    /// Whether all of it is possible.
+    ///
+    /// # Errors
+    /// The first value that is not.
+    pub fn check(&self) -> Checked {
+        let at = At::start();
+        count(&at.key("tests"), self.tests.len())?;
+        each(&at.key("workload.tests"), &self.workload.tests, test_asked)?;
+        each(&at.key("tests"), &self.tests, test_result)
+    }
+}
+
+impl Sweep {
+    /// Whether the figures of all points are possible.
+    ///
+    /// # Errors
+    /// The first value that is not.
+    pub fn check(&self) -> Checked {
+        self.points.iter().try_for_each(|point| match &point.outcome {
+            Ok(figures) => sweep_figures(&At(format!("point {}", point.number)), figures),
+            Err(_) => Ok(()),
+        })
+    }
+}
+
+fn sweep_figures(at: &At, one: &SweepFigures) -> Checked {
+    within(&at.key("iops"), one.iops, FIGURE_MAX)?;
+    within(&at.key("bytes_per_second"), one.bytes_per_second, FIGURE_MAX)?;
+    within(&at.key("latency_mean_us"), one.latency_mean_us, TIME_MAX_NS)?;
+    let others = one.latency_percentiles_us.iter().chain([&one.latency_max_us]).flatten();
+    others.copied().try_for_each(|us| within(&at.key("latency_us"), us, TIME_MAX_NS))?;
+    one.busiest.as_ref().map_or(Ok(()), |(_, busy)| share(&at.key("utilisation"), *busy))
+}
+
+/// Where in a result something is.
+#[derive(Clone)]
+struct At(String);
+
+impl At {
+    fn start() -> Self {
+        Self(String::new())
+    }
+
+    fn key(&self, key: &str) -> Self {
+        Self(if self.0.is_empty() { key.to_owned() } else { format!("{}.{key}", self.0) })
+    }
+
+    fn fail(&self, value: impl fmt::Display, bound: impl fmt::Display) -> Checked {
+        let (place, value, bound) = (self.0.clone(), value.to_string(), bound.to_string());
+        Err(OutOfRange { place, value, bound })
+    }
+}
+
+fn each<T>(at: &At, all: &[T], check: fn(&At, &T) -> Checked) -> Checked {
+    count(at, all.len())?;
+    all.iter()
+        .enumerate()
+        .try_for_each(|(index, one)| check(&At(format!("{}[{index}]", at.0)), one))
+}
+
+fn some<T>(at: &At, one: Option<&T>, check: fn(&At, &T) -> Checked) -> Checked {
+    one.map_or(Ok(()), |one| check(at, one))
+}
+
+fn count(at: &At, entries: usize) -> Checked {
+    match entries > ENTRIES_MAX {
+        true => at.fail(format!("{entries} entries"), format!("at most {ENTRIES_MAX}")),
+        false => Ok(()),
+    }
+}
+
+fn within(at: &At, value: f64, most: f64) -> Checked {
+    match (0.0..=most).contains(&value) {
+        true => Ok(()),
+        false => at.fail(value, format!("from 0 to {most}")),
+    }
+}
+
+fn share(at: &At, value: f64) -> Checked {
+    match (0.0..=1.0 + SHARE_SLACK).contains(&value) {
+        true => Ok(()),
+        false => at.fail(value, "from 0 to 1"),
+    }
+}
+
+fn counted(at: &At, value: u64) -> Checked {
+    match value <= COUNT_MAX {
+        true => Ok(()),
+        false => at.fail(value, format!("at most {COUNT_MAX}")),
+    }
+}
+
+fn bytes(at: &At, value: Bytes) -> Checked {
+    match value <= BYTES_MAX {
+        true => Ok(()),
+        false => at.fail(value, format!("at most {BYTES_MAX}")),
+    }
+}
+
+fn time(at: &At, value: Duration) -> Checked {
+    within(at, value.picoseconds() as f64 / 1e3, TIME_MAX_NS)
+}
+
+fn test_asked(at: &At, test: &Test) -> Checked {
+    if test.queue_depth == 0 || test.queue_depth > QUEUE_DEPTH_MAX {
+        return at
+            .key("queue_depth")
+            .fail(test.queue_depth, format!("from 1 to {QUEUE_DEPTH_MAX}"));
+    }
+    if test.threads == 0 || test.threads > THREADS_MAX {
+        return at.key("threads").fail(test.threads, format!("from 1 to {THREADS_MAX}"));
+    }
+    if test.block == Bytes::ZERO {
+        return at.key("block").fail(test.block, "above 0");
+    }
+    bytes(&at.key("block"), test.block)?;
+    time(&at.key("duration_ns"), test.duration.unwrap_or_default())?;
+    time(&at.key("ramp_ns"), test.ramp)?;
+    time(&at.key("think_ns"), test.think)?;
+    bytes(&at.key("span"), test.span)?;
+    bytes(&at.key("offset"), test.offset)?;
+    share(&at.key("read_share"), test.read_share.get())
+}
+
+fn test_result(at: &At, test: &TestResult) -> Checked {
+    test_asked(&at.key("test"), &test.test)?;
+    if test.samples.is_empty() {
+        return at.key("samples").fail("empty", "at least one sample");
+    }
+    each(&at.key("samples"), &test.samples, sample)?;
+    statistic(&at.key("throughput_bytes_per_second"), &test.throughput_bytes_per_second)?;
+    statistic(&at.key("iops"), &test.iops)?;
+    statistic(&at.key("latency_mean_ns"), &test.latency_mean_ns)?;
+    if let Some(probe) = &test.queue_probe {
+        let at = at.key("queue_probe");
+        within(&at.key("iops"), probe.iops, FIGURE_MAX)?;
+        within(&at.key("iops_doubled"), probe.iops_doubled, FIGURE_MAX)?;
+    }
+    Ok(())
+}
+
+fn statistic(at: &At, one: &Statistic) -> Checked {
+    for (key, value) in [("value", one.value), ("min", one.min), ("max", one.max)] {
+        within(&at.key(key), value, FIGURE_MAX)?;
+    }
+    within(&at.key("deviation"), one.deviation.unwrap_or(0.0), FIGURE_MAX)?;
+    let (low, high) = one.interval_95.unwrap_or_default();
+    within(&at.key("interval_95"), low, FIGURE_MAX)?;
+    within(&at.key("interval_95"), high, FIGURE_MAX)?;
+    // Means are rounded.
+    let slack = one.max.abs() * 1e-6;
+    match one.min <= one.value + slack && one.value <= one.max + slack {
+        true => Ok(()),
+        false => at.key("value").fail(one.value, format!("from {} to {}", one.min, one.max)),
+    }
+}
+
+fn sample(at: &At, one: &Sample) -> Checked {
+    time(&at.key("elapsed_ns"), one.elapsed)?;
+    for (key, direction) in [
+        ("reads", &one.reads),
+        ("writes", &one.writes),
+        ("flushes", &one.flushes),
+        ("trims", &one.trims),
+    ] {
+        some(&at.key(key), direction.as_ref(), direction_result)?;
+    }
+    if one.elapsed == Duration::ZERO && one.complete && one.operations() > 1 {
+        let requests = one.operations();
+        return at.key("elapsed_ns").fail(0, format!("above 0, since {requests} requests ended"));
+    }
+    if let Some(cpu) = &one.cpu {
+        within(&at.key("cpu.user_ns_per_request"), cpu.user_ns_per_request, TIME_MAX_NS)?;
+        within(&at.key("cpu.system_ns_per_request"), cpu.system_ns_per_request, TIME_MAX_NS)?;
+    }
+    if let Some(punctuality) = &one.punctuality {
+        let at = at.key("punctuality");
+        latency(&at.key("lateness"), &punctuality.lateness)?;
+        latency(&at.key("own_lateness"), &punctuality.own_lateness)?;
+    }
+    some(&at.key("evidence"), one.evidence.as_ref(), evidence)?;
+    some(&at.key("path"), one.path.as_ref(), path)?;
+    some(&at.key("drive"), one.drive.as_ref(), drive)?;
+    some(&at.key("energy"), one.energy.as_ref(), energy)?;
+    some(&at.key("series"), one.series.as_ref(), series)?;
+    some(&at.key("steady"), one.steady.as_ref(), steady)?;
+    some(&at.key("transactions"), one.transactions.as_ref(), transactions)
+}
+
+fn direction_result(at: &At, one: &DirectionResult) -> Checked {
+    bytes(&at.key("bytes"), one.bytes)?;
+    latency(&at.key("latency"), &one.latency)
+}
+
+/// Least, mean and greatest in their order, and none of them where nothing was counted.
+pub(super) fn histogram(one: &LatencyHistogram) -> Checked {
+    latency(&At("latency".to_owned()), one)
+}
+
+fn latency(at: &At, one: &LatencyHistogram) -> Checked {
+    counted(&at.key("count"), one.count())?;
+    let (Some(least), Some(greatest)) = (one.min_ns(), one.max_ns()) else { return Ok(()) };
+    if least > greatest {
+        return at.key("min_ns").fail(least, format!("at most the greatest, {greatest}"));
+    }
+    within(&at.key("max_ns"), greatest as f64, TIME_MAX_NS)?;
+    within(&at.key("sum_ns"), one.mean_ns(), TIME_MAX_NS)
+}
+
+fn path(at: &At, one: &PathUse) -> Checked {
+    each(&at.key("hops"), &one.hops, |at, hop| {
+        share(&at.key("utilisation"), hop.utilisation)?;
+        within(&at.key("wait_ns"), hop.wait_ns, TIME_MAX_NS)?;
+        within(&at.key("service_ns"), hop.service_ns, TIME_MAX_NS)
+    })
+}
+
+fn drive(at: &At, one: &DriveUse) -> Checked {
+    for (key, value) in [
+        ("host_written_bytes", one.host_written),
+        ("moved_bytes", one.moved),
+        ("folded_bytes", one.folded),
+        ("padded_bytes", one.padded),
+        ("map_written_bytes", one.map_written),
+    ] {
+        bytes(&at.key(key), value)?;
+    }
+    counted(&at.key("superblocks_erased"), one.superblocks_erased)
+}
+
+fn energy(at: &At, one: &EnergyUse) -> Checked {
+    time(&at.key("elapsed_ns"), one.elapsed)?;
+    within(&at.key("energy_joules"), one.energy_joules, FIGURE_MAX)?;
+    within(&at.key("power_mean_watts"), one.power_mean_watts, FIGURE_MAX)?;
+    each(&at.key("parts"), &one.parts, |at, part| {
+        within(&at.key("energy_joules"), part.energy_joules, FIGURE_MAX)
+    })?;
+    each(&at.key("states"), &one.states, |at, state| time(&at.key("time_ns"), state.time))
+}
+
+fn series(at: &At, one: &Series) -> Checked {
+    if one.points.len() > POINTS_MAX {
+        let points = one.points.len();
+        return at.key("points").fail(format!("{points} points"), format!("at most {POINTS_MAX}"));
+    }
+    let whole = one.interval.picoseconds() as f64 / 1e3 * one.points.len() as f64;
+    within(&at.key("interval_ns"), whole, 2.0 * TIME_MAX_NS)?;
+    if one.interval == Duration::ZERO && one.points.len() > 1 {
+        return at.key("interval_ns").fail(0, "above 0");
+    }
+    time(&at.key("last_ns"), one.last)?;
+    // Sums of all points, reads and writes together, are still 64-bit numbers.
+    let most = u64::MAX / 4 / one.points.len().max(1) as u64;
+    count(&at.key("points"), one.points.len())?;
+    one.points.iter().enumerate().try_for_each(|(index, point)| {
+        let at = At(format!("{}.points[{index}]", at.0));
+        for (key, value) in [
+            ("reads", point.reads),
+            ("writes", point.writes),
+            ("read_bytes", point.read_bytes.get()),
+            ("written_bytes", point.written_bytes.get()),
+        ] {
+            if value > most {
+                return at.key(key).fail(value, format!("at most {most}"));
+            }
+        }
+        within(&at.key("latency_mean_ns"), point.latency_mean_ns, TIME_MAX_NS)?;
+        within(&at.key("latency_max_ns"), point.latency_max_ns as f64, TIME_MAX_NS)
+    })
+}
+
+fn steady(at: &At, one: &SteadyState) -> Checked {
+    each(&at.key("rounds"), &one.rounds, |at, round| {
+        within(&at.key("iops"), round.iops, FIGURE_MAX)?;
+        let rate = round.throughput_bytes_per_second;
+        within(&at.key("throughput_bytes_per_second"), rate, FIGURE_MAX)?;
+        within(&at.key("latency_mean_ns"), round.latency_mean_ns, TIME_MAX_NS)
+    })
+}
+
+fn transactions(at: &At, one: &TransactionsUse) -> Checked {
+    counted(&at.key("count"), one.count)?;
+    for (key, value) in [
+        ("per_minute", one.per_minute),
+        ("page_reads", one.page_reads),
+        ("page_writes", one.page_writes),
+        ("log_writes", one.log_writes),
+        ("commits_per_log_write", one.commits_per_log_write),
+    ] {
+        within(&at.key(key), value, FIGURE_MAX)?;
+    }
+    share(&at.key("processor_busy"), one.processor_busy)?;
+    share(&at.key("buffer_hit_ratio"), one.buffer_hit_ratio.unwrap_or(0.0))?;
+    latency(&at.key("response"), &one.response)
+}
+
+fn evidence(at: &At, one: &Evidence) -> Checked {
+    if let Some(device) = &one.device {
+        let at = at.key("device");
+        bytes(&at.key("read_bytes"), device.read_bytes)?;
+        bytes(&at.key("written_bytes"), device.written_bytes)?;
+        time(&at.key("busy_ns"), device.busy)?;
+        time(&at.key("elapsed_ns"), device.elapsed)?;
+    }
+    if let Some(processors) = &one.processors {
+        let at = at.key("processors");
+        for (key, cores) in [
+            ("user", processors.user),
+            ("system", processors.system),
+            ("interrupts", processors.interrupts),
+            ("stolen", processors.stolen),
+            ("idle", processors.idle),
+        ] {
+            within(&at.key(key), cores, 1e9)?;
+        }
+    }
+    match &one.threads {
+        Some(threads) => within(&at.key("threads.busiest"), threads.busiest, 1e9),
+        None => Ok(()),
+    }
+}

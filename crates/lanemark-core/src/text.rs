@@ -1,0 +1,55 @@
+//! Text from outside, as it may be shown.
+//!
+//! Names come from result files, job files, traces, drives and paths. A terminal obeys control characters, and letters
+//! that turn the direction of writing make one thing look like another ("Trojan Source", Boucher and Anderson, 2021).
+//! Whoever shows a name replaces them; whoever stores one keeps them.
+
+use std::borrow::Cow;
+
+/// What stands where a character is not shown.
+pub const REPLACEMENT: char = '\u{fffd}';
+
+/// Whether a character may go to a terminal or into a text file: no control character, none that turns the direction
+/// of writing or breaks a line, no invisible tag.
+pub fn is_shown(letter: char) -> bool {
+    let unseen = matches!(letter,
+        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
+    !letter.is_control() && !unseen
+}
+
+/// `text` in one line that can be shown: tabs and line ends are spaces, and [`REPLACEMENT`] stands for the rest that
+/// cannot.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_shown) {
+        return Cow::Borrowed(text);
+    }
+    let one = |letter| match letter {
+        '\n' | '\t' => ' ',
+        letter if is_shown(letter) => letter,
+        _ => REPLACEMENT,
+    };
+    Cow::Owned(text.chars().map(one).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_or_hides_is_not_shown() {
+        let text = "4K\x1b[2J\u{9b}31m read\u{202e}daer\u{2066}\u{200f}\u{e0041}\r";
+        let told = shown(text);
+        assert!(told.chars().all(is_shown), "{told:?}");
+        assert!(told.starts_with("4K\u{fffd}[2J\u{fffd}31m read\u{fffd}daer"), "{told:?}");
+        assert_eq!(shown("a\tb\nc"), "a b c");
+    }
+
+    #[test]
+    fn what_people_write_is_shown_as_it_is() {
+        for text in ["SEQ1M Q8T1 read", "größe – 3 µs", "قراءة", "\u{200d}👩\u{200d}💻", "½"]
+        {
+            assert_eq!(shown(text), text);
+        }
+    }
+}
