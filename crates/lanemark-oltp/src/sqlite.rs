@@ -3,6 +3,8 @@
 //! Every commit reaches the drive (`synchronous = FULL`), which SQLite's common settings for WAL leave out. The
 //! cache is given in pages of the file; the system's page cache lies below it.
 
+pub(crate) mod whose;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
