@@ -260,8 +260,9 @@ fn check_database(database: &Database) -> Result<Outcome, Failure> {
     match conditions.iter().filter(|condition| condition.broken > 0).count() {
         0 => Ok(Outcome::Done),
         broken => Err(Failure::run(format!(
-            "{}: {broken} of the consistency conditions are broken",
-            database.name()
+            "{}: {broken} of {} conditions are broken",
+            database.name(),
+            conditions.len()
         ))),
     }
 }

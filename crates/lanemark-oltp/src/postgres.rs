@@ -193,6 +193,13 @@ impl Connection for Postgres {
         Ok(())
     }
 
+    fn begin_still(&mut self) -> Result<(), OltpError> {
+        let sql = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        self.client.batch_execute(sql).map_err(from_postgres)?;
+        self.open = true;
+        Ok(())
+    }
+
     fn commit(&mut self) -> Result<(), OltpError> {
         self.client.batch_execute("COMMIT").map_err(from_postgres)?;
         self.open = false;

@@ -251,7 +251,7 @@ pub fn compare_text(from: &OltpResult, to: &OltpResult, changes: &[Change]) -> S
     text
 }
 
-/// The twelve conditions as a table.
+/// The conditions as a table.
 pub fn check_text(conditions: &[Condition]) -> String {
     let mut text = String::new();
     for condition in conditions {
@@ -259,8 +259,8 @@ pub fn check_text(conditions: &[Condition]) -> String {
             0 => "holds".to_owned(),
             broken => format!("BROKEN in {broken}"),
         };
-        let number = format!("3.3.2.{}", condition.number);
-        let _ = writeln!(text, "{number:<10}{:<72}{outcome}", condition.text);
+        let source = condition.source.to_string();
+        let _ = writeln!(text, "{source:<11}{:<72}{outcome}", condition.text);
     }
     text
 }

@@ -65,7 +65,7 @@ fn assert_told(error: &OltpError, path: &Path) {
 fn assert_consistent(database: &Database) {
     let loaded = database.loaded().unwrap();
     for condition in check(database.connect().unwrap().as_mut(), &loaded).unwrap() {
-        assert_eq!(condition.broken, 0, "3.3.2.{}: {}", condition.number, condition.text);
+        assert_eq!(condition.broken, 0, "{}: {}", condition.source, condition.text);
     }
 }
 

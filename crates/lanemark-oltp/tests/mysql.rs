@@ -15,6 +15,7 @@ use lanemark_oltp::template::keep;
 use lanemark_oltp::{Database, OltpError, TransactionKind};
 
 mod common;
+mod damage;
 use common::{STOP, assert_consistent, load_into, running};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
@@ -165,4 +166,12 @@ fn what_was_not_made_here_is_refused_unless_it_is_named() {
     assert!(connection.script("SELECT 1; SELECT nothing; SELECT 2").is_err());
     connection.script("UPDATE lanemark_oltp SET value = 99 WHERE \"key\" = 'version'").unwrap();
     assert!(matches!(database.loaded(), Err(OltpError::Version { found: 99, .. })));
+}
+
+#[test]
+fn what_a_table_lacks_or_cannot_hold_is_found() {
+    let Some(server) = Server::start() else { return };
+    let database = server.database();
+    load_into(&database, SCALE).unwrap();
+    damage::assert_found(&database);
 }

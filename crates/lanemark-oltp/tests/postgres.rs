@@ -19,6 +19,7 @@ use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, NewOrderOutcome, OltpError, Profile, TransactionKind, Value};
 
 mod common;
+mod damage;
 use common::{STOP, assert_consistent, load_into, running};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
@@ -349,4 +350,12 @@ fn programs_of_another_version() -> Option<std::path::PathBuf> {
     let told = std::process::Command::new(installed.join("postgres")).arg("--version").output();
     let told = String::from_utf8_lossy(&told.ok()?.stdout).into_owned();
     ["13.", "14.", "15."].iter().any(|old| told.contains(&format!(" {old}"))).then_some(installed)
+}
+
+#[test]
+fn what_a_table_lacks_or_cannot_hold_is_found() {
+    let Some((_folder, server)) = server() else { return };
+    let database = server.database();
+    load_into(&database, SCALE).unwrap();
+    damage::assert_found(&database);
 }
