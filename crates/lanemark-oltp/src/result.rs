@@ -13,8 +13,9 @@ use crate::processor::ProcessorUse;
 use crate::profile::{Profile, TransactionKind};
 use crate::schema::Scale;
 
-/// The version of the schema of results; a reader refuses what is newer than it knows.
-pub const OLTP_SCHEMA_VERSION: u32 = 1;
+/// The version of the schema of results; a reader refuses what is newer than it knows. With 2 came the counters of
+/// messages and statements.
+pub const OLTP_SCHEMA_VERSION: u32 = 2;
 
 /// A run of the workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -107,6 +107,12 @@ fn figures(result: &OltpResult) -> String {
     let driver = if server.is_some() { "driver CPU, us each" } else { "CPU, us each" };
     figure("database CPU, us each", server, 0, "of a transaction, all processes of the server");
     figure(driver, time(|time| time.driver_s), 0, "of a transaction");
+    let sent = |counter: Counter| {
+        result.statistic(move |repeat| repeat.each(repeat.counters.get(counter)? as f64))
+    };
+    let statements = sent(Counter::Statements)
+        .map_or(String::new(), |found| format!("with {:.1} statements", found.value));
+    figure("messages each", sent(Counter::Messages), 2, &statements);
     let ratio = |repeat: &OltpRepeat| Some(100.0 * repeat.counters.buffer_hit_ratio()?);
     figure("buffer hits, %", result.statistic(ratio), 2, "");
     let each = |counter: Counter, scale: f64| {

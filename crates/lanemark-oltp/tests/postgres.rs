@@ -57,6 +57,11 @@ fn assert_server_tells(repeat: &OltpRepeat, users: u64) {
     assert!(told(Counter::BufferHits) > ours && told(Counter::WalRecords) > ours);
     assert!(told(Counter::WalBytes) > 0 && told(Counter::WalFlushes) > 0);
     assert!(repeat.counters.buffer_hit_ratio().unwrap() > 0.5);
+    // Batched: two or three messages a transaction, where statement by statement there were more than twenty.
+    let each = |counter| told(counter) as f64 / (repeat.count() + retries) as f64;
+    let (messages, statements) = (each(Counter::Messages), each(Counter::Statements));
+    assert!((2.0..3.2).contains(&messages), "{messages} messages each");
+    assert!((5.0..12.0).contains(&statements), "{statements} statements each");
     // Each look finds each user at something.
     let budget = repeat.budget.as_ref().unwrap();
     assert_eq!(budget.total(), budget.looks * users, "{budget:?}");
