@@ -246,6 +246,23 @@ impl Database {
         given == base_name(&name) || given == name
     }
 
+    /// About what a freshly loaded `scale` takes there, in bytes, without its log.
+    pub fn footprint(&self, scale: &Scale) -> u64 {
+        crate::room::footprint(self, scale)
+    }
+
+    /// Bytes that are free when what is there is removed, as far as it is known.
+    pub(crate) fn freed_by_removal(&self) -> u64 {
+        match self {
+            Self::Sqlite(path) => {
+                let files = Sqlite::files(path);
+                files.iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
+            }
+            #[cfg(any(feature = "postgres", feature = "mysql"))]
+            _ => self.cache_and_data().map_or(0, |(_, data)| data),
+        }
+    }
+
     /// Removes what is there, ours or not. The caller has asked.
     pub(crate) fn remove(&self) -> Result<(), OltpError> {
         match self {

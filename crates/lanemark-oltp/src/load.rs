@@ -118,7 +118,7 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
     }
     let overwrite = options.overwrite.is_some();
     match database.holding()? {
-        Holding::Nothing => {}
+        Holding::Nothing => crate::room::require(database, &options.scale, None, 0)?,
         Holding::Ours(loaded) if !overwrite => {
             if loaded.version != DATA_VERSION {
                 let (database, found) = (database.name(), loaded.version);
@@ -131,10 +131,18 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
                     wanted: options.scale.to_string(),
                 });
             }
+            if !loaded.complete {
+                // The items are the first part, before any warehouse.
+                let there = (loaded.warehouses > 0).then_some(loaded.warehouses);
+                crate::room::require(database, &options.scale, there, 0)?;
+            }
             return Ok(());
         }
         Holding::Foreign if !overwrite => return Err(OltpError::Foreign(database.name())),
-        Holding::Foreign | Holding::Ours(_) => database.remove()?,
+        Holding::Foreign | Holding::Ours(_) => {
+            crate::room::require(database, &options.scale, None, database.freed_by_removal())?;
+            database.remove()?;
+        }
     }
     database.create(&options.scale)
 }

@@ -151,6 +151,14 @@ pub(crate) fn data_path(connection: &mut dyn Connection) -> Option<PathBuf> {
     path
 }
 
+/// The most that the server keeps of its log while it is loaded, in bytes; everything where it does not tell.
+pub(crate) fn log_max(connection: &mut dyn Connection) -> u64 {
+    let mut most = None;
+    let sql = "SELECT setting::BIGINT FROM pg_settings WHERE name = 'max_wal_size'";
+    let told = connection.scan(sql, &mut |row| most = u64::try_from(row[0].int()).ok());
+    told.ok().and(most).map_or(u64::MAX, |mib| mib << 20)
+}
+
 impl ToSql for Value<'_> {
     fn to_sql(
         &self,
