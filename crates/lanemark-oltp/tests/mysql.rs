@@ -171,7 +171,18 @@ fn what_was_not_made_here_is_refused_unless_it_is_named() {
 #[test]
 fn what_a_table_lacks_or_cannot_hold_is_found() {
     let Some(server) = Server::start() else { return };
-    let database = server.database();
+    let database = server.database("oltp");
     load_into(&database, SCALE).unwrap();
     damage::assert_found(&database);
+}
+
+#[test]
+fn a_warehouse_takes_what_room_is_estimated_for() {
+    let Some(server) = Server::start() else { return };
+    let database = server.database("oltp");
+    let scale = Scale { warehouses: 4, divisor: 4, seed: 7 };
+    load_into(&database, scale).unwrap();
+    let (_, data) = database.cache_and_data().unwrap();
+    let ratio = data as f64 / database.footprint(&scale) as f64;
+    assert!((0.8..1.25).contains(&ratio), "{ratio}");
 }
