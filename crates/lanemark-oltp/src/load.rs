@@ -144,7 +144,15 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
             database.remove()?;
         }
     }
-    database.create(&options.scale)
+    database.create(&options.scale).map_err(|error| match database.holding() {
+        Ok(Holding::Ours(_)) => loaded_twice(&database.name()),
+        _ => error,
+    })
+}
+
+/// What somebody else has loaded meanwhile cannot be loaded again.
+fn loaded_twice(name: &str) -> OltpError {
+    OltpError::InUse(format!("{name}: another load goes on there"))
 }
 
 /// Loads one part, and notes it; the rows it has.
@@ -176,7 +184,12 @@ fn load_part(
         .and_then(|()| connection.commit());
     if let Err(error) = outcome {
         let _ = connection.rollback();
-        return Err(error);
+        let mut there = false;
+        let sql = format!("SELECT part FROM lanemark_progress WHERE part = {part}");
+        // Where the same part is there by now, its rows were in the way.
+        let looked = connection.scan(&sql, &mut |_| there = true);
+        let meanwhile = matches!(error, OltpError::Database(_)) && looked.is_ok() && there;
+        return Err(if meanwhile { loaded_twice("the database") } else { error });
     }
     Ok(rows)
 }

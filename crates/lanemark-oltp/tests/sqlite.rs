@@ -154,6 +154,27 @@ fn a_load_that_was_stopped_goes_on() {
 }
 
 #[test]
+fn of_two_loads_at_once_one_says_that_the_other_goes_on() {
+    for _ in 0..5 {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::Sqlite(folder.path().join("oltp.db"));
+        let scale = Scale { warehouses: 3, ..SCALE };
+        let both = std::thread::scope(|scope| {
+            let load = || load(&database, &options(scale), &STOP, &|_, _| ());
+            let other = scope.spawn(load);
+            [load(), other.join().unwrap()]
+        });
+        for outcome in &both {
+            if let Err(error) = outcome {
+                assert!(matches!(error, OltpError::InUse(_)), "{error}");
+            }
+        }
+        assert!(both.iter().any(Result::is_ok), "{both:?}");
+        assert_consistent(&database);
+    }
+}
+
+#[test]
 fn what_cannot_be_run_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let absent = Database::Sqlite(folder.path().join("absent.db"));
