@@ -266,6 +266,11 @@ impl Database {
     /// Removes what is there, ours or not. The caller has asked.
     pub(crate) fn remove(&self) -> Result<(), OltpError> {
         match self {
+            // A device, a pipe or a folder is never replaced, whatever was asked.
+            Self::Sqlite(path) if path.metadata().is_ok_and(|found| !found.is_file()) => {
+                let reason = "is no regular file, and is not replaced".to_owned();
+                Err(OltpError::System { what: self.name(), reason })
+            }
             Self::Sqlite(path) => {
                 Sqlite::files(path).iter().try_for_each(|file| match std::fs::remove_file(file) {
                     Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

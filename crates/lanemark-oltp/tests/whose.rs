@@ -209,3 +209,16 @@ fn our_own_file_is_known_while_it_is_used_and_after_its_user_was_killed() {
     let killed = Database::Sqlite(killed.path().join("oltp.db"));
     assert_eq!(killed.loaded().unwrap(), loaded);
 }
+
+#[test]
+fn what_is_no_regular_file_is_not_replaced_even_where_it_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe.db");
+    let made = Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    let database = Database::Sqlite(path.clone());
+    let named = LoadOptions { overwrite: Some("pipe.db".to_owned()), ..options() };
+    let error = load(&database, &named, &STOP, &|_, _| ()).unwrap_err();
+    assert!(error.to_string().contains("is no regular file"), "{error}");
+    assert!(std::os::unix::fs::FileTypeExt::is_fifo(&path.metadata().unwrap().file_type()));
+}
