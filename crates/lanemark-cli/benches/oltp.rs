@@ -12,7 +12,8 @@
 //!   and warehouses, no think times, statements prepared. go-tpc's path is given in `LANEMARK_GO_TPC`.
 //! - *A thousand users*: the driver's largest resident memory, on a hundred small warehouses.
 //!
-//! `LANEMARK_OLTP_ROUNDS` says how often, and `LANEMARK_OLTP_WAREHOUSES` on how many of them. Without `--bench` one tiny
+//! `LANEMARK_OLTP_ROUNDS` says how often, `LANEMARK_OLTP_WAREHOUSES` on how many of them, and `LANEMARK_OLTP_ONLY` which of
+//! `loading`, `transactions` and `crowd` alone. Without `--bench` one tiny
 //! round runs; without PostgreSQL nothing does, and a message says so.
 
 use std::os::unix::fs::PermissionsExt;
@@ -415,7 +416,15 @@ fn main() {
     let beside = programs.join("psql");
     let psql = if beside.is_file() { beside } else { PathBuf::from("psql") };
     let bench = Bench { folder, database, name, psql, extent };
-    bench.loading();
-    bench.transactions();
-    bench.crowd();
+    let only = std::env::var("LANEMARK_OLTP_ONLY").ok();
+    let parts: [(&str, fn(&Bench)); 3] = [
+        ("loading", Bench::loading),
+        ("transactions", Bench::transactions),
+        ("crowd", Bench::crowd),
+    ];
+    for (name, part) in parts {
+        if only.as_deref().is_none_or(|only| only == name) {
+            part(&bench);
+        }
+    }
 }

@@ -271,8 +271,9 @@ fn check_database(database: &Database) -> Result<Outcome, Failure> {
     match conditions.iter().filter(|condition| condition.broken > 0).count() {
         0 => Ok(Outcome::Done),
         broken => Err(Failure::run(format!(
-            "{}: {broken} of the consistency conditions are broken",
-            database.name()
+            "{}: {broken} of {} conditions are broken",
+            database.name(),
+            conditions.len()
         ))),
     }
 }
@@ -293,14 +294,19 @@ fn workload_of_run(args: &OltpWorkloadArgs) -> Result<Outcome, Failure> {
 
 fn compare_runs(args: &OltpCompareArgs) -> Result<Outcome, Failure> {
     let (from, to) = (results::load_oltp(&args.from)?, results::load_oltp(&args.to)?);
-    output::print(&view::compare_text(&from, &to, &compare::compare(&from, &to)))?;
     let saved = compare::nodes_saved(&from, &to, args.nodes)?;
+    output::print(view::compare_text(&from, &to, &compare::compare(&from, &to)).trim_end())?;
     output::print("")?;
+    let Some(saved) = saved else {
+        let nothing = "No difference in tpm is shown, so nothing is said of servers.";
+        output::print(view::wrapped(nothing, 0).trim_end())?;
+        return Ok(Outcome::Done);
+    };
     output::print(&lanemark_report::plan_text(&saved.plan, &[], &output::style()))?;
-    output::print(&format!(
-        "By the repeats that speak least for B: {}\nBy those that speak most for it: {}",
-        saved.least.answer, saved.greatest.answer
-    ))?;
+    let least = format!("By the repeats that speak least for B: {}", saved.least.answer);
+    let most = format!("By those that speak most for it: {}", saved.greatest.answer);
+    let bounds = view::wrapped(&least, 2) + &view::wrapped(&most, 2);
+    output::print(bounds.trim_end())?;
     Ok(Outcome::Done)
 }
 

@@ -25,7 +25,7 @@ pub(crate) enum OltpCommand {
     Restore(OltpKeepArgs),
     /// Run users against what was loaded
     Run(OltpRunArgs),
-    /// Check the twelve consistency conditions of TPC-C on what is there
+    /// Check what is there: the twelve consistency conditions of TPC-C, and the rows and values of every table
     Check(OltpDatabaseArgs),
     /// Compare two saved runs
     Compare(OltpCompareArgs),

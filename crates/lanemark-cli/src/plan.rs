@@ -3,7 +3,7 @@
 use lanemark_core::plan::{
     Battery, Carrier, Costs, Fleet, Node, Plan, PlanError, Stream, Video, carriers,
 };
-use lanemark_core::result::RunResult;
+use lanemark_core::result::{RunResult, TestResult};
 use serde::Serialize;
 
 use crate::args::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
@@ -33,66 +33,142 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-fn battery(args: &BatteryArgs) -> Result<Plan, Failure> {
-    let drive = watts("--drive", &args.drive)?;
-    let other = watts("--other", &args.other)?;
-    let battery = Battery {
-        system_watts: args.system.as_watts(),
-        hours: args.lasts.as_seconds() / 3600.0,
-        drive_watts: drive,
-        other_watts: other,
-    };
-    Ok(battery.plan()?)
+/// Inputs that were not given, and are those of the document's example.
+#[derive(Default)]
+struct Examples(Vec<String>);
+
+impl Examples {
+    /// What was given, or the example's, which is noted.
+    fn or<T>(&mut self, option: &str, given: Option<T>, shown: &str, example: T) -> T {
+        given.unwrap_or_else(|| {
+            self.0.push(format!("{option} {shown}"));
+            example
+        })
+    }
+
+    fn plan(self, mut plan: Plan) -> Plan {
+        plan.of_example = self.0;
+        plan
+    }
 }
 
-/// A power, or the mean power of the drives in a saved result.
-fn watts(option: &str, text: &str) -> Result<f64, Failure> {
-    if let Ok(power) = text.parse::<lanemark_core::units::Watts>() {
-        return Ok(power.as_watts());
+fn battery(args: &BatteryArgs) -> Result<Plan, Failure> {
+    let mut examples = Examples::default();
+    let system = args.system.map(lanemark_core::units::Watts::as_watts);
+    let system_watts = examples.or("--system", system, "9.6 W", 9.6);
+    let hours = args.lasts.map(|lasts| lasts.as_seconds() / 3600.0);
+    let hours = examples.or("--lasts", hours, "5.2 h", 5.2);
+    let drive = examples.or("--drive", args.drive.clone(), "1.4 W", "1.4 W".to_owned());
+    let other = examples.or("--other", args.other.clone(), "1.1 W", "1.1 W".to_owned());
+    let (drive_watts, worked) = watts("--drive", &drive)?;
+    let (other_watts, others) = watts("--other", &other)?;
+    if let Some((own, other)) = worked.zip(others) {
+        same_test(("--drive", &own), ("--other", &other))?;
+        same_rate(("--drive", &own), ("--other", &other))?;
     }
-    let run = results::load_run(text)?;
-    let powers: Vec<f64> =
-        run.tests.iter().filter_map(|test| Some(test.power_mean_watts()?.value)).collect();
-    match &powers[..] {
-        [one] => Ok(*one),
-        [] => Err(Failure::input(format!("{option} {text}: the result does not know its power"))
-            .hint("simulate a drive whose file has [power], or give the power itself, \"1.4 W\"")),
-        several => {
-            Err(Failure::input(format!("{option} {text}: the result has {} tests", several.len()))
-                .hint("simulate one test, WORKLOAD:TEST"))
+    let battery = Battery { system_watts, hours, drive_watts, other_watts };
+    Ok(examples.plan(battery.plan()?))
+}
+
+/// A power, or the mean power of the drives in a saved result with its test.
+fn watts(option: &str, text: &str) -> Result<(f64, Option<TestResult>), Failure> {
+    if let Ok(power) = text.parse::<lanemark_core::units::Watts>() {
+        return Ok((power.as_watts(), None));
+    }
+    let mut run = results::load_run(text)?;
+    match run.tests.len() {
+        1 => {}
+        count => {
+            return Err(Failure::input(format!("{option} {text}: the result has {count} tests"))
+                .hint("simulate one test, WORKLOAD:TEST"));
         }
     }
+    let test = run.tests.remove(0);
+    let power = test.power_mean_watts().ok_or_else(|| {
+        Failure::input(format!("{option} {text}: the result does not know its power"))
+            .hint("simulate a drive whose file has [power], or give the power itself, \"1.4 W\"")
+    })?;
+    Ok((power.value, Some(test)))
+}
+
+/// Refuses two results that did different things.
+fn same_test(
+    (option, own): (&str, &TestResult),
+    (to, other): (&str, &TestResult),
+) -> Result<(), Failure> {
+    let asks = |one: &TestResult| {
+        let test = &one.test;
+        (test.block, test.pattern.clone(), test.read_share, test.mix.clone())
+    };
+    match asks(own) == asks(other) {
+        true => Ok(()),
+        false => Err(Failure::input(format!(
+            "{option} is a result of {}, and {to} one of {}: these are different tests",
+            own.test.name, other.test.name
+        ))
+        .hint("give two results of the same test")),
+    }
+}
+
+/// How far the rates of the same work may lie apart.
+const SAME_RATE: f64 = 0.02;
+
+/// Refuses two results that did not do as much in the same time.
+fn same_rate(
+    (option, own): (&str, &TestResult),
+    (to, other): (&str, &TestResult),
+) -> Result<(), Failure> {
+    let (a, b) = (own.iops.value, other.iops.value);
+    if a > 0.0 && (b / a - 1.0).abs() <= SAME_RATE {
+        return Ok(());
+    }
+    Err(Failure::input(format!(
+        "{option} did {a:.0} requests a second and {to} {b:.0}: that is not the same work in the same time"
+    ))
+    .hint("give the test one rate for both, `rate = \"5000/s\"`, so that each drive idles for the rest"))
 }
 
 fn bandwidth(args: &BandwidthArgs) -> Result<(Plan, Vec<Carrier>), Failure> {
-    let (width, height) = args
-        .video
+    let mut examples = Examples::default();
+    let size = examples.or("--video", args.video.clone(), "3840x2160", "3840x2160".to_owned());
+    let (width, height) = size
         .split_once('x')
         .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)))
         .ok_or_else(|| {
-            Failure::input(format!("--video {}: is no size", args.video)).hint("write 3840x2160")
+            Failure::input(format!("--video {size}: is no size")).hint("write 3840x2160")
         })?;
-    let video = Video { width, height, bits: args.bits, samples: args.samples, rate: args.frames };
+    let bits = examples.or("--bits", args.bits, "12", 12);
+    let rate = examples.or("--frames", args.frames, "24", 24.0);
+    let video = Video { width, height, bits, samples: args.samples, rate };
     let (plan, stream) = video.plan()?;
-    Ok((plan, carriers(&Stream { streams: args.streams, ..stream })))
+    Ok((examples.plan(plan), carriers(&Stream { streams: args.streams, ..stream })))
 }
 
 fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
-    let node = |option: &str, text: &str, watts: f64, drive_price: f64| -> Result<Node, Failure> {
-        let (name, rate) = rate(option, text)?;
-        Ok(Node { name, rate, watts, drive_price })
-    };
-    let present = node("--present", &args.present, args.watts, args.drive_price)?;
+    let mut examples = Examples::default();
+    let present =
+        examples.or("--present", args.present.clone(), "SATA=1.37e6", "SATA=1.37e6".to_owned());
+    let other = examples.or("--other", args.other.clone(), "SAS=1.71e6", "SAS=1.71e6".to_owned());
+    let (present, ran) = rate("--present", &present)?;
+    let (other, others) = rate("--other", &other)?;
+    if let Some((own, other)) = ran.zip(others) {
+        same_test(("--present", &own), ("--other", &other))?;
+    }
+    let node =
+        |(name, rate): (String, f64), watts, drive_price| Node { name, rate, watts, drive_price };
     let other_watts = args.other_watts.unwrap_or(args.watts);
     let other_price = args.other_drive_price.unwrap_or(args.drive_price);
-    let other = node("--other", &args.other, other_watts, other_price)?;
+    let demand = match args.demand {
+        Some(demand) => demand,
+        None => present.1 * f64::from(examples.or("--nodes", args.nodes, "5", 5)),
+    };
     let fleet = Fleet {
-        demand: args.demand.unwrap_or(present.rate * f64::from(args.nodes)),
+        demand,
         unit: "a second or a minute, as the rates are".to_owned(),
         spare_share: args.spare_share,
         spare_nodes: args.spare_nodes,
-        present,
-        other,
+        present: node(present, args.watts, args.drive_price),
+        other: node(other, other_watts, other_price),
         costs: Costs {
             server_price: args.server_price,
             licence_price: args.licence_price,
@@ -102,24 +178,25 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
             overhead: args.overhead,
         },
     };
-    Ok(fleet.plan()?)
+    Ok(examples.plan(fleet.plan()?))
 }
 
-/// `NAME=RATE`, or a saved result, whose requests a second are taken.
-fn rate(option: &str, text: &str) -> Result<(String, f64), Failure> {
+/// `NAME=RATE`, or a saved result, whose requests a second are taken, with its test.
+fn rate(option: &str, text: &str) -> Result<((String, f64), Option<TestResult>), Failure> {
     if let Some((name, rate)) = text.split_once('=')
         && let Ok(rate) = rate.trim().parse()
     {
-        return Ok((name.trim().to_owned(), rate));
+        return Ok(((name.trim().to_owned(), rate), None));
     }
-    let run: RunResult = results::load_run(text)
+    let mut run: RunResult = results::load_run(text)
         .map_err(|failure| failure.or_hint("give a saved result, or NAME=RATE, \"SATA=1.37e6\""))?;
-    match &run.tests[..] {
-        [test] => Ok((text.to_owned(), test.iops.value)),
-        tests => {
-            Err(Failure::input(format!("{option} {text}: the result has {} tests", tests.len()))
-                .hint("give a result of one test"))
+    match run.tests.len() {
+        1 => {
+            let test = run.tests.remove(0);
+            Ok(((text.to_owned(), test.iops.value), Some(test)))
         }
+        count => Err(Failure::input(format!("{option} {text}: the result has {count} tests"))
+            .hint("give a result of one test")),
     }
 }
 

@@ -121,3 +121,75 @@ fn plans_show_every_step() {
     assert!(fleet["answer"].as_str().unwrap().contains("19 saved"), "{}", fleet["answer"]);
     assert!(refusal(&["plan", "fleet", "--spare-share", "1.5"]).contains("spare share"));
 }
+
+#[test]
+fn a_plan_names_what_it_took_from_an_example() {
+    for (plan, options) in [
+        ("battery", &["--system 9.6 W", "--lasts 5.2 h", "--drive 1.4 W", "--other 1.1 W"][..]),
+        ("fleet", &["--present SATA=1.37e6", "--other SAS=1.71e6", "--nodes 5"]),
+        ("bandwidth", &["--video 3840x2160", "--bits 12", "--frames 24"]),
+    ] {
+        let found = answer(&["plan", plan, "--json"]);
+        assert_eq!(found["of_example"], serde_json::json!(options), "{plan}");
+    }
+    let given = ["--system", "9 W", "--lasts", "6 h", "--drive", "1 W", "--other", "2 W"];
+    let found = answer(&[&["plan", "battery", "--json"][..], &given].concat());
+    assert_eq!(found.get("of_example"), None);
+    let given = answer(&["plan", "fleet", "--present", "A=1", "--demand", "7", "--json"]);
+    assert_eq!(given["of_example"], serde_json::json!(["--other SAS=1.71e6"]));
+}
+
+#[test]
+fn a_plan_refuses_what_cannot_be() {
+    for args in [
+        ["bandwidth", "--frames", "1e308"],
+        ["bandwidth", "--frames", "inf"],
+        ["bandwidth", "--bits", "4000000000"],
+        ["bandwidth", "--video", "0x0"],
+        ["fleet", "--demand", "1e308"],
+        ["fleet", "--present", "A=nan"],
+        ["fleet", "--years", "1e300"],
+        ["fleet", "--watts", "1e300"],
+        ["fleet", "--nodes", "0"],
+    ] {
+        let told = refusal(&[&["plan"], &args[..]].concat());
+        let bound = ["from ", "must be", "is not in"].iter().any(|words| told.contains(words));
+        assert!(bound, "{args:?}: {told}");
+    }
+}
+
+/// Power is of a time, so only the same work in it can be compared.
+#[test]
+fn a_battery_is_not_planned_by_results_of_different_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let saved = folder.path().join("a.json");
+    let mut run = answer(&[
+        "sim",
+        "samsung-950-pro-512gb@workstation-z170:m2",
+        "crystaldiskmark-8:rnd4k-q1t1-read",
+        "--json",
+        "--repeats",
+        "1",
+        "--duration",
+        "20 ms",
+        "--out",
+        saved.to_str().unwrap(),
+    ]);
+    let other = folder.path().join("b.json");
+    let plan = ["plan", "battery", "--drive", saved.to_str().unwrap(), "--other"];
+    let plan = [&plan[..], &[other.to_str().unwrap()]].concat();
+    let rate = run["tests"][0]["iops"]["value"].as_f64().unwrap();
+    let mut refused = |factor: f64, block: u64| {
+        run["tests"][0]["iops"]["value"] = (rate * factor).into();
+        run["tests"][0]["test"]["block_bytes"] = block.into();
+        std::fs::write(&other, run.to_string()).unwrap();
+        let output = lanemark(&plan);
+        let told = String::from_utf8(output.stderr).unwrap();
+        (output.status.code() != Some(0)).then_some(told)
+    };
+    assert_eq!(refused(1.01, 4096), None);
+    let told = refused(2.0, 4096).unwrap();
+    assert!(told.contains("not the same work in the same time"), "{told}");
+    let told = refused(1.0, 8192).unwrap();
+    assert!(told.contains("different tests"), "{told}");
+}

@@ -36,6 +36,10 @@ pub enum Counter {
     Deadlocks,
     /// Files that queries wrote for want of memory.
     TemporaryFiles,
+    /// Statements that users sent for their transactions, with those that begin and end them.
+    Statements,
+    /// Messages in which they went to the server, each a way there and back.
+    Messages,
 }
 
 /// Some counters; those of a time between two looks unless it is said otherwise.

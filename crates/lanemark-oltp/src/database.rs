@@ -10,7 +10,7 @@ use crate::mysql;
 use crate::postgres;
 use crate::schema::{DATA_VERSION, Scale, Table};
 use crate::session::Connection;
-use crate::sqlite::Sqlite;
+use crate::sqlite::{Sqlite, whose};
 
 /// What a database can be called in this build.
 pub const NAMES: &str = match (cfg!(feature = "postgres"), cfg!(feature = "mysql")) {
@@ -62,6 +62,8 @@ impl FromStr for Database {
 
     fn from_str(name: &str) -> Result<Self, OltpError> {
         match name.split_once(':') {
+            // SQLite takes this name for contents that every connection has of its own.
+            Some(("sqlite", ":memory:")) => Err(OltpError::Name(name.to_owned())),
             Some(("sqlite", file)) if !file.is_empty() => Ok(Self::Sqlite(PathBuf::from(file))),
             #[cfg(feature = "postgres")]
             Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
@@ -165,53 +167,16 @@ impl Database {
 
     /// What it holds.
     pub fn holding(&self) -> Result<Holding, OltpError> {
-        let mut connection = match self {
-            Self::Sqlite(path) => match path.metadata() {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    return Ok(Holding::Nothing);
-                }
-                Err(error) => {
-                    let reason = error.to_string();
-                    return Err(OltpError::Rights { database: self.name(), reason });
-                }
-                Ok(found) if !found.is_file() => return Ok(Holding::Foreign),
-                // A load that was killed before its first commit leaves an empty file.
-                Ok(found) if found.len() == 0 => return Ok(Holding::Nothing),
-                Ok(_) => {
-                    if let Err(error) = std::fs::File::open(path) {
-                        let reason = error.to_string();
-                        return Err(OltpError::Rights { database: self.name(), reason });
-                    }
-                    if !Sqlite::is_database(path) {
-                        return Ok(Holding::Foreign);
-                    }
-                    self.connect()?
-                }
-            },
+        match self {
+            Self::Sqlite(path) => whose::holding(path),
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => self.connect()?,
+            Self::Postgres(_) => held(self.connect()?.as_mut(), postgres::TABLES),
             #[cfg(feature = "mysql")]
             Self::Mysql(_) => match self.connect() {
-                Err(OltpError::NotLoaded(_)) => return Ok(Holding::Nothing),
-                outcome => outcome?,
+                Err(OltpError::NotLoaded(_)) => Ok(Holding::Nothing),
+                outcome => held(outcome?.as_mut(), mysql::TABLES),
             },
-        };
-        let tables = match self {
-            Self::Sqlite(_) => "SELECT name FROM sqlite_master WHERE type = 'table'",
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => postgres::TABLES,
-            #[cfg(feature = "mysql")]
-            Self::Mysql(_) => mysql::TABLES,
-        };
-        let (mut any, mut ours) = (false, false);
-        connection.scan(tables, &mut |row| {
-            any = true;
-            ours |= row[0].text() == "lanemark_oltp";
-        })?;
-        if !ours {
-            return Ok(if any { Holding::Foreign } else { Holding::Nothing });
         }
-        Ok(read_loaded(connection.as_mut()).map_or(Holding::Foreign, Holding::Ours))
     }
 
     /// What is loaded; an error unless it is all there, and of this version.
@@ -281,9 +246,31 @@ impl Database {
         given == base_name(&name) || given == name
     }
 
+    /// About what a freshly loaded `scale` takes there, in bytes, without its log.
+    pub fn footprint(&self, scale: &Scale) -> u64 {
+        crate::room::footprint(self, scale)
+    }
+
+    /// Bytes that are free when what is there is removed, as far as it is known.
+    pub(crate) fn freed_by_removal(&self) -> u64 {
+        match self {
+            Self::Sqlite(path) => {
+                let files = Sqlite::files(path);
+                files.iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
+            }
+            #[cfg(any(feature = "postgres", feature = "mysql"))]
+            _ => self.cache_and_data().map_or(0, |(_, data)| data),
+        }
+    }
+
     /// Removes what is there, ours or not. The caller has asked.
     pub(crate) fn remove(&self) -> Result<(), OltpError> {
         match self {
+            // A device, a pipe or a folder is never replaced, whatever was asked.
+            Self::Sqlite(path) if path.metadata().is_ok_and(|found| !found.is_file()) => {
+                let reason = "is no regular file, and is not replaced".to_owned();
+                Err(OltpError::System { what: self.name(), reason })
+            }
             Self::Sqlite(path) => {
                 Sqlite::files(path).iter().try_for_each(|file| match std::fs::remove_file(file) {
                     Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -350,6 +337,20 @@ impl Database {
     }
 }
 
+/// What a server's tables, listed by `tables`, are.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn held(connection: &mut dyn Connection, tables: &str) -> Result<Holding, OltpError> {
+    let (mut any, mut ours) = (false, false);
+    connection.scan(tables, &mut |row| {
+        any = true;
+        ours |= row[0].text() == "lanemark_oltp";
+    })?;
+    if !ours {
+        return Ok(if any { Holding::Foreign } else { Holding::Nothing });
+    }
+    Ok(read_loaded(connection).map_or(Holding::Foreign, Holding::Ours))
+}
+
 /// The notes of a load; nothing where they are not of our making.
 pub(crate) fn read_loaded(connection: &mut dyn Connection) -> Option<Loaded> {
     let mut notes = std::collections::BTreeMap::new();
@@ -404,7 +405,7 @@ mod tests {
 
     #[test]
     fn what_names_no_database_is_refused() {
-        for name in ["", "x", "sqlite:", "oracle://x"] {
+        for name in ["", "x", "sqlite:", "sqlite::memory:", "oracle://x"] {
             assert!(matches!(name.parse::<Database>(), Err(OltpError::Name(_))), "{name}");
         }
     }

@@ -147,6 +147,21 @@ pub enum OltpError {
     /// Another transaction was in the way; doing it again may succeed.
     #[error("a transaction was in another's way: {0}")]
     Conflict(String),
+    /// A load that would not fit.
+    #[error(
+        "{database}: loading takes at least {:.1} GB, and {:.1} GB are free below {}",
+        *.needed as f64 / 1e9, *.free as f64 / 1e9, below.display()
+    )]
+    NoRoom {
+        /// The database.
+        database: String,
+        /// Bytes that it takes, with its log.
+        needed: u64,
+        /// Bytes that are free, or will be.
+        free: u64,
+        /// Where.
+        below: std::path::PathBuf,
+    },
     /// No room left.
     #[error("no room is left: {0}")]
     Full(String),
@@ -197,6 +212,7 @@ impl OltpError {
                 | Self::Incomplete { .. }
                 | Self::Version { .. }
                 | Self::Users { .. }
+                | Self::NoRoom { .. }
                 | Self::Lacks { .. }
                 | Self::InUse(_)
                 | Self::KeptName(_)
@@ -236,6 +252,7 @@ impl OltpError {
             }
             Self::Version { .. } => "load it anew".to_owned(),
             Self::Users { .. } => "take fewer --users, or load more --warehouses".to_owned(),
+            Self::NoRoom { .. } => "load fewer --warehouses, or make room".to_owned(),
             Self::Full(_) => "make room, then load again: what is there is kept".to_owned(),
             Self::System { reason, .. } if reason.contains("No space left on device") => {
                 "make room, then do it again: what is there is kept".to_owned()

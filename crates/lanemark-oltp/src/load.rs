@@ -118,7 +118,7 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
     }
     let overwrite = options.overwrite.is_some();
     match database.holding()? {
-        Holding::Nothing => {}
+        Holding::Nothing => crate::room::require(database, &options.scale, None, 0)?,
         Holding::Ours(loaded) if !overwrite => {
             if loaded.version != DATA_VERSION {
                 let (database, found) = (database.name(), loaded.version);
@@ -131,12 +131,28 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
                     wanted: options.scale.to_string(),
                 });
             }
+            if !loaded.complete {
+                // The items are the first part, before any warehouse.
+                let there = (loaded.warehouses > 0).then_some(loaded.warehouses);
+                crate::room::require(database, &options.scale, there, 0)?;
+            }
             return Ok(());
         }
         Holding::Foreign if !overwrite => return Err(OltpError::Foreign(database.name())),
-        Holding::Foreign | Holding::Ours(_) => database.remove()?,
+        Holding::Foreign | Holding::Ours(_) => {
+            crate::room::require(database, &options.scale, None, database.freed_by_removal())?;
+            database.remove()?;
+        }
     }
-    database.create(&options.scale)
+    database.create(&options.scale).map_err(|error| match database.holding() {
+        Ok(Holding::Ours(_)) => loaded_twice(&database.name()),
+        _ => error,
+    })
+}
+
+/// What somebody else has loaded meanwhile cannot be loaded again.
+fn loaded_twice(name: &str) -> OltpError {
+    OltpError::InUse(format!("{name}: another load goes on there"))
 }
 
 /// Loads one part, and notes it; the rows it has.
@@ -168,7 +184,12 @@ fn load_part(
         .and_then(|()| connection.commit());
     if let Err(error) = outcome {
         let _ = connection.rollback();
-        return Err(error);
+        let mut there = false;
+        let sql = format!("SELECT part FROM lanemark_progress WHERE part = {part}");
+        // Where the same part is there by now, its rows were in the way.
+        let looked = connection.scan(&sql, &mut |_| there = true);
+        let meanwhile = matches!(error, OltpError::Database(_)) && looked.is_ok() && there;
+        return Err(if meanwhile { loaded_twice("the database") } else { error });
     }
     Ok(rows)
 }

@@ -15,7 +15,7 @@ use crate::device::{Device, between};
 use crate::error::OltpError;
 use crate::live::{Moment, Sums};
 use crate::observer::{Observer, observe};
-use crate::processor::{Family, ProcessorTime, own_s};
+use crate::processor::{Family, ProcessorTime, others, own_s};
 use crate::result::DeviceWork;
 use crate::run::{Shared, Span, User};
 
@@ -31,6 +31,7 @@ const EDGE_MAX: Duration = Duration::from_millis(900);
 pub(crate) struct Seen {
     pub(crate) device: Option<DeviceWork>,
     pub(crate) processor_busy: Option<f64>,
+    pub(crate) processor_others: Option<f64>,
     pub(crate) server_s: Option<f64>,
     pub(crate) driver_s: Option<f64>,
     pub(crate) budget: Option<TimeBudget>,
@@ -56,6 +57,8 @@ pub(crate) struct Onlooker {
     device: Option<Device>,
     family: Option<Family>,
     sessions: Vec<i64>,
+    /// Whether the database is inside the driver.
+    within: bool,
     think_times: bool,
     /// The counters of the last edge, of a database that counts at once.
     last: Option<Counters>,
@@ -70,12 +73,13 @@ impl Onlooker {
     ) -> Result<Self, OltpError> {
         let observer = observe(database)?;
         let family = observer.family();
-        let here = (!matches!(database, Database::Sqlite(_))).then_some(family.is_some());
+        let within = matches!(database, Database::Sqlite(_));
+        let here = (!within).then_some(family.is_some());
         let sessions: Result<Vec<Option<i64>>, OltpError> =
             users.iter_mut().map(|user| user.meet_server(here)).collect();
         let device = database.data_path().and_then(|path| Device::below(&path));
         let sessions = sessions?.into_iter().flatten().collect();
-        Ok(Self { observer, device, family, sessions, think_times, last: None })
+        Ok(Self { observer, device, family, sessions, within, think_times, last: None })
     }
 
     /// Whether users make the database count at their edges.
@@ -132,6 +136,12 @@ impl Onlooker {
         let added = |(a, b): (f64, f64)| (b - a).max(0.0);
         seen.server_s = first.server_s.zip(last.server_s).map(added);
         seen.driver_s = first.driver_s.zip(last.driver_s).map(added);
+        // Of a server that is somewhere else, what it took here cannot be told from what others did.
+        let server_s = if self.within { Some(0.0) } else { seen.server_s };
+        seen.processor_others = first.processor.zip(last.processor).and_then(|(a, b)| {
+            let ours_s = server_s? + seen.driver_s?;
+            others(b, a, ours_s)
+        });
         seen.budget = (budget.looks > 0).then_some(budget);
         Ok(seen)
     }

@@ -3,6 +3,9 @@
 //! It listens on a socket in its folder and nowhere else, and lets everybody in who may read that folder. A server
 //! refuses to run as root; root starts it as an account that the machine has. A folder that holds anything else is
 //! refused.
+//!
+//! It goes with its driver, however that ends: the kernel tells it (`PR_SET_PDEATHSIG`, prctl(2)) when the thread that
+//! started it is gone. A lock on the folder's mark keeps a second driver from stopping the server of the first.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, chown};
@@ -10,6 +13,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
 
 use crate::database::Database;
 use crate::error::OltpError;
@@ -55,6 +61,8 @@ pub struct ManagedServer {
     programs: PathBuf,
     account: Option<(u32, u32)>,
     process: Child,
+    /// The folder's mark, locked as long as the server is this one's.
+    lock: Option<File>,
 }
 
 /// The folder of PostgreSQL's programs: of the path, or the newest of the packages.
@@ -76,7 +84,8 @@ pub fn programs() -> Option<PathBuf> {
 }
 
 impl ManagedServer {
-    /// Starts the server in `folder`, and makes it first where the folder is new or empty.
+    /// Starts the server in `folder`, and makes it first where the folder is new or empty. It ends with the thread that
+    /// calls this, at the latest.
     pub fn start(folder: &Path, options: &ServerOptions) -> Result<Self, OltpError> {
         let given = options.programs.clone();
         let programs = given.or_else(programs).ok_or(OltpError::NoPrograms)?;
@@ -86,7 +95,7 @@ impl ManagedServer {
             let reason = format!("PostgreSQL {version} has none; it came with {DIRECT_IO_MIN}");
             return Err(OltpError::Lacks { what: "direct I/O".to_owned(), reason });
         }
-        claim(folder, account)?;
+        let lock = claim(folder, account)?;
         let folder = folder.canonicalize().map_err(|error| at(folder, &error))?;
         let sockets = folder.join("socket");
         if sockets.as_os_str().len() > SOCKET_PATH_MAX || sockets.to_str().is_none() {
@@ -103,9 +112,7 @@ impl ManagedServer {
                 return Err(OltpError::System { what: folder.display().to_string(), reason });
             }
         } else {
-            let mut make = command(&programs.join("initdb"), account);
-            make.arg("-D").arg(&data);
-            finish(make.args(["-U", "lanemark", "-A", "trust", "-E", "UTF8", "--locale=C"]))?;
+            make_data(&programs, &folder, account)?;
         }
         // One that a killed Lanemark left behind is stopped; mostly there is none, which is as well.
         let _ = finish(stop(&programs, &data, account).arg("-s"));
@@ -122,8 +129,10 @@ impl ManagedServer {
         }
         // Ctrl-C is for Lanemark, which then stops the server.
         serve.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
+        // A fast shutdown: sessions are ended, and what is committed stays.
+        end_with_driver(&mut serve, Signal::INT);
         let process = serve.spawn().map_err(|error| at(&programs.join("postgres"), &error))?;
-        let mut server = Self { folder, programs, account, process };
+        let mut server = Self { folder, programs, account, process, lock: Some(lock) };
         server.wait()?;
         server.make_database()?;
         Ok(server)
@@ -174,6 +183,7 @@ impl ManagedServer {
         // The postmaster's children notice that it is gone and end.
         let _ = self.process.kill();
         let _ = self.process.wait();
+        self.lock = None;
         let begun = Instant::now();
         loop {
             match Self::start(&folder, options) {
@@ -186,8 +196,10 @@ impl ManagedServer {
     }
 
     /// Stops it and removes its data, and its folder unless something else lies there too.
-    pub fn remove(self) -> Result<(), OltpError> {
+    pub fn remove(mut self) -> Result<(), OltpError> {
         let folder = self.folder.clone();
+        // Nobody else begins here until all is gone.
+        let _lock = self.lock.take();
         drop(self);
         for made in ["data", "socket"] {
             let made = folder.join(made);
@@ -212,28 +224,71 @@ impl Drop for ManagedServer {
     }
 }
 
-/// Makes a folder ours. One that holds anything else is refused.
-fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError> {
+/// Makes a folder ours; its mark, locked. One that holds anything else is refused, and so is one that another uses.
+fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> {
     let made = |error: std::io::Error| at(folder, &error);
     fs::create_dir_all(folder).map_err(made)?;
     let held = fs::read_dir(folder).map_err(made)?.count();
-    let mark = folder.join(MARK);
-    if held > 0 {
-        return match mark.exists() {
-            true => Ok(()),
-            false => Err(OltpError::Foreign(folder.display().to_string())),
-        };
+    let path = folder.join(MARK);
+    if held > 0 && !path.exists() {
+        return Err(OltpError::Foreign(folder.display().to_string()));
     }
-    fs::write(&mark, "A PostgreSQL server that Lanemark made.\n").map_err(made)?;
-    for one in [folder.join("data"), folder.join("socket")] {
-        fs::create_dir_all(&one).map_err(made)?;
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-        fs::set_permissions(&one, mode).map_err(made)?;
-        if let Some((user, group)) = account {
-            chown(&one, Some(user), Some(group)).map_err(made)?;
+    let mark = File::options().create(true).append(true).open(&path).map_err(made)?;
+    match flock(&mark, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            let folder = folder.display();
+            return Err(OltpError::InUse(format!("{folder}: another lanemark runs its server")));
         }
+        Err(error) => return Err(made(error.into())),
     }
-    Ok(())
+    if mark.metadata().map_err(made)?.len() == 0 {
+        fs::write(&path, "A PostgreSQL server that Lanemark made.\n").map_err(made)?;
+    }
+    // What was cut short in the midst of this is done to its end here.
+    for one in [folder.join("data"), folder.join("socket")] {
+        own_folder(&one, account)?;
+    }
+    Ok(mark)
+}
+
+/// Makes a folder for the account that the server runs as, where there is none.
+fn own_folder(path: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError> {
+    let made = |error: std::io::Error| at(path, &error);
+    fs::create_dir_all(path).map_err(made)?;
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).map_err(made)?;
+    let (user, group) = account.unzip();
+    chown(path, user, group).map_err(made)
+}
+
+/// Makes the server's data beside their place, so that they are there whole or not at all.
+fn make_data(programs: &Path, folder: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError> {
+    let (part, data) = (folder.join("data.part"), folder.join("data"));
+    match fs::remove_dir_all(&part) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(at(&part, &error));
+        }
+        _ => {}
+    }
+    own_folder(&part, account)?;
+    let mut make = command(&programs.join("initdb"), account);
+    end_with_driver(&mut make, Signal::KILL);
+    make.arg("-D").arg(&part).args(["-U", "lanemark", "-A", "trust", "-E", "UTF8", "--locale=C"]);
+    finish(&mut make)?;
+    fs::rename(&part, &data).map_err(|error| at(&data, &error))
+}
+
+/// Lets a program get `signal` when the thread that starts it is gone.
+fn end_with_driver(command: &mut Command, signal: Signal) {
+    let driver: Pid = getpid();
+    let ask = move || {
+        set_parent_process_death_signal(Some(signal))?;
+        // A driver that was gone before could not be noticed any more.
+        if getppid() == Some(driver) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
+    };
+    // SAFETY: between fork and exec the closure makes two system calls, allocates nothing and takes no lock. It runs
+    // after the account has changed, which would take the signal back.
+    unsafe { command.pre_exec(ask) };
 }
 
 /// The account that root starts a server as; nothing for anybody else.

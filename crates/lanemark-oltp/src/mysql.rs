@@ -218,6 +218,16 @@ impl Connection for Mysql {
         Ok(())
     }
 
+    fn begin_still(&mut self) -> Result<(), OltpError> {
+        // Of the next transaction alone.
+        let level = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ";
+        self.client.query_drop(level).map_err(from_mysql)?;
+        let sql = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
+        self.client.query_drop(sql).map_err(from_mysql)?;
+        self.open = true;
+        Ok(())
+    }
+
     fn commit(&mut self) -> Result<(), OltpError> {
         self.client.query_drop("COMMIT").map_err(from_mysql)?;
         self.open = false;

@@ -1,9 +1,12 @@
-//! PostgreSQL, by the synchronous `postgres` crate: statements prepared once a connection, binary COPY to load.
+//! PostgreSQL, by the synchronous `postgres` crate: statements prepared once a connection and sent in batches, binary
+//! COPY to load.
 //!
 //! Everything lies in the schema `lanemark_oltp`, so what else a database holds is never touched. Transactions
 //! are of the level that a server has by default (read committed); what one changes it locks by changing it
 //! first. There is no TLS.
 
+mod batch;
+mod message;
 mod procedures;
 pub(crate) mod template;
 
@@ -14,12 +17,13 @@ use std::path::PathBuf;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, NoTls};
 
+use crate::counters::{Counter, Counters};
 use crate::error::OltpError;
 use crate::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::schema::{Kind, Table};
 use crate::session::{Connection, Producer};
 use crate::statement::Statement;
-use crate::transactions::{self, DeliveryOutcome, NewOrderOutcome};
+use crate::transactions::{DeliveryOutcome, NewOrderOutcome};
 use crate::value::{Row, Value};
 use procedures::Procedures;
 
@@ -44,6 +48,11 @@ pub(crate) struct Postgres {
     prepared: Vec<Option<postgres::Statement>>,
     procedures: Option<Procedures>,
     open: bool,
+    /// Whether the statements of messages are prepared.
+    batched: bool,
+    /// Statements of the five transactions, and messages in which they went.
+    statements: u64,
+    ways: u64,
 }
 
 /// The server, account and database of a name.
@@ -69,7 +78,8 @@ impl Postgres {
         let path = "SET search_path TO lanemark_oltp; SET client_min_messages TO warning";
         client.batch_execute(path).map_err(from_postgres)?;
         let prepared = vec![None; Statement::ALL.len()];
-        Ok(Self { client, prepared, procedures: None, open: false })
+        let (procedures, open, batched) = (None, false, false);
+        Ok(Self { client, prepared, procedures, open, batched, statements: 0, ways: 0 })
     }
 
     /// From now on the five transactions are procedures of the server, which are made where there are none.
@@ -141,6 +151,14 @@ pub(crate) fn data_path(connection: &mut dyn Connection) -> Option<PathBuf> {
     path
 }
 
+/// The most that the server keeps of its log while it is loaded, in bytes; everything where it does not tell.
+pub(crate) fn log_max(connection: &mut dyn Connection) -> u64 {
+    let mut most = None;
+    let sql = "SELECT setting::BIGINT FROM pg_settings WHERE name = 'max_wal_size'";
+    let told = connection.scan(sql, &mut |row| most = u64::try_from(row[0].int()).ok());
+    told.ok().and(most).map_or(u64::MAX, |mib| mib << 20)
+}
+
 impl ToSql for Value<'_> {
     fn to_sql(
         &self,
@@ -189,6 +207,13 @@ fn parameters<'a>(values: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
 impl Connection for Postgres {
     fn begin(&mut self, _writes: bool) -> Result<(), OltpError> {
         self.client.batch_execute("BEGIN").map_err(from_postgres)?;
+        self.open = true;
+        Ok(())
+    }
+
+    fn begin_still(&mut self) -> Result<(), OltpError> {
+        let sql = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        self.client.batch_execute(sql).map_err(from_postgres)?;
         self.open = true;
         Ok(())
     }
@@ -278,38 +303,58 @@ impl Connection for Postgres {
         self.script(crate::postgres_counters::REPORT)
     }
 
+    fn own_counters(&mut self) -> Result<Counters, OltpError> {
+        let counted = [(Counter::Statements, self.statements), (Counter::Messages, self.ways)];
+        Ok(counted.into_iter().collect())
+    }
+
     fn new_order(&mut self, input: &NewOrder) -> Result<NewOrderOutcome, OltpError> {
         match &self.procedures {
-            Some(procedures) => procedures.new_order(&mut self.client, input),
-            None => transactions::new_order(self, input),
+            Some(procedures) => {
+                (self.statements, self.ways) = (self.statements + 1, self.ways + 1);
+                procedures.new_order(&mut self.client, input)
+            }
+            None => batch::new_order(self, input),
         }
     }
 
     fn payment(&mut self, input: &Payment) -> Result<i64, OltpError> {
         match &self.procedures {
-            Some(procedures) => procedures.payment(&mut self.client, input),
-            None => transactions::payment(self, input),
+            Some(procedures) => {
+                (self.statements, self.ways) = (self.statements + 1, self.ways + 1);
+                procedures.payment(&mut self.client, input)
+            }
+            None => batch::payment(self, input),
         }
     }
 
     fn order_status(&mut self, input: &OrderStatus) -> Result<usize, OltpError> {
         match &self.procedures {
-            Some(procedures) => procedures.order_status(&mut self.client, input),
-            None => transactions::order_status(self, input),
+            Some(procedures) => {
+                (self.statements, self.ways) = (self.statements + 1, self.ways + 1);
+                procedures.order_status(&mut self.client, input)
+            }
+            None => batch::order_status(self, input),
         }
     }
 
     fn delivery(&mut self, input: &Delivery) -> Result<DeliveryOutcome, OltpError> {
         match &self.procedures {
-            Some(procedures) => procedures.delivery(&mut self.client, input),
-            None => transactions::delivery(self, input),
+            Some(procedures) => {
+                (self.statements, self.ways) = (self.statements + 1, self.ways + 1);
+                procedures.delivery(&mut self.client, input)
+            }
+            None => batch::delivery(self, input),
         }
     }
 
     fn stock_level(&mut self, input: &StockLevel) -> Result<i64, OltpError> {
         match &self.procedures {
-            Some(procedures) => procedures.stock_level(&mut self.client, input),
-            None => transactions::stock_level(self, input),
+            Some(procedures) => {
+                (self.statements, self.ways) = (self.statements + 1, self.ways + 1);
+                procedures.stock_level(&mut self.client, input)
+            }
+            None => batch::stock_level(self, input),
         }
     }
 }

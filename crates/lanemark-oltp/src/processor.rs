@@ -54,6 +54,14 @@ impl ProcessorTime {
     }
 }
 
+/// The share of all processors between two looks that `ours_s`, seconds of one of them, does not explain. What the
+/// machine's own host took from it is in that share, and what the kernel does for everybody.
+pub(crate) fn others(later: ProcessorTime, earlier: ProcessorTime, ours_s: f64) -> Option<f64> {
+    let all = later.all.checked_sub(earlier.all).filter(|&ticks| ticks > 0)?;
+    let busy = later.busy.saturating_sub(earlier.busy) as f64;
+    Some(((busy - ours_s * TICKS) / all as f64).clamp(0.0, 1.0))
+}
+
 fn parse(text: &str) -> Option<ProcessorTime> {
     let fields = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
     // Guests' time, from the ninth on, is in the user's already.
@@ -182,6 +190,15 @@ mod tests {
         let later = parse("cpu  30 10 10 40 10 0 0 0 5 0\ncpu0 1").unwrap();
         assert_eq!(later.busy_since(earlier), Some(0.5));
         assert_eq!(later.busy_since(later), None);
+    }
+
+    #[test]
+    fn what_is_busy_and_not_ours_is_others() {
+        let earlier = parse("cpu  0 0 0 0 0 0 0 0 0 0\n").unwrap();
+        let later = parse("cpu  100 0 20 200 60 0 0 20 0 0\n").unwrap();
+        assert_eq!(others(later, earlier, 1.0), Some(0.1));
+        assert_eq!(others(later, earlier, 9.0), Some(0.0));
+        assert_eq!(others(later, later, 1.0), None);
     }
 
     #[test]

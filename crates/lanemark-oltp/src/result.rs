@@ -13,8 +13,9 @@ use crate::processor::ProcessorUse;
 use crate::profile::{Profile, TransactionKind};
 use crate::schema::Scale;
 
-/// The version of the schema of results; a reader refuses what is newer than it knows.
-pub const OLTP_SCHEMA_VERSION: u32 = 1;
+/// The version of the schema of results; a reader refuses what is newer than it knows. With 2 came the counters of
+/// messages and statements.
+pub const OLTP_SCHEMA_VERSION: u32 = 2;
 
 /// A run of the workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -84,6 +85,9 @@ pub struct OltpRepeat {
     /// The share of the machine's processors that was busy, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor_busy: Option<f64>,
+    /// The share of the machine's processors that neither the driver nor the server had, from 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor_others: Option<f64>,
     /// Who took processor time, and how much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorUse>,
@@ -146,6 +150,7 @@ impl OltpRepeat {
             database_tpm: None,
             device: None,
             processor_busy: None,
+            processor_others: None,
             processor: None,
             counters: Counters::default(),
             looked_on: 0,
@@ -166,8 +171,8 @@ impl OltpRepeat {
     /// The device's time for a transaction over its mean response time; above 1 where requests overlap.
     pub fn device_share(&self) -> Option<f64> {
         let device_ms = self.each(self.device.as_ref()?.time_ms() as f64)?;
-        let response_ms = self.latency_ms();
-        (response_ms > 0.0).then(|| device_ms / response_ms)
+        let response_ms = self.latency_ms().filter(|&ms| ms > 0.0)?;
+        Some(device_ms / response_ms)
     }
 
     /// How far the database's count is from ours, as a share of ours.
@@ -176,12 +181,12 @@ impl OltpRepeat {
         (self.tpm > 0.0).then(|| counted / self.tpm - 1.0)
     }
 
-    /// The mean latency of all transactions in milliseconds.
-    pub fn latency_ms(&self) -> f64 {
+    /// The mean latency of all transactions in milliseconds, where there were any.
+    pub fn latency_ms(&self) -> Option<f64> {
         let sums = self.transactions.values().fold((0.0, 0), |(sum, count), one| {
             (sum + one.latency.mean_ns() * one.latency.count() as f64, count + one.latency.count())
         });
-        if sums.1 == 0 { 0.0 } else { sums.0 / sums.1 as f64 / 1e6 }
+        (sums.1 > 0).then(|| sums.0 / sums.1 as f64 / 1e6)
     }
 }
 

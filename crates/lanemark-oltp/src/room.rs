@@ -1,5 +1,10 @@
-//! Whether an error came of a file system without room, which a database does not always say.
+//! Room for a database: whether there is enough before it is loaded, and whether an error came of there being none.
 //!
+//! What a scale takes is by measure of fresh contents, tables with their indexes, and grows with warehouses, since all of
+//! a warehouse's tables do; a twentieth is taken off, so that what is refused could not have been loaded. A database of
+//! another machine, or one that does not tell where its data lie, is loaded unlooked.
+//!
+//! Whether an error is of a full file system a database does not always say.
 //! SQLite says so. A server whose log cannot grow goes down, and its clients see a connection that is closed; so the
 //! file system below its data is looked at, where it is known and of this machine.
 
@@ -7,9 +12,78 @@ use std::path::{Path, PathBuf};
 
 use crate::database::Database;
 use crate::error::OltpError;
+use crate::schema::Scale;
 
 /// Less than this is no room: PostgreSQL's log grows by files of 16 MiB.
 const LEAST: u64 = 16 << 20;
+
+/// Bytes that a database takes for what is loaded.
+#[derive(Clone, Copy)]
+struct Footprint {
+    /// The items, which are there once.
+    items: u64,
+    /// A warehouse.
+    warehouse: u64,
+}
+
+impl Footprint {
+    /// Of a kind of database, by its files after loading 1 and 3 warehouses.
+    fn of(database: &Database) -> Self {
+        match database {
+            // Version 3.53, pages of 4 KiB.
+            Database::Sqlite(_) => Self { items: 7_300_000, warehouse: 73_200_000 },
+            // Version 15, pages of 8 KiB.
+            #[cfg(feature = "postgres")]
+            Database::Postgres(_) => Self { items: 12_500_000, warehouse: 109_000_000 },
+            // MariaDB 10.11, pages of 16 KiB.
+            #[cfg(feature = "mysql")]
+            Database::Mysql(_) => Self { items: 12_500_000, warehouse: 109_000_000 },
+        }
+    }
+
+    fn bytes(self, scale: &Scale, warehouses: i64, items: bool) -> u64 {
+        let items = if items { self.items } else { 0 };
+        let warehouses = self.warehouse.saturating_mul(warehouses.unsigned_abs());
+        (items.saturating_add(warehouses)) / scale.divisor.unsigned_abs().max(1)
+    }
+}
+
+/// About what a freshly loaded `scale` takes, without the log.
+pub(crate) fn footprint(database: &Database, scale: &Scale) -> u64 {
+    Footprint::of(database).bytes(scale, scale.warehouses, true)
+}
+
+/// Refuses a load for which there is no room. `there` are the warehouses that are loaded already, nothing where not even
+/// the items are; `freed` are bytes that go first.
+pub(crate) fn require(
+    database: &Database,
+    scale: &Scale,
+    there: Option<i64>,
+    freed: u64,
+) -> Result<(), OltpError> {
+    let Some(left) = database.data_path().as_deref().and_then(left) else { return Ok(()) };
+    let missing = scale.warehouses - there.unwrap_or(0);
+    let data = Footprint::of(database).bytes(scale, missing, there.is_none());
+    let log = match database {
+        // A part is one transaction, which is in the log before it is in the file.
+        Database::Sqlite(_) => Footprint::of(database).bytes(scale, missing.min(1), false),
+        // All goes through the log, of which the server keeps as much as it is set to.
+        #[cfg(feature = "postgres")]
+        Database::Postgres(_) => data.min(crate::postgres::log_max(database.connect()?.as_mut())),
+        #[cfg(feature = "mysql")]
+        Database::Mysql(_) => 0,
+    };
+    let needed = (data.saturating_add(log)) / 20 * 19;
+    if needed <= left.free.saturating_add(freed) {
+        return Ok(());
+    }
+    Err(OltpError::NoRoom {
+        database: database.name(),
+        needed,
+        free: left.free.saturating_add(freed),
+        below: left.below,
+    })
+}
 
 /// Where a database keeps its data, asked for while it still answers.
 pub(crate) struct Room {
@@ -56,7 +130,8 @@ struct Left {
 fn left(path: &Path) -> Option<Left> {
     let here = Some(Path::new("."));
     let below = path.ancestors().chain(here).find(|one| one.exists())?;
-    let found = rustix::fs::statvfs(below).ok()?;
+    // A file system without a size (some of memory and of networks) tells nothing.
+    let found = rustix::fs::statvfs(below).ok().filter(|found| found.f_blocks > 0)?;
     let (free, size) = (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize);
     Some(Left { below: below.to_owned(), free, size })
 }

@@ -268,6 +268,7 @@ fn outcome(options: &RunOptions, uses: AllNotes, work: &Work, seen: Seen) -> Olt
     let mut repeat = OltpRepeat::new(options.duration.as_secs_f64(), uses.into_uses());
     repeat.device = seen.device;
     repeat.processor_busy = seen.processor_busy;
+    repeat.processor_others = seen.processor_others;
     let processor =
         ProcessorUse { server_s: seen.server_s, driver_s: seen.driver_s, sessions: work.sessions };
     repeat.processor = (processor != ProcessorUse::default()).then_some(processor);

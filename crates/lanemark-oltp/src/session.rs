@@ -20,6 +20,11 @@ pub trait Connection: Send {
     /// Begins a transaction, and says whether it writes.
     fn begin(&mut self, writes: bool) -> Result<(), OltpError>;
 
+    /// Begins a transaction that writes nothing and sees the database as it is at one moment.
+    fn begin_still(&mut self) -> Result<(), OltpError> {
+        self.begin(false)
+    }
+
     /// Makes the transaction last.
     fn commit(&mut self) -> Result<(), OltpError>;
 

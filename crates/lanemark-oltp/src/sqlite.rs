@@ -3,6 +3,8 @@
 //! Every commit reaches the drive (`synchronous = FULL`), which SQLite's common settings for WAL leave out. The
 //! cache is given in pages of the file; the system's page cache lies below it.
 
+pub(crate) mod whose;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -224,7 +226,11 @@ fn at_opening(path: &Path, error: &rusqlite::Error) -> OltpError {
 /// What an error means to the driver.
 #[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
 fn from_sqlite(error: rusqlite::Error) -> OltpError {
-    let text = error.to_string();
+    // With statements that can't be prepared the crate tells all of their text.
+    let text = match &error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        _ => error.to_string(),
+    };
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OltpError::Conflict(text),
         Some(ErrorCode::DiskFull) => OltpError::Full(text),

@@ -33,7 +33,7 @@ pub struct DeliveryOutcome {
     pub skipped: i64,
 }
 
-/// The longest that is known of a customer.
+/// The longest that is known of a customer, in characters.
 const CUSTOMER_DATA_MAX: usize = 500;
 
 /// Runs `body` in a transaction, which is undone where it fails.
@@ -115,6 +115,17 @@ fn enter<C: Connection + ?Sized>(
     Ok(Some((order, discounted * (10_000 + warehouse_tax + district_tax) / 10_000)))
 }
 
+/// The middle one of those who bear a last name, rounded up.
+pub(crate) fn middle<T>(bearers: &[T]) -> Option<&T> {
+    bearers.get(bearers.len().saturating_sub(1) / 2)
+}
+
+/// What is known of a customer with bad credit, after a payment of which the numbers tell.
+pub(crate) fn noted([c, cd, cw, d, w, amount]: [i64; 6], known: &str) -> String {
+    let note = format!("{c} {cd} {cw} {d} {w} {amount} |{known}");
+    note.chars().take(CUSTOMER_DATA_MAX).collect()
+}
+
 /// The number of a customer: of those who bear a last name the middle one, rounded up.
 fn customer_number<C: Connection + ?Sized>(
     connection: &mut C,
@@ -126,8 +137,7 @@ fn customer_number<C: Connection + ?Sized>(
         CustomerKey::LastName(name) => {
             let keys = values![warehouse, district, name.as_str()];
             let rows = connection.query(S::CustomersByName, &keys)?;
-            let middle = rows.len().saturating_sub(1) / 2;
-            let row = rows.get(middle).ok_or_else(|| {
+            let row = middle(&rows).ok_or_else(|| {
                 OltpError::Damaged(format!("nobody in {warehouse}/{district} is called {name}"))
             })?;
             Ok(row[0].int())
@@ -147,8 +157,7 @@ pub(crate) fn payment<C: Connection + ?Sized>(
         let paid = one(connection, S::PayCustomer, &values![amount, cw, cd, customer])?;
         if paid[0].text() == "BC" {
             let known = one(connection, S::CustomerData, &values![cw, cd, customer])?;
-            let mut note = format!("{customer} {cd} {cw} {d} {w} {amount} |{}", known[0].text());
-            note.truncate(CUSTOMER_DATA_MAX);
+            let note = noted([customer, cd, cw, d, w, amount], known[0].text());
             connection.execute(S::NoteCustomer, &values![note, cw, cd, customer])?;
         }
         let district = one(connection, S::PayDistrict, &values![amount, w, d])?;

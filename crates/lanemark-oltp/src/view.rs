@@ -1,16 +1,19 @@
 //! Results as text of a fixed layout.
 
+mod compared;
+
 use std::fmt::Write;
 
 use lanemark_core::result::Statistic;
 
 use crate::budget::WaitClass;
 use crate::check::Condition;
-use crate::compare::{Change, doubts};
 use crate::counters::Counter;
 use crate::processor::{ProcessorUse, SessionsUse};
 use crate::profile::TransactionKind;
 use crate::result::{DeviceWork, OltpRepeat, OltpResult};
+
+pub use compared::{WIDTH, compare_text, wrapped};
 
 /// The line that no result goes without.
 const NO_TPC_RESULT: &str =
@@ -32,12 +35,15 @@ pub fn run_text(result: &OltpResult) -> String {
     line(
         &mut text,
         &format!(
-            "profile {}, {} warehouses{part}, {} users, {think} think times, ramp {} s, {} repeats of {} s",
+            "profile {}, {} warehouses{part}, {} users, {think} think times, ramp {} s, {} of {} s",
             result.profile.name(),
             scale.warehouses,
             result.users,
             result.ramp_s,
-            result.repeats.len(),
+            match result.repeats.len() {
+                1 => "1 repeat".to_owned(),
+                count => format!("{count} repeats"),
+            },
             result.duration_s
         ),
     );
@@ -52,6 +58,9 @@ pub fn run_text(result: &OltpResult) -> String {
     if !result.complete {
         line(&mut text, "\nThe run was cut short.");
     }
+    if let Some(doubt) = crate::compare::disturbed(result) {
+        line(&mut text, &format!("\ndoubt: {doubt}: run it again alone"));
+    }
     text.push('\n');
     line(&mut text, NO_TPC_RESULT);
     text
@@ -62,7 +71,11 @@ fn figures(result: &OltpResult) -> String {
     let mut text = String::new();
     let mut figure = |name: &str, statistic: Option<Statistic>, digits: usize, beside: &str| {
         if let Some(found) = statistic {
-            let spread = format!("± {:.1}%", 100.0 * found.spread());
+            // One repeat has no spread.
+            let spread = match found.count {
+                0 | 1 => String::new(),
+                _ => format!("± {:.1}%", 100.0 * found.spread()),
+            };
             let row = format!("{name:<28}{:>12.digits$}  {spread:<9}{beside}", found.value);
             line(&mut text, row.trim_end());
         }
@@ -79,7 +92,7 @@ fn figures(result: &OltpResult) -> String {
     let differs = differs.map_or(String::new(), |share| format!("{share:+.2}% from ours"));
     figure("tpm, database's count", result.statistic(|repeat| repeat.database_tpm), 0, &differs);
     figure("NOPM, new orders", result.statistic(|repeat| Some(repeat.nopm)), 0, "");
-    figure("latency, mean, ms", result.statistic(|repeat| Some(repeat.latency_ms())), 3, "");
+    figure("latency, mean, ms", result.statistic(OltpRepeat::latency_ms), 3, "");
     let device = |figure: fn(&DeviceWork) -> Option<f64>| {
         result.statistic(|repeat| figure(repeat.device.as_ref()?))
     };
@@ -100,6 +113,8 @@ fn figures(result: &OltpResult) -> String {
     figure("device, overall mean, us", device(DeviceWork::overall_us), 0, "");
     let busy = result.statistic(|repeat| repeat.processor_busy.map(|share| 100.0 * share));
     figure("processors busy, %", busy, 1, "all of the machine");
+    let others = result.statistic(|repeat| repeat.processor_others.map(|share| 100.0 * share));
+    figure("of them by others, %", others, 1, "");
     let time = |of: fn(&ProcessorUse) -> Option<f64>| {
         result.statistic(|repeat| repeat.each(1e6 * of(repeat.processor.as_ref()?)?))
     };
@@ -107,6 +122,12 @@ fn figures(result: &OltpResult) -> String {
     let driver = if server.is_some() { "driver CPU, us each" } else { "CPU, us each" };
     figure("database CPU, us each", server, 0, "of a transaction, all processes of the server");
     figure(driver, time(|time| time.driver_s), 0, "of a transaction");
+    let sent = |counter: Counter| {
+        result.statistic(move |repeat| repeat.each(repeat.counters.get(counter)? as f64))
+    };
+    let statements = sent(Counter::Statements)
+        .map_or(String::new(), |found| format!("with {:.1} statements", found.value));
+    figure("messages each", sent(Counter::Messages), 2, &statements);
     let ratio = |repeat: &OltpRepeat| Some(100.0 * repeat.counters.buffer_hit_ratio()?);
     figure("buffer hits, %", result.statistic(ratio), 2, "");
     let each = |counter: Counter, scale: f64| {
@@ -130,7 +151,7 @@ fn figures(result: &OltpResult) -> String {
 /// Where the time of a transaction went: by samples where the server tells, else what its thread did.
 fn budget(result: &OltpResult) -> Option<String> {
     let mut text = String::new();
-    let response_ms = result.statistic(|repeat| Some(repeat.latency_ms()))?.value;
+    let response_ms = result.statistic(OltpRepeat::latency_ms)?.value;
     let sessions = |part: fn(&SessionsUse) -> f64| {
         let each = |repeat: &OltpRepeat| {
             repeat.each(1e3 * part(repeat.processor.as_ref()?.sessions.as_ref()?))
@@ -185,15 +206,22 @@ fn transactions(result: &OltpResult) -> String {
     let uses = TransactionKind::ALL.map(|kind| (kind, result.transactions(kind)));
     let all: u64 = uses.iter().map(|(_, one)| one.count).sum();
     for (kind, one) in uses {
-        let share = if all == 0 { 0.0 } else { 100.0 * one.count as f64 / all as f64 };
+        let share = match all {
+            0 => "–".to_owned(),
+            _ => format!("{:.2}", 100.0 * one.count as f64 / all as f64),
+        };
         let at = |percentile| {
             let found = one.latency.percentile_ns(percentile);
             found.map_or("–".to_owned(), |ns| format!("{:.3}", ns as f64 / 1e6))
         };
-        let (name, mean) = (kind.name(), one.latency.mean_ns() / 1e6);
+        let mean = match one.latency.count() {
+            0 => "–".to_owned(),
+            _ => format!("{:.3}", one.latency.mean_ns() / 1e6),
+        };
+        let name = kind.name();
         let _ = writeln!(
             text,
-            "{name:<13}{:>10}{share:>8.2}{:>12}{:>9}{mean:>10.3}{:>10}{:>10}{:>10}",
+            "{name:<13}{:>10}{share:>8}{:>12}{:>9}{mean:>10}{:>10}{:>10}{:>10}",
             one.count,
             one.rolled_back,
             one.retries,
@@ -205,53 +233,7 @@ fn transactions(result: &OltpResult) -> String {
     text
 }
 
-/// Two runs as a table.
-pub fn compare_text(from: &OltpResult, to: &OltpResult, changes: &[Change]) -> String {
-    let mut text = String::new();
-    line(&mut text, &format!("A  {} · {}", from.database.kind, from.database.name));
-    line(&mut text, &format!("B  {} · {}", to.database.kind, to.database.name));
-    let _ = writeln!(
-        text,
-        "\n{:<25}{:>12}{:>12}{:>10}  {:<22}95% of A, of B",
-        "", "A", "B", "change", "least to greatest"
-    );
-    for change in changes {
-        let (a, b) = (change.from.value, change.to.value);
-        let digits = match a.max(b) {
-            1_000.0.. => 0,
-            100.0.. => 1,
-            _ => 3,
-        };
-        let (least, greatest) = change.range_per_cent;
-        let interval = |statistic: &Statistic| match statistic.interval_95 {
-            Some((low, high)) => format!("{low:.digits$} to {high:.digits$}"),
-            None => "–".to_owned(),
-        };
-        let points = match change.name.ends_with(", %") {
-            true => format!("; {:+.1} points", b - a),
-            false => String::new(),
-        };
-        let _ = writeln!(
-            text,
-            "{:<25}{a:>12.digits$}{b:>12.digits$}{:>+9.1}%  {:<22}{}, {}{points}",
-            change.name,
-            change.per_cent,
-            format!("{least:+.1}% to {greatest:+.1}%"),
-            interval(&change.from),
-            interval(&change.to)
-        );
-    }
-    let doubts = doubts(from, to);
-    if !doubts.is_empty() {
-        text.push('\n');
-    }
-    doubts.iter().for_each(|doubt| line(&mut text, &format!("doubt: {doubt}")));
-    text.push('\n');
-    line(&mut text, NO_TPC_RESULT);
-    text
-}
-
-/// The twelve conditions as a table.
+/// The conditions as a table.
 pub fn check_text(conditions: &[Condition]) -> String {
     let mut text = String::new();
     for condition in conditions {
@@ -259,8 +241,8 @@ pub fn check_text(conditions: &[Condition]) -> String {
             0 => "holds".to_owned(),
             broken => format!("BROKEN in {broken}"),
         };
-        let number = format!("3.3.2.{}", condition.number);
-        let _ = writeln!(text, "{number:<10}{:<72}{outcome}", condition.text);
+        let source = condition.source.to_string();
+        let _ = writeln!(text, "{source:<11}{:<72}{outcome}", condition.text);
     }
     text
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use lanemark_oltp::check::check;
+use lanemark_oltp::database::Holding;
 use lanemark_oltp::load::{LoadOptions, LoadReport, load};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError};
@@ -32,12 +33,6 @@ impl Small {
     fn path(&self) -> &Path {
         self.0.path()
     }
-
-    fn grow(&self, mib: u32) {
-        let options = format!("remount,size={mib}m");
-        let grown = Command::new("mount").args(["-o", &options]).arg(self.path()).status();
-        assert!(grown.unwrap().success());
-    }
 }
 
 impl Drop for Small {
@@ -46,9 +41,13 @@ impl Drop for Small {
     }
 }
 
-fn load_into(database: &Database, warehouses: i64) -> Result<LoadReport, OltpError> {
+fn load_into(
+    database: &Database,
+    warehouses: i64,
+    progress: &(dyn Fn(i64, i64) + Sync),
+) -> Result<LoadReport, OltpError> {
     let scale = Scale { warehouses, divisor: 100, seed: 7 };
-    load(database, &LoadOptions { scale, jobs: 1, overwrite: None }, &STOP, &|_, _| ())
+    load(database, &LoadOptions { scale, jobs: 1, overwrite: None }, &STOP, progress)
 }
 
 /// Panics unless `error` says what is full and what to do.
@@ -65,19 +64,56 @@ fn assert_told(error: &OltpError, path: &Path) {
 fn assert_consistent(database: &Database) {
     let loaded = database.loaded().unwrap();
     for condition in check(database.connect().unwrap().as_mut(), &loaded).unwrap() {
-        assert_eq!(condition.broken, 0, "3.3.2.{}: {}", condition.number, condition.text);
+        assert_eq!(condition.broken, 0, "{}: {}", condition.source, condition.text);
     }
+}
+
+/// Fills a file system when some parts are loaded, as another program would.
+fn filling(path: &Path) -> impl Fn(i64, i64) + Sync {
+    let filler = path.join("filler");
+    move |done: i64, _| {
+        if done == 4 {
+            // Written until there is no room.
+            let _ = std::io::copy(
+                &mut std::io::repeat(1),
+                &mut std::fs::File::create(&filler).unwrap(),
+            );
+        }
+    }
+}
+
+/// Nothing that would not fit is begun.
+fn assert_refused(database: &Database, warehouses: i64) {
+    let error = load_into(database, warehouses, &|_, _| ()).unwrap_err();
+    assert!(matches!(error, OltpError::NoRoom { .. }) && error.is_input(), "{error}");
+    assert!(error.to_string().contains("GB are free below"), "{error}");
+    assert_eq!(database.holding().unwrap(), Holding::Nothing);
 }
 
 #[test]
 fn sqlite_says_what_is_full_and_goes_on_when_there_is_room() {
-    let Some(small) = Small::new(6) else { return };
+    let Some(small) = Small::new(24) else { return };
     let database = Database::Sqlite(small.path().join("oltp.db"));
-    assert_told(&load_into(&database, 12).unwrap_err(), small.path());
-    small.grow(256);
-    let report = load_into(&database, 12).unwrap();
+    assert_refused(&database, 5_000);
+    assert!(!small.path().join("oltp.db").exists());
+    let error = load_into(&database, 12, &filling(small.path())).unwrap_err();
+    assert_told(&error, small.path());
+    std::fs::remove_file(small.path().join("filler")).unwrap();
+    let report = load_into(&database, 12, &|_, _| ()).unwrap();
     assert!((1..12).contains(&report.kept), "{} were kept", report.kept);
     assert_consistent(&database);
+}
+
+#[test]
+fn a_warehouse_takes_what_room_is_estimated_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("oltp.db");
+    let database = Database::Sqlite(path.clone());
+    let scale = Scale { warehouses: 3, divisor: 10, seed: 7 };
+    let options = LoadOptions { scale, jobs: 1, overwrite: None };
+    load(&database, &options, &STOP, &|_, _| ()).unwrap();
+    let ratio = path.metadata().unwrap().len() as f64 / database.footprint(&scale) as f64;
+    assert!((0.97..1.05).contains(&ratio), "{ratio}");
 }
 
 #[cfg(feature = "postgres")]
@@ -89,16 +125,21 @@ fn postgres_says_what_is_full_and_goes_on_when_there_is_room() {
         eprintln!("skipped: PostgreSQL is not installed (package postgresql)");
         return;
     }
-    let Some(small) = Small::new(96) else { return };
+    let Some(small) = Small::new(320) else { return };
     let folder = small.path().join("server");
     let server = ManagedServer::start(&folder, &ServerOptions::default()).unwrap();
-    let error = load_into(&server.database(), 100).unwrap_err();
+    assert_refused(&server.database(), 5_000);
+    let error = load_into(&server.database(), 60, &filling(small.path())).unwrap_err();
     assert_told(&error, small.path());
-    eprintln!("{error}");
     drop(server);
-    small.grow(1_024);
+    std::fs::remove_file(small.path().join("filler")).unwrap();
     let server = ManagedServer::start(&folder, &ServerOptions::default()).unwrap();
-    let report = load_into(&server.database(), 100).unwrap();
-    assert!((1..100).contains(&report.kept), "{} were kept", report.kept);
+    let report = load_into(&server.database(), 60, &|_, _| ()).unwrap();
+    assert!((1..60).contains(&report.kept), "{} were kept", report.kept);
     assert_consistent(&server.database());
+    // Of 60 warehouses of 1/100, whose small tables take whole pages.
+    let (_, data) = server.database().cache_and_data().unwrap();
+    let scale = Scale { warehouses: 60, divisor: 100, seed: 7 };
+    let ratio = data as f64 / server.database().footprint(&scale) as f64;
+    assert!((0.95..1.2).contains(&ratio), "{ratio}");
 }

@@ -15,6 +15,7 @@ use lanemark_oltp::template::keep;
 use lanemark_oltp::{Database, OltpError, TransactionKind};
 
 mod common;
+mod damage;
 use common::{STOP, assert_consistent, load_into, running};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
@@ -165,4 +166,23 @@ fn what_was_not_made_here_is_refused_unless_it_is_named() {
     assert!(connection.script("SELECT 1; SELECT nothing; SELECT 2").is_err());
     connection.script("UPDATE lanemark_oltp SET value = 99 WHERE \"key\" = 'version'").unwrap();
     assert!(matches!(database.loaded(), Err(OltpError::Version { found: 99, .. })));
+}
+
+#[test]
+fn what_a_table_lacks_or_cannot_hold_is_found() {
+    let Some(server) = Server::start() else { return };
+    let database = server.database("oltp");
+    load_into(&database, SCALE).unwrap();
+    damage::assert_found(&database);
+}
+
+#[test]
+fn a_warehouse_takes_what_room_is_estimated_for() {
+    let Some(server) = Server::start() else { return };
+    let database = server.database("oltp");
+    let scale = Scale { warehouses: 4, divisor: 4, seed: 7 };
+    load_into(&database, scale).unwrap();
+    let (_, data) = database.cache_and_data().unwrap();
+    let ratio = data as f64 / database.footprint(&scale) as f64;
+    assert!((0.8..1.25).contains(&ratio), "{ratio}");
 }

@@ -19,6 +19,7 @@ use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, NewOrderOutcome, OltpError, Profile, TransactionKind, Value};
 
 mod common;
+mod damage;
 use common::{STOP, assert_consistent, load_into, running};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
@@ -56,6 +57,11 @@ fn assert_server_tells(repeat: &OltpRepeat, users: u64) {
     assert!(told(Counter::BufferHits) > ours && told(Counter::WalRecords) > ours);
     assert!(told(Counter::WalBytes) > 0 && told(Counter::WalFlushes) > 0);
     assert!(repeat.counters.buffer_hit_ratio().unwrap() > 0.5);
+    // Batched: two or three messages a transaction, where statement by statement there were more than twenty.
+    let each = |counter| told(counter) as f64 / (repeat.count() + retries) as f64;
+    let (messages, statements) = (each(Counter::Messages), each(Counter::Statements));
+    assert!((2.0..3.2).contains(&messages), "{messages} messages each");
+    assert!((5.0..12.0).contains(&statements), "{statements} statements each");
     // Each look finds each user at something.
     let budget = repeat.budget.as_ref().unwrap();
     assert_eq!(budget.total(), budget.looks * users, "{budget:?}");
@@ -349,4 +355,12 @@ fn programs_of_another_version() -> Option<std::path::PathBuf> {
     let told = std::process::Command::new(installed.join("postgres")).arg("--version").output();
     let told = String::from_utf8_lossy(&told.ok()?.stdout).into_owned();
     ["13.", "14.", "15."].iter().any(|old| told.contains(&format!(" {old}"))).then_some(installed)
+}
+
+#[test]
+fn what_a_table_lacks_or_cannot_hold_is_found() {
+    let Some((_folder, server)) = server() else { return };
+    let database = server.database();
+    load_into(&database, SCALE).unwrap();
+    damage::assert_found(&database);
 }

@@ -24,34 +24,35 @@ pub(crate) enum PlanCommand {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct BatteryArgs {
-    /// What the whole computer takes with the first drive
-    #[arg(long, value_name = "POWER", default_value = "9.6 W")]
-    pub(crate) system: Watts,
-    /// How long its battery lasts then
-    #[arg(long, value_name = "TIME", default_value = "5.2 h")]
-    pub(crate) lasts: Duration,
-    /// What the first drive takes on average, or a saved result of one simulated test
-    #[arg(long, value_name = "POWER|RESULT", default_value = "1.4 W")]
-    pub(crate) drive: String,
-    /// What the other drive takes for the same work in the same time
-    #[arg(long, value_name = "POWER|RESULT", default_value = "1.1 W")]
-    pub(crate) other: String,
+    /// What the whole computer takes with the first drive [default: 9.6 W, of the document's example]
+    #[arg(long, value_name = "POWER")]
+    pub(crate) system: Option<Watts>,
+    /// How long its battery lasts then [default: 5.2 h, of the document's example]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) lasts: Option<Duration>,
+    /// What the first drive takes on average, or a saved result of one simulated test [default: 1.4 W, of the
+    /// document's example]
+    #[arg(long, value_name = "POWER|RESULT")]
+    pub(crate) drive: Option<String>,
+    /// What the other drive takes for the same work in the same time [default: 1.1 W, of the document's example]
+    #[arg(long, value_name = "POWER|RESULT")]
+    pub(crate) other: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct BandwidthArgs {
-    /// Pixels in a line and lines
-    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "3840x2160")]
-    pub(crate) video: String,
-    /// Bits of a sample
-    #[arg(long, value_name = "N", default_value_t = 12)]
-    pub(crate) bits: u32,
+    /// Pixels in a line and lines [default: 3840x2160, of the document's example]
+    #[arg(long, value_name = "WIDTHxHEIGHT")]
+    pub(crate) video: Option<String>,
+    /// Bits of a sample [default: 12, of the document's example]
+    #[arg(long, value_name = "N")]
+    pub(crate) bits: Option<u32>,
     /// Samples of a pixel: 3 for RGB, 2 for 4:2:2, 1.5 for 4:2:0
     #[arg(long, value_name = "N", default_value_t = 3.0)]
     pub(crate) samples: f64,
-    /// Frames a second
-    #[arg(long, value_name = "N", default_value_t = 24.0)]
-    pub(crate) frames: f64,
+    /// Frames a second [default: 24, of the document's example]
+    #[arg(long, value_name = "N")]
+    pub(crate) frames: Option<f64>,
     /// Streams at once
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -60,18 +61,20 @@ pub(crate) struct BandwidthArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FleetArgs {
-    /// What a server does with the drive that is there: NAME=RATE, or a saved result of one test
-    #[arg(long, value_name = "NAME=RATE|RESULT", default_value = "SATA=1.37e6")]
-    pub(crate) present: String,
-    /// What it does with the other drive
-    #[arg(long, value_name = "NAME=RATE|RESULT", default_value = "SAS=1.71e6")]
-    pub(crate) other: String,
+    /// What a server does with the drive that is there: NAME=RATE, or a saved result of one test [default:
+    /// SATA=1.37e6, of the document's example]
+    #[arg(long, value_name = "NAME=RATE|RESULT")]
+    pub(crate) present: Option<String>,
+    /// What it does with the other drive [default: SAS=1.71e6, of the document's example]
+    #[arg(long, value_name = "NAME=RATE|RESULT")]
+    pub(crate) other: Option<String>,
     /// What all servers have to do [default: what --nodes servers do with the drive that is there]
     #[arg(long, value_name = "RATE")]
     pub(crate) demand: Option<f64>,
-    /// Servers that are there
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub(crate) nodes: u32,
+    /// Servers that are there [default: 5, of the document's example]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) nodes: Option<u32>,
     /// The share of each server that is kept free, 0.2
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub(crate) spare_share: f64,

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, PlanError, positive};
+use super::{Plan, PlanError, told, within};
 use crate::sim::ceiling::over_link;
 use crate::sim::link::{LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate};
 use crate::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Ratio};
@@ -54,28 +54,33 @@ impl Video {
     /// Where an input is not above zero.
     pub fn plan(&self) -> Result<(Plan, Stream), PlanError> {
         let (width, height) = (f64::from(self.width), f64::from(self.height));
-        positive("width", width)?;
-        positive("height", height)?;
-        positive("bits", f64::from(self.bits))?;
-        positive("samples", self.samples)?;
-        positive("frames a second", self.rate)?;
+        within("width", width, (1.0, 1e6), "must be from 1 to 1,000,000 pixels")?;
+        within("height", height, (1.0, 1e6), "must be from 1 to 1,000,000 pixels")?;
+        within("bits", f64::from(self.bits), (1.0, 64.0), "must be from 1 to 64")?;
+        within("samples", self.samples, (0.1, 64.0), "must be from 0.1 to 64 of a pixel")?;
+        within("frames", self.rate, (0.001, 1e6), "must be from 0.001 to 1,000,000 a second")?;
         let mut plan = Plan::new("What does this video need, and which interfaces carry it?");
         let pixels =
             plan.step("pixels", format!("{} x {}", self.width, self.height), width * height, "");
         let frame = plan.step(
             "a frame",
-            format!("{pixels} x {} x {} bit / 8", self.samples, self.bits),
+            format!("{pixels} x {} x {} bit / 8", told(self.samples), self.bits),
             pixels * self.samples * f64::from(self.bits) / 8.0 / 1e6,
             "MB",
         );
         let rate = plan.step(
             "a second",
-            format!("{frame:.3} MB x {}", self.rate),
+            format!("{frame:.3} MB x {}", told(self.rate)),
             frame * self.rate,
             "MB/s",
         );
         plan.step("an hour", format!("{rate:.1} MB/s x 3600 s"), rate * 3600.0 / 1e6, "TB");
-        plan.answer = format!("{rate:.0} MB/s, {:.2} TB an hour.", rate * 3600.0 / 1e6);
+        let hour = rate * 3600.0 / 1e6;
+        // A small stream is not rounded to nothing.
+        plan.answer = match rate >= 10.0 {
+            true => format!("{rate:.0} MB/s, {hour:.2} TB an hour."),
+            false => format!("{} MB/s, {} TB an hour.", told(rate), told(hour)),
+        };
         plan.leave_out(&[
             "sound, and the frame around the data that a file format adds",
             "what drives behind the interface can keep up for hours",
@@ -172,5 +177,19 @@ mod tests {
     #[test]
     fn no_video_without_pixels() {
         assert!(Video { width: 0, ..CINEMA }.plan().is_err());
+        for rate in [0.0, -1.0, 1e-9, 1e308, f64::INFINITY, f64::NAN] {
+            let error = Video { rate, ..CINEMA }.plan().unwrap_err().to_string();
+            assert!(error.contains("from 0.001 to 1,000,000"), "{error}");
+        }
+        let least = Video { width: 1, height: 1, bits: 1, samples: 0.1, rate: 0.001 };
+        let most =
+            Video { width: 1_000_000, height: 1_000_000, bits: 64, samples: 64.0, rate: 1e6 };
+        for video in [least, most] {
+            let (plan, stream) = video.plan().unwrap();
+            assert!(!plan.answer.starts_with("0 MB/s"), "{}", plan.answer);
+            let finite = |value: f64| value.is_finite() && value > 0.0;
+            assert!(plan.steps.iter().all(|step| finite(step.value)));
+            assert!(carriers(&stream).iter().all(|one| finite(one.streams)));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Race to idle: what a drive that does the same work sooner, or with less power, does to a battery.
 
-use super::{Plan, PlanError, not_negative, positive};
+use super::{Plan, PlanError, not_negative, positive, told};
 
 /// A computer on battery with one drive, and another drive in its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,24 +57,32 @@ impl Battery {
         let mut plan = Plan::new("How much longer does a battery last with another drive?");
         let energy = plan.step(
             "energy of the battery",
-            format!("{system} W x {hours} h"),
+            format!("{} W x {} h", told(system), told(hours)),
             system * hours,
             "Wh",
         );
-        let rest =
-            plan.step("all but the drive", format!("{system} - {drive} W"), system - drive, "W");
-        let with =
-            plan.step("with the other drive", format!("{rest:.3} + {other} W"), rest + other, "W");
+        let rest = plan.step(
+            "all but the drive",
+            format!("{} - {} W", told(system), told(drive)),
+            system - drive,
+            "W",
+        );
+        let with = plan.step(
+            "with the other drive",
+            format!("{rest:.3} + {} W", told(other)),
+            rest + other,
+            "W",
+        );
         let lasts =
             plan.step("it then lasts", format!("{energy:.2} Wh / {with:.3} W"), energy / with, "h");
         let gain = plan.step(
             "longer by",
-            format!("({lasts:.3} - {hours} h) x 60"),
+            format!("({lasts:.3} - {} h) x 60", told(hours)),
             (lasts - hours) * 60.0,
             "min",
         );
         plan.answer = format!(
-            "The battery lasts {lasts:.2} h instead of {hours} h: {} minutes {}.",
+            "The battery lasts {lasts:.2} h instead of {hours:.2} h: {} minutes {}.",
             gain.abs().round(),
             if gain < 0.0 { "less" } else { "more" }
         );

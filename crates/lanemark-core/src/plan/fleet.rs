@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, PlanError, not_negative, positive};
+use super::{Plan, PlanError, not_negative, positive, told, within};
 
 /// A server with its drives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ impl Fleet {
     /// Where an input is out of bounds.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         self.check()?;
-        positive("years", self.costs.years)?;
+        within("years", self.costs.years, (0.001, 100.0), "must be from 0.001 to 100")?;
         for (input, value) in [
             ("server price", self.costs.server_price),
             ("licence price", self.costs.licence_price),
@@ -75,17 +75,31 @@ impl Fleet {
         let mut plan = Plan::new("How many servers does this load take, and what do they cost?");
         let (present_nodes, present_fixed, present_cost) = self.cost(&mut plan, &self.present)?;
         let (other_nodes, other_fixed, other_cost) = self.cost(&mut plan, &self.other)?;
-        let saved = present_nodes - other_nodes;
-        plan.step("servers saved", format!("{present_nodes} - {other_nodes}"), saved, "");
-        plan.step(
-            "saved in all",
-            format!("{present_cost:.0} - {other_cost:.0}"),
-            present_cost - other_cost,
-            "",
-        );
+        servers_saved(&mut plan, present_nodes, other_nodes);
+        match other_cost <= present_cost {
+            true => plan.step(
+                "saved in all",
+                format!("{present_cost:.0} - {other_cost:.0}"),
+                present_cost - other_cost,
+                "",
+            ),
+            false => plan.step(
+                "it costs more by",
+                format!("{other_cost:.0} - {present_cost:.0}"),
+                other_cost - present_cost,
+                "",
+            ),
+        };
         let drives = other_nodes * f64::from(self.costs.drives);
         let even = (drives > 0.0).then(|| (present_cost - other_fixed) / drives);
-        if let Some(even) = even {
+        if let Some(dearer) = even.filter(|&even| even < 0.0) {
+            plan.step(
+                "too dear, were drives free, by",
+                format!("({other_fixed:.0} - {present_cost:.0}) / {drives} drives"),
+                -dearer,
+                "a drive",
+            );
+        } else if let Some(even) = even {
             plan.step(
                 "the other drive may cost",
                 format!("({present_cost:.0} - {other_fixed:.0}) / {drives} drives"),
@@ -115,10 +129,14 @@ impl Fleet {
         let (present, other) = (&self.present, &self.other);
         let present_nodes = self.nodes(&mut plan, present)?;
         let ratio = other.rate / present.rate;
-        plan.step("ratio of the rates", format!("{} / {}", other.rate, present.rate), ratio, "");
+        plan.step(
+            "ratio of the rates",
+            format!("{} / {}", told(other.rate), told(present.rate)),
+            ratio,
+            "",
+        );
         let other_nodes = self.nodes(&mut plan, other)?;
-        let saved = present_nodes - other_nodes;
-        plan.step("servers saved", format!("{present_nodes} - {other_nodes}"), saved, "");
+        servers_saved(&mut plan, present_nodes, other_nodes);
         plan.answer = format!("{}.", self.saved(present_nodes, other_nodes));
         plan.leave_out(&["that a load may not divide", "prices, licences and energy"]);
         Ok(plan)
@@ -147,7 +165,7 @@ impl Fleet {
                 saved if saved < 0.0 => format!("{} more", -saved),
                 _ => "none saved".to_owned(),
             },
-            saved / present_nodes * 100.0
+            (saved / present_nodes * 100.0).abs()
         )
     }
 
@@ -157,13 +175,14 @@ impl Fleet {
         let usable = node.rate * (1.0 - self.spare_share);
         // A quotient that is whole but for rounding must not take one more.
         let needed = (self.demand / usable * (1.0 - 1e-12)).ceil();
+        within("servers needed", needed, (1.0, 1e9), "must be from 1 to 10^9")?;
         Ok(plan.step(
             &format!("servers with {}", node.name),
             format!(
-                "{} / ({} x {:.0}%) rounded up, + {} spare",
-                self.demand,
-                node.rate,
-                (1.0 - self.spare_share) * 100.0,
+                "{} / ({} x {}%) rounded up, + {} spare",
+                told(self.demand),
+                told(node.rate),
+                told((1.0 - self.spare_share) * 100.0),
                 self.spare_nodes
             ),
             needed + f64::from(self.spare_nodes),
@@ -180,7 +199,12 @@ impl Fleet {
         let nodes = self.nodes(plan, node)?;
         let energy = plan.step(
             &format!("energy with {}", node.name),
-            format!("{nodes} x {} W x {years} a x 8766 h x {overhead}", node.watts),
+            format!(
+                "{nodes} x {} W x {} a x 8766 h x {}",
+                told(node.watts),
+                told(years),
+                told(overhead)
+            ),
             nodes * node.watts / 1e3 * years * 8766.0 * overhead,
             "kWh",
         );
@@ -188,13 +212,25 @@ impl Fleet {
         let total = plan.step(
             &format!("cost with {}", node.name),
             format!(
-                "{nodes} x ({server_price} + {licence_price} + {drives} x {}) + {energy:.0} x {energy_price}",
-                node.drive_price
+                "{nodes} x ({} + {} + {drives} x {}) + {energy:.0} x {}",
+                told(server_price),
+                told(licence_price),
+                told(node.drive_price),
+                told(energy_price)
             ),
             fixed + nodes * f64::from(drives) * node.drive_price,
             "",
         );
         Ok((nodes, fixed, total))
+    }
+}
+
+/// The servers that are saved, or the more that are needed.
+fn servers_saved(plan: &mut Plan, present: f64, other: f64) {
+    if other <= present {
+        plan.step("servers saved", format!("{present} - {other}"), present - other, "");
+    } else {
+        plan.step("more servers", format!("{other} - {present}"), other - present, "");
     }
 }
 
@@ -271,5 +307,10 @@ mod tests {
         assert_eq!(value(&fleet.plan().unwrap(), "servers with SATA"), 12.0);
         fleet.spare_share = 1.0;
         assert!(fleet.plan().is_err());
+        // No number of servers that there could be.
+        fleet.spare_share = 1.0 - 1e-15;
+        assert!(fleet.plan().unwrap_err().to_string().contains("servers needed"));
+        let endless = Fleet { demand: 1e308, ..published() };
+        assert!(endless.plan().is_err());
     }
 }

@@ -38,6 +38,9 @@ pub struct Plan {
     pub answer: String,
     /// What this arithmetic leaves out.
     pub left_out: Vec<String>,
+    /// Inputs that nobody gave and that are those of an example, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of_example: Vec<String>,
 }
 
 /// An input that no plan can be made of.
@@ -59,6 +62,7 @@ impl Plan {
             steps: Vec::new(),
             answer: String::new(),
             left_out: Vec::new(),
+            of_example: Vec::new(),
         }
     }
 
@@ -73,18 +77,76 @@ impl Plan {
     }
 }
 
-/// Checks that an input is a number above zero.
+/// Most of anything that is counted or priced here; beyond it there is no such thing, and sums would lose their digits.
+const MOST: f64 = 1e12;
+
+/// Checks that an input is a number above zero, and that there can be so much.
 fn positive(input: &'static str, value: f64) -> Result<f64, PlanError> {
-    match value.is_finite() && value > 0.0 {
+    match value > 0.0 && value <= MOST {
         true => Ok(value),
-        false => Err(PlanError { input, value: value.to_string(), bound: "above zero" }),
+        false => Err(PlanError {
+            input,
+            value: value.to_string(),
+            bound: "must be above zero and at most 10^12",
+        }),
     }
 }
 
-/// Checks that an input is a number that is not negative.
+/// Checks that an input is a number that is not negative, and that there can be so much.
 fn not_negative(input: &'static str, value: f64) -> Result<f64, PlanError> {
-    match value.is_finite() && value >= 0.0 {
+    match (0.0..=MOST).contains(&value) {
         true => Ok(value),
-        false => Err(PlanError { input, value: value.to_string(), bound: "zero or more" }),
+        false => Err(PlanError {
+            input,
+            value: value.to_string(),
+            bound: "must be zero or more and at most 10^12",
+        }),
+    }
+}
+
+/// Checks that an input lies in a range, which `bound` tells in words.
+fn within(
+    input: &'static str,
+    value: f64,
+    (least, most): (f64, f64),
+    bound: &'static str,
+) -> Result<f64, PlanError> {
+    match (least..=most).contains(&value) {
+        true => Ok(value),
+        false => Err(PlanError { input, value: value.to_string(), bound }),
+    }
+}
+
+/// A number in a formula: whole ones as they are, others with the digits that an input could have, six.
+fn told(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return format!("{value:.0}");
+    }
+    let before = value.abs().log10().floor().clamp(-9.0, 5.0) as i32;
+    let digits = usize::try_from(5 - before).unwrap_or(0);
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_formulas_have_the_digits_of_an_input() {
+        for (value, shown) in [
+            (0.1 + 0.2, "0.3"),
+            (5.199_999_999_999_999, "5.2"),
+            (1.37e6, "1370000"),
+            (1_370_000.25, "1370000"),
+            (0.001_234_567_8, "0.00123457"),
+            (-2.5, "-2.5"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(told(value), shown);
+        }
     }
 }

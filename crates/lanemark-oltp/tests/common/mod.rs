@@ -33,8 +33,8 @@ pub(crate) fn running(users: u32) -> RunOptions {
 pub(crate) fn assert_consistent(database: &Database) {
     let loaded = database.loaded().unwrap();
     let conditions = check(database.connect().unwrap().as_mut(), &loaded).unwrap();
-    assert_eq!(conditions.len(), 12);
+    assert!(conditions.len() > 12);
     for condition in conditions {
-        assert_eq!(condition.broken, 0, "3.3.2.{}: {}", condition.number, condition.text);
+        assert_eq!(condition.broken, 0, "{}: {}", condition.source, condition.text);
     }
 }

@@ -1,0 +1,245 @@
+//! What every table must hold beside the twelve conditions: how many rows, and values that can be.
+//!
+//! The conditions of the specification hold tables against each other, so what is gone from all of them alike breaks
+//! none. These hold each table against the scale that was loaded, its columns against what clauses 1.3 and 4.3.3 allow
+//! and the transactions leave, and against what only together can be right: a stock's sales are the lines of orders, a
+//! customer's payments are rows of the history. The order of `CASE` matters: what is unknown counts as broken.
+
+use crate::schema::{DISTRICTS, Scale, Table};
+
+/// One thing that a table must hold to, with the statement that counts what breaks it.
+pub(super) struct Rule {
+    pub(super) table: Table,
+    pub(super) text: &'static str,
+    pub(super) sql: String,
+}
+
+/// A whole number from `low` to `high`.
+fn whole(column: &str, low: i64, high: i64) -> String {
+    format!("{column} BETWEEN {low} AND {high} AND ROUND({column}) = {column}")
+}
+
+/// A whole number of at least `low`.
+fn at_least(column: &str, low: i64) -> String {
+    format!("{column} >= {low} AND ROUND({column}) = {column}")
+}
+
+/// A text of `low` to `high` characters.
+fn long(column: &str, low: i64, high: i64) -> String {
+    format!("LENGTH({column}) BETWEEN {low} AND {high}")
+}
+
+/// A column that is absent or a whole number from `low` to `high`.
+fn absent_or(column: &str, low: i64, high: i64) -> String {
+    format!("({column} IS NULL OR ({}))", whole(column, low, high))
+}
+
+/// The columns that say which row of the scale it is, with their greatest numbers; the least is 1.
+fn keys(table: Table, scale: &Scale) -> Vec<(&'static str, i64)> {
+    let (w, d, c) = (scale.warehouses, DISTRICTS, scale.customers());
+    match table {
+        Table::Item => vec![("i_id", scale.items())],
+        Table::Warehouse => vec![("w_id", w)],
+        Table::Stock => vec![("s_w_id", w), ("s_i_id", scale.items())],
+        Table::District => vec![("d_w_id", w), ("d_id", d)],
+        Table::Customer => vec![("c_w_id", w), ("c_d_id", d), ("c_id", c)],
+        Table::History => {
+            vec![("h_w_id", w), ("h_d_id", d), ("h_c_w_id", w), ("h_c_d_id", d), ("h_c_id", c)]
+        }
+        Table::Orders => vec![("o_w_id", w), ("o_d_id", d), ("o_c_id", c)],
+        Table::NewOrder => vec![("no_w_id", w), ("no_d_id", d)],
+        Table::OrderLine => {
+            vec![("ol_w_id", w), ("ol_d_id", d), ("ol_supply_w_id", w), ("ol_i_id", scale.items())]
+        }
+    }
+}
+
+/// What else the columns of a table can be.
+fn values(table: Table, scale: &Scale) -> Vec<String> {
+    let customers = scale.customers();
+    match table {
+        Table::Item => vec![
+            whole("i_im_id", 1, 10_000),
+            whole("i_price", 100, 10_000),
+            long("i_name", 14, 24),
+            long("i_data", 26, 50),
+        ],
+        Table::Warehouse => vec![
+            whole("w_tax", 0, 2_000),
+            at_least("w_ytd", 1_000 * customers * DISTRICTS),
+            long("w_name", 6, 10),
+        ],
+        Table::Stock => vec![
+            // Less than ten is filled up by 91 before it is written.
+            whole("s_quantity", 10, 100),
+            at_least("s_order_cnt", 0),
+            "s_remote_cnt BETWEEN 0 AND s_order_cnt".to_owned(),
+            "s_ytd BETWEEN s_order_cnt AND 10 * s_order_cnt".to_owned(),
+            (1..=DISTRICTS)
+                .map(|d| format!("LENGTH(s_dist_{d:02}) = 24"))
+                .collect::<Vec<_>>()
+                .join(" AND "),
+            long("s_data", 26, 50),
+        ],
+        Table::District => vec![
+            whole("d_tax", 0, 2_000),
+            at_least("d_ytd", 1_000 * customers),
+            at_least("d_next_o_id", customers + 1),
+            long("d_name", 6, 10),
+        ],
+        Table::Customer => vec![
+            "c_credit IN ('GC', 'BC')".to_owned(),
+            "c_middle = 'OE'".to_owned(),
+            "c_credit_lim = 5000000".to_owned(),
+            whole("c_discount", 0, 5_000),
+            at_least("c_ytd_payment", 1_000),
+            at_least("c_payment_cnt", 1),
+            at_least("c_delivery_cnt", 0),
+            "ROUND(c_balance) = c_balance".to_owned(),
+            long("c_last", 9, 16),
+            long("c_first", 8, 16),
+            long("c_phone", 16, 16),
+            long("c_data", 300, 500),
+        ],
+        Table::History => vec![
+            whole("h_amount", 100, 500_000),
+            at_least("h_date", 0),
+            long("h_data", 12, 24),
+        ],
+        Table::Orders => vec![
+            at_least("o_id", 1),
+            absent_or("o_carrier_id", 1, 10),
+            whole("o_ol_cnt", 5, 15),
+            whole("o_all_local", 0, 1),
+            at_least("o_entry_d", 0),
+        ],
+        Table::NewOrder => vec![at_least("no_o_id", scale.delivered() + 1)],
+        Table::OrderLine => vec![
+            at_least("ol_o_id", 1),
+            whole("ol_number", 1, 15),
+            whole("ol_quantity", 1, 10),
+            whole("ol_amount", 0, 999_999),
+            "(ol_delivery_d IS NULL OR (ol_delivery_d >= 0 AND ROUND(ol_delivery_d) = ol_delivery_d))"
+                .to_owned(),
+            long("ol_dist_info", 24, 24),
+        ],
+    }
+}
+
+/// How many rows a table has for its scale, where that is fixed.
+fn fixed_rows(table: Table, scale: &Scale) -> Option<i64> {
+    let rows = match table {
+        Table::Item | Table::Warehouse | Table::Stock | Table::District | Table::Customer => {
+            keys(table, scale).iter().map(|(_, most)| most).product()
+        }
+        _ => return None,
+    };
+    Some(rows)
+}
+
+/// Counts the rows of which `good` is not known to hold.
+fn bad_rows(from: &str, good: &str) -> String {
+    format!("SELECT COUNT(*) FROM {from} WHERE CASE WHEN {good} THEN 0 ELSE 1 END = 1")
+}
+
+/// The rules of all tables.
+pub(super) fn rules(scale: &Scale) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for table in Table::ALL {
+        let keys: Vec<String> =
+            keys(table, scale).iter().map(|(column, most)| whole(column, 1, *most)).collect();
+        let keys = keys.join(" AND ");
+        if let Some(rows) = fixed_rows(table, scale) {
+            // A key is there once, so as many as there are to be are all of them.
+            let sql = format!(
+                "SELECT {rows} + COUNT(*) - 2 * COUNT(CASE WHEN {keys} THEN 1 END) FROM {}",
+                table.name()
+            );
+            rules.push(Rule { table, text: "has each row of its scale, and no other", sql });
+        }
+        let all = [vec![keys], values(table, scale)].concat().join(" AND ");
+        let sql = bad_rows(table.name(), &all);
+        rules.push(Rule { table, text: "has values that can be", sql });
+    }
+    rules.extend(together(scale));
+    rules
+}
+
+/// What only several tables together can be right in.
+fn together(scale: &Scale) -> [Rule; 6] {
+    let (fresh, delivered) = (scale.customers(), scale.delivered());
+    [
+        Rule {
+            table: Table::Stock,
+            text: "has sold what the orders have taken",
+            sql: bad_rows(
+                &format!(
+                    "(SELECT s_w_id, SUM(s_ytd) AS sold, SUM(s_order_cnt) AS times, \
+                     SUM(s_remote_cnt) AS away FROM stock GROUP BY s_w_id) AS s LEFT JOIN (SELECT \
+                     ol_supply_w_id, SUM(ol_quantity) AS took, COUNT(*) AS seen, \
+                     COUNT(CASE WHEN ol_supply_w_id <> ol_w_id THEN 1 END) AS remote \
+                     FROM order_line WHERE ol_o_id > {fresh} GROUP BY ol_supply_w_id) AS l \
+                     ON ol_supply_w_id = s_w_id"
+                ),
+                "sold = COALESCE(took, 0) AND times = COALESCE(seen, 0) AND away = COALESCE(remote, 0)",
+            ),
+        },
+        Rule {
+            table: Table::Customer,
+            text: "has paid as often as the history says",
+            sql: bad_rows(
+                "customer LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, COUNT(*) AS seen \
+                 FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) AS h \
+                 ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id",
+                "c_payment_cnt = COALESCE(seen, 0)",
+            ),
+        },
+        Rule {
+            table: Table::Customer,
+            text: "has got as many deliveries as its orders say",
+            sql: bad_rows(
+                &format!(
+                    "customer LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, COUNT(*) AS seen \
+                     FROM orders WHERE o_carrier_id IS NOT NULL AND o_id > {delivered} \
+                     GROUP BY o_w_id, o_d_id, o_c_id) AS o \
+                     ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id"
+                ),
+                "c_delivery_cnt = COALESCE(seen, 0)",
+            ),
+        },
+        Rule {
+            table: Table::Orders,
+            text: "has each order of a district up to its next",
+            sql: bad_rows(
+                "district LEFT JOIN (SELECT o_w_id, o_d_id, COUNT(*) AS seen, MIN(o_id) AS low_id, \
+                 MAX(o_id) AS high_id FROM orders GROUP BY o_w_id, o_d_id) AS o \
+                 ON o_w_id = d_w_id AND o_d_id = d_id",
+                "seen = d_next_o_id - 1 AND low_id = 1 AND high_id = seen",
+            ),
+        },
+        Rule {
+            table: Table::OrderLine,
+            text: "has an order's lines from 1 on, from where it says",
+            sql: bad_rows(
+                "orders LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, COUNT(*) AS seen, \
+                 MIN(ol_number) AS low_id, MAX(ol_number) AS high_id, \
+                 COUNT(CASE WHEN ol_supply_w_id <> ol_w_id THEN 1 END) AS remote \
+                 FROM order_line GROUP BY ol_w_id, ol_d_id, ol_o_id) AS l \
+                 ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id",
+                "seen = o_ol_cnt AND low_id = 1 AND high_id = seen \
+                 AND o_all_local = CASE WHEN remote = 0 THEN 1 ELSE 0 END",
+            ),
+        },
+        Rule {
+            table: Table::OrderLine,
+            text: "has a price that is the item's",
+            sql: bad_rows(
+                &format!(
+                    "(SELECT ol_i_id, ol_quantity, ol_amount FROM order_line \
+                     WHERE ol_o_id > {fresh}) AS l LEFT JOIN item ON i_id = ol_i_id"
+                ),
+                "ol_amount = ol_quantity * i_price",
+            ),
+        },
+    ]
+}

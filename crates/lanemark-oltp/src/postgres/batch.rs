@@ -1,0 +1,274 @@
+//! The five transactions in a few messages each: statements that do not need each other's answers go together.
+//!
+//! What is changed, and in which order of tables, is what `transactions.rs` does statement by statement, and the
+//! contents come out the same. A message ends where the client needs an answer, as a terminal's program would:
+//!
+//! | transaction | messages | the answers that the next one needs |
+//! |---|---|---|
+//! | New-Order | 3 | the order's number, taxes, discount and prices; the stocks' texts |
+//! | Payment | 2, by last name 3 | the customer's number; the balance, what is known of bad credit, the district's name |
+//! | Order-Status | 2, by last name 3 | the customer's number; the order's |
+//! | Delivery | 3 | the open orders; their customers and amounts |
+//! | Stock-Level | 2 | the next order's number |
+//!
+//! An item can be on an order twice, and one update changes a row once: its second line is taken by a second update of
+//! the same message.
+
+use std::collections::HashMap;
+
+use super::Postgres;
+use super::message::{Message, int, text};
+use crate::error::OltpError;
+use crate::input::{CustomerKey, Delivery, Line, NewOrder, OrderStatus, Payment, StockLevel};
+use crate::session::Connection as _;
+use crate::transactions::{DeliveryOutcome, NewOrderOutcome, middle, noted};
+
+/// Undoes a transaction that failed.
+fn undone<T>(
+    postgres: &mut Postgres,
+    body: impl FnOnce(&mut Postgres) -> Result<T, OltpError>,
+) -> Result<T, OltpError> {
+    let outcome = body(postgres);
+    if outcome.is_err() {
+        // The first error says why; a connection that is gone has undone it already.
+        let _ = postgres.rollback();
+    }
+    outcome
+}
+
+fn damaged(what: String) -> OltpError {
+    OltpError::Damaged(what)
+}
+
+/// Lines in as many passes as the most frequent row of stock is wanted; in none is a row wanted twice.
+fn passes(lines: &[Line]) -> Vec<Vec<Line>> {
+    let mut passes: Vec<Vec<Line>> = Vec::new();
+    for line in lines {
+        let wants = |other: &Line| {
+            (other.supply_warehouse, other.item) == (line.supply_warehouse, line.item)
+        };
+        match passes.iter_mut().find(|pass| !pass.iter().any(wants)) {
+            Some(pass) => pass.push(*line),
+            None => passes.push(vec![*line]),
+        }
+    }
+    passes
+}
+
+/// New-Order.
+pub(super) fn new_order(
+    postgres: &mut Postgres,
+    input: &NewOrder,
+) -> Result<NewOrderOutcome, OltpError> {
+    undone(postgres, |postgres| enter(postgres, input))
+}
+
+fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, OltpError> {
+    let (w, d, c) = (input.warehouse, input.district, input.customer);
+    let of = |lines: &[Line], value: fn(&Line) -> i64| lines.iter().map(value).collect::<Vec<_>>();
+    let message = Message::begin()
+        .call("warehouse_tax", &[&w])
+        .call("take_order_number", &[&w, &d])
+        .call("order_customer", &[&w, &d, &c])
+        .call("items", &[&of(&input.lines, |line| line.item)]);
+    let mut answers = postgres.send(&message)?;
+    let warehouse_tax = int(&answers.one("the warehouse of an order")?, 0)?;
+    let district = answers.one("the district of an order")?;
+    let (order, district_tax) = (int(&district, 0)?, int(&district, 1)?);
+    let discount = int(&answers.one("the customer of an order")?, 0)?;
+    let mut prices = HashMap::new();
+    for row in answers.rows() {
+        prices.insert(int(&row, 0)?, int(&row, 1)?);
+    }
+    // An order with an item that does not exist is undone, and all of it that can be is done before (clause 2.4.2.3).
+    let known = |line: &&Line| prices.contains_key(&line.item);
+    let lines: Vec<Line> = input.lines.iter().filter(known).copied().collect();
+    let valid = lines.len() == input.lines.len();
+    let local = i64::from(input.lines.iter().all(|line| line.supply_warehouse == w));
+    let count = input.lines.len() as i64;
+    let mut message = Message::within()
+        .call("insert_order", &[&w, &d, &order, &c, &input.at_ms, &count, &local])
+        .call("insert_new_order", &[&w, &d, &order]);
+    let passes = passes(&lines);
+    for pass in &passes {
+        let supplies = of(pass, |line| line.supply_warehouse);
+        let (items, quantities) = (of(pass, |line| line.item), of(pass, |line| line.quantity));
+        message = message.call("take_stock", &[&w, &d, &supplies, &items, &quantities]);
+    }
+    let mut answers = postgres.send(&message)?;
+    // Neither of the inserts gives rows.
+    let _ = (answers.rows(), answers.rows());
+    let mut stocks = HashMap::new();
+    for pass in &passes {
+        let rows = answers.rows();
+        if rows.len() != pass.len() {
+            let (found, wanted) = (rows.len(), pass.len());
+            return Err(damaged(format!("{found} of {wanted} items of an order are in stock")));
+        }
+        for row in rows {
+            stocks.insert((int(&row, 0)?, int(&row, 1)?), text(&row, 2)?.to_owned());
+        }
+    }
+    let amounts: Vec<i64> = lines.iter().map(|line| line.quantity * prices[&line.item]).collect();
+    let infos: Vec<&str> =
+        lines.iter().map(|line| stocks[&(line.supply_warehouse, line.item)].as_str()).collect();
+    let numbers: Vec<i64> = (1..=lines.len() as i64).collect();
+    let message = Message::within().call(
+        "insert_lines",
+        &[
+            &w,
+            &d,
+            &order,
+            &numbers,
+            &of(&lines, |line| line.item),
+            &of(&lines, |line| line.supply_warehouse),
+            &of(&lines, |line| line.quantity),
+            &amounts,
+            &infos,
+        ],
+    );
+    postgres.send(&if valid { message.commit() } else { message.rollback() })?;
+    if !valid {
+        return Ok(NewOrderOutcome::RolledBack);
+    }
+    let discounted = amounts.iter().sum::<i64>() * (10_000 - discount) / 10_000;
+    let total = discounted * (10_000 + warehouse_tax + district_tax) / 10_000;
+    Ok(NewOrderOutcome::Entered { order, total })
+}
+
+/// The customer's number, and the message that goes on: the transaction's first where nobody had to be looked for.
+fn customer(
+    postgres: &mut Postgres,
+    (warehouse, district): (i64, i64),
+    key: &CustomerKey,
+) -> Result<(i64, Message), OltpError> {
+    match key {
+        CustomerKey::Number(number) => Ok((*number, Message::begin())),
+        CustomerKey::LastName(name) => {
+            let keys = Message::begin();
+            let keys = keys.call("customers_by_name", &[&warehouse, &district, &name.as_str()]);
+            let rows = postgres.send(&keys)?.rows();
+            let row = middle(&rows).ok_or_else(|| {
+                damaged(format!("nobody in {warehouse}/{district} is called {name}"))
+            })?;
+            Ok((int(row, 0)?, Message::within()))
+        }
+    }
+}
+
+/// Payment; the customer's balance in cents.
+pub(super) fn payment(postgres: &mut Postgres, input: &Payment) -> Result<i64, OltpError> {
+    undone(postgres, |postgres| {
+        let (w, d, amount) = (input.warehouse, input.district, input.amount);
+        let (cw, cd) = (input.customer_warehouse, input.customer_district);
+        let (c, message) = customer(postgres, (cw, cd), &input.customer)?;
+        let message = message
+            .call("pay_customer", &[&amount, &cw, &cd, &c])
+            .call("pay_district", &[&amount, &w, &d]);
+        let mut answers = postgres.send(&message)?;
+        let paid = answers.one("the customer of a payment")?;
+        let district = answers.one("the district of a payment")?;
+        let mut message = Message::within();
+        if text(&paid, 2)? == "BC" {
+            let note = noted([c, cd, cw, d, w, amount], text(&paid, 1)?);
+            message = message.call("note_customer", &[&note.as_str(), &cw, &cd, &c]);
+        }
+        // The warehouse comes last: it is what everybody waits for, and is held for less long so.
+        let given: [&dyn super::message::Argument; 8] =
+            [&amount, &w, &c, &cd, &cw, &d, &input.at_ms, &text(&district, 0)?];
+        let noted = message.statements() > 0;
+        let mut answers = postgres.send(&message.call("pay_warehouse", &given).commit())?;
+        if noted {
+            answers.rows();
+        }
+        answers.one("the warehouse of a payment")?;
+        int(&paid, 0)
+    })
+}
+
+/// Order-Status; the lines of the customer's last order.
+pub(super) fn order_status(
+    postgres: &mut Postgres,
+    input: &OrderStatus,
+) -> Result<usize, OltpError> {
+    undone(postgres, |postgres| {
+        let (w, d) = (input.warehouse, input.district);
+        let (c, message) = customer(postgres, (w, d), &input.customer)?;
+        let message =
+            message.call("status_customer", &[&w, &d, &c]).call("last_order", &[&w, &d, &c]);
+        let mut answers = postgres.send(&message)?;
+        answers.one("the customer of a question")?;
+        let order = int(&answers.one("a customer's last order")?, 0)?;
+        let message = Message::within().call("order_lines", &[&w, &d, &order]).commit();
+        Ok(postgres.send(&message)?.rows().len())
+    })
+}
+
+/// Delivery.
+pub(super) fn delivery(
+    postgres: &mut Postgres,
+    input: &Delivery,
+) -> Result<DeliveryOutcome, OltpError> {
+    undone(postgres, |postgres| {
+        let w = input.warehouse;
+        let message = Message::begin().call("close_oldest", &[&w]);
+        let (mut districts, mut orders) = (Vec::new(), Vec::new());
+        for row in postgres.send(&message)?.rows() {
+            if int(&row, 2)? == 0 {
+                return Err(OltpError::Conflict("another delivery took the same order".to_owned()));
+            }
+            districts.push(int(&row, 0)?);
+            orders.push(int(&row, 1)?);
+        }
+        let message = Message::within()
+            .call("carry_orders", &[&input.carrier, &w, &districts, &orders])
+            .call("deliver_lines", &[&input.at_ms, &w, &districts, &orders]);
+        let mut answers = postgres.send(&message)?;
+        let mut by_district = || {
+            let pairs = answers.rows().into_iter().map(|row| Ok((int(&row, 0)?, int(&row, 1)?)));
+            pairs.collect::<Result<HashMap<i64, i64>, OltpError>>()
+        };
+        let (bearers, sums) = (by_district()?, by_district()?);
+        let of = |found: &HashMap<i64, i64>, what: &str| {
+            let one = |district: &i64| {
+                let lacks = || damaged(format!("an open order of {w}/{district} has no {what}"));
+                found.get(district).copied().ok_or_else(lacks)
+            };
+            districts.iter().map(one).collect::<Result<Vec<i64>, OltpError>>()
+        };
+        let (customers, amounts) = (of(&bearers, "row")?, of(&sums, "lines")?);
+        // Customers last, which payments want too.
+        let given: [&dyn super::message::Argument; 4] = [&w, &districts, &customers, &amounts];
+        postgres.send(&Message::within().call("charge_customers", &given).commit())?;
+        let delivered = districts.len() as i64;
+        Ok(DeliveryOutcome { delivered, skipped: crate::schema::DISTRICTS - delivered })
+    })
+}
+
+/// Stock-Level; the items that run low.
+pub(super) fn stock_level(postgres: &mut Postgres, input: &StockLevel) -> Result<i64, OltpError> {
+    undone(postgres, |postgres| {
+        let (w, d) = (input.warehouse, input.district);
+        let message = Message::begin().call("next_order_number", &[&w, &d]);
+        let next = int(&postgres.send(&message)?.one("the district of a question")?, 0)?;
+        let given: [&dyn super::message::Argument; 5] =
+            [&w, &d, &(next - 20), &next, &input.threshold];
+        let message = Message::within().call("low_items", &given).commit();
+        int(&postgres.send(&message)?.one("a count")?, 0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_pass_wants_a_row_twice_and_all_keep_their_order() {
+        let line = |supply_warehouse, item, quantity| Line { supply_warehouse, item, quantity };
+        let lines = [line(1, 5, 1), line(1, 5, 2), line(1, 6, 3), line(2, 5, 4), line(1, 5, 9)];
+        let found = passes(&lines);
+        assert_eq!(found[0], [lines[0], lines[2], lines[3]]);
+        assert_eq!(found[1..], [vec![lines[1]], vec![lines[4]]]);
+        assert!(passes(&[]).is_empty());
+    }
+}

@@ -1,0 +1,219 @@
+//! Several prepared statements in one message, and one answer for all of them.
+//!
+//! A message is one way to the server and back. It calls statements by `EXECUTE`, so what the server has to read anew is
+//! a name and values, and no plan is made again (documentation of PostgreSQL, "Simple Query"; "EXECUTE"). The server
+//! does them in order and stops at the first that fails, so a COMMIT at the end ends only what all went well in.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+use postgres::{SimpleQueryMessage, SimpleQueryRow};
+
+use super::{Postgres, from_postgres};
+use crate::error::OltpError;
+
+/// The statements, prepared in a session before its first message.
+const PREPARED: &str = include_str!("batch.sql");
+
+/// A value of a statement.
+pub(super) trait Argument {
+    /// Puts it as SQL has it.
+    fn put(&self, sql: &mut String);
+}
+
+impl Argument for i64 {
+    fn put(&self, sql: &mut String) {
+        let _ = write!(sql, "{self}");
+    }
+}
+
+impl Argument for &str {
+    fn put(&self, sql: &mut String) {
+        put_quoted(sql, self);
+    }
+}
+
+impl Argument for Vec<i64> {
+    fn put(&self, sql: &mut String) {
+        sql.push_str("'{");
+        for (at, number) in self.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            let _ = write!(sql, "{comma}{number}");
+        }
+        sql.push_str("}'");
+    }
+}
+
+impl Argument for Vec<&str> {
+    fn put(&self, sql: &mut String) {
+        let mut array = String::with_capacity(self.len() * 28 + 2);
+        array.push('{');
+        for (at, text) in self.iter().enumerate() {
+            array.push_str(if at == 0 { "\"" } else { ",\"" });
+            for one in text.chars() {
+                if matches!(one, '"' | '\\') {
+                    array.push('\\');
+                }
+                array.push(one);
+            }
+            array.push('"');
+        }
+        array.push('}');
+        put_quoted(sql, &array);
+    }
+}
+
+/// Puts a text between quotes, which means the same whether the server takes `\` in plain ones for an escape or not.
+fn put_quoted(sql: &mut String, text: &str) {
+    let escapes = text.contains('\\');
+    sql.push_str(if escapes { " E'" } else { "'" });
+    for one in text.chars() {
+        if one == '\'' || one == '\\' {
+            sql.push(one);
+        }
+        sql.push(one);
+    }
+    sql.push('\'');
+}
+
+/// Statements that go to the server together.
+pub(super) struct Message {
+    sql: String,
+    statements: u64,
+    begins: bool,
+    ends: bool,
+}
+
+impl Message {
+    /// One with which a transaction begins.
+    pub(super) fn begin() -> Self {
+        Self { sql: "BEGIN".to_owned(), statements: 1, begins: true, ends: false }
+    }
+
+    /// One within a transaction.
+    pub(super) fn within() -> Self {
+        Self { sql: String::new(), statements: 0, begins: false, ends: false }
+    }
+
+    /// Adds a statement by its name.
+    pub(super) fn call(mut self, name: &str, arguments: &[&dyn Argument]) -> Self {
+        self.add("EXECUTE ");
+        self.sql.push_str(name);
+        for (at, argument) in arguments.iter().enumerate() {
+            self.sql.push(if at == 0 { '(' } else { ',' });
+            argument.put(&mut self.sql);
+        }
+        self.sql.push(')');
+        self
+    }
+
+    /// Makes the transaction last with it.
+    pub(super) fn commit(self) -> Self {
+        self.end("COMMIT")
+    }
+
+    /// Undoes the transaction with it.
+    pub(super) fn rollback(self) -> Self {
+        self.end("ROLLBACK")
+    }
+
+    /// How many statements it has.
+    pub(super) fn statements(&self) -> u64 {
+        self.statements
+    }
+
+    fn end(mut self, statement: &str) -> Self {
+        self.add(statement);
+        self.ends = true;
+        self
+    }
+
+    fn add(&mut self, text: &str) {
+        if self.statements > 0 {
+            self.sql.push(';');
+        }
+        self.sql.push_str(text);
+        self.statements += 1;
+    }
+}
+
+/// The rows of a message's statements, in their order.
+pub(super) struct Answers(VecDeque<Vec<SimpleQueryRow>>);
+
+impl Answers {
+    /// Those of the next statement.
+    pub(super) fn rows(&mut self) -> Vec<SimpleQueryRow> {
+        self.0.pop_front().unwrap_or_default()
+    }
+
+    /// The only row of the next statement, which is called `what`.
+    pub(super) fn one(&mut self, what: &str) -> Result<SimpleQueryRow, OltpError> {
+        let row = self.rows().into_iter().next();
+        row.ok_or_else(|| OltpError::Damaged(format!("{what} found nothing")))
+    }
+}
+
+/// A number of a row.
+pub(super) fn int(row: &SimpleQueryRow, at: usize) -> Result<i64, OltpError> {
+    let text = row.try_get(at).map_err(from_postgres)?;
+    text.and_then(|text| text.parse().ok())
+        .ok_or_else(|| OltpError::Damaged(format!("{text:?} where a number should be")))
+}
+
+/// A text of a row, empty where there is none.
+pub(super) fn text(row: &SimpleQueryRow, at: usize) -> Result<&str, OltpError> {
+    Ok(row.try_get(at).map_err(from_postgres)?.unwrap_or_default())
+}
+
+impl Postgres {
+    /// Sends a message; what came back for each statement but BEGIN.
+    pub(super) fn send(&mut self, message: &Message) -> Result<Answers, OltpError> {
+        if !self.batched {
+            self.client.batch_execute(PREPARED).map_err(from_postgres)?;
+            self.batched = true;
+        }
+        // Whether it fails before or after BEGIN, to undo too much does no harm.
+        self.open |= message.begins;
+        self.ways += 1;
+        self.statements += message.statements;
+        let answered = self.client.simple_query(&message.sql).map_err(from_postgres)?;
+        self.open &= !message.ends;
+        let (mut answers, mut rows) = (VecDeque::new(), Vec::new());
+        for one in answered {
+            match one {
+                SimpleQueryMessage::Row(row) => rows.push(row),
+                SimpleQueryMessage::CommandComplete(_) => {
+                    answers.push_back(std::mem::take(&mut rows));
+                }
+                _ => {}
+            }
+        }
+        if message.begins {
+            answers.pop_front();
+        }
+        Ok(Answers(answers))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_its_statements_with_values_that_cannot_leave_their_quotes() {
+        let lines = vec![3, -4];
+        let texts = vec!["a'b", "c\"d\\", ""];
+        let message = Message::begin()
+            .call("one", &[&1i64, &"O'BAR"])
+            .call("two", &[&lines, &texts, &"\\'; DROP"])
+            .commit();
+        assert_eq!(
+            message.sql,
+            "BEGIN;EXECUTE one(1,'O''BAR');\
+             EXECUTE two('{3,-4}', E'{\"a''b\",\"c\\\\\"d\\\\\\\\\",\"\"}', E'\\\\''; DROP');COMMIT"
+        );
+        assert_eq!((message.statements, message.begins, message.ends), (4, true, true));
+        let within = Message::within().call("three", &[&1i64]).rollback();
+        assert_eq!(within.sql, "EXECUTE three(1);ROLLBACK");
+    }
+}

@@ -1,0 +1,91 @@
+//! A server of our own: whose it is, and that it goes with its driver. Skipped, with a message, where none is installed.
+#![cfg(feature = "postgres")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use lanemark_oltp::OltpError;
+use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
+
+/// The server's folder, in the environment of a process that plays a driver.
+const PLAYED: &str = "LANEMARK_TEST_MANAGED";
+
+/// A folder that any account can reach, or nothing where there are no programs.
+fn folder() -> Option<tempfile::TempDir> {
+    if programs().is_none() {
+        assert!(std::env::var_os("CI").is_none(), "install the package postgresql");
+        eprintln!("skipped: PostgreSQL is not installed (package postgresql)");
+        return None;
+    }
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    Some(folder)
+}
+
+fn start(folder: &Path) -> Result<ManagedServer, OltpError> {
+    ManagedServer::start(folder, &ServerOptions::default())
+}
+
+/// What plays a driver; by itself it does nothing.
+#[test]
+fn driver_with_a_server() {
+    let Ok(folder) = std::env::var(PLAYED) else { return };
+    let _server = start(folder.as_ref()).unwrap();
+    println!("ready");
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+}
+
+/// Whether a process is there and no zombie.
+fn lives(process: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{process}/stat"))
+        .is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn a_server_goes_with_a_driver_that_is_killed() {
+    let Some(folder) = folder() else { return };
+    let own = folder.path().join("server");
+    let mut driver = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "driver_with_a_server", "--nocapture"])
+        .env(PLAYED, &own)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(driver.stdout.take().unwrap());
+    assert!(said.by_ref().lines().any(|line| line.unwrap().ends_with("ready")));
+    let noted = std::fs::read_to_string(own.join("data/postmaster.pid")).unwrap();
+    let server = noted.lines().next().unwrap();
+    assert!(lives(server));
+    // A second driver of the same folder leaves the first one's server alone.
+    let error = start(&own).unwrap_err();
+    assert!(matches!(error, OltpError::InUse(_)), "{error}");
+    assert!(lives(server));
+    driver.kill().unwrap();
+    driver.wait().unwrap();
+    let begun = Instant::now();
+    while lives(server) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the server has stayed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // It went as it should, so nothing is recovered and the next one begins at once.
+    assert!(!own.join("data/postmaster.pid").exists());
+    start(&own).unwrap().remove().unwrap();
+    assert!(!own.exists());
+}
+
+#[test]
+fn data_that_were_cut_short_while_they_were_made_are_made_anew() {
+    let Some(folder) = folder() else { return };
+    let own = folder.path().join("server");
+    // The folder is ours, and no more of it came to be than this.
+    std::fs::create_dir_all(own.join("data.part")).unwrap();
+    std::fs::write(own.join("lanemark-managed"), "").unwrap();
+    std::fs::write(own.join("data.part/PG_VERSION"), "15").unwrap();
+    let server = start(&own).unwrap();
+    assert!(server.database().holding().is_ok());
+    server.remove().unwrap();
+}

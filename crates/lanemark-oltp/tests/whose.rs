@@ -1,0 +1,224 @@
+//! Whose an SQLite file is gets looked at without changing anything.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
+
+use lanemark_oltp::database::Holding;
+use lanemark_oltp::load::{LoadOptions, load};
+use lanemark_oltp::schema::Scale;
+use lanemark_oltp::{Database, OltpError};
+
+static STOP: AtomicBool = AtomicBool::new(false);
+const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
+
+fn options() -> LoadOptions {
+    LoadOptions { scale: SCALE, jobs: 1, overwrite: None }
+}
+
+/// Every file of a folder: its bytes, and when it was changed.
+type Files = BTreeMap<PathBuf, (Vec<u8>, SystemTime)>;
+
+fn files(folder: &Path) -> Files {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let seen = |path: PathBuf| {
+        let changed = path.metadata().unwrap().modified().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        (path, (bytes, changed))
+    };
+    entries.map(seen).collect()
+}
+
+/// Panics unless everything that may be done with a foreign file is refused and leaves its folder as it was.
+fn assert_untouched(folder: &Path) {
+    let database = Database::Sqlite(folder.join("foreign.db"));
+    let before = files(folder);
+    assert_eq!(database.holding().unwrap(), Holding::Foreign);
+    assert!(matches!(database.loaded(), Err(OltpError::NotLoaded(_))));
+    let error = load(&database, &options(), &STOP, &|_, _| ()).unwrap_err();
+    assert!(matches!(error, OltpError::Foreign(_)), "{error}");
+    let after = files(folder);
+    let names = |files: &Files| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&after), names(&before));
+    for (path, found) in &before {
+        assert!(after[path] == *found, "{} was changed", path.display());
+    }
+}
+
+/// A file of somebody's in a folder whose name could mean something in a URI.
+fn made(script: &str) -> (tempfile::TempDir, PathBuf, rusqlite::Connection) {
+    let folder = tempfile::Builder::new().prefix("who?se #1%41 ").tempdir().unwrap();
+    let path = folder.path().join("foreign.db");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch(script).unwrap();
+    (folder, path, connection)
+}
+
+/// The file and the script of another program, in the environment of a process that plays it.
+const PLAYED: [&str; 2] = ["LANEMARK_TEST_FOREIGN_FILE", "LANEMARK_TEST_FOREIGN_SCRIPT"];
+
+/// Another program that has a file open, until this is dropped. It must be another process: connections of one process
+/// share the index of a log.
+struct Other {
+    process: Child,
+    /// What it says goes here until its end.
+    _said: BufReader<ChildStdout>,
+}
+
+impl Other {
+    fn using(path: &Path, script: &str) -> Self {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "other_program", "--nocapture"])
+            .env(PLAYED[0], path)
+            .env(PLAYED[1], script)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(process.stdout.take().unwrap());
+        let mut ready = |line: std::io::Result<String>| line.unwrap().ends_with("ready");
+        assert!(said.by_ref().lines().any(&mut ready));
+        Self { process, _said: said }
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        self.process.wait().unwrap();
+    }
+}
+
+/// What plays the other program; by itself it does nothing.
+#[test]
+fn other_program() {
+    let [Ok(path), Ok(script)] = PLAYED.map(std::env::var) else { return };
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.execute_batch(&script).unwrap();
+    println!("ready");
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+}
+
+#[test]
+fn a_foreign_file_with_a_rollback_journal_is_not_changed() {
+    for script in [
+        "CREATE TABLE letter (text TEXT); INSERT INTO letter VALUES ('dear')",
+        "CREATE VIEW letter AS SELECT 'dear'",
+        "PRAGMA user_version = 5",
+        "PRAGMA application_id = 77",
+        "CREATE TABLE lanemark_oltp (poem TEXT)",
+    ] {
+        let (folder, _, connection) = made(script);
+        drop(connection);
+        assert_untouched(folder.path());
+    }
+}
+
+#[test]
+fn a_foreign_file_with_a_log_is_not_changed_while_it_is_used_and_after() {
+    let logged = "PRAGMA journal_mode = WAL; CREATE TABLE letter (text TEXT); \
+        PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO letter VALUES ('dear')";
+    let (folder, path, connection) = made("SELECT 1");
+    drop(connection);
+    let other = Other::using(&path, logged);
+    assert_untouched(folder.path());
+    // What a crash leaves: the file and its log with their index, and what a copy without the index has.
+    let crashed = tempfile::tempdir().unwrap();
+    for ending in ["", "-wal", "-shm"] {
+        let from = format!("{}{ending}", path.display());
+        std::fs::copy(from, crashed.path().join(format!("foreign.db{ending}"))).unwrap();
+    }
+    assert_untouched(crashed.path());
+    std::fs::remove_file(crashed.path().join("foreign.db-shm")).unwrap();
+    assert_untouched(crashed.path());
+    drop(other);
+    assert_eq!(files(folder.path()).len(), 1);
+    assert_untouched(folder.path());
+}
+
+#[test]
+fn tables_that_lie_in_a_log_alone_are_somebodys() {
+    let (folder, path, connection) = made("SELECT 1");
+    drop(connection);
+    let other = Other::using(&path, "PRAGMA journal_mode = WAL; CREATE TABLE letter (text TEXT)");
+    assert_untouched(folder.path());
+    let copied = tempfile::tempdir().unwrap();
+    for ending in ["", "-wal"] {
+        let from = format!("{}{ending}", path.display());
+        std::fs::copy(from, copied.path().join(format!("foreign.db{ending}"))).unwrap();
+    }
+    assert_untouched(copied.path());
+    drop(other);
+}
+
+#[test]
+fn a_foreign_file_in_the_midst_of_a_change_is_not_rolled_back() {
+    let (folder, path, connection) = made("CREATE TABLE letter (text TEXT)");
+    // A cache of a few pages makes the change reach the file before it is committed.
+    connection
+        .execute_batch(
+            "PRAGMA cache_size = 5; BEGIN; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 \
+             FROM n WHERE i < 2000) INSERT INTO letter SELECT hex(randomblob(300)) FROM n",
+        )
+        .unwrap();
+    let crashed = tempfile::tempdir().unwrap();
+    for ending in ["", "-journal"] {
+        let from = format!("{}{ending}", path.display());
+        std::fs::copy(from, crashed.path().join(format!("foreign.db{ending}"))).unwrap();
+    }
+    assert!(files(crashed.path()).values().all(|(bytes, _)| !bytes.is_empty()));
+    assert_untouched(crashed.path());
+    assert_untouched(folder.path());
+}
+
+#[test]
+fn what_begins_as_a_database_and_is_none_is_somebodys() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("foreign.db");
+    std::fs::write(&path, b"SQLite format 3\0").unwrap();
+    assert_untouched(folder.path());
+    std::fs::write(&path, [&b"SQLite format 3\0"[..], &[0xff; 8_000]].concat()).unwrap();
+    assert_untouched(folder.path());
+}
+
+#[test]
+fn our_own_file_is_known_while_it_is_used_and_after_its_user_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("oltp.db");
+    let database = Database::Sqlite(path.clone());
+    // A file that was made and not used.
+    rusqlite::Connection::open(&path).unwrap().execute_batch("PRAGMA journal_mode = WAL").unwrap();
+    assert_eq!(database.holding().unwrap(), Holding::Nothing);
+    load(&database, &options(), &STOP, &|_, _| ()).unwrap();
+    let loaded = database.loaded().unwrap();
+    let mut connection = database.connect().unwrap();
+    connection.begin(true).unwrap();
+    connection.script("UPDATE warehouse SET w_ytd = w_ytd").unwrap();
+    assert_eq!(database.loaded().unwrap(), loaded);
+    connection.commit().unwrap();
+    assert_eq!(database.loaded().unwrap(), loaded);
+    // As a kill leaves them: nothing of the load has left the log.
+    let killed = tempfile::tempdir().unwrap();
+    for ending in ["", "-wal", "-shm"] {
+        let from = format!("{}{ending}", path.display());
+        std::fs::copy(from, killed.path().join(format!("oltp.db{ending}"))).unwrap();
+    }
+    let killed = Database::Sqlite(killed.path().join("oltp.db"));
+    assert_eq!(killed.loaded().unwrap(), loaded);
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_replaced_even_where_it_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe.db");
+    let made = Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    let database = Database::Sqlite(path.clone());
+    let named = LoadOptions { overwrite: Some("pipe.db".to_owned()), ..options() };
+    let error = load(&database, &named, &STOP, &|_, _| ()).unwrap_err();
+    assert!(error.to_string().contains("is no regular file"), "{error}");
+    assert!(std::os::unix::fs::FileTypeExt::is_fifo(&path.metadata().unwrap().file_type()));
+}
