@@ -7,7 +7,7 @@ use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use lanemark_core::result::{Sample, Warning};
+use lanemark_core::result::{Outstanding, Sample, Warning};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::Test;
 use rustix::fs::{AtFlags, SeekFrom, StatxFlags};
@@ -16,6 +16,8 @@ use crate::engine::EngineKind;
 
 /// Below this a difference between what was asked for and what the device moved is not worth a word.
 const BYTES_SMALL: u64 = 16 << 20;
+/// The sectors of sizes and places in sysfs, whatever the device's own are.
+const SECTOR: u64 = 512;
 /// Above this share of a core a thread has no time left.
 const BUSY: f64 = 0.9;
 /// Halves of a sample that differ by more than this are told; as SNIA bounds the slope of steady rounds.
@@ -26,6 +28,8 @@ const HALVES_FROM: Duration = Duration::from_seconds(2);
 const DRIFT_MAX: f64 = 1e-3;
 /// More processor time taken away than this is told, in cores.
 const STOLEN_MAX: f64 = 0.1;
+/// Throughput times latency that differs by more from what was outstanding is told.
+const UNACCOUNTED_MAX: f64 = 0.05;
 /// Generators that are later than this for half of their requests are told.
 const LATE: Duration = Duration::from_microseconds(100);
 
@@ -45,8 +49,13 @@ pub(crate) fn before(place: &Place<'_>, file: impl AsFd) -> Vec<Warning> {
     if let (Some((from, to)), false) = (place.read_as_found, place.device) {
         let share = holes(&file, from, to);
         if share > 0.01 {
-            found.push(Warning::Holes { share });
+            found.push(Warning::Holes { share, below: None });
         }
+    }
+    if let (Some((from, to)), Some(name), true) =
+        (place.read_as_found, place.block_device, place.device)
+    {
+        found.extend(holes_below(name, from, to));
     }
     found.extend(compression(place, &file).map(|what| Warning::Compresses { what }));
     if let Some(name) = place.block_device {
@@ -54,6 +63,26 @@ pub(crate) fn before(place: &Place<'_>, file: impl AsFd) -> Vec<Warning> {
         found.extend(limits(name).into_iter().map(|limit| Warning::Throttled { limit }));
     }
     found
+}
+
+/// The holes of the file under a loop device from `from` to `to` of the device.
+fn holes_below(name: &str, from: u64, to: u64) -> Option<Warning> {
+    let folder = fs::canonicalize(format!("/sys/class/block/{name}")).ok()?;
+    let number =
+        |file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
+    // A partition begins somewhere on its disk.
+    let start = number("start").filter(|_| folder.join("partition").exists());
+    let disk = if start.is_some() { folder.parent()? } else { &folder };
+    let medium = fs::read_to_string(disk.join("loop/backing_file")).ok()?;
+    let offset = fs::read_to_string(disk.join("loop/offset")).ok()?.trim().parse::<u64>().ok()?;
+    let before = offset.checked_add(start.unwrap_or(0).checked_mul(SECTOR)?)?;
+    let medium = medium.trim_end();
+    if !fs::metadata(medium).ok()?.is_file() {
+        return None;
+    }
+    let share =
+        holes(fs::File::open(medium).ok()?, from.checked_add(before)?, to.checked_add(before)?);
+    (share > 0.01).then(|| Warning::Holes { share, below: Some(medium.to_owned()) })
 }
 
 /// The share of a file from `from` to `to` that was never written.
@@ -166,8 +195,8 @@ pub(crate) struct Taking<'a> {
     pub(crate) engine: EngineKind,
     /// Whether the page cache was bypassed.
     pub(crate) direct: bool,
-    /// What all tests side by side moved.
-    pub(crate) asked: Bytes,
+    /// What all tests side by side moved, those of the ramp included.
+    pub(crate) moved: Bytes,
     /// The time and the requests counted so far, a few times a second.
     pub(crate) history: &'a [(Duration, u64)],
 }
@@ -178,7 +207,7 @@ pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
     let mut found = Vec::new();
     let Some(evidence) = &sample.evidence else { return found };
     if taking.engine == EngineKind::Null {
-        return found;
+        return vec![Warning::NothingAsked];
     }
     if let Some(workers) = evidence.punted {
         found.push(Warning::Punted { test: test(), workers });
@@ -205,7 +234,18 @@ pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
         });
     }
     found.extend(lateness(taking.test, sample));
+    found.extend(unaccounted(taking.test, sample));
     found
+}
+
+/// Whether throughput times latency is what was outstanding, as Little's law has it.
+fn unaccounted(test: &Test, sample: &Sample) -> Option<Warning> {
+    let Outstanding { mean, accounted } = sample.evidence.as_ref()?.outstanding?;
+    ((accounted - mean).abs() > UNACCOUNTED_MAX * mean).then(|| Warning::Unaccounted {
+        test: test.name.clone(),
+        outstanding: mean,
+        accounted,
+    })
 }
 
 /// Whether the device moved what was asked for.
@@ -214,14 +254,12 @@ fn device_doubt(taking: &Taking<'_>, sample: &Sample) -> Option<Warning> {
     let test = taking.test.name.clone();
     // What is written through the page cache reaches the device at some other time.
     let told = taking.direct || !taking.test.writes();
-    let (asked, moved) = (taking.asked.get(), (device.read_bytes + device.written_bytes).get());
+    let (asked, moved) = (taking.moved.get(), (device.read_bytes + device.written_bytes).get());
     let (asked_bytes, device_bytes) = (Bytes(asked), Bytes(moved));
     if told && moved + asked / 10 + BYTES_SMALL / 4 < asked {
         return Some(Warning::NotFromDevice { test, asked_bytes, device_bytes });
     }
-    // What was outstanding at both ends of the sample, and the ramp, are the device's, too.
-    let ramp = taking.test.ramp.as_seconds() / sample.elapsed.as_seconds().max(1e-9);
-    let ours = asked as f64 * (1.0 + ramp) * 1.1;
+    let ours = asked as f64 * 1.1;
     (taking.direct && moved as f64 > ours + BYTES_SMALL as f64).then_some(Warning::OtherUse {
         test,
         asked_bytes,
@@ -250,11 +288,16 @@ fn lateness(test: &Test, sample: &Sample) -> Option<Warning> {
     let kept = sample.punctuality.as_ref()?;
     let requests = kept.lateness.count();
     let late = Duration::from_nanoseconds(kept.own_lateness.percentile_ns(50.0)?);
-    (late > LATE || kept.held_back > requests / 100).then(|| Warning::Late {
-        test: test.name.clone(),
-        lateness_p50: Duration::from_nanoseconds(kept.lateness.percentile_ns(50.0).unwrap_or(0)),
-        held_back: kept.held_back,
-        requests,
+    (late > LATE || kept.held_back > requests / 100 || kept.unsubmitted > 0).then(|| {
+        Warning::Late {
+            test: test.name.clone(),
+            lateness_p50: Duration::from_nanoseconds(
+                kept.lateness.percentile_ns(50.0).unwrap_or(0),
+            ),
+            held_back: kept.held_back,
+            unsubmitted: kept.unsubmitted,
+            requests,
+        }
     })
 }
 

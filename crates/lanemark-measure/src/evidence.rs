@@ -61,6 +61,7 @@ impl Reading {
             device,
             processors,
             threads: None,
+            outstanding: None,
             punted: None,
             temperature_celsius: name.and_then(temperature).or(told),
             health,

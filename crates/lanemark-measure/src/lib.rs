@@ -41,6 +41,7 @@ mod source;
 mod tally;
 mod target;
 mod verify;
+mod window;
 mod worker;
 
 pub use bench::Bench;

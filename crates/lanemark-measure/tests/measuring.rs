@@ -272,7 +272,7 @@ impl Mounted {
         if mount.is_ok_and(|mount| mount.status.success()) {
             return Some(Self(folder));
         }
-        eprintln!("skipped: this user may not mount a {kind}");
+        lanemark_testbed::skipped(&format!("this user may not mount a {kind}"));
         None
     }
 }

@@ -21,6 +21,9 @@ pub struct Evidence {
     /// The threads that asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<ThreadUse>,
+    /// How many requests were outstanding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outstanding: Option<Outstanding>,
     /// Requests that the kernel handed to worker threads of its own, where it can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub punted: Option<u64>,
@@ -115,6 +118,18 @@ pub struct ThreadUse {
     pub switches_voluntary: u64,
     /// How often it was taken from them.
     pub switches_involuntary: u64,
+    /// The greatest share of its time that one of them was ready and waited for a core, where the kernel tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_wait: Option<f64>,
+}
+
+/// How many requests were outstanding on average, counted in two ways that must agree (Little's law).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outstanding {
+    /// Those that were submitted and not complete, over time.
+    pub mean: f64,
+    /// Throughput times the latency from submission on, over all kinds of requests.
+    pub accounted: f64,
 }
 
 /// How well the times of an open loop were kept.
@@ -124,6 +139,9 @@ pub struct Punctuality {
     pub lateness: LatencyHistogram,
     /// Requests that were late because as many as allowed were outstanding: the target's fault, not the generator's.
     pub held_back: u64,
+    /// Requests that were due before the end and were not submitted even a second after it.
+    #[serde(default)]
+    pub unsubmitted: u64,
     /// How long after its time each request was submitted for which there was room: the generator's fault.
     pub own_lateness: LatencyHistogram,
 }

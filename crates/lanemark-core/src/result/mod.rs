@@ -26,7 +26,9 @@ mod warning;
 mod whatif;
 
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
-pub use evidence::{DeviceUse, DriveHealth, Evidence, ProcessorUse, Punctuality, ThreadUse};
+pub use evidence::{
+    DeviceUse, DriveHealth, Evidence, Outstanding, ProcessorUse, Punctuality, ThreadUse,
+};
 pub use explanation::{Explanation, HopCeiling, QueueProbe, Sign, Verdict};
 pub use finding::{Finding, Gigabits, InspectedFinding};
 pub use fitted::{
