@@ -148,8 +148,11 @@ impl PciFunction {
             }
         };
         let payload_max = lesser(|config| config.payload_max);
-        let (line, usable) =
-            current.map_or((None, None), |current| rate::pcie(current, payload_max));
+        let carries =
+            |payload| current.map_or((None, None), |current| rate::pcie(current, payload));
+        let (line, least) = carries(payload_max.unwrap_or(rate::PAYLOADS.0));
+        let (_, most) = carries(payload_max.unwrap_or(rate::PAYLOADS.1));
+        let known = payload_max.is_some();
         let link = PcieLink {
             current,
             upper_max: above.and_then(|above| above.max),
@@ -159,7 +162,9 @@ impl PciFunction {
             payload_capable: above.and_then(|_| lesser(|config| config.payload_capable)),
             read_request_max: self.config.and_then(|config| config.read_request_max),
             line,
-            usable,
+            usable: least.filter(|_| known),
+            usable_least: least.filter(|_| !known),
+            usable_most: most.filter(|_| !known),
         };
         (link.current.is_some() || link.upper_max.is_some() || link.lower_max.is_some())
             .then_some(link)

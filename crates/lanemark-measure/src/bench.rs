@@ -19,6 +19,7 @@ use crate::error::{MeasureError, RING_ENTRIES_MAX};
 use crate::event::{Event, Outcome, Running};
 use crate::evidence::Reading;
 use crate::layout::{LAYOUT_BLOCK, Layout};
+use crate::limits::{Limits, Rates};
 use crate::machine::memory_available;
 use crate::pin::processors;
 use crate::plan::{Plan, Turn};
@@ -442,7 +443,7 @@ impl<'a> Bench<'a> {
             settings: &self.settings,
             processors: &processors,
         };
-        let before = Reading::take(clock, device);
+        let (before, limits) = (Reading::take(clock, device), Limits::read(device));
         let mut history = History::new();
         let mut taken = run.run(&mut |look| {
             history.push((look.elapsed, look.requests));
@@ -463,7 +464,11 @@ impl<'a> Bench<'a> {
                 device,
             }));
         })?;
-        add_evidence(&mut taken, &before.until_now());
+        let mut between = before.until_now();
+        if self.settings.engine != EngineKind::Null {
+            between.limits = limits.met(Rates::of(&taken, &between), before.elapsed());
+        }
+        add_evidence(&mut taken, &between);
         Ok((taken, history))
     }
 

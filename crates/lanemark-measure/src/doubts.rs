@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lanemark_core::result::{Outstanding, Sample, Warning};
 use lanemark_core::units::{Bytes, Duration};
@@ -13,6 +13,7 @@ use lanemark_core::workload::Test;
 use rustix::fs::{AtFlags, SeekFrom, StatxFlags};
 
 use crate::engine::EngineKind;
+use crate::limits::Limits;
 
 /// Below this a difference between what was asked for and what the device moved is not worth a word.
 const BYTES_SMALL: u64 = 16 << 20;
@@ -26,6 +27,11 @@ const HALVES_APART: f64 = 0.10;
 const HALVES_FROM: Duration = Duration::from_seconds(2);
 /// Clocks that go further apart than this are told.
 const DRIFT_MAX: f64 = 1e-3;
+/// The kernel counts what processors do by looking at them 100 times a second: three deviations of a count in the worst
+/// case, in cores for one core over one second.
+const TICK_ERROR: f64 = 0.15;
+/// Threads that wait for a core longer than this share of their time are told.
+const CORE_WAIT_MAX: f64 = 0.1;
 /// More processor time taken away than this is told, in cores.
 const STOLEN_MAX: f64 = 0.1;
 /// Throughput times latency that differs by more from what was outstanding is told.
@@ -60,7 +66,8 @@ pub(crate) fn before(place: &Place<'_>, file: impl AsFd) -> Vec<Warning> {
     found.extend(compression(place, &file).map(|what| Warning::Compresses { what }));
     if let Some(name) = place.block_device {
         found.extend(cache_below(name).map(|what| Warning::CacheBelow { what }));
-        found.extend(limits(name).into_iter().map(|limit| Warning::Throttled { limit }));
+        let limits = Limits::read(Some(name)).of_device();
+        found.extend(limits.into_iter().map(|limit| Warning::Throttled { limit }));
     }
     found
 }
@@ -130,65 +137,6 @@ fn cache_below(name: &str) -> Option<String> {
     Some(format!("{name} is a virtual disk ({bus}), and its host may cache what it holds"))
 }
 
-/// The limits that control groups of this thread set for a block device.
-fn limits(name: &str) -> Vec<String> {
-    let number = |name: &str| fs::read_to_string(format!("/sys/class/block/{name}/dev")).ok();
-    let folder = fs::canonicalize(format!("/sys/class/block/{name}")).unwrap_or_default();
-    let disk = folder.join("partition").exists().then(|| folder.parent()?.file_name()).flatten();
-    let disk = disk.map_or(name.to_owned(), |disk| disk.to_string_lossy().into_owned());
-    let numbers: Vec<String> = [number(name), number(&disk)]
-        .into_iter()
-        .flatten()
-        .map(|number| number.trim().to_owned())
-        .collect();
-    let groups = fs::read_to_string("/proc/thread-self/cgroup").unwrap_or_default();
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let mut found = Vec::new();
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(group)) = (parts.next(), parts.next()) else { continue };
-        let files: &[&str] = match controllers {
-            "" => &["io.max"],
-            list if list.split(',').any(|one| one == "blkio") => &[
-                "blkio.throttle.read_bps_device",
-                "blkio.throttle.write_bps_device",
-                "blkio.throttle.read_iops_device",
-                "blkio.throttle.write_iops_device",
-            ],
-            _ => continue,
-        };
-        let Some(root) = mounted_group(&mounts, controllers) else { continue };
-        let relative = Path::new(group.trim_start_matches('/'));
-        for folder in relative.ancestors() {
-            for file in files {
-                let told = fs::read_to_string(root.join(folder).join(file)).unwrap_or_default();
-                let ours = told.lines().filter(|line| {
-                    line.split(' ').next().is_some_and(|number| numbers.iter().any(|n| n == number))
-                });
-                found.extend(
-                    ours.map(|line| format!("{file} of group /{}: {line}", folder.display())),
-                );
-            }
-        }
-    }
-    found.dedup();
-    found
-}
-
-/// Where the hierarchy with `controllers` is mounted; none named is the unified one.
-fn mounted_group(mounts: &str, controllers: &str) -> Option<PathBuf> {
-    mounts.lines().find_map(|line| {
-        let (place, kind) = line.split_once(" - ")?;
-        let mut kind = kind.split(' ');
-        let (name, options) = (kind.next()?, kind.nth(1)?);
-        let wanted = match controllers {
-            "" => name == "cgroup2",
-            _ => name == "cgroup" && options.split(',').any(|option| option == "blkio"),
-        };
-        wanted.then(|| place.split(' ').nth(4).map(PathBuf::from)).flatten()
-    })
-}
-
 /// What a sample was taken with.
 pub(crate) struct Taking<'a> {
     pub(crate) test: &'a Test,
@@ -219,6 +167,10 @@ pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
     if let Some(used) = evidence.processors.filter(|used| used.stolen > STOLEN_MAX) {
         found.push(Warning::Stolen { test: test(), cores: used.stolen });
     }
+    found.extend(crowd(taking.test, sample));
+    // Others may have set or taken it away since the run began.
+    let met = evidence.limits.iter().filter(|limit| limit.is_met());
+    found.extend(met.map(|limit| Warning::Throttled { limit: limit.text.clone() }));
     if let Some(share) = evidence.clock_drift.filter(|share| share.abs() > DRIFT_MAX) {
         found.push(Warning::ClockDrift { share });
     }
@@ -235,6 +187,28 @@ pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
     }
     found.extend(lateness(taking.test, sample));
     found.extend(unaccounted(taking.test, sample));
+    found
+}
+
+/// Who else was on the processors.
+fn crowd(test: &Test, sample: &Sample) -> Vec<Warning> {
+    let name = || test.name.clone();
+    let mut found = Vec::new();
+    let Some(evidence) = &sample.evidence else { return found };
+    if let Some((processors, used)) = evidence.processors.and_then(|one| Some((one, one.others()?)))
+    {
+        let seconds = sample.elapsed.as_seconds().max(1e-3);
+        let error = TICK_ERROR * (f64::from(processors.cores) / seconds).sqrt();
+        if used >= processors.others_matter_from() + error {
+            found.push(Warning::OthersBusy { test: name(), used, cores: processors.cores });
+        }
+    }
+    let waited = evidence.threads.and_then(|threads| threads.core_wait);
+    found.extend(
+        waited
+            .filter(|&share| share >= CORE_WAIT_MAX)
+            .map(|share| Warning::CoreWait { test: name(), share }),
+    );
     found
 }
 
@@ -304,19 +278,6 @@ fn lateness(test: &Test, sample: &Sample) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_place_of_a_hierarchy_is_found() {
-        let mounts = "\
-30 29 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
-31 29 0:27 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio
-32 29 0:28 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu
-";
-        let found = |controllers| mounted_group(mounts, controllers);
-        assert_eq!(found(""), Some(PathBuf::from("/sys/fs/cgroup/unified")));
-        assert_eq!(found("blkio"), Some(PathBuf::from("/sys/fs/cgroup/blkio")));
-        assert_eq!(mounted_group("nonsense", ""), None);
-    }
 
     #[test]
     fn holes_are_counted() {

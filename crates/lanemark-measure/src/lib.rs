@@ -28,6 +28,7 @@ mod evidence;
 mod health;
 mod kernel_threads;
 mod layout;
+mod limits;
 mod location;
 mod machine;
 mod payload;

@@ -86,5 +86,5 @@ fn rate(plug: Plug) -> BytesPerSecond {
 }
 
 fn node(label: &str, link: Option<String>, on_path: bool) -> TopologyNode {
-    TopologyNode { label: label.to_owned(), link, link_rate: None, on_path, children: Vec::new() }
+    TopologyNode { label: label.to_owned(), link, on_path, ..TopologyNode::default() }
 }

@@ -53,10 +53,23 @@ pub struct PcieLink {
     /// One way after the line code.
     #[serde(rename = "line_bytes_per_second")]
     pub line: Option<BytesPerSecond>,
-    /// What packets leave of that one way; with 128 B of data in each, the least there is, where
-    /// `payload_max` is not known.
+    /// What packets leave of that one way, where `payload_max` is known.
     #[serde(rename = "usable_bytes_per_second")]
     pub usable: Option<BytesPerSecond>,
+    /// Where it is not known: what packets leave with 128 B of data in each, the least there is.
+    #[serde(
+        default,
+        rename = "usable_least_bytes_per_second",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub usable_least: Option<BytesPerSecond>,
+    /// Where it is not known: what packets leave with 4 KiB of data in each, the most there is.
+    #[serde(
+        default,
+        rename = "usable_most_bytes_per_second",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub usable_most: Option<BytesPerSecond>,
 }
 
 /// A SATA link.
@@ -128,9 +141,20 @@ impl InspectedLink {
         }
     }
 
-    /// The better known of both.
+    /// The least and the most that it may carry, which differ where the size of a packet's data is not known: by packets
+    /// or frames where there is a law for that, else by the line code.
+    pub fn range(&self) -> Option<(BytesPerSecond, BytesPerSecond)> {
+        match self {
+            Self::Pcie(PcieLink { usable_least: Some(least), usable_most: Some(most), .. }) => {
+                Some((*least, *most))
+            }
+            _ => self.usable().or(self.line()).map(|rate| (rate, rate)),
+        }
+    }
+
+    /// The most that it may carry.
     pub fn rate(&self) -> Option<BytesPerSecond> {
-        self.usable().or(self.line())
+        self.range().map(|(_, most)| most)
     }
 }
 

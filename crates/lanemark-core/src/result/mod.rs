@@ -27,7 +27,8 @@ mod whatif;
 
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use evidence::{
-    DeviceUse, DriveHealth, Evidence, Outstanding, ProcessorUse, Punctuality, ThreadUse,
+    DeviceUse, DriveHealth, Evidence, Limit, LimitKind, Outstanding, ProcessorUse, Punctuality,
+    ThreadUse,
 };
 pub use explanation::{Explanation, HopCeiling, QueueProbe, Sign, Verdict};
 pub use finding::{Finding, Gigabits, InspectedFinding};

@@ -190,6 +190,22 @@ pub enum Warning {
         /// Throughput times latency.
         accounted: f64,
     },
+    /// Other programs were busy on the processors.
+    OthersBusy {
+        /// The test.
+        test: String,
+        /// How much they took, in cores.
+        used: f64,
+        /// Cores there are.
+        cores: u32,
+    },
+    /// A thread that asks was ready and had to wait for a core.
+    CoreWait {
+        /// The test.
+        test: String,
+        /// For what share of its time.
+        share: f64,
+    },
     /// An open loop could not keep its times.
     Late {
         /// The test.
@@ -230,6 +246,8 @@ impl Warning {
             | Self::GeneratorBound { test, .. }
             | Self::Stolen { test, .. }
             | Self::Unaccounted { test, .. }
+            | Self::OthersBusy { test, .. }
+            | Self::CoreWait { test, .. }
             | Self::Late { test, .. } => Some(test),
             _ => None,
         }
@@ -298,6 +316,10 @@ impl Warning {
             Self::Transient { .. } => "run longer, or until steady: --steady 60s",
             Self::GeneratorBound { .. } => "use more threads, or a larger block",
             Self::Stolen { .. } => "run on a machine whose processors are its own",
+            Self::OthersBusy { .. } => "stop what else runs, and run again",
+            Self::CoreWait { .. } => {
+                "leave a core to each thread: stop what else runs, or use fewer"
+            }
             Self::Late { .. } => "use a lower rate, more threads, or --pin",
             Self::Unaccounted { .. } => {
                 "run longer: what began before the sample or ended after it weighs too much"
@@ -404,7 +426,15 @@ impl fmt::Display for Warning {
                 f,
                 "{written_bytes} written to a device of {capacity_bytes}, which may be fresh"
             ),
-            Self::Throttled { limit } => write!(f, "the target is held back: {limit}"),
+            Self::Throttled { limit } => write!(f, "the run is held back: {limit}"),
+            Self::OthersBusy { test, used, cores } => {
+                write!(f, "{test}: other programs took {used:.2} of {cores} cores")
+            }
+            Self::CoreWait { test, share } => write!(
+                f,
+                "{test}: a thread that asks waited for a core {:.0}% of the time",
+                share * 100.0
+            ),
             Self::Transient { test, first_iops, second_iops, temperature_celsius } => {
                 write!(
                     f,

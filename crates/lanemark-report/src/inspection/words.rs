@@ -70,9 +70,16 @@ fn pcie(link: &PcieLink) -> String {
 /// The link with what it carries: usable where a law says so, else after the line code.
 pub(super) fn link_with_rate(inspected: &InspectedLink) -> String {
     let mut text = link(inspected);
-    match (inspected.usable(), inspected.line()) {
-        (Some(usable), _) => text += &format!(", {}", rate(usable)),
-        (None, Some(line)) => text += &format!(", {} raw", rate(line)),
+    match (inspected.range(), inspected.usable()) {
+        (Some((least, most)), _) if least != most => {
+            text += &format!(
+                ", {} to {}, payload unknown",
+                significant(least.as_megabytes()),
+                rate(most)
+            );
+        }
+        (_, Some(usable)) => text += &format!(", {}", rate(usable)),
+        (Some((line, _)), None) => text += &format!(", {} raw", rate(line)),
         (None, None) => {}
     }
     if let InspectedLink::Pcie(PcieLink { payload_max: Some(payload), .. }) = inspected {

@@ -9,7 +9,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::layout::{LINE, Layout, MARGIN, Placed, printable};
 use super::scale::{SAMPLES, Scale, THIN, WIDE};
-use super::{link_name, rate, sentence};
+use super::{link_carries, link_name, rate, sentence};
 use crate::html::svg::{fitted, num, text_width};
 use crate::number::significant;
 use crate::terminal::wrap;
@@ -225,7 +225,7 @@ fn narrowest_link(root: &TopologyNode) -> Option<String> {
 /// A node and its link in words.
 fn described(node: &TopologyNode) -> String {
     let link = link_name(node).map(printable);
-    let parts: Vec<String> = link.into_iter().chain(node.link_rate.map(rate)).collect();
+    let parts: Vec<String> = link.into_iter().chain(link_carries(node)).collect();
     match parts.as_slice() {
         [] => printable(&node.label),
         parts => format!("{}: {}", printable(&node.label), parts.join(", ")),

@@ -77,6 +77,15 @@ fn rate(rate: BytesPerSecond) -> String {
     format!("{} MB/s", significant(rate.as_megabytes()))
 }
 
+/// What the link to `node` carries with its unit, where that is known: `600 MB/s`, or `6460 to 7790 MB/s`.
+fn link_carries(node: &TopologyNode) -> Option<String> {
+    let most = node.link_rate?;
+    match node.link_rate_least.filter(|&least| least != most) {
+        Some(least) => Some(format!("{} to {}", significant(least.as_megabytes()), rate(most))),
+        None => Some(rate(most)),
+    }
+}
+
 /// The name of the link to `node`, where it has one that can be shown.
 fn link_name(node: &TopologyNode) -> Option<&str> {
     node.link.as_deref().filter(|name| !name.trim().is_empty())
@@ -174,13 +183,7 @@ mod tests {
             test: String::new(),
             hops: ceilings.iter().map(hop).collect(),
             simulated: simulated.map(megabytes),
-            topology: TopologyNode {
-                label: String::new(),
-                link: None,
-                link_rate: None,
-                on_path: true,
-                children: Vec::new(),
-            },
+            topology: TopologyNode { on_path: true, ..TopologyNode::default() },
         }
     }
 

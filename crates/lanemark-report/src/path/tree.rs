@@ -7,7 +7,7 @@
 use lanemark_core::result::TopologyNode;
 use unicode_width::UnicodeWidthStr;
 
-use super::{link_name, rate};
+use super::{link_carries, link_name};
 use crate::table::Ink;
 use crate::terminal::{Sheet, plain, shorten};
 
@@ -119,7 +119,7 @@ fn fitted(node: &TopologyNode, label: &str, room: usize) -> (String, String) {
 /// `DMI 3.0, 3938 MB/s`, or as much of it as is known.
 fn link_text(node: &TopologyNode) -> String {
     let name = link_name(node).map(plain);
-    let parts: Vec<String> = name.into_iter().chain(node.link_rate.map(rate)).collect();
+    let parts: Vec<String> = name.into_iter().chain(link_carries(node)).collect();
     parts.join(", ")
 }
 

@@ -162,6 +162,7 @@ fn node(
         link_rate: link.map(|(_, megabytes)| BytesPerSecond(megabytes * 1_000_000)),
         on_path,
         children,
+        ..TopologyNode::default()
     }
 }
 
