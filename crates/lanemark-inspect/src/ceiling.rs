@@ -19,7 +19,7 @@ const TRANSFER_USUAL: Bytes = Bytes::kibi(128);
 ///
 /// A device that lies on one other has that one's; what is made of several has none here, since how requests fall
 /// on them is not known. Of several ways the first is taken. A link that other devices share is taken as free of them.
-/// USB has no law. Where the sizes of a link's packets are not known, its ceiling lies between those of the smallest and
+/// USB and PATA have no law. Where the sizes of a link's packets are not known, its ceiling lies between those of the smallest and
 /// of the largest that it may be set to.
 pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
     let Some(device) = hardware(inspection) else { return Vec::new() };
@@ -76,7 +76,7 @@ fn law(link: &InspectedLink, unknown: Bytes) -> Option<LinkLaw> {
             let rate = SasRate::new(BitsPerSecond(link.negotiated_bits_per_second?))?;
             (link.phys > 0).then(|| LinkLaw::Sas(Sas::new(rate, link.phys)))
         }
-        InspectedLink::Usb(_) => None,
+        InspectedLink::Usb(_) | InspectedLink::Pata(_) => None,
     }
 }
 
@@ -91,6 +91,7 @@ fn words(link: &InspectedLink) -> String {
             link.current.map_or("PCIe".to_owned(), |rate| rate.to_string())
         }
         InspectedLink::Sata(link) => told("SATA", link.negotiated_bits_per_second),
+        InspectedLink::Pata(_) => "PATA".to_owned(),
         InspectedLink::Sas(link) if link.phys > 1 => {
             told("SAS", link.negotiated_bits_per_second) + &format!(" x{}", link.phys)
         }

@@ -47,6 +47,13 @@ pub(crate) fn sata(bits_per_second: u64) -> Rates {
     (Some(line), Some(LONG / link.read_time(LONG, whole)))
 }
 
+/// A PATA cable in an Ultra DMA mode (ATA/ATAPI-7, volume 2, table of Ultra DMA timing: two bytes a cycle edge).
+pub(crate) fn pata(ultra_dma: u8) -> Option<BytesPerSecond> {
+    let rates =
+        [16_700_000, 25_000_000, 33_300_000, 44_400_000, 66_700_000, 100_000_000, 133_000_000];
+    rates.get(usize::from(ultra_dma)).map(|&rate| BytesPerSecond(rate))
+}
+
 /// A SAS port of so many phys at so many bits a second each.
 pub(crate) fn sas(bits_per_second: u64, phys: u32) -> Rates {
     let (times, parts) = match bits_per_second {

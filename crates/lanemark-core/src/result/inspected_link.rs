@@ -17,6 +17,8 @@ pub enum InspectedLink {
     Pcie(PcieLink),
     /// Serial ATA.
     Sata(SataLink),
+    /// Parallel ATA.
+    Pata(PataLink),
     /// Serial Attached SCSI, of one phy or several.
     Sas(SasLink),
     /// USB.
@@ -93,6 +95,16 @@ pub struct SataLink {
     pub usable: Option<BytesPerSecond>,
 }
 
+/// A Parallel ATA cable.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PataLink {
+    /// The Ultra DMA mode that the drive says is selected.
+    pub ultra_dma: Option<u8>,
+    /// What that mode moves, to one of the drives of a cable at a time.
+    #[serde(rename = "line_bytes_per_second")]
+    pub line: Option<BytesPerSecond>,
+}
+
 /// A SAS link or wide port.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SasLink {
@@ -126,6 +138,7 @@ impl InspectedLink {
         match self {
             Self::Pcie(link) => link.line,
             Self::Sata(link) => link.line,
+            Self::Pata(link) => link.line,
             Self::Sas(link) => link.line,
             Self::Usb(link) => link.line,
         }
@@ -137,7 +150,7 @@ impl InspectedLink {
             Self::Pcie(link) => link.usable,
             Self::Sata(link) => link.usable,
             Self::Sas(link) => link.usable,
-            Self::Usb(_) => None,
+            Self::Usb(_) | Self::Pata(_) => None,
         }
     }
 

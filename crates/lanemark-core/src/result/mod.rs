@@ -39,7 +39,7 @@ pub use inspected::{
     BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
     Inspection, PciRole, QueueLimits, Unread, UnreadReason, WriteCache,
 };
-pub use inspected_link::{InspectedLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
+pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{LatencyHistogram, PERCENTILES};
 pub use path::{PathHop, PathView, TopologyNode};
 pub use replay::ReplayUse;

@@ -45,6 +45,10 @@ pub(super) fn link(link: &InspectedLink) -> String {
             };
             of("SATA", link.negotiated_bits_per_second, could)
         }
+        InspectedLink::Pata(link) => match link.ultra_dma {
+            Some(mode) => format!("PATA, Ultra DMA {mode}"),
+            None => "PATA".to_owned(),
+        },
         InspectedLink::Sas(link) => {
             let rate = of("SAS", link.negotiated_bits_per_second, link.capable_bits_per_second);
             if link.phys > 1 { format!("{rate} x{}", link.phys) } else { rate }
