@@ -162,11 +162,12 @@ fn a_disk_with_a_mounted_partition_is_refused_and_so_are_its_other_partitions() 
     let Some(mounted) = Mounted::of(&part("1")) else { return };
     is_in_use(&device.node, "is mounted on");
     is_in_use(&part("1"), "is mounted on");
-    // Nobody uses the second, but the kernel does not give its disk away.
-    is_in_use(&part("2"), "claimed");
+    // Nobody uses the second, but the kernel does not give its disk away; whose doing that is stands in the error.
+    is_in_use(&part("2"), "p1 is mounted on");
     drop(mounted);
     let error = bench(&device.node, write(), None).unwrap_err().to_string();
     assert!(error.contains("partition table") && error.contains("p1 holds ext4"), "{error}");
+    assert!(!error.contains("p2 holds"), "nothing was made on it: {error}");
     assert!(bench(&part("2"), write(), Some(&part("2"))).unwrap().complete);
 }
 

@@ -319,6 +319,13 @@ fn a_missing_folder_is_named() {
         assert!(matches!(error, MeasureError::NoFolder { .. }), "{error}");
         assert!(error.hint().unwrap().starts_with("create it: mkdir -p "), "{error}");
     }
+    // What stands there is a file, of which no folder can be made.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for path in [file.path().join("new"), file.path().join("more/new")] {
+        let error = run(&path, &workload([write()]), None).unwrap_err();
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("is no folder") && !hint.contains("mkdir"), "{error}: {hint}");
+    }
     assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
 }
 
