@@ -315,12 +315,10 @@ fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
         let id = "ata1/link1/dev1.0/ata_device/dev1.0/id";
         tree.file(&format!("{host}/{id}"), &pata_words());
         let text = tree.text();
-        match link {
-            Some(link) => {
-                assert!(text.contains(&format!("═ {link} ═")), "{class} {driver}: {text}")
-            }
-            None => assert!(!text.contains("SATA") && !text.contains("PATA"), "{driver}: {text}"),
-        }
+        let expected = link.map(|link| format!("═ {link} ═"));
+        let shown = expected.as_ref().is_none_or(|link| text.contains(link));
+        let none = expected.is_none() && (text.contains("SATA") || text.contains("PATA"));
+        assert!(shown && !none, "{class} {driver}: {text}");
     }
     // A serial port in the older mode is known by its speed.
     let tree = Tree::new();
