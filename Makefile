@@ -68,14 +68,19 @@ oltp-bench:      ## loading beside COPY, a transaction beside go-tpc (its path i
 build:           ## the release program, target/release/lanemark
 	cargo build --release --locked -p lanemark-cli
 
-# What the tests need beyond cargo. Only root can install packages; anybody else is told.
+# What the tests need beyond cargo, as command:package of Debian. Only root can install packages; anybody else is told, and
+# what is missing is told again by each test that is skipped for it. In CI (CI=true) such a test fails.
+TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
+    mkfs.ext4:e2fsprogs curl:curl unzip:unzip python3:python3-venv
 tools:
-	@command -v valgrind >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	    apt-get update -qq && apt-get install -y -qq valgrind; } || \
-	    echo "valgrind is missing (apt-get install valgrind): instructions cannot be counted"
-	@command -v fio >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	    apt-get update -qq && apt-get install -y -qq fio; } || \
-	    echo "fio is missing (apt-get install fio): the test beside it will be skipped"
+	@missing=""; for tool in $(TOOLS); do \
+	    PATH="$$PATH:/usr/sbin:/sbin" command -v "$${tool%%:*}" >/dev/null || missing="$$missing $${tool##*:}"; \
+	done; \
+	command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
+	    missing="$$missing postgresql"; \
+	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	    apt-get update -qq && apt-get install -y -qq $$missing; } || \
+	    echo "missing, and their tests will be skipped: apt-get install$$missing"
 	@[ -x target/fio-plot/bin/fio-plot ] || \
 	    { python3 -m venv target/fio-plot && target/fio-plot/bin/pip install -q fio-plot==1.1.21; } || \
 	    echo "fio-plot is missing (python3 with venv and pip): the test that draws with it will be skipped"

@@ -80,7 +80,8 @@ pub(crate) fn scaled(mut workload: Workload, scale: &ScaleArgs) -> Result<Worklo
             test.rounds = None;
         }
         test.check().map_err(|TestError { field, value, bound }| {
-            let option = if scale.size.is_some() { "--size" } else { "--duration" };
+            let of_size = scale.size.is_some() && (field != "duration" || scale.duration.is_none());
+            let option = if of_size { "--size" } else { "--duration" };
             Failure::input(format!("{option}: test `{}`: {field} = {value}: {bound}", test.name))
         })?;
     }

@@ -463,6 +463,9 @@ fn rounds_go_on_until_they_are_steady() {
     let said = fails(&["sim", QVO, "random-write-24h", "--steady", "0s", "--out", &out], 2);
     assert!(said.contains("--steady: test `4K random write`: round = 0"), "{said}");
     fails(&["sim", QVO, "random-write-24h", "--steady", "1s", "--duration", "1s"], 2);
+    // The option that is wrong is named, and not another.
+    let said = fails(&["sim", QVO, "random-write-24h", "--size", "1GB", "--duration", "0s"], 2);
+    assert!(said.contains("--duration: test") && !said.contains("--size"), "{said}");
     let notes = path("notes.csv");
     fs::write(&notes, "my,notes").unwrap();
     let said = fails(&["sim", QVO, "random-write-24h", "--series", &notes, "--out", &out], 3);

@@ -106,7 +106,7 @@ fn what_is_not_there_is_wrong_input_with_a_hint() {
 #[test]
 fn this_machine_is_shown_where_it_has_block_devices() {
     if !Path::new("/sys/block").is_dir() {
-        eprintln!("skipped: this machine shows no /sys/block");
+        lanemark_testbed::skipped("this machine shows no /sys/block");
         return;
     }
     let output = inspect(&[]);

@@ -10,7 +10,7 @@ use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
 
 /// Who may import whom: the table of ARCHITECTURE.md.
-const IMPORTS: [(&str, &[&str]); 10] = [
+const IMPORTS: [(&str, &[&str]); 11] = [
     ("lanemark-core", &[]),
     ("lanemark-study", &["lanemark-core"]),
     ("lanemark-report", &["lanemark-core"]),
@@ -20,6 +20,7 @@ const IMPORTS: [(&str, &[&str]); 10] = [
     ("lanemark-trace", &["lanemark-core"]),
     ("lanemark-formats", &["lanemark-core"]),
     ("lanemark-oltp", &["lanemark-core"]),
+    ("lanemark-testbed", &[]),
     (
         "lanemark-cli",
         &[

@@ -301,8 +301,7 @@ impl LoopDevice {
         let node = String::from_utf8(made.stdout).unwrap().trim().to_owned();
         if node.is_empty() {
             let why = String::from_utf8_lossy(&made.stderr).into_owned();
-            assert!(std::env::var_os("CI").is_none(), "no loop device: {why}");
-            eprintln!("skipped: this user may not make loop devices: {why}");
+            lanemark_testbed::skipped(&format!("this user may not make loop devices: {why}"));
             return None;
         }
         Some(Self { node })

@@ -1,12 +1,15 @@
-//! SATA links, and what drives say in their IDENTIFY data.
+//! SATA and PATA links, and what drives say in their IDENTIFY data.
 //!
 //! A host's port `ata1` has `link1`, or with a port multiplier `link1.0` and on. `sata_spd` is what it
 //! trained to, `hw_sata_spd_limit` what the port can do, `sata_spd_limit` what the kernel lets it do after
 //! errors. Of the 256 words that a drive answers with (ATA8-ACS, 7.16): 76 has bit 1 for 1.5, bit 2 for 3
 //! and bit 3 for 6 Gb/s, and bit 8 for queued commands; 10–19 are its serial number, 23–26 its firmware,
-//! 27–46 its model, two characters a word.
+//! 27–46 its model, two characters a word; of 88, where bit 2 of 53 is set, bits 8–14 the Ultra DMA mode that is selected.
+//!
+//! Which of the two kinds it is: SATA where the kernel tells any speed of the link or the drive has word 76; else what the
+//! host's PCI class says, 0101 for parallel and 0106 for serial; else it is not known, and there is no link to tell of.
 
-use lanemark_core::result::{Identity, SataLink};
+use lanemark_core::result::{Identity, InspectedLink, PataLink, PciRole, SataLink};
 
 use crate::rate;
 use crate::sysfs::{Place, Sysfs};
@@ -22,9 +25,10 @@ struct Identify(Vec<u16>);
 pub(crate) fn link(
     sysfs: &Sysfs,
     port: &Place,
+    host: Option<PciRole>,
     channel: &str,
     target: &str,
-) -> (Option<SataLink>, Option<Identity>) {
+) -> (Option<InspectedLink>, Option<Identity>) {
     let number = port.name().trim_start_matches("ata").to_owned();
     // Behind a port multiplier the channel says which of its links it is.
     let candidates = [
@@ -53,7 +57,18 @@ pub(crate) fn link(
         line,
         usable,
     };
-    (Some(sata), identify.map(|identify| identify.identity()))
+    let speeds = [sata.negotiated_bits_per_second, sata.limit_bits_per_second];
+    let speeds = speeds.into_iter().chain([sata.port_bits_per_second, sata.drive_bits_per_second]);
+    let link = match (speeds.flatten().next(), host) {
+        (Some(_), _) | (None, Some(PciRole::Ahci)) => Some(InspectedLink::Sata(sata)),
+        (None, Some(PciRole::Ide)) => {
+            let ultra_dma = identify.as_ref().and_then(Identify::ultra_dma);
+            let line = ultra_dma.and_then(rate::pata);
+            Some(InspectedLink::Pata(PataLink { ultra_dma, line }))
+        }
+        (None, _) => None,
+    };
+    (link, identify.map(|identify| identify.identity()))
 }
 
 impl Identify {
@@ -79,6 +94,13 @@ impl Identify {
 
     fn queueing(&self) -> Option<bool> {
         Some(self.sata()? >> 8 & 1 == 1)
+    }
+
+    /// The Ultra DMA mode that is selected: the one bit of the upper half of word 88.
+    fn ultra_dma(&self) -> Option<u8> {
+        let selected = self.0[88] >> 8 & 0x7f;
+        let valid = self.0[53] != 0xffff && self.0[53] >> 2 & 1 == 1;
+        (valid && selected.count_ones() == 1).then(|| selected.trailing_zeros() as u8)
     }
 
     fn identity(&self) -> Identity {
@@ -107,12 +129,14 @@ mod tests {
     fn words_tell_rate_queueing_and_name() {
         let mut words = vec![0_u16; WORDS];
         words[76] = 0x010e;
+        (words[53], words[88]) = (0x0006, 0x203f);
         words[27] = u16::from_be_bytes(*b"SS");
         words[28] = u16::from_be_bytes(*b"D ");
         let text: Vec<String> = words.iter().map(|word| format!("{word:04x}")).collect();
         let identify = Identify::parse(&text.join(" ")).unwrap();
         assert_eq!(identify.rate(), Some(6_000_000_000));
         assert_eq!(identify.queueing(), Some(true));
+        assert_eq!(identify.ultra_dma(), Some(5));
         assert_eq!(identify.identity().model.as_deref(), Some("SSD"));
         assert_eq!(identify.identity().serial, None);
     }

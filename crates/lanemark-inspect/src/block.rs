@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use lanemark_core::result::{
-    BlockKind, HopPart, Identity, InspectedDevice, InspectedPartition, InspectedWay, QueueLimits,
-    WriteCache,
+    BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
+    QueueLimits, WriteCache,
 };
 use lanemark_core::units::Bytes;
 
 use crate::pci::PciFunctions;
 use crate::sysfs::{Place, Sysfs};
-use crate::value::{chosen, flag, is_decimal, is_numbered, kibibytes, natural, number, sectors};
+use crate::value::{
+    chosen, flag, is_decimal, is_numbered, kibibytes, natural, node, number, sectors,
+};
 use crate::{nvme, way};
 
 /// A device that was found.
@@ -182,13 +184,24 @@ fn ways(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<Inspected
                 // The walk ends before the last step, which here is the controller itself.
                 let inner = sysfs.place_in(&path.controller, "state");
                 let end = inner.or_else(|| sysfs.place_in(&path.controller, "transport"));
-                let walked = way::walk(sysfs, functions, &end?);
-                Some(InspectedWay { name: path.name, state: path.state, hops: walked.hops })
+                let mut hops = way::walk(sysfs, functions, &end?).hops;
+                tell_node(&mut hops, path.numa_node);
+                Some(InspectedWay { name: path.name, state: path.state, hops })
             })
             .collect();
     }
-    let way = way::walk(sysfs, functions, &block.place);
+    let mut way = way::walk(sysfs, functions, &block.place);
+    tell_node(&mut way.hops, sysfs.value(&block.place, "numa_node", node).flatten());
     if way.hops.is_empty() { Vec::new() } else { vec![way] }
+}
+
+/// Gives the memory node that stands beside a namespace or its path to the last hop, where no hop has one.
+fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
+    if hops.iter().all(|hop| hop.numa_node.is_none())
+        && let Some(last) = hops.last_mut()
+    {
+        last.numa_node = numa_node;
+    }
 }
 
 /// Who a device says it is: its last hop where that was asked, else its own attributes.

@@ -10,10 +10,8 @@ use lanemark_core::sim::link::{
 use lanemark_core::units::{BitsPerSecond, Bytes};
 use lanemark_core::workload::Test;
 
-/// The least payload of a packet that every link carries.
-const PAYLOAD_LEAST: Bytes = Bytes(128);
-/// What a drive asks for at once where nobody says: the value that PCI Express begins with.
-const READ_REQUEST_USUAL: Bytes = Bytes(512);
+use crate::rate::PAYLOADS;
+
 /// The longest command where the kernel does not say.
 const TRANSFER_USUAL: Bytes = Bytes::kibi(128);
 
@@ -21,15 +19,18 @@ const TRANSFER_USUAL: Bytes = Bytes::kibi(128);
 ///
 /// A device that lies on one other has that one's; what is made of several has none here, since how requests fall
 /// on them is not known. Of several ways the first is taken. A link that other devices share is taken as free of them.
-/// USB has no law.
+/// USB and PATA have no law. Where the sizes of a link's packets are not known, its ceiling lies between those of the smallest and
+/// of the largest that it may be set to.
 pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
     let Some(device) = hardware(inspection) else { return Vec::new() };
     let transfer_max = device.queue.transfer_max.filter(|&most| most > Bytes::ZERO);
     let transfer_max = transfer_max.unwrap_or(TRANSFER_USUAL);
     let ceiling = |hop: &InspectedHop| {
         let link = hop.link.as_ref()?;
-        let rate = over_link(&law(link)?, transfer_max, test);
-        Some(HopCeiling { hop: hop.name.clone(), link: words(link), rate })
+        let carries = |sizes| Some(over_link(&law(link, sizes)?, transfer_max, test));
+        let (rate, most) = (carries(PAYLOADS.0)?, carries(PAYLOADS.1)?);
+        let rate_most = Some(most).filter(|&most| most != rate);
+        Some(HopCeiling { hop: hop.name.clone(), link: words(link), rate, rate_most })
     };
     let way = device.ways.first().map_or(&[][..], |way| &way.hops);
     way.iter().filter_map(ceiling).collect()
@@ -50,15 +51,16 @@ pub fn hardware(inspection: &Inspection) -> Option<&InspectedDevice> {
     None
 }
 
-fn law(link: &InspectedLink) -> Option<LinkLaw> {
+/// The law of a link, with packets and requests of the `unknown` size where the link does not tell.
+fn law(link: &InspectedLink, unknown: Bytes) -> Option<LinkLaw> {
     match link {
         InspectedLink::Pcie(link) => {
             let rate = link.current?;
             let lanes = u32::from(rate.lanes);
             let generation = PcieGeneration::new(rate.generation.into())?;
             [1, 2, 4, 8, 16].contains(&lanes).then(|| {
-                let payload = link.payload_max.unwrap_or(PAYLOAD_LEAST);
-                let asked = link.read_request_max.unwrap_or(READ_REQUEST_USUAL);
+                let payload = link.payload_max.unwrap_or(unknown);
+                let asked = link.read_request_max.unwrap_or(unknown);
                 LinkLaw::Pcie(Pcie::new(generation, lanes, payload, asked))
             })
         }
@@ -74,7 +76,7 @@ fn law(link: &InspectedLink) -> Option<LinkLaw> {
             let rate = SasRate::new(BitsPerSecond(link.negotiated_bits_per_second?))?;
             (link.phys > 0).then(|| LinkLaw::Sas(Sas::new(rate, link.phys)))
         }
-        InspectedLink::Usb(_) => None,
+        InspectedLink::Usb(_) | InspectedLink::Pata(_) => None,
     }
 }
 
@@ -89,6 +91,7 @@ fn words(link: &InspectedLink) -> String {
             link.current.map_or("PCIe".to_owned(), |rate| rate.to_string())
         }
         InspectedLink::Sata(link) => told("SATA", link.negotiated_bits_per_second),
+        InspectedLink::Pata(_) => "PATA".to_owned(),
         InspectedLink::Sas(link) if link.phys > 1 => {
             told("SAS", link.negotiated_bits_per_second) + &format!(" x{}", link.phys)
         }

@@ -2,30 +2,45 @@
 //!
 //! The rules, in their order; the first whose evidence is complete gives the verdict:
 //!
-//! 1. *link-bound*: the throughput is at least [`LINK_FULL`] of the narrowest link's ceiling.
-//! 2. *CPU-bound*: the busiest thread of the program had less than a tenth of its time left; or the whole machine
-//!    less than a twentieth, and a deeper queue gave less than [`DEEPER_SAME`] more.
-//! 3. *file-system-bound*: a request spent less than [`AT_DEVICE`] of its time at the device, and the device was not
-//!    busy all the time.
-//! 4. *queue-starved*: twice as many outstanding requests gave at least [`DEEPER_GAINS`] more.
-//! 5. *drive-bound*: the device was busy nearly all the time, and a deeper queue gave less than [`DEEPER_SAME`] more.
+//! 1. *held back*: a limit of a control group was met ([`Limit::is_met`]).
+//! 2. *link-bound*: the throughput is at least [`LINK_FULL`] of what the narrowest link can carry at most. Above
+//!    [`LINK_MOST`] of it the data did not come over that link.
+//! 3. *CPU-bound*: the busiest thread of the program had less than a tenth of its time left; or the whole machine less than
+//!    a twentieth, without others to speak of, and a deeper queue gave less than [`DEEPER_SAME`] more or the threads waited for cores.
+//! 4. Where a thread had to wait for a core, or other programs left next to nothing of the processors, that may explain
+//!    whatever else was seen: *undecided*.
+//! 5. *queue-starved*: twice as many outstanding requests gave at least [`DEEPER_GAINS`] more.
+//! 6. *file-system-bound*: of a request's time without what the program's processor took, less than [`AT_DEVICE`] passed at the
+//!    device, and the device was not busy all the time. Only of files.
+//! 7. *drive-bound*: the device was busy nearly all the time, and a deeper queue gave less than [`DEEPER_SAME`] more. Not
+//!    where a link may have been full whose ceiling is not known for certain.
 //!
-//! All else is undecided. The device's own time is the block layer's, whose clock starts when a request is handed
+//! All else is undecided. Where the requests did not go to a device (the null engine, the page cache, a device that moved
+//! less than was asked for), rules 2, 6 and 7 do not apply. The device's own time is the block layer's, whose clock starts when a request is handed
 //! to the driver, and whose milliseconds are summed over requests; a device that takes many at once is *busy* as soon
 //! as it has one, so that being busy alone says nothing of its being full.
 
 use lanemark_core::result::{
-    Evidence, Explanation, HopCeiling, Inspection, RunResult, Sign, Target, TestResult, Verdict,
+    Evidence, Explanation, HopCeiling, Inspection, Limit, LimitKind, MeasuredTarget, RunResult,
+    Sample, Sign, Target, TestResult, Verdict,
 };
 
 use crate::ceiling::ceilings;
 
 /// From this share of the narrowest ceiling on a link counts as full: laws leave out little more.
 const LINK_FULL: f64 = 0.90;
+/// Beyond this share of the narrowest ceiling the data came from somewhere else.
+const LINK_MOST: f64 = 1.05;
 /// From this share of a core on a thread has no time left.
 const THREAD_FULL: f64 = 0.90;
 /// From this share of all cores on a machine has no time left.
 const MACHINE_FULL: f64 = 0.95;
+/// From this share of all cores on a machine with others on it has too little left to tell anything.
+const CROWDED: f64 = 0.90;
+/// From this share of its time on a thread that waits for a core is slowed down by that.
+const CORE_WAIT: f64 = 0.10;
+/// Below this share of what was asked for the device did not do it.
+const MOVED: f64 = 0.9;
 /// Below this share of a request's time at the device, most of it went elsewhere.
 const AT_DEVICE: f64 = 0.5;
 /// From this share of the time on a device counts as always busy.
@@ -37,55 +52,77 @@ const DEEPER_SAME: f64 = 0.10;
 
 /// Explains every test of a measured run; `inspection` is the path to its target, where that was found.
 pub fn explain(run: &mut RunResult, inspection: Option<&Inspection>) {
-    if !matches!(run.target, Target::Measured(_)) {
-        return;
-    }
+    let Target::Measured(target) = &run.target else { return };
     for test in &mut run.tests {
         let ceilings = inspection.map_or_else(Vec::new, |found| ceilings(found, &test.test));
-        test.explanation = Some(explanation(test, ceilings));
+        test.explanation = Some(explanation(target, test, ceilings));
     }
 }
 
-fn explanation(test: &TestResult, ceilings: Vec<HopCeiling>) -> Explanation {
-    let seen = Seen::of(test, &ceilings);
+fn explanation(
+    target: &MeasuredTarget,
+    test: &TestResult,
+    ceilings: Vec<HopCeiling>,
+) -> Explanation {
+    let seen = Seen::of(target, test, &ceilings);
     Explanation {
         verdict: seen.verdict(),
         evidence: seen.signs(),
         narrowest: seen.narrowest,
-        ceiling_share: seen.ceiling_share,
+        ceiling_share: seen.ceiling_share.map(|(share, _)| share),
         ceilings,
     }
+}
+
+/// What requests went to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    /// To nothing, or to memory.
+    #[default]
+    NoDevice,
+    /// To a file on a device.
+    File,
+    /// To a device without a file system.
+    Device,
 }
 
 /// What was seen of a test, averaged over its repeats.
 #[derive(Debug, Default)]
 struct Seen {
+    kind: Kind,
     narrowest: Option<usize>,
     link: String,
-    ceiling_share: Option<f64>,
+    /// Of the most and of the least that the narrowest link may carry.
+    ceiling_share: Option<(f64, f64)>,
+    limit: Option<Limit>,
     thread_busy: Option<f64>,
+    core_wait: Option<f64>,
     machine: Option<(f64, u32)>,
+    /// What other programs used, and from where on that matters, in cores.
+    others: Option<(f64, f64)>,
     device: Option<(String, f64)>,
-    /// The mean time of a request at the device, and as the program saw it, in ns.
-    times: Option<(f64, f64)>,
+    /// The mean time of a request at the device, as the program saw it, and on the processor, in ns.
+    times: Option<(f64, f64, f64)>,
     deeper: Option<(u32, f64)>,
 }
 
 impl Seen {
-    fn of(test: &TestResult, ceilings: &[HopCeiling]) -> Self {
-        let narrowest = (0..ceilings.len()).min_by_key(|&place| ceilings[place].rate);
+    fn of(target: &MeasuredTarget, test: &TestResult, ceilings: &[HopCeiling]) -> Self {
+        let narrowest = (0..ceilings.len()).min_by_key(|&place| ceilings[place].bound());
         let throughput = test.throughput_bytes_per_second.value;
-        let share = |place: usize| throughput / ceilings[place].rate.0 as f64;
+        let share = |place: usize| {
+            let of = |rate: u64| throughput / rate as f64;
+            (of(ceilings[place].bound().0), of(ceilings[place].rate.0))
+        };
         let all: Vec<&Evidence> =
             test.samples.iter().filter_map(|sample| sample.evidence.as_ref()).collect();
-        let mean = |of: &dyn Fn(&Evidence) -> Option<f64>| {
-            let known: Vec<f64> = all.iter().filter_map(|one| of(one)).collect();
-            (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
-        };
-        let cores = all.iter().find_map(|one| Some(one.processors?.cores));
+        let mean =
+            |of: &dyn Fn(&Evidence) -> Option<f64>| average(all.iter().filter_map(|one| of(one)));
+        let processors = all.iter().find_map(|one| one.processors);
         let used = mean(&|one| {
             one.processors.map(|used| used.user + used.system + used.interrupts + used.stolen)
         });
+        let others = mean(&|one| one.processors?.others());
         let name = all.iter().find_map(|one| Some(one.device.as_ref()?.name.clone()));
         let busy = mean(&|one| Some(one.device.as_ref()?.busy_share()));
         let at_device = mean(&|one| {
@@ -94,117 +131,164 @@ impl Seen {
             let time = (device.read_time + device.write_time).as_seconds() * 1e9;
             (requests > 0).then(|| time / requests as f64)
         });
+        let on_processor = average(test.samples.iter().filter_map(|sample| {
+            sample.cpu.map(|cpu| cpu.user_ns_per_request + cpu.system_ns_per_request)
+        }));
         let request = Some(test.latency_mean_ns.value).filter(|&ns| ns > 0.0);
         let probe = test.queue_probe.filter(|probe| probe.iops > 0.0);
         Self {
+            kind: kind(target, &test.samples),
             narrowest,
             link: narrowest.map_or(String::new(), |place| {
                 format!("{} to {}", ceilings[place].link, ceilings[place].hop)
             }),
-            ceiling_share: narrowest.map(share).filter(|share| share.is_finite()),
+            ceiling_share: narrowest
+                .map(share)
+                .filter(|(least, most)| least.is_finite() && most.is_finite()),
+            limit: nearest_limit(&all),
             thread_busy: mean(&|one| Some(one.threads?.busiest)),
-            machine: used.zip(cores),
+            core_wait: mean(&|one| one.threads?.core_wait),
+            machine: used.zip(processors.map(|one| one.cores)),
+            others: others.zip(processors.map(|one| one.others_matter_from())),
             device: name.zip(busy),
-            times: at_device.zip(request),
+            times: at_device
+                .zip(request)
+                .map(|(device, request)| (device, request, on_processor.unwrap_or(0.0))),
             deeper: probe.map(|probe| (probe.queue_depth, probe.iops_doubled / probe.iops)),
         }
     }
 
     fn verdict(&self) -> Verdict {
-        let device_full = self.device.as_ref().map(|(_, busy)| *busy >= DEVICE_FULL);
-        let gain = self.deeper.map(|(_, gain)| gain - 1.0);
-        if self.ceiling_share.is_some_and(|share| share >= LINK_FULL) {
+        if self.limit.as_ref().is_some_and(Limit::is_met) {
+            return Verdict::HeldBack;
+        }
+        let to_device = self.kind != Kind::NoDevice;
+        let full = LINK_FULL..=LINK_MOST;
+        if to_device && self.ceiling_share.is_some_and(|(share, _)| full.contains(&share)) {
             return Verdict::LinkBound;
         }
-        let machine_full =
-            self.machine.is_some_and(|(used, cores)| used >= MACHINE_FULL * f64::from(cores));
-        // A machine that others keep busy does not limit a test that a deeper queue makes faster.
-        let no_more = gain.is_some_and(|gain| gain <= DEEPER_SAME);
-        if self.thread_busy.is_some_and(|busy| busy >= THREAD_FULL) || (machine_full && no_more) {
+        let gain = self.deeper.map(|(_, gain)| gain - 1.0);
+        if self.is_out_of_processors(gain) {
             return Verdict::CpuBound;
         }
-        let elsewhere = self.times.is_some_and(|(device, request)| device < AT_DEVICE * request);
-        if elsewhere && device_full == Some(false) {
+        if self.is_crowded() {
+            return Verdict::Undecided;
+        }
+        if gain.is_some_and(|gain| gain >= DEEPER_GAINS) {
+            return Verdict::QueueStarved;
+        }
+        let device_full = self.device.as_ref().map(|(_, busy)| *busy >= DEVICE_FULL);
+        let elsewhere = self
+            .times
+            .is_some_and(|(device, request, cpu)| device < AT_DEVICE * (request - cpu).max(0.0));
+        if self.kind == Kind::File && elsewhere && device_full == Some(false) {
             return Verdict::FileSystemBound;
         }
-        match (gain, device_full) {
-            (Some(gain), _) if gain >= DEEPER_GAINS => Verdict::QueueStarved,
-            (Some(gain), Some(true)) if gain <= DEEPER_SAME => Verdict::DriveBound,
-            _ => Verdict::Undecided,
+        let link_may_be_full = self.ceiling_share.is_some_and(|(_, most)| most >= LINK_FULL);
+        let no_more = gain.is_some_and(|gain| gain <= DEEPER_SAME);
+        match to_device && no_more && device_full == Some(true) && !link_may_be_full {
+            true => Verdict::DriveBound,
+            false => Verdict::Undecided,
         }
+    }
+
+    /// Whether the program's own work left nothing of its core or of the machine.
+    fn is_out_of_processors(&self, gain: Option<f64>) -> bool {
+        let machine_full =
+            self.machine.is_some_and(|(used, cores)| used >= MACHINE_FULL * f64::from(cores));
+        let alone = self.others.is_some_and(|(used, from)| used < from);
+        let no_more = gain.is_some_and(|gain| gain <= DEEPER_SAME) || self.waits();
+        self.thread_busy.is_some_and(|busy| busy >= THREAD_FULL)
+            || (machine_full && alone && no_more)
+    }
+
+    /// Whether a thread had to wait for a core.
+    fn waits(&self) -> bool {
+        self.core_wait.is_some_and(|share| share >= CORE_WAIT)
+    }
+
+    /// Whether what others took of the processors could explain what else was seen.
+    fn is_crowded(&self) -> bool {
+        let next_to_full =
+            self.machine.is_some_and(|(used, cores)| used >= CROWDED * f64::from(cores));
+        self.waits() || (next_to_full && self.others.is_none_or(|(used, from)| used >= from))
     }
 
     fn signs(&self) -> Vec<Sign> {
         let mut signs = vec![match self.ceiling_share {
-            Some(share) => Sign::CeilingShare { link: self.link.clone(), share },
+            Some((share, most)) => Sign::CeilingShare {
+                link: self.link.clone(),
+                share,
+                share_most: Some(most).filter(|&most| most != share),
+            },
             None => Sign::NoCeiling,
         }];
+        if self.kind == Kind::NoDevice {
+            signs.push(Sign::NoDevice);
+        }
+        signs.extend(self.limit.clone().map(|Limit { text: limit, kind, share }| match kind {
+            LimitKind::Device => Sign::DeviceLimit { limit, share },
+            LimitKind::Processor => Sign::Quota { limit, share },
+        }));
         signs.extend(self.thread_busy.map(|share| Sign::ThreadBusy { share }));
+        signs.extend(self.core_wait.map(|share| Sign::CoreWait { share }));
         signs.extend(self.machine.map(|(used, cores)| Sign::MachineBusy { used, cores }));
+        let others = self.others.zip(self.machine);
+        signs.extend(others.map(|((used, _), (_, cores))| Sign::OthersBusy { used, cores }));
         let device = self.device.clone();
         signs.extend(device.map(|(device, share)| Sign::DeviceBusy { device, share }));
         let times = self.times;
         signs.extend(
-            times.map(|(device_ns, request_ns)| Sign::DeviceTime { device_ns, request_ns }),
+            times.map(|(device_ns, request_ns, _)| Sign::DeviceTime { device_ns, request_ns }),
         );
         signs.push(match self.deeper {
             Some((queue_depth, gain)) => Sign::DeeperQueue { queue_depth, gain },
             None => Sign::NoQueueProbe,
         });
+        if self.verdict() == Verdict::Undecided && self.is_crowded() {
+            signs.push(Sign::Crowded);
+        }
         signs
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A device that is busy all the time, with nothing else near its limit, and no gain from a deeper queue.
-    fn drive() -> Seen {
-        Seen {
-            ceiling_share: Some(0.5),
-            thread_busy: Some(0.3),
-            machine: Some((0.8, 4)),
-            device: Some(("sda".to_owned(), 0.99)),
-            times: Some((90_000.0, 100_000.0)),
-            deeper: Some((32, 1.01)),
-            ..Seen::default()
-        }
-    }
-
-    #[test]
-    fn each_verdict_needs_its_evidence() {
-        let cases: [(Verdict, fn(&mut Seen)); 11] = [
-            (Verdict::DriveBound, |_| ()),
-            (Verdict::LinkBound, |seen| seen.ceiling_share = Some(0.97)),
-            (Verdict::CpuBound, |seen| seen.thread_busy = Some(0.98)),
-            (Verdict::CpuBound, |seen| seen.machine = Some((3.9, 4))),
-            (Verdict::QueueStarved, |seen| seen.deeper = Some((1, 1.9))),
-            (Verdict::QueueStarved, |seen| {
-                seen.deeper = Some((1, 1.9));
-                seen.machine = Some((3.9, 4));
-            }),
-            (Verdict::FileSystemBound, |seen| {
-                seen.device = Some(("sda".to_owned(), 0.4));
-                seen.times = Some((20_000.0, 100_000.0));
-            }),
-            // A device that is busy all the time may do requests in turn, so its own time says nothing then.
-            (Verdict::DriveBound, |seen| seen.times = Some((20_000.0, 100_000.0))),
-            (Verdict::Undecided, |seen| seen.deeper = None),
-            (Verdict::Undecided, |seen| seen.device = None),
-            (Verdict::Undecided, |seen| seen.deeper = Some((4, 1.2))),
-        ];
-        for (verdict, spoil) in cases {
-            let mut seen = drive();
-            spoil(&mut seen);
-            assert_eq!(seen.verdict(), verdict, "{seen:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_missing_is_said() {
-        let signs = Seen::default().signs();
-        assert_eq!(signs, [Sign::NoCeiling, Sign::NoQueueProbe]);
-        assert_eq!(drive().signs().len(), 6);
+/// What the requests of a test went to, by the target and by what its device moved.
+fn kind(target: &MeasuredTarget, samples: &[Sample]) -> Kind {
+    let answered_before = samples.iter().any(|sample| {
+        let device = sample.evidence.as_ref().and_then(|evidence| evidence.device.as_ref());
+        device.is_some_and(|device| {
+            let moved = (device.read_bytes + device.written_bytes).get() as f64;
+            moved < MOVED * sample.bytes().get() as f64
+        })
+    });
+    match (target.engine.as_str(), target.direct, target.device) {
+        ("null", ..) | (_, false, _) => Kind::NoDevice,
+        _ if answered_before => Kind::NoDevice,
+        (.., true) => Kind::Device,
+        (.., false) => Kind::File,
     }
 }
+
+/// The limit that was met most, on average over all samples.
+fn nearest_limit(all: &[&Evidence]) -> Option<Limit> {
+    let limits = all.iter().flat_map(|one| &one.limits);
+    let averaged = limits.clone().map(|limit| {
+        let same = limits.clone().filter(|other| other.text == limit.text);
+        let share = average(same.map(|other| other.share)).unwrap_or(0.0);
+        Limit { share, ..limit.clone() }
+    });
+    averaged.max_by(|a, b| {
+        (a.is_met(), a.share)
+            .partial_cmp(&(b.is_met(), b.share))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    })
+}
+
+fn average(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+#[cfg(test)]
+#[path = "explain_tests.rs"]
+mod tests;

@@ -7,7 +7,7 @@
 use lanemark_core::result::{HopPart, Identity};
 
 use crate::sysfs::{Place, Sysfs};
-use crate::value::{is_decimal, is_numbered, number};
+use crate::value::{is_decimal, is_numbered, node, number};
 
 /// A namespace by name.
 pub(crate) struct Namespace<'a> {
@@ -22,6 +22,8 @@ pub(crate) struct Path {
     pub(crate) controller: Place,
     pub(crate) name: Option<String>,
     pub(crate) state: Option<String>,
+    /// The memory that the kernel counts it to.
+    pub(crate) numa_node: Option<u32>,
 }
 
 impl<'a> Namespace<'a> {
@@ -79,14 +81,15 @@ pub(crate) fn paths(sysfs: &Sysfs, at: &Place, namespace: &Namespace<'_>) -> Vec
         );
         let place = sysfs.place_in(controller, &name)?;
         let state = sysfs.text(&place, "ana_state");
-        Some(Path { controller: controller.clone(), name: Some(name), state })
+        let numa_node = sysfs.value(&place, "numa_node", node).flatten();
+        Some(Path { controller: controller.clone(), name: Some(name), state, numa_node })
     };
     let named: Vec<Path> = controllers.iter().filter_map(path).collect();
     if !named.is_empty() {
         return named;
     }
     // Kernels that hide the ways, and captures without them: every controller is one.
-    let plain = |controller| Path { controller, name: None, state: None };
+    let plain = |controller| Path { controller, name: None, state: None, numa_node: None };
     controllers.into_iter().map(plain).collect()
 }
 

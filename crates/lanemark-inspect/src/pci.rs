@@ -15,7 +15,7 @@ use crate::pcie_config::{PcieConfig, UNPRIVILEGED};
 use crate::rate;
 use crate::sysfs::{Place, Sysfs};
 use crate::value::{
-    hexadecimal, is_numbered, is_pci_address, node, pcie_generation, pcie_lanes, pcie_rate,
+    hexadecimal, is_numbered, is_pci_address, pcie_generation, pcie_lanes, pcie_rate,
 };
 
 /// Intel, whose chipsets sit on bus 0 from this device on, with the bridge to their slow buses at 1f.0.
@@ -38,7 +38,6 @@ pub(crate) struct PciFunction {
     current: Option<PcieRate>,
     max: Option<PcieRate>,
     config: Option<PcieConfig>,
-    pub(crate) numa_node: Option<u32>,
 }
 
 /// Functions that were read, so that what many devices hang below is read once.
@@ -76,14 +75,13 @@ impl PciFunction {
             current: pcie_rate(speed("current_link_speed"), width("current_link_width")),
             max: pcie_rate(speed("max_link_speed"), width("max_link_width")),
             config: config.and_then(|bytes| PcieConfig::parse(&bytes)),
-            numa_node: sysfs.value(at, "numa_node", node).flatten(),
         }
     }
 
     /// What it does, below a function that does `above`. Captures may lack its class: then what `next` is
     /// below it says so.
     pub(crate) fn role(&self, above: Option<PciRole>, next: &str) -> PciRole {
-        let class = self.class.unwrap_or_else(|| class_before(next)) >> 8;
+        let class = self.class.unwrap_or_else(|| class_before(next, self.driver.as_deref())) >> 8;
         if class == 0x0604 {
             return match (self.config.map(|config| config.port_type), above) {
                 (Some(4), _) => PciRole::RootPort,
@@ -148,8 +146,11 @@ impl PciFunction {
             }
         };
         let payload_max = lesser(|config| config.payload_max);
-        let (line, usable) =
-            current.map_or((None, None), |current| rate::pcie(current, payload_max));
+        let carries =
+            |payload| current.map_or((None, None), |current| rate::pcie(current, payload));
+        let (line, least) = carries(payload_max.unwrap_or(rate::PAYLOADS.0));
+        let (_, most) = carries(payload_max.unwrap_or(rate::PAYLOADS.1));
+        let known = payload_max.is_some();
         let link = PcieLink {
             current,
             upper_max: above.and_then(|above| above.max),
@@ -159,19 +160,27 @@ impl PciFunction {
             payload_capable: above.and_then(|_| lesser(|config| config.payload_capable)),
             read_request_max: self.config.and_then(|config| config.read_request_max),
             line,
-            usable,
+            usable: least.filter(|_| known),
+            usable_least: least.filter(|_| !known),
+            usable_most: most.filter(|_| !known),
         };
         (link.current.is_some() || link.upper_max.is_some() || link.lower_max.is_some())
             .then_some(link)
     }
 }
 
-/// The class of a function that has `next` below it.
-fn class_before(next: &str) -> u32 {
+/// The class of a function that has `next` below it. What has an ATA port may be of the parallel or the serial kind: its
+/// driver says which, or nobody.
+fn class_before(next: &str, driver: Option<&str>) -> u32 {
     match next {
         next if is_pci_address(next) => 0x06_0400,
         "nvme" => 0x01_0802,
-        next if is_numbered(next, "ata") => 0x01_0601,
+        next if is_numbered(next, "ata") => match driver {
+            Some("ahci") => 0x01_0601,
+            Some(driver) if driver.starts_with("sata_") => 0x01_0601,
+            Some(driver) if driver.starts_with("pata_") => 0x01_0100,
+            _ => 0x01_8000,
+        },
         next if is_numbered(next, "host") => 0x01_0000,
         next if is_numbered(next, "usb") => 0x0c_0330,
         _ => 0,

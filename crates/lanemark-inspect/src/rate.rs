@@ -15,21 +15,20 @@ use lanemark_core::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 /// The line rate and the usable rate of a link.
 pub(crate) type Rates = (Option<BytesPerSecond>, Option<BytesPerSecond>);
 
-/// The least payload of a packet that every link carries.
-const PAYLOAD_LEAST: Bytes = Bytes(128);
+/// The least and the most payload of a packet that a link may be set to (PCI Express Base Specification, 7.5.3.4).
+pub(crate) const PAYLOADS: (Bytes, Bytes) = (Bytes(128), Bytes(4096));
 /// What a long read is, in bytes: short enough for core's arithmetic, long against all intervals.
 const LONG: Bytes = Bytes::kibi(128);
 /// A lane of PCIe 6: 64 GT/s.
 const LANE_SIX: u64 = 8_000_000_000;
 
-/// A PCIe link with packets of at most `payload_max`, or the least where that is not known.
-pub(crate) fn pcie(rate: PcieRate, payload_max: Option<Bytes>) -> Rates {
+/// A PCIe link with packets of at most `payload`.
+pub(crate) fn pcie(rate: PcieRate, payload: Bytes) -> Rates {
     let lanes = u32::from(rate.lanes);
     let Some(generation) = PcieGeneration::new(u64::from(rate.generation)) else {
         let line = (rate.generation == 6).then(|| BytesPerSecond(LANE_SIX * u64::from(lanes)));
         return (line, None);
     };
-    let payload = payload_max.unwrap_or(PAYLOAD_LEAST);
     let law = Pcie::new(generation, lanes, payload, payload);
     // Core's law is for the widths that drives and slots have.
     let lawful = [1, 2, 4, 8, 16].contains(&lanes);
@@ -46,6 +45,13 @@ pub(crate) fn sata(bits_per_second: u64) -> Rates {
     let link = lanemark_core::sim::link::Link::new(&spec);
     let whole = Place { first: true, last: true };
     (Some(line), Some(LONG / link.read_time(LONG, whole)))
+}
+
+/// A PATA cable in an Ultra DMA mode (ATA/ATAPI-7, volume 2, table of Ultra DMA timing: two bytes a cycle edge).
+pub(crate) fn pata(ultra_dma: u8) -> Option<BytesPerSecond> {
+    let rates =
+        [16_700_000, 25_000_000, 33_300_000, 44_400_000, 66_700_000, 100_000_000, 133_000_000];
+    rates.get(usize::from(ultra_dma)).map(|&rate| BytesPerSecond(rate))
 }
 
 /// A SAS port of so many phys at so many bits a second each.
@@ -80,7 +86,7 @@ mod tests {
 
     #[test]
     fn published_links_carry_what_is_published() {
-        let (line, usable) = pcie(PcieRate { generation: 4, lanes: 4 }, Some(Bytes(256)));
+        let (line, usable) = pcie(PcieRate { generation: 4, lanes: 4 }, Bytes(256));
         assert_eq!(megabytes(line), 7877.0);
         // 7.05 GB/s by the law of pcie-bench with 64-bit addresses.
         assert!((7000.0..7100.0).contains(&megabytes(usable)), "{usable:?}");
@@ -98,17 +104,11 @@ mod tests {
 
     #[test]
     fn where_core_has_no_law_the_line_rate_stands_alone() {
-        assert_eq!(pcie(PcieRate { generation: 6, lanes: 4 }, None).1, None);
-        assert_eq!(megabytes(pcie(PcieRate { generation: 6, lanes: 4 }, None).0), 32_000.0);
-        assert_eq!(pcie(PcieRate { generation: 3, lanes: 12 }, None).1, None);
-        assert_eq!(pcie(PcieRate { generation: 9, lanes: 4 }, None), (None, None));
+        let small = |generation, lanes| pcie(PcieRate { generation, lanes }, PAYLOADS.0);
+        assert_eq!(small(6, 4).1, None);
+        assert_eq!(megabytes(small(6, 4).0), 32_000.0);
+        assert_eq!(small(3, 12).1, None);
+        assert_eq!(small(9, 4), (None, None));
         assert_eq!(sata(1), (None, None));
-    }
-
-    #[test]
-    fn an_unknown_payload_is_the_least() {
-        let rate = PcieRate { generation: 3, lanes: 4 };
-        assert_eq!(pcie(rate, None), pcie(rate, Some(Bytes(128))));
-        assert!(pcie(rate, Some(Bytes(512))).1 > pcie(rate, None).1);
     }
 }

@@ -12,7 +12,7 @@ use lanemark_core::result::{
 
 use crate::pci::{PciFunction, PciFunctions};
 use crate::sysfs::{Place, Sysfs};
-use crate::value::{is_numbered, is_pci_address};
+use crate::value::{is_numbered, is_pci_address, node};
 use crate::{ata, nvme, sas, scsi, usb};
 
 /// Longer ways than any machine has.
@@ -115,9 +115,6 @@ impl Walk<'_> {
             function.link(above).map(InspectedLink::Pcie)
         };
         self.push(at, function.part(role), link);
-        if let Some(hop) = self.hops.last_mut() {
-            hop.numa_node = function.numa_node;
-        }
         self.pci = Some((function, role));
     }
 
@@ -130,9 +127,10 @@ impl Walk<'_> {
         let mut identity = scsi::identity(self.sysfs, at);
         let link = match (&self.port, scsi::address(&name)) {
             (Some((port, Part::AtaPort)), Some([_, channel, target, _])) => {
-                let (link, drive) = ata::link(self.sysfs, port, channel, target);
+                let host = self.pci.as_ref().map(|(_, role)| *role);
+                let (link, drive) = ata::link(self.sysfs, port, host, channel, target);
                 identity = whole(identity, drive);
-                link.map(InspectedLink::Sata)
+                link
             }
             _ => self.sas_link(),
         };
@@ -162,7 +160,9 @@ impl Walk<'_> {
 
     fn push(&mut self, at: &Place, part: HopPart, link: Option<InspectedLink>) {
         let place = at.text();
-        self.hops.push(InspectedHop { name: at.name(), place, part, link, numa_node: None });
+        // Beside PCI functions NVMe controllers and the namespaces of persistent memory tell it.
+        let numa_node = self.sysfs.value(at, "numa_node", node).flatten();
+        self.hops.push(InspectedHop { name: at.name(), place, part, link, numa_node });
     }
 }
 

@@ -172,7 +172,7 @@ nvme0n1  INTEL SSDPF2KX, 3.84 TB, firmware 1.0
 CPU, memory node 0
 └─ 0000:00:0e.0 volume management device (vmd)
    └─ 10000:e0:10.0 root port
-      └═ PCIe 4.0 x4 of x4, 6460 MB/s ═ 10000:e1:00.0 nvme0 INTEL SSDPF2KX
+      └═ PCIe 4.0 x4 of x4, 6460 to 7783 MB/s, payload unknown ═ 10000:e1:00.0 nvme0 INTEL SSDPF2KX
 "
         ),
         "{text}"
@@ -286,4 +286,107 @@ fn a_namespace_with_two_controllers_has_two_ways() {
     assert_eq!(found(&inspection).len(), 2, "both links trained down");
     assert!(matches!(&device(&inspection, "nvme1n1").kind,
         BlockKind::NvmeNamespace { subsystem: Some(name), .. } if name == "nvme-subsys1"));
+}
+
+/// Words that a PATA drive answers with: Ultra DMA 2 of 5 is selected, and nothing is said of SATA.
+fn pata_words() -> String {
+    let mut words = [0_u16; 256];
+    (words[53], words[88]) = (0x0007, 0x043f);
+    words.map(|word| format!("{word:04x}")).join(" ")
+}
+
+#[test]
+fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
+    let unknown = ["<unknown>"; 3];
+    for (class, driver, link) in [
+        ("0x010180", "ata_piix", Some("PATA, Ultra DMA 2, 33.3 MB/s raw")),
+        ("0x010601", "ahci", Some("SATA link")),
+        // Nobody says which it is.
+        ("", "ata_piix", None),
+        ("", "pata_via", Some("PATA, Ultra DMA 2, 33.3 MB/s raw")),
+    ] {
+        let tree = Tree::new();
+        let host = "devices/pci0000:00/0000:00:01.1";
+        tree.pci(host, class, "0x8086", driver);
+        if class.is_empty() {
+            std::fs::remove_file(tree.path(&format!("{host}/class"))).unwrap();
+        }
+        tree.ata(host, 1, "sda", unknown, 0);
+        let id = "ata1/link1/dev1.0/ata_device/dev1.0/id";
+        tree.file(&format!("{host}/{id}"), &pata_words());
+        let text = tree.text();
+        let expected = link.map(|link| format!("═ {link} ═"));
+        let shown = expected.as_ref().is_none_or(|link| text.contains(link));
+        let none = expected.is_none() && (text.contains("SATA") || text.contains("PATA"));
+        assert!(shown && !none, "{class} {driver}: {text}");
+    }
+    // A serial port in the older mode is known by its speed.
+    let tree = Tree::new();
+    let host = "devices/pci0000:00/0000:00:1f.2";
+    tree.pci(host, "0x01018a", "0x8086", "ata_piix");
+    tree.ata(host, 1, "sda", ["3.0 Gbps", "<unknown>", "<unknown>"], 0x0106);
+    assert!(tree.text().contains("SATA 3 Gb/s"), "{}", tree.text());
+}
+
+#[test]
+fn memory_nodes_beside_controllers_namespaces_and_paths_are_told() {
+    let alone = |text: &str| text.contains("CPU, memory node 1");
+    let slot = |tree: &Tree| {
+        let four = (GEN4, 4);
+        let drive = tree.slot("0000:00:06.0", "0000:01:00.0", NVME, "nvme", four, [four, four]);
+        for at in ["devices/pci0000:00/0000:00:06.0", &drive] {
+            tree.file(&format!("{at}/numa_node"), "-1");
+        }
+        tree.nvme(&drive, "nvme0", "NVME")
+    };
+    for place in ["", "/nvme0n1"] {
+        let tree = Tree::new();
+        let controller = slot(&tree);
+        tree.block(&format!("{controller}/nvme0n1"), 100);
+        assert!(!alone(&tree.text()));
+        tree.file(&format!("{controller}{place}/numa_node"), "1");
+        assert!(alone(&tree.text()), "{place}: {}", tree.text());
+    }
+    // A way of a namespace that has several.
+    let tree = Tree::new();
+    let controller = slot(&tree);
+    tree.file(&format!("{controller}/nvme0c0n1/ana_state"), "optimized");
+    tree.file(&format!("{controller}/nvme0c0n1/numa_node"), "1");
+    let subsystem = "devices/virtual/nvme-subsystem/nvme-subsys0";
+    tree.block(&format!("{subsystem}/nvme0n1"), 100);
+    tree.link(&format!("{subsystem}/nvme0"), &format!("../../../../{controller}"));
+    assert!(alone(&tree.text()), "{}", tree.text());
+    // Persistent memory.
+    let tree = Tree::new();
+    let namespace = "devices/LNXSYSTM:00/ndbus0/region0/namespace0.0";
+    tree.file(&format!("{namespace}/numa_node"), "1");
+    tree.link(&format!("{namespace}/subsystem"), "../../../../../bus/nd");
+    tree.link(&format!("{namespace}/driver"), "../../../../../bus/nd/drivers/nd_pmem");
+    tree.block(&format!("{namespace}/block/pmem0"), 100);
+    assert!(alone(&tree.text()), "{}", tree.text());
+}
+
+#[test]
+fn where_no_link_tells_anything_nothing_is_said_of_limits() {
+    let tree = Tree::new();
+    let function = "devices/pci0000:00/0000:00:02.0";
+    tree.pci(function, "0x010000", "0x1af4", "virtio-pci");
+    tree.block(&format!("{function}/virtio0/block/vda"), 100);
+    let (nothing, unknown) = ("Nothing was found", "No link to vda tells what it carries");
+    let text = tree.text();
+    assert!(!text.contains(nothing) && text.contains(unknown), "{text}");
+    // Beside a drive that tells: each is named.
+    let four = (GEN4, 4);
+    let drive = tree.slot("0000:00:06.0", "0000:01:00.0", NVME, "nvme", four, [four, four]);
+    let controller = tree.nvme(&drive, "nvme0", "NVME");
+    tree.block(&format!("{controller}/nvme0n1"), 100);
+    let text = tree.text();
+    assert!(text.contains("Nothing was found that limits nvme0n1."), "{text}");
+    assert!(text.contains(unknown), "{text}");
+    for end in ["devices/pci0000:00/0000:00:06.0", &drive] {
+        for file in ["current_link_speed", "current_link_width", "max_link_speed"] {
+            tree.file(&format!("{end}/{file}"), "Unknown");
+        }
+    }
+    assert!(!tree.text().contains(nothing), "{}", tree.text());
 }

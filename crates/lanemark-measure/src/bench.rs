@@ -19,6 +19,7 @@ use crate::error::{MeasureError, RING_ENTRIES_MAX};
 use crate::event::{Event, Outcome, Running};
 use crate::evidence::Reading;
 use crate::layout::{LAYOUT_BLOCK, Layout};
+use crate::limits::{Limits, Rates};
 use crate::machine::memory_available;
 use crate::pin::processors;
 use crate::plan::{Plan, Turn};
@@ -303,14 +304,14 @@ impl<'a> Bench<'a> {
         history: &History,
     ) -> Vec<(usize, Sample)> {
         let mut kept = Vec::new();
-        let asked = taken.iter().fold(Bytes::ZERO, |sum, (sample, _)| sum + sample.bytes());
-        for (index, (sample, refusal)) in turn.tests().zip(taken) {
+        let moved = taken.iter().fold(Bytes::ZERO, |sum, one| sum + one.moved);
+        for (index, Taken { sample, refusal, .. }) in turn.tests().zip(taken) {
             let test = &self.workload.tests[index];
             let taking = Taking {
                 test,
                 engine: self.settings.engine,
                 direct: target.page_cache.is_none(),
-                asked,
+                moved,
                 history,
             };
             for doubt in doubts::after(&taking, &sample) {
@@ -387,7 +388,7 @@ impl<'a> Bench<'a> {
                 // Behind all repeats, so that its places are none of theirs.
                 let turn = Turn { first: 0, count: 1, repeat: self.workload.repeats };
                 let (taken, _) = self.samples(target, &tests, &turn, (index, 0), None, on)?;
-                *rate = taken.first().map_or(0.0, |(sample, _)| sample.iops());
+                *rate = taken.first().map_or(0.0, |one| one.sample.iops());
             }
             let [iops, iops_doubled] = rates;
             outcome.tests[index].queue_probe = Some(QueueProbe { queue_depth, iops, iops_doubled });
@@ -442,7 +443,7 @@ impl<'a> Bench<'a> {
             settings: &self.settings,
             processors: &processors,
         };
-        let before = Reading::take(clock, device);
+        let (before, limits) = (Reading::take(clock, device), Limits::read(device));
         let mut history = History::new();
         let mut taken = run.run(&mut |look| {
             history.push((look.elapsed, look.requests));
@@ -463,7 +464,11 @@ impl<'a> Bench<'a> {
                 device,
             }));
         })?;
-        add_evidence(&mut taken, &before.until_now());
+        let mut between = before.until_now();
+        if self.settings.engine != EngineKind::Null {
+            between.limits = limits.met(Rates::of(&taken, &between), before.elapsed());
+        }
+        add_evidence(&mut taken, &between);
         Ok((taken, history))
     }
 
@@ -493,10 +498,10 @@ type History = Vec<(Duration, u64)>;
 
 /// Adds what the machine showed while samples were taken side by side: their requests cannot be told apart there.
 fn add_evidence(taken: &mut [Taken], between: &Evidence) {
-    for (sample, _) in taken {
-        let own = sample.evidence.take().unwrap_or_default();
-        let (threads, punted) = (own.threads, own.punted);
-        sample.evidence = Some(Evidence { threads, punted, ..between.clone() });
+    for Taken { sample, .. } in taken {
+        let Evidence { threads, outstanding, punted, .. } =
+            sample.evidence.take().unwrap_or_default();
+        sample.evidence = Some(Evidence { threads, outstanding, punted, ..between.clone() });
     }
 }
 

@@ -72,7 +72,7 @@ impl Claim {
         if disk != device {
             // A claim on the disk fails while one of its partitions is claimed; it is given back at once, because it
             // would keep us from claiming ours.
-            drop(claim(path, &PathBuf::from("/dev").join(&disk.name), OFlags::RDONLY, &device)?);
+            drop(claim(path, &PathBuf::from("/dev").join(&disk.name), OFlags::RDONLY, &disk)?);
         }
         Ok(Self { file: claim(path, path, OFlags::RDWR, &device)? })
     }
@@ -87,10 +87,12 @@ fn claim(
 ) -> Result<OwnedFd, MeasureError> {
     let flags = access | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOCTTY;
     rustix::fs::open(node, flags, Mode::empty()).map_err(|error| match error {
-        Errno::BUSY => MeasureError::DeviceInUse {
-            path: path.to_owned(),
-            uses: vec![format!("the kernel says that {} or a part of it is claimed", device.name)],
-        },
+        Errno::BUSY => {
+            // Of a disk these are its other partitions, too.
+            let mut uses = uses(device, device);
+            uses.push(format!("the kernel says that {} or a part of it is claimed", device.name));
+            MeasureError::DeviceInUse { path: path.to_owned(), uses }
+        }
         Errno::ACCESS | Errno::PERM => {
             MeasureError::Permission { path: path.to_owned(), action: "write" }
         }
@@ -204,7 +206,8 @@ fn signatures(device: &Device) -> Vec<String> {
     let name = &device.name;
     match probe {
         Ok(output) if output.status.success() => {
-            vec![format!("{name} holds {}", described(&String::from_utf8_lossy(&output.stdout)))]
+            let told = described(&String::from_utf8_lossy(&output.stdout));
+            told.map(|what| format!("{name} holds {what}")).into_iter().collect()
         }
         // blkid(8): 2 is nothing found, 8 is more than one found.
         Ok(output) if output.status.code() == Some(2) => Vec::new(),
@@ -215,8 +218,12 @@ fn signatures(device: &Device) -> Vec<String> {
     }
 }
 
-/// `ext4 "data" (5f1c…)` from what blkid exports.
-fn described(export: &str) -> String {
+/// `ext4 "data" (5f1c…)` from what blkid exports; none where it tells of a partition only where that is.
+fn described(export: &str) -> Option<String> {
+    let keys = export.lines().filter_map(|line| line.split_once('=')).map(|(key, _)| key);
+    if keys.clone().all(|key| key == "DEVNAME" || key.starts_with("PART_ENTRY_")) {
+        return None;
+    }
     let value = |key: &str| {
         let line = export.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
         line.filter(|text| !text.is_empty())
@@ -227,7 +234,7 @@ fn described(export: &str) -> String {
         .unwrap_or_else(|| "something".to_owned());
     let label = value("LABEL").map(|label| format!(" \"{label}\"")).unwrap_or_default();
     let id = value("UUID").or_else(|| value("PTUUID"));
-    kind + &label + &id.map(|id| format!(" ({id})")).unwrap_or_default()
+    Some(kind + &label + &id.map(|id| format!(" ({id})")).unwrap_or_default())
 }
 
 /// The number of the block device that `path` leads to.
@@ -247,16 +254,26 @@ mod tests {
     #[test]
     fn what_blkid_exports_becomes_words() {
         let file_system = "DEVNAME=/dev/sda1\nLABEL=data\nUUID=5f1c\nTYPE=ext4\nUSAGE=filesystem\n";
-        assert_eq!(described(file_system), "ext4 \"data\" (5f1c)");
-        assert_eq!(described("PTUUID=ab\nPTTYPE=gpt\n"), "a gpt partition table (ab)");
-        assert_eq!(described(""), "something");
+        let told = |export| described(export).unwrap_or_default();
+        assert_eq!(told(file_system), "ext4 \"data\" (5f1c)");
+        assert_eq!(told("PTUUID=ab\nPTTYPE=gpt\n"), "a gpt partition table (ab)");
+        assert_eq!(told("DEVNAME=/dev/sda1\nUSAGE=crypto\n"), "something");
+        // A partition on which nothing was ever made.
+        let blank = "DEVNAME=/dev/sda1\nPART_ENTRY_SCHEME=dos\nPART_ENTRY_NUMBER=2\n";
+        assert_eq!((described(blank), described("")), (None, None));
     }
 
     #[test]
-    fn the_device_of_the_root_is_in_use() {
-        let root = rustix::fs::stat("/").unwrap();
-        // A container's root may lie on no block device.
-        let Some(device) = Device::of(root.st_dev) else { return };
+    fn a_device_that_is_mounted_is_in_use() {
+        // A container's root may lie on no block device, but some file that is mounted into it does.
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let device = mounts.lines().find_map(|line| {
+            let (major, minor) = line.split(' ').nth(2)?.split_once(':')?;
+            Device::of(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
+        });
+        let Some(device) = device else {
+            return lanemark_testbed::skipped("no block device is mounted");
+        };
         let found = uses(&device, &device.disk());
         assert!(found.iter().any(|one| one.contains("is mounted on /")), "{found:?}");
     }

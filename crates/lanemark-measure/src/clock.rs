@@ -8,7 +8,8 @@
 //!
 //! Processor time comes from `getrusage(RUSAGE_THREAD)`; its total is exact on Linux, while its split into user and
 //! system is, on most kernels, apportioned by timer ticks and so only right over many of them (getrusage(2);
-//! `cputime_adjust` in the kernel's `kernel/sched/cputime.c`).
+//! `cputime_adjust` in the kernel's `kernel/sched/cputime.c`). The time that a thread was ready and waited for a core is
+//! the second figure of `/proc/thread-self/schedstat` (kernel documentation, `scheduler/sched-stats.rst`).
 
 use std::fs;
 use std::sync::OnceLock;
@@ -132,6 +133,8 @@ pub(crate) struct CpuTime {
     pub(crate) switches_voluntary: u64,
     /// How often it was taken away.
     pub(crate) switches_involuntary: u64,
+    /// How long it was ready and had no core, where the kernel tells.
+    pub(crate) ready_ns: Option<u64>,
 }
 
 impl CpuTime {
@@ -148,6 +151,7 @@ impl CpuTime {
             system_ns: nanoseconds(usage.ru_stime),
             switches_voluntary: usage.ru_nvcsw.cast_unsigned(),
             switches_involuntary: usage.ru_nivcsw.cast_unsigned(),
+            ready_ns: ready_ns(),
         }
     }
 
@@ -159,6 +163,10 @@ impl CpuTime {
             system_ns: self.system_ns.saturating_sub(earlier.system_ns),
             switches_voluntary: self.switches_voluntary - earlier.switches_voluntary,
             switches_involuntary: self.switches_involuntary - earlier.switches_involuntary,
+            ready_ns: self
+                .ready_ns
+                .zip(earlier.ready_ns)
+                .map(|(now, then)| now.saturating_sub(then)),
         }
     }
 
@@ -169,8 +177,15 @@ impl CpuTime {
             system_ns: self.system_ns + other.system_ns,
             switches_voluntary: self.switches_voluntary + other.switches_voluntary,
             switches_involuntary: self.switches_involuntary + other.switches_involuntary,
+            ready_ns: self.ready_ns.zip(other.ready_ns).map(|(own, other)| own + other),
         }
     }
+}
+
+/// How long the calling thread has been ready without a core since it began.
+fn ready_ns() -> Option<u64> {
+    let told = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    told.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn nanoseconds(time: libc::timeval) -> u64 {

@@ -5,17 +5,20 @@
 
 use std::fs;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use lanemark_core::result::{Sample, Warning};
+use lanemark_core::result::{Outstanding, Sample, Warning};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::Test;
 use rustix::fs::{AtFlags, SeekFrom, StatxFlags};
 
 use crate::engine::EngineKind;
+use crate::limits::Limits;
 
 /// Below this a difference between what was asked for and what the device moved is not worth a word.
 const BYTES_SMALL: u64 = 16 << 20;
+/// The sectors of sizes and places in sysfs, whatever the device's own are.
+const SECTOR: u64 = 512;
 /// Above this share of a core a thread has no time left.
 const BUSY: f64 = 0.9;
 /// Halves of a sample that differ by more than this are told; as SNIA bounds the slope of steady rounds.
@@ -24,8 +27,15 @@ const HALVES_APART: f64 = 0.10;
 const HALVES_FROM: Duration = Duration::from_seconds(2);
 /// Clocks that go further apart than this are told.
 const DRIFT_MAX: f64 = 1e-3;
+/// The kernel counts what processors do by looking at them 100 times a second: three deviations of a count in the worst
+/// case, in cores for one core over one second.
+const TICK_ERROR: f64 = 0.15;
+/// Threads that wait for a core longer than this share of their time are told.
+const CORE_WAIT_MAX: f64 = 0.1;
 /// More processor time taken away than this is told, in cores.
 const STOLEN_MAX: f64 = 0.1;
+/// Throughput times latency that differs by more from what was outstanding is told.
+const UNACCOUNTED_MAX: f64 = 0.05;
 /// Generators that are later than this for half of their requests are told.
 const LATE: Duration = Duration::from_microseconds(100);
 
@@ -45,15 +55,41 @@ pub(crate) fn before(place: &Place<'_>, file: impl AsFd) -> Vec<Warning> {
     if let (Some((from, to)), false) = (place.read_as_found, place.device) {
         let share = holes(&file, from, to);
         if share > 0.01 {
-            found.push(Warning::Holes { share });
+            found.push(Warning::Holes { share, below: None });
         }
+    }
+    if let (Some((from, to)), Some(name), true) =
+        (place.read_as_found, place.block_device, place.device)
+    {
+        found.extend(holes_below(name, from, to));
     }
     found.extend(compression(place, &file).map(|what| Warning::Compresses { what }));
     if let Some(name) = place.block_device {
         found.extend(cache_below(name).map(|what| Warning::CacheBelow { what }));
-        found.extend(limits(name).into_iter().map(|limit| Warning::Throttled { limit }));
+        let limits = Limits::read(Some(name)).of_device();
+        found.extend(limits.into_iter().map(|limit| Warning::Throttled { limit }));
     }
     found
+}
+
+/// The holes of the file under a loop device from `from` to `to` of the device.
+fn holes_below(name: &str, from: u64, to: u64) -> Option<Warning> {
+    let folder = fs::canonicalize(format!("/sys/class/block/{name}")).ok()?;
+    let number =
+        |file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
+    // A partition begins somewhere on its disk.
+    let start = number("start").filter(|_| folder.join("partition").exists());
+    let disk = if start.is_some() { folder.parent()? } else { &folder };
+    let medium = fs::read_to_string(disk.join("loop/backing_file")).ok()?;
+    let offset = fs::read_to_string(disk.join("loop/offset")).ok()?.trim().parse::<u64>().ok()?;
+    let before = offset.checked_add(start.unwrap_or(0).checked_mul(SECTOR)?)?;
+    let medium = medium.trim_end();
+    if !fs::metadata(medium).ok()?.is_file() {
+        return None;
+    }
+    let share =
+        holes(fs::File::open(medium).ok()?, from.checked_add(before)?, to.checked_add(before)?);
+    (share > 0.01).then(|| Warning::Holes { share, below: Some(medium.to_owned()) })
 }
 
 /// The share of a file from `from` to `to` that was never written.
@@ -101,73 +137,14 @@ fn cache_below(name: &str) -> Option<String> {
     Some(format!("{name} is a virtual disk ({bus}), and its host may cache what it holds"))
 }
 
-/// The limits that control groups of this thread set for a block device.
-fn limits(name: &str) -> Vec<String> {
-    let number = |name: &str| fs::read_to_string(format!("/sys/class/block/{name}/dev")).ok();
-    let folder = fs::canonicalize(format!("/sys/class/block/{name}")).unwrap_or_default();
-    let disk = folder.join("partition").exists().then(|| folder.parent()?.file_name()).flatten();
-    let disk = disk.map_or(name.to_owned(), |disk| disk.to_string_lossy().into_owned());
-    let numbers: Vec<String> = [number(name), number(&disk)]
-        .into_iter()
-        .flatten()
-        .map(|number| number.trim().to_owned())
-        .collect();
-    let groups = fs::read_to_string("/proc/thread-self/cgroup").unwrap_or_default();
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let mut found = Vec::new();
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(group)) = (parts.next(), parts.next()) else { continue };
-        let files: &[&str] = match controllers {
-            "" => &["io.max"],
-            list if list.split(',').any(|one| one == "blkio") => &[
-                "blkio.throttle.read_bps_device",
-                "blkio.throttle.write_bps_device",
-                "blkio.throttle.read_iops_device",
-                "blkio.throttle.write_iops_device",
-            ],
-            _ => continue,
-        };
-        let Some(root) = mounted_group(&mounts, controllers) else { continue };
-        let relative = Path::new(group.trim_start_matches('/'));
-        for folder in relative.ancestors() {
-            for file in files {
-                let told = fs::read_to_string(root.join(folder).join(file)).unwrap_or_default();
-                let ours = told.lines().filter(|line| {
-                    line.split(' ').next().is_some_and(|number| numbers.iter().any(|n| n == number))
-                });
-                found.extend(
-                    ours.map(|line| format!("{file} of group /{}: {line}", folder.display())),
-                );
-            }
-        }
-    }
-    found.dedup();
-    found
-}
-
-/// Where the hierarchy with `controllers` is mounted; none named is the unified one.
-fn mounted_group(mounts: &str, controllers: &str) -> Option<PathBuf> {
-    mounts.lines().find_map(|line| {
-        let (place, kind) = line.split_once(" - ")?;
-        let mut kind = kind.split(' ');
-        let (name, options) = (kind.next()?, kind.nth(1)?);
-        let wanted = match controllers {
-            "" => name == "cgroup2",
-            _ => name == "cgroup" && options.split(',').any(|option| option == "blkio"),
-        };
-        wanted.then(|| place.split(' ').nth(4).map(PathBuf::from)).flatten()
-    })
-}
-
 /// What a sample was taken with.
 pub(crate) struct Taking<'a> {
     pub(crate) test: &'a Test,
     pub(crate) engine: EngineKind,
     /// Whether the page cache was bypassed.
     pub(crate) direct: bool,
-    /// What all tests side by side moved.
-    pub(crate) asked: Bytes,
+    /// What all tests side by side moved, those of the ramp included.
+    pub(crate) moved: Bytes,
     /// The time and the requests counted so far, a few times a second.
     pub(crate) history: &'a [(Duration, u64)],
 }
@@ -178,7 +155,7 @@ pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
     let mut found = Vec::new();
     let Some(evidence) = &sample.evidence else { return found };
     if taking.engine == EngineKind::Null {
-        return found;
+        return vec![Warning::NothingAsked];
     }
     if let Some(workers) = evidence.punted {
         found.push(Warning::Punted { test: test(), workers });
@@ -190,6 +167,10 @@ pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
     if let Some(used) = evidence.processors.filter(|used| used.stolen > STOLEN_MAX) {
         found.push(Warning::Stolen { test: test(), cores: used.stolen });
     }
+    found.extend(crowd(taking.test, sample));
+    // Others may have set or taken it away since the run began.
+    let met = evidence.limits.iter().filter(|limit| limit.is_met());
+    found.extend(met.map(|limit| Warning::Throttled { limit: limit.text.clone() }));
     if let Some(share) = evidence.clock_drift.filter(|share| share.abs() > DRIFT_MAX) {
         found.push(Warning::ClockDrift { share });
     }
@@ -205,7 +186,40 @@ pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
         });
     }
     found.extend(lateness(taking.test, sample));
+    found.extend(unaccounted(taking.test, sample));
     found
+}
+
+/// Who else was on the processors.
+fn crowd(test: &Test, sample: &Sample) -> Vec<Warning> {
+    let name = || test.name.clone();
+    let mut found = Vec::new();
+    let Some(evidence) = &sample.evidence else { return found };
+    if let Some((processors, used)) = evidence.processors.and_then(|one| Some((one, one.others()?)))
+    {
+        let seconds = sample.elapsed.as_seconds().max(1e-3);
+        let error = TICK_ERROR * (f64::from(processors.cores) / seconds).sqrt();
+        if used >= processors.others_matter_from() + error {
+            found.push(Warning::OthersBusy { test: name(), used, cores: processors.cores });
+        }
+    }
+    let waited = evidence.threads.and_then(|threads| threads.core_wait);
+    found.extend(
+        waited
+            .filter(|&share| share >= CORE_WAIT_MAX)
+            .map(|share| Warning::CoreWait { test: name(), share }),
+    );
+    found
+}
+
+/// Whether throughput times latency is what was outstanding, as Little's law has it.
+fn unaccounted(test: &Test, sample: &Sample) -> Option<Warning> {
+    let Outstanding { mean, accounted } = sample.evidence.as_ref()?.outstanding?;
+    ((accounted - mean).abs() > UNACCOUNTED_MAX * mean).then(|| Warning::Unaccounted {
+        test: test.name.clone(),
+        outstanding: mean,
+        accounted,
+    })
 }
 
 /// Whether the device moved what was asked for.
@@ -214,14 +228,12 @@ fn device_doubt(taking: &Taking<'_>, sample: &Sample) -> Option<Warning> {
     let test = taking.test.name.clone();
     // What is written through the page cache reaches the device at some other time.
     let told = taking.direct || !taking.test.writes();
-    let (asked, moved) = (taking.asked.get(), (device.read_bytes + device.written_bytes).get());
+    let (asked, moved) = (taking.moved.get(), (device.read_bytes + device.written_bytes).get());
     let (asked_bytes, device_bytes) = (Bytes(asked), Bytes(moved));
     if told && moved + asked / 10 + BYTES_SMALL / 4 < asked {
         return Some(Warning::NotFromDevice { test, asked_bytes, device_bytes });
     }
-    // What was outstanding at both ends of the sample, and the ramp, are the device's, too.
-    let ramp = taking.test.ramp.as_seconds() / sample.elapsed.as_seconds().max(1e-9);
-    let ours = asked as f64 * (1.0 + ramp) * 1.1;
+    let ours = asked as f64 * 1.1;
     (taking.direct && moved as f64 > ours + BYTES_SMALL as f64).then_some(Warning::OtherUse {
         test,
         asked_bytes,
@@ -250,30 +262,22 @@ fn lateness(test: &Test, sample: &Sample) -> Option<Warning> {
     let kept = sample.punctuality.as_ref()?;
     let requests = kept.lateness.count();
     let late = Duration::from_nanoseconds(kept.own_lateness.percentile_ns(50.0)?);
-    (late > LATE || kept.held_back > requests / 100).then(|| Warning::Late {
-        test: test.name.clone(),
-        lateness_p50: Duration::from_nanoseconds(kept.lateness.percentile_ns(50.0).unwrap_or(0)),
-        held_back: kept.held_back,
-        requests,
+    (late > LATE || kept.held_back > requests / 100 || kept.unsubmitted > 0).then(|| {
+        Warning::Late {
+            test: test.name.clone(),
+            lateness_p50: Duration::from_nanoseconds(
+                kept.lateness.percentile_ns(50.0).unwrap_or(0),
+            ),
+            held_back: kept.held_back,
+            unsubmitted: kept.unsubmitted,
+            requests,
+        }
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_place_of_a_hierarchy_is_found() {
-        let mounts = "\
-30 29 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
-31 29 0:27 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio
-32 29 0:28 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu
-";
-        let found = |controllers| mounted_group(mounts, controllers);
-        assert_eq!(found(""), Some(PathBuf::from("/sys/fs/cgroup/unified")));
-        assert_eq!(found("blkio"), Some(PathBuf::from("/sys/fs/cgroup/blkio")));
-        assert_eq!(mounted_group("nonsense", ""), None);
-    }
 
     #[test]
     fn holes_are_counted() {

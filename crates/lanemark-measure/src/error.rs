@@ -278,7 +278,13 @@ impl MeasureError {
     /// One line on how to go on, where there is a way.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::NoFolder { folder, .. } => format!("create it: mkdir -p {}", folder.display()),
+            Self::NoFolder { folder, .. } => {
+                let there = folder.ancestors().find(|one| one.symlink_metadata().is_ok());
+                match there.filter(|one| !one.is_dir()) {
+                    Some(file) => format!("{} is no folder: name a path in one", file.display()),
+                    None => format!("create it: mkdir -p {}", folder.display()),
+                }
+            }
             Self::Permission { .. } => "choose a path of your own, or run as root".to_owned(),
             Self::Exists { path, .. } => format!(
                 "name a path that does not exist, or say `--overwrite {}` if its content may go",

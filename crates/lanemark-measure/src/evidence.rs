@@ -2,6 +2,10 @@
 //!
 //! From `/sys/class/block/*/stat` (kernel documentation, `block/stat.rst`) and `/proc/stat`. Nothing here fails: what
 //! cannot be read is absent.
+//!
+//! **Others** on the processors are what is busy there less this program and the kernel's own threads (`PF_KTHREAD` in
+//! `/proc/*/stat`), which may work for the target, as a loop device's do. From inside a container these cannot be seen and
+//! count as others. Interrupts are nobody's.
 
 use std::fs;
 
@@ -21,6 +25,9 @@ pub(crate) struct Reading {
     at_ns: u64,
     device: Option<(String, Stat)>,
     processors: Option<Processors>,
+    /// What this program and the kernel's threads have used, in ns.
+    own_ns: u64,
+    kernel_ns: Option<u64>,
 }
 
 /// `/sys/class/block/*/stat`, in the order of its columns.
@@ -37,30 +44,47 @@ struct Processors {
 impl Reading {
     /// Reads now; `device` is the kernel's name of the block device under the target.
     pub(crate) fn take(clock: Clock, device: Option<&str>) -> Self {
+        let kernel_ns = kernel_threads_ns();
+        Self { kernel_ns, ..Self::without_kernel_threads(clock, device) }
+    }
+
+    fn without_kernel_threads(clock: Clock, device: Option<&str>) -> Self {
         Self {
             clock,
             at_ns: clock.now_ns(),
             device: device.and_then(|name| Some((name.to_owned(), stat(name)?))),
             processors: fs::read_to_string("/proc/stat").ok().and_then(|text| processors(&text)),
+            own_ns: own_ns(),
+            kernel_ns: None,
         }
     }
 
     /// What happened between this reading and now.
     pub(crate) fn until_now(&self) -> Evidence {
-        let now = Self::take(self.clock, self.device.as_ref().map(|(name, _)| name.as_str()));
+        let name = self.device.as_ref().map(|(name, _)| name.as_str());
+        let now = Self::without_kernel_threads(self.clock, name);
+        // It takes a while where there are many, so it is outside of the time that is looked at, at either end.
+        let kernel_ns = self.kernel_ns.zip(kernel_threads_ns());
         let elapsed = Duration::from_nanoseconds(now.at_ns - self.at_ns);
         let device = self.device_since(now.device.as_ref(), elapsed);
         let processors = match (&self.processors, &now.processors) {
             (Some(before), Some(after)) => after.since(before),
             _ => None,
         };
-        let name = self.device.as_ref().map(|(name, _)| name.as_str());
+        let cores = |ns: u64| ns as f64 / (elapsed.as_seconds() * 1e9).max(1.0);
+        let processors = processors.map(|used| ProcessorUse {
+            own: Some(cores(now.own_ns.saturating_sub(self.own_ns))),
+            kernel: kernel_ns.map(|(before, after)| cores(after.saturating_sub(before))),
+            ..used
+        });
         let health = name.and_then(health);
         let told = health.as_ref().and_then(|health| health.temperature_celsius);
         Evidence {
             device,
             processors,
             threads: None,
+            outstanding: None,
+            limits: Vec::new(),
             punted: None,
             temperature_celsius: name.and_then(temperature).or(told),
             health,
@@ -70,6 +94,11 @@ impl Reading {
 }
 
 impl Reading {
+    /// How long ago it was taken.
+    pub(crate) fn elapsed(&self) -> Duration {
+        Duration::from_nanoseconds(self.clock.now_ns().saturating_sub(self.at_ns))
+    }
+
     /// What the device did between this reading and now, without asking anything else.
     pub(crate) fn device_until_now(&self) -> Option<DeviceUse> {
         let (name, _) = self.device.as_ref()?;
@@ -128,8 +157,45 @@ impl Processors {
             interrupts: cores(ticks(5) + ticks(6)),
             stolen: cores(ticks(7)),
             idle: cores(ticks(3) + ticks(4)),
+            own: None,
+            kernel: None,
         })
     }
+}
+
+/// What this program has used of the processors since it began, with the threads that the kernel gave it.
+fn own_ns() -> u64 {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    used.tv_sec.cast_unsigned() * 1_000_000_000 + used.tv_nsec.cast_unsigned()
+}
+
+/// What the kernel's own threads have used together, where they can be seen.
+fn kernel_threads_ns() -> Option<u64> {
+    /// `PF_KTHREAD` of `linux/sched.h`.
+    const KERNEL_THREAD: u64 = 0x0020_0000;
+    let hertz = rustix::param::clock_ticks_per_second();
+    let mut ticks = None;
+    for entry in fs::read_dir("/proc").ok()?.flatten() {
+        let is_process =
+            entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
+        let told = is_process.then(|| fs::read_to_string(entry.path().join("stat")).ok()).flatten();
+        // The name, in brackets, may have any character in it.
+        let Some((_, fields)) = told.as_deref().and_then(|told| told.rsplit_once(')')) else {
+            continue;
+        };
+        let field = |index: usize| {
+            fields
+                .split_whitespace()
+                .nth(index)
+                .and_then(|word| word.parse::<u64>().ok())
+                .unwrap_or(0)
+        };
+        // proc_pid_stat(5): flags are field 9, utime 14 and stime 15; the third comes first behind the name.
+        if field(6) & KERNEL_THREAD != 0 {
+            *ticks.get_or_insert(0) += field(11) + field(12);
+        }
+    }
+    ticks.map(|ticks| ticks * (1_000_000_000 / hertz.max(1)))
 }
 
 fn stat(device: &str) -> Option<Stat> {

@@ -28,6 +28,7 @@ mod evidence;
 mod health;
 mod kernel_threads;
 mod layout;
+mod limits;
 mod location;
 mod machine;
 mod payload;
@@ -41,6 +42,7 @@ mod source;
 mod tally;
 mod target;
 mod verify;
+mod window;
 mod worker;
 
 pub use bench::Bench;

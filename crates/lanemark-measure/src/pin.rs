@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use rustix::thread::CpuSet;
 
@@ -27,14 +28,31 @@ pub(crate) fn pin(processor: usize) -> io::Result<()> {
 
 /// The processors of the memory node of a device.
 fn near(device: &str) -> Option<Vec<usize>> {
-    let node = fs::read_to_string(format!("/sys/class/block/{device}/device/numa_node"))
-        .or_else(|_| {
-            fs::read_to_string(format!("/sys/class/block/{device}/device/device/numa_node"))
-        })
-        .ok()?;
-    // A machine of one node tells -1.
-    let node: u32 = node.trim().parse().ok()?;
+    let node = node(&fs::canonicalize(format!("/sys/class/block/{device}")).ok()?)?;
     list(fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist")).ok()?.trim())
+}
+
+/// The memory node of the device in `folder`: the nearest that stands beside it or above it in the tree of devices. One
+/// whose ways the kernel joins, or that is made of others, has none above it; then that of the first of them which has one.
+fn node(folder: &Path) -> Option<u32> {
+    // A machine of one node tells -1.
+    let told =
+        |at: &Path| fs::read_to_string(at.join("numa_node")).ok()?.trim().parse::<u32>().ok();
+    if let Some(node) = folder.ancestors().find_map(told) {
+        return Some(node);
+    }
+    let parts =
+        [folder.join("slaves"), folder.parent()?.to_owned()].into_iter().filter_map(|parts| {
+            let is_joined = parts.file_name().is_some_and(|name| {
+                let name = name.to_string_lossy();
+                name == "slaves" || name.starts_with("nvme-subsys")
+            });
+            fs::read_dir(parts).ok().filter(|_| is_joined)
+        });
+    let links = parts.flatten().flatten().filter(|entry| entry.path().is_symlink());
+    links
+        .filter_map(|link| fs::canonicalize(link.path()).ok())
+        .find_map(|part| part.ancestors().find_map(told))
 }
 
 /// The numbers of a list, `0-3,8`.
@@ -56,6 +74,30 @@ mod tests {
         assert_eq!(list("0-3,8"), Some(vec![0, 1, 2, 3, 8]));
         assert_eq!(list(""), Some(vec![]));
         assert_eq!(list("0-x"), None);
+    }
+
+    #[test]
+    fn the_node_beside_or_above_a_device_or_one_of_its_ways_is_found() {
+        let tree = tempfile::tempdir().unwrap();
+        let at = |path: &str| tree.path().join(path);
+        let file = |path: &str, text: &str| {
+            fs::create_dir_all(at(path).parent().unwrap()).unwrap();
+            fs::write(at(path), text).unwrap();
+        };
+        file("pci/0000:01:00.0/numa_node", "1\n");
+        file("pci/0000:01:00.0/nvme/nvme0/numa_node", "-1\n");
+        fs::create_dir_all(at("pci/0000:01:00.0/nvme/nvme0/nvme0n1/nvme0n1p2")).unwrap();
+        assert_eq!(node(&at("pci/0000:01:00.0/nvme/nvme0/nvme0n1/nvme0n1p2")), Some(1));
+        file("pci/0000:02:00.0/nvme/nvme1/numa_node", "3\n");
+        fs::create_dir_all(at("virtual/nvme-subsys1/nvme1n1")).unwrap();
+        assert_eq!(node(&at("virtual/nvme-subsys1/nvme1n1")), None);
+        let controller = at("pci/0000:02:00.0/nvme/nvme1");
+        std::os::unix::fs::symlink(controller, at("virtual/nvme-subsys1/nvme1")).unwrap();
+        assert_eq!(node(&at("virtual/nvme-subsys1/nvme1n1")), Some(3));
+        fs::create_dir_all(at("virtual/md0/slaves")).unwrap();
+        let member = at("pci/0000:01:00.0/nvme/nvme0/nvme0n1");
+        std::os::unix::fs::symlink(member, at("virtual/md0/slaves/nvme0n1")).unwrap();
+        assert_eq!(node(&at("virtual/md0")), Some(1));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::sync::{Mutex, OnceLock};
 use std::thread;
 
 use lanemark_core::result::series::Series;
-use lanemark_core::result::{CpuUse, Evidence, LatencyHistogram, Sample, ThreadUse};
+use lanemark_core::result::{CpuUse, Evidence, LatencyHistogram, Outstanding, Sample, ThreadUse};
 use lanemark_core::rng::StreamKey;
 use lanemark_core::units::{Bytes, Duration};
 
@@ -60,8 +60,14 @@ pub(crate) struct Look {
     pub(crate) latency: Option<LatencyHistogram>,
 }
 
-/// A sample, and why something was not registered that should be.
-pub(crate) type Taken = (Sample, Option<String>);
+/// A sample, and what is known of it beside.
+pub(crate) struct Taken {
+    pub(crate) sample: Sample,
+    /// Why something was not registered that should be.
+    pub(crate) refusal: Option<String>,
+    /// What all requests moved, those of the ramp included.
+    pub(crate) moved: Bytes,
+}
 
 /// What a thread tells the one that started it.
 enum Message {
@@ -316,7 +322,9 @@ impl Gathered {
         let mut rounds = self.rounds;
         let taken = |(job, ended): (&Job<'_>, Vec<Ended>)| {
             let refusal = ended.iter().find_map(|one| one.refusal.clone());
-            (sample(ended, job.opens_ns(started_ns), rounds.take()), refusal)
+            let moved = Bytes(ended.iter().map(|one| one.moved).sum());
+            let sample = sample(ended, job.opens_ns(started_ns), rounds.take());
+            Taken { sample, refusal, moved }
         };
         Ok(jobs.iter().zip(self.ended).map(taken).collect())
     }
@@ -353,7 +361,13 @@ fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sam
         busiest: tally.busiest,
         switches_voluntary: tally.cpu.switches_voluntary,
         switches_involuntary: tally.cpu.switches_involuntary,
+        core_wait: tally.core_wait,
     };
+    let in_time = |request_ns: f64| request_ns / (elapsed.picoseconds() as f64 / 1e3).max(1.0);
+    let outstanding = (requests > 0).then(|| Outstanding {
+        mean: in_time(tally.outstanding_ns as f64),
+        accounted: in_time(tally.accounted_ns()),
+    });
     let rule_ended = steady.as_ref().is_none_or(|steady| {
         steady.reached() || steady.rounds.len() >= lanemark_core::result::steady::ROUNDS_MAX
     });
@@ -370,6 +384,7 @@ fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sam
         cpu,
         evidence: Some(Evidence {
             threads: Some(threads),
+            outstanding,
             punted: (tally.kernel.punting > 0).then_some(tally.kernel.punting),
             ..Evidence::default()
         }),

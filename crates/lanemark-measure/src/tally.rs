@@ -8,6 +8,9 @@ use lanemark_core::workload::{Operation, Pattern, Test};
 use crate::clock::CpuTime;
 use crate::kernel_threads::KernelThreads;
 
+/// Reading processor time takes some microseconds itself, so that it says nothing of a shorter time.
+const SHARES_FROM_NS: u64 = 1_000_000;
+
 /// What was counted in one window of one thread, or of several together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
@@ -20,6 +23,10 @@ pub(crate) struct Tally {
     pub(crate) kernel: KernelThreads,
     /// How busy the busiest thread was, as a share of one core.
     pub(crate) busiest: f64,
+    /// The greatest share of its time that a thread was ready and had no core, where that is known.
+    pub(crate) core_wait: Option<f64>,
+    /// Requests that were submitted and not complete, added up over time.
+    pub(crate) outstanding_ns: u64,
 }
 
 /// How one thread ended.
@@ -29,6 +36,8 @@ pub(crate) struct Ended {
     pub(crate) series: Option<Recorder>,
     /// When the window closed.
     pub(crate) closed_ns: u64,
+    /// What all requests moved, those of the ramp included.
+    pub(crate) moved: u64,
     /// False where the thread was stopped before its limit.
     pub(crate) complete: bool,
     /// Why something was not registered that should be.
@@ -53,6 +62,7 @@ impl Tally {
         let punctuality = Punctuality {
             lateness: LatencyHistogram::new(),
             held_back: 0,
+            unsubmitted: 0,
             own_lateness: LatencyHistogram::new(),
         };
         Self {
@@ -102,6 +112,7 @@ impl Tally {
                 own.lateness.merge(&other.lateness);
                 own.own_lateness.merge(&other.own_lateness);
                 own.held_back += other.held_back;
+                own.unsubmitted += other.unsubmitted;
             }
             (own @ None, Some(other)) => *own = Some(other),
             (_, None) => {}
@@ -109,6 +120,19 @@ impl Tally {
         self.cpu = self.cpu.and(other.cpu);
         self.kernel = self.kernel.and(other.kernel);
         self.busiest = self.busiest.max(other.busiest);
+        self.core_wait = match (self.core_wait, other.core_wait) {
+            (Some(own), Some(other)) => Some(own.max(other)),
+            (own, other) => own.or(other),
+        };
+        self.outstanding_ns += other.outstanding_ns;
+    }
+
+    /// The latencies of all requests added up, in open loops from their submission on: what must be `outstanding_ns`.
+    pub(crate) fn accounted_ns(&self) -> f64 {
+        let sum = |latency: &LatencyHistogram| latency.mean_ns() * latency.count() as f64;
+        let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
+        let before = self.punctuality.as_ref().map_or(0.0, |kept| sum(&kept.lateness));
+        all.into_iter().flatten().map(|one| sum(&one.latency)).sum::<f64>() - before
     }
 
     /// Reads and writes.
@@ -129,10 +153,16 @@ impl Tally {
         all
     }
 
-    /// Notes the processor time of a window of `length_ns` of one thread.
+    /// Notes the processor time that one thread used within `length_ns`, which is too short for shares below
+    /// [`SHARES_FROM_NS`].
     pub(crate) fn used(&mut self, cpu: CpuTime, length_ns: u64) {
         self.cpu = cpu;
-        self.busiest = (cpu.user_ns + cpu.system_ns) as f64 / length_ns.max(1) as f64;
+        if length_ns >= SHARES_FROM_NS {
+            let [busy, ready] = [Some(cpu.user_ns + cpu.system_ns), cpu.ready_ns]
+                .map(|ns| ns.map(|ns| (ns as f64 / length_ns as f64).min(1.0)));
+            self.busiest = busy.unwrap_or(0.0);
+            self.core_wait = ready;
+        }
     }
 }
 
@@ -148,4 +178,19 @@ pub(crate) fn record(series: &mut Recorder, at: Duration, request: Counted) {
     }
     let latency = Duration::from_nanoseconds(request.latency_ns);
     series.record(request.operation, Bytes(request.length), latency);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_never_busier_than_a_core_and_a_moment_says_nothing() {
+        let cpu = CpuTime { user_ns: 60_000, ready_ns: Some(7_000), ..CpuTime::default() };
+        let mut tally = Tally::default();
+        tally.used(cpu, 1);
+        assert_eq!((tally.busiest, tally.core_wait), (0.0, None));
+        tally.used(CpuTime { user_ns: 3_000_000, ..cpu }, 2_000_000);
+        assert_eq!((tally.busiest, tally.core_wait), (1.0, Some(0.0035)));
+    }
 }

@@ -14,12 +14,17 @@
 //! What a completion waits while the program handles the batch before it counts as latency, as it would in any
 //! program. Preparing requests (drawing offsets, stamping data) is not counted.
 //!
-//! **The window** in which requests are counted opens when the ramp ends and closes with the last
-//! request of the thread's volume, with the end of the duration, or when the run is stopped. A request
-//! counts if its completion was taken inside. The volume is split evenly over the threads beforehand, so
-//! that each thread's stream of requests is the same however fast the others are; it is rounded up to
-//! whole requests. A window that time closed lasts to its end and not to its last completion: a drive
-//! that stalls at the end must not look faster for it. A test of rounds has one window after the other without a gap.
+//! **The window** ([`Window`]) in which requests are counted opens when the ramp ends and closes with the last
+//! request of the thread's volume, or with the last completion after the end of the duration or a stop: what is
+//! outstanding when the time is over is waited for and counts, and the window lasts until then, so that a drive
+//! that stalls at the end looks neither faster nor smoother for it. In an open loop requests that were due before the
+//! end and found no room are submitted, too, for [`OVERDUE_NS`] at most; those that still wait then are told.
+//! The volume is split evenly over the threads beforehand, so that each thread's stream of requests is the same
+//! however fast the others are; it is rounded up to whole requests. A test of rounds has one window after the other
+//! without a gap, and what its last round leaves outstanding is in none.
+//!
+//! **How many are outstanding** is added up over time beside the latencies. The two must agree: throughput times
+//! latency is what was outstanding (Little's law), and a sample in which it is not says so.
 //!
 //! A request that the device never completes is waited for, also when the run is stopped: until then its
 //! buffer is the kernel's.
@@ -39,30 +44,22 @@ use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{Operation, Test};
 
 use crate::clock::{Clock, CpuTime};
-use crate::engine::{Engine, Transfer};
+use crate::engine::{Engine, Transfer, batch};
 use crate::error::MeasureError;
 use crate::kernel_threads::KernelThreads;
 use crate::payload::Payload;
 use crate::source::Source;
 use crate::tally::{Counted, Ended, Tally, record};
+use crate::window::{Quota, State, Window, quota};
 
 /// The longest that a thread waits before it looks whether the run was stopped.
 pub(crate) const POLL_NS: u64 = 50_000_000;
 /// An open loop does not sleep when its next request is due within this time: waking up takes as long.
 const SPIN_NS: u64 = 60_000;
+/// How long after the end of its time an open loop submits what was due before it.
+const OVERDUE_NS: u64 = 1_000_000_000;
 /// How often latencies are shown to whoever looks on.
 const SHOW_NS: u64 = 250_000_000;
-
-/// The most requests that one call submits: a quarter of the queue depth, from 4 to 32.
-///
-/// Submitting all at once lets a fast drive run dry meanwhile, and drive and program take turns; one by
-/// one costs a call each. 4 KiB random reads at queue depth 32 on a virtio disk: 74,000 to 84,000 a
-/// second in batches of up to 8, 64,000 to 74,000 in batches of 32; 4.4 us of processor time each one by
-/// one, 3.3 to 4.0 in batches of 4. At queue depth 128 on a loop device 1.17 us of processor time each in
-/// batches of 8, 1.06 of 16, 1.01 of 32 and more.
-fn batch(queue_depth: u32) -> usize {
-    (queue_depth / 4).clamp(4, 32) as usize
-}
 
 /// What all threads of a test share.
 pub(crate) struct Shared<'a> {
@@ -114,6 +111,15 @@ pub(crate) struct Worker<'a, E> {
     tally: Tally,
     series: Option<Recorder>,
     complete: bool,
+    /// When the last request was counted.
+    counted_ns: u64,
+    /// Requests that were submitted and are not complete, and since when there are so many.
+    level: u64,
+    level_since_ns: u64,
+    /// Bytes of all requests that were complete, those of the ramp included.
+    moved: u64,
+    /// When processor time was read as the window opened.
+    cpu_opened_ns: u64,
     cpu_opened: CpuTime,
     kernel_opened: KernelThreads,
     shown_ns: u64,
@@ -131,40 +137,6 @@ struct Slot {
     asked_ns: u64,
     /// When the slot became free for it.
     free_ns: u64,
-}
-
-/// How much a thread is to count, in bytes.
-#[derive(Clone, Copy, Debug)]
-struct Quota {
-    bytes: u64,
-    counted: u64,
-    outstanding: u64,
-    requests: u64,
-}
-
-/// When requests are counted.
-#[derive(Clone, Copy, Debug)]
-struct Window {
-    opens_ns: u64,
-    closes_ns: u64,
-    /// When the round or the whole window began.
-    since_ns: u64,
-    state: State,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Ramp,
-    Open,
-    Closed,
-}
-
-/// The bytes of thread `thread` when the volume is split over all threads of `test` by whole requests.
-pub(crate) fn quota(test: &Test, thread: u32) -> u64 {
-    let Some(volume) = test.volume else { return u64::MAX };
-    let (block, threads) = (test.block_least().get(), u64::from(test.threads));
-    let requests = volume.get().div_ceil(block);
-    (requests / threads + u64::from(u64::from(thread) < requests % threads)) * block
 }
 
 impl<'a, E: Engine> Worker<'a, E> {
@@ -208,12 +180,17 @@ impl<'a, E: Engine> Worker<'a, E> {
             },
             think_ns: test.think.nanoseconds(),
             begun_ns: 0,
-            window: Window { opens_ns: 0, closes_ns: 0, since_ns: 0, state: State::Ramp },
+            window: Window::default(),
             rounds: rounds.map(|send| (send, 0)),
             tally: Tally::of(test, source.is_open()),
             source,
             series: Recorder::of(test),
             complete: true,
+            counted_ns: 0,
+            level: 0,
+            level_since_ns: 0,
+            moved: 0,
+            cpu_opened_ns: 0,
             cpu_opened: CpuTime::default(),
             kernel_opened: KernelThreads::default(),
             shown_ns: 0,
@@ -233,8 +210,14 @@ impl<'a, E: Engine> Worker<'a, E> {
         loop {
             if self.window.state != State::Closed {
                 self.issue(now)?;
-            } else if self.engine.outstanding() == 0 {
-                return Ok(self.ended());
+            }
+            if self.engine.outstanding() == 0 {
+                if self.window.state == State::Draining {
+                    self.close(self.window.closes_ns.max(self.counted_ns));
+                }
+                if self.window.state == State::Closed {
+                    return Ok(self.ended());
+                }
             }
             let timeout = self.timeout(now);
             self.engine.submit_and_wait(timeout).map_err(|source| self.engine_error(source))?;
@@ -265,6 +248,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             tally: self.tally,
             series: self.series,
             closed_ns: self.window.closes_ns,
+            moved: self.moved,
             complete: self.complete,
             refusal: self.engine.refusal().map(str::to_owned),
         }
@@ -277,14 +261,18 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
         if self.stopped() {
             self.complete = false;
-            self.close(now.min(self.window.closes_ns));
+            match self.window.state {
+                State::Open => self.drain(now.min(self.window.closes_ns)),
+                State::Draining => {}
+                State::Ramp | State::Closed => self.close(now.min(self.window.closes_ns)),
+            }
             return;
         }
         if self.window.state == State::Ramp && now >= self.window.opens_ns {
             self.window.state = State::Open;
             self.window.since_ns = self.window.opens_ns;
-            self.cpu_opened = CpuTime::of_this_thread();
-            self.kernel_opened = KernelThreads::of_this_thread();
+            self.level_since_ns = self.level_since_ns.max(self.window.opens_ns);
+            self.read_cpu();
             if self.quota.bytes == 0 {
                 self.close(self.window.opens_ns);
             }
@@ -295,35 +283,76 @@ impl<'a, E: Engine> Worker<'a, E> {
         while self.window.state == State::Open && now >= self.window.closes_ns {
             match self.rounds {
                 Some(_) => self.end_round(),
-                None => self.close(self.window.closes_ns),
+                None => self.drain(self.window.closes_ns),
             }
         }
     }
 
+    /// Notes processor time from here on.
+    fn read_cpu(&mut self) {
+        self.cpu_opened_ns = self.shared.clock.now_ns();
+        self.cpu_opened = CpuTime::of_this_thread();
+        self.kernel_opened = KernelThreads::of_this_thread();
+    }
+
+    /// Hands the processor time since the last reading to the tally.
+    fn use_cpu(&mut self) {
+        let length_ns = self.shared.clock.now_ns().saturating_sub(self.cpu_opened_ns);
+        self.tally.used(CpuTime::of_this_thread().since(self.cpu_opened), length_ns);
+        self.tally.kernel = KernelThreads::of_this_thread().since(self.kernel_opened);
+    }
+
+    /// Adds up how many were outstanding until `now`.
+    fn settle(&mut self, now: u64) {
+        if self.window.counts() {
+            self.tally.outstanding_ns += self.level * now.saturating_sub(self.level_since_ns);
+        }
+        self.level_since_ns = self.level_since_ns.max(now);
+    }
+
     /// Hands in a round, and begins the next where it ended.
     fn end_round(&mut self) {
+        self.settle(self.window.closes_ns);
+        self.use_cpu();
+        self.read_cpu();
         let Some((send, number)) = &mut self.rounds else { return };
         let length_ns = self.window.closes_ns - self.window.since_ns;
-        let used = CpuTime::of_this_thread();
-        self.tally.used(used.since(self.cpu_opened), length_ns);
-        self.cpu_opened = used;
-        let kernel = KernelThreads::of_this_thread();
-        self.tally.kernel = kernel.since(self.kernel_opened);
-        self.kernel_opened = kernel;
         send(*number, std::mem::replace(&mut self.tally, Tally::of(self.shared.test, self.open)));
         *number += 1;
         self.window.since_ns = self.window.closes_ns;
         self.window.closes_ns += length_ns;
     }
 
+    /// Ends the time of the window; what is outstanding still counts.
+    fn drain(&mut self, at_ns: u64) {
+        self.window.state = State::Draining;
+        self.window.closes_ns = at_ns;
+    }
+
     fn close(&mut self, at_ns: u64) {
-        if self.window.state == State::Open {
-            let length_ns = at_ns.saturating_sub(self.window.since_ns);
-            self.tally.used(CpuTime::of_this_thread().since(self.cpu_opened), length_ns);
-            self.tally.kernel = KernelThreads::of_this_thread().since(self.kernel_opened);
+        if self.window.counts() {
+            self.settle(at_ns);
+            self.use_cpu();
+            self.tell_unsubmitted();
         }
         self.window.state = State::Closed;
         self.window.closes_ns = at_ns;
+    }
+
+    /// Counts the requests of an open loop that were due before the end and were never submitted.
+    fn tell_unsubmitted(&mut self) {
+        let end_ns = self.window.closes_ns;
+        let timed = self.open && self.shared.test.duration.is_some() && self.complete;
+        while timed && self.quota_left() {
+            let due_ns = self.source.due_ns(self.begun_ns, 0);
+            if due_ns.is_none_or(|due_ns| due_ns >= end_ns) {
+                break;
+            }
+            let Some(access) = self.source.take() else { break };
+            if let Some(kept) = &mut self.tally.punctuality {
+                kept.unsubmitted += u64::from(access.operation.moves_data());
+            }
+        }
     }
 
     /// Queues what is due, as far as slots and quota go.
@@ -338,7 +367,7 @@ impl<'a, E: Engine> Worker<'a, E> {
                 }
                 break;
             };
-            if due_ns > now {
+            if due_ns > now || !self.may_issue(due_ns, now) {
                 break;
             }
             if self.prepared.len() == self.batch {
@@ -369,13 +398,23 @@ impl<'a, E: Engine> Worker<'a, E> {
         Ok(())
     }
 
+    /// Whether a request that is due may still be submitted: after the end of the time only in an open loop, where it
+    /// was due before.
+    fn may_issue(&self, due_ns: u64, now: u64) -> bool {
+        let end_ns = self.window.closes_ns;
+        let overdue = || due_ns < end_ns && now < end_ns.saturating_add(OVERDUE_NS);
+        self.window.state != State::Draining || (self.open && self.complete && overdue())
+    }
+
     /// Notes the time of submission of the requests that the next call submits.
     fn stamp_prepared(&mut self) {
         if self.prepared.is_empty() {
             return;
         }
         let submitted_ns = self.shared.clock.now_ns();
-        let counts = self.window.state == State::Open;
+        let counts = self.window.counts();
+        self.settle(submitted_ns);
+        self.level += self.prepared.len() as u64;
         for slot in self.prepared.drain(..) {
             let slot = &mut self.slots[slot as usize];
             match &mut self.tally.punctuality {
@@ -413,7 +452,7 @@ impl<'a, E: Engine> Worker<'a, E> {
     /// come first, or late is early enough: a window closes at its time, whenever that is noticed.
     fn timeout(&mut self, now: u64) -> Option<u64> {
         let due_ns = match self.resting.front() {
-            Some(&(rested_ns, _)) if self.window.state != State::Closed && self.quota_left() => {
+            Some(&(rested_ns, _)) if !self.window.is_over() && self.quota_left() => {
                 self.source.due_ns(self.begun_ns, rested_ns)
             }
             _ => None,
@@ -426,7 +465,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         let turn_ns = match self.window.state {
             State::Ramp => self.window.opens_ns,
             State::Open => self.window.closes_ns,
-            State::Closed => return Some(POLL_NS),
+            State::Draining | State::Closed => return Some(POLL_NS),
         };
         let wait = turn_ns.min(due_ns).saturating_sub(now).min(POLL_NS);
         Some(if self.open && wait < SPIN_NS { 0 } else { wait })
@@ -434,8 +473,10 @@ impl<'a, E: Engine> Worker<'a, E> {
 
     /// Takes the completions that are there and counts those that fall into the window.
     fn reap(&mut self, now: u64) -> Result<(), MeasureError> {
+        self.settle(now);
         while let Some((slot, result)) = self.engine.next_completion() {
             if self.is_whole(slot, result)? {
+                self.level -= 1;
                 self.count(slot, now);
                 self.resting.push_back((self.rests_until(now), slot));
             } else {
@@ -466,9 +507,13 @@ impl<'a, E: Engine> Worker<'a, E> {
         let Slot { operation, length, asked_ns, .. } = self.slots[slot as usize];
         let length = u64::from(length);
         self.quota.outstanding -= length;
-        if self.window.state != State::Open {
+        if operation.moves_data() {
+            self.moved += length;
+        }
+        if !self.window.counts() {
             return;
         }
+        self.counted_ns = now;
         let request = Counted { operation, length, latency_ns: now.saturating_sub(asked_ns) };
         self.tally.count(request);
         if let Some(series) = &mut self.series {
@@ -505,36 +550,5 @@ impl<'a, E: Engine> Worker<'a, E> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use lanemark_core::units::Ratio;
-    use lanemark_core::workload::{Load, Mix, Pattern, Start};
-
-    #[test]
-    fn the_volume_is_split_to_the_last_request_and_rounded_up() {
-        let test = Test {
-            name: "split".to_owned(),
-            block: Bytes(4096),
-            pattern: Pattern::Uniform,
-            read_share: Ratio::ONE,
-            queue_depth: 1,
-            threads: 3,
-            span: Bytes::mebi(1),
-            offset: Bytes::ZERO,
-            alignment: Bytes(4096),
-            volume: Some(Bytes(4096 * 10 - 512)),
-            duration: None,
-            rounds: None,
-            interval: None,
-            ramp: Duration::ZERO,
-            think: Duration::ZERO,
-            compressibility: Ratio::ZERO,
-            mix: Mix::default(),
-            load: Load::Closed,
-            start: Start::default(),
-        };
-        assert_eq!([0, 1, 2].map(|thread| quota(&test, thread) / 4096), [4, 3, 3]);
-        let endless = Test { volume: None, ..test };
-        assert_eq!(quota(&endless, 0), u64::MAX);
-    }
-}
+#[path = "worker_tests.rs"]
+mod tests;

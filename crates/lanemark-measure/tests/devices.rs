@@ -15,6 +15,7 @@ use lanemark_core::result::Warning;
 use lanemark_core::units::{Bytes, Ratio};
 use lanemark_core::workload::{Mix, Test};
 use lanemark_measure::{Bench, Event, MeasureError, Outcome, Purge, Settings};
+use lanemark_testbed::{skipped, tool_or_skip};
 use workloads::{content, read, workload, write};
 
 const MIB: usize = 1 << 20;
@@ -37,7 +38,7 @@ impl LoopDevice {
     /// A device with an ext4 file system.
     fn with_file_system() -> Option<Self> {
         let device = Self::holding(&vec![0; 16 * MIB])?;
-        tool("mkfs.ext4", &["-q", "-F", text(&device.node)]).then_some(device)
+        tool_or_skip("mkfs.ext4", &["-q", "-F", text(&device.node)]).map(|_| device)
     }
 
     fn medium(&self) -> PathBuf {
@@ -61,7 +62,7 @@ fn attach(medium: &Path) -> Option<PathBuf> {
     let node = String::from_utf8(made.stdout).unwrap().trim().to_owned();
     if node.is_empty() {
         let why = String::from_utf8_lossy(&made.stderr).into_owned();
-        eprintln!("skipped: this user may not make loop devices: {why}");
+        skipped(&format!("this user may not make loop devices: {why}"));
         return None;
     }
     Some(PathBuf::from(node))
@@ -103,7 +104,7 @@ struct Mounted(tempfile::TempDir);
 impl Mounted {
     fn of(device: &Path) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
-        tool("mount", &[text(device), text(folder.path())]).then_some(Self(folder))
+        tool_or_skip("mount", &[text(device), text(folder.path())]).map(|_| Self(folder))
     }
 }
 
@@ -155,17 +156,18 @@ fn a_disk_with_a_mounted_partition_is_refused_and_so_are_its_other_partitions() 
         }
     }
     if !part("1").exists() || !tool("mkfs.ext4", &["-q", "-F", text(&part("1"))]) {
-        eprintln!("skipped: no partitions on loop devices here");
+        skipped("no partitions on loop devices here");
         return;
     }
     let Some(mounted) = Mounted::of(&part("1")) else { return };
     is_in_use(&device.node, "is mounted on");
     is_in_use(&part("1"), "is mounted on");
-    // Nobody uses the second, but the kernel does not give its disk away.
-    is_in_use(&part("2"), "claimed");
+    // Nobody uses the second, but the kernel does not give its disk away; whose doing that is stands in the error.
+    is_in_use(&part("2"), "p1 is mounted on");
     drop(mounted);
     let error = bench(&device.node, write(), None).unwrap_err().to_string();
     assert!(error.contains("partition table") && error.contains("p1 holds ext4"), "{error}");
+    assert!(!error.contains("p2 holds"), "nothing was made on it: {error}");
     assert!(bench(&part("2"), write(), Some(&part("2"))).unwrap().complete);
 }
 
@@ -173,7 +175,7 @@ fn a_disk_with_a_mounted_partition_is_refused_and_so_are_its_other_partitions() 
 fn what_is_swapped_on_is_refused() {
     let Some(device) = LoopDevice::holding(&vec![0; 16 * MIB]) else { return };
     if !tool("mkswap", &[text(&device.node)]) || !tool("swapon", &[text(&device.node)]) {
-        eprintln!("skipped: no swap on loop devices here");
+        skipped("no swap on loop devices here");
         return;
     }
     let before = fs::read(device.medium()).unwrap();

@@ -131,7 +131,7 @@ fn a_file_under_a_loop_device_is_not_overwritten() {
     let (_folder, path, before) = folder_with_file();
     let attached = Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
     let Some(attached) = attached.ok().filter(|attached| attached.status.success()) else {
-        eprintln!("skipped: this user may not attach loop devices (losetup of util-linux)");
+        lanemark_testbed::skipped("this user may not attach loop devices (losetup of util-linux)");
         return;
     };
     let device = String::from_utf8(attached.stdout).unwrap();
@@ -292,7 +292,7 @@ fn a_block_device_is_read_and_not_written() {
             })
     });
     let Some(device) = device else {
-        eprintln!("skipped: there is no block device that this user may read");
+        lanemark_testbed::skipped("there is no block device that this user may read");
         return;
     };
     for overwrite in [None, Some(device.as_path())] {
@@ -318,6 +318,13 @@ fn a_missing_folder_is_named() {
         let error = run(path, &workload([write()]), None).unwrap_err();
         assert!(matches!(error, MeasureError::NoFolder { .. }), "{error}");
         assert!(error.hint().unwrap().starts_with("create it: mkdir -p "), "{error}");
+    }
+    // What stands there is a file, of which no folder can be made.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for path in [file.path().join("new"), file.path().join("more/new")] {
+        let error = run(&path, &workload([write()]), None).unwrap_err();
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("is no folder") && !hint.contains("mkdir"), "{error}: {hint}");
     }
     assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
 }

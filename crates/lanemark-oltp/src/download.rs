@@ -181,7 +181,7 @@ mod tests {
         let cache = folder.path().join("cache");
         let fetched = || programs(&cache, &registry, &|_| ()).unwrap_err().to_string();
         if std::env::consts::ARCH != "x86_64" || Command::new("curl").arg("-V").output().is_err() {
-            eprintln!("skipped: takes curl and an x86_64");
+            lanemark_testbed::skipped("takes curl and an x86_64");
             return;
         }
         let absent = fetched();

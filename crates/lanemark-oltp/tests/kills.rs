@@ -102,8 +102,7 @@ mod on_a_server {
     /// A server in a folder that any account can reach, or nothing where there are no programs.
     fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
         if programs().is_none() {
-            assert!(std::env::var_os("CI").is_none(), "install the package postgresql");
-            eprintln!("skipped: PostgreSQL is not installed (package postgresql)");
+            lanemark_testbed::skipped("PostgreSQL is not installed (package postgresql)");
             return None;
         }
         let folder = tempfile::tempdir_in("/tmp").unwrap();

@@ -56,8 +56,7 @@ fn program(name: &str) -> Option<std::path::PathBuf> {
 impl Server {
     fn start() -> Option<Self> {
         let Some((make, serve)) = program("mariadb-install-db").zip(program("mariadbd")) else {
-            assert!(std::env::var_os("CI").is_none(), "install the package mariadb-server");
-            eprintln!("skipped: MariaDB is not installed (package mariadb-server)");
+            lanemark_testbed::skipped("MariaDB is not installed (package mariadb-server)");
             return None;
         };
         let folder = tempfile::tempdir_in("/tmp").unwrap();

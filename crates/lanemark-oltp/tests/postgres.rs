@@ -34,8 +34,7 @@ fn folder() -> tempfile::TempDir {
 /// A server in a folder that any account can reach, or nothing where there are no programs.
 fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
     if programs().is_none() {
-        assert!(std::env::var_os("CI").is_none(), "install the package postgresql");
-        eprintln!("skipped: PostgreSQL is not installed (package postgresql)");
+        lanemark_testbed::skipped("PostgreSQL is not installed (package postgresql)");
         return None;
     }
     let folder = folder();
@@ -303,8 +302,7 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
     let programs = match download::programs(&cache, &registry, &|_| ()) {
         Ok(programs) => programs,
         Err(error) => {
-            assert!(std::env::var_os("CI").is_none(), "{error}");
-            eprintln!("skipped: PostgreSQL can't be fetched: {error}");
+            lanemark_testbed::skipped(&format!("PostgreSQL can't be fetched: {error}"));
             return;
         }
     };

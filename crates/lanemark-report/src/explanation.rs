@@ -22,14 +22,25 @@ pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> Stri
         Column::number("MB/s", "10^6 B/s"),
     ]);
     for one in ceilings {
-        table.push(vec![
-            Cell::plain(&one.hop),
-            Cell::plain(&one.link),
-            Cell::strong(significant(one.rate.as_megabytes())),
-        ]);
+        table.push(vec![Cell::plain(&one.hop), Cell::plain(&one.link), Cell::strong(carries(one))]);
     }
     sheet.table(&table);
+    if ceilings.iter().any(|one| one.rate_most.is_some()) {
+        sheet.paragraph(
+            "A range: the size of that link's packets was not read, which takes root; 128 B of data in each, the \
+             least, to 4 KiB, the most.",
+        );
+    }
     sheet.finish()
+}
+
+/// What a hop carries in MB/s, `7049` or `6460 to 7790`.
+fn carries(one: &HopCeiling) -> String {
+    let least = significant(one.rate.as_megabytes());
+    match one.rate_most {
+        Some(most) => format!("{least} to {}", significant(most.as_megabytes())),
+        None => least,
+    }
 }
 
 /// The test of a run that came closest to the ceiling of the narrowest link of its path, in a sentence.
@@ -43,11 +54,26 @@ pub(crate) fn closest(run: &RunResult) -> Option<String> {
         "{}: measured {} MB/s = {} of the narrowest link's ceiling ({} to {}, {} MB/s).",
         test.test.name,
         significant(test.megabytes_per_second()),
-        percent_whole(explanation.ceiling_share?),
+        share_of(narrowest, explanation.ceiling_share?),
         narrowest.link,
         narrowest.hop,
-        significant(narrowest.rate.as_megabytes()),
+        carries(narrowest),
     ))
+}
+
+/// A share of the most that a hop can carry, as the range that it is where that is not known.
+fn share_of(hop: &HopCeiling, share: f64) -> String {
+    let of_least = share * hop.bound().0 as f64 / (hop.rate.0 as f64).max(1.0);
+    shares(share, hop.rate_most.map(|_| of_least))
+}
+
+/// `57%` or `57 to 69%`.
+fn shares(least: f64, most: Option<f64>) -> String {
+    let whole = percent_whole(least);
+    match most.map(percent_whole).filter(|most| *most != whole) {
+        Some(most) => format!("{} to {most}", whole.trim_end_matches('%')),
+        None => whole,
+    }
 }
 
 /// The verdict on a test with its evidence; nothing where there is no explanation.
@@ -67,6 +93,10 @@ fn verdict(explanation: &Explanation) -> String {
         Verdict::CpuBound => "the processors had no time left",
         Verdict::QueueStarved => "more requests outstanding give more",
         Verdict::FileSystemBound => "most of a request's time passed before the device had it",
+        Verdict::HeldBack => "a limit of a control group was met",
+        Verdict::Undecided if explanation.evidence.contains(&Sign::Crowded) => {
+            "others on the processors could explain what was seen"
+        }
         Verdict::Undecided => {
             let probed = !explanation.evidence.contains(&Sign::NoQueueProbe);
             match probed {
@@ -81,9 +111,28 @@ fn verdict(explanation: &Explanation) -> String {
 fn told(sign: &Sign) -> String {
     let us = |ns: &f64| significant(ns / 1e3);
     match sign {
-        Sign::CeilingShare { link, share } => {
-            format!("throughput is {} of what {link} carries for this test", percent_whole(*share))
+        Sign::CeilingShare { link, share, share_most } => {
+            let shares = shares(*share, *share_most);
+            let unknown = if share_most.is_some() { " (packet size unknown)" } else { "" };
+            format!("throughput is {shares} of what {link} carries for this test{unknown}")
         }
+        Sign::DeviceLimit { limit, share } => {
+            format!("the device was used to {} of a limit: {limit}", percent_whole(*share))
+        }
+        Sign::Quota { limit, share } => format!(
+            "the program was kept from the processors {} of the time: {limit}",
+            percent_whole(*share)
+        ),
+        Sign::NoDevice => {
+            "the requests, or a part of them, were answered before any device".to_owned()
+        }
+        Sign::CoreWait { share } => {
+            format!("a thread waited for a core {} of the time", percent_whole(*share))
+        }
+        Sign::OthersBusy { used, cores } => {
+            format!("other programs used {} of {cores} cores", fixed(*used, 2))
+        }
+        Sign::Crowded => "what others took of the processors could explain it".to_owned(),
         Sign::NoCeiling => "no link of the path tells what it trained to".to_owned(),
         Sign::ThreadBusy { share } => {
             format!("the busiest thread took {} of a core", percent_whole(share.min(1.0)))

@@ -126,9 +126,14 @@ fn punctuality(kept: &[&Punctuality]) -> Option<String> {
     kept[1..].iter().for_each(|one| lateness.merge(&one.lateness));
     let median = lateness.percentile_ns(50.0)? as f64 / 1e3;
     let held_back: u64 = kept.iter().map(|one| one.held_back).sum();
+    let left: u64 = kept.iter().map(|one| one.unsubmitted).sum();
+    let left = match left {
+        0 => String::new(),
+        left => format!(" {left} more were due and never submitted, and are in no figure."),
+    };
     Some(format!(
         "Requests were submitted {} us after their time at the median; {held_back} of {} had to wait for \
-         others. Latencies count from the time itself.",
+         others. Latencies count from the time itself.{left}",
         significant(median),
         lateness.count(),
     ))

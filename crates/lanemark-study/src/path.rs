@@ -18,29 +18,48 @@ pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> 
         ceiling: ceiling.rate,
         latency: ceiling.latency,
     });
+    let hops: Vec<PathHop> = hops.collect();
     PathView {
         system: system.target.system.clone(),
         test: test.name.clone(),
-        hops: hops.collect(),
+        topology: tree(system, &hops),
+        hops,
         simulated,
-        topology: tree(system),
     }
 }
 
-/// The platform with its processor at the root; ports behind the same links hang together.
-fn tree(system: &System) -> TopologyNode {
+/// The platform with its processor at the root; ports behind the same links hang together. Links of the path know their
+/// place among the `hops`.
+fn tree(system: &System, hops: &[PathHop]) -> TopologyNode {
     let Platform { name, ports, .. } = &system.platform;
     let mut root = node(name, None, true);
     for port in ports {
         let taken = system.taken.iter().find(|taken| taken.port == port.name);
         let used = taken.is_some();
         let mut parent = &mut root;
-        for link in &port.behind {
+        for (depth, link) in port.behind.iter().enumerate() {
             parent = child(parent, link, used);
+            if used && parent.hop.is_none() {
+                parent.hop = place(hops, depth, &link.spec.name);
+            }
         }
-        parent.children.push(leaf(port, taken));
+        let mut leaf = leaf(port, taken);
+        leaf.hop = taken.and_then(|taken| place(hops, port.behind.len(), &taken.link.name));
+        parent.children.push(leaf);
     }
     root
+}
+
+/// The place among `hops` of a link that so many links lie above: a further drive's own link is that of the first drive's
+/// at the same depth, and a second port's comes behind.
+fn place(hops: &[PathHop], depth: usize, name: &str) -> Option<usize> {
+    /// Before the links come the processor and the protocol.
+    const FIRST_LINK: usize = 2;
+    let usual = FIRST_LINK + depth;
+    match hops.get(usual) {
+        Some(hop) if hop.name == name => Some(usual),
+        _ => hops.iter().position(|hop| hop.name == name),
+    }
 }
 
 /// The node at the far end of `link` below `parent`, made where it is not there.
@@ -86,5 +105,5 @@ fn rate(plug: Plug) -> BytesPerSecond {
 }
 
 fn node(label: &str, link: Option<String>, on_path: bool) -> TopologyNode {
-    TopologyNode { label: label.to_owned(), link, link_rate: None, on_path, children: Vec::new() }
+    TopologyNode { label: label.to_owned(), link, on_path, ..TopologyNode::default() }
 }

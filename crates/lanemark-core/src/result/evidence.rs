@@ -21,6 +21,12 @@ pub struct Evidence {
     /// The threads that asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<ThreadUse>,
+    /// Limits that held for the run, and how far they were met.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
+    /// How many requests were outstanding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outstanding: Option<Outstanding>,
     /// Requests that the kernel handed to worker threads of its own, where it can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub punted: Option<u64>,
@@ -104,6 +110,67 @@ pub struct ProcessorUse {
     pub stolen: f64,
     /// Idle, also while requests are outstanding.
     pub idle: f64,
+    /// Of user and system: this program, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<f64>,
+    /// Of system: the kernel's own threads, where they can be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<f64>,
+}
+
+impl ProcessorUse {
+    /// What other programs took, with the kernel's own threads where these cannot be seen, in cores.
+    pub fn others(&self) -> Option<f64> {
+        let known = self.own? + self.kernel.unwrap_or(0.0);
+        Some((self.user + self.system - known).max(0.0))
+    }
+
+    /// Others that take so many cores are more than the usual of a machine at rest.
+    pub fn others_matter_from(&self) -> f64 {
+        (f64::from(self.cores) * OTHERS_SHARE).max(OTHERS_LEAST)
+    }
+}
+
+/// Others are told from so many cores on.
+const OTHERS_LEAST: f64 = 0.25;
+/// And from this share of all cores on.
+const OTHERS_SHARE: f64 = 0.05;
+/// From this share on a device's limit is met: its kernel counts in slices of time.
+const DEVICE_LIMIT_MET: f64 = 0.9;
+/// From this share of the time without a processor on a quota is met.
+const QUOTA_MET: f64 = 0.1;
+
+/// A limit of a control group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// Where it is set and how it stands, `io.max of group /a: 8:0 rbps=8388608`.
+    #[serde(rename = "limit")]
+    pub text: String,
+    /// What it limits.
+    pub kind: LimitKind,
+    /// Of a device: how much of it was used. Of processor time: the share of the time in which it kept the program from
+    /// the processors.
+    pub share: f64,
+}
+
+/// What a limit is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitKind {
+    /// Bytes or requests of a device in a second.
+    Device,
+    /// Processor time.
+    Processor,
+}
+
+impl Limit {
+    /// Whether it held the sample back.
+    pub fn is_met(&self) -> bool {
+        match self.kind {
+            LimitKind::Device => self.share >= DEVICE_LIMIT_MET,
+            LimitKind::Processor => self.share >= QUOTA_MET,
+        }
+    }
 }
 
 /// What the threads that asked took.
@@ -115,6 +182,18 @@ pub struct ThreadUse {
     pub switches_voluntary: u64,
     /// How often it was taken from them.
     pub switches_involuntary: u64,
+    /// The greatest share of its time that one of them was ready and waited for a core, where the kernel tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_wait: Option<f64>,
+}
+
+/// How many requests were outstanding on average, counted in two ways that must agree (Little's law).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outstanding {
+    /// Those that were submitted and not complete, over time.
+    pub mean: f64,
+    /// Throughput times the latency from submission on, over all kinds of requests.
+    pub accounted: f64,
 }
 
 /// How well the times of an open loop were kept.
@@ -124,6 +203,9 @@ pub struct Punctuality {
     pub lateness: LatencyHistogram,
     /// Requests that were late because as many as allowed were outstanding: the target's fault, not the generator's.
     pub held_back: u64,
+    /// Requests that were due before the end and were not submitted even a second after it.
+    #[serde(default)]
+    pub unsubmitted: u64,
     /// How long after its time each request was submitted for which there was room: the generator's fault.
     pub own_lateness: LatencyHistogram,
 }

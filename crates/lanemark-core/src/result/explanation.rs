@@ -13,7 +13,7 @@ pub struct Explanation {
     pub ceilings: Vec<HopCeiling>,
     /// The place of the narrowest among them.
     pub narrowest: Option<usize>,
-    /// The throughput as a share of that ceiling.
+    /// The throughput as a share of that ceiling; of the most that it may be where that is not known.
     pub ceiling_share: Option<f64>,
     /// What limited it.
     pub verdict: Verdict,
@@ -28,9 +28,23 @@ pub struct HopCeiling {
     pub hop: String,
     /// The link in words, `PCIe 3.0 x4`.
     pub link: String,
-    /// The most that it carries for this test.
+    /// The most that it carries for this test; where the size of its packets is not known, with the smallest.
     #[serde(rename = "rate_bytes_per_second")]
     pub rate: BytesPerSecond,
+    /// The same with the largest packets, where their size is not known: the ceiling is somewhere between the two.
+    #[serde(
+        default,
+        rename = "rate_most_bytes_per_second",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub rate_most: Option<BytesPerSecond>,
+}
+
+impl HopCeiling {
+    /// What it cannot exceed, whatever the size of its packets is.
+    pub fn bound(&self) -> BytesPerSecond {
+        self.rate_most.unwrap_or(self.rate)
+    }
 }
 
 /// What limited a test.
@@ -47,6 +61,8 @@ pub enum Verdict {
     QueueStarved,
     /// The time went between the program and the device.
     FileSystemBound,
+    /// A limit that somebody set was met.
+    HeldBack,
     /// The evidence does not tell.
     Undecided,
 }
@@ -60,6 +76,7 @@ impl Verdict {
             Self::CpuBound => "CPU-bound",
             Self::QueueStarved => "queue-starved",
             Self::FileSystemBound => "file-system-bound",
+            Self::HeldBack => "held back",
             Self::Undecided => "undecided",
         }
     }
@@ -73,8 +90,11 @@ pub enum Sign {
     CeilingShare {
         /// The link in words.
         link: String,
-        /// The share.
+        /// The share; the least that it may be where the size of the link's packets is not known.
         share: f64,
+        /// The most that it may be, where that is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        share_most: Option<f64>,
     },
     /// No link of the path tells what it could carry.
     NoCeiling,
@@ -90,6 +110,36 @@ pub enum Sign {
         /// Cores there are.
         cores: u32,
     },
+    /// How much of the machine's processors other programs took.
+    OthersBusy {
+        /// Cores that they used.
+        used: f64,
+        /// Cores there are.
+        cores: u32,
+    },
+    /// How long a thread of the program was ready and waited for a core, as a share of the time.
+    CoreWait {
+        /// The share.
+        share: f64,
+    },
+    /// What others took of the processors could explain what else was seen, so that nothing is decided by it.
+    Crowded,
+    /// A limit of a control group on the device, and how much of it was used.
+    DeviceLimit {
+        /// The limit, as it stands.
+        limit: String,
+        /// The share.
+        share: f64,
+    },
+    /// A quota of processor time, and the share of the time in which it kept the program from the processors.
+    Quota {
+        /// The quota, as it stands.
+        limit: String,
+        /// The share.
+        share: f64,
+    },
+    /// The requests did not go to a device: the engine asks nothing, or the page cache answers.
+    NoDevice,
     /// How long the device had anything outstanding, as a share of the time.
     DeviceBusy {
         /// Its name.

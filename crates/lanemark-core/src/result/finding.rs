@@ -62,6 +62,9 @@ pub enum Finding {
         /// What the links to the devices below carry in all.
         #[serde(rename = "below_bytes_per_second")]
         below: BytesPerSecond,
+        /// Whether the size of packets is not known: then the uplink carries at most so much, those below at least.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        bounds: bool,
     },
     /// Several devices are behind an Intel chipset, whose uplink the kernel does not show.
     BehindChipset {
@@ -212,12 +215,16 @@ impl fmt::Display for Finding {
                 f,
                 "the link to {hop} carries {payload} in a packet, and both ends can do {capable}"
             ),
-            Self::SharedUplink { hop, uplink, below } => write!(
-                f,
-                "the link to {hop} carries {:.0} MB/s, and those below it {:.0} MB/s in all",
-                uplink.as_megabytes(),
-                below.as_megabytes()
-            ),
+            Self::SharedUplink { hop, uplink, below, bounds } => {
+                let (most, least) = if *bounds { ("at most ", "at least ") } else { ("", "") };
+                write!(
+                    f,
+                    "the link to {hop} carries {most}{:.0} MB/s, and those below it {least}{:.0} MB/s \
+                     in all",
+                    uplink.as_megabytes(),
+                    below.as_megabytes()
+                )
+            }
             Self::BehindChipset { below } => {
                 f.write_str("these devices share the uplink of the chipset")?;
                 below.map_or(Ok(()), |below| {

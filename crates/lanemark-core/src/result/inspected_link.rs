@@ -17,6 +17,8 @@ pub enum InspectedLink {
     Pcie(PcieLink),
     /// Serial ATA.
     Sata(SataLink),
+    /// Parallel ATA.
+    Pata(PataLink),
     /// Serial Attached SCSI, of one phy or several.
     Sas(SasLink),
     /// USB.
@@ -53,10 +55,23 @@ pub struct PcieLink {
     /// One way after the line code.
     #[serde(rename = "line_bytes_per_second")]
     pub line: Option<BytesPerSecond>,
-    /// What packets leave of that one way; with 128 B of data in each, the least there is, where
-    /// `payload_max` is not known.
+    /// What packets leave of that one way, where `payload_max` is known.
     #[serde(rename = "usable_bytes_per_second")]
     pub usable: Option<BytesPerSecond>,
+    /// Where it is not known: what packets leave with 128 B of data in each, the least there is.
+    #[serde(
+        default,
+        rename = "usable_least_bytes_per_second",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub usable_least: Option<BytesPerSecond>,
+    /// Where it is not known: what packets leave with 4 KiB of data in each, the most there is.
+    #[serde(
+        default,
+        rename = "usable_most_bytes_per_second",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub usable_most: Option<BytesPerSecond>,
 }
 
 /// A SATA link.
@@ -78,6 +93,16 @@ pub struct SataLink {
     /// What frames leave of that for queued reads of 128 KiB.
     #[serde(rename = "usable_bytes_per_second")]
     pub usable: Option<BytesPerSecond>,
+}
+
+/// A Parallel ATA cable.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PataLink {
+    /// The Ultra DMA mode that the drive says is selected.
+    pub ultra_dma: Option<u8>,
+    /// What that mode moves, to one of the drives of a cable at a time.
+    #[serde(rename = "line_bytes_per_second")]
+    pub line: Option<BytesPerSecond>,
 }
 
 /// A SAS link or wide port.
@@ -113,6 +138,7 @@ impl InspectedLink {
         match self {
             Self::Pcie(link) => link.line,
             Self::Sata(link) => link.line,
+            Self::Pata(link) => link.line,
             Self::Sas(link) => link.line,
             Self::Usb(link) => link.line,
         }
@@ -124,13 +150,24 @@ impl InspectedLink {
             Self::Pcie(link) => link.usable,
             Self::Sata(link) => link.usable,
             Self::Sas(link) => link.usable,
-            Self::Usb(_) => None,
+            Self::Usb(_) | Self::Pata(_) => None,
         }
     }
 
-    /// The better known of both.
+    /// The least and the most that it may carry, which differ where the size of a packet's data is not known: by packets
+    /// or frames where there is a law for that, else by the line code.
+    pub fn range(&self) -> Option<(BytesPerSecond, BytesPerSecond)> {
+        match self {
+            Self::Pcie(PcieLink { usable_least: Some(least), usable_most: Some(most), .. }) => {
+                Some((*least, *most))
+            }
+            _ => self.usable().or(self.line()).map(|rate| (rate, rate)),
+        }
+    }
+
+    /// The most that it may carry.
     pub fn rate(&self) -> Option<BytesPerSecond> {
-        self.usable().or(self.line())
+        self.range().map(|(_, most)| most)
     }
 }
 

@@ -28,7 +28,10 @@ mod whatif;
 
 pub use bounds::OutOfRange;
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
-pub use evidence::{DeviceUse, DriveHealth, Evidence, ProcessorUse, Punctuality, ThreadUse};
+pub use evidence::{
+    DeviceUse, DriveHealth, Evidence, Limit, LimitKind, Outstanding, ProcessorUse, Punctuality,
+    ThreadUse,
+};
 pub use explanation::{Explanation, HopCeiling, QueueProbe, Sign, Verdict};
 pub use finding::{Finding, Gigabits, InspectedFinding};
 pub use fitted::{
@@ -38,7 +41,7 @@ pub use inspected::{
     BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
     Inspection, PciRole, QueueLimits, Unread, UnreadReason, WriteCache,
 };
-pub use inspected_link::{InspectedLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
+pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{LatencyHistogram, PERCENTILES};
 pub use path::{PathHop, PathView, TopologyNode};
 pub use replay::ReplayUse;

@@ -34,14 +34,20 @@ pub struct PathHop {
 }
 
 /// A chip, a slot or a drive in the tree of a platform.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TopologyNode {
     /// Its name for people, `chipset`, `port sata`, `Samsung SSD 850 PRO 1TB`.
     pub label: String,
     /// The link from its parent, `DMI 3.0: PCIe 3.0 x4`; absent at the root.
     pub link: Option<String>,
-    /// What that link carries one way, which sets how wide it is drawn.
+    /// What that link carries one way, at most, which sets how wide it is drawn.
     pub link_rate: Option<BytesPerSecond>,
+    /// The least that it may carry, where that is not known for certain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_rate_least: Option<BytesPerSecond>,
+    /// The place of that link among the hops of a system's path, where it is one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hop: Option<usize>,
     /// Whether the system's path goes through it.
     pub on_path: bool,
     /// What hangs below it.

@@ -128,7 +128,12 @@ pub enum Warning {
     Holes {
         /// How large a share.
         share: f64,
+        /// The file below a device that has the holes; absent where it is the target itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        below: Option<String>,
     },
+    /// Nothing was asked of the target: the figures are those of the program itself.
+    NothingAsked,
     /// The target compresses or deduplicates what is written.
     Compresses {
         /// What does so, `the file system`.
@@ -176,6 +181,31 @@ pub enum Warning {
         /// How much, in cores.
         cores: f64,
     },
+    /// The latencies of a sample do not add up to what was outstanding in its time.
+    Unaccounted {
+        /// The test.
+        test: String,
+        /// How many requests were outstanding on average.
+        outstanding: f64,
+        /// Throughput times latency.
+        accounted: f64,
+    },
+    /// Other programs were busy on the processors.
+    OthersBusy {
+        /// The test.
+        test: String,
+        /// How much they took, in cores.
+        used: f64,
+        /// Cores there are.
+        cores: u32,
+    },
+    /// A thread that asks was ready and had to wait for a core.
+    CoreWait {
+        /// The test.
+        test: String,
+        /// For what share of its time.
+        share: f64,
+    },
     /// An open loop could not keep its times.
     Late {
         /// The test.
@@ -185,6 +215,9 @@ pub enum Warning {
         lateness_p50: Duration,
         /// Requests that had to wait for others.
         held_back: u64,
+        /// Requests that were due before the end and were never submitted.
+        #[serde(default)]
+        unsubmitted: u64,
         /// All requests.
         requests: u64,
     },
@@ -212,6 +245,9 @@ impl Warning {
             | Self::Transient { test, .. }
             | Self::GeneratorBound { test, .. }
             | Self::Stolen { test, .. }
+            | Self::Unaccounted { test, .. }
+            | Self::OthersBusy { test, .. }
+            | Self::CoreWait { test, .. }
             | Self::Late { test, .. } => Some(test),
             _ => None,
         }
@@ -257,9 +293,18 @@ impl Warning {
                  compress"
             }
             Self::OtherUse { .. } => "stop what else uses the device, and run again",
-            Self::Holes { .. } => "write the file full first: --overwrite lets a run do so",
+            Self::Holes { below: None, .. } => {
+                "write the file full first: --overwrite lets a run do so"
+            }
+            Self::Holes { below: Some(_), .. } => {
+                "write the device full first: --i-will-lose-all-data-on lets a run do so"
+            }
+            Self::NothingAsked => "use another engine for figures of the target",
             Self::Compresses { .. } => {
                 "figures hold for data that compresses as the workload's does"
+            }
+            Self::CacheBelow { what } if what.contains("loop device") => {
+                "attach the file with direct I/O: losetup --direct-io=on"
             }
             Self::CacheBelow { .. } => {
                 "read more than the host's memory holds, or measure on the host itself"
@@ -271,7 +316,14 @@ impl Warning {
             Self::Transient { .. } => "run longer, or until steady: --steady 60s",
             Self::GeneratorBound { .. } => "use more threads, or a larger block",
             Self::Stolen { .. } => "run on a machine whose processors are its own",
+            Self::OthersBusy { .. } => "stop what else runs, and run again",
+            Self::CoreWait { .. } => {
+                "leave a core to each thread: stop what else runs, or use fewer"
+            }
             Self::Late { .. } => "use a lower rate, more threads, or --pin",
+            Self::Unaccounted { .. } => {
+                "run longer: what began before the sample or ended after it weighs too much"
+            }
             Self::ClockDrift { .. } => "run again; where it stays, distrust all latencies",
             Self::NoCollection { .. } => {
                 "--set drive.state.condition=random shows the steady state"
@@ -359,8 +411,14 @@ impl fmt::Display for Warning {
                 megabytes(*asked_bytes),
                 megabytes(*device_bytes)
             ),
-            Self::Holes { share } => {
-                write!(f, "{:.0}% of what is read was never written", share * 100.0)
+            Self::Holes { share, below } => {
+                write!(f, "{:.0}% of what is read was never written", share * 100.0)?;
+                below
+                    .as_ref()
+                    .map_or(Ok(()), |file| write!(f, " to {file}, which lies below the device"))
+            }
+            Self::NothingAsked => {
+                f.write_str("nothing was asked of the target: the figures are the program's own")
             }
             Self::Compresses { what } => write!(f, "{what} compresses or deduplicates"),
             Self::CacheBelow { what } => write!(f, "{what}"),
@@ -368,7 +426,15 @@ impl fmt::Display for Warning {
                 f,
                 "{written_bytes} written to a device of {capacity_bytes}, which may be fresh"
             ),
-            Self::Throttled { limit } => write!(f, "the target is held back: {limit}"),
+            Self::Throttled { limit } => write!(f, "the run is held back: {limit}"),
+            Self::OthersBusy { test, used, cores } => {
+                write!(f, "{test}: other programs took {used:.2} of {cores} cores")
+            }
+            Self::CoreWait { test, share } => write!(
+                f,
+                "{test}: a thread that asks waited for a core {:.0}% of the time",
+                share * 100.0
+            ),
             Self::Transient { test, first_iops, second_iops, temperature_celsius } => {
                 write!(
                     f,
@@ -388,10 +454,21 @@ impl fmt::Display for Warning {
             Self::Stolen { test, cores } => {
                 write!(f, "{test}: the hypervisor took {cores:.2} cores away")
             }
-            Self::Late { test, lateness_p50, held_back, requests } => write!(
+            Self::Late { test, lateness_p50, held_back, unsubmitted, requests } => {
+                write!(
+                    f,
+                    "{test}: half of the requests were {lateness_p50} late or more, {held_back} of \
+                     {requests} behind others"
+                )?;
+                match unsubmitted {
+                    0 => Ok(()),
+                    more => write!(f, ", and {more} more were due and never submitted"),
+                }
+            }
+            Self::Unaccounted { test, outstanding, accounted } => write!(
                 f,
-                "{test}: half of the requests were {lateness_p50} late or more, {held_back} of \
-                 {requests} behind others"
+                "{test}: {outstanding:.1} requests were outstanding on average, and throughput times \
+                 latency is {accounted:.1}"
             ),
             Self::ClockDrift { share } => {
                 write!(f, "two clocks of the machine went {:.3}% apart", share.abs() * 100.0)

@@ -33,15 +33,20 @@ struct Demand {
     write: Duration,
 }
 
-/// The ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked. Of several
-/// drives they are those of the first; over a volume, those that all like it have together.
+/// The place of the first link among the hops, behind the processor and the protocol.
+const FIRST_LINK: usize = 2;
+
+/// The ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked. The hops of
+/// several drives are those of the first, each with what all like it carry together: a link that they share once.
 pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
     let mut hops = ceilings_of_one(spec, test);
-    let Some(volume) = spec.volume else { return hops };
+    let Some(volume) = spec.volume else {
+        together(spec, test, &mut hops);
+        return hops;
+    };
     let (own, shared) = volume.demand(spec.drives(), test.read_share);
-    let first_link = 2;
-    let own_from = first_link + spec.shared_links();
-    for (place, hop) in hops.iter_mut().enumerate().skip(first_link) {
+    let own_from = FIRST_LINK + spec.shared_links();
+    for (place, hop) in hops.iter_mut().enumerate().skip(FIRST_LINK) {
         let (demand, note) = match place < own_from {
             true => (shared, "shared"),
             false => (own, "each"),
@@ -50,6 +55,30 @@ pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
         hop.law += &format!(", {note} of {} drives", spec.drives());
     }
     hops
+}
+
+/// Adds to the hops of the first drive what further drives have of their own, each with a test of its own.
+fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
+    let first: Vec<Option<BytesPerSecond>> = hops.iter().map(|hop| hop.rate).collect();
+    for (sibling, index) in spec.siblings.iter().zip(1..) {
+        let alone = spec.alone(index);
+        let own = ceilings_of_one(&alone, test);
+        for (place, hop) in hops.iter_mut().enumerate().skip(FIRST_LINK + sibling.shared) {
+            let same = match place < FIRST_LINK + spec.links.len() {
+                true => own[..FIRST_LINK + alone.links.len()].get(place),
+                false => own.iter().find(|other| other.name == hop.name),
+            };
+            // What another kind of drive has no hop for counts as much as the first drive's.
+            let more = same.map_or(first[place], |other| other.rate);
+            hop.rate =
+                hop.rate.zip(more).map(|(sum, more)| BytesPerSecond(sum.0.saturating_add(more.0)));
+        }
+    }
+    let (drives, own_from) = (spec.drives(), FIRST_LINK + spec.shared_links());
+    for (place, hop) in hops.iter_mut().enumerate().skip(FIRST_LINK).filter(|_| drives > 1) {
+        let note = if place < own_from { "shared" } else { "each" };
+        hop.law += &format!(", {note} of {drives} drives");
+    }
 }
 
 fn ceilings_of_one(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
@@ -84,7 +113,7 @@ fn processor(spec: &SystemSpec, test: &Test) -> Ceiling {
         read: request + protocol.read_time * count,
         write: request + protocol.write_time * count,
     };
-    let threads = test.threads * spec.namespaces.len().max(1) as u32;
+    let threads = test.threads.saturating_mul(spec.targets().len() as u32);
     let cores = u64::from(threads.min(spec.cpu.cores));
     let (name, law) = match protocol.kind {
         ProtocolKind::AtaDma => {

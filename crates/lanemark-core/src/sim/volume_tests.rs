@@ -72,6 +72,30 @@ fn a_shared_uplink_is_all_that_a_stripe_carries_and_is_named() {
     }
 }
 
+/// The narrowest hop by law alone, with its ceiling in MB/s.
+fn narrowest(system: &SystemSpec, test: &Test) -> (String, f64) {
+    let known = ceilings(system, test).into_iter().filter_map(|hop| Some((hop.name, hop.rate?)));
+    let least = known.min_by_key(|(_, rate)| *rate).unwrap();
+    (least.0, least.1.as_megabytes())
+}
+
+#[test]
+fn a_pair_behind_an_uplink_has_the_narrowest_hop_by_law_that_it_has_in_a_run() {
+    let own = apart(&unlimited(), 2, STRIPE).links[0].name.clone();
+    // One lane of PCIe 2.0 for both, or as much for both as either has, or more than both need.
+    for (lanes, drives, name) in [(1, 2, "uplink"), (2, 3, "uplink"), (16, 2, own.as_str())] {
+        let system = SystemSpec { volume: None, ..behind(&unlimited(), drives, STRIPE, lanes) };
+        let mut test = test(Bytes::kibi(128), Pattern::Sequential, true, 16);
+        (test.volume, test.duration) = (None, Some(Duration::from_microseconds(50_000)));
+        let (narrow, rate) = narrowest(&system, &test);
+        let sample = run(&system, &test);
+        let path = sample.path.as_ref().unwrap();
+        let seen = megabytes(&sample);
+        assert_eq!((narrow.as_str(), path.busiest.as_str()), (name, name), "x{lanes}");
+        assert!(seen <= rate * 1.001 && seen > rate * 0.93, "x{lanes}: {seen} of {rate}");
+    }
+}
+
 #[test]
 fn a_mirror_writes_like_its_slower_drive_and_reads_like_both() {
     let mut system = apart(&small_drive(), 2, VolumeSpec::Mirror);

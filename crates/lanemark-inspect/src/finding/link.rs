@@ -26,7 +26,7 @@ pub(super) fn rules(
         InspectedLink::Usb(link) if !optical && !above.is_some_and(is_slow_usb) => {
             usb(hop, link).into_iter().collect()
         }
-        InspectedLink::Sata(_) | InspectedLink::Usb(_) => Vec::new(),
+        InspectedLink::Sata(_) | InspectedLink::Pata(_) | InspectedLink::Usb(_) => Vec::new(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Links that several devices share.
 //!
 //! A device takes what its own last link carries; a hard disk at most what its media do. Where that of all
-//! devices below a link is more than the link carries, they can't all work at full speed at once.
+//! devices below a link is more than the link carries, they can't all work at full speed at once. Where the size of
+//! packets is not known, the least that those below carry is held against the most that the link does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +21,8 @@ struct Load<'a> {
     /// What the last link of each way carries, by its place.
     below: BTreeMap<&'a str, u64>,
     devices: BTreeSet<&'a str>,
+    /// Whether a rate of these is not known but for its bounds.
+    bounds: bool,
     order: usize,
 }
 
@@ -37,6 +40,7 @@ pub(super) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
                 if let Some(carries) = hop.link.as_ref().and_then(|link| link.rate()) {
                     let load = uplinks.entry(&hop.place).or_default();
                     load.uplink = Some((hop, carries));
+                    load.bounds |= is_bounded(hop) || is_bounded(last);
                     load.add(&last.place, rate, &device.name, order);
                 }
             }
@@ -80,6 +84,7 @@ impl<'a> Load<'a> {
                 hop: hop.name.clone(),
                 uplink,
                 below: BytesPerSecond(below),
+                bounds: self.bounds,
             },
         })
     }
@@ -95,8 +100,13 @@ impl<'a> Load<'a> {
 
 /// What a device takes at most through its last link.
 fn takes(device: &InspectedDevice, last: &InspectedHop) -> Option<u64> {
-    let rate = last.link.as_ref()?.rate()?.0;
+    let rate = last.link.as_ref()?.range()?.0.0;
     Some(if device.queue.rotational == Some(true) { rate.min(DISK_MAX) } else { rate })
+}
+
+/// Whether only the bounds are known of what the link to `hop` carries.
+fn is_bounded(hop: &InspectedHop) -> bool {
+    hop.link.as_ref().and_then(|link| link.range()).is_some_and(|(least, most)| least != most)
 }
 
 fn is_in_chipset(hop: &InspectedHop) -> bool {

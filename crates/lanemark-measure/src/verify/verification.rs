@@ -25,7 +25,7 @@ use crate::location::Location;
 use crate::plan::Plan;
 use crate::sample::PROGRESS_INTERVAL;
 use crate::target::{Allowed, Target};
-use crate::worker::quota;
+use crate::window::quota;
 
 /// Units in one write of those that fill the target first, and how many are under way.
 pub(super) const FILL_UNITS: u64 = 256;

@@ -52,8 +52,7 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
 
 impl Node {
     fn new(place: &str, label: String, on_path: bool) -> Self {
-        let topology =
-            TopologyNode { label, link: None, link_rate: None, on_path, children: Vec::new() };
+        let topology = TopologyNode { label, on_path, ..TopologyNode::default() };
         Self { place: place.to_owned(), topology, children: Vec::new() }
     }
 
@@ -76,7 +75,9 @@ impl Node {
             let label = format!("{} {}", step.name, step.words);
             let mut node = Self::new(step.place, label.trim_end().to_owned(), on_path);
             node.topology.link = step.link.map(words::link);
-            node.topology.link_rate = step.link.and_then(|link| link.rate());
+            let range = step.link.and_then(|link| link.range());
+            node.topology.link_rate = range.map(|(_, most)| most);
+            node.topology.link_rate_least = range.map(|(least, _)| least);
             self.children.push(node);
             self.children.len() - 1
         });

@@ -10,7 +10,9 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use lanemark_core::result::{InspectedDevice, InspectedFinding, Inspection, Unread, UnreadReason};
+use lanemark_core::result::{
+    BlockKind, InspectedDevice, InspectedFinding, Inspection, Unread, UnreadReason,
+};
 use unicode_width::UnicodeWidthStr;
 
 use crate::Style;
@@ -41,7 +43,7 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
         sheet.paragraph("There is no device to show.");
         sheet.blank();
     }
-    findings(&mut sheet, &inspection.findings);
+    findings(&mut sheet, inspection);
     if !inspection.unread.is_empty() {
         sheet.aside(&unread(&inspection.unread));
     }
@@ -55,9 +57,10 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
     sheet.finish()
 }
 
-fn findings(sheet: &mut Sheet, findings: &[InspectedFinding]) {
+fn findings(sheet: &mut Sheet, inspection: &Inspection) {
+    let findings = &inspection.findings;
     if findings.is_empty() {
-        sheet.paragraph("Nothing was found that limits these devices.");
+        nothing_found(sheet, &inspection.devices);
     }
     for found in findings {
         let (mark, ink) =
@@ -69,13 +72,52 @@ fn findings(sheet: &mut Sheet, findings: &[InspectedFinding]) {
     sheet.blank();
 }
 
-/// `sda, sdb: what was found.`
-fn finding(found: &InspectedFinding) -> String {
-    let names = match found.devices.as_slice() {
+/// That nothing was found, and of which devices nothing could be: their links tell nothing.
+fn nothing_found(sheet: &mut Sheet, devices: &[InspectedDevice]) {
+    let is_whole = |device: &&InspectedDevice| device.below.is_empty() && has_hardware(device);
+    let tells = |device: &&InspectedDevice| {
+        let mut hops = device.ways.iter().flat_map(|way| &way.hops);
+        hops.any(|hop| hop.link.as_ref().is_some_and(|link| link.range().is_some()))
+    };
+    let (known, mute): (Vec<&InspectedDevice>, Vec<&InspectedDevice>) =
+        devices.iter().filter(is_whole).partition(tells);
+    if !known.is_empty() {
+        let devices = if mute.is_empty() { "these devices".to_owned() } else { named(&known) };
+        sheet.paragraph(&format!("Nothing was found that limits {devices}."));
+    }
+    if !mute.is_empty() {
+        sheet.paragraph(&format!(
+            "No link to {} tells what it carries, so that what limits them there is not known.",
+            named(&mute)
+        ));
+    }
+    if known.is_empty() && mute.is_empty() && !devices.is_empty() {
+        sheet.paragraph("These devices have no hardware of their own to look at.");
+    }
+}
+
+/// Whether a device is one that links lead to, as far as its kind says.
+fn has_hardware(device: &InspectedDevice) -> bool {
+    matches!(device.kind, BlockKind::Disk | BlockKind::NvmeNamespace { .. })
+}
+
+fn named(devices: &[&InspectedDevice]) -> String {
+    let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+    few(&names)
+}
+
+/// `sda, sdb and 7 more`.
+fn few(names: &[&str]) -> String {
+    match names {
         few if few.len() <= NAMED_MAX => few.join(", "),
         many => format!("{} and {} more", many[..NAMED_MAX].join(", "), many.len() - NAMED_MAX),
-    };
-    format!("{names}: {}.", found.finding)
+    }
+}
+
+/// `sda, sdb: what was found.`
+fn finding(found: &InspectedFinding) -> String {
+    let names: Vec<&str> = found.devices.iter().map(String::as_str).collect();
+    format!("{}: {}.", few(&names), found.finding)
 }
 
 /// What was not read, by reason.

@@ -45,6 +45,10 @@ pub(super) fn link(link: &InspectedLink) -> String {
             };
             of("SATA", link.negotiated_bits_per_second, could)
         }
+        InspectedLink::Pata(link) => match link.ultra_dma {
+            Some(mode) => format!("PATA, Ultra DMA {mode}"),
+            None => "PATA".to_owned(),
+        },
         InspectedLink::Sas(link) => {
             let rate = of("SAS", link.negotiated_bits_per_second, link.capable_bits_per_second);
             if link.phys > 1 { format!("{rate} x{}", link.phys) } else { rate }
@@ -70,9 +74,16 @@ fn pcie(link: &PcieLink) -> String {
 /// The link with what it carries: usable where a law says so, else after the line code.
 pub(super) fn link_with_rate(inspected: &InspectedLink) -> String {
     let mut text = link(inspected);
-    match (inspected.usable(), inspected.line()) {
-        (Some(usable), _) => text += &format!(", {}", rate(usable)),
-        (None, Some(line)) => text += &format!(", {} raw", rate(line)),
+    match (inspected.range(), inspected.usable()) {
+        (Some((least, most)), _) if least != most => {
+            text += &format!(
+                ", {} to {}, payload unknown",
+                significant(least.as_megabytes()),
+                rate(most)
+            );
+        }
+        (_, Some(usable)) => text += &format!(", {}", rate(usable)),
+        (Some((line, _)), None) => text += &format!(", {} raw", rate(line)),
         (None, None) => {}
     }
     if let InspectedLink::Pcie(PcieLink { payload_max: Some(payload), .. }) = inspected {

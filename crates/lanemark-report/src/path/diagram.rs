@@ -1,15 +1,15 @@
 //! The tree of a platform as one SVG file: links as wide as their rates, the system's path highlighted.
 //!
 //! It asks for nothing outside itself, follows the reader's light or dark preference, and its style is
-//! scoped to its own class, so that it can stand alone or inside a page. The narrowest link is that of
-//! the least rate on the path, which is what widths show; what the hops carry of the test stands below.
+//! scoped to its own class, so that it can stand alone or inside a page. Widths show what links carry whatever the test is;
+//! what stands out is the narrowest hop for the test, where that is a link, as in the table.
 
 use lanemark_core::result::{PathView, TopologyNode};
 use maud::{Markup, PreEscaped, html};
 
 use super::layout::{LINE, Layout, MARGIN, Placed, printable};
 use super::scale::{SAMPLES, Scale, THIN, WIDE};
-use super::{link_name, rate, sentence};
+use super::{is_narrowest, link_carries, link_name, narrowest, sentence};
 use crate::html::svg::{fitted, num, text_width};
 use crate::number::significant;
 use crate::terminal::wrap;
@@ -48,18 +48,15 @@ pub(crate) struct Drawing<'a> {
 
 /// The platform of `view` as one self-contained SVG file, with the system's path highlighted.
 pub fn path_svg(view: &PathView) -> String {
-    let least = least_rate(&view.topology);
-    let mut said: Vec<(&str, String)> =
-        narrowest_link(&view.topology).map(|text| ("narrowest", text)).into_iter().collect();
-    said.push(("said", sentence(view)));
+    let narrow = narrowest(&view.hops);
     Drawing {
         heading: &view.system,
         subtitle: &view.test,
         title: &title(view),
         topology: &view.topology,
-        narrow: &|node| is_narrow(node, least),
+        narrow: &|node| is_narrowest(node, &narrow),
         dashed: "Dashed: the rate is not known.",
-        said,
+        said: vec![("narrowest", sentence(view))],
     }
     .svg()
 }
@@ -187,45 +184,10 @@ fn notes(layout: &Layout<'_>, scale: Option<Scale>, dashed: &str) -> Option<Stri
     (!notes.is_empty()).then(|| notes.join(" "))
 }
 
-/// The nodes below `root` on the path, each of which has a link that leads to it.
-fn linked(root: &TopologyNode) -> Vec<&TopologyNode> {
-    let mut nodes = Vec::new();
-    for child in &root.children {
-        nodes.extend(Some(child).filter(|child| child.on_path));
-        nodes.extend(linked(child));
-    }
-    nodes
-}
-
-/// The least rate of a link on the path, in bytes a second.
-fn least_rate(root: &TopologyNode) -> Option<u64> {
-    linked(root).iter().filter_map(|node| node.link_rate).map(|rate| rate.0).min()
-}
-
-fn is_narrow(node: &TopologyNode, least: Option<u64>) -> bool {
-    node.on_path && least.is_some() && node.link_rate.map(|rate| rate.0) == least
-}
-
-/// The narrowest link of the path by name, or all that are equally narrow.
-fn narrowest_link(root: &TopologyNode) -> Option<String> {
-    let least = least_rate(root);
-    let narrow: Vec<&TopologyNode> =
-        linked(root).into_iter().filter(|node| is_narrow(node, least)).collect();
-    let carries = narrow.first()?.link_rate.map(rate)?;
-    let name = |node: &&TopologyNode| match link_name(node) {
-        Some(name) => format!("{name} to {}", node.label),
-        None => format!("the link to {}", node.label),
-    };
-    let names: Vec<String> = narrow.iter().map(name).collect();
-    let head = if names.len() == 1 { "Narrowest link" } else { "Narrowest links" };
-    let each = if names.len() == 1 { "" } else { " each" };
-    Some(format!("{head} on the path: {}, {carries}{each}.", names.join("; ")))
-}
-
 /// A node and its link in words.
 fn described(node: &TopologyNode) -> String {
     let link = link_name(node).map(printable);
-    let parts: Vec<String> = link.into_iter().chain(node.link_rate.map(rate)).collect();
+    let parts: Vec<String> = link.into_iter().chain(link_carries(node)).collect();
     match parts.as_slice() {
         [] => printable(&node.label),
         parts => format!("{}: {}", printable(&node.label), parts.join(", ")),

@@ -8,7 +8,7 @@
 use lanemark_core::result::TopologyNode;
 
 use super::scale::{Scale, THIN};
-use super::{link_name, rate};
+use super::{link_carries, link_name};
 use crate::html::svg::{fitted, text_width};
 use crate::terminal::{plain, wrap};
 
@@ -207,6 +207,6 @@ fn lines(node: &TopologyNode) -> Vec<String> {
 /// The name and the rate of the link to `node`, each empty where it is not known.
 fn labels(node: &TopologyNode) -> (String, String) {
     let name = link_name(node).map(printable).unwrap_or_default();
-    let rate = node.link_rate.map(rate).unwrap_or_default();
+    let rate = link_carries(node).unwrap_or_default();
     (fitted(&name, LINK.1), fitted(&rate, LINK.1))
 }

@@ -2,8 +2,8 @@
 //!
 //! A ceiling is what a hop carries for one test by its own law, as core computed it; a link's rate is
 //! what it carries one way whatever the test. The two are told apart: hops are compared by ceiling,
-//! links by rate. Not done here: latencies are not summed, since hops may overlap, and no hop is matched
-//! with a link, since the view has no key that both share.
+//! links by rate. Which hop is the narrowest is told by ceilings alone, in tree, table and drawing alike: the
+//! link of a node in the tree knows its place among the hops. Not done here: latencies are not summed, since hops may overlap.
 
 mod diagram;
 mod layout;
@@ -35,14 +35,15 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading(&format!("{} under {}", view.system, view.test));
     sheet.blank();
-    tree::draw(&mut sheet, &view.topology);
+    let narrow = narrowest(&view.hops);
+    tree::draw(&mut sheet, &view.topology, &narrow);
     sheet.blank();
     if !view.hops.is_empty() {
         let width = sheet.width();
         sheet.table(&hop_table(&view.hops, width));
         sheet.blank();
     }
-    let mark = if narrowest(&view.hops).is_empty() { String::new() } else { format!("{MARK} ") };
+    let mark = if narrow.is_empty() { String::new() } else { format!("{MARK} ") };
     sheet.item(&mark, &sentence(view), Ink::Plain);
     sheet.finish()
 }
@@ -77,6 +78,15 @@ fn rate(rate: BytesPerSecond) -> String {
     format!("{} MB/s", significant(rate.as_megabytes()))
 }
 
+/// What the link to `node` carries with its unit, where that is known: `600 MB/s`, or `6460 to 7790 MB/s`.
+fn link_carries(node: &TopologyNode) -> Option<String> {
+    let most = node.link_rate?;
+    match node.link_rate_least.filter(|&least| least != most) {
+        Some(least) => Some(format!("{} to {}", significant(least.as_megabytes()), rate(most))),
+        None => Some(rate(most)),
+    }
+}
+
 /// The name of the link to `node`, where it has one that can be shown.
 fn link_name(node: &TopologyNode) -> Option<&str> {
     node.link.as_deref().filter(|name| !name.trim().is_empty())
@@ -87,6 +97,11 @@ fn narrowest(hops: &[PathHop]) -> Vec<usize> {
     let least = hops.iter().filter_map(|hop| hop.ceiling).map(|ceiling| ceiling.0).min();
     let is_least = |hop: &PathHop| least.is_some() && hop.ceiling.map(|rate| rate.0) == least;
     (0..hops.len()).filter(|&index| is_least(&hops[index])).collect()
+}
+
+/// Whether the link to `node` is one of the hops `narrow`.
+fn is_narrowest(node: &TopologyNode, narrow: &[usize]) -> bool {
+    node.on_path && node.hop.is_some_and(|hop| narrow.contains(&hop))
 }
 
 /// The names of the hops, numbered from the second of a name on.
@@ -174,13 +189,7 @@ mod tests {
             test: String::new(),
             hops: ceilings.iter().map(hop).collect(),
             simulated: simulated.map(megabytes),
-            topology: TopologyNode {
-                label: String::new(),
-                link: None,
-                link_rate: None,
-                on_path: true,
-                children: Vec::new(),
-            },
+            topology: TopologyNode { on_path: true, ..TopologyNode::default() },
         }
     }
 

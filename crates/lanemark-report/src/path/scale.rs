@@ -70,6 +70,7 @@ mod tests {
             link_rate: link.map(|(megabytes, _)| BytesPerSecond(megabytes * 1_000_000)),
             on_path: link.is_none_or(|(_, on_path)| on_path),
             children,
+            ..TopologyNode::default()
         };
         Scale::of(&node(None, links.iter().map(|link| node(Some(*link), Vec::new())).collect()))
     }

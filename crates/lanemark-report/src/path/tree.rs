@@ -7,7 +7,7 @@
 use lanemark_core::result::TopologyNode;
 use unicode_width::UnicodeWidthStr;
 
-use super::{link_name, rate};
+use super::{MARK, is_narrowest, link_carries, link_name};
 use crate::table::Ink;
 use crate::terminal::{Sheet, plain, shorten};
 
@@ -21,16 +21,16 @@ const MARKED: usize = 3;
 /// The spaces around a link and the least of the line after it.
 const LINKED: usize = 3;
 
-/// Draws the tree, its root first.
-pub(super) fn draw(sheet: &mut Sheet, root: &TopologyNode) {
+/// Draws the tree, its root first; links that are one of the hops `narrow` are marked as in the table.
+pub(super) fn draw(sheet: &mut Sheet, root: &TopologyNode, narrow: &[usize]) {
     let room = sheet.width() - MARKED;
     let label = shorten(&plain(&root.label), room);
     sheet.line(&[node_piece(root.on_path, &label)]);
-    draw_children(sheet, root, "");
+    draw_children(sheet, root, "", narrow);
 }
 
 /// Draws what hangs below `parent`, each line after `prefix`.
-fn draw_children(sheet: &mut Sheet, parent: &TopologyNode, prefix: &str) {
+fn draw_children(sheet: &mut Sheet, parent: &TopologyNode, prefix: &str, narrow: &[usize]) {
     let children = &parent.children;
     let path_end = children.iter().rposition(|child| child.on_path);
     let aligned = children.iter().map(|child| link_text(child).width()).max().unwrap_or(0);
@@ -46,24 +46,27 @@ fn draw_children(sheet: &mut Sheet, parent: &TopologyNode, prefix: &str) {
             (false, false, false) => "├─",
             (false, false, true) => "└─",
         };
-        draw_branch(sheet, child, &format!("{prefix}{branch}"), aligned.min(LINK_ALIGNED));
+        let mark = is_narrowest(child, narrow);
+        draw_branch(sheet, child, &format!("{prefix}{branch}"), aligned.min(LINK_ALIGNED), mark);
         let trunk = match (trunk_on_path, last) {
             (true, _) => "┃  ",
             (false, false) => "│  ",
             (false, true) => "   ",
         };
-        draw_children(sheet, child, &format!("{prefix}{trunk}"));
+        draw_children(sheet, child, &format!("{prefix}{trunk}"), narrow);
     }
 }
 
-/// One line: the branch, the link on it, drawn out to `aligned` columns where there is room, the node.
-fn draw_branch(sheet: &mut Sheet, node: &TopologyNode, branch: &str, aligned: usize) {
+/// One line: the branch, the link on it, drawn out to `aligned` columns where there is room, the node, and a mark where
+/// the link is the narrowest hop.
+fn draw_branch(sheet: &mut Sheet, node: &TopologyNode, branch: &str, aligned: usize, narrow: bool) {
     let ink = if node.on_path { Ink::Plain } else { Ink::Faint };
     // A tree may be deeper than a line is wide.
     let branch = shorten(branch, sheet.width() / 2);
     let label = plain(&node.label);
     let mut pieces = inked(&branch);
-    let room = sheet.width() - branch.width() - MARKED;
+    let mark = if narrow { format!(" {MARK}") } else { String::new() };
+    let room = sheet.width() - branch.width() - MARKED - mark.width();
     let label = if link_text(node).is_empty() {
         let stroke = if aligned == 0 { 0 } else { aligned + LINKED };
         let stroke = stroke.min(room.saturating_sub(label.width()));
@@ -80,6 +83,7 @@ fn draw_branch(sheet: &mut Sheet, node: &TopologyNode, branch: &str, aligned: us
     };
     pieces.push((" ".to_owned(), ink));
     pieces.push(node_piece(node.on_path, &label));
+    pieces.push((mark, Ink::Strong));
     sheet.line(&pieces);
 }
 
@@ -119,7 +123,7 @@ fn fitted(node: &TopologyNode, label: &str, room: usize) -> (String, String) {
 /// `DMI 3.0, 3938 MB/s`, or as much of it as is known.
 fn link_text(node: &TopologyNode) -> String {
     let name = link_name(node).map(plain);
-    let parts: Vec<String> = name.into_iter().chain(node.link_rate.map(rate)).collect();
+    let parts: Vec<String> = name.into_iter().chain(link_carries(node)).collect();
     parts.join(", ")
 }
 

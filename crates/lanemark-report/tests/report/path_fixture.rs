@@ -7,9 +7,10 @@ use lanemark_core::units::{BytesPerSecond, Duration};
 
 /// A desktop of 2009 with a SATA controller of its own behind a switch in a slot.
 pub(crate) fn marvell() -> PathView {
-    let drive = node("Samsung SSD 850 PRO 1TB", Some(("SATA 6 Gb/s", 600)), true, vec![]);
+    let at = |hop, node| TopologyNode { hop: Some(hop), ..node };
+    let drive = at(5, node("Samsung SSD 850 PRO 1TB", Some(("SATA 6 Gb/s", 600)), true, vec![]));
     let controller =
-        node("Marvell 88SE9123", Some(("PCIe 2.0 x1", 500)), true, vec![drive.clone()]);
+        at(4, node("Marvell 88SE9123", Some(("PCIe 2.0 x1", 500)), true, vec![drive.clone()]));
     let switch = node("PLX PEX8608 switch", Some(("PCIe 2.0 x4", 2000)), true, vec![controller]);
     let other = node("Intel SSD 320 300GB", Some(("SATA 3 Gb/s", 300)), false, vec![]);
     let chipset = node(
@@ -19,7 +20,7 @@ pub(crate) fn marvell() -> PathView {
         vec![
             node("port sata0", Some(("SATA 3 Gb/s", 300)), false, vec![]),
             node("port sata1", None, false, vec![other]),
-            node("slot x4", Some(("PCIe 1.1 x4", 1000)), true, vec![switch]),
+            at(3, node("slot x4", Some(("PCIe 1.1 x4", 1000)), true, vec![switch])),
             node("slot x1", Some(("PCIe 1.1 x1", 250)), false, vec![]),
         ],
     );
@@ -38,7 +39,7 @@ pub(crate) fn marvell() -> PathView {
             hop("dies", "", None, 52_000),
         ],
         simulated: Some(BytesPerSecond(398_600_000)),
-        topology: node("Core i7-920, X58", None, true, vec![graphics, chipset]),
+        topology: node("Core i7-920, X58", None, true, vec![graphics, at(2, chipset)]),
     }
 }
 
@@ -162,6 +163,7 @@ fn node(
         link_rate: link.map(|(_, megabytes)| BytesPerSecond(megabytes * 1_000_000)),
         on_path,
         children,
+        ..TopologyNode::default()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use lanemark_report::path_svg;
+use lanemark_report::{Style, path_svg, path_table};
 use unicode_width::UnicodeWidthStr;
 
 use crate::path_fixture::{all, bare, marvell, named, server, unknown};
@@ -198,7 +198,11 @@ fn the_path_and_its_narrowest_link_are_highlighted_and_named() {
     assert_eq!(svg.matches("<g class=\"on").count(), 6);
     assert_eq!(svg.matches("<g class=\"on narrow\"").count(), 1);
     assert!(svg.contains("<g class=\"on narrow\"><title>Marvell 88SE9123: PCIe 2.0 x1, 500 MB/s<"));
-    assert!(svg.contains("Narrowest link on the path: PCIe 2.0 x1 to Marvell 88SE9123, 500 MB/s."));
+    // The tree of the terminal marks the same link.
+    let text = path_table(&marvell(), &Style { width: 120, colour: false });
+    let marked: Vec<&str> = text.lines().filter(|line| line.ends_with('◀')).collect();
+    assert!(marked.iter().any(|line| line.contains("● Marvell 88SE9123")), "{marked:?}");
+    assert_eq!(marked.iter().filter(|line| line.contains('●')).count(), 1, "{marked:?}");
     assert!(svg.contains("The narrowest hop is PCIe 2.0 x1: at most 412 MB/s"));
     assert_eq!(path_svg(&unknown()).matches("on narrow\"").count(), 0);
 }

@@ -69,8 +69,8 @@ fn each_link_stands_on_its_branch_with_its_rate() {
 fn the_narrowest_hop_is_marked_in_its_row_and_told() {
     let shown = path_table(&marvell(), &PLAIN);
     let marked: Vec<&str> = shown.lines().filter(|line| line.contains('◀')).collect();
-    assert_eq!(marked.len(), 2, "its row and the sentence: {shown}");
-    assert!(marked[0].starts_with("PCIe 2.0 x1 ") && marked[0].contains("412  ◀"), "{shown}");
+    assert_eq!(marked.len(), 3, "its link in the tree, its row and the sentence: {shown}");
+    assert!(marked[1].starts_with("PCIe 2.0 x1 ") && marked[1].contains("412  ◀"), "{shown}");
     assert!(
         unwrapped(&shown).contains(
             "◀ The narrowest hop is PCIe 2.0 x1: at most 412 MB/s of this workload. The whole path \

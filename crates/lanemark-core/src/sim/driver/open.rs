@@ -32,6 +32,7 @@ impl Open {
         let kept = Punctuality {
             lateness: LatencyHistogram::new(),
             held_back: 0,
+            unsubmitted: 0,
             own_lateness: LatencyHistogram::new(),
         };
         Some(Self {

@@ -1,0 +1,222 @@
+//! Each verdict on a real run whose cause was made on purpose: a limit, a quota, busy loops, one request at a time, a
+//! slow file system.
+//!
+//! All but the busy loops need a processor that others leave alone, so a run that was crowded is taken again. Where the
+//! machine is busy all the time the verdict must be that nothing can be told, which is asserted instead.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lanemark_core::result::{
+    Explanation, Provenance, RunResult, SCHEMA_VERSION, Sign, Target, Verdict, Warning,
+};
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{Average, Load, Mix, Order, Pattern, Start, Test, Workload};
+use lanemark_inspect::{Sysfs, explain, inspect};
+use lanemark_measure::{Bench, EngineKind, Settings};
+use lanemark_testbed::{Group, LoopDevice, Mounted, tool, tool_or_skip};
+
+const SPAN: Bytes = Bytes::mebi(64);
+const TRIES: u32 = 6;
+
+/// Tests take turns: each would be the other's crowd.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn reads(queue_depth: u32, milliseconds: u64) -> Test {
+    Test {
+        name: "read".to_owned(),
+        block: Bytes::kibi(4),
+        pattern: Pattern::Uniform,
+        read_share: Ratio::ONE,
+        queue_depth,
+        threads: 1,
+        span: SPAN,
+        offset: Bytes::ZERO,
+        alignment: Bytes::kibi(4),
+        volume: None,
+        duration: Some(Duration::from_microseconds(milliseconds * 1000)),
+        rounds: None,
+        interval: None,
+        ramp: Duration::ZERO,
+        think: Duration::ZERO,
+        compressibility: Ratio::ZERO,
+        mix: Mix::default(),
+        load: Load::Closed,
+        start: Start::default(),
+    }
+}
+
+/// Runs `test` as `bench --explain` does, and explains it.
+fn explained(path: &Path, test: Test, engine: EngineKind) -> (Explanation, Vec<Warning>) {
+    let workload = Workload {
+        id: "small".to_owned(),
+        name: "Small".to_owned(),
+        repeats: 1,
+        average: Average::Mean,
+        order: Order::Listed,
+        tests: vec![test],
+    };
+    let stop = AtomicBool::new(false);
+    let settings = Settings { engine, probe: true, ..Settings::default() };
+    let bench = Bench { settings, ..Bench::new(path, &workload, 7, &stop) };
+    let done = bench.run(&mut |_| ()).unwrap();
+    let mut run = RunResult {
+        schema_version: SCHEMA_VERSION,
+        inspection: None,
+        provenance: Provenance::default(),
+        target: Target::Measured(done.target),
+        workload,
+        tests: done.tests,
+        complete: done.complete,
+        warnings: done.warnings.clone(),
+    };
+    let device = match &run.target {
+        Target::Measured(target) => target.block_device.clone(),
+        Target::Simulated(_) => None,
+    };
+    let sysfs = Sysfs::open(Path::new("/sys")).unwrap();
+    let inspection = inspect(&sysfs, device.as_deref()).ok();
+    explain(&mut run, inspection.as_ref());
+    (run.tests[0].explanation.take().unwrap(), done.warnings)
+}
+
+/// The verdict is `wanted` as soon as nobody else is on the processors, and until then that nothing can be told.
+fn is(wanted: Verdict, mut take: impl FnMut() -> Explanation) {
+    for _ in 0..TRIES {
+        let explanation = take();
+        if explanation.verdict == wanted {
+            return;
+        }
+        assert!(explanation.evidence.contains(&Sign::Crowded), "{explanation:?}");
+        assert_eq!(explanation.verdict, Verdict::Undecided);
+    }
+    eprintln!("the machine was busy all the time, and the run said so");
+}
+
+/// A loop device over a file with data.
+fn device() -> Option<LoopDevice> {
+    LoopDevice::holding(&vec![7; SPAN.get() as usize], true)
+}
+
+#[test]
+fn a_limit_on_the_device_holds_a_run_back() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    for bytes in [false, true] {
+        let group = match bytes {
+            false => Group::reads_a_second(device.node(), 1500),
+            true => Group::read_bytes_a_second(device.node(), 6_000_000),
+        };
+        let Some(_group) = group else { return };
+        let (explanation, _) = explained(device.node(), reads(16, 1500), EngineKind::IoUring);
+        assert_eq!(explanation.verdict, Verdict::HeldBack, "{explanation:?}");
+        let met = explanation.evidence.iter().any(
+            |sign| matches!(sign, Sign::DeviceLimit { share, .. } if (0.9..1.4).contains(share)),
+        );
+        assert!(met, "{explanation:?}");
+    }
+}
+
+#[test]
+fn a_quota_of_processor_time_holds_a_run_back() {
+    let _alone = alone();
+    let Some(_group) = Group::processor_time(4000) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (explanation, warnings) = explained(folder.path(), reads(1, 1500), EngineKind::Synchronous);
+    assert_eq!(explanation.verdict, Verdict::HeldBack, "{explanation:?}");
+    let quota = |sign: &Sign| matches!(sign, Sign::Quota { share, .. } if *share > 0.1);
+    assert!(explanation.evidence.iter().any(quota), "{explanation:?}");
+    assert!(warnings.iter().any(|warning| matches!(warning, Warning::Throttled { .. })));
+}
+
+/// Programs that do nothing, on every processor and more.
+struct BusyLoops(Vec<Child>);
+
+impl BusyLoops {
+    fn start() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, |count| count.get());
+        let one = |_| {
+            let mut command = Command::new("sh");
+            command.args(["-c", "while :; do :; done"]).stdin(Stdio::null());
+            command.spawn().unwrap()
+        };
+        Self((0..2 * cores).map(one).collect())
+    }
+}
+
+impl Drop for BusyLoops {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+#[test]
+fn other_programs_on_the_processors_are_a_doubt_and_leave_nothing_to_decide() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let Some(device) = device() else { return };
+    let _loops = BusyLoops::start();
+    for path in [device.node(), folder.path()] {
+        let (explanation, warnings) = explained(path, reads(4, 1500), EngineKind::IoUring);
+        // What its own thread took is no other's fault, should it have come by a core all the time.
+        let own = explanation
+            .evidence
+            .iter()
+            .any(|sign| matches!(sign, Sign::ThreadBusy { share } if *share >= 0.9));
+        let wanted = if own { Verdict::CpuBound } else { Verdict::Undecided };
+        assert_eq!(explanation.verdict, wanted, "{explanation:?}");
+        let told = |warning: &Warning| matches!(warning, Warning::OthersBusy { used, cores, .. } if *used > 0.4 * f64::from(*cores));
+        assert!(warnings.iter().any(told), "{warnings:?}");
+    }
+}
+
+#[test]
+fn one_request_at_a_time_is_too_few() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    is(Verdict::QueueStarved, || explained(device.node(), reads(1, 800), EngineKind::IoUring).0);
+}
+
+#[test]
+fn a_file_system_that_lets_requests_wait_is_found_out() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let Some(mounted) = Mounted::ext4(device.node()) else { return };
+    let over = AtomicBool::new(false);
+    let Some(_) = tool_or_skip("fsfreeze", &["--version"]) else { return };
+    std::thread::scope(|scope| {
+        // A frozen file system lets writes wait and the device below it idle.
+        scope.spawn(|| {
+            let freeze = |how| tool("fsfreeze", &[how, mounted.path().to_str().unwrap()]).unwrap();
+            while !over.load(Ordering::Relaxed) {
+                freeze("-f");
+                std::thread::sleep(std::time::Duration::from_millis(40));
+                freeze("-u");
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        });
+        let _end = SetOnDrop(&over);
+        let test = Test { read_share: Ratio::ZERO, span: Bytes::mebi(8), ..reads(1, 1200) };
+        is(Verdict::FileSystemBound, || {
+            explained(mounted.path(), test.clone(), EngineKind::Synchronous).0
+        });
+    });
+}
+
+/// Sets a flag when dropped, also by a panic.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

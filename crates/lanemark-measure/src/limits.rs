@@ -1,0 +1,300 @@
+//! What control groups hold a run back by: rates of devices, and processor time.
+//!
+//! Both versions of control groups (kernel documentation, `cgroup-v1/blkio-controller.rst`, `cgroup-v2.rst`: `io.max`,
+//! `cpu.max`, `cpu.stat`), those of this thread and all above them that can be seen. The limits of a device hold for what it
+//! lies on, too: for the disk of a partition, the members of a mapped device, the device of a loop device's file.
+//!
+//! A device's limit is *met* by how much of it a sample moved; a quota by the time in which the kernel kept the group
+//! from the processors. Not looked at: weights and latency targets, which hold nobody to a figure.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lanemark_core::result::{DirectionResult, Evidence, Limit, LimitKind, Sample};
+use lanemark_core::units::{Bytes, Duration};
+
+use crate::sample::Taken;
+
+/// Deeper than any stack of devices.
+const DEPTH_MAX: u32 = 8;
+
+/// The files of the first version, whether they are of reads, and whether of bytes.
+const FIRST: [(&str, bool, bool); 4] = [
+    ("blkio.throttle.read_bps_device", true, true),
+    ("blkio.throttle.write_bps_device", false, true),
+    ("blkio.throttle.read_iops_device", true, false),
+    ("blkio.throttle.write_iops_device", false, false),
+];
+/// The keys of `io.max`, in the same way.
+const SECOND: [(&str, bool, bool); 4] =
+    [("rbps", true, true), ("wbps", false, true), ("riops", true, false), ("wiops", false, false)];
+
+/// The limits that hold for this thread.
+#[derive(Debug, Default)]
+pub(crate) struct Limits {
+    devices: Vec<DeviceLimit>,
+    quotas: Vec<Quota>,
+}
+
+/// The most of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct DeviceLimit {
+    text: String,
+    reads: bool,
+    bytes: bool,
+    per_second: u64,
+}
+
+/// The most of the processors.
+#[derive(Debug)]
+struct Quota {
+    text: String,
+    folder: PathBuf,
+    /// How long the group was kept from the processors when it was read.
+    throttled_ns: u64,
+}
+
+/// What a sample did in a second: bytes and requests, read and written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rates {
+    pub(crate) read: (f64, f64),
+    pub(crate) written: (f64, f64),
+}
+
+impl Rates {
+    /// Those of samples taken side by side, or of the device where it did more.
+    pub(crate) fn of(taken: &[Taken], between: &Evidence) -> Self {
+        let own = |of: fn(&Sample) -> Option<&DirectionResult>| {
+            let each = taken.iter().filter_map(|one| {
+                let (direction, seconds) =
+                    (of(&one.sample)?, one.sample.elapsed.as_seconds().max(1e-9));
+                let requests = direction.latency.count() as f64;
+                Some((direction.bytes.get() as f64 / seconds, requests / seconds))
+            });
+            each.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        };
+        let device = between.device.clone().unwrap_or_default();
+        let seconds = device.elapsed.as_seconds().max(1e-9);
+        let more = |own: (f64, f64), bytes: Bytes, requests: u64| {
+            (own.0.max(bytes.get() as f64 / seconds), own.1.max(requests as f64 / seconds))
+        };
+        Self {
+            read: more(own(|sample| sample.reads.as_ref()), device.read_bytes, device.reads),
+            written: more(
+                own(|sample| sample.writes.as_ref()),
+                device.written_bytes,
+                device.writes,
+            ),
+        }
+    }
+}
+
+impl Limits {
+    /// Reads them now; `device` is the kernel's name of the block device under the target.
+    pub(crate) fn read(device: Option<&str>) -> Self {
+        let numbers = device.map(numbers).unwrap_or_default();
+        let groups = fs::read_to_string("/proc/thread-self/cgroup").unwrap_or_default();
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let mut found = Self::default();
+        for controller in ["blkio", "cpu", ""] {
+            let Some((root, group)) = hierarchy(&groups, &mounts, controller) else { continue };
+            for folder in group.ancestors() {
+                let (place, group) = (root.join(folder), folder.display());
+                if controller != "cpu" {
+                    found.read_devices(&place, &group.to_string(), &numbers);
+                }
+                if controller != "blkio" {
+                    found.quotas.extend(quota(&place, &group.to_string()));
+                }
+            }
+        }
+        found.devices.dedup();
+        found
+    }
+
+    fn read_devices(&mut self, place: &Path, group: &str, numbers: &BTreeSet<String>) {
+        let mut add = |file: &str, line: &str, (reads, bytes), per_second: &str| {
+            if let Ok(per_second) = per_second.parse()
+                && per_second > 0
+            {
+                let text = format!("{file} of group /{group}: {line}");
+                self.devices.push(DeviceLimit { text, reads, bytes, per_second });
+            }
+        };
+        let lines = |file: &str| {
+            let told = fs::read_to_string(place.join(file)).unwrap_or_default();
+            let ours = told.lines().filter(|line| {
+                line.split(' ').next().is_some_and(|number| numbers.contains(number))
+            });
+            ours.map(str::to_owned).collect::<Vec<_>>()
+        };
+        for (file, reads, bytes) in FIRST {
+            for line in lines(file) {
+                add(file, &line, (reads, bytes), line.split(' ').nth(1).unwrap_or_default());
+            }
+        }
+        for line in lines("io.max") {
+            for (key, reads, bytes) in SECOND {
+                let value =
+                    line.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+                add("io.max", &line, (reads, bytes), value.unwrap_or_default());
+            }
+        }
+    }
+
+    /// The limits of the device, as they stand.
+    pub(crate) fn of_device(&self) -> Vec<String> {
+        let mut texts: Vec<String> = self.devices.iter().map(|one| one.text.clone()).collect();
+        texts.dedup();
+        texts
+    }
+
+    /// How far each was met in a sample that began when they were read and took `elapsed`.
+    pub(crate) fn met(&self, rates: Rates, elapsed: Duration) -> Vec<Limit> {
+        let of_device = |limit: &DeviceLimit| {
+            let (bytes, requests) = if limit.reads { rates.read } else { rates.written };
+            let rate = if limit.bytes { bytes } else { requests };
+            let share = rate / limit.per_second as f64;
+            Limit { text: limit.text.clone(), kind: LimitKind::Device, share }
+        };
+        let of_quota = |quota: &Quota| {
+            let now_ns = throttled_ns(&quota.folder)?;
+            let lost_ns = now_ns.saturating_sub(quota.throttled_ns) as f64;
+            let share = lost_ns / (elapsed.as_seconds() * 1e9).max(1.0);
+            // It is added up over the processors that the group was kept from.
+            Some(Limit {
+                text: quota.text.clone(),
+                kind: LimitKind::Processor,
+                share: share.min(1.0),
+            })
+        };
+        let quotas = self.quotas.iter().filter_map(of_quota);
+        self.devices.iter().map(of_device).chain(quotas).collect()
+    }
+}
+
+/// The numbers of a block device and of all that it lies on.
+fn numbers(device: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    below(&PathBuf::from("/sys/class/block").join(device), DEPTH_MAX, &mut found);
+    found
+}
+
+fn below(folder: &Path, depth: u32, found: &mut BTreeSet<String>) {
+    let Ok(folder) = fs::canonicalize(folder) else { return };
+    let number = fs::read_to_string(folder.join("dev")).unwrap_or_default().trim().to_owned();
+    if depth == 0 || number.is_empty() || !found.insert(number) {
+        return;
+    }
+    if let (true, Some(disk)) = (folder.join("partition").exists(), folder.parent()) {
+        below(disk, depth - 1, found);
+    }
+    for member in fs::read_dir(folder.join("slaves")).into_iter().flatten().flatten() {
+        below(&member.path(), depth - 1, found);
+    }
+    let medium = fs::read_to_string(folder.join("loop/backing_file")).ok();
+    if let Some(stat) = medium.and_then(|file| rustix::fs::stat(file.trim_end()).ok()) {
+        let is_device = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_block_device();
+        let number = if is_device { stat.st_rdev } else { stat.st_dev };
+        let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+        below(&PathBuf::from(format!("/sys/dev/block/{major}:{minor}")), depth - 1, found);
+    }
+}
+
+/// The quota of a group, where it has one.
+fn quota(place: &Path, group: &str) -> Option<Quota> {
+    let read = |file: &str| Some(fs::read_to_string(place.join(file)).ok()?.trim().to_owned());
+    let (file, told) = match (read("cpu.max"), read("cpu.cfs_quota_us")) {
+        (Some(told), _) => ("cpu.max", told),
+        (None, told) => ("cpu.cfs_quota_us", told?),
+    };
+    // `max 100000` and -1 are no limit.
+    told.split(' ').next()?.parse::<u64>().ok()?;
+    let text = format!("{file} of group /{group}: {told}");
+    Some(Quota { text, throttled_ns: throttled_ns(place)?, folder: place.to_owned() })
+}
+
+/// How long a group was kept from the processors, by its `cpu.stat`.
+fn throttled_ns(place: &Path) -> Option<u64> {
+    let told = fs::read_to_string(place.join("cpu.stat")).ok()?;
+    let value = |key: &str| {
+        let line = told.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+        line?.trim().parse::<u64>().ok()
+    };
+    value("throttled_time").or_else(|| value("throttled_usec")?.checked_mul(1000))
+}
+
+/// Where the hierarchy with a controller is mounted, and the group in it; no controller is the unified one.
+fn hierarchy(groups: &str, mounts: &str, controller: &str) -> Option<(PathBuf, PathBuf)> {
+    let has = |list: &str| list.split(',').any(|one| one == controller);
+    let group = groups.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, group) = (parts.next()?, parts.next()?);
+        let ours = if controller.is_empty() { controllers.is_empty() } else { has(controllers) };
+        ours.then(|| PathBuf::from(group))
+    })?;
+    mounts.lines().find_map(|line| {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut kind = kind.split(' ');
+        let (name, options) = (kind.next()?, kind.nth(1)?);
+        let wanted = match controller {
+            "" => name == "cgroup2",
+            _ => name == "cgroup" && has(options),
+        };
+        let mut place = place.split(' ').skip(3);
+        let (root, point) = (place.next()?, place.next()?);
+        // Of a container a part of the hierarchy is mounted, and its groups are told from that part's root or above it.
+        let inside = group.strip_prefix(root).or_else(|_| group.strip_prefix("/"));
+        wanted.then(|| (PathBuf::from(point), inside.map(Path::to_owned).unwrap_or_default()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GROUPS: &str = "7:blkio:/a/b\n3:cpu,cpuacct:/docker/x/y\n0::/init\n";
+    const MOUNTS: &str = "\
+30 29 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
+31 29 0:27 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio
+32 29 0:28 /docker/x /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct
+";
+
+    #[test]
+    fn the_place_of_a_group_is_found() {
+        let found = |controller| {
+            let (root, group) = hierarchy(GROUPS, MOUNTS, controller)?;
+            Some((root.display().to_string(), group.display().to_string()))
+        };
+        let told = |root: &str, group: &str| Some((root.to_owned(), group.to_owned()));
+        assert_eq!(found(""), told("/sys/fs/cgroup/unified", "init"));
+        assert_eq!(found("blkio"), told("/sys/fs/cgroup/blkio", "a/b"));
+        assert_eq!(found("cpu"), told("/sys/fs/cgroup/cpu", "y"));
+        assert_eq!(found("memory"), None);
+        assert_eq!(hierarchy("nonsense", "nonsense", ""), None);
+    }
+
+    #[test]
+    fn limits_of_both_versions_are_read_and_held_against_a_sample() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        file("blkio.throttle.read_iops_device", "7:1 500\n7:0 2000\n");
+        file("io.max", "7:0 rbps=8388608 wbps=max riops=max wiops=120\n");
+        file("cpu.max", "50000 100000\n");
+        file("cpu.stat", "usage_usec 7\nnr_throttled 1\nthrottled_usec 1000\n");
+        let mut limits = Limits::default();
+        limits.read_devices(folder.path(), "g", &BTreeSet::from(["7:0".to_owned()]));
+        limits.quotas.extend(quota(folder.path(), "g"));
+        file("cpu.stat", "usage_usec 7\nnr_throttled 9\nthrottled_usec 201000\n");
+        let rates = Rates { read: (4_194_304.0, 1990.0), written: (0.0, 60.0) };
+        let met = limits.met(rates, Duration::from_seconds(1));
+        let shares: Vec<f64> = met.iter().map(|one| (one.share * 1000.0).round()).collect();
+        assert_eq!(shares, [995.0, 500.0, 500.0, 200.0]);
+        assert_eq!(met[3].text, "cpu.max of group /g: 50000 100000");
+        let held: Vec<bool> = met.iter().map(Limit::is_met).collect();
+        assert_eq!(held, [true, false, false, true]);
+        file("cpu.max", "max 100000\n");
+        assert!(quota(folder.path(), "g").is_none());
+    }
+}

@@ -1,0 +1,56 @@
+//! When the requests of a thread are counted, and how many.
+
+use lanemark_core::workload::Test;
+
+/// How much a thread is to count, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quota {
+    pub(crate) bytes: u64,
+    pub(crate) counted: u64,
+    pub(crate) outstanding: u64,
+    pub(crate) requests: u64,
+}
+
+/// When requests are counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Window {
+    pub(crate) opens_ns: u64,
+    pub(crate) closes_ns: u64,
+    /// When the round or the whole window began.
+    pub(crate) since_ns: u64,
+    pub(crate) state: State,
+}
+
+/// Where a thread is in its test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Requests are made and not counted.
+    #[default]
+    Ramp,
+    /// Requests are made and counted.
+    Open,
+    /// The time is over: no new requests begin, and those that are outstanding are counted as they come.
+    Draining,
+    /// Nothing is counted any more.
+    Closed,
+}
+
+impl Window {
+    /// Whether a request that is complete now is counted.
+    pub(crate) fn counts(&self) -> bool {
+        matches!(self.state, State::Open | State::Draining)
+    }
+
+    /// Whether the time is over.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.state, State::Draining | State::Closed)
+    }
+}
+
+/// The bytes of thread `thread` when the volume is split over all threads of `test` by whole requests.
+pub(crate) fn quota(test: &Test, thread: u32) -> u64 {
+    let Some(volume) = test.volume else { return u64::MAX };
+    let (block, threads) = (test.block_least().get(), u64::from(test.threads));
+    let requests = volume.get().div_ceil(block);
+    (requests / threads + u64::from(u64::from(thread) < requests % threads)) * block
+}

@@ -1,0 +1,47 @@
+//! The narrowest hop of drives behind a shared uplink is the same by its law, in the tree and in a run.
+
+use std::path::Path;
+
+use lanemark_core::result::{PathHop, Provenance, TopologyNode};
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Library, Location, System, path, workload};
+
+/// The links of the tree that are the narrowest hop, each with how many there are.
+fn marked<'a>(node: &'a TopologyNode, narrow: usize, found: &mut Vec<&'a str>) {
+    found.extend(node.link.as_deref().filter(|_| node.on_path && node.hop == Some(narrow)));
+    node.children.iter().for_each(|child| marked(child, narrow, found));
+}
+
+#[test]
+fn drives_behind_one_uplink_have_one_narrowest_hop() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
+    let library = Library::in_folder(&folder).unwrap();
+    let cases = [
+        // Two ports of 6 Gb/s are narrower than what they share, three are not.
+        ("samsung-850-pro-1tb@dell-r730xd:sata+sata-2", 2, "SATA"),
+        ("samsung-850-pro-1tb@dell-r730xd:sata+sata-2+sata-3", 1, "DMI"),
+        ("samsung-850-pro-1tb@dell-r730xd:sata", 1, "SATA"),
+    ];
+    for (name, links, kind) in cases {
+        let parts = SystemName::parse(name).unwrap();
+        let named_at = NamedAt::all(&Location::file(name));
+        let system = System::assemble(&library, &parts, &named_at, name, &[]).unwrap();
+        let mut workload =
+            workload::open(&library, "iometer-128k-qd32:128kb-sequential-read").unwrap();
+        workload.repeats = 1;
+        let run = system.run(&workload, Provenance::default(), &mut |_| true).unwrap();
+        let sample = &run.tests[0].samples[0];
+        let view = path::view(&system, &workload.tests[0], Some(sample.throughput()));
+        let least = |hop: &&PathHop| hop.ceiling.map_or(u64::MAX, |rate| rate.0);
+        let narrow = view.hops.iter().min_by_key(least).unwrap();
+        assert!(narrow.name.contains(kind), "{name}: {:?}", view.hops);
+        assert_eq!(narrow.name, sample.path.as_ref().unwrap().busiest, "{name}");
+        let place = view.hops.iter().position(|hop| hop == narrow).unwrap();
+        let mut found = Vec::new();
+        marked(&view.topology, place, &mut found);
+        assert_eq!(found.len(), links, "{name}: {found:?}");
+        assert!(found.iter().all(|link| *link == narrow.name), "{name}: {found:?}");
+        let (carried, most) = (sample.throughput().0, narrow.ceiling.unwrap().0);
+        assert!(carried as f64 <= most as f64 * 1.001, "{name}: {carried} of {most}");
+    }
+}

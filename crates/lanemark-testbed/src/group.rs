@@ -1,0 +1,135 @@
+//! A control group with a limit, with the calling thread in it and whatever it starts.
+//!
+//! Either version of control groups will do. In the first a thread joins alone; in the second the whole process does,
+//! so that tests with groups of it take turns.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::skipped;
+
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A control group of this test; the calling thread leaves it when it is dropped.
+#[derive(Debug)]
+pub struct Group {
+    root: PathBuf,
+    folder: PathBuf,
+    unified: bool,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// Where a controller is, and whether that is the unified hierarchy.
+fn root_of(controller: &str) -> Option<(PathBuf, bool)> {
+    let first = Path::new("/sys/fs/cgroup").join(controller);
+    if first.join("tasks").exists() {
+        return Some((first, false));
+    }
+    let unified = PathBuf::from("/sys/fs/cgroup");
+    let name = if controller == "blkio" { "io" } else { controller };
+    let has = fs::read_to_string(unified.join("cgroup.controllers")).ok()?;
+    has.split_whitespace().any(|one| one == name).then_some(())?;
+    fs::write(unified.join("cgroup.subtree_control"), format!("+{name}")).ok()?;
+    Some((unified, true))
+}
+
+impl Group {
+    /// A group in which reads of `device` come to at most so many a second.
+    ///
+    /// # Panics
+    /// In CI where there is no such group.
+    pub fn reads_a_second(device: &Path, most: u64) -> Option<Self> {
+        let group = Self::new("blkio")?;
+        group.set_reads_a_second(device, most);
+        Some(group)
+    }
+
+    /// A group in which reads of `device` move at most so many bytes a second.
+    ///
+    /// # Panics
+    /// In CI where there is no such group.
+    pub fn read_bytes_a_second(device: &Path, most: u64) -> Option<Self> {
+        let group = Self::new("blkio")?;
+        group.limit(device, "blkio.throttle.read_bps_device", "rbps", most);
+        Some(group)
+    }
+
+    /// A group whose threads have so many microseconds of processor time in each 100 ms.
+    ///
+    /// # Panics
+    /// In CI where there is no such group.
+    pub fn processor_time(us_in_100_ms: u64) -> Option<Self> {
+        let group = Self::new("cpu")?;
+        let set = match group.unified {
+            true => fs::write(group.folder.join("cpu.max"), format!("{us_in_100_ms} 100000")),
+            false => fs::write(group.folder.join("cpu.cfs_quota_us"), us_in_100_ms.to_string()),
+        };
+        set.expect("a group of our own takes a quota");
+        Some(group)
+    }
+
+    /// Changes how many reads of `device` there may be in a second; 0 takes the limit away.
+    ///
+    /// # Panics
+    /// Where the kernel refuses it.
+    pub fn set_reads_a_second(&self, device: &Path, most: u64) {
+        self.limit(device, "blkio.throttle.read_iops_device", "riops", most);
+    }
+
+    /// Changes how many bytes of `device` may be read in a second; 0 takes the limit away.
+    ///
+    /// # Panics
+    /// Where the kernel refuses it.
+    pub fn set_read_bytes_a_second(&self, device: &Path, most: u64) {
+        self.limit(device, "blkio.throttle.read_bps_device", "rbps", most);
+    }
+
+    fn new(controller: &str) -> Option<Self> {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = root_of(controller).and_then(|(root, unified)| {
+            let folder = root.join(format!("lanemark-test-{}-{controller}", std::process::id()));
+            fs::create_dir(&folder).ok()?;
+            Some(Self { root, folder, unified, _turn: turn })
+        });
+        let Some(group) = made else {
+            skipped(&format!("this user may not make control groups with {controller}"));
+            return None;
+        };
+        group.join(&group.folder);
+        Some(group)
+    }
+
+    fn join(&self, folder: &Path) {
+        let (file, member) = match self.unified {
+            true => ("cgroup.procs", std::process::id().to_string()),
+            false => ("tasks", rustix::thread::gettid().as_raw_nonzero().to_string()),
+        };
+        let joined = fs::write(folder.join(file), member);
+        assert!(joined.is_ok() || std::thread::panicking(), "{}: {joined:?}", folder.display());
+    }
+
+    fn limit(&self, device: &Path, file: &str, key: &str, most: u64) {
+        let number = rustix::fs::stat(device).expect("the device is there").st_rdev;
+        let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+        let set = match (self.unified, most) {
+            (true, 0) => fs::write(self.folder.join("io.max"), format!("{number} {key}=max")),
+            (true, _) => fs::write(self.folder.join("io.max"), format!("{number} {key}={most}")),
+            (false, _) => fs::write(self.folder.join(file), format!("{number} {most}")),
+        };
+        set.expect("a group of our own takes a limit");
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.join(&self.root);
+        // A group whose last thread has just ended may be busy for a moment.
+        for _ in 0..50 {
+            if fs::remove_dir(&self.folder).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}

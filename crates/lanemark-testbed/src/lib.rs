@@ -1,0 +1,52 @@
+//! What the tests of other crates need of a machine: tools, loop devices, mounts, control groups.
+//!
+//! Whatever a machine or user does not give is told by [`skipped`]: in CI (`CI` is set) that is a failure, so that no
+//! test is left out there without anybody knowing; elsewhere it is a line on stderr, and the test ends. All that is made
+//! here is taken away when it is dropped.
+//!
+//! Only tests import this crate.
+
+mod group;
+mod loop_device;
+
+use std::path::Path;
+use std::process::Command;
+
+pub use group::Group;
+pub use loop_device::{LoopDevice, Mounted};
+
+/// Says that a test is skipped because of `what` is missing.
+///
+/// # Panics
+/// In CI, where nothing may be missing.
+pub fn skipped(what: &str) {
+    assert!(!is_ci(), "in CI no test is skipped: {what}");
+    eprintln!("skipped: {what}");
+}
+
+/// Whether this is CI.
+pub fn is_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
+}
+
+/// Runs a tool and gives what it printed; none where it failed.
+pub fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
+    let done = Command::new(name).args(arguments).output();
+    let done = done.map_err(|error| format!("{name}: {error}"))?;
+    match done.status.success() {
+        true => Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned()),
+        false => {
+            let said = String::from_utf8_lossy(&done.stderr);
+            Err(format!("{name} {}: {}", arguments.join(" "), said.trim()))
+        }
+    }
+}
+
+/// Runs a tool and gives what it printed; where it fails, the test is [`skipped`].
+pub fn tool_or_skip(name: &str, arguments: &[&str]) -> Option<String> {
+    tool(name, arguments).map_err(|why| skipped(&why)).ok()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("paths of tests are text")
+}
