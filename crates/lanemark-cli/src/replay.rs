@@ -74,7 +74,7 @@ fn plan(args: &ReplayArgs, system: &System) -> Replay {
         true => Pace::AsFastAsPossible { queue_depth: args.queue_depth },
         false => Pace::Recorded(args.speed.unwrap_or(Speed::RECORDED)),
     };
-    let capacity = system.spec.volume_capacity().unwrap_or(system.spec.drive.capacity);
+    let capacity = system.spec.volume_capacity().unwrap_or(system.spec.first().drive.capacity);
     Replay { pace, wrap: args.wrap, laid_out: args.filled.unwrap_or(capacity).min(capacity) }
 }
 

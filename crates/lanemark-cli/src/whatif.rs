@@ -142,13 +142,7 @@ fn assemble(library: &Library, system: &Named) -> Result<System, Failure> {
 
 /// Refuses tests that reach beyond what they run on.
 fn check_places(system: &System, name: &str, workload: &Workload) -> Result<(), Failure> {
-    let spec = &system.spec;
-    let drives = std::iter::once((&spec.drive, &spec.namespaces))
-        .chain(spec.siblings.iter().map(|sibling| (&sibling.drive, &sibling.namespaces)));
-    let least = drives
-        .map(|(drive, namespaces)| namespaces.iter().min().copied().unwrap_or(drive.capacity))
-        .min();
-    let capacity = spec.volume_capacity().or(least).unwrap_or(spec.drive.capacity);
+    let capacity = system.spec.capacities().into_iter().min().unwrap_or_default();
     let Some(test) = workload.tests.iter().find(|test| test.end() > capacity) else {
         return Ok(());
     };

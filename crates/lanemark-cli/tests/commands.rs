@@ -248,7 +248,10 @@ fn wrong_input_is_told_and_exits_with_2() {
         (&["study", "studies/nothing.toml"], "studies/nothing.toml: can't be read"),
         (&["study", "README.md"], "README.md:"),
         (&["sim", "nonsense", "crystaldiskmark-5"], "drive@platform:port"),
-        (&["sim", NVME, "crystaldiskmark-7"], "did you mean `crystaldiskmark-5`?"),
+        (
+            &["sim", NVME, "crystaldiskmark-7"],
+            "did you mean `crystaldiskmark-5` or `crystaldiskmark-8`?",
+        ),
         (&["sim", NVME, "crystaldiskmark-5", "--size", "1PB"], "is not a unit of data"),
         (&["sim", NVME, "crystaldiskmark-5", "--size", "1TB"], "ends behind the drive's 512 GB"),
         (&["sim", NVME, "crystaldiskmark-5", "--size", "4KiB"], "span = 4 KiB: at least 1 MiB"),

@@ -2,9 +2,8 @@
 
 use lanemark_core::result::Warning;
 use lanemark_core::sim::VolumeSpec;
-use lanemark_core::sim::link::LinkSpec;
 use lanemark_core::sim::multipath::SecondPort;
-use lanemark_core::sim::spec::{Sibling, SystemSpec};
+use lanemark_core::sim::spec::{AttachmentSpec, SystemSpec, WaySpec};
 use lanemark_core::units::Instant;
 
 use crate::document::{Context, Document};
@@ -137,21 +136,19 @@ impl Attached {
         [Some(&self.first), self.second.as_ref()].into_iter().flatten()
     }
 
-    /// All links from the host to one of its ports; those of two ports are told apart by them.
-    fn links(&self, place: &Place) -> Vec<LinkSpec> {
-        let behind = place.port.behind.iter().map(|link| link.spec.clone());
+    /// The way to one of its ports, which begins with `trunk` links that others share. Own links of two ports are told
+    /// apart by the ports' names.
+    fn way(&self, place: &Place, trunk: usize) -> WaySpec {
+        let behind = place.port.behind.iter().skip(trunk).map(|link| link.spec.clone());
         let mut own = place.plugged.link.clone();
         if self.second.is_some() {
             own.name = format!("{}, port {}", own.name, place.port.name);
         }
-        behind.chain([own]).collect()
+        WaySpec { trunk, links: behind.chain([own]).collect() }
     }
 
-    /// The second port, beside the drive `first` of the system.
-    fn second_port(&self, first: &Self) -> Result<Option<SecondPort>, String> {
-        let (Some(second), Some(policy)) = (&self.second, self.drive.second) else {
-            return Ok(None);
-        };
+    /// How many links of the ways to both of its ports, beside the drive `first` of the system, are of the trunk.
+    fn second_shared(&self, second: &Place, first: &Self) -> Result<usize, String> {
         let between = self.first.shared_with(second);
         let shared = second.shared_with(&first.first);
         if between > shared {
@@ -165,15 +162,7 @@ impl Attached {
                 first.port()
             ));
         }
-        let fails_at = [&self.first, second]
-            .map(|place| place.port.fails_after.map(|after| Instant::ZERO + after));
-        Ok(Some(SecondPort {
-            shared,
-            links: self.links(second),
-            multipath: policy.multipath,
-            path_timeout: policy.path_timeout,
-            fails_at,
-        }))
+        Ok(shared)
     }
 }
 
@@ -185,7 +174,8 @@ impl Place {
     }
 }
 
-/// The system of all attached drives, of which there is at least one.
+/// The system of all attached drives, of which there is at least one. Its trunk are the links of the first drive's way
+/// that another way goes over too.
 ///
 /// # Errors
 /// A drive whose ports share what the first drive does not.
@@ -195,26 +185,37 @@ pub(crate) fn join(
     volume: Option<VolumeSpec>,
 ) -> Result<SystemSpec, String> {
     let first = &attached[0];
-    let sibling = |one: &Attached| {
-        let shared = one.first.shared_with(&first.first);
-        Ok(Sibling {
+    let mut ways: Vec<(usize, Option<usize>)> = Vec::new();
+    for one in attached {
+        let second =
+            one.second.as_ref().map(|place| one.second_shared(place, first)).transpose()?;
+        ways.push((one.first.shared_with(&first.first), second));
+    }
+    let others = ways[1..].iter().map(|(shared, _)| *shared);
+    let trunk = others.chain(ways.iter().filter_map(|(_, second)| *second)).max().unwrap_or(0);
+    ways[0].0 = trunk;
+    let attachment = |(one, (shared, second)): (&Attached, (usize, Option<usize>))| {
+        let second = one.second.as_ref().zip(second).zip(one.drive.second);
+        AttachmentSpec {
             protocol: one.first.plugged.protocol.clone(),
-            shared,
-            links: one.links(&one.first).split_off(shared),
+            way: one.way(&one.first, shared),
+            second: second.map(|((place, shared), policy)| SecondPort {
+                way: one.way(place, shared),
+                multipath: policy.multipath,
+                path_timeout: policy.path_timeout,
+                fails_at: [&one.first, place]
+                    .map(|place| place.port.fails_after.map(|after| Instant::ZERO + after)),
+            }),
             drive: one.drive.spec.clone(),
             namespaces: one.drive.namespaces.clone(),
-            second: one.second_port(first)?,
-        })
+        }
     };
+    let behind = first.first.port.behind.iter().take(trunk);
     Ok(SystemSpec {
         cpu: platform.cpu,
-        protocol: first.first.plugged.protocol.clone(),
-        links: first.links(&first.first),
-        drive: first.drive.spec.clone(),
-        namespaces: first.drive.namespaces.clone(),
-        second: first.second_port(first)?,
-        siblings: attached[1..].iter().map(sibling).collect::<Result<_, String>>()?,
-        host_power: platform.power,
+        trunk: behind.map(|link| link.spec.clone()).collect(),
+        attachments: attached.iter().zip(ways).map(attachment).collect(),
         volume,
+        host_power: platform.power,
     })
 }

@@ -166,11 +166,11 @@ impl RatedDrive {
             }
             test.span = rating.span.unwrap_or(test.span);
             if rating.steady {
-                let capacity = system.spec.drive.capacity.get();
+                let capacity = system.spec.first().drive.capacity.get();
                 test.span = Bytes(capacity / test.block.get() * test.block.get());
                 (test.ramp, test.duration) = (STEADY_RAMP, Some(STEADY_DURATION));
             }
-            test.span = test.span.min(system.spec.drive.capacity);
+            test.span = test.span.min(system.spec.first().drive.capacity);
         }
         let provenance = Provenance { seed: 1, ..Provenance::default() };
         let result = system.run(&workload, provenance, &mut |_| true)?;

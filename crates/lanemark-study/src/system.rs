@@ -260,7 +260,7 @@ impl System {
 
     /// What its volume holds, or its first drive.
     pub fn capacity(&self) -> Bytes {
-        self.spec.volume_capacity().unwrap_or(self.spec.drive.capacity)
+        self.spec.volume_capacity().unwrap_or(self.spec.first().drive.capacity)
     }
 
     /// Runs all tests of `workload`. `on_test` sees the result so far after each of them, and may end the
@@ -317,7 +317,7 @@ impl System {
     ) -> Option<Warning> {
         let used = samples.into_iter().filter_map(|sample| sample.drive.as_ref());
         let most = used.max_by_key(|used| (used.moved, used.host_written))?;
-        let fresh = match &self.spec.drive.media {
+        let fresh = match &self.spec.first().drive.media {
             MediaSpec::Flash(flash) => flash.condition != Condition::Random,
             MediaSpec::Disk(_) => false,
         };

@@ -238,7 +238,8 @@ fn queues_and_interrupts_are_read_as_written() {
         coalescing_threshold = 8\n\
         coalescing_time = \"100 us\"\n\
         interrupt_time = \"1 us\"\n";
-    let written = Spoilt::new(PLATFORM, "[nvme]\n", keys).system(NVME).unwrap().spec.protocol;
+    let written =
+        Spoilt::new(PLATFORM, "[nvme]\n", keys).system(NVME).unwrap().spec.first().protocol.clone();
     assert_eq!(
         written.arbitration,
         ArbitrationSpec {
@@ -251,12 +252,18 @@ fn queues_and_interrupts_are_read_as_written() {
     assert_eq!(written.coalescing, CoalescingSpec { threshold: 8, time });
     assert_eq!(written.interrupt_time, Duration::from_microseconds(1));
     // Without the keys: round robin one by one, an interrupt for each completion, its time included.
-    let plain = Spoilt::new(PLATFORM, "[nvme]\n", "[nvme]\n").system(NVME).unwrap().spec.protocol;
+    let plain = Spoilt::new(PLATFORM, "[nvme]\n", "[nvme]\n")
+        .system(NVME)
+        .unwrap()
+        .spec
+        .first()
+        .protocol
+        .clone();
     assert_eq!(plain.arbitration, ArbitrationSpec::default());
     assert_eq!(plain.coalescing, CoalescingSpec::default());
     assert_eq!(plain.interrupt_time, Duration::ZERO);
     let ahci = Spoilt::new(PLATFORM, "[ahci]\n", "[ahci]\ninterrupt_time = \"2 us\"\n");
-    let protocol = ahci.system(SATA).unwrap().spec.protocol;
+    let protocol = ahci.system(SATA).unwrap().spec.first().protocol.clone();
     assert_eq!(protocol.interrupt_time, Duration::from_microseconds(2));
 }
 
@@ -309,7 +316,7 @@ fn a_narrower_port_trains_the_drive_down_and_says_so() {
         system.warnings,
         [Warning::TrainedDown { drive: "PCIe 3.0 x4".to_owned(), port: "PCIe 2.0 x1".to_owned() }]
     );
-    assert_eq!(system.spec.links.last().unwrap().name, "PCIe 2.0 x1");
+    assert_eq!(system.spec.attachments[0].way.links.last().unwrap().name, "PCIe 2.0 x1");
 }
 
 #[test]
@@ -320,8 +327,11 @@ fn a_sas_drive_fits_no_sata_port_but_a_sata_drive_fits_a_sas_port() {
     assert!(seen.contains("has SAS 12 Gb/s x2 and does not fit port `sata`"), "{seen}");
     assert!(seen.contains("it fits sas, sas-2"), "{seen}");
     let system = spoilt.system("intel-s4500-960gb@dell-r730xd:sas").unwrap();
-    assert_eq!(system.spec.protocol.queue_depth, 32, "a SATA drive queues no more behind SAS");
-    assert_eq!(system.spec.links.last().unwrap().name, "SATA 6 Gb/s");
+    assert_eq!(
+        system.spec.attachments[0].protocol.queue_depth, 32,
+        "a SATA drive queues no more behind SAS"
+    );
+    assert_eq!(system.spec.attachments[0].way.links.last().unwrap().name, "SATA 6 Gb/s");
 }
 
 #[test]
@@ -329,15 +339,15 @@ fn a_port_that_retrains_and_a_switch_that_stores_are_read() {
     let retrain = "[[port]]\nretrain = { after = \"1 s\", pcie = { generation = 1, lanes = 1 } }\nname             = \"pcie-slot\"";
     let spoilt = Spoilt::new(PLATFORM, "[[port]]\nname             = \"pcie-slot\"", retrain);
     let system = spoilt.system(NVME).unwrap();
-    let (at, law) = system.spec.links[0].retrain.unwrap();
+    let (at, law) = system.spec.attachments[0].way.links[0].retrain.unwrap();
     assert_eq!(at.picoseconds(), 1_000_000_000_000);
     assert_eq!(law.to_string(), "PCIe 1.0 x1, packets of 128 B");
     let stores = "[[link]]\nforwarding = \"store-and-forward\"\n";
     let spoilt = Spoilt::new(PLATFORM, "[[link]]\n", stores);
     let (stored, cut) =
         (spoilt.system(SATA).unwrap(), Spoilt::new(PLATFORM, "sata", "sata").system(SATA));
-    let added = stored.spec.links[0].latency.picoseconds()
-        - cut.unwrap().spec.links[0].latency.picoseconds();
+    let added = stored.spec.attachments[0].way.links[0].latency.picoseconds()
+        - cut.unwrap().spec.attachments[0].way.links[0].latency.picoseconds();
     // One packet of 128 B and its 24 B of frame and header on PCIe 3.0 x4.
     assert!((38_000..42_000).contains(&added), "{added} ps");
 }
@@ -352,8 +362,8 @@ fn a_port_takes_one_drive() {
     );
     let several = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+samsung-950-pro-512gb:m2";
     let system = spoilt.system(several).unwrap();
-    let shared: Vec<usize> = system.spec.siblings.iter().map(|sibling| sibling.shared).collect();
-    assert_eq!(shared, [1, 1], "all three stand behind the chipset's uplink");
+    let shared: Vec<usize> = system.spec.attachments.iter().map(|one| one.way.trunk).collect();
+    assert_eq!(shared, [1, 1, 1], "all three stand behind the chipset's uplink");
     assert_eq!(SystemName::parse(several).unwrap().to_string(), several);
     assert!(SystemName::parse("a@b:c+").is_err());
 }

@@ -25,7 +25,7 @@ fn system(name: &str) -> System {
 /// MB/s and requests a second of reads, in order over the first or last 2 GB, or anywhere.
 fn reads(system: &System, pattern: Pattern, at_end: bool) -> (f64, f64) {
     let workload = workload::open(&library(), "crystaldiskmark-5").unwrap();
-    let capacity = system.spec.drive.capacity;
+    let capacity = system.spec.attachments[0].drive.capacity;
     let small = pattern == Pattern::Uniform;
     let block = if small { Bytes::kibi(4) } else { Bytes::mebi(1) };
     let span = if small { capacity } else { Bytes(2_000_000_000) };

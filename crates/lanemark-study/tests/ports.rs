@@ -3,8 +3,9 @@
 use std::fs;
 
 use lanemark_core::result::Provenance;
-use lanemark_core::sim::link::{LinkLaw, LinkSpec, Sata, SataCommands, SataRate};
+use lanemark_core::sim::link::{LinkLaw, Sata, SataCommands, SataRate};
 use lanemark_core::sim::multipath::{Multipath, PATH_TIMEOUT};
+use lanemark_core::sim::spec::WaySpec;
 use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Instant};
 use lanemark_study::system::SystemName;
 use lanemark_study::{path, workload};
@@ -19,9 +20,12 @@ fn pio_is_read_as_written_and_only_for_sata() {
     for (keys, block) in [("", 512), (", pio_block = \"4 KiB\"", 4096)] {
         let spoilt = Spoilt::new(DRIVE, from, &port(&format!("commands = \"pio\"{keys}")));
         let spec = spoilt.system(SATA).unwrap().spec;
-        assert_eq!(spec.protocol.queue_depth, 1);
+        assert_eq!(spec.attachments[0].protocol.queue_depth, 1);
         let commands = SataCommands::Pio { block: Bytes(block) };
-        assert_eq!(spec.links[1].law, LinkLaw::Sata(Sata::new(SataRate::Gen3, commands)));
+        assert_eq!(
+            spec.attachments[0].way.links[1].law,
+            LinkLaw::Sata(Sata::new(SataRate::Gen3, commands))
+        );
     }
     let says = |keys: &str, expected: &str| system_says(SATA, DRIVE, from, &port(keys), expected);
     says("commands = \"poi\"", "unknown commands `poi` | did you mean `pio`?");
@@ -53,7 +57,10 @@ fn a_frame_fifo_is_read_as_written_and_needs_a_rate() {
     fs::write(path, text).unwrap();
     let plain = Sata::new(SataRate::Gen3, SataCommands::Queued);
     let held = plain.with_fifo(Bytes::kibi(2), Some(BytesPerSecond(200_000_000)), None);
-    assert_eq!(spoilt.system(system).unwrap().spec.links[1].law, LinkLaw::Sata(held));
+    assert_eq!(
+        spoilt.system(system).unwrap().spec.attachments[0].way.links[1].law,
+        LinkLaw::Sata(held)
+    );
     let says = |fifo: &str, expected: &str| system_says(SATA, DRIVE, from, &port(fifo), expected);
     says("\"64 B\"", "frame_fifo = 64 B: must be a multiple of 4 B from 128 B to 8 KiB");
     says("\"16 KiB\"", "must be a multiple of 4 B from 128 B to 8 KiB");
@@ -72,7 +79,10 @@ fn namespaces_are_read_as_written_and_only_for_nvme() {
     let to = |value: &str| format!("{from}\nnamespaces = {value}");
     let spoilt = Spoilt::new(NVME_DRIVE, from, &to("[\"256 GB\", \"100 GB\"]"));
     let system = spoilt.system(NVME).unwrap();
-    assert_eq!(system.spec.namespaces, [Bytes(256_000_000_000), Bytes(100_000_000_000)]);
+    assert_eq!(
+        system.spec.attachments[0].namespaces,
+        [Bytes(256_000_000_000), Bytes(100_000_000_000)]
+    );
     assert_eq!(system.spec.targets().len(), 2);
     let label = "Samsung SSD 950 PRO 512GB, namespaces of 256 GB and 100 GB";
     assert_eq!(system.target.drive, label);
@@ -111,13 +121,14 @@ const BOTH: &str = "kioxia-rm5-960gb@dell-r730xd:sas|sas-2";
 fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
     let spoilt = Spoilt::new(KIOXIA, "tlc", "tlc");
     let system = spoilt.system(BOTH).unwrap();
-    let second = system.spec.second.as_ref().unwrap();
-    assert_eq!((second.shared, second.multipath), (1, Multipath::RoundRobin));
+    let second = system.spec.attachments[0].second.as_ref().unwrap();
+    assert_eq!((second.way.trunk, second.multipath), (1, Multipath::RoundRobin));
     assert_eq!(second.path_timeout, PATH_TIMEOUT);
-    let names = |links: &[LinkSpec]| links.iter().map(|link| link.name.clone()).collect::<Vec<_>>();
+    let names =
+        |way: &WaySpec| system.spec.links(way).map(|link| link.name.clone()).collect::<Vec<_>>();
     let adapter = "adapter, PCIe 3.0 x8";
-    assert_eq!(names(&system.spec.links), [adapter, "SAS 12 Gb/s, port sas"]);
-    assert_eq!(names(&second.links), [adapter, "SAS 12 Gb/s, port sas-2"]);
+    assert_eq!(names(&system.spec.first().way), [adapter, "SAS 12 Gb/s, port sas"]);
+    assert_eq!(names(&second.way), [adapter, "SAS 12 Gb/s, port sas-2"]);
     assert_eq!(system.target.port, "sas and sas-2");
     assert_eq!(system.warnings, [], "one phy a port is all that the drive has for it");
     assert_eq!(SystemName::parse(BOTH).unwrap().to_string(), BOTH);
@@ -132,7 +143,10 @@ fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
         ports.children.iter().filter(|node| node.on_path).map(|node| node.label.as_str()).collect();
     assert_eq!(on_path, ["KIOXIA RM5 960GB in port sas", "KIOXIA RM5 960GB in port sas-2"]);
     // By one port it is what it was.
-    assert_eq!(spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap().spec.second, None);
+    assert_eq!(
+        spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap().spec.attachments[0].second,
+        None
+    );
 }
 
 #[test]
@@ -144,7 +158,7 @@ fn a_way_that_fails_is_read_and_told() {
     let text = fs::read_to_string(&file).unwrap().replace("ports = 2", keys);
     fs::write(file, text).unwrap();
     let system = spoilt.system(BOTH).unwrap();
-    let second = system.spec.second.as_ref().unwrap();
+    let second = system.spec.attachments[0].second.as_ref().unwrap();
     assert_eq!(second.multipath, Multipath::Failover);
     assert_eq!(second.path_timeout, Duration::from_microseconds(5_000_000));
     let fails = Instant::ZERO + Duration::from_microseconds(5_000);
@@ -219,10 +233,10 @@ fn a_pcie_drive_with_two_ports_splits_its_lanes() {
     let (from, to) = ("protocol = \"nvme\",", "protocol = \"nvme\", ports = 2,");
     let spoilt = Spoilt::new(NVME_DRIVE, from, to);
     let system = spoilt.system("samsung-950-pro-512gb@workstation-z170:pcie-slot|m2").unwrap();
-    let second = system.spec.second.as_ref().unwrap();
-    assert_eq!(second.shared, 0);
-    assert_eq!(system.spec.links[0].name, "PCIe 3.0 x2, port pcie-slot");
-    assert_eq!(second.links[1].name, "PCIe 3.0 x2, port m2");
+    let second = system.spec.attachments[0].second.as_ref().unwrap();
+    assert_eq!(second.way.trunk, 0);
+    assert_eq!(system.spec.attachments[0].way.links[0].name, "PCIe 3.0 x2, port pcie-slot");
+    assert_eq!(second.way.links[1].name, "PCIe 3.0 x2, port m2");
     let workload = workload::open(&spoilt.library(), "crystaldiskmark-5:4k-qd32-read").unwrap();
     let run = system.run(&workload, Provenance::default(), &mut |_| true).unwrap();
     let hops = &run.tests[0].samples[0].path.as_ref().unwrap().hops;

@@ -9,7 +9,10 @@
 use super::drive::disk::ArmDemand;
 use super::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata};
 use super::multipath::Multipath;
-use super::spec::{DiskSpec, FlashSpec, MediaSpec, ProtocolKind, SLOT, SystemSpec};
+use super::spec::{
+    AttachmentSpec, DiskSpec, DriveSpec, FlashSpec, MediaSpec, ProtocolKind, ProtocolSpec, SLOT,
+    SystemSpec,
+};
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::Test;
 
@@ -39,13 +42,13 @@ const FIRST_LINK: usize = 2;
 /// The ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked. The hops of
 /// several drives are those of the first, each with what all like it carry together: a link that they share once.
 pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
-    let mut hops = ceilings_of_one(spec, test);
+    let mut hops = ceilings_of_one(spec, spec.first(), test);
     let Some(volume) = spec.volume else {
         together(spec, test, &mut hops);
         return hops;
     };
     let (own, shared) = volume.demand(spec.drives(), test.read_share);
-    let own_from = FIRST_LINK + spec.shared_links();
+    let own_from = FIRST_LINK + spec.trunk.len();
     for (place, hop) in hops.iter_mut().enumerate().skip(FIRST_LINK) {
         let (demand, note) = match place < own_from {
             true => (shared, "shared"),
@@ -60,12 +63,12 @@ pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
 /// Adds to the hops of the first drive what further drives have of their own, each with a test of its own.
 fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
     let first: Vec<Option<BytesPerSecond>> = hops.iter().map(|hop| hop.rate).collect();
-    for (sibling, index) in spec.siblings.iter().zip(1..) {
-        let alone = spec.alone(index);
-        let own = ceilings_of_one(&alone, test);
-        for (place, hop) in hops.iter_mut().enumerate().skip(FIRST_LINK + sibling.shared) {
-            let same = match place < FIRST_LINK + spec.links.len() {
-                true => own[..FIRST_LINK + alone.links.len()].get(place),
+    let links_of = |one: &AttachmentSpec| spec.links(&one.way).count();
+    for other in &spec.attachments[1..] {
+        let own = ceilings_of_one(spec, other, test);
+        for (place, hop) in hops.iter_mut().enumerate().skip(FIRST_LINK + other.way.trunk) {
+            let same = match place < FIRST_LINK + links_of(spec.first()) {
+                true => own[..FIRST_LINK + links_of(other)].get(place),
                 false => own.iter().find(|other| other.name == hop.name),
             };
             // What another kind of drive has no hop for counts as much as the first drive's.
@@ -74,18 +77,18 @@ fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
                 hop.rate.zip(more).map(|(sum, more)| BytesPerSecond(sum.0.saturating_add(more.0)));
         }
     }
-    let (drives, own_from) = (spec.drives(), FIRST_LINK + spec.shared_links());
+    let (drives, own_from) = (spec.drives(), FIRST_LINK + spec.trunk.len());
     for (place, hop) in hops.iter_mut().enumerate().skip(FIRST_LINK).filter(|_| drives > 1) {
         let note = if place < own_from { "shared" } else { "each" };
         hop.law += &format!(", {note} of {drives} drives");
     }
 }
 
-fn ceilings_of_one(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
-    let mut hops = vec![processor(spec, test), protocol(spec)];
-    hops.extend(links(spec, test));
-    hops.extend([front_end(spec, test), data_path(spec, test)]);
-    match &spec.drive.media {
+fn ceilings_of_one(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
+    let mut hops = vec![processor(spec, one, test), protocol(&one.protocol)];
+    hops.extend(links(spec, one, test));
+    hops.extend([front_end(one, test), data_path(&one.drive, test)]);
+    match &one.drive.media {
         MediaSpec::Flash(flash) => hops.extend([channels(flash, test), dies(flash, test)]),
         MediaSpec::Disk(disk) => hops.push(arm(disk, test)),
     }
@@ -93,8 +96,8 @@ fn ceilings_of_one(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
 }
 
 /// Commands that a request is split into.
-fn commands(spec: &SystemSpec, test: &Test) -> u64 {
-    test.block.get().div_ceil(spec.transfer_max().get())
+fn commands(one: &AttachmentSpec, test: &Test) -> u64 {
+    test.block.get().div_ceil(one.transfer_max().get())
 }
 
 /// The rate at which `servers` carry requests that keep one of them for `demand`.
@@ -105,10 +108,10 @@ fn served(test: &Test, demand: Demand, servers: u64) -> Option<BytesPerSecond> {
     rate.is_finite().then_some(BytesPerSecond(rate as u64))
 }
 
-fn processor(spec: &SystemSpec, test: &Test) -> Ceiling {
+fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
     let request = spec.cpu.request_submit + spec.cpu.request_complete;
-    let protocol = &spec.protocol;
-    let count = commands(spec, test);
+    let protocol = &one.protocol;
+    let count = commands(one, test);
     let demand = Demand {
         read: request + protocol.read_time * count,
         write: request + protocol.write_time * count,
@@ -127,20 +130,15 @@ fn processor(spec: &SystemSpec, test: &Test) -> Ceiling {
     Ceiling { name: name.to_owned(), law, rate: served(test, demand, cores), latency: None }
 }
 
-fn protocol(spec: &SystemSpec) -> Ceiling {
-    let protocol = &spec.protocol;
-    let law = format!(
-        "{} x {} commands of at most {}",
-        protocol.queues,
-        protocol.queue_depth,
-        spec.transfer_max()
-    );
+fn protocol(protocol: &ProtocolSpec) -> Ceiling {
+    let ProtocolSpec { queues, queue_depth, transfer_max, .. } = protocol;
+    let law = format!("{queues} x {queue_depth} commands of at most {transfer_max}");
     Ceiling { name: protocol.kind.name().to_owned(), law, rate: None, latency: None }
 }
 
 /// The links of the way, and behind them those of the way to a second port. Where the two take turns, each carries
 /// half of what the drive does.
-fn links(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
+fn links(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
     let ceiling = |link: &LinkSpec, note: &str, times: u64| Ceiling {
         name: link.name.clone(),
         law: match link.speed {
@@ -148,21 +146,22 @@ fn links(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
             speed => format!("{} at {speed} times its speed{note}", link.law),
         },
         rate: Some(BytesPerSecond(
-            over_link(&link.law, spec.transfer_max(), test).0 * u64::from(link.speed) * times,
+            over_link(&link.law, one.transfer_max(), test).0 * u64::from(link.speed) * times,
         )),
         latency: Some(link.latency),
     };
-    let Some(second) = &spec.second else {
-        return spec.links.iter().map(|link| ceiling(link, "", 1)).collect();
+    let Some(second) = &one.second else {
+        return spec.links(&one.way).map(|link| ceiling(link, "", 1)).collect();
     };
     let (first_note, second_note, times) = match second.multipath {
         Multipath::RoundRobin => (", every other command", ", every other command", 2),
         Multipath::Failover => ("", ", when the first port fails", 1),
     };
-    let shared = second.shared.min(spec.links.len());
-    let both = spec.links[..shared].iter().map(|link| ceiling(link, "", 1));
-    let first = spec.links[shared..].iter().map(|link| ceiling(link, first_note, times));
-    let own = second.links[shared..].iter().map(|link| ceiling(link, second_note, times));
+    // What lies on both ways carries both halves.
+    let shared = second.way.trunk;
+    let both = spec.trunk[..shared].iter().map(|link| ceiling(link, "", 1));
+    let first = spec.links(&one.way).skip(shared).map(|link| ceiling(link, first_note, times));
+    let own = spec.links(&second.way).skip(shared).map(|link| ceiling(link, second_note, times));
     both.chain(first).chain(own).collect()
 }
 
@@ -229,9 +228,9 @@ fn over_sas(sas: &Sas, test: &Test, count: u64) -> BytesPerSecond {
     BytesPerSecond((test.block.get() as f64 / seconds) as u64)
 }
 
-fn front_end(spec: &SystemSpec, test: &Test) -> Ceiling {
-    let front_end = &spec.drive.front_end;
-    let count = commands(spec, test);
+fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
+    let front_end = &one.drive.front_end;
+    let count = commands(one, test);
     let demand = Demand { read: front_end.read_time * count, write: front_end.write_time * count };
     Ceiling {
         name: "front end".to_owned(),
@@ -241,9 +240,9 @@ fn front_end(spec: &SystemSpec, test: &Test) -> Ceiling {
     }
 }
 
-fn data_path(spec: &SystemSpec, test: &Test) -> Ceiling {
+fn data_path(drive: &DriveSpec, test: &Test) -> Ceiling {
     let time = |rate: Option<BytesPerSecond>| rate.map_or(Duration::ZERO, |rate| test.block / rate);
-    let (read, write) = (spec.drive.data_path_read, spec.drive.data_path_write);
+    let (read, write) = (drive.data_path_read, drive.data_path_write);
     let told = |rate: Option<BytesPerSecond>| {
         rate.map_or_else(|| "no limit".to_owned(), |rate| rate.to_string())
     };

@@ -3,7 +3,7 @@
 use super::drive::disk::tests::small_disk;
 use super::link::LinkLaw;
 use super::spec::*;
-use super::tests::{sas, sata};
+use super::tests::{sas, sata, share, times};
 use super::*;
 use crate::result::Sample;
 use crate::rng::{Rng, StreamKey};
@@ -95,9 +95,9 @@ const SMALL: Bytes = Bytes::kibi(4);
 
 /// What a 4 KiB read takes besides the arm and the sectors.
 fn overhead(system: &SystemSpec, command_overhead: Duration) -> Duration {
-    let LinkLaw::Sata(link) = system.links[1].law else { unreachable!("SATA") };
-    let front_end = &system.drive.front_end;
-    system.protocol.read_time
+    let LinkLaw::Sata(link) = system.attachments[0].way.links[1].law else { unreachable!("SATA") };
+    let front_end = &system.attachments[0].drive.front_end;
+    system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150 + 2 * 800 + 150)
         + link.issue_time()
         + front_end.read_time
@@ -112,9 +112,9 @@ fn one_random_read_takes_a_seek_half_a_revolution_and_its_sectors() {
     let system = sata(one_zone());
     let test = Test {
         volume: Some(SMALL * 40_000),
-        ..test(&system.drive, SMALL, Pattern::Uniform, true, 1)
+        ..test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, 1)
     };
-    let MediaSpec::Disk(disk) = &system.drive.media else { unreachable!("a disk") };
+    let MediaSpec::Disk(disk) = &system.attachments[0].drive.media else { unreachable!("a disk") };
     let turn = disk.revolution();
     // Few of them go on over the end of a track.
     let sectors = turn.scaled(8, 1_500) + disk.track_skew.scaled(7, 1_500);
@@ -161,7 +161,7 @@ fn each_zone_delivers_its_track_each_revolution_less_the_skew() {
 fn small_reads_in_order_go_at_the_rate_of_the_media() {
     let system = sata(one_zone());
     let zone = Zone { cylinders: 40_000, sectors_per_track: 1_500 };
-    let small = test(&system.drive, SMALL, Pattern::Sequential, true, 1);
+    let small = test(&system.attachments[0].drive, SMALL, Pattern::Sequential, true, 1);
     let rate = disk_of(&mut one_zone()).sustained_rate(&zone).as_megabytes();
     let small = Test { volume: Some(Bytes::mebi(256)), ..small };
     close(run(&system, &small).throughput().as_megabytes(), rate, 0.005);
@@ -174,7 +174,7 @@ fn small_reads_in_order_go_at_the_rate_of_the_media() {
 #[test]
 fn writes_in_order_without_a_cache_miss_a_revolution_each() {
     let system = sata(changed(one_zone(), |disk| disk.write_cache = false));
-    let small = test(&system.drive, SMALL, Pattern::Sequential, false, 1);
+    let small = test(&system.attachments[0].drive, SMALL, Pattern::Sequential, false, 1);
     close(run(&system, &small).iops(), 120.0, 0.01);
     let queued = Test { queue_depth: 32, ..small };
     assert!(run(&system, &queued).iops() > 120.0 * 20.0, "the queue holds what comes next");
@@ -183,7 +183,7 @@ fn writes_in_order_without_a_cache_miss_a_revolution_each() {
 #[test]
 fn a_cached_write_is_complete_in_the_buffer() {
     let system = sata(one_zone());
-    let few = test(&system.drive, SMALL, Pattern::Uniform, false, 1);
+    let few = test(&system.attachments[0].drive, SMALL, Pattern::Uniform, false, 1);
     let few = Test { volume: Some(Bytes::mebi(2)), ..few };
     assert!(run(&system, &few).latency().max_ns().unwrap() < 50_000);
     // Sustained, the arm sets the rate, and it chooses well among many.
@@ -198,13 +198,15 @@ fn a_cached_write_is_complete_in_the_buffer() {
 #[test]
 fn a_queue_gains_steadily_and_nothing_starves() {
     let system = sata(one_zone());
-    let at = |depth| run(&system, &test(&system.drive, SMALL, Pattern::Uniform, true, depth));
+    let at = |depth| {
+        run(&system, &test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, depth))
+    };
     let rates: Vec<f64> = [1, 2, 4, 8, 16, 32].into_iter().map(|depth| at(depth).iops()).collect();
     assert!(rates.windows(2).all(|pair| pair[0] < pair[1]), "{rates:?}");
     let gain = rates[5] / rates[0];
     assert!((1.5..3.0).contains(&gain), "{gain} of {rates:?}");
     let bounded = sata(changed(one_zone(), |disk| disk.age_max = us(200_000)));
-    let test = test(&system.drive, SMALL, Pattern::Uniform, true, 32);
+    let test = test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, 32);
     let (free, held) = (run(&system, &test), run(&bounded, &test));
     let longest = |sample: &Sample| sample.latency().max_ns().unwrap();
     // Whoever is over the bound waits for those that are so already, at most a whole access each.
@@ -218,7 +220,7 @@ fn what_was_read_comes_from_the_cache_at_the_rate_of_the_link() {
     let again = Test {
         span: Bytes::kibi(256),
         volume: Some(Bytes::mebi(64)),
-        ..test(&system.drive, Bytes::kibi(64), Pattern::Sequential, true, 8)
+        ..test(&system.attachments[0].drive, Bytes::kibi(64), Pattern::Sequential, true, 8)
     };
     let seen = run(&system, &again);
     assert!(seen.throughput().as_megabytes() > 500.0, "{}", seen.throughput());
@@ -231,7 +233,7 @@ fn several_streams_each_keep_their_segment() {
         threads: 4,
         volume: Some(Bytes::mebi(64)),
         span: Bytes::mebi(4_096),
-        ..test(&system.drive, Bytes::kibi(64), Pattern::Sequential, true, 1)
+        ..test(&system.attachments[0].drive, Bytes::kibi(64), Pattern::Sequential, true, 1)
     };
     let seen = run(&system, &streams).throughput().as_megabytes();
     let alone = sata(changed(one_zone(), |disk| disk.read_ahead = Bytes::ZERO));
@@ -358,9 +360,8 @@ proptest! {
         let block = Bytes(512 * blocks);
         prop_assume!(capacity.get() > block.get() * 4);
         let mut system = if over_sas { sas(drive.clone(), 1) } else { sata(drive.clone()) };
-        let links = system.links[1..].to_vec();
-        let sibling = Sibling { protocol: system.protocol.clone(), shared: 1, links, drive: drive.clone(), namespaces: Vec::new(), second: None };
-        system.siblings = vec![sibling; beside];
+        share(&mut system, 1);
+        let system = times(system, 1 + beside);
         prop_assert_eq!(system.check(), Ok(()));
         let test = Test {
             threads,

@@ -27,10 +27,10 @@ fn one_die(change: impl FnOnce(&mut FlashSpec)) -> SystemSpec {
     flash.channel_rate = BytesPerSecond(400_000_000);
     change(flash);
     let mut system = nvme(drive);
-    system.protocol.read_time = Duration::from_nanoseconds(10);
-    system.protocol.write_time = Duration::from_nanoseconds(10);
-    system.drive.front_end.write_time = Duration::from_nanoseconds(10);
-    system.drive.front_end.write_latency = Duration::ZERO;
+    system.attachments[0].protocol.read_time = Duration::from_nanoseconds(10);
+    system.attachments[0].protocol.write_time = Duration::from_nanoseconds(10);
+    system.attachments[0].drive.front_end.write_time = Duration::from_nanoseconds(10);
+    system.attachments[0].drive.front_end.write_latency = Duration::ZERO;
     system.cpu.cores = 1;
     system
 }
@@ -51,14 +51,14 @@ fn latencies(system: &SystemSpec, accesses: &[(Duration, Access)]) -> Vec<Durati
 
 /// Throughput of long sequential reads or writes of one die, in units a second.
 fn units_per_second(system: &SystemSpec, read: bool) -> f64 {
-    let unit = system.drive.flash().unit();
+    let unit = system.attachments[0].drive.flash().unit();
     let test = Test {
         volume: Some(unit * 800),
         span: Bytes::mebi(32),
         ..test(unit, Pattern::Sequential, read, 16)
     };
     let sample = run(system, &test);
-    let buffered = if read { Bytes::ZERO } else { system.drive.buffer };
+    let buffered = if read { Bytes::ZERO } else { system.attachments[0].drive.buffer };
     (sample.bytes() - buffered).get() as f64 / unit.get() as f64 / sample.elapsed.as_seconds()
 }
 
@@ -71,7 +71,7 @@ fn a_cache_register_hides_the_shorter_of_sensing_and_sending() {
                 flash.die.cache_read = cache_read;
             })
         };
-        let flash = at(false).drive.flash().clone();
+        let flash = at(false).attachments[0].drive.flash().clone();
         let (sense, send) = (flash.command_time + us(read_us), flash.unit() / flash.channel_rate);
         let one_by_one = 1.0 / (sense + send).as_seconds();
         let overlapped = 1.0 / sense.max(send + flash.command_time).as_seconds();
@@ -91,7 +91,7 @@ fn a_cache_register_takes_the_next_page_while_one_is_programmed() {
             flash.die.cache_program = cache_program;
         })
     };
-    let flash = at(false).drive.flash().clone();
+    let flash = at(false).attachments[0].drive.flash().clone();
     let load = flash.command_time + flash.unit() / flash.channel_rate;
     let (plain, cached) = (units_per_second(&at(false), false), units_per_second(&at(true), false));
     let formula = 1.0 / (load + us(300)).as_seconds();
@@ -107,7 +107,7 @@ fn independent_planes_read_two_pages_at_once() {
     let random = Test { volume: Some(BLOCK * 4000), ..test(BLOCK, Pattern::Uniform, true, 32) };
     let iops = |system: &SystemSpec| run(system, &random).iops();
     let (together, apart) = (iops(&at(false)), iops(&at(true)));
-    let flash = at(false).drive.flash().clone();
+    let flash = at(false).attachments[0].drive.flash().clone();
     let busy = flash.command_time + us(50) + BLOCK / flash.channel_rate;
     assert!((together * busy.as_seconds() - 1.0).abs() < 0.005, "{together}");
     // Both planes are busy nearly always at this depth; the channel is far from full.
@@ -122,7 +122,7 @@ fn pages_of_a_cell_take_times_of_their_own() {
         flash.technology = Technology::Tlc;
         flash.read = PageTimes::each(&times);
     });
-    let unit = system.drive.flash().unit();
+    let unit = system.attachments[0].drive.flash().unit();
     let reads: Vec<(Duration, Access)> =
         (0..6).map(|page| (us(1000 * page), access(Operation::Read, unit * page, BLOCK))).collect();
     let seen = latencies(&system, &reads);
@@ -141,7 +141,7 @@ fn retries_cost_what_their_number_says() {
         });
         let random =
             Test { volume: Some(BLOCK * 20_000), ..test(BLOCK, Pattern::Uniform, true, 1) };
-        (run(&system, &random).latency().mean_ns(), system.drive.flash().clone())
+        (run(&system, &random).latency().mean_ns(), system.attachments[0].drive.flash().clone())
     };
     let (fresh, flash) = mean(0.4, 0);
     assert_eq!(fresh, mean(0.0, 1000).0, "a block without cycles needs none");
@@ -157,7 +157,7 @@ fn retries_cost_what_their_number_says() {
 
 /// A unit is written, and a read of something else comes `after` its program has begun.
 fn read_during_program(system: &SystemSpec, after: Duration) -> Duration {
-    let unit = system.drive.flash().unit();
+    let unit = system.attachments[0].drive.flash().unit();
     let write = access(Operation::Write, Bytes::ZERO, unit);
     let read = access(Operation::Read, unit * 5, BLOCK);
     let alone = latencies(system, &[(us(0), read)])[0];
@@ -182,7 +182,7 @@ fn a_read_waits_for_a_program_or_suspends_it() {
     for after in [0, 300, 600] {
         // The command cycles overlap the way into suspension.
         let wait = read_during_program(&at(suspend), us(after));
-        let cycles = at(None).drive.flash().command_time;
+        let cycles = at(None).attachments[0].drive.flash().command_time;
         assert_eq!(wait, us(20) - cycles, "{after} us into the program");
     }
     // So close to its end a program is left to end.
@@ -200,7 +200,7 @@ fn what_was_suspended_takes_its_time_all_the_same() {
     };
     let stored = |suspend, reads: u64| {
         let system = system(suspend);
-        let unit = system.drive.flash().unit();
+        let unit = system.attachments[0].drive.flash().unit();
         let mut accesses = vec![
             (us(0), access(Operation::Write, Bytes::ZERO, unit)),
             (us(100), access(Operation::Flush, Bytes::ZERO, Bytes::ZERO)),
@@ -212,7 +212,7 @@ fn what_was_suspended_takes_its_time_all_the_same() {
     };
     let suspend = Some(SuspendSpec { enter: us(20), resume: us(10) });
     let alone = stored(None, 0);
-    let flash = system(None).drive.flash().clone();
+    let flash = system(None).attachments[0].drive.flash().clone();
     let read = us(50) + BLOCK / flash.channel_rate;
     for reads in [1, 3] {
         let delay = stored(suspend, reads) - alone;
@@ -224,7 +224,7 @@ fn what_was_suspended_takes_its_time_all_the_same() {
 fn a_flush_waits_for_what_was_written_and_a_protected_buffer_has_nothing_to_wait_for() {
     let flush = |cache, written: bool| {
         let mut system = nvme(small_drive());
-        system.drive.write_cache = cache;
+        system.attachments[0].drive.write_cache = cache;
         let mut accesses = vec![(us(100), access(Operation::Flush, Bytes::ZERO, Bytes::ZERO))];
         if written {
             accesses.push((us(0), access(Operation::Write, Bytes::ZERO, BLOCK)));
@@ -241,10 +241,10 @@ fn a_flush_waits_for_what_was_written_and_a_protected_buffer_has_nothing_to_wait
 #[test]
 fn without_a_write_cache_a_write_is_done_when_it_is_stored() {
     let mut system = nvme(small_drive());
-    system.drive.flash_mut().blocks_per_plane = 4096;
+    system.attachments[0].drive.flash_mut().blocks_per_plane = 4096;
     let writes = Test { volume: Some(Bytes::mebi(1)), ..test(BLOCK, Pattern::Uniform, false, 1) };
     let buffered = run(&system, &writes).latency().mean_ns();
-    system.drive.write_cache = WriteCache::Off;
+    system.attachments[0].drive.write_cache = WriteCache::Off;
     let sample = run(&system, &writes);
     assert!(sample.latency().mean_ns() > buffered + 600_000.0);
     // Each writes a unit of which it fills an eighth.
@@ -301,14 +301,15 @@ fn steady_state_writes_go_at_the_rate_of_the_dies_over_write_amplification() {
     for spare in [0.15, 0.30] {
         let system = steady(spare, |drive| drive.buffer = Bytes::mebi(4));
         let writes = Test {
-            span: system.drive.capacity,
+            span: system.attachments[0].drive.capacity,
             volume: Some(Bytes::mebi(600)),
             ..test(BLOCK, Pattern::Uniform, false, 32)
         };
         let sample = run(&system, &writes);
-        let flash = system.drive.flash();
+        let flash = system.attachments[0].drive.flash();
         let filled = f64::from(flash.blocks_per_plane - flash.translation.erased_min) - 0.5;
-        let ratio = filled * flash.superblock().get() as f64 / system.drive.capacity.get() as f64;
+        let ratio = filled * flash.superblock().get() as f64
+            / system.attachments[0].drive.capacity.get() as f64;
         let amplified = sample.drive.unwrap().write_amplification().unwrap();
         let theory = write_amplification(ratio);
         assert!((amplified / theory - 1.0).abs() < 0.05, "{amplified:.2} for {theory:.2}");
@@ -375,7 +376,7 @@ fn a_pseudo_slc_cache_is_fast_until_it_is_full() {
 fn a_map_that_is_not_at_hand_costs_a_read_of_its_own() {
     let mean = |map| {
         let mut system = nvme(small_drive());
-        system.drive.flash_mut().translation.map = map;
+        system.attachments[0].drive.flash_mut().translation.map = map;
         let random = Test {
             span: Bytes::mebi(64),
             volume: Some(BLOCK * 4000),
@@ -402,7 +403,7 @@ fn a_map_that_is_not_at_hand_costs_a_read_of_its_own() {
 fn reading_ahead_hides_the_flash_from_a_sequential_reader() {
     let megabytes = |read_ahead, pattern| {
         let mut system = nvme(small_drive());
-        system.drive.read_ahead = read_ahead;
+        system.attachments[0].drive.read_ahead = read_ahead;
         let reads =
             Test { volume: Some(Bytes::mebi(16)), ..test(Bytes::kibi(16), pattern, true, 1) };
         megabytes(&run(&system, &reads))

@@ -296,18 +296,19 @@ fn stream(test: &Test, thread: u32, key: StreamKey) -> Accesses {
 
 /// The hops of a system from the processor to the media, with their names.
 pub(super) fn hop_order(spec: &SystemSpec) -> Vec<(usize, String)> {
-    let processor = match spec.protocol.kind {
+    let first = spec.first();
+    let processor = match first.protocol.kind {
         ProtocolKind::AtaDma => "controller",
         ProtocolKind::Ahci | ProtocolKind::Nvme | ProtocolKind::SasHba => "CPU core",
     };
     let mut hops = vec![
         (Hop::Cpu as usize, processor.to_owned()),
-        (Hop::Protocol as usize, spec.protocol.kind.name().to_owned()),
+        (Hop::Protocol as usize, first.protocol.kind.name().to_owned()),
     ];
-    let links = spec.links.iter().enumerate();
+    let links = spec.links(&first.way).enumerate();
     hops.extend(links.map(|(index, link)| (Hop::FirstLink as usize + index, link.name.clone())));
     let second = spec.second_ports().next().into_iter();
-    let behind = second.flat_map(|port| port.links[port.shared..].iter().enumerate());
+    let behind = second.flat_map(|port| port.way.links.iter().enumerate());
     hops.extend(
         behind
             .map(|(index, link)| (Hop::FirstLink as usize + LINKS_MAX + index, link.name.clone())),
@@ -326,9 +327,8 @@ pub(super) fn hop_order(spec: &SystemSpec) -> Vec<(usize, String)> {
 
 /// What the media of a system's drives are called.
 pub(super) fn media_name(spec: &SystemSpec) -> &'static str {
-    let siblings = spec.siblings.iter().map(|sibling| &sibling.drive);
-    let is_disk = |drive: &DriveSpec| matches!(drive.media, MediaSpec::Disk(_));
-    let disks = std::iter::once(&spec.drive).chain(siblings).filter(|drive| is_disk(drive)).count();
+    let is_disk = |drive: &&DriveSpec| matches!(drive.media, MediaSpec::Disk(_));
+    let disks = spec.drive_specs().filter(is_disk).count();
     match disks {
         0 => "flash dies",
         all if all == spec.drives() => "disk mechanics",

@@ -1,12 +1,10 @@
 //! Links in whole systems: what a drive's port carries, unloaded and saturated.
 
-use super::link::{
-    LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
-};
+use super::link::{LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate};
 use super::multipath::{Multipath, PATH_TIMEOUT, SecondPort};
 use super::spec::PageTimes;
 use super::spec::{DriveSpec, SystemSpec};
-use super::tests::{megabytes, run, sas, sata, small_drive, test, unlimited};
+use super::tests::{megabytes, run, sas, sata, share, small_drive, test, unlimited};
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use crate::workload::{Access, Operation, Pattern, Test};
 
@@ -21,8 +19,8 @@ pub(super) fn read_of(length: Bytes) -> Access {
 /// A SATA system with another law of its port, which takes `depth` commands.
 fn over_sata(drive: &DriveSpec, law: Sata, depth: u32) -> SystemSpec {
     let mut system = sata(drive.clone());
-    system.protocol.queue_depth = depth;
-    system.links[1].law = LinkLaw::Sata(law);
+    system.attachments[0].protocol.queue_depth = depth;
+    system.attachments[0].way.links[1].law = LinkLaw::Sata(law);
     system
 }
 
@@ -41,16 +39,13 @@ pub(super) fn held(drive: &DriveSpec, fifo: Bytes) -> SystemSpec {
 /// A SAS drive with two ports of one phy each, `a` and `b`, behind one adapter.
 pub(super) fn dual(drive: &DriveSpec, multipath: Multipath) -> SystemSpec {
     let mut system = sas(drive.clone(), 1);
-    let port = |name: &str| LinkSpec { name: name.to_owned(), ..system.links[1].clone() };
-    let (first, second) = (port("SAS 12 Gb/s, port a"), port("SAS 12 Gb/s, port b"));
-    system.second = Some(SecondPort {
-        shared: 1,
-        links: vec![system.links[0].clone(), second],
-        multipath,
-        path_timeout: PATH_TIMEOUT,
-        fails_at: [None; 2],
-    });
-    system.links[1] = first;
+    share(&mut system, 1);
+    let first = &mut system.attachments[0];
+    let mut way = first.way.clone();
+    first.way.links[0].name = "SAS 12 Gb/s, port a".to_owned();
+    way.links[0].name = "SAS 12 Gb/s, port b".to_owned();
+    first.second =
+        Some(SecondPort { way, multipath, path_timeout: PATH_TIMEOUT, fails_at: [None; 2] });
     system
 }
 
@@ -71,13 +66,13 @@ fn one_sata_read_takes_the_sum_of_its_stages() {
     let system = sata(small_drive());
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
     let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    let LinkLaw::Pcie(uplink) = system.links[0].law else { unreachable!() };
-    let drive = &system.drive;
+    let LinkLaw::Pcie(uplink) = system.attachments[0].way.links[0].law else { unreachable!() };
+    let drive = &system.attachments[0].drive;
     let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
     let data = link.read_data_time(Bytes::kibi(4), true) + link.completion_time();
     // The uplink passes the data on while it comes; its own time shows only where it is the longer.
     let uplinked = uplink.write_time(Bytes::kibi(4)) + completion;
-    let expected = system.protocol.read_time
+    let expected = system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
         + link.issue_time()
         + drive.front_end.read_time
@@ -112,15 +107,16 @@ fn sas_carries_both_directions_at_once_and_sata_does_not() {
 #[test]
 fn one_pio_read_takes_the_sum_of_its_stages() {
     let system = pio(&small_drive(), Bytes(512));
-    let (LinkLaw::Pcie(uplink), LinkLaw::Sata(link)) = (system.links[0].law, system.links[1].law)
+    let (LinkLaw::Pcie(uplink), LinkLaw::Sata(link)) =
+        (system.attachments[0].way.links[0].law, system.attachments[0].way.links[1].law)
     else {
         unreachable!()
     };
     let block = Bytes::kibi(4);
-    let drive = &system.drive;
+    let drive = &system.attachments[0].drive;
     let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
     let data = link.read_data_time(block, true).max(uplink.write_time(block) + completion);
-    let expected = system.protocol.read_time
+    let expected = system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
         + link.issue_time()
         + drive.front_end.read_time
@@ -147,9 +143,10 @@ fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
         for block in [Bytes(512), Bytes::kibi(8)] {
             let law = Sata::new(rate, SataCommands::Pio { block });
             let mut system = over_sata(&unlimited(), law, 1);
-            system.protocol.transfer_max = length;
-            system.drive.buffer = Bytes::mebi(16);
-            system.drive.flash_mut().program = PageTimes::alike(Duration::from_nanoseconds(10));
+            system.attachments[0].protocol.transfer_max = length;
+            system.attachments[0].drive.buffer = Bytes::mebi(16);
+            system.attachments[0].drive.flash_mut().program =
+                PageTimes::alike(Duration::from_nanoseconds(10));
             for read in [true, false] {
                 let data = match read {
                     true => law.read_data_time(length, true) + law.read_completion_time(),
@@ -184,7 +181,7 @@ fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
     let block = Bytes::kibi(128);
     for (fifo, read) in [128, 1024, 4096].into_iter().flat_map(|f| [(f, true), (f, false)]) {
         let system = held(&drive, Bytes(fifo));
-        let LinkLaw::Sata(law) = system.links[1].law else { unreachable!() };
+        let LinkLaw::Sata(law) = system.attachments[0].way.links[1].law else { unreachable!() };
         let (data, end) = match read {
             true => (law.read_data_time(block, true), law.read_completion_time()),
             false => (law.write_data_time(block, true), law.completion_time()),
@@ -205,8 +202,8 @@ fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
 fn over_sas(drive: &DriveSpec, law: Sas) -> SystemSpec {
     let mut system = sas(drive.clone(), 1);
     let uplink = Pcie::new(PcieGeneration::Five, 16, Bytes(512), Bytes(4096));
-    system.links[0].law = LinkLaw::Pcie(uplink);
-    system.links[1].law = LinkLaw::Sas(law);
+    system.attachments[0].way.links[0].law = LinkLaw::Pcie(uplink);
+    system.attachments[0].way.links[1].law = LinkLaw::Sas(law);
     system
 }
 
@@ -219,9 +216,9 @@ fn one_sas_read_takes_the_sum_of_its_stages() {
         for link in [Sas::new(rate, phys), Sas::new(rate, phys).kept_open()] {
             let system = over_sas(&small_drive(), link);
             let sample = run(&system, &test(block, Pattern::Uniform, true, 1));
-            let drive = &system.drive;
+            let drive = &system.attachments[0].drive;
             // The uplink is faster and passes data and completion on while they come.
-            let expected = system.protocol.read_time
+            let expected = system.attachments[0].protocol.read_time
                 + Duration::from_nanoseconds(150 + 800) // doorbell, request fetched
                 + link.command_time()
                 + drive.front_end.read_time

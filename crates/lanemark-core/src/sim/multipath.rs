@@ -15,9 +15,7 @@
 //! a port. What was under way at the failure still takes its time of the links that it would have gone over, and a
 //! write that is sent again is written twice.
 
-use super::budget::LINKS_MAX;
-use super::link::LinkSpec;
-use super::spec::SpecError;
+use super::spec::{SpecError, WaySpec};
 use crate::units::{Duration, Instant};
 
 /// How long a host waits for an answer: the usual timeout of SCSI disks and of NVMe commands in Linux (`SD_TIMEOUT`,
@@ -37,10 +35,8 @@ pub enum Multipath {
 /// The second port of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecondPort {
-    /// How many of the links of the system's first drive, counted from the host, lie on the way to it.
-    pub shared: usize,
-    /// All links on the way to it, those that are shared too, nearest to the host first.
-    pub links: Vec<LinkSpec>,
+    /// The way to it.
+    pub way: WaySpec,
     /// How commands are spread over both ports.
     pub multipath: Multipath,
     /// How long the host waits for an answer over a way that has failed.
@@ -57,10 +53,9 @@ impl SecondPort {
     pub fn check(&self) -> Result<(), SpecError> {
         let fail =
             |field, value, bound: &str| Err(SpecError { field, value, bound: bound.to_owned() });
-        let own = self.links.len().saturating_sub(self.shared);
-        if own == 0 || self.links.len() > LINKS_MAX {
-            let bound = "from 1 to 4, of which one is the port's own";
-            return fail("links of the second port", self.links.len().to_string(), bound);
+        if self.way.links.is_empty() {
+            let bound = "at least one of the port's own";
+            return fail("links of the second port", "0".to_owned(), bound);
         }
         if let [Some(first), Some(second)] = self.fails_at {
             let value =
@@ -153,7 +148,7 @@ mod tests {
     /// A second port beside the first, of which way `failing` fails at `at`.
     fn failing(multipath: Multipath, failing: usize, at: Instant) -> SystemSpec {
         let mut system = dual(&unlimited(), multipath);
-        let second = system.second.as_mut().unwrap();
+        let second = system.attachments[0].second.as_mut().unwrap();
         second.fails_at[failing] = Some(at);
         second.path_timeout = TIMEOUT;
         system
@@ -169,7 +164,7 @@ mod tests {
         let at = |time| Instant::ZERO + us(time);
         let chosen = |multipath, which: usize| {
             let system = failing(multipath, which, at(4));
-            let mut ways = Ways::new(system.second.as_ref());
+            let mut ways = Ways::new(system.attachments[0].second.as_ref());
             (0..8).map(|time| ways.choose(at(time))).collect::<Vec<_>>()
         };
         assert_eq!(chosen(Multipath::RoundRobin, 0), [0, 1, 0, 1, 1, 1, 1, 1]);
@@ -192,8 +187,9 @@ mod tests {
             assert!((gain - 2.0).abs() < 0.05, "read {read}: {gain}");
             // As a wide port of both phys does.
             let mut wide = dual(&drive, Multipath::RoundRobin);
-            wide.second = None;
-            wide.links[1].law = LinkLaw::Sas(Sas::new(SasRate::Gen3, 2).kept_open());
+            wide.attachments[0].second = None;
+            wide.attachments[0].way.links[0].law =
+                LinkLaw::Sas(Sas::new(SasRate::Gen3, 2).kept_open());
             assert!((carried(&wide) / one - 2.0).abs() < 0.05);
         }
         let test = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
@@ -249,7 +245,8 @@ mod tests {
         for operation in [Operation::Read, Operation::Write] {
             let fails = Instant::ZERO + us(3_000);
             let mut system = failing(Multipath::Failover, 0, fails);
-            system.drive.flash_mut().program = PageTimes::alike(Duration::from_nanoseconds(10));
+            system.attachments[0].drive.flash_mut().program =
+                PageTimes::alike(Duration::from_nanoseconds(10));
             let seen = completions(&system, operation, 8);
             assert_eq!(seen.len(), 400);
             // All that were outstanding at that instant were under way.
@@ -284,11 +281,11 @@ mod tests {
     #[test]
     fn ports_that_cannot_be_are_told() {
         let mut system = failing(Multipath::Failover, 0, Instant::ZERO);
-        system.second.as_mut().unwrap().fails_at[1] = Some(Instant::ZERO + us(1));
+        system.attachments[0].second.as_mut().unwrap().fails_at[1] = Some(Instant::ZERO + us(1));
         let seen = system.check().unwrap_err().to_string();
         assert_eq!(seen, "fails_after of both ports = 0 ps and 1 us: at most one may fail");
         let mut system = dual(&small_drive(), Multipath::Failover);
-        system.second.as_mut().unwrap().links.truncate(1);
+        system.attachments[0].second.as_mut().unwrap().way.links.clear();
         assert!(system.check().is_err());
     }
 }

@@ -7,9 +7,8 @@
 //! bursts one after the other, none of them is left behind.
 
 use super::budget::{HOPS, Hop, LINKS_MAX};
-use super::link::{Link, LinkSpec, Place};
-use super::multipath::SecondPort;
-use super::spec::DriveSpec;
+use super::link::{Link, Place};
+use super::spec::{AttachmentSpec, WaySpec};
 use super::station::{Span, Station};
 use super::trace::Trace;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
@@ -41,22 +40,18 @@ struct DataPath {
 }
 
 impl Path {
-    /// An idle path behind the first `shared` shared links.
-    pub fn new(shared: usize, links: &[LinkSpec], drive: &DriveSpec) -> Self {
+    /// The idle path of a drive.
+    pub fn new(attachment: &AttachmentSpec) -> Self {
+        let drive = &attachment.drive;
         let path = |rate| DataPath { rate, station: Station::default() };
+        // Hops of a second way are counted behind those of the longest first one.
+        let places = [attachment.way.trunk, LINKS_MAX];
+        let ways = attachment.ways().zip(places).map(|(way, place)| Way::new(way, place));
         Self {
-            ways: vec![Way::new(shared, shared, links)],
+            ways: ways.collect(),
             read: path(drive.data_path_read),
             write: path(drive.data_path_write),
         }
-    }
-
-    /// The same with a second port.
-    #[must_use]
-    pub fn with_second(mut self, second: Option<&SecondPort>) -> Self {
-        let way = |port: &SecondPort| Way::new(port.shared, LINKS_MAX, &port.links[port.shared..]);
-        self.ways.extend(second.map(way));
-        self
     }
 
     /// One of its ways.
@@ -115,8 +110,8 @@ impl Path {
 }
 
 impl Way {
-    fn new(shared: usize, place: usize, links: &[LinkSpec]) -> Self {
-        Self { shared, place, links: links.iter().map(Link::new).collect() }
+    fn new(way: &WaySpec, place: usize) -> Self {
+        Self { shared: way.trunk, place, links: way.links.iter().map(Link::new).collect() }
     }
 
     /// How many shared links lie on the way.

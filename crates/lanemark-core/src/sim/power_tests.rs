@@ -4,7 +4,7 @@ use super::drive::MediaTime;
 use super::drive::disk::tests::small_disk;
 use super::energy::drive_energy;
 use super::spec::*;
-use super::tests::{nvme, run, small_drive, test};
+use super::tests::{nvme, run, small_drive, test, times};
 use super::*;
 use crate::result::{EnergyUse, Sample};
 use crate::units::{Bytes, Duration, Instant, Joules, Watts};
@@ -72,17 +72,10 @@ fn what_nobody_knows_is_absent_and_what_is_metered_changes_nothing_else() {
     let seen = run(&metered(flash_power()), &mixed);
     assert_eq!(Sample { energy: None, ..seen }, plain);
     // A sum over drives of which one is not known would say less than there was.
-    let mut system = metered(flash_power());
-    system.siblings = vec![Sibling {
-        protocol: system.protocol.clone(),
-        shared: 0,
-        links: system.links.clone(),
-        drive: small_drive(),
-        namespaces: Vec::new(),
-        second: None,
-    }];
+    let mut system = times(metered(flash_power()), 2);
+    system.attachments[1].drive.power = None;
     assert_eq!(run(&system, &mixed).energy, None);
-    system.siblings[0].drive.power = Some(flash_power());
+    system.attachments[1].drive.power = Some(flash_power());
     assert_eq!(energy(&run(&system, &mixed)).drives, 2);
 }
 
@@ -271,9 +264,9 @@ fn a_faster_drive_rests_the_time_that_it_saves() {
         // One command at a time: the pause fills up what the slow drive, which never rests, takes for one.
         let system = |power: PowerSpec, time: Duration| {
             let mut system = metered(power);
-            system.drive.front_end.read_latency = time;
-            system.protocol.read_time = Duration::ZERO;
-            system.links[0].latency = Duration::ZERO;
+            system.attachments[0].drive.front_end.read_latency = time;
+            system.attachments[0].protocol.read_time = Duration::ZERO;
+            system.attachments[0].way.links[0].latency = Duration::ZERO;
             system
         };
         let power = PowerSpec {
@@ -340,14 +333,14 @@ proptest! {
     ) {
         let power = PowerSpec { states: two_states(), ..flash_power() };
         let mut system = metered(power.clone());
-        let flash = system.drive.flash_mut();
+        let flash = system.attachments[0].drive.flash_mut();
         flash.die.cache_read = cache;
         flash.die.cache_program = cache;
         flash.die.suspend =
             suspends.then_some(SuspendSpec { enter: us(20), resume: us(10) });
         flash.retry.share = crate::units::Ratio::new(if suspends { 0.3 } else { 0.0 }).unwrap();
         prop_assert_eq!(system.check(), Ok(()));
-        let dies = system.drive.flash().dies();
+        let dies = system.attachments[0].drive.flash().dies();
         let mut simulator = Simulator::new(&system, Bytes::mebi(32).into());
         let mut at = Instant::ZERO;
         for (index, (gap, kind, blocks)) in gaps.into_iter().enumerate() {

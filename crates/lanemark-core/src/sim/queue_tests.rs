@@ -25,7 +25,7 @@ fn read(place: u64) -> Access {
 /// A system whose front end is the limit.
 fn slow_front_end() -> SystemSpec {
     let mut system = nvme(unlimited());
-    system.drive.front_end.read_time = us(10);
+    system.attachments[0].drive.front_end.read_time = us(10);
     system
 }
 
@@ -81,14 +81,14 @@ fn round_robin_gives_a_shallow_queue_the_share_of_a_deep_one() {
     let mut system = slow_front_end();
     assert_shares(&served(&system, &[64, 4], 10_000), &[0.5, 0.5]);
     // In the order of arrival, as without queues to choose from, depth decides.
-    system.protocol.queues = 1;
+    system.attachments[0].protocol.queues = 1;
     assert_shares(&served(&system, &[60, 4], 10_000), &[60.0 / 64.0, 4.0 / 64.0]);
 }
 
 #[test]
 fn saturated_queues_get_the_shares_of_their_weights() {
     let mut system = slow_front_end();
-    system.protocol.arbitration = ArbitrationSpec {
+    system.attachments[0].protocol.arbitration = ArbitrationSpec {
         weights: Some(ClassWeights { high: 8, medium: 4, low: 2 }),
         burst: Some(2),
         queue_classes: vec![QueueClass::High, QueueClass::Medium, QueueClass::Low],
@@ -96,15 +96,15 @@ fn saturated_queues_get_the_shares_of_their_weights() {
     // The fourth queue has no class, and shares with the medium one.
     let expected = [8.0 / 14.0, 2.0 / 14.0, 2.0 / 14.0, 2.0 / 14.0];
     assert_shares(&served(&system, &[32, 32, 32, 32], 28_000), &expected);
-    system.protocol.arbitration.queue_classes[2] = QueueClass::Urgent;
+    system.attachments[0].protocol.arbitration.queue_classes[2] = QueueClass::Urgent;
     assert!(served(&system, &[32, 32, 32, 32], 1_000)[2] > 0.99, "all but what came before");
 }
 
 #[test]
 fn an_urgent_command_waits_for_one_service_and_not_for_the_queue() {
     let mut system = slow_front_end();
-    system.drive.front_end.read_latency = us(3);
-    system.protocol.arbitration = ArbitrationSpec {
+    system.attachments[0].drive.front_end.read_latency = us(3);
+    system.attachments[0].protocol.arbitration = ArbitrationSpec {
         weights: Some(ClassWeights { high: 1, medium: 1, low: 1 }),
         queue_classes: vec![QueueClass::Medium, QueueClass::Urgent],
         ..ArbitrationSpec::default()
@@ -125,12 +125,12 @@ fn an_urgent_command_waits_for_one_service_and_not_for_the_queue() {
 #[test]
 fn a_threshold_that_is_met_announces_all_with_one_interrupt() {
     let mut system = nvme(small_drive());
-    system.protocol.interrupt_time = us(2);
-    system.protocol.coalescing = CoalescingSpec { threshold: 4, time: us(10_000) };
+    system.attachments[0].protocol.interrupt_time = us(2);
+    system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 4, time: us(10_000) };
     let accesses = [(Instant::ZERO, 0); 8];
     let (completions, interrupts) = all(&system, &accesses);
     assert_eq!(interrupts, 2);
-    let complete = system.protocol.read_time / 2;
+    let complete = system.attachments[0].protocol.read_time / 2;
     for batch in completions.chunks(4) {
         // The first of a batch pays the interrupt; each pays its own completion.
         let first = batch[0].completed;
@@ -139,7 +139,7 @@ fn a_threshold_that_is_met_announces_all_with_one_interrupt() {
         }
         let cpu = Hop::Cpu as usize;
         let service = batch.iter().map(|completion| completion.budget.service(cpu));
-        assert_eq!(service.sum::<Duration>(), us(2) + system.protocol.read_time * 4);
+        assert_eq!(service.sum::<Duration>(), us(2) + system.attachments[0].protocol.read_time * 4);
     }
 }
 
@@ -149,7 +149,7 @@ fn a_completion_alone_waits_for_the_aggregation_time() {
     let alone = [(Instant::ZERO, 0)];
     let (before, interrupts) = all(&system, &alone);
     assert_eq!(interrupts, 1);
-    system.protocol.coalescing = CoalescingSpec { threshold: 4, time: us(100) };
+    system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 4, time: us(100) };
     let (after, interrupts) = all(&system, &alone);
     assert_eq!(interrupts, 1);
     assert_eq!(after[0].completed, before[0].completed + us(100));
@@ -165,7 +165,7 @@ fn a_completion_alone_waits_for_the_aggregation_time() {
     let (three, interrupts) = all(&system, &[at(0), at(30), at(60)]);
     assert_eq!(interrupts, 1);
     assert_eq!(three[0].completed, after[0].completed);
-    assert_eq!(three[2].completed, after[0].completed + system.protocol.read_time);
+    assert_eq!(three[2].completed, after[0].completed + system.attachments[0].protocol.read_time);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn every_nvme_completion_pays_its_interrupt() {
     let mut system = nvme(small_drive());
     let accesses = [(Instant::ZERO, 0), (Instant::ZERO + us(500), 1)];
     let (before, _) = all(&system, &accesses);
-    system.protocol.interrupt_time = us(3);
+    system.attachments[0].protocol.interrupt_time = us(3);
     let (after, interrupts) = all(&system, &accesses);
     assert_eq!(interrupts, 2);
     for (before, after) in before.iter().zip(&after) {
@@ -184,13 +184,13 @@ fn every_nvme_completion_pays_its_interrupt() {
 #[test]
 fn one_ahci_interrupt_is_for_all_that_come_while_its_handler_runs() {
     let mut system = sata(small_drive());
-    system.protocol.interrupt_time = us(50);
+    system.attachments[0].protocol.interrupt_time = us(50);
     let (_, interrupts) = all(&system, &[(Instant::ZERO, 0), (Instant::ZERO + us(1_000), 0)]);
     assert_eq!(interrupts, 2, "far apart, each has its own");
     // Together they come within the 50 us of the first handler, one frame after the other.
     let (completions, interrupts) = all(&system, &[(Instant::ZERO, 0); 4]);
     assert_eq!(interrupts, 1);
-    let complete = system.protocol.read_time / 2;
+    let complete = system.attachments[0].protocol.read_time / 2;
     let first = completions[0].completed;
     assert_eq!(completions[3].completed, first + complete * 3);
 }
@@ -198,8 +198,8 @@ fn one_ahci_interrupt_is_for_all_that_come_while_its_handler_runs() {
 #[test]
 fn a_queue_of_the_highest_number_works_like_any_other() {
     let mut system = nvme(small_drive());
-    system.protocol.queues = 65_535;
-    system.protocol.queue_depth = 65_536;
+    system.attachments[0].protocol.queues = 65_535;
+    system.attachments[0].protocol.queue_depth = 65_536;
     let accesses: Vec<_> =
         (0..64).map(|index| (Instant::ZERO, if index % 2 == 0 { 65_534 } else { 1 })).collect();
     assert_eq!(all(&system, &accesses).1, 64);
@@ -214,12 +214,12 @@ prop_compose! {
     ) -> SystemSpec {
         use QueueClass::{High, Low, Medium, Urgent};
         let mut system = nvme(small_drive());
-        system.protocol.queues = queues;
-        system.protocol.queue_depth = depth;
-        system.protocol.interrupt_time = us(interrupt_time);
-        system.protocol.coalescing = CoalescingSpec { threshold, time: us(time) };
+        system.attachments[0].protocol.queues = queues;
+        system.attachments[0].protocol.queue_depth = depth;
+        system.attachments[0].protocol.interrupt_time = us(interrupt_time);
+        system.attachments[0].protocol.coalescing = CoalescingSpec { threshold, time: us(time) };
         let classes = classes.into_iter().take(queues as usize);
-        system.protocol.arbitration = ArbitrationSpec {
+        system.attachments[0].protocol.arbitration = ArbitrationSpec {
             weights: weights.map(|(high, medium, low)| ClassWeights { high, medium, low }),
             burst,
             queue_classes: classes.map(|class| [Urgent, High, Medium, Low][class]).collect(),
@@ -239,16 +239,17 @@ proptest! {
         read_share in 0.0f64..=1.0, threads in 1u32..7, depth in 1u32..20, seed: u64, over_sata: bool,
     ) {
         let mut system = system;
-        system.drive.front_end.engines = engines;
-        system.drive.front_end.read_time = us(front_end);
-        system.drive.flash_mut().blocks_per_plane = 4096;
+        system.attachments[0].drive.front_end.engines = engines;
+        system.attachments[0].drive.front_end.read_time = us(front_end);
+        system.attachments[0].drive.flash_mut().blocks_per_plane = 4096;
         if over_sata {
             let arbitration = ArbitrationSpec::default();
-            system = SystemSpec { links: sata(system.drive.clone()).links, ..system };
-            system.protocol.kind = ProtocolKind::Ahci;
-            (system.protocol.queues, system.protocol.queue_depth) = (1, 32);
-            system.protocol.arbitration = arbitration;
-            system.protocol.coalescing = CoalescingSpec::default();
+            let drive = system.attachments[0].drive.clone();
+            system.attachments[0].way = sata(drive).attachments[0].way.clone();
+            system.attachments[0].protocol.kind = ProtocolKind::Ahci;
+            (system.attachments[0].protocol.queues, system.attachments[0].protocol.queue_depth) = (1, 32);
+            system.attachments[0].protocol.arbitration = arbitration;
+            system.attachments[0].protocol.coalescing = CoalescingSpec::default();
         }
         prop_assert_eq!(system.check(), Ok(()));
         let block = Bytes(blocks * 4096);

@@ -7,8 +7,8 @@ use super::replay::{
     Speed, replay,
 };
 use super::run_test;
-use super::spec::{Sibling, SystemSpec};
-use super::tests::{nvme, sata, small_drive};
+use super::spec::SystemSpec;
+use super::tests::{nvme, sata, small_drive, times};
 use crate::result::{ReplayUse, Sample};
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Duration, Instant};
@@ -220,15 +220,7 @@ fn an_endless_trace_is_pulled_as_it_is_replayed_and_can_be_ended() {
 
 #[test]
 fn devices_of_a_trace_go_to_the_drives_of_a_system() {
-    let mut system = nvme(small_drive());
-    system.siblings = vec![Sibling {
-        protocol: system.protocol.clone(),
-        shared: 0,
-        links: system.links.clone(),
-        drive: system.drive.clone(),
-        namespaces: Vec::new(),
-        second: None,
-    }];
+    let system = times(nvme(small_drive()), 2);
     let mut trace = random_arrivals(400, 0, 9);
     let on_one = run(&system, &at_depth(32), &trace).0;
     trace.iter_mut().enumerate().for_each(|(index, one)| one.device = index as u32 % 2);

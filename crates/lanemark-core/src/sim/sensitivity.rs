@@ -21,8 +21,9 @@
 //! Not asked: two hops at once, fewer bytes or commands, more slots for commands, another policy.
 
 use super::driver::{hop_order, media_name, run_test};
+use super::link::LinkSpec;
 use super::simulator::SimError;
-use super::spec::{DriveSpec, MediaSpec, ProtocolSpec, SystemSpec};
+use super::spec::{AttachmentSpec, DriveSpec, MediaSpec, ProtocolSpec, SystemSpec, WaySpec};
 use crate::result::sensitivity::beyond_noise;
 use crate::result::{Gain, HopUse, Sample, Sensitivity};
 use crate::rng::StreamKey;
@@ -168,13 +169,11 @@ fn more_load(spec: &SystemSpec, test: &Test) -> Vec<Variant> {
 }
 
 fn each_drive(spec: &mut SystemSpec, mut change: impl FnMut(&mut DriveSpec)) {
-    change(&mut spec.drive);
-    spec.siblings.iter_mut().for_each(|sibling| change(&mut sibling.drive));
+    spec.attachments.iter_mut().for_each(|one| change(&mut one.drive));
 }
 
 fn each_protocol(spec: &mut SystemSpec, mut change: impl FnMut(&mut ProtocolSpec)) {
-    change(&mut spec.protocol);
-    spec.siblings.iter_mut().for_each(|sibling| change(&mut sibling.protocol));
+    spec.attachments.iter_mut().for_each(|one| change(&mut one.protocol));
 }
 
 fn processor(spec: &mut SystemSpec) {
@@ -190,38 +189,34 @@ fn processor(spec: &mut SystemSpec) {
     });
 }
 
-/// Links of the longest way to any drive or port.
-fn links_of_longest_way(spec: &SystemSpec) -> usize {
-    let siblings = spec.siblings.iter().map(|sibling| sibling.shared + sibling.links.len());
-    let second = spec.second_ports().map(|port| port.links.len());
-    siblings.chain(second).chain([spec.links.len()]).max().unwrap_or(0)
+/// All ways to all drives.
+fn ways(spec: &SystemSpec) -> impl Iterator<Item = &WaySpec> {
+    spec.attachments.iter().flat_map(AttachmentSpec::ways)
 }
 
-/// The name of the link at `place` on the first way that has one there.
+/// Links of the longest way to any drive or port.
+fn links_of_longest_way(spec: &SystemSpec) -> usize {
+    ways(spec).map(|way| way.trunk + way.links.len()).max().unwrap_or(0)
+}
+
+/// The name of the link at `place` on the first way that has one there: first ways go before second ones.
 fn link_name(spec: &SystemSpec, place: usize) -> String {
-    let behind = spec
-        .siblings
-        .iter()
-        .find_map(|sibling| sibling.links.get(place.checked_sub(sibling.shared)?));
-    let second = || spec.second_ports().find_map(|port| port.links.get(place));
-    let found = spec.links.get(place).or(behind).or_else(second);
-    found.map_or_else(String::new, |link| link.name.clone())
+    let first = spec.attachments.iter().map(|one| &one.way);
+    let second = spec.second_ports().map(|port| &port.way);
+    let mut found = first.chain(second).filter_map(|way| spec.links(way).nth(place));
+    found.next().map_or_else(String::new, |link| link.name.clone())
 }
 
 /// Doubles the speed of the link at `place` on every way.
 fn link(spec: &mut SystemSpec, place: usize) {
-    let double = |link: Option<&mut super::link::LinkSpec>| {
-        if let Some(link) = link {
-            link.speed *= 2;
-            link.latency = link.latency / 2;
-        }
+    let double = |link: &mut LinkSpec| {
+        link.speed *= 2;
+        link.latency = link.latency / 2;
     };
-    double(spec.links.get_mut(place));
-    double(spec.second.as_mut().and_then(|port| port.links.get_mut(place)));
-    for sibling in &mut spec.siblings {
-        let own = place.checked_sub(sibling.shared);
-        double(own.and_then(|own| sibling.links.get_mut(own)));
-        double(sibling.second.as_mut().and_then(|port| port.links.get_mut(place)));
+    spec.trunk.get_mut(place).into_iter().for_each(double);
+    for way in spec.attachments.iter_mut().flat_map(AttachmentSpec::ways_mut) {
+        let own = place.checked_sub(way.trunk).and_then(|own| way.links.get_mut(own));
+        own.into_iter().for_each(double);
     }
 }
 

@@ -34,7 +34,7 @@ fn long_reads_over_sata_gain_from_the_link_alone() {
     let reads = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
     let reads = Test { volume: Some(Bytes::mebi(1024)), ..reads };
     let asked = asked(&system, &reads);
-    let link = &system.links[1].name;
+    let link = &system.attachments[0].way.links[1].name;
     assert_eq!(bottleneck(&asked), link);
     let own = gain(&asked, link);
     assert!((own.throughput_gain - 1.0).abs() < 0.02, "{own:?}");
@@ -63,7 +63,7 @@ fn one_read_at_a_time_gains_from_the_die_and_twice_as_much_from_two() {
     assert_eq!(bottleneck(&asked), "flash dies");
     // Half of tR goes out of the latency, and throughput is its reciprocal.
     let total = base.latency().mean_ns();
-    let half = system.drive.flash().read.mean().as_seconds() * 1e9 / 2.0;
+    let half = system.attachments[0].drive.flash().read.mean().as_seconds() * 1e9 / 2.0;
     let die = gain(&asked, "flash dies");
     assert!((die.latency_gain - half / total).abs() < 0.01, "{die:?}");
     assert!((die.throughput_gain - half / (total - half)).abs() < 0.01, "{die:?}");
@@ -86,7 +86,7 @@ fn a_core_that_is_the_limit_is_found() {
 #[test]
 fn a_random_read_of_a_disk_gains_from_its_mechanics() {
     let system = sata(disk_tests::one_zone());
-    let span = Bytes(system.drive.capacity.get() / 4096 * 4096);
+    let span = Bytes(system.attachments[0].drive.capacity.get() / 4096 * 4096);
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
     let reads = Test { span, volume: Some(Bytes::mebi(2)), ..reads };
     let asked = asked(&system, &reads);
@@ -130,8 +130,8 @@ fn both_ways_to_a_drive_are_made_faster_together() {
     let base = run_test(&system, &reads, KEY).unwrap();
     for variant in variants(&system, &reads, &base) {
         assert_eq!(variant.spec.check(), Ok::<(), SpecError>(()));
-        let second = variant.spec.second.as_ref().unwrap();
-        for (one, other) in variant.spec.links.iter().zip(&second.links) {
+        let second = variant.spec.attachments[0].second.as_ref().unwrap();
+        for (one, other) in variant.spec.attachments[0].way.links.iter().zip(&second.way.links) {
             assert_eq!(one.speed, other.speed, "{}", variant.hop);
         }
     }

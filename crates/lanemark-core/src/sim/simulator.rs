@@ -28,7 +28,7 @@ use super::protocol::Protocol;
 use super::schedule::{Burst, Schedule};
 use super::shared::{SharedLink, Transfer};
 use super::slab::{Handle, Slab};
-use super::spec::SystemSpec;
+use super::spec::{AttachmentSpec, SystemSpec};
 use super::station::Station;
 use super::target::{Extent, Target, extents};
 use super::trace::Trace;
@@ -162,7 +162,7 @@ pub struct Simulator {
 }
 
 impl Attachment {
-    fn new(index: usize, spec: &SystemSpec, shared: usize, content: Content) -> Self {
+    fn new(index: usize, spec: &AttachmentSpec, content: Content) -> Self {
         let extents = extents(&spec.namespaces, spec.drive.capacity);
         // Data lies in the last namespace too, and so in all before it.
         let behind = extents.last().map_or(Bytes::ZERO, |last| last.start);
@@ -174,8 +174,7 @@ impl Attachment {
             transfer_max: spec.transfer_max(),
             protocol: Protocol::new(spec.protocol.clone()),
             ways: Ways::new(spec.second.as_ref()),
-            path: Path::new(shared, &spec.links[shared..], &spec.drive)
-                .with_second(spec.second.as_ref()),
+            path: Path::new(spec),
             drive,
             meter: spec.drive.power.as_ref().map(|power| Box::new(PowerMeter::new(&power.states))),
         }
@@ -186,11 +185,8 @@ impl Simulator {
     /// An idle system, each of whose namespaces holds `content`. `spec` must have passed
     /// [`SystemSpec::check`].
     pub fn new(spec: &SystemSpec, content: Content) -> Self {
-        let shared = spec.shared_links();
-        let attachments = (0..spec.drives()).map(|index| {
-            let own = index.checked_sub(1).map_or(shared, |place| spec.siblings[place].shared);
-            Attachment::new(index, &spec.alone(index), own, content)
-        });
+        let attachments = spec.attachments.iter().enumerate();
+        let attachments = attachments.map(|(index, one)| Attachment::new(index, one, content));
         Self {
             now: Instant::ZERO,
             request_submit: spec.cpu.request_submit,
@@ -200,8 +196,8 @@ impl Simulator {
             events: Schedule::new(),
             handled: 0,
             cores: vec![Station::default(); spec.cpu.cores as usize],
-            shared: spec.links[..shared].iter().map(Link::new).collect(),
-            turns: vec![SharedLink::new(spec.drives() * 2); shared],
+            shared: spec.trunk.iter().map(Link::new).collect(),
+            turns: vec![SharedLink::new(spec.drives() * 2); spec.trunk.len()],
             attachments: attachments.collect(),
             requests: Slab::new(),
             commands: Slab::new(),

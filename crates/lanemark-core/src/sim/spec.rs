@@ -19,44 +19,44 @@ use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
 /// The unit in which a drive maps logical to physical places.
 pub const SLOT: Bytes = Bytes::kibi(4);
 
-/// A drive in a port of a platform.
+/// Drives in ports of a platform: a processor, the links that several of them share, and each drive with its own way
+/// to those.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemSpec {
     /// Processor time outside the storage driver.
     pub cpu: CpuSpec,
+    /// The links that more than one way goes over, nearest to the host first.
+    pub trunk: Vec<LinkSpec>,
+    /// The drives, of which there is at least one.
+    pub attachments: Vec<AttachmentSpec>,
+    /// How all drives are one volume, where they are.
+    pub volume: Option<VolumeSpec>,
+    /// What the platform takes besides its drives, where that is known.
+    pub host_power: Option<HostPower>,
+}
+
+/// A drive with how it is spoken to and its way to the host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttachmentSpec {
     /// How commands reach the drive.
     pub protocol: ProtocolSpec,
-    /// The links from the host to the drive, nearest to the host first.
-    pub links: Vec<LinkSpec>,
+    /// The way to its port.
+    pub way: WaySpec,
+    /// Its second port, where it is plugged in by two.
+    pub second: Option<SecondPort>,
     /// The drive.
     pub drive: DriveSpec,
     /// How long each of its namespaces is; none where it is one of all its capacity.
     pub namespaces: Vec<Bytes>,
-    /// Its second port, where it is plugged in by two.
-    pub second: Option<SecondPort>,
-    /// Further drives at work at the same time.
-    pub siblings: Vec<Sibling>,
-    /// What the platform takes besides its drives, where that is known.
-    pub host_power: Option<HostPower>,
-    /// How all drives are one volume, where they are.
-    pub volume: Option<VolumeSpec>,
 }
 
-/// A further drive of a system. Its way to the host begins with links that it shares with the first.
+/// The links from the host to a port.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sibling {
-    /// How commands reach it.
-    pub protocol: ProtocolSpec,
-    /// How many of the first drive's links, counted from the host, are its links too.
-    pub shared: usize,
-    /// The links behind those, nearest to the host first.
+pub struct WaySpec {
+    /// How many links of the trunk, counted from the host, the way begins with.
+    pub trunk: usize,
+    /// The links of its own behind those, nearest to the host first.
     pub links: Vec<LinkSpec>,
-    /// The drive.
-    pub drive: DriveSpec,
-    /// How long each of its namespaces is, as in [`SystemSpec::namespaces`].
-    pub namespaces: Vec<Bytes>,
-    /// Its second port, where it is plugged in by two.
-    pub second: Option<SecondPort>,
 }
 
 /// A host processor.
@@ -387,41 +387,31 @@ impl FrontEndSpec {
     }
 }
 
-impl SystemSpec {
-    /// Checks all bounds that the simulator relies on.
-    ///
-    /// # Errors
-    /// The first value out of bounds, with the bound.
-    pub fn check(&self) -> Result<(), SpecError> {
-        (0..self.drives()).try_for_each(|index| self.alone(index).check_alone())?;
-        self.check_volume()
+impl AttachmentSpec {
+    /// All of its ways: one, or two.
+    pub fn ways(&self) -> impl Iterator<Item = &WaySpec> {
+        std::iter::once(&self.way).chain(self.second.as_ref().map(|port| &port.way))
     }
 
-    fn check_alone(&self) -> Result<(), SpecError> {
+    /// The same, to change them.
+    pub fn ways_mut(&mut self) -> impl Iterator<Item = &mut WaySpec> {
+        std::iter::once(&mut self.way).chain(self.second.as_mut().map(|port| &mut port.way))
+    }
+
+    /// The largest command that host and drive agree on.
+    pub fn transfer_max(&self) -> Bytes {
+        self.protocol.transfer_max
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
         let fail = |field, value: String, bound: &str| {
             Err(SpecError { field, value, bound: bound.to_owned() })
         };
-        let within = |field, value: u64, low: u64, high: u64| {
-            if (low..=high).contains(&value) {
-                return Ok(());
-            }
-            Err(SpecError {
-                field,
-                value: value.to_string(),
-                bound: format!("from {low} to {high}"),
-            })
-        };
-        within("platform.cpu.cores", self.cpu.cores.into(), 1, 1024)?;
         within("protocol.queues", self.protocol.queues.into(), 1, 65_535)?;
         within("protocol.queue_depth", self.protocol.queue_depth.into(), 1, 65_536)?;
         self.protocol.check_nvme()?;
-        self.cpu.check_times()?;
         self.protocol.check_times()?;
         self.drive.front_end.check_times()?;
-        within("links", self.links.len() as u64, 1, LINKS_MAX as u64)?;
-        let others = self.second.iter().flat_map(|port| &port.links);
-        let latencies = self.links.iter().chain(others).map(|link| ("latency", link.latency));
-        check_step_times(latencies)?;
         within("drive.front_end.engines", self.drive.front_end.engines.into(), 1, 1024)?;
         let transfer = self.protocol.transfer_max;
         if transfer < SLOT || !transfer.get().is_multiple_of(SLOT.get()) {
@@ -438,7 +428,6 @@ impl SystemSpec {
         }
         self.check_namespaces()?;
         self.drive.check_power()?;
-        self.host_power.as_ref().map_or(Ok(()), HostPower::check)?;
         self.second.as_ref().map_or(Ok(()), SecondPort::check)?;
         let (least, what) = match &self.drive.media {
             MediaSpec::Flash(flash) => {
@@ -458,45 +447,89 @@ impl SystemSpec {
         }
         Ok(())
     }
+}
+
+fn within(field: &'static str, value: u64, low: u64, high: u64) -> Result<(), SpecError> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(SpecError { field, value: value.to_string(), bound: format!("from {low} to {high}") })
+}
+
+impl SystemSpec {
+    /// Checks all bounds that the simulator relies on.
+    ///
+    /// # Errors
+    /// The first value out of bounds, with the bound.
+    pub fn check(&self) -> Result<(), SpecError> {
+        within("platform.cpu.cores", self.cpu.cores.into(), 1, 1024)?;
+        self.cpu.check_times()?;
+        self.host_power.as_ref().map_or(Ok(()), HostPower::check)?;
+        within("drives", self.attachments.len() as u64, 1, u64::from(u16::MAX) / 2)?;
+        self.attachments.iter().try_for_each(|attachment| {
+            attachment.ways().try_for_each(|way| self.check_way(way))?;
+            attachment.check()
+        })?;
+        self.check_volume()
+    }
+
+    fn check_way(&self, way: &WaySpec) -> Result<(), SpecError> {
+        within("links of the trunk on a way", way.trunk as u64, 0, self.trunk.len() as u64)?;
+        within("links", (way.trunk + way.links.len()) as u64, 1, LINKS_MAX as u64)?;
+        check_step_times(self.links(way).map(|link| ("latency", link.latency)))
+    }
 
     /// Drives of the system.
     pub fn drives(&self) -> usize {
-        1 + self.siblings.len()
+        self.attachments.len()
     }
 
-    /// How many of the first drive's links another drive, or a second port, uses too.
-    pub fn shared_links(&self) -> usize {
-        let siblings = self.siblings.iter().map(|sibling| sibling.shared);
-        siblings.chain(self.second_ports().map(|port| port.shared)).max().unwrap_or(0)
+    /// All links of a way, those of the trunk first.
+    pub fn links<'s>(&'s self, way: &'s WaySpec) -> impl Iterator<Item = &'s LinkSpec> {
+        self.trunk[..way.trunk].iter().chain(&way.links)
     }
 
     /// The second ports of all drives that have one.
     pub fn second_ports(&self) -> impl Iterator<Item = &SecondPort> {
-        let siblings = self.siblings.iter().map(|sibling| &sibling.second);
-        std::iter::once(&self.second).chain(siblings).flatten()
+        self.attachments.iter().filter_map(|attachment| attachment.second.as_ref())
     }
 
-    /// The system of drive `index` alone, 0 for the first.
-    pub fn alone(&self, index: usize) -> Self {
-        let Some(sibling) = index.checked_sub(1).and_then(|place| self.siblings.get(place)) else {
-            return Self { siblings: Vec::new(), volume: None, ..self.clone() };
-        };
-        let shared = self.links.iter().take(sibling.shared);
-        Self {
-            cpu: self.cpu,
-            protocol: sibling.protocol.clone(),
-            links: shared.chain(&sibling.links).cloned().collect(),
-            drive: sibling.drive.clone(),
-            namespaces: sibling.namespaces.clone(),
-            second: sibling.second.clone(),
-            siblings: Vec::new(),
-            host_power: self.host_power,
-            volume: None,
+    /// The drive that stands for all of them where one is looked at: the first.
+    ///
+    /// # Panics
+    /// Where there is none, which [`SystemSpec::check`] refuses.
+    pub fn first(&self) -> &AttachmentSpec {
+        &self.attachments[0]
+    }
+
+    /// The same, to change it.
+    ///
+    /// # Panics
+    /// As [`SystemSpec::first`].
+    pub fn first_mut(&mut self) -> &mut AttachmentSpec {
+        &mut self.attachments[0]
+    }
+
+    /// The system without the time of the host's processor, for use behind a real host.
+    #[must_use]
+    pub fn device_side(&self) -> Self {
+        let mut system = self.clone();
+        let cpu = &mut system.cpu;
+        for time in [&mut cpu.request_submit, &mut cpu.request_complete, &mut cpu.wake] {
+            *time = Duration::ZERO;
         }
-    }
-
-    /// The largest command that host and drive agree on.
-    pub fn transfer_max(&self) -> Bytes {
-        self.protocol.transfer_max
+        for attachment in &mut system.attachments {
+            let protocol = &mut attachment.protocol;
+            // What an FPGA host does is no processor's time: the drive sees it.
+            if protocol.kind == ProtocolKind::AtaDma {
+                continue;
+            }
+            for time in
+                [&mut protocol.read_time, &mut protocol.write_time, &mut protocol.interrupt_time]
+            {
+                *time = Duration::ZERO;
+            }
+        }
+        system
     }
 }

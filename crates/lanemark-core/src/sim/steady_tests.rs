@@ -184,7 +184,7 @@ fn a_test_of_a_minute_is_recorded_by_itself() {
     let one = Test {
         queue_depth: 1,
         think: Duration::from_microseconds(50_000),
-        ..writes(&system.drive, 60)
+        ..writes(&system.attachments[0].drive, 60)
     };
     let key = StreamKey::from_seed(1);
     let series = run_test(&system, &one, key).unwrap().series.unwrap();

@@ -8,7 +8,7 @@
 //! Not modelled: namespaces that are shared between controllers or made while the drive works, formats with metadata,
 //! and limits or endurance groups of a namespace's own.
 
-use super::spec::{ProtocolKind, ProtocolSpec, SLOT, SpecError, SystemSpec};
+use super::spec::{AttachmentSpec, ProtocolKind, ProtocolSpec, SLOT, SpecError, SystemSpec};
 use crate::units::Bytes;
 
 /// The most namespaces of a drive.
@@ -67,8 +67,8 @@ pub fn extents(lengths: &[Bytes], capacity: Bytes) -> Vec<Extent> {
     lengths.iter().map(place).collect()
 }
 
-impl SystemSpec {
-    /// Checks the namespaces of the first drive.
+impl AttachmentSpec {
+    /// Checks the namespaces of the drive.
     ///
     /// # Errors
     /// The first that cannot be, with the bound.
@@ -100,16 +100,17 @@ impl SystemSpec {
             _ => Ok(()),
         }
     }
+}
 
+impl SystemSpec {
     /// What each of [`SystemSpec::targets`] holds.
     pub fn capacities(&self) -> Vec<Bytes> {
         if let Some(capacity) = self.volume_capacity() {
             return vec![capacity];
         }
-        let further = self.siblings.iter().map(|one| (&one.namespaces, one.drive.capacity));
-        let drives = std::iter::once((&self.namespaces, self.drive.capacity)).chain(further);
-        drives
-            .flat_map(|(namespaces, capacity)| extents(namespaces, capacity))
+        self.attachments
+            .iter()
+            .flat_map(|one| extents(&one.namespaces, one.drive.capacity))
             .map(|extent| extent.length)
             .collect()
     }
@@ -119,11 +120,11 @@ impl SystemSpec {
         if self.volume.is_some() {
             return vec![Target::default()];
         }
-        let further = self.siblings.iter().map(|sibling| &sibling.namespaces);
-        let drives = std::iter::once(&self.namespaces).chain(further).zip(0..);
-        drives
-            .flat_map(|(namespaces, drive)| {
-                (0..namespaces.len().max(1))
+        self.attachments
+            .iter()
+            .zip(0..)
+            .flat_map(|(one, drive)| {
+                (0..one.namespaces.len().max(1))
                     .map(move |index| Target { drive, namespace: index as u16 })
             })
             .collect()
@@ -133,6 +134,7 @@ impl SystemSpec {
 #[cfg(test)]
 mod tests {
     use super::super::link_tests::read_of;
+    use super::super::spec::DriveSpec;
     use super::super::tests::{megabytes, nvme, run, small_drive, test, unlimited};
     use super::super::{SimError, Simulator};
     use super::*;
@@ -140,7 +142,13 @@ mod tests {
     use crate::workload::{Access, Operation, Pattern};
 
     fn split(lengths: &[Bytes]) -> SystemSpec {
-        SystemSpec { namespaces: lengths.to_vec(), ..nvme(small_drive()) }
+        of(small_drive(), lengths)
+    }
+
+    fn of(drive: DriveSpec, lengths: &[Bytes]) -> SystemSpec {
+        let mut system = nvme(drive);
+        system.attachments[0].namespaces = lengths.to_vec();
+        system
     }
 
     fn second(drive: u16) -> Target {
@@ -174,7 +182,7 @@ mod tests {
             read.completed.since(read.submitted)
         };
         assert!(latency_of(second(0)) < Duration::from_microseconds(20));
-        assert!(latency_of(Target::from(0)) > system.drive.flash().read.mean());
+        assert!(latency_of(Target::from(0)) > system.attachments[0].drive.flash().read.mean());
     }
 
     #[test]
@@ -213,8 +221,8 @@ mod tests {
         let gain = megabytes(&two) / megabytes(&one);
         assert!((1.2..=2.0).contains(&gain), "{gain}");
         // Together they carry no more than the link, which one fills as well.
-        let whole = SystemSpec { drive: unlimited(), ..split(&[]) };
-        let halves = SystemSpec { drive: unlimited(), ..split(&[Bytes::mebi(32); 2]) };
+        let whole = of(unlimited(), &[]);
+        let halves = of(unlimited(), &[Bytes::mebi(32); 2]);
         let deep = super::super::tests::test(Bytes::kibi(128), Pattern::Sequential, true, 16);
         let ratio = megabytes(&run(&halves, &deep)) / megabytes(&run(&whole, &deep));
         assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
@@ -231,7 +239,8 @@ mod tests {
         says(split(&[capacity, Bytes(4096)]), "drive.namespaces = 65540 KiB: at most 64 MiB");
         says(split(&[Bytes::ZERO]), "drive.namespaces = 0 B: a multiple of 512 B");
         says(split(&[Bytes(u64::MAX - 511); 2]), "drive.namespaces");
-        let ahci = super::super::tests::sata(small_drive());
-        says(SystemSpec { namespaces: vec![capacity], ..ahci }, "AHCI: NVMe");
+        let mut ahci = super::super::tests::sata(small_drive());
+        ahci.attachments[0].namespaces = vec![capacity];
+        says(ahci, "AHCI: NVMe");
     }
 }

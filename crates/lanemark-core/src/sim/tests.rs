@@ -53,6 +53,13 @@ pub(crate) fn small_drive() -> DriveSpec {
 
 pub(super) fn nvme(drive: DriveSpec) -> SystemSpec {
     let law = Pcie::new(PcieGeneration::Three, 4, Bytes(128), Bytes(512));
+    let link = LinkSpec {
+        name: "PCIe 3.0 x4".to_owned(),
+        law: LinkLaw::Pcie(law),
+        latency: Duration::from_nanoseconds(150),
+        retrain: None,
+        speed: 1,
+    };
     SystemSpec {
         cpu: CpuSpec {
             cores: 4,
@@ -61,41 +68,50 @@ pub(super) fn nvme(drive: DriveSpec) -> SystemSpec {
             wake: Duration::ZERO,
             idle_after: Duration::ZERO,
         },
-        protocol: ProtocolSpec {
-            kind: ProtocolKind::Nvme,
-            queues: 4,
-            queue_depth: 1024,
-            read_time: Duration::from_nanoseconds(1_000),
-            write_time: Duration::from_nanoseconds(1_000),
-            submit_share: Ratio::new(0.5).unwrap(),
-            transfer_max: Bytes::kibi(128),
-            memory_read: Duration::from_nanoseconds(500),
-            interrupt_time: Duration::ZERO,
-            arbitration: ArbitrationSpec::default(),
-            coalescing: CoalescingSpec::default(),
-        },
-        links: vec![LinkSpec {
-            name: "PCIe 3.0 x4".to_owned(),
-            law: LinkLaw::Pcie(law),
-            latency: Duration::from_nanoseconds(150),
-            retrain: None,
-            speed: 1,
+        trunk: Vec::new(),
+        attachments: vec![AttachmentSpec {
+            protocol: ProtocolSpec {
+                kind: ProtocolKind::Nvme,
+                queues: 4,
+                queue_depth: 1024,
+                read_time: Duration::from_nanoseconds(1_000),
+                write_time: Duration::from_nanoseconds(1_000),
+                submit_share: Ratio::new(0.5).unwrap(),
+                transfer_max: Bytes::kibi(128),
+                memory_read: Duration::from_nanoseconds(500),
+                interrupt_time: Duration::ZERO,
+                arbitration: ArbitrationSpec::default(),
+                coalescing: CoalescingSpec::default(),
+            },
+            way: WaySpec { trunk: 0, links: vec![link] },
+            second: None,
+            drive,
+            namespaces: Vec::new(),
         }],
-        drive,
-        namespaces: Vec::new(),
-        second: None,
-        siblings: Vec::new(),
-        host_power: None,
         volume: None,
+        host_power: None,
     }
+}
+
+/// Makes the first `count` links of the first drive's way the trunk.
+pub(super) fn share(system: &mut SystemSpec, count: usize) {
+    let way = &mut system.attachments[0].way;
+    system.trunk = way.links.drain(..count).collect();
+    way.trunk = count;
+}
+
+/// A system with `count` drives like its first, each on a way of its own behind the trunk.
+pub(super) fn times(mut system: SystemSpec, count: usize) -> SystemSpec {
+    system.attachments = vec![system.attachments[0].clone(); count];
+    system
 }
 
 pub(super) fn sata(drive: DriveSpec) -> SystemSpec {
     let mut system = nvme(drive);
-    system.protocol.kind = ProtocolKind::Ahci;
-    system.protocol.queues = 1;
-    system.protocol.queue_depth = 32;
-    system.links.push(LinkSpec {
+    system.attachments[0].protocol.kind = ProtocolKind::Ahci;
+    system.attachments[0].protocol.queues = 1;
+    system.attachments[0].protocol.queue_depth = 32;
+    system.attachments[0].way.links.push(LinkSpec {
         name: "SATA 6 Gb/s".to_owned(),
         law: LinkLaw::Sata(Sata::new(SataRate::Gen3, SataCommands::Queued)),
         latency: Duration::ZERO,
@@ -107,10 +123,10 @@ pub(super) fn sata(drive: DriveSpec) -> SystemSpec {
 
 pub(super) fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
     let mut system = nvme(drive);
-    system.protocol.kind = ProtocolKind::SasHba;
-    system.protocol.queues = 1;
-    system.protocol.queue_depth = 256;
-    system.links.push(LinkSpec {
+    system.attachments[0].protocol.kind = ProtocolKind::SasHba;
+    system.attachments[0].protocol.queues = 1;
+    system.attachments[0].protocol.queue_depth = 256;
+    system.attachments[0].way.links.push(LinkSpec {
         name: "SAS 12 Gb/s".to_owned(),
         law: LinkLaw::Sas(Sas::new(SasRate::Gen3, phys).kept_open()),
         latency: Duration::ZERO,
@@ -158,9 +174,9 @@ pub(super) fn megabytes(sample: &crate::result::Sample) -> f64 {
 fn one_read_takes_the_sum_of_its_stages() {
     let system = nvme(small_drive());
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
-    let LinkLaw::Pcie(pcie) = system.links[0].law else { unreachable!() };
-    let drive = &system.drive;
-    let expected = system.protocol.read_time
+    let LinkLaw::Pcie(pcie) = system.attachments[0].way.links[0].law else { unreachable!() };
+    let drive = &system.attachments[0].drive;
+    let expected = system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150)       // doorbell
         + Duration::from_nanoseconds(500 + 300) // entry fetched
         + drive.front_end.read_time + drive.front_end.read_latency
@@ -177,7 +193,7 @@ fn one_read_takes_the_sum_of_its_stages() {
 #[test]
 fn a_saturated_pcie_link_carries_its_closed_form() {
     let system = nvme(unlimited());
-    let LinkLaw::Pcie(pcie) = system.links[0].law else { unreachable!() };
+    let LinkLaw::Pcie(pcie) = system.attachments[0].way.links[0].law else { unreachable!() };
     let block = Bytes::kibi(128);
     let overhead =
         pcie.read_request_time(Bytes(64)) + pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4));
@@ -189,8 +205,9 @@ fn a_saturated_pcie_link_carries_its_closed_form() {
 #[test]
 fn saturated_dies_carry_their_closed_form() {
     let mut system = nvme(small_drive());
-    system.drive.flash_mut().read = PageTimes::alike(Duration::from_microseconds(400));
-    let flash = system.drive.flash().clone();
+    system.attachments[0].drive.flash_mut().read =
+        PageTimes::alike(Duration::from_microseconds(400));
+    let flash = system.attachments[0].drive.flash().clone();
     let block = flash.unit();
     let per_unit = flash.command_time + flash.read.mean() + block / flash.channel_rate;
     let formula = (block * flash.dies() / per_unit).as_megabytes();
@@ -201,10 +218,10 @@ fn saturated_dies_carry_their_closed_form() {
 #[test]
 fn saturated_channels_carry_their_closed_form() {
     let mut system = nvme(small_drive());
-    system.drive.flash_mut().read = PageTimes::alike(Duration::from_microseconds(1));
-    system.drive.flash_mut().channel_rate = BytesPerSecond(100_000_000);
-    system.drive.front_end.read_time = Duration::from_nanoseconds(10);
-    let flash = system.drive.flash().clone();
+    system.attachments[0].drive.flash_mut().read = PageTimes::alike(Duration::from_microseconds(1));
+    system.attachments[0].drive.flash_mut().channel_rate = BytesPerSecond(100_000_000);
+    system.attachments[0].drive.front_end.read_time = Duration::from_nanoseconds(10);
+    let flash = system.attachments[0].drive.flash().clone();
     let block = flash.unit();
     let on_channel = flash.command_time + block / flash.channel_rate;
     let formula = (block * u64::from(flash.channels) / on_channel).as_megabytes();
@@ -216,8 +233,8 @@ fn saturated_channels_carry_their_closed_form() {
 fn sustained_writes_go_at_the_rate_of_programming() {
     let mut system = nvme(small_drive());
     // Flash enough that nothing has to be erased.
-    system.drive.flash_mut().blocks_per_plane = 4096;
-    let flash = system.drive.flash().clone();
+    system.attachments[0].drive.flash_mut().blocks_per_plane = 4096;
+    let flash = system.attachments[0].drive.flash().clone();
     let unit = flash.unit();
     let per_unit = flash.command_time + unit / flash.channel_rate + flash.program.mean();
     let formula = (unit * flash.dies() / per_unit).as_megabytes();
@@ -227,7 +244,7 @@ fn sustained_writes_go_at_the_rate_of_programming() {
     };
     let sample = run(&system, &test);
     // The buffer takes its capacity at once; the rest goes at the rate of the dies.
-    let drained = sample.bytes() - system.drive.buffer;
+    let drained = sample.bytes() - system.attachments[0].drive.buffer;
     let seen = (drained / sample.elapsed).as_megabytes();
     assert!((seen / formula - 1.0).abs() < 0.02, "{seen} for {formula} MB/s");
 }
@@ -256,7 +273,7 @@ fn what_was_just_written_is_read_from_the_buffer() {
 #[test]
 fn one_core_carries_no_more_than_its_time_per_request() {
     let mut system = nvme(unlimited());
-    system.protocol.read_time = Duration::from_microseconds(5);
+    system.attachments[0].protocol.read_time = Duration::from_microseconds(5);
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 32));
     assert!((sample.iops() / 200_000.0 - 1.0).abs() < 0.01, "{} IOPS", sample.iops());
     assert_eq!(sample.path.unwrap().busiest, "CPU core");
@@ -282,29 +299,21 @@ fn a_sleeping_core_delays_one_request_but_not_many() {
 fn ahci_holds_at_most_32_commands() {
     // With 64 outstanding, half wait in the host: Little's law over the 32 slots bounds the rate.
     let mut system = sata(small_drive());
-    system.drive.front_end.read_latency = Duration::from_microseconds(1000);
+    system.attachments[0].drive.front_end.read_latency = Duration::from_microseconds(1000);
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 64));
     assert!(sample.iops() < 32.0 / 0.001, "{} IOPS", sample.iops());
-    let deeper = nvme(system.drive);
+    let deeper = nvme(system.attachments[0].drive.clone());
     let sample = run(&deeper, &test(Bytes::kibi(4), Pattern::Uniform, true, 64));
     assert!(sample.iops() > 32.0 / 0.001, "{} IOPS", sample.iops());
 }
 
 /// `count` SATA drives behind one uplink of `lanes` PCIe 1.0 lanes.
 fn behind_one_uplink(drive: DriveSpec, count: usize, lanes: u32) -> SystemSpec {
-    let mut system = sata(drive.clone());
+    let mut system = sata(drive);
     let law = Pcie::new(PcieGeneration::One, lanes, Bytes(128), Bytes(512));
-    system.links[0].law = LinkLaw::Pcie(law);
-    let own = Sibling {
-        protocol: system.protocol.clone(),
-        shared: 1,
-        links: system.links[1..].to_vec(),
-        drive,
-        namespaces: Vec::new(),
-        second: None,
-    };
-    system.siblings = vec![own; count - 1];
-    system
+    system.attachments[0].way.links[0].law = LinkLaw::Pcie(law);
+    share(&mut system, 1);
+    times(system, count)
 }
 
 #[test]
@@ -318,9 +327,9 @@ fn a_link_that_retrains_carries_less_from_then_on() {
     let before = megabytes(&run(&system, &test));
     let narrow = LinkLaw::Pcie(Pcie::new(PcieGeneration::Three, 1, Bytes(128), Bytes(512)));
     let middle = Instant::ZERO + Duration::from_microseconds(100_000);
-    system.links[0].retrain = Some((middle, narrow));
+    system.attachments[0].way.links[0].retrain = Some((middle, narrow));
     let seen = megabytes(&run(&system, &test));
-    system.links[0].law = narrow;
+    system.attachments[0].way.links[0].law = narrow;
     let after = megabytes(&run(&system, &test));
     let expected = f64::midpoint(before, after);
     assert!((seen / expected - 1.0).abs() < 0.03, "{seen} for {expected} MB/s");
@@ -334,7 +343,7 @@ fn drives_behind_one_uplink_share_it_and_no_more() {
     let four = run(&behind_one_uplink(unlimited(), 4, 4), &test);
     // One drive is limited by its SATA link, two by theirs together, four by the uplink.
     assert!((megabytes(&two) / alone - 1.4).abs() < 0.02 || megabytes(&two) > 1.35 * alone);
-    let LinkLaw::Pcie(pcie) = behind_one_uplink(unlimited(), 1, 4).links[0].law else {
+    let LinkLaw::Pcie(pcie) = behind_one_uplink(unlimited(), 1, 4).trunk[0].law else {
         unreachable!()
     };
     let block = Bytes::kibi(128);
@@ -384,15 +393,7 @@ fn a_shared_uplink_is_fair_to_its_ports() {
 
 #[test]
 fn drives_that_share_nothing_do_not_disturb_each_other() {
-    let mut pair = nvme(small_drive());
-    pair.siblings = vec![Sibling {
-        protocol: pair.protocol.clone(),
-        shared: 0,
-        links: pair.links.clone(),
-        drive: pair.drive.clone(),
-        namespaces: Vec::new(),
-        second: None,
-    }];
+    let pair = times(nvme(small_drive()), 2);
     let test = test(Bytes::kibi(128), Pattern::Sequential, true, 4);
     let (one, two) = (run(&nvme(small_drive()), &test), run(&pair, &test));
     assert!((megabytes(&two) / megabytes(&one) - 2.0).abs() < 0.01);
@@ -461,13 +462,12 @@ proptest! {
             8 => super::link_tests::dual(&drive, Multipath::Failover),
             _ => nvme(drive.clone()),
         };
-        let shared = usize::from(shares);
-        let links = system.links[shared..].to_vec();
-        let namespaces = if kind == 5 { vec![Bytes::mebi(32); 2] } else { Vec::new() };
-        system.namespaces = namespaces.clone();
-        let second = system.second.clone();
-        let sibling = Sibling { second, protocol: system.protocol.clone(), shared, links, drive, namespaces };
-        system.siblings = vec![sibling; beside];
+        if shares && system.trunk.is_empty() {
+            share(&mut system, 1);
+        }
+        system.attachments[0].namespaces =
+            if kind == 5 { vec![Bytes::mebi(32); 2] } else { Vec::new() };
+        let system = times(system, 1 + beside);
         let drives = system.targets().len() as u64;
         prop_assert_eq!(system.check(), Ok(()));
         let block = Bytes(blocks * 4096);
@@ -498,7 +498,7 @@ proptest! {
         let alone = if system.drives() == 1 { ceilings(&system, &Test { read_share: share, ..test.clone() }) } else { Vec::new() };
         for ceiling in alone {
             let in_flash = ceiling.name.starts_with("flash");
-            let buffered = if in_flash && test.writes() { system.drive.buffer } else { Bytes::ZERO };
+            let buffered = if in_flash && test.writes() { system.attachments[0].drive.buffer } else { Bytes::ZERO };
             let drained = sample.bytes().get().saturating_sub(buffered.get());
             let carried = (Bytes(drained) / sample.elapsed).0 as f64;
             let most = ceiling.rate.map_or(f64::INFINITY, |rate| rate.0 as f64);
@@ -513,7 +513,7 @@ proptest! {
 /// A drive whose reads take longer than can be told.
 fn endless() -> SystemSpec {
     let mut system = nvme(small_drive());
-    system.drive.flash_mut().read = PageTimes::alike(Duration::MAX);
+    system.attachments[0].drive.flash_mut().read = PageTimes::alike(Duration::MAX);
     system
 }
 

@@ -11,11 +11,11 @@ use crate::workload::{Access, Operation, Test};
 /// A system whose drive holds nothing, so that reads need no flash, and takes no time but what `change` says.
 fn idle(change: impl FnOnce(&mut SystemSpec)) -> SystemSpec {
     let mut system = nvme(unlimited());
-    system.protocol.read_time = Duration::ZERO;
-    system.protocol.queues = 1;
-    system.protocol.queue_depth = 65_536;
-    system.protocol.transfer_max = Bytes::mebi(16);
-    system.drive.front_end.read_time = Duration::ZERO;
+    system.attachments[0].protocol.read_time = Duration::ZERO;
+    system.attachments[0].protocol.queues = 1;
+    system.attachments[0].protocol.queue_depth = 65_536;
+    system.attachments[0].protocol.transfer_max = Bytes::mebi(16);
+    system.attachments[0].drive.front_end.read_time = Duration::ZERO;
     change(&mut system);
     assert_eq!(system.check(), Ok(()));
     system
@@ -34,7 +34,7 @@ fn read(offset: u64, length: Bytes) -> Access {
 #[test]
 fn an_engine_under_poisson_arrivals_keeps_them_waiting_as_m_d_1() {
     let service = Duration::from_microseconds(10);
-    let system = idle(|system| system.drive.front_end.read_time = service);
+    let system = idle(|system| system.attachments[0].drive.front_end.read_time = service);
     for load in [0.3, 0.6, 0.85] {
         let mut rng = Rng::new(StreamKey::from_seed(11));
         let mut simulator = Simulator::new(&system, Bytes::ZERO.into());
@@ -73,9 +73,9 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
     let system = idle(|system| {
         system.cpu.cores = 64;
         let law = link::Pcie::new(link::PcieGeneration::One, 1, Bytes(128), Bytes(512));
-        system.links[0].law = link::LinkLaw::Pcie(law);
+        system.attachments[0].way.links[0].law = link::LinkLaw::Pcie(law);
     });
-    let link = link::Link::new(&system.links[0]);
+    let link = link::Link::new(&system.attachments[0].way.links[0]);
     let whole = link::Place { first: true, last: true };
     let run = |customers: u64| {
         let mut rng = Rng::new(StreamKey::from_seed(5));
@@ -128,7 +128,7 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
 fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() {
     use crate::workload::{Load, Process};
     let service = Duration::from_microseconds(10);
-    let system = idle(|system| system.drive.front_end.read_time = service);
+    let system = idle(|system| system.attachments[0].drive.front_end.read_time = service);
     let load = Load::Open { rate_per_second: 80_000.0, process: Process::Poisson };
     let block = Bytes::kibi(4);
     let test = Test {

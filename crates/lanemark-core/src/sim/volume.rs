@@ -115,9 +115,8 @@ impl SystemSpec {
             let bound = format!("a {volume} needs two drives or more");
             return fail("volume", format!("{} drive", self.drives()), bound);
         }
-        let split = std::iter::once(&self.namespaces)
-            .chain(self.siblings.iter().map(|sibling| &sibling.namespaces))
-            .find(|namespaces| !namespaces.is_empty());
+        let mut namespaces = self.attachments.iter().map(|one| &one.namespaces);
+        let split = namespaces.find(|namespaces| !namespaces.is_empty());
         if let Some(namespaces) = split {
             let bound = format!("a {volume} takes whole drives");
             return fail("volume", format!("{} namespaces", namespaces.len()), bound);
@@ -139,8 +138,7 @@ impl SystemSpec {
     }
 
     fn drive_capacities(&self) -> Vec<Bytes> {
-        let further = self.siblings.iter().map(|sibling| sibling.drive.capacity);
-        std::iter::once(self.drive.capacity).chain(further).collect()
+        self.drive_specs().map(|drive| drive.capacity).collect()
     }
 }
 

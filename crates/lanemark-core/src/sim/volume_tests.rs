@@ -4,7 +4,7 @@ use super::budget::Hop;
 use super::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
 use super::spec::*;
 use super::storage::Storage;
-use super::tests::{megabytes, nvme, run, small_drive, test, unlimited};
+use super::tests::{megabytes, nvme, run, small_drive, test, times, unlimited};
 use super::volume::VolumeSpec;
 use super::{SimError, SystemSpec, Target, ceilings, run_test};
 use crate::rng::StreamKey;
@@ -18,16 +18,7 @@ const STRIPE: VolumeSpec = VolumeSpec::Stripe { chunk: Bytes::kibi(64) };
 fn apart(drive: &DriveSpec, count: usize, volume: VolumeSpec) -> SystemSpec {
     let mut system = nvme(drive.clone());
     system.cpu.cores = 16;
-    let sibling = Sibling {
-        protocol: system.protocol.clone(),
-        shared: 0,
-        links: system.links.clone(),
-        drive: drive.clone(),
-        namespaces: Vec::new(),
-        second: None,
-    };
-    system.siblings = vec![sibling; count - 1];
-    SystemSpec { volume: Some(volume), ..system }
+    SystemSpec { volume: Some(volume), ..times(system, count) }
 }
 
 /// The same behind an uplink of so many PCIe 2.0 lanes.
@@ -37,13 +28,14 @@ fn behind(drive: &DriveSpec, count: usize, volume: VolumeSpec, lanes: u32) -> Sy
     let latency = Duration::from_nanoseconds(150);
     let law = LinkLaw::Pcie(law);
     let uplink = LinkSpec { name: "uplink".to_owned(), law, latency, retrain: None, speed: 1 };
-    system.links.insert(0, uplink);
-    system.siblings.iter_mut().for_each(|sibling| sibling.shared = 1);
+    system.trunk = vec![uplink];
+    system.attachments.iter_mut().for_each(|one| one.way.trunk = 1);
     system
 }
 
 fn alone(system: &SystemSpec) -> SystemSpec {
-    system.alone(0)
+    let first = SystemSpec { volume: None, ..system.clone() };
+    times(first, 1)
 }
 
 #[test]
@@ -81,7 +73,7 @@ fn narrowest(system: &SystemSpec, test: &Test) -> (String, f64) {
 
 #[test]
 fn a_pair_behind_an_uplink_has_the_narrowest_hop_by_law_that_it_has_in_a_run() {
-    let own = apart(&unlimited(), 2, STRIPE).links[0].name.clone();
+    let own = apart(&unlimited(), 2, STRIPE).attachments[0].way.links[0].name.clone();
     // One lane of PCIe 2.0 for both, or as much for both as either has, or more than both need.
     for (lanes, drives, name) in [(1, 2, "uplink"), (2, 3, "uplink"), (16, 2, own.as_str())] {
         let system = SystemSpec { volume: None, ..behind(&unlimited(), drives, STRIPE, lanes) };
@@ -99,7 +91,8 @@ fn a_pair_behind_an_uplink_has_the_narrowest_hop_by_law_that_it_has_in_a_run() {
 #[test]
 fn a_mirror_writes_like_its_slower_drive_and_reads_like_both() {
     let mut system = apart(&small_drive(), 2, VolumeSpec::Mirror);
-    system.drive.flash_mut().program = PageTimes::alike(Duration::from_microseconds(1200));
+    system.attachments[0].drive.flash_mut().program =
+        PageTimes::alike(Duration::from_microseconds(1200));
     let mut test = test(Bytes::kibi(64), Pattern::Uniform, false, 16);
     (test.volume, test.duration) = (None, Some(Duration::from_microseconds(60_000)));
     test.ramp = Duration::from_microseconds(30_000);
@@ -118,7 +111,8 @@ fn a_mirror_writes_like_its_slower_drive_and_reads_like_both() {
 #[test]
 fn a_mirror_reads_less_from_a_slower_drive() {
     let mut system = apart(&small_drive(), 2, VolumeSpec::Mirror);
-    system.drive.flash_mut().read = PageTimes::alike(Duration::from_microseconds(150));
+    system.attachments[0].drive.flash_mut().read =
+        PageTimes::alike(Duration::from_microseconds(150));
     let mut storage = Storage::new(&system, Bytes::mebi(8).into());
     let read = |index: u64| Access {
         operation: Operation::Read,
@@ -198,7 +192,7 @@ fn volumes_that_cannot_be_are_told() {
         says(system, "volume.chunk");
     }
     let mut system = apart(&small_drive(), 2, VolumeSpec::Mirror);
-    system.namespaces = vec![Bytes::mebi(8); 2];
+    system.attachments[0].namespaces = vec![Bytes::mebi(8); 2];
     says(system, "volume = 2 namespaces: a mirror takes whole drives");
 }
 

@@ -53,7 +53,7 @@ impl Engine {
         let prior = |parameter: &Parameter| {
             // A limit that the template does not have lies, before anything is known, where it is none.
             let none = || 4.0 * fastest(parameter.shows != Shows::Writes);
-            parameter.log(parameter.get(&base.drive).unwrap_or_else(none))
+            parameter.log(parameter.get(&base.attachments[0].drive).unwrap_or_else(none))
         };
         let priors = parameters.iter().map(prior).collect();
         let threads = threads.max(1);
@@ -69,9 +69,9 @@ impl Engine {
     pub(super) fn system(&self, logs: &[f64]) -> SystemSpec {
         let mut system = self.base.clone();
         for (parameter, &log) in self.parameters.iter().zip(logs) {
-            parameter.set(&mut system.drive, log);
+            parameter.set(&mut system.attachments[0].drive, log);
         }
-        system.drive.buffer = enough(&system.drive);
+        system.attachments[0].drive.buffer = enough(&system.attachments[0].drive);
         system
     }
 

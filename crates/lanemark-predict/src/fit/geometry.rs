@@ -108,7 +108,7 @@ pub(super) fn explore(
     free: &[usize],
     trials: &[usize],
 ) -> Result<Explored, PredictError> {
-    let Some(template) = Geometry::of(&engine.base.drive) else {
+    let Some(template) = Geometry::of(&engine.base.attachments[0].drive) else {
         let best = Geometry { dies: 1, unit: 1 };
         return Ok(Explored { best, tried: Vec::new(), found });
     };
@@ -123,8 +123,8 @@ pub(super) fn explore(
                 continue;
             }
             engine.base = original.clone();
-            next.give(&mut engine.base.drive);
-            let given = Geometry::of(&engine.base.drive) == Some(next);
+            next.give(&mut engine.base.attachments[0].drive);
+            let given = Geometry::of(&engine.base.attachments[0].drive) == Some(next);
             if !given || engine.base.check().is_err() {
                 continue;
             }
@@ -144,7 +144,7 @@ pub(super) fn explore(
         }
     }
     engine.base = original;
-    explored.best.give(&mut engine.base.drive);
+    explored.best.give(&mut engine.base.attachments[0].drive);
     Ok(explored)
 }
 

@@ -35,7 +35,7 @@ pub(super) fn measured(
         figure: None,
         reason: Some(reason.to_owned()),
     };
-    let (cpu, protocol) = (&mut system.cpu, &mut system.protocol);
+    let (cpu, protocol) = (&mut system.cpu, &mut system.attachments[0].protocol);
     if let Some(cores) = seen.cores.filter(|&cores| cores != cpu.cores && cores <= 1024) {
         cpu.cores = cores;
         set.push(note(format!("{PREFIX}cpu.cores"), cores.to_string(), "the machine's"));

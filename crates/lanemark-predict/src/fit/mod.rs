@@ -107,14 +107,18 @@ pub fn fit(
     };
     let system = System::assemble(library, &parts, &named_at, &parts.to_string(), job.settings)?;
     let mut base = system.spec;
-    if parameter::flash(&base.drive).is_none() {
+    if parameter::flash(&base.attachments[0].drive).is_none() {
         return Err(PredictError::HardDisk { template });
     }
     let set: Vec<&Calibration> = job.settings.iter().map(|(setting, _)| setting).collect();
     let host = host::measured(&mut base, measurements.host, &set);
-    measurements.shorten(engine::enough(&base.drive), base.drive.capacity, job.requests);
+    measurements.shorten(
+        engine::enough(&base.attachments[0].drive),
+        base.attachments[0].drive.capacity,
+        job.requests,
+    );
 
-    let parameters: Vec<Parameter> = Parameter::of(&base.drive)
+    let parameters: Vec<Parameter> = Parameter::of(&base.attachments[0].drive)
         .into_iter()
         .filter(|parameter| !set.iter().any(|setting| setting.parameter == parameter.name))
         .collect();

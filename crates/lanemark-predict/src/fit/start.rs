@@ -22,7 +22,7 @@ pub(super) fn reads(
     free: &[usize],
     trials: &[usize],
 ) -> Result<Found, PredictError> {
-    let engines = f64::from(engine.base.drive.front_end.engines);
+    let engines = f64::from(engine.base.attachments[0].drive.front_end.engines);
     let random = fastest(engine, trials, |trial| !trial.test.is_in_order(), Trial::iops);
     let ordered = fastest(engine, trials, |trial| trial.test.is_in_order(), Trial::throughput);
     let bounds = [
@@ -51,10 +51,10 @@ pub(super) fn writes(
     if trials.is_empty() {
         return Ok(Found { logs: logs.to_vec(), cost: engine.prior_cost(logs) });
     }
-    let engines = f64::from(engine.base.drive.front_end.engines);
+    let engines = f64::from(engine.base.attachments[0].drive.front_end.engines);
     let random = fastest(engine, trials, |trial| !trial.test.is_in_order(), Trial::iops);
     let any = fastest(engine, trials, |_| true, Trial::throughput);
-    let unit = flash(&engine.base.drive)
+    let unit = flash(&engine.base.attachments[0].drive)
         .map_or(0.0, |flash| flash.unit().get() as f64 * flash.dies() as f64);
     let program = match engine.place("drive.pseudo_slc.program") {
         Some(_) => "drive.pseudo_slc.program",

@@ -38,7 +38,7 @@ impl Outcome<'_> {
 
     fn parameter(&self, place: usize) -> FittedParameter {
         let parameter = &self.engine.parameters[place];
-        let template = parameter.get(&self.original.drive);
+        let template = parameter.get(&self.original.attachments[0].drive);
         let log = self.known.logs[place];
         let value = parameter.text(parameter.value(log));
         let at = |log: f64| parameter.text(parameter.value(log));
@@ -66,12 +66,13 @@ impl Outcome<'_> {
 
     /// Dies and units, where they are not the template's, and what must change with them.
     fn geometry(&self) -> Vec<FittedParameter> {
-        let (Some(now), Some(before)) =
-            (flash(&self.engine.base.drive), flash(&self.original.drive))
-        else {
+        let (Some(now), Some(before)) = (
+            flash(&self.engine.base.attachments[0].drive),
+            flash(&self.original.attachments[0].drive),
+        ) else {
             return Vec::new();
         };
-        let same = Geometry::of(&self.original.drive) == Some(self.explored.best);
+        let same = Geometry::of(&self.original.attachments[0].drive) == Some(self.explored.best);
         let row = |key: &str, value: String, template: String, interval_95| FittedParameter {
             parameter: format!("drive.flash.{key}"),
             value: Some(value),
@@ -173,7 +174,8 @@ impl Outcome<'_> {
 
 /// What stays as the template has it.
 pub(super) fn unseen(original: &SystemSpec) -> Vec<Unseen> {
-    let cached = flash(&original.drive).is_some_and(|flash| flash.translation.pseudo_slc.is_some());
+    let cached = flash(&original.attachments[0].drive)
+        .is_some_and(|flash| flash.translation.pseudo_slc.is_some());
     let there = UNSEEN
         .into_iter()
         .filter(|(parameter, _)| cached || !parameter.starts_with("drive.pseudo_slc"));

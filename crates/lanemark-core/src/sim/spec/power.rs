@@ -164,7 +164,7 @@ impl DriveSpec {
 impl SystemSpec {
     /// All its drives.
     pub fn drive_specs(&self) -> impl Iterator<Item = &DriveSpec> {
-        std::iter::once(&self.drive).chain(self.siblings.iter().map(|sibling| &sibling.drive))
+        self.attachments.iter().map(|attachment| &attachment.drive)
     }
 
     /// Whether what each of its drives takes is known.
