@@ -182,6 +182,9 @@ pub(crate) struct ReplayArgs {
     /// How much of each drive lies written when the replay begins, "100GB" [default: all]
     #[arg(long, value_name = "SIZE")]
     pub(crate) filled: Option<Bytes>,
+    /// The seed of what happens by chance inside the drives
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
     /// Set a model value for this run, drive.flash.read="60 us"
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
         action: args.action.unwrap_or_default(),
     };
     let mut reader = Reader::new(name.as_str(), input, &options)?;
-    let mut provenance = results::provenance(0);
+    let mut provenance = results::provenance(args.seed);
     provenance.inputs = library.used();
     let stem =
         args.trace.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
@@ -75,7 +75,12 @@ fn plan(args: &ReplayArgs, system: &System) -> Replay {
         false => Pace::Recorded(args.speed.unwrap_or(Speed::RECORDED)),
     };
     let capacity = system.spec.volume_capacity().unwrap_or(system.spec.first().drive.capacity);
-    Replay { pace, wrap: args.wrap, laid_out: args.filled.unwrap_or(capacity).min(capacity) }
+    Replay {
+        pace,
+        wrap: args.wrap,
+        laid_out: args.filled.unwrap_or(capacity).min(capacity),
+        seed: args.seed,
+    }
 }
 
 /// What is going on, in a line.

@@ -32,6 +32,12 @@ impl StreamKey {
     pub fn from_seed(seed: u64) -> Self {
         Self { seed, test: 0, repeat: 0, thread: 0 }
     }
+
+    /// The key for what happens by chance inside a drive, which is none of the test's threads.
+    #[must_use]
+    pub fn of_drive(self, drive: u16) -> Self {
+        Self { thread: 1 << 31 | u32::from(drive), ..self }
+    }
 }
 
 impl Rng {

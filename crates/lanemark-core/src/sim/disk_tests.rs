@@ -243,7 +243,8 @@ fn several_streams_each_keep_their_segment() {
 /// Submits accesses one after the other at given times, and returns how long each took.
 fn latencies(system: &SystemSpec, accesses: &[(u64, Operation, u64)]) -> Vec<Duration> {
     assert_eq!(system.check(), Ok(()));
-    let mut simulator = Simulator::new(system, Bytes::ZERO.into());
+    let mut simulator =
+        Simulator::new(system, Bytes::ZERO.into(), crate::rng::StreamKey::from_seed(1));
     for (tag, &(at, operation, place)) in accesses.iter().enumerate() {
         let length = if operation == Operation::Flush { Bytes::ZERO } else { SMALL };
         let access = Access { operation, offset: SMALL * place, length };
@@ -400,7 +401,7 @@ proptest! {
         let capacity = disk.raw_capacity();
         let system = sata(DriveSpec { capacity, buffer: Bytes::kibi(256), ..drive(disk) });
         prop_assert_eq!(system.check(), Ok(()));
-        let mut simulator = Simulator::new(&system, Bytes::ZERO.into());
+        let mut simulator = Simulator::new(&system, Bytes::ZERO.into(), crate::rng::StreamKey::from_seed(1));
         let mut rng = Rng::new(StreamKey::from_seed(seed));
         let mut expected = Vec::new();
         let mut at = Instant::ZERO;

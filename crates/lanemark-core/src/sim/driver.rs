@@ -85,7 +85,7 @@ impl Run {
         let targets = spec.targets();
         let count = targets.len() as u64;
         Self {
-            storage: Storage::new(spec, Content::of(test)),
+            storage: Storage::new(spec, Content::of(test), key),
             metering: Metering::new(
                 spec,
                 counting_from,

@@ -224,7 +224,8 @@ mod tests {
     /// Keeps `depth` requests outstanding until so many are complete.
     fn completions(system: &SystemSpec, operation: Operation, depth: u64) -> Vec<Completion> {
         assert_eq!(system.check(), Ok(()));
-        let mut simulator = Simulator::new(system, Bytes::mebi(32).into());
+        let mut simulator =
+            Simulator::new(system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
         let access = Access { operation, ..read_of(Bytes::kibi(128)) };
         (0..depth).for_each(|tag| simulator.submit(Instant::ZERO, 0, access, 0, tag).unwrap());
         let mut seen = Vec::new();

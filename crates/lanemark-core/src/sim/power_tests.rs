@@ -184,7 +184,8 @@ fn a_state_is_entered_after_its_time_and_not_a_picosecond_before() {
 #[test]
 fn writes_take_their_programs_after_the_last_answer_too() {
     let system = metered(flash_power());
-    let mut simulator = Simulator::new(&system, Bytes::ZERO.into());
+    let mut simulator =
+        Simulator::new(&system, Bytes::ZERO.into(), crate::rng::StreamKey::from_seed(1));
     let length = Bytes::kibi(512);
     let access = Access { operation: Operation::Write, offset: Bytes::ZERO, length };
     simulator.submit(Instant::ZERO, 0, access, 0, 0).unwrap();
@@ -341,7 +342,7 @@ proptest! {
         flash.retry.share = crate::units::Ratio::new(if suspends { 0.3 } else { 0.0 }).unwrap();
         prop_assert_eq!(system.check(), Ok(()));
         let dies = system.attachments[0].drive.flash().dies();
-        let mut simulator = Simulator::new(&system, Bytes::mebi(32).into());
+        let mut simulator = Simulator::new(&system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
         let mut at = Instant::ZERO;
         for (index, (gap, kind, blocks)) in gaps.into_iter().enumerate() {
             at = at + us(gap);

@@ -32,7 +32,8 @@ fn slow_front_end() -> SystemSpec {
 /// Completions of each thread, which keeps its depth outstanding, among the first `count`.
 fn served(system: &SystemSpec, depths: &[u32], count: u64) -> Vec<f64> {
     assert_eq!(system.check(), Ok(()));
-    let mut simulator = Simulator::new(system, Bytes::mebi(32).into());
+    let mut simulator =
+        Simulator::new(system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
     let mut submitted = 0;
     let mut submit = |simulator: &mut Simulator, thread: u32| {
         let now = simulator.now();
@@ -62,7 +63,8 @@ fn assert_shares(seen: &[f64], expected: &[f64]) {
 
 /// All completions of `accesses`, submitted to thread 0 at their instants.
 fn all(system: &SystemSpec, accesses: &[(Instant, u32)]) -> (Vec<Completion>, u64) {
-    let mut simulator = Simulator::new(system, Bytes::mebi(32).into());
+    let mut simulator =
+        Simulator::new(system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
     for (tag, &(at, thread)) in accesses.iter().enumerate() {
         simulator.submit(at, 0, read(tag as u64), thread, tag as u64).unwrap();
     }

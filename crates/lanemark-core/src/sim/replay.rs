@@ -40,6 +40,8 @@ pub struct Replay {
     pub wrap: bool,
     /// How much of the volume or of each drive, from its start, lies written when the replay begins.
     pub laid_out: Bytes,
+    /// The seed of what happens by chance inside the drives.
+    pub seed: u64,
 }
 
 /// When the requests of a trace are submitted.

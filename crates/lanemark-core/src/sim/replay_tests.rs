@@ -16,8 +16,12 @@ use crate::workload::tests::random_read;
 use crate::workload::{Access, Accesses, Arrival, BLOCK_MAX, Operation, Test};
 use proptest::prelude::*;
 
-const RECORDED: Replay =
-    Replay { pace: Pace::Recorded(Speed::RECORDED), wrap: false, laid_out: Bytes::mebi(64) };
+const RECORDED: Replay = Replay {
+    pace: Pace::Recorded(Speed::RECORDED),
+    wrap: false,
+    laid_out: Bytes::mebi(64),
+    seed: 1,
+};
 
 fn at_depth(queue_depth: u32) -> Replay {
     Replay { pace: Pace::AsFastAsPossible { queue_depth }, ..RECORDED }

@@ -33,6 +33,7 @@ use super::station::Station;
 use super::target::{Extent, Target, extents};
 use super::trace::Trace;
 use crate::result::DriveUse;
+use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::Access;
 
@@ -162,13 +163,13 @@ pub struct Simulator {
 }
 
 impl Attachment {
-    fn new(index: usize, spec: &AttachmentSpec, content: Content) -> Self {
+    fn new(index: usize, spec: &AttachmentSpec, content: Content, key: StreamKey) -> Self {
         let extents = extents(&spec.namespaces, spec.drive.capacity);
         // Data lies in the last namespace too, and so in all before it.
         let behind = extents.last().map_or(Bytes::ZERO, |last| last.start);
         let content = Content { written: behind + content.written, ..content };
         let arbiter = Arbiter::of(&spec.protocol);
-        let drive = Drive::new(index as u16, &spec.drive, content, arbiter);
+        let drive = Drive::new(index as u16, &spec.drive, content, arbiter, key);
         Self {
             extents,
             transfer_max: spec.transfer_max(),
@@ -183,10 +184,10 @@ impl Attachment {
 
 impl Simulator {
     /// An idle system, each of whose namespaces holds `content`. `spec` must have passed
-    /// [`SystemSpec::check`].
-    pub fn new(spec: &SystemSpec, content: Content) -> Self {
+    /// [`SystemSpec::check`]. What happens by chance inside the drives follows from `key`, whose thread is ignored.
+    pub fn new(spec: &SystemSpec, content: Content, key: StreamKey) -> Self {
         let attachments = spec.attachments.iter().enumerate();
-        let attachments = attachments.map(|(index, one)| Attachment::new(index, one, content));
+        let attachments = attachments.map(|(index, one)| Attachment::new(index, one, content, key));
         Self {
             now: Instant::ZERO,
             request_submit: spec.cpu.request_submit,

@@ -11,6 +11,7 @@ use super::slab::{Handle, Slab};
 use super::spec::SystemSpec;
 use super::target::Target;
 use super::volume::{Part, VolumeSpec};
+use crate::rng::StreamKey;
 use crate::units::{Bytes, Instant};
 use crate::workload::{Access, Operation};
 
@@ -47,8 +48,8 @@ struct PartOf {
 
 impl Storage {
     /// An idle system whose volume, or each of whose namespaces, holds `content`. `spec` must have passed
-    /// [`SystemSpec::check`].
-    pub fn new(spec: &SystemSpec, content: Content) -> Self {
+    /// [`SystemSpec::check`]. What happens by chance inside the drives follows from `key`, whose thread is ignored.
+    pub fn new(spec: &SystemSpec, content: Content, key: StreamKey) -> Self {
         let drives = spec.drives();
         let volume = spec.volume.map(|volume| Volume {
             spec: volume,
@@ -62,7 +63,7 @@ impl Storage {
             Some(volume) => volume.content(drives as u16, content),
             None => content,
         };
-        Self { simulator: Simulator::new(spec, content), volume }
+        Self { simulator: Simulator::new(spec, content, key), volume }
     }
 
     /// The drives below.

@@ -170,7 +170,8 @@ mod tests {
     #[test]
     fn the_same_address_of_two_namespaces_is_two_places() {
         let system = split(&[Bytes::mebi(32), Bytes::mebi(32)]);
-        let mut simulator = Simulator::new(&system, Bytes::mebi(1).into());
+        let mut simulator =
+            Simulator::new(&system, Bytes::mebi(1).into(), crate::rng::StreamKey::from_seed(1));
         let write = Access { operation: Operation::Write, ..read_of(Bytes::kibi(4)) };
         simulator.submit(Instant::ZERO, second(0), write, 0, 0).unwrap();
         let mut latency_of = |target: Target| {
@@ -188,7 +189,8 @@ mod tests {
     #[test]
     fn a_request_must_lie_in_its_namespace() {
         let system = split(&[Bytes::mebi(8), Bytes::mebi(16)]);
-        let mut simulator = Simulator::new(&system, Bytes::ZERO.into());
+        let mut simulator =
+            Simulator::new(&system, Bytes::ZERO.into(), crate::rng::StreamKey::from_seed(1));
         let mut at = |target: Target, offset| {
             let access = Access { offset, ..read_of(Bytes::kibi(4)) };
             simulator.submit(Instant::ZERO, target, access, 0, 0)

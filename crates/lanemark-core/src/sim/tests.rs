@@ -261,7 +261,11 @@ fn a_short_write_is_done_when_it_is_buffered() {
 #[test]
 fn what_was_just_written_is_read_from_the_buffer() {
     use crate::workload::{Access, Operation};
-    let mut simulator = Simulator::new(&nvme(small_drive()), Bytes::ZERO.into());
+    let mut simulator = Simulator::new(
+        &nvme(small_drive()),
+        Bytes::ZERO.into(),
+        crate::rng::StreamKey::from_seed(1),
+    );
     let access = |operation| Access { operation, offset: Bytes::ZERO, length: Bytes::kibi(4) };
     simulator.submit(Instant::ZERO, 0, access(Operation::Write), 0, 0).unwrap();
     let written = simulator.advance().unwrap();
@@ -366,7 +370,8 @@ fn drives_behind_one_uplink_share_it_and_no_more() {
 fn a_shared_uplink_is_fair_to_its_ports() {
     use crate::workload::{Access, Operation};
     let system = behind_one_uplink(unlimited(), 4, 1);
-    let mut simulator = Simulator::new(&system, Bytes::mebi(32).into());
+    let mut simulator =
+        Simulator::new(&system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
     let access = |turn: u64| Access {
         operation: Operation::Read,
         offset: Bytes::kibi(128) * (turn % 256),

@@ -76,7 +76,7 @@ pub struct Flash {
 
 impl Flash {
     /// Idle flash of drive `drive`, in which data takes the share `packed` of its size.
-    pub fn new(drive: u16, spec: &FlashSpec, packed: f64) -> Self {
+    pub fn new(drive: u16, spec: &FlashSpec, packed: f64, key: StreamKey) -> Self {
         let idle = Die {
             others: Chain::EMPTY,
             storing: NONE,
@@ -102,7 +102,7 @@ impl Flash {
             lanes: vec![lane; spec.dies() as usize * lanes_per_die as usize],
             operations: Slab::new(),
             array: ArrayTime::default(),
-            rng: Rng::new(StreamKey { thread: drive.into(), ..StreamKey::from_seed(0x666c) }),
+            rng: Rng::new(key.of_drive(drive)),
         }
     }
 

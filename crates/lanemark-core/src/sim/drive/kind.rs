@@ -3,6 +3,7 @@
 use super::disk::{Disk, DiskTime};
 use super::{ArrayTime, Buffer, Content, FrontEnd, SolidState};
 use crate::result::DriveUse;
+use crate::rng::StreamKey;
 use crate::sim::arbitration::Arbiter;
 use crate::sim::budget::{HOPS, Hop};
 use crate::sim::spec::{DriveSpec, MediaSpec};
@@ -40,11 +41,17 @@ pub struct HardDisk {
 
 impl Drive {
     /// Drive `index` of a system, idle, in its condition with `content`. Its front end takes commands as
-    /// `arbiter` says.
-    pub fn new(index: u16, spec: &DriveSpec, content: Content, arbiter: Option<Arbiter>) -> Self {
+    /// `arbiter` says, and what happens by chance in it follows from the run's `key`.
+    pub fn new(
+        index: u16,
+        spec: &DriveSpec,
+        content: Content,
+        arbiter: Option<Arbiter>,
+        key: StreamKey,
+    ) -> Self {
         match &spec.media {
             MediaSpec::Flash(_) => {
-                let drive = SolidState::new(index, spec, content);
+                let drive = SolidState::new(index, spec, content, key);
                 let front_end = drive.front_end.arbitrated(arbiter);
                 Self::SolidState(SolidState { front_end, ..drive })
             }

@@ -45,6 +45,7 @@ use super::schedule::{Burst, Schedule};
 use super::slab::{Handle, Slab};
 use super::spec::{DriveSpec, FlashSpec, PageTimes, SLOT, WriteCache};
 use super::table::Table;
+use crate::rng::StreamKey;
 use crate::units::{Bytes, Instant, Ratio};
 use crate::workload::Test;
 use background::Relocation;
@@ -144,8 +145,9 @@ pub fn buffered(offset: Bytes, length: Bytes) -> Bytes {
 }
 
 impl SolidState {
-    /// Drive `index` of a system, idle, in its condition with `content`.
-    pub fn new(index: u16, spec: &DriveSpec, content: Content) -> Self {
+    /// Drive `index` of a system, idle, in its condition with `content`. What happens by chance in it follows from the
+    /// run's `key`.
+    pub fn new(index: u16, spec: &DriveSpec, content: Content, key: StreamKey) -> Self {
         let flash = spec.flash();
         let packed = content.packed(flash.translation.compression);
         let window = spec.read_ahead.get() / SLOT.get();
@@ -153,7 +155,7 @@ impl SolidState {
             front_end: FrontEnd::new(index, spec.front_end),
             buffer: Buffer::new(spec.buffer),
             translation: Translation::new(spec, content),
-            flash: Flash::new(index, flash, packed),
+            flash: Flash::new(index, flash, packed, key),
             write_cache: spec.write_cache,
             slots: spec.capacity.get() / SLOT.get(),
             map: flash.translation.map.map(MapCache::new),

@@ -140,7 +140,7 @@ impl<'t> Run<'t> {
         Self {
             test,
             load,
-            storage: Storage::new(spec, Content::of(test)),
+            storage: Storage::new(spec, Content::of(test), key),
             metering: Metering::new(spec, counting_from, Some(deadline)),
             events: EventQueue::with_capacity(test.threads as usize),
             processors: Servers::new(spec.cpu.cores as usize),

@@ -9,6 +9,7 @@ use super::{
     RequestFault,
 };
 use crate::result::{DirectionResult, HopUse, ReplayUse, Sample};
+use crate::rng::StreamKey;
 use crate::sim::budget::BudgetSum;
 use crate::sim::driver::path_use;
 use crate::sim::energy::energy;
@@ -65,7 +66,7 @@ impl Run {
             Pace::AsFastAsPossible { queue_depth } => (queue_depth.max(1), u64::MAX),
         };
         Self {
-            storage: Storage::new(spec, plan.laid_out.into()),
+            storage: Storage::new(spec, plan.laid_out.into(), StreamKey::from_seed(plan.seed)),
             plan: *plan,
             targets: spec.targets().into_iter().zip(spec.capacities()).collect(),
             outstanding_limit: outstanding_limit.into(),
