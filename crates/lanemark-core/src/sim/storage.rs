@@ -102,20 +102,13 @@ impl Storage {
             return Err(SimError::OutOfVolume { offset, length, capacity });
         }
         let parts = volume.parts_of(access);
-        let request =
-            volume.requests.insert(Request { tag, access, parts_left: parts.len() as u32 });
-        for (index, Part { drive, offset, length }) in parts.into_iter().enumerate() {
+        let parts_left = parts.clone().count() as u32;
+        let request = volume.requests.insert(Request { tag, access, parts_left });
+        for (index, Part { drive, offset, length }) in parts.enumerate() {
             let part = volume.parts.insert(PartOf { request, drive });
             volume.outstanding[usize::from(drive)] += 1;
-            let access = Access { operation, offset, length };
-            self.simulator.submit_part(
-                at,
-                drive.into(),
-                access,
-                thread,
-                part.into(),
-                index == 0,
-            )?;
+            let (access, target) = (Access { operation, offset, length }, drive.into());
+            self.simulator.submit_part(at, target, access, thread, part.into(), index == 0)?;
         }
         Ok(())
     }
@@ -139,16 +132,19 @@ impl Storage {
 
 impl Volume {
     /// What a request asks of the drives: a flush something of all of them, and no request of none.
-    fn parts_of(&mut self, access: Access) -> Vec<Part> {
+    fn parts_of(&mut self, access: Access) -> impl Iterator<Item = Part> + Clone + use<> {
         let drives = self.outstanding.len() as u16;
         let Access { operation, offset, length } = access;
-        if operation == Operation::Flush || length == Bytes::ZERO {
-            return VolumeSpec::Mirror.parts(drives, Bytes::ZERO, Bytes::ZERO).collect();
-        }
-        if self.spec == VolumeSpec::Mirror && operation == Operation::Read {
-            return vec![Part { drive: self.least_busy(), offset, length }];
-        }
-        self.spec.parts(drives, offset, length).collect()
+        let (spec, offset, length) = match operation == Operation::Flush || length == Bytes::ZERO {
+            true => (VolumeSpec::Mirror, Bytes::ZERO, Bytes::ZERO),
+            false => (self.spec, offset, length),
+        };
+        // A mirror writes to all and reads from one.
+        let one =
+            (spec == VolumeSpec::Mirror && operation == Operation::Read && length > Bytes::ZERO)
+                .then(|| self.least_busy());
+        let asked = move |part: &Part| one.is_none_or(|one| one == part.drive);
+        spec.parts(drives, offset, length).filter(asked)
     }
 
     /// The drive with the fewest requests outstanding, in turn where several have as few.

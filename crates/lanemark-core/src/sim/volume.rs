@@ -43,6 +43,28 @@ pub struct Part {
     pub length: Bytes,
 }
 
+/// A place of a stripe: in which row of chunks, one of each drive, and how far into it.
+#[derive(Clone, Copy, Default)]
+struct RowPlace {
+    row: u64,
+    into: u64,
+}
+
+impl RowPlace {
+    fn of(chunk: Bytes, drives: u16, place: Bytes) -> Self {
+        let row = chunk.get() * u64::from(drives);
+        let rows = place.get() / row;
+        Self { row: rows, into: place.get() - rows * row }
+    }
+
+    /// How much of what lies before the place is on `drive`.
+    #[inline]
+    fn before(self, chunk: Bytes, drive: u16) -> u64 {
+        let chunk = chunk.get();
+        self.row * chunk + self.into.saturating_sub(u64::from(drive) * chunk).min(chunk)
+    }
+}
+
 impl VolumeSpec {
     /// What a volume over drives of these `capacities` holds.
     pub fn capacity(self, capacities: &[Bytes]) -> Bytes {
@@ -56,20 +78,23 @@ impl VolumeSpec {
         }
     }
 
-    /// How much of the first `end` bytes of a stripe over `drives` lies on `drive`.
-    fn before(chunk: Bytes, drives: u64, drive: u64, end: Bytes) -> u64 {
-        let row = chunk.get() * drives;
-        let (rows, rest) = (end.get() / row, end.get() % row);
-        rows * chunk.get() + rest.saturating_sub(drive * chunk.get()).min(chunk.get())
-    }
-
     /// What `length` bytes from `offset` on are of each drive of a stripe over `drives`, in the order of the
     /// drives; of a mirror, the same of all.
-    pub fn parts(self, drives: u16, offset: Bytes, length: Bytes) -> impl Iterator<Item = Part> {
+    pub fn parts(
+        self,
+        drives: u16,
+        offset: Bytes,
+        length: Bytes,
+    ) -> impl Iterator<Item = Part> + Clone {
+        let (first, end) = match self {
+            Self::Mirror => (RowPlace::default(), RowPlace::default()),
+            Self::Stripe { chunk } => {
+                (RowPlace::of(chunk, drives, offset), RowPlace::of(chunk, drives, offset + length))
+            }
+        };
         (0..drives).filter_map(move |drive| {
             let Self::Stripe { chunk } = self else { return Some(Part { drive, offset, length }) };
-            let before = |end| Self::before(chunk, drives.into(), drive.into(), end);
-            let (start, end) = (before(offset), before(offset + length));
+            let (start, end) = (first.before(chunk, drive), end.before(chunk, drive));
             let part = Part { drive, offset: Bytes(start), length: Bytes(end - start) };
             (end > start).then_some(part)
         })
@@ -79,7 +104,7 @@ impl VolumeSpec {
     pub fn content(self, drives: u16, content: Content) -> Content {
         let Self::Stripe { chunk } = self else { return content };
         // The first drive has the most of any beginning.
-        let written = Self::before(chunk, drives.into(), 0, content.written);
+        let written = RowPlace::of(chunk, drives, content.written).before(chunk, 0);
         Content { written: Bytes(written), ..content }
     }
 

@@ -24,7 +24,7 @@ pub use arrival::Arrival;
 pub use data::fill_random;
 pub use load::{Load, Process, RATE_MAX, Schedule};
 pub use mix::{Mix, SIZES_MAX, SizeShare, Start};
-pub use rounds::{Interval, LONGEST, ROUND_MAX, Rounds, Tracked};
+pub use rounds::{Interval, ROUND_MAX, Rounds, Tracked};
 pub use transactions::{
     BufferUse, Counted, Log, PAGE_CLASSES_MAX, PageClass, Transactions, VISITS_MAX,
 };

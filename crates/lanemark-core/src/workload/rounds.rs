@@ -5,9 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::{Test, TestError};
 use crate::units::{Bytes, Duration};
 
-/// The longest that a test may be told to take, to ramp up or to rest: with both at its longest the times of a run are
-/// within [`TIME_MAX_NS`](crate::result::bounds::TIME_MAX_NS), and what it saves can be read.
-pub const LONGEST: Duration = Duration::from_seconds(2_000 * 3_600);
 /// The longest round; 25 of them are not longer than a run can be.
 pub const ROUND_MAX: Duration = Duration::from_seconds(7 * 86_400);
 
@@ -112,13 +109,6 @@ impl Test {
         }
         if self.duration == Some(Duration::ZERO) {
             return fail("duration", "0 s".to_owned(), "more than 0 s");
-        }
-        for (field, time) in
-            [("duration", self.duration), ("ramp", Some(self.ramp)), ("think", Some(self.think))]
-        {
-            if let Some(time) = time.filter(|&time| time > LONGEST) {
-                return fail(field, time.to_string(), "at most 2,000 h");
-            }
         }
         if let Some(Interval::Fixed { interval }) = self.interval
             && (interval == Duration::ZERO || interval > ROUND_MAX)

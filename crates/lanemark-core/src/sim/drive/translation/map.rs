@@ -107,6 +107,9 @@ impl Overrides {
     /// The place of `slot`, where it was changed.
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> Option<u32> {
+        if self.is_empty() {
+            return None;
+        }
         let entry = self.entries[self.find(slot)];
         (entry != VACANT).then_some(place_in(entry))
     }
