@@ -17,7 +17,9 @@ fn folder() -> TempDir {
 }
 
 fn start(folder: &Path, arguments: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    // Whoever runs the tests in the background, or by nohup(1), has their children ignore signals.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_lanemark")]);
     command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
@@ -37,10 +39,20 @@ fn names(folder: &Path) -> Vec<PathBuf> {
 /// Sends a signal; the command must end soon. A machine with much else to do gets another try by the caller's bound.
 #[track_caller]
 fn ends(child: Child, signal: &str, code: i32) -> Output {
-    Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    let id = child.id().to_string();
+    Command::new("kill").args([signal, &id]).status().unwrap();
     let began = Instant::now();
+    let (over, is_over) = std::sync::mpsc::channel::<()>();
+    // One that does not end is ended, so that the test fails and does not hang.
+    let guard = std::thread::spawn(move || {
+        if is_over.recv_timeout(SOON * 8).is_err() {
+            let _ = Command::new("kill").args(["-KILL", &id]).status();
+        }
+    });
     let output = child.wait_with_output().unwrap();
     let took = began.elapsed();
+    let _ = over.send(());
+    guard.join().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(code), "{said}");
     assert!(took < SOON, "{signal}: {took:?}");
