@@ -69,6 +69,11 @@ fn a_converted_result_is_saved_and_read_again_as_it_is() {
         let saved = serde_json::to_string(&run).unwrap();
         assert_eq!(serde_json::from_str::<RunResult>(&saved).unwrap(), run);
     }
+    // What a database does not tell is not there.
+    let saved = serde_json::to_string(&read(FILES[0])).unwrap();
+    for name in ["\"waits\"", "counted_per_minute", "looked_on", "\"place\""] {
+        assert!(!saved.contains(name), "{name}: {saved}");
+    }
 }
 
 #[test]

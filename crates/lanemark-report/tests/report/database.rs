@@ -287,7 +287,7 @@ fn a_run_shows_what_its_time_was_and_the_device_beside_tpm() {
 }
 
 #[test]
-fn what_is_not_known_is_not_shown_and_not_saved() {
+fn what_is_not_known_is_not_shown() {
     let mut one = repeat(100.0, (1, 1), 0.5);
     one.evidence = None;
     let all = of(&mut one);
@@ -300,11 +300,6 @@ fn what_is_not_known_is_not_shown_and_not_saved() {
     for name in ["database's count", "CPU", "buffer hits", "log,", "time of a transaction"] {
         assert!(!shown.contains(name), "{name}: {shown}");
     }
-    let saved = serde_json::to_string(&result).unwrap();
-    for name in ["counters", "waits", "looked_on", "\"processor_time\""] {
-        assert!(!saved.contains(name), "{name}: {saved}");
-    }
-    assert_eq!(serde_json::from_str::<RunResult>(&saved).unwrap(), result);
 }
 
 #[test]
@@ -327,6 +322,8 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
     // A name of its own does not part them, nor does another run's share of the page.
     for simulation in [simulated("48 users"), simulated("another name")] {
         let page = html(None, &[&real, &simulation]);
+        let page = page.split("<h2>Transactions</h2>").nth(1).unwrap();
+        let page = page.split("</section>").next().unwrap();
         assert_eq!(page.matches("<h3>").count(), 1, "{page}");
         for (figure, ours, model) in [
             ("tpm, 1/min", "1370000", "1500000"),
@@ -369,8 +366,7 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
 #[test]
 fn a_run_of_a_database_is_told_by_its_device_and_its_doubts() {
     let mut real = three(1.37e6, (440, 290), 0.51);
-    real.warnings =
-        vec![Warning::OthersBusy { test: "48 users".to_owned(), used: 1.9, cores: 2 }];
+    real.warnings = vec![Warning::OthersBusy { test: "48 users".to_owned(), used: 1.9, cores: 2 }];
     let table = run_table(&real, &STYLE);
     // 4,000 requests in a minute; 3,000 of 8 KiB and 1,000 of 16 KiB.
     let row = table.lines().find(|line| line.starts_with("48 users")).unwrap();
