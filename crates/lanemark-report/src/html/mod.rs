@@ -10,7 +10,7 @@ mod chart;
 mod database;
 mod evidence;
 pub(crate) mod grid;
-mod provenance;
+pub(crate) mod provenance;
 mod sensitivity;
 mod series;
 pub(crate) mod svg;
