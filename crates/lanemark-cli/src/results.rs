@@ -53,7 +53,7 @@ impl Place {
 
     /// Saves a run, where it can be read again.
     pub(crate) fn save_run(&self, run: &RunResult) -> Result<(), Failure> {
-        run.check().map_err(unreadable)?;
+        run.check().map_err(|error| unreadable(&error))?;
         self.save(run)
     }
 
@@ -91,7 +91,7 @@ pub(crate) fn provenance(seed: u64) -> Provenance {
 }
 
 /// Why a result cannot be saved that no reader would take.
-fn unreadable(error: OutOfRange) -> Failure {
+fn unreadable(error: &OutOfRange) -> Failure {
     Failure::run(format!("the result can't be saved, since it could not be read: {error}"))
 }
 
