@@ -57,10 +57,7 @@ impl Delivery {
         result.provenance.finished_at = results::now();
         *self.so_far() = Some(result.clone());
         // What could not be read again is told now.
-        result.check().map_err(|error| {
-            Failure::run(format!("the result can't be saved, since it could not be read: {error}"))
-        })?;
-        self.0.place.save(result)
+        self.0.place.save_run(result)
     }
 
     /// Saves what there is while the run goes on. Where that fails the run is not lost yet: there may be room again at

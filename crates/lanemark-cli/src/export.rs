@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lanemark_core::result::RunResult;
+use lanemark_core::result::{RunResult, Target};
 use lanemark_study::workload;
 
 use crate::args::ExportArgs;
@@ -14,6 +14,12 @@ use crate::{output, results};
 
 pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
     let result = results::load_run(&args.result)?;
+    let own = matches!(args.output_format, OutputFormat::Table | OutputFormat::Json);
+    if matches!(result.target, Target::Database(_)) && !own {
+        let message = "transactions of a database have no place in another program's format";
+        return Err(Failure::input(format!("{}: {message}", args.result))
+            .hint("--output-format table or json"));
+    }
     let Some(folder) = &args.split else {
         match formats::foreign(&result, Some(args.output_format)) {
             Some(text) => output::print(&text)?,

@@ -1,21 +1,20 @@
 //! `lanemark oltp`: a TPC-C-derived workload on a real database.
 
-use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use lanemark_core::units;
-use lanemark_oltp::check::check;
+use lanemark_oltp::check::{Condition, check};
 #[cfg(feature = "postgres")]
 use lanemark_oltp::download;
 use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
 #[cfg(feature = "postgres")]
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
-use lanemark_oltp::result::{DatabaseInfo, OLTP_SCHEMA_VERSION, OltpResult, OltpWorkload};
 use lanemark_oltp::run::{self, Clock, RunOptions};
 use lanemark_oltp::schema::Scale;
-use lanemark_oltp::{Database, OltpError, compare, template, view};
+use lanemark_oltp::{Database, OltpError, outcome, template};
 
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
@@ -182,68 +181,48 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         return Err(Failure::input("--duration: there is nothing to count in no time"));
     }
     let stop = stop::on_signal();
-    let mut settings: BTreeMap<String, String> = database.settings()?.into_iter().collect();
-    let (cache, data) = database.cache_and_data()?;
-    settings.insert("data".to_owned(), format!("{} MiB", data >> 20));
-    settings
-        .insert("cache_over_data".to_owned(), format!("{:.2}", cache as f64 / data.max(1) as f64));
-    if args.procedures {
-        settings.insert("transactions".to_owned(), "procedures".to_owned());
-    }
-    let mut result = OltpResult {
-        schema_version: OLTP_SCHEMA_VERSION,
-        workload: OltpWorkload::TpccDerived,
-        provenance: results::provenance(args.seed),
-        database: DatabaseInfo {
-            kind: database.kind().to_owned(),
-            name: database.name(),
-            settings,
-        },
-        scale,
-        profile: args.profile,
-        users: args.users,
-        think_times: args.think_times,
-        ramp_s: args.ramp.as_seconds(),
-        duration_s: args.duration.as_seconds(),
-        repeats: Vec::new(),
-        complete: false,
-    };
+    let (target, data) = outcome::target(database)?;
+    let workload = outcome::workload(&scale, &options, data, args.repeats);
+    let mut provenance = results::provenance(args.seed);
     // The command line may hold a password.
-    hide_password(&mut result.provenance.command, database);
-    let place = Place::new(&args.out, "oltp", &result.provenance.started_at)?;
+    hide_password(&mut provenance.command, database);
+    let place = Place::new(&args.out, "oltp", &provenance.started_at)?;
     let mut progress = Progress::new();
-    let (mut outcome, mut saved) = (Outcome::Done, Ok(()));
+    let (mut ending, mut saved) = (Outcome::Done, Ok(()));
+    let (mut samples, mut result) = (Vec::new(), None);
     for repeat in 0..args.repeats {
         let title = format!("repeat {} of {}", repeat + 1, args.repeats);
         progress.show(&title);
         let mut show = |moment: &Moment| progress.show(&format!("{title} · {}", told(moment)));
         match run::run_shown(database, scale, &options, repeat, &stop, &mut show) {
-            Ok(one) => result.repeats.push(one),
+            Ok(sample) => samples.push(sample),
             Err(OltpError::Stopped) => {
-                outcome = Outcome::Interrupted;
+                ending = Outcome::Interrupted;
                 break;
             }
             Err(error) => return Err(error.into()),
         }
-        result.complete = repeat + 1 == args.repeats;
-        result.provenance.finished_at = results::now();
-        saved = place.save(&result);
+        provenance.finished_at = results::now();
+        let parts = (provenance.clone(), target.clone(), workload.clone(), samples.clone());
+        let so_far = outcome::result(parts.0, parts.1, parts.2, parts.3);
+        saved = place.save_run(&so_far);
+        result = Some(so_far);
     }
-    if result.repeats.is_empty() {
+    let Some(result) = result else {
         drop(progress);
         tell!("interrupted before a repeat had ended; nothing is saved");
-        return Ok(outcome);
-    }
+        return Ok(ending);
+    };
     if saved.is_ok() {
         progress.note(&format!("saved: {}", place.path().display()));
     }
     if args.json {
         output::print_json(&result)?;
     } else {
-        output::print(&view::run_text(&result))?;
+        output::print(&lanemark_report::database_text(&result).unwrap_or_default())?;
     }
     saved?;
-    Ok(outcome)
+    Ok(ending)
 }
 
 /// A look at a run in one line.
@@ -267,7 +246,7 @@ fn told(moment: &Moment) -> String {
 fn check_database(database: &Database) -> Result<Outcome, Failure> {
     let loaded = database.loaded()?;
     let conditions = check(database.connect()?.as_mut(), &loaded)?;
-    output::print(&view::check_text(&conditions))?;
+    output::print(&check_text(&conditions))?;
     match conditions.iter().filter(|condition| condition.broken > 0).count() {
         0 => Ok(Outcome::Done),
         broken => Err(Failure::run(format!(
@@ -276,6 +255,20 @@ fn check_database(database: &Database) -> Result<Outcome, Failure> {
             conditions.len()
         ))),
     }
+}
+
+/// The conditions as a table.
+fn check_text(conditions: &[Condition]) -> String {
+    let mut text = String::new();
+    for condition in conditions {
+        let outcome = match condition.broken {
+            0 => "holds".to_owned(),
+            broken => format!("BROKEN in {broken}"),
+        };
+        let source = condition.source.to_string();
+        let _ = writeln!(text, "{source:<11}{:<72}{outcome}", condition.text);
+    }
+    text
 }
 
 /// A saved run as a workload, for `sim`, `whatif`, `sweep` and studies.
@@ -294,18 +287,19 @@ fn workload_of_run(args: &OltpWorkloadArgs) -> Result<Outcome, Failure> {
 
 fn compare_runs(args: &OltpCompareArgs) -> Result<Outcome, Failure> {
     let (from, to) = (results::load_oltp(&args.from)?, results::load_oltp(&args.to)?);
-    let saved = compare::nodes_saved(&from, &to, args.nodes)?;
-    output::print(view::compare_text(&from, &to, &compare::compare(&from, &to)).trim_end())?;
+    let saved = lanemark_report::nodes_saved(&from, &to, args.nodes)?;
+    let text = lanemark_report::database_compare_text(&from, &to).unwrap_or_default();
+    output::print(text.trim_end())?;
     output::print("")?;
     let Some(saved) = saved else {
         let nothing = "No difference in tpm is shown, so nothing is said of servers.";
-        output::print(view::wrapped(nothing, 0).trim_end())?;
+        output::print(lanemark_report::wrapped(nothing, 0).trim_end())?;
         return Ok(Outcome::Done);
     };
     output::print(&lanemark_report::plan_text(&saved.plan, &[], &output::style()))?;
     let least = format!("By the repeats that speak least for B: {}", saved.least.answer);
     let most = format!("By those that speak most for it: {}", saved.greatest.answer);
-    let bounds = view::wrapped(&least, 2) + &view::wrapped(&most, 2);
+    let bounds = lanemark_report::wrapped(&least, 2) + &lanemark_report::wrapped(&most, 2);
     output::print(bounds.trim_end())?;
     Ok(Outcome::Done)
 }
@@ -346,7 +340,7 @@ mod tests {
             transactions: 600,
             new_orders: 300,
             latency: Some(Duration::from_micros(1_234)),
-            device: Some(lanemark_oltp::result::DeviceWork {
+            device: Some(lanemark_oltp::device::DeviceWork {
                 writes: 10,
                 write_ms: 2,
                 ..Default::default()

@@ -98,7 +98,9 @@ fn same_test(
 ) -> Result<(), Failure> {
     let asks = |one: &TestResult| {
         let test = &one.test;
-        (test.block, test.pattern.clone(), test.read_share, test.mix.clone())
+        // As many users as there are ask a database for more or less; single requests may come from any number.
+        let users = one.has_transactions().then_some(test.threads);
+        (test.block, test.pattern.clone(), test.read_share, test.mix.clone(), users)
     };
     match asks(own) == asks(other) {
         true => Ok(()),
@@ -151,6 +153,11 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
     let other = examples.or("--other", args.other.clone(), "SAS=1.71e6", "SAS=1.71e6".to_owned());
     let (present, ran) = rate("--present", &present)?;
     let (other, others) = rate("--other", &other)?;
+    let unit = match ran.as_ref().or(others.as_ref()) {
+        Some(test) if test.has_transactions() => "tpm",
+        Some(_) => "requests a second",
+        None => "a second or a minute, as the rates are",
+    };
     if let Some((own, other)) = ran.zip(others) {
         same_test(("--present", &own), ("--other", &other))?;
     }
@@ -164,7 +171,7 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
     };
     let fleet = Fleet {
         demand,
-        unit: "a second or a minute, as the rates are".to_owned(),
+        unit: unit.to_owned(),
         spare_share: args.spare_share,
         spare_nodes: args.spare_nodes,
         present: node(present, args.watts, args.drive_price),
@@ -181,7 +188,8 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
     Ok(examples.plan(fleet.plan()?))
 }
 
-/// `NAME=RATE`, or a saved result, whose requests a second are taken, with its test.
+/// `NAME=RATE`, or a saved result with its test, whose transactions a minute are taken, or requests a second where no
+/// database asked for them.
 fn rate(option: &str, text: &str) -> Result<((String, f64), Option<TestResult>), Failure> {
     if let Some((name, rate)) = text.split_once('=')
         && let Ok(rate) = rate.trim().parse()
@@ -193,7 +201,8 @@ fn rate(option: &str, text: &str) -> Result<((String, f64), Option<TestResult>),
     match run.tests.len() {
         1 => {
             let test = run.tests.remove(0);
-            Ok(((text.to_owned(), test.iops.value), Some(test)))
+            let rate = test.transactions_per_minute().unwrap_or(test.iops);
+            Ok(((text.to_owned(), rate.value), Some(test)))
         }
         count => Err(Failure::input(format!("{option} {text}: the result has {count} tests"))
             .hint("give a result of one test")),

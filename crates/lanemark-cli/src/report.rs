@@ -6,6 +6,7 @@ use crate::args::ReportArgs;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::results::{self, Outlet, PAGE, Saved};
+use crate::sweep::provenance;
 
 pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     let page = Outlet::open(&args.html, &PAGE)?;
@@ -13,7 +14,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
         && path.extension().is_some_and(|extension| extension == "csv")
     {
         let sweep = results::load_sweep(path)?;
-        page.write(&lanemark_report::sweep_html(&sweep))?;
+        page.write(&lanemark_report::sweep_html(&sweep, provenance::of(path).as_ref()))?;
         tell!("wrote {}", args.html.display());
         return Ok(Outcome::Done);
     }

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use lanemark_core::result::{
-    FittedDrive, OutOfRange, Provenance, RunResult, SCHEMA_VERSION, StudyOutcome, Sweep,
+    FittedDrive, OutOfRange, Provenance, RunResult, SCHEMA_VERSION, StudyOutcome, Sweep, Target,
 };
-use lanemark_oltp::result::{OLTP_SCHEMA_VERSION, OltpResult};
+use lanemark_oltp::former::{FORMER_MARK, FORMER_VERSION, FormerRun};
 use lanemark_study::sweep::rows;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
@@ -20,9 +20,6 @@ const PAGE_MARK: &str = "<meta name=\"generator\" content=\"Lanemark\">";
 
 /// What a drawing of ours has near its top.
 const DRAWING_MARK: &str = "lanemark-path";
-
-/// What the results of OLTP runs have for a workload.
-const OLTP: &str = "tpc-c-derived";
 
 /// A saved result of either kind.
 pub(crate) enum Saved {
@@ -52,6 +49,12 @@ impl Place {
 
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
+    }
+
+    /// Saves a run, where it can be read again.
+    pub(crate) fn save_run(&self, run: &RunResult) -> Result<(), Failure> {
+        run.check().map_err(|error| unreadable(&error))?;
+        self.save(run)
     }
 
     /// Saves `value` with the time.
@@ -87,11 +90,16 @@ pub(crate) fn provenance(seed: u64) -> Provenance {
     }
 }
 
+/// Why a result cannot be saved that no reader would take.
+fn unreadable(error: &OutOfRange) -> Failure {
+    Failure::run(format!("the result can't be saved, since it could not be read: {error}"))
+}
+
 /// What tells the kinds of saved files from each other.
 #[derive(Deserialize)]
 struct Head {
     schema_version: Option<u64>,
-    /// A run's is an object, an OLTP run's the name of one.
+    /// A run's is an object; an OLTP run's was the name of one once.
     workload: Option<Named>,
     /// Studies have them.
     systems: Option<IgnoredAny>,
@@ -113,14 +121,12 @@ pub(crate) fn load(path: &Path) -> Result<Saved, Failure> {
         return Err(Failure::input(format!("{name}: is no Lanemark result"))
             .hint("give a file that `lanemark bench`, `sim` or `study` saved"));
     };
-    if matches!(&head.workload, Some(Named::Name(name)) if name == OLTP) {
-        return Err(Failure::input(format!("{name}: is the result of an OLTP run"))
-            .hint("`lanemark oltp compare` and `lanemark oltp workload` read these"));
-    }
+    let former = matches!(&head.workload, Some(Named::Name(name)) if name == FORMER_MARK);
+    let newest = if former { FORMER_VERSION } else { SCHEMA_VERSION };
     let version = head.schema_version.unwrap_or_default();
-    if version > u64::from(SCHEMA_VERSION) {
+    if version > u64::from(newest) {
         return Err(Failure::input(format!(
-            "{name}: has schema {version}, and this program reads up to {SCHEMA_VERSION}"
+            "{name}: has schema {version}, and this program reads up to {newest}"
         ))
         .hint("use a newer lanemark"));
     }
@@ -134,7 +140,10 @@ pub(crate) fn load(path: &Path) -> Result<Saved, Failure> {
             Ok(Saved::Study(Box::new(study)))
         }
         None => {
-            let run: RunResult = read(path, &text)?;
+            let run: RunResult = match former {
+                true => read::<FormerRun>(path, &text)?.into(),
+                false => read(path, &text)?,
+            };
             run.check().map_err(damaged)?;
             Ok(Saved::Run(Box::new(run)))
         }
@@ -150,36 +159,16 @@ fn head(path: &Path, text: &str) -> Result<Option<Head>, Failure> {
     }
 }
 
-/// Reads the result of an OLTP run.
-pub(crate) fn load_oltp(path: &Path) -> Result<OltpResult, Failure> {
-    let name = path.display();
-    let text = input::text(path, input::RESULT_MAX)?;
-    let head = head(path, &text)?;
-    let (workload, version) =
-        head.map_or((None, None), |head| (head.workload, head.schema_version));
-    let version = match (workload, version) {
-        (Some(Named::Name(name)), Some(version)) if name == OLTP => version,
-        (Some(Named::Other(_)), Some(_)) => {
-            return Err(Failure::input(format!("{name}: is no result of an OLTP run")).hint(
-                "`lanemark report`, `compare` and `export` read results of `bench` and `sim`",
-            ));
-        }
-        _ => {
-            return Err(Failure::input(format!("{name}: is no result of an OLTP run"))
-                .hint("give a file that `lanemark oltp run` saved"));
-        }
+/// Reads the result of a run on a real database.
+pub(crate) fn load_oltp(path: &Path) -> Result<RunResult, Failure> {
+    let other = || {
+        Failure::input(format!("{}: is no result of an OLTP run", path.display()))
+            .hint("give a file that `lanemark oltp run` saved")
     };
-    if version > u64::from(OLTP_SCHEMA_VERSION) {
-        let read = format!("and this program reads up to {OLTP_SCHEMA_VERSION}");
-        return Err(Failure::input(format!("{name}: has schema {version}, {read}"))
-            .hint("use a newer lanemark"));
+    match load(path)? {
+        Saved::Run(run) if matches!(run.target, Target::Database(_)) => Ok(*run),
+        _ => Err(other()),
     }
-    read(path, &text)
-}
-
-/// Whether a file holds the result of an OLTP run that can be read.
-fn is_oltp(path: &Path) -> bool {
-    load_oltp(path).is_ok()
 }
 
 /// Reads the points of a sweep that have ended.
@@ -301,7 +290,7 @@ fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
 
 /// An existing file is replaced only where it is a result itself.
 fn refuse_other_file(path: &Path) -> Result<(), Failure> {
-    if std::fs::symlink_metadata(path).is_err() || load(path).is_ok() || is_oltp(path) {
+    if std::fs::symlink_metadata(path).is_err() || load(path).is_ok() {
         return Ok(());
     }
     let message = format!("{}: exists and is no Lanemark result", path.display());

@@ -3,6 +3,7 @@
 #[cfg(feature = "parquet")]
 mod columns;
 mod journal;
+pub(crate) mod provenance;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +18,7 @@ use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::progress::Progress;
 use crate::reserved::Reserved;
-use crate::results::{Outlet, PAGE};
+use crate::results::{self, Outlet, PAGE};
 use crate::{formats, library, output, parallel, sim, stop};
 use journal::Journal;
 
@@ -75,6 +76,9 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     let (out, parquet) = files(out)?;
     let page = Outlet::of(args.html.as_deref(), &PAGE)?;
     let mut journal = Journal::open(&out, &sweep)?;
+    let mut own = results::provenance(args.seed);
+    own.inputs = library.used();
+    provenance::note(&out, sweep.inputs(), own)?;
     let pending = journal.pending();
     let (total, before) = (sweep.points() as usize, sweep.points() as usize - pending.len());
     if before > 0 {
@@ -125,7 +129,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         write_parquet(parquet, &outcome)?;
     }
     if let Some(page) = &page {
-        page.write(&lanemark_report::sweep_html(&outcome))?;
+        page.write(&lanemark_report::sweep_html(&outcome, provenance::of(&out).as_ref()))?;
     }
     output::print(&lanemark_report::sweep_text(&outcome, &output::style()))?;
     tell!("saved {told}");

@@ -1,15 +1,20 @@
 //! `lanemark verify`: writing so that everything can be judged afterwards, and judging it.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use lanemark_core::result::Provenance;
 use lanemark_measure::{Check, Verification, VerifyError, VerifyProgress};
 use lanemark_study::workload;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use crate::args::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::sim::scaled;
-use crate::{library, messages, output, stop};
+use crate::{library, messages, output, results, stop};
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome, Failure> {
     match &args.command {
@@ -18,8 +23,29 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome, Failure> {
     }
 }
 
+/// An outcome with who made it, when and with what, as JSON.
+#[derive(Serialize)]
+struct Made<'a, T> {
+    provenance: Provenance,
+    #[serde(flatten)]
+    outcome: &'a T,
+}
+
+/// The SHA-256 of a file of any length.
+fn hash_of(path: &Path) -> Result<String, Failure> {
+    let fail = |error| Failure::run(format!("{}: can't be read: {error}", path.display()));
+    let mut file = File::open(path).map_err(fail)?;
+    let (mut hash, mut piece) = (Sha256::new(), vec![0; 1 << 20]);
+    loop {
+        match file.read(&mut piece).map_err(fail)? {
+            0 => return Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            length => hash.update(&piece[..length]),
+        }
+    }
+}
+
 fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
-    let stop = stop::on_signal();
+    let (stop, started_at) = (stop::on_signal(), results::now());
     messages::tell_left_over(&args.path);
     let library = library::open(&args.library)?;
     let mut workload = scaled(workload::open(&library, &args.workload)?, &args.scale)?;
@@ -44,7 +70,10 @@ fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
     drop(progress);
     let written = written?;
     if args.json {
-        output::print_json(&written)?;
+        let mut provenance = results::provenance(args.seed);
+        provenance.started_at = started_at;
+        provenance.inputs = library.used();
+        output::print_json(&Made { provenance, outcome: &written })?;
     } else {
         output::print(&lanemark_report::written_text(&written, &output::style()))?;
     }
@@ -52,7 +81,7 @@ fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
 }
 
 fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
-    let stop = stop::on_signal();
+    let (stop, started_at) = (stop::on_signal(), results::now());
     let journal = args.journal.clone().unwrap_or_else(|| beside(&args.path));
     let check = Check {
         path: &args.path,
@@ -66,7 +95,11 @@ fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
     drop(progress);
     let Some(verified) = verified? else { return Ok(Outcome::Interrupted) };
     if args.json {
-        output::print_json(&verified)?;
+        // What is there was written from another seed, which the journal does not hold.
+        let mut provenance = results::provenance(0);
+        provenance.started_at = started_at;
+        provenance.inputs.insert(journal.display().to_string(), hash_of(&journal)?);
+        output::print_json(&Made { provenance, outcome: &verified })?;
     } else {
         output::print(&lanemark_report::verified_text(&verified, &output::style()))?;
     }

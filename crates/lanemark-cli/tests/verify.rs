@@ -99,9 +99,16 @@ fn what_was_written_is_intact_and_is_kept() {
     let written: Value = serde_json::from_str(&written).unwrap();
     assert_eq!(written["complete"], true);
     assert!(written["doubts"].to_string().contains("tests-left-out"));
+    assert_eq!(written["provenance"]["version"], env!("CARGO_PKG_VERSION"));
+    let inputs = written["provenance"]["inputs"].as_object().unwrap();
+    assert!(inputs.keys().any(|file| file.ends_with("w.toml")), "{written}");
+    let before = place.check(&[], 0)["provenance"]["inputs"]["journal"].clone();
+    assert_eq!(before.as_str().unwrap().len(), 64);
     for extra in [&[][..], &["--engine", "sync"], &["--after", "power-cut"]] {
         let verified = place.check(extra, 0);
         assert_eq!(verified["units"]["read"], 1024);
+        assert!(verified["provenance"]["machine"]["cores"].as_u64() > Some(0));
+        assert_eq!(verified["provenance"]["inputs"]["journal"], before, "the same journal");
         assert_eq!(verified["units"]["intact"], 1024);
         assert_eq!(verified["requests"]["acknowledged"], verified["requests"]["asked"]);
     }

@@ -57,6 +57,7 @@ pub fn write(run: &RunResult, end: LineEnd) -> String {
     let target = match &run.target {
         Target::Measured(target) => format!("{}, {}", target.path, target.size_bytes),
         Target::Simulated(target) => format!("{} (simulated)", target.system),
+        Target::Database(target) => target.name.clone(),
     };
     let span = run.tests.iter().map(|result| result.test.span).max();
     let span = span.map_or(String::new(), |span| span.to_string());

@@ -139,6 +139,7 @@ impl Stat {
             busy: milliseconds(9),
             trims: column(11),
             flushes: column(15),
+            flush_time: milliseconds(16),
             elapsed,
         }
     }

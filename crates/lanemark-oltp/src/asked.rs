@@ -7,17 +7,15 @@
 //!
 //! Requests are those of the whole device, so what else used it is in them, and a request may be of several pages.
 
+use lanemark_core::result::{Counter, DatabaseTarget, RunResult, Sample, Target};
 use lanemark_core::units::Bytes;
+use lanemark_core::workload::Load;
 
-use crate::counters::Counter;
 use crate::error::OltpError;
-use crate::profile::TransactionKind;
-use crate::result::{OltpRepeat, OltpResult};
+use crate::outcome::{PAGE, changing};
 
 /// What the files that [`workload`] makes begin with.
 pub const WORKLOAD_MARK: &str = "# Written by `lanemark oltp workload`";
-/// The pages of the databases here; SQLite's are half as long.
-const PAGE: u64 = 8 << 10;
 /// A warehouse's data, of the specification's row sizes.
 const WAREHOUSE: u64 = 100_000_000;
 /// The part of the span in which the log goes round.
@@ -31,37 +29,35 @@ struct Sums {
     seconds: f64,
     processor_s: f64,
     reads: u64,
-    read_ms: u64,
+    read_s: f64,
     writes: u64,
-    write_ms: u64,
+    write_s: f64,
     flushes: u64,
-    flush_ms: u64,
+    flush_s: f64,
     wal_bytes: Option<u64>,
     wal_writes: Option<u64>,
 }
 
 impl Sums {
-    fn add(&mut self, repeat: &OltpRepeat) -> Option<()> {
-        let count =
-            |kind: TransactionKind| repeat.transactions.get(&kind).map_or(0, |one| one.count);
-        let rolled_back: u64 = repeat.transactions.values().map(|one| one.rolled_back).sum();
-        let (device, processor) = (repeat.device.as_ref()?, repeat.processor.as_ref()?);
-        let reading = count(TransactionKind::OrderStatus) + count(TransactionKind::StockLevel);
-        self.transactions += repeat.count();
-        self.changing += repeat.count() - reading - rolled_back;
-        self.seconds += repeat.seconds;
+    fn add(&mut self, sample: &Sample) -> Option<()> {
+        let transactions = sample.transactions.as_ref()?;
+        let device = sample.evidence.as_ref()?.device.as_ref()?;
+        let processor = transactions.processor_time.as_ref()?;
+        self.transactions = self.transactions.saturating_add(transactions.count);
+        self.changing = self.changing.saturating_add(changing(&transactions.kinds));
+        self.seconds += sample.elapsed.as_seconds();
         self.processor_s += processor.server_s.unwrap_or(0.0) + processor.driver_s.unwrap_or(0.0);
-        self.reads += device.reads;
-        self.read_ms += device.read_ms;
-        self.writes += device.writes;
-        self.write_ms += device.write_ms;
-        self.flushes += device.flushes;
-        self.flush_ms += device.flush_ms;
+        self.reads = self.reads.saturating_add(device.reads);
+        self.read_s += device.read_time.as_seconds();
+        self.writes = self.writes.saturating_add(device.writes);
+        self.write_s += device.write_time.as_seconds();
+        self.flushes = self.flushes.saturating_add(device.flushes);
+        self.flush_s += device.flush_time.as_seconds();
         for (sum, counter) in
             [(&mut self.wal_bytes, Counter::WalBytes), (&mut self.wal_writes, Counter::WalWrites)]
         {
-            if let Some(told) = repeat.counters.get(counter) {
-                *sum = Some(sum.unwrap_or(0) + told);
+            if let Some(told) = transactions.counters.get(counter) {
+                *sum = Some(sum.unwrap_or(0).saturating_add(told));
             }
         }
         Some(())
@@ -71,12 +67,19 @@ impl Sums {
 /// The workload of a run as the text of a workload file.
 ///
 /// # Errors
-/// [`OltpError::Unknown`] where the run does not know its device, its processors or its log.
-pub fn workload(result: &OltpResult) -> Result<String, OltpError> {
+/// [`OltpError::Unknown`] where the run is none of a database, or does not know its device, its processors or its log.
+pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let unknown = |what: &'static str| OltpError::Unknown { what };
+    let (Target::Database(database), [test]) = (&result.target, result.tests.as_slice()) else {
+        return Err(unknown("what a database was asked for"));
+    };
+    let Load::Database(asked) = &test.test.load else {
+        return Err(unknown("who asked its database"));
+    };
+    let users = test.test.threads;
     let mut sums = Sums::default();
-    for repeat in &result.repeats {
-        sums.add(repeat).ok_or(unknown("what its device and processors did"))?;
+    for sample in &test.samples {
+        sums.add(sample).ok_or(unknown("what its device and processors did"))?;
     }
     let wal_bytes = sums.wal_bytes.ok_or(unknown("how much it logged"))?;
     if sums.transactions == 0 || sums.changing == 0 {
@@ -85,7 +88,7 @@ pub fn workload(result: &OltpResult) -> Result<String, OltpError> {
     let all = sums.transactions as f64;
     let each = |sum: u64| sum as f64 / all;
     let mean_us =
-        |ms: u64, count: u64| if count > 0 { ms as f64 * 1e3 / count as f64 } else { 0.0 };
+        |seconds: f64, count: u64| if count > 0 { seconds * 1e6 / count as f64 } else { 0.0 };
     let share = sums.changing as f64 / all;
     let record = wal_bytes.div_ceil(sums.changing).max(1);
     // Who does not count writes of the log makes one for each commit.
@@ -93,15 +96,14 @@ pub fn workload(result: &OltpResult) -> Result<String, OltpError> {
     let (reads, writes) = (each(sums.reads), each(sums.writes - log_writes));
     let flushes = sums.flushes > 0;
     let processor_us = sums.processor_s * 1e6 / all;
-    let cycle_us = f64::from(result.users) * sums.seconds * 1e6 / all;
-    let stored_us = mean_us(sums.write_ms, sums.writes) + mean_us(sums.flush_ms, sums.flushes);
-    let device_us = reads * mean_us(sums.read_ms, sums.reads) + share * stored_us;
+    let cycle_us = f64::from(users) * sums.seconds * 1e6 / all;
+    let stored_us = mean_us(sums.write_s, sums.writes) + mean_us(sums.flush_s, sums.flushes);
+    let device_us = reads * mean_us(sums.read_s, sums.reads) + share * stored_us;
     let elsewhere_us = (cycle_us - processor_us - device_us).max(0.0);
-    let data =
-        (result.scale.warehouses as u64).saturating_mul(WAREHOUSE / result.scale.divisor as u64);
+    let data = (asked.warehouses as u64).saturating_mul(WAREHOUSE / asked.divisor as u64);
     let span = Bytes(data.next_multiple_of(PAGE).max(PAGE) + LOG_AREA);
     let write_max = record.next_multiple_of(512).max(64 << 10);
-    let name = format!("{} on {}", result.profile.name(), result.database.kind);
+    let name = format!("{} on {}", asked.profile.name(), database.product);
     Ok(format!(
         "{WORKLOAD_MARK} from a run of {users} users: {count} transactions in {seconds:.0} s.\n\
          # {note}\n\n\
@@ -121,14 +123,13 @@ pub fn workload(result: &OltpResult) -> Result<String, OltpError> {
          area        = {{ value = \"{LOG_AREA} B\", assumed = \"files of the log that are used again\" }}\n\n\
          [[test]]\nname     = \"{users} users\"\nthreads  = {users}\nblock    = \"8 KiB\"\n\
          span     = \"{span} B\"\nramp     = \"1 s\"\nduration = \"5 s\"\n",
-        users = result.users,
         count = sums.transactions,
         seconds = sums.seconds,
-        note = note(result),
+        note = note(database),
         counted_reads = sums.reads,
         counted_writes = sums.writes,
         percent = 100.0 * share,
-        kind = result.database.kind,
+        kind = database.product,
         flush = if flushes { "after-each-write" } else { "never" },
         flush_count = sums.flushes,
         span = span.get(),
@@ -136,8 +137,8 @@ pub fn workload(result: &OltpResult) -> Result<String, OltpError> {
 }
 
 /// What a reader must know of this database.
-fn note(result: &OltpResult) -> &'static str {
-    match result.database.kind.as_str() {
+fn note(database: &DatabaseTarget) -> &'static str {
+    match database.product.as_str() {
         "SQLite" => {
             "SQLite lets one user write at a time; here that is part of the time elsewhere."
         }

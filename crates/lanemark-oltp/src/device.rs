@@ -6,13 +6,13 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// Bytes of a sector in these counters, whatever the device's own are.
 const SECTOR: u64 = 512;
 
 /// What a device did between two looks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct DeviceWork {
     /// The kernel's name.
     pub device: String,

@@ -147,7 +147,7 @@ impl Inputs {
 
     fn line(&mut self) -> Line {
         let items = self.scale.items();
-        let item = match self.profile.uniform() {
+        let item = match self.profile.is_uniform() {
             true => between(&mut self.rng, 1, items),
             false => nurand(&mut self.rng, 8_191, self.constants.item, 1, items),
         };
@@ -210,7 +210,7 @@ impl Inputs {
 
     fn customer_number(&mut self) -> i64 {
         let customers = self.scale.customers();
-        match self.profile.uniform() {
+        match self.profile.is_uniform() {
             true => between(&mut self.rng, 1, customers),
             false => nurand(&mut self.rng, 1_023, self.constants.customer, 1, customers),
         }

@@ -13,28 +13,26 @@
 //! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | what is done with them |
 //! | `room` | what an error has to do with a full file system |
 //! | `user`, `look` | who works in a run, and who looks on |
-//! | `device`, [`processor`] | what the machine did meanwhile |
-//! | `observer`, [`counters`], [`budget`], `postgres_counters` | what the database tells of itself |
+//! | [`device`], [`processor`] | what the machine did meanwhile |
+//! | `observer`, `postgres_counters` | what the database tells of itself |
 //! | `notes` | what all users have done |
 //! | [`live`] | how a run goes on while it does |
 //! | [`template`] | contents that are kept and brought back |
-//! | [`result`], [`compare`](mod@compare), [`view`] | what came out |
+//! | [`outcome`], [`former`] | what came out, as a result; what earlier versions saved |
 //!
 //! It is *derived from* TPC-C and is no TPC result: nothing was audited, terminals have no screens, think times
 //! are left out unless asked for, and money is in cents. Its figures are comparable with each other, not with
 //! those of other programs.
 
 mod asked;
-pub mod budget;
 pub mod check;
-pub mod compare;
 pub mod contents;
-pub mod counters;
 pub mod database;
-mod device;
+pub mod device;
 #[cfg(feature = "postgres")]
 pub mod download;
 mod error;
+pub mod former;
 pub mod input;
 pub mod live;
 pub mod load;
@@ -46,6 +44,7 @@ mod mysql;
 mod notes;
 mod nurand;
 mod observer;
+pub mod outcome;
 pub mod population;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -53,7 +52,6 @@ mod postgres;
 mod postgres_counters;
 pub mod processor;
 pub mod profile;
-pub mod result;
 mod room;
 pub mod run;
 pub mod schema;
@@ -65,14 +63,12 @@ mod text;
 mod transactions;
 mod user;
 mod value;
-pub mod view;
 
 pub use asked::{WORKLOAD_MARK, workload};
 pub use database::Database;
 pub use error::OltpError;
 pub use nurand::{Constants, nurand};
 pub use profile::{Profile, TransactionKind};
-pub use result::OltpResult;
 pub use statement::Statement;
 pub use text::last_name;
 pub use transactions::{DeliveryOutcome, NewOrderOutcome};

@@ -5,8 +5,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::device::DeviceWork;
 use crate::profile::TransactionKind;
-use crate::result::DeviceWork;
 
 /// What one user has done since the run began, with what does not count. Two cache lines, since processors fetch
 /// them in pairs.

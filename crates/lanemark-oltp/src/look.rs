@@ -8,16 +8,16 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::budget::TimeBudget;
-use crate::counters::Counters;
 use crate::database::Database;
+use crate::device::DeviceWork;
 use crate::device::{Device, between};
 use crate::error::OltpError;
 use crate::live::{Moment, Sums};
 use crate::observer::{Observer, observe};
 use crate::processor::{Family, ProcessorTime, others, own_s};
-use crate::result::DeviceWork;
 use crate::run::{Shared, Span, User};
+use lanemark_core::result::Counters;
+use lanemark_core::result::SessionWaits;
 
 /// The period of looks at what sessions wait for, and of all else that is done meanwhile.
 const PERIOD: Duration = Duration::from_millis(20);
@@ -34,7 +34,7 @@ pub(crate) struct Seen {
     pub(crate) processor_others: Option<f64>,
     pub(crate) server_s: Option<f64>,
     pub(crate) driver_s: Option<f64>,
-    pub(crate) budget: Option<TimeBudget>,
+    pub(crate) waits: Option<SessionWaits>,
     /// What the database counted; until it is finished, what it had counted at the first edge.
     pub(crate) counters: Counters,
     /// Users that were past the first edge when its counters were read.
@@ -112,13 +112,13 @@ impl Onlooker {
         shown.tell(shared, first.device.clone(), show);
         let mut shown = Shown::new(true, (counts_from, ends), shared, first.device.clone());
         let mut seen = Seen::default();
-        let (mut budget, mut edge_read, mut next) = (TimeBudget::default(), false, counts_from);
-        budget.period_ms = PERIOD.as_millis() as u64;
+        let (mut waits, mut edge_read, mut next) = (SessionWaits::default(), false, counts_from);
+        waits.period_ms = PERIOD.as_millis() as u64;
         while !shared.stopped() && Instant::now() < ends {
             edge_read = edge_read || self.first_edge(shared, &mut seen)?;
-            let mut found = |class, sessions| budget.found(class, sessions);
+            let mut found = |class, sessions| waits.found(class, sessions);
             if self.observer.look(&self.sessions, self.think_times, &mut found)? {
-                budget.looks += 1;
+                waits.looks += 1;
             }
             shown.when_due(shared, self.device.as_ref(), show);
             // A look that comes late is not made up for: those after it would not be of other moments.
@@ -142,7 +142,7 @@ impl Onlooker {
             let ours_s = server_s? + seen.driver_s?;
             others(b, a, ours_s)
         });
-        seen.budget = (budget.looks > 0).then_some(budget);
+        seen.waits = (waits.looks > 0).then_some(waits);
         Ok(seen)
     }
 

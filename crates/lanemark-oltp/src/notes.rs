@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::profile::TransactionKind;
-use crate::result::TransactionUse;
+use lanemark_core::result::KindUse;
 
 /// What a user notes before it goes to all.
 const NOTES: usize = 128;
@@ -16,7 +16,7 @@ const NOTES: usize = 128;
 /// What all have done.
 #[derive(Default)]
 pub(crate) struct AllNotes {
-    uses: Mutex<BTreeMap<TransactionKind, TransactionUse>>,
+    uses: Mutex<BTreeMap<TransactionKind, KindUse>>,
 }
 
 /// A transaction that has ended.
@@ -40,7 +40,7 @@ impl AllNotes {
     }
 
     /// What was noted.
-    pub(crate) fn into_uses(self) -> BTreeMap<TransactionKind, TransactionUse> {
+    pub(crate) fn into_uses(self) -> BTreeMap<TransactionKind, KindUse> {
         self.uses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

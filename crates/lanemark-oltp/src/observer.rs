@@ -2,12 +2,12 @@
 //!
 //! A database without an observer of its own has [`Counted`], which knows what its `Connection` counts.
 
-use crate::budget::WaitClass;
-use crate::counters::{Counter, Counters};
 use crate::database::Database;
 use crate::error::OltpError;
 use crate::processor::Family;
 use crate::session::Connection;
+use lanemark_core::result::WaitClass;
+use lanemark_core::result::{Counter, Counters};
 
 /// A connection of its own to a database that others work on.
 pub(crate) trait Observer {

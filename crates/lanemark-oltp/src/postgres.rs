@@ -17,7 +17,6 @@ use std::path::PathBuf;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, NoTls};
 
-use crate::counters::{Counter, Counters};
 use crate::error::OltpError;
 use crate::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::schema::{Kind, Table};
@@ -25,6 +24,7 @@ use crate::session::{Connection, Producer};
 use crate::statement::Statement;
 use crate::transactions::{DeliveryOutcome, NewOrderOutcome};
 use crate::value::{Row, Value};
+use lanemark_core::result::{Counter, Counters};
 use procedures::Procedures;
 
 /// The tables of our schema.

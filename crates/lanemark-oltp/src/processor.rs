@@ -6,33 +6,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use lanemark_core::result::SessionTime;
 
 /// Ticks of a second in `/proc`, which the kernel keeps for programs whatever its own clock (`USER_HZ`).
 const TICKS: f64 = 100.0;
-
-/// Processor time while counting, in seconds of one processor; absent what cannot be known.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ProcessorUse {
-    /// The server's processes without the one that looks on; of a database inside the driver nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server_s: Option<f64>,
-    /// The driver, and whatever database is inside it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub driver_s: Option<f64>,
-    /// What works for the users: their sessions' processes, or their own threads where the database is in them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sessions: Option<SessionsUse>,
-}
-
-/// What works for the users.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SessionsUse {
-    /// Time on a processor.
-    pub running_s: f64,
-    /// Time ready for a processor while none was free.
-    pub ready_s: f64,
-}
 
 /// Time of all processors since the machine began, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,8 +149,8 @@ impl TaskTime {
     }
 
     /// What was added since `earlier`.
-    pub(crate) fn since(self, earlier: Self) -> SessionsUse {
-        SessionsUse {
+    pub(crate) fn since(self, earlier: Self) -> SessionTime {
+        SessionTime {
             running_s: self.running.saturating_sub(earlier.running) as f64 / 1e9,
             ready_s: self.ready.saturating_sub(earlier.ready) as f64 / 1e9,
         }

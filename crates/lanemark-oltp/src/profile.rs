@@ -9,94 +9,15 @@
 //! from TPC-C too; its figures are not comparable with those of the other profile.
 
 use lanemark_core::rng::Rng;
-use serde::{Deserialize, Serialize};
+pub use lanemark_core::workload::{Profile, TransactionKind};
 
-/// The five transactions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TransactionKind {
-    /// Enter an order.
-    NewOrder,
-    /// Take a payment.
-    Payment,
-    /// Look for a customer's last order.
-    OrderStatus,
-    /// Deliver the oldest orders.
-    Delivery,
-    /// Look for items that run low.
-    StockLevel,
-}
-
-impl TransactionKind {
-    /// All five.
-    pub const ALL: [Self; 5] =
-        [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
-
-    /// Its name for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NewOrder => "New-Order",
-            Self::Payment => "Payment",
-            Self::OrderStatus => "Order-Status",
-            Self::Delivery => "Delivery",
-            Self::StockLevel => "Stock-Level",
-        }
-    }
-
-    /// Keying time and mean think time in seconds (clause 5.2.5.7).
-    pub(crate) fn times_s(self) -> (f64, f64) {
-        match self {
-            Self::NewOrder => (18.0, 12.0),
-            Self::Payment => (3.0, 12.0),
-            Self::OrderStatus => (2.0, 10.0),
-            Self::Delivery | Self::StockLevel => (2.0, 5.0),
-        }
-    }
-}
-
-/// A named mix.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// As the specification has it.
-    #[default]
-    Tpcc,
-    /// As HammerDB has it.
-    Hammerdb,
-}
-
-impl Profile {
-    /// Cards of each transaction.
-    pub fn cards(self) -> [u64; 5] {
-        match self {
-            Self::Tpcc => [45, 43, 4, 4, 4],
-            Self::Hammerdb => [10, 10, 1, 1, 1],
-        }
-    }
-
-    /// Whether customers and items are drawn uniformly.
-    pub(crate) fn uniform(self) -> bool {
-        self == Self::Hammerdb
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tpcc => "tpcc",
-            Self::Hammerdb => "hammerdb",
-        }
-    }
-}
-
-impl std::str::FromStr for Profile {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "tpcc" => Ok(Self::Tpcc),
-            "hammerdb" => Ok(Self::Hammerdb),
-            _ => Err(format!("{text:?} is no profile; there are tpcc and hammerdb")),
-        }
+/// Keying time and mean think time of a transaction in seconds (clause 5.2.5.7).
+pub(crate) fn times_s(kind: TransactionKind) -> (f64, f64) {
+    match kind {
+        TransactionKind::NewOrder => (18.0, 12.0),
+        TransactionKind::Payment => (3.0, 12.0),
+        TransactionKind::OrderStatus => (2.0, 10.0),
+        TransactionKind::Delivery | TransactionKind::StockLevel => (2.0, 5.0),
     }
 }
 

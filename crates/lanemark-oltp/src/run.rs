@@ -8,15 +8,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::counters::Counters;
+use lanemark_core::result::{Counters, Sample, ServerTime, SessionTime};
+
 use crate::database::Database;
 use crate::error::OltpError;
 use crate::live::{Moment, Tally};
 use crate::look::{Onlooker, Seen};
 use crate::notes::{AllNotes, Ended, Notes};
-use crate::processor::{ProcessorUse, SessionsUse};
+use crate::outcome::Counted;
 use crate::profile::Profile;
-use crate::result::OltpRepeat;
 use crate::room::Room;
 use crate::schema::Scale;
 pub use crate::user::User;
@@ -123,7 +123,7 @@ impl Shared<'_> {
 struct Work {
     counters: Counters,
     /// Of those of whom it is known.
-    sessions: Option<SessionsUse>,
+    sessions: Option<SessionTime>,
 }
 
 impl Work {
@@ -189,7 +189,7 @@ pub fn run(
     options: &RunOptions,
     repeat: u32,
     stop: &AtomicBool,
-) -> Result<OltpRepeat, OltpError> {
+) -> Result<Sample, OltpError> {
     run_shown(database, scale, options, repeat, stop, &mut |_| ())
 }
 
@@ -201,7 +201,7 @@ pub fn run_shown(
     repeat: u32,
     stop: &AtomicBool,
     show: &mut dyn FnMut(&Moment),
-) -> Result<OltpRepeat, OltpError> {
+) -> Result<Sample, OltpError> {
     options.check(&scale)?;
     let room = Room::of(database);
     let mut users = (0..options.users)
@@ -264,23 +264,29 @@ pub fn run_shown(
 }
 
 /// The repeat, of what users did and what was seen beside them.
-fn outcome(options: &RunOptions, uses: AllNotes, work: &Work, seen: Seen) -> OltpRepeat {
-    let mut repeat = OltpRepeat::new(options.duration.as_secs_f64(), uses.into_uses());
-    repeat.device = seen.device;
-    repeat.processor_busy = seen.processor_busy;
-    repeat.processor_others = seen.processor_others;
-    let processor =
-        ProcessorUse { server_s: seen.server_s, driver_s: seen.driver_s, sessions: work.sessions };
-    repeat.processor = (processor != ProcessorUse::default()).then_some(processor);
-    repeat.budget = seen.budget;
-    repeat.looked_on = seen.reports;
-    repeat.counters = seen.counters;
-    let retries: u64 = repeat.transactions.values().map(|one| one.retries).sum();
+fn outcome(options: &RunOptions, uses: AllNotes, work: &Work, seen: Seen) -> Sample {
+    let seconds = options.duration.as_secs_f64();
+    let kinds = uses.into_uses();
+    let time =
+        ServerTime { server_s: seen.server_s, driver_s: seen.driver_s, sessions: work.sessions };
+    let retries: u64 = kinds.values().map(|one| one.retries).sum();
     // What was done again is in the database's count each time, and in ours once.
-    let beside = repeat.looked_on + retries;
-    let counted = repeat.counters.transactions();
-    repeat.database_tpm = counted
-        .map(|counted| counted.saturating_sub(beside) as f64 * 60.0 / repeat.seconds.max(1e-9));
-    repeat.counters.add(&work.counters);
-    repeat
+    let beside = seen.reports + retries;
+    let counted = seen.counters.transactions();
+    let mut counters = seen.counters;
+    counters.add(&work.counters);
+    Counted {
+        seconds,
+        kinds,
+        device: seen.device,
+        processor_busy: seen.processor_busy,
+        processor_others: seen.processor_others,
+        processor_time: (time != ServerTime::default()).then_some(time),
+        counters,
+        waits: seen.waits,
+        counted_per_minute: counted
+            .map(|counted| counted.saturating_sub(beside) as f64 * 60.0 / seconds.max(1e-9)),
+        looked_on: seen.reports,
+    }
+    .sample()
 }

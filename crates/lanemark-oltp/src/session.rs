@@ -3,7 +3,6 @@
 //! A module for another database gives the first group of methods. The five transactions come with them, and a
 //! database that does a transaction otherwise, in a procedure of its own for one, overrides that method.
 
-use crate::counters::Counters;
 use crate::error::OltpError;
 use crate::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::population::Sink;
@@ -11,6 +10,7 @@ use crate::schema::Table;
 use crate::statement::Statement;
 use crate::transactions::{self, DeliveryOutcome, NewOrderOutcome};
 use crate::value::{Row, Value};
+use lanemark_core::result::Counters;
 
 /// Gives all rows to the sink that it is handed.
 pub type Producer<'a> = dyn FnMut(&mut Sink<'_>) -> Result<(), OltpError> + 'a;

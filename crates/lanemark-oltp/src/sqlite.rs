@@ -12,12 +12,12 @@ use rusqlite::ffi;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, OpenFlags, ToSql, params_from_iter};
 
-use crate::counters::{Counter, Counters};
 use crate::error::OltpError;
 use crate::schema::Table;
 use crate::session::{Connection, Producer};
 use crate::statement::Statement;
 use crate::value::{Row, Value};
+use lanemark_core::result::{Counter, Counters};
 
 /// How long a writer waits for another.
 const BUSY: Duration = Duration::from_secs(60);

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::counters::Counters;
+use lanemark_core::result::{Counters, SessionTime};
+
 use crate::database::Database;
 use crate::error::OltpError;
 use crate::input::Inputs;
-use crate::processor::{SessionsUse, Task, TaskTime};
-use crate::profile::{Mix, TransactionKind};
+use crate::processor::{Task, TaskTime};
+use crate::profile::{Mix, TransactionKind, times_s};
 use crate::run::{Clock, RunOptions};
 use crate::schema::Scale;
 use crate::session::Connection;
@@ -45,7 +46,7 @@ pub(crate) struct Edge {
 
 impl Edge {
     /// Processor time and the connection's own counters between two edges.
-    pub(crate) fn since(&self, earlier: &Self) -> (Option<SessionsUse>, Counters) {
+    pub(crate) fn since(&self, earlier: &Self) -> (Option<SessionTime>, Counters) {
         let task = self.task.zip(earlier.task).map(|(later, earlier)| later.since(earlier));
         (task, self.counters.since(&earlier.counters))
     }
@@ -159,7 +160,7 @@ impl User {
 
     /// Keying and thinking times of a transaction (clause 5.2.5.7).
     pub(crate) fn pauses(&mut self, kind: TransactionKind) -> (Duration, Duration) {
-        let (keying, mean) = kind.times_s();
+        let (keying, mean) = times_s(kind);
         // The logarithm of nothing is cut at ten times the mean, as the clause has it.
         let thinking = (-self.inputs.rng().unit().ln() * mean).min(10.0 * mean);
         (Duration::from_secs_f64(keying), Duration::from_secs_f64(thinking))

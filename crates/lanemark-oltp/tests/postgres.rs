@@ -4,15 +4,13 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use lanemark_oltp::budget::WaitClass;
+use lanemark_core::result::{Counter, TransactionsUse, WaitClass};
 use lanemark_oltp::contents::contents;
-use lanemark_oltp::counters::Counter;
 use lanemark_oltp::download;
 use lanemark_oltp::input::{CustomerKey, Inputs};
 use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
-use lanemark_oltp::result::OltpRepeat;
 use lanemark_oltp::run::{RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::template::{keep, restore};
@@ -44,10 +42,10 @@ fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
 }
 
 /// Panics where what the server tells of itself is not what was done.
-fn assert_server_tells(repeat: &OltpRepeat, users: u64) {
+fn assert_server_tells(repeat: &TransactionsUse, users: u64) {
     let told = |counter| repeat.counters.get(counter).unwrap();
-    let retries: u64 = repeat.transactions.values().map(|one| one.retries).sum();
-    let ours = repeat.count() + retries + repeat.looked_on;
+    let retries: u64 = repeat.kinds.values().map(|one| one.retries).sum();
+    let ours = repeat.count + retries + repeat.looked_on;
     let theirs = told(Counter::Commits) + told(Counter::Rollbacks);
     // A user can be in the midst of a transaction at either edge, and autovacuum may come by.
     let apart = theirs.abs_diff(ours);
@@ -57,14 +55,14 @@ fn assert_server_tells(repeat: &OltpRepeat, users: u64) {
     assert!(told(Counter::WalBytes) > 0 && told(Counter::WalFlushes) > 0);
     assert!(repeat.counters.buffer_hit_ratio().unwrap() > 0.5);
     // Batched: two or three messages a transaction, where statement by statement there were more than twenty.
-    let each = |counter| told(counter) as f64 / (repeat.count() + retries) as f64;
+    let each = |counter| told(counter) as f64 / (repeat.count + retries) as f64;
     let (messages, statements) = (each(Counter::Messages), each(Counter::Statements));
     assert!((2.0..3.2).contains(&messages), "{messages} messages each");
     assert!((5.0..12.0).contains(&statements), "{statements} statements each");
     // Each look finds each user at something.
-    let budget = repeat.budget.as_ref().unwrap();
-    assert_eq!(budget.total(), budget.looks * users, "{budget:?}");
-    let processor = repeat.processor.as_ref().unwrap();
+    let waits = repeat.waits.as_ref().unwrap();
+    assert_eq!(waits.total(), waits.looks * users, "{waits:?}");
+    let processor = repeat.processor_time.as_ref().unwrap();
     assert!(processor.server_s.unwrap() > 0.0 && processor.driver_s.unwrap() > 0.0);
     if let Some(sessions) = processor.sessions {
         assert!(sessions.running_s > 0.0, "{sessions:?}");
@@ -85,9 +83,10 @@ fn a_session_that_waits_for_a_row_is_seen_at_a_lock() {
             holder.rollback().unwrap();
         }
     };
-    let repeat = run_shown(&database, SCALE, &running(4), 0, &STOP, &mut release).unwrap();
-    let budget = repeat.budget.unwrap();
-    assert!(budget.samples[&WaitClass::Lock] > 0, "{budget:?}");
+    let sample = run_shown(&database, SCALE, &running(4), 0, &STOP, &mut release).unwrap();
+    let repeat = sample.transactions.unwrap();
+    let waits = repeat.waits.unwrap();
+    assert!(waits.samples[&WaitClass::Lock] > 0, "{waits:?}");
 }
 
 #[test]
@@ -167,8 +166,9 @@ fn procedures_of_users_at_once_meet_and_try_again() {
     let database = server.database();
     load_into(&database, SCALE).unwrap();
     let options = RunOptions { procedures: true, ..running(8) };
-    let repeat = run(&database, SCALE, &options, 0, &STOP).unwrap();
-    assert!(repeat.tpm > 0.0);
+    let sample = run(&database, SCALE, &options, 0, &STOP).unwrap();
+    let repeat = sample.transactions.unwrap();
+    assert!(repeat.per_minute > 0.0);
     assert_consistent(&database);
     // Two deliveries of one warehouse want the same orders; whoever comes second is told to try again.
     let mut first = database.connect().unwrap();
@@ -198,8 +198,9 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
     let (cache, data) = database.cache_and_data().unwrap();
     assert_eq!(cache, 128 << 20);
     assert!((1 << 20..100 << 20).contains(&data), "{data}");
-    let repeat = run(&database, SCALE, &running(8), 0, &STOP).unwrap();
-    assert!(repeat.tpm > 0.0 && repeat.database_tpm.is_some());
+    let sample = run(&database, SCALE, &running(8), 0, &STOP).unwrap();
+    let repeat = sample.transactions.unwrap();
+    assert!(repeat.per_minute > 0.0 && repeat.counted_per_minute.is_some());
     assert_server_tells(&repeat, 8);
     assert_consistent(&database);
     let users = {

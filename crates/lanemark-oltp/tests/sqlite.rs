@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use lanemark_core::result::Counter;
 use lanemark_oltp::check::{Source, check};
 use lanemark_oltp::contents::contents;
-use lanemark_oltp::counters::Counter;
 use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::run::{Clock, RunOptions, User, run, run_shown};
@@ -83,12 +83,15 @@ fn a_run_counts_what_it_did_and_users_at_once_stay_consistent() {
     let database = loaded(folder.path(), SCALE);
     let mut looks = Vec::new();
     let mut show = |moment: &Moment| looks.push(moment.clone());
-    let repeat = run_shown(&database, SCALE, &running(4), 0, &STOP, &mut show).unwrap();
-    let all: u64 = repeat.transactions.values().map(|one| one.count).sum();
+    let sample = run_shown(&database, SCALE, &running(4), 0, &STOP, &mut show).unwrap();
+    let repeat = sample.transactions.unwrap();
+    let all: u64 = repeat.kinds.values().map(|one| one.count).sum();
     assert!(all > 0);
-    assert!((repeat.tpm - all as f64 * 60.0 / 0.9).abs() < 1e-6);
-    assert!(repeat.nopm < repeat.tpm && repeat.latency_ms().unwrap() > 0.0);
-    for one in repeat.transactions.values() {
+    assert!((repeat.per_minute - all as f64 * 60.0 / 0.9).abs() < 1e-6);
+    assert_eq!((repeat.count, repeat.response.count()), (all, all));
+    assert!(repeat.new_orders_per_minute.unwrap() < repeat.per_minute);
+    assert!(repeat.response_ms().unwrap() > 0.0);
+    for one in repeat.kinds.values() {
         assert_eq!(one.latency.count(), one.count);
     }
     // What is told while it goes on: the ramp first, and at the end nearly all that counted.
@@ -100,9 +103,9 @@ fn a_run_counts_what_it_did_and_users_at_once_stay_consistent() {
     assert!(told(Counter::BufferHits).unwrap() > all, "{:?}", repeat.counters);
     let pages = told(Counter::WalFullPages).unwrap();
     assert!(pages > 0 && told(Counter::WalBytes) == Some(pages * (4_096 + 24)), "{pages}");
-    assert_eq!((told(Counter::WalFlushes), repeat.database_tpm), (None, None));
-    assert_eq!(repeat.budget, None);
-    let processor = repeat.processor.as_ref().unwrap();
+    assert_eq!((told(Counter::WalFlushes), repeat.counted_per_minute), (None, None));
+    assert_eq!(repeat.waits, None);
+    let processor = repeat.processor_time.as_ref().unwrap();
     assert_eq!(processor.server_s, None);
     if let Some(sessions) = processor.sessions {
         assert!(sessions.running_s > 0.0, "{sessions:?}");

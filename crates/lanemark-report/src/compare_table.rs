@@ -7,7 +7,8 @@
 use lanemark_core::result::{Metric, RunResult, Statistic, TestResult};
 
 use crate::Style;
-use crate::number::{ABSENT, known, latency_mean_ns, or_absent, ratio, significant};
+use crate::database;
+use crate::number::{ABSENT, has_latency, known, or_absent, ratio, significant};
 use crate::run_table::warnings;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
@@ -42,8 +43,15 @@ pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style
         sheet.blank();
         sheet.paragraph("A and B are one and the same result.");
     }
-    let shared: Vec<(&TestResult, &TestResult)> =
+    let mut shared: Vec<(&TestResult, &TestResult)> =
         a.1.tests.iter().filter_map(|test| Some((test, b.1.test(&test.test.name)?))).collect();
+    if let ([own], [other]) = (a.1.tests.as_slice(), b.1.tests.as_slice())
+        && own.has_transactions()
+        && other.has_transactions()
+    {
+        // A real database and a simulated one may name their one test each as they like.
+        shared = vec![(own, other)];
+    }
     if shared.is_empty() {
         sheet.blank();
         sheet.paragraph("The runs have no test of the same name.");
@@ -65,6 +73,14 @@ pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style
             if shared.iter().any(|(a, b)| told(a) && told(b)) {
                 block(&mut sheet, heading, metric, &shared);
             }
+        }
+        for (own, other) in
+            shared.iter().filter(|(a, b)| a.has_transactions() && b.has_transactions())
+        {
+            sheet.blank();
+            sheet.heading(&format!("Transactions side by side: {}", own.test.name));
+            sheet.blank();
+            sheet.table(&database::table(&[("A", own), ("B", other)]));
         }
     }
     leftovers(&mut sheet, a.1, b.1, &shared);
@@ -184,12 +200,12 @@ impl Verdict {
 
 /// The figure of a test, absent where nothing was completed.
 fn figure(metric: Metric, result: &TestResult) -> Option<Statistic> {
-    let told = metric != Metric::Latency || latency_mean_ns(&result.latency()).is_some();
+    let told = metric != Metric::Latency || has_latency(result);
     told.then(|| metric.of(result))
 }
 
 fn known_transactions(result: &TestResult) -> bool {
-    result.of_transactions(|all| all.per_minute).is_some()
+    result.has_transactions()
 }
 
 fn summary(verdicts: &[Verdict], metric: Metric) -> String {

@@ -14,6 +14,7 @@ mod answer;
 mod budget;
 mod calibration;
 mod compare_table;
+mod database;
 mod energy;
 mod error_summary;
 mod explanation;
@@ -42,6 +43,10 @@ mod written;
 
 pub use answer::answer;
 pub use compare_table::compare_table;
+pub use database::{
+    Change, NodesSaved, Verdict, WIDTH, compare, database_compare_text, database_text, doubts,
+    interval, nodes_saved, wrapped,
+};
 pub use explanation::ceilings_text;
 pub use fit_table::fit_table;
 pub use html::html;

@@ -3,7 +3,7 @@
 //! Units stand in column headers and are the same down a column, so no number here carries one but the
 //! percent sign and the `x` of a ratio. No exponents and no digit grouping.
 
-use lanemark_core::result::{LatencyHistogram, Statistic};
+use lanemark_core::result::{LatencyHistogram, Statistic, TestResult};
 
 /// What is shown where a result knows nothing.
 pub(crate) const ABSENT: &str = "–";
@@ -95,6 +95,11 @@ pub(crate) fn spread(statistic: &Statistic) -> String {
 /// The mean latency in ns, absent where no request was counted.
 pub(crate) fn latency_mean_ns(latency: &LatencyHistogram) -> Option<f64> {
     (latency.count() > 0).then(|| latency.mean_ns())
+}
+
+/// Whether any request of a test was counted, by itself or by the device, so that its mean latency means something.
+pub(crate) fn has_latency(result: &TestResult) -> bool {
+    result.samples.iter().any(|sample| sample.operations() > 0)
 }
 
 /// The unit in which the latencies of one table are told.

@@ -8,7 +8,7 @@ use lanemark_core::result::{RunResult, TestResult, Verdict};
 use crate::Style;
 use crate::explanation;
 use crate::number::{
-    ABSENT, LatencyUnit, fixed, known, latency_mean_ns, or_absent, significant, spread,
+    ABSENT, LatencyUnit, fixed, has_latency, known, or_absent, significant, spread,
 };
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
@@ -122,8 +122,8 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit) -> Vec<Cell> {
     let latency = result.latency();
     let throughput = &result.throughput_bytes_per_second;
     let told = |ns: f64| significant(unit.of(ns));
-    // The statistic is zero both for no latency and for no request; the histogram tells them apart.
-    let mean = latency_mean_ns(&latency).and(known(&result.latency_mean_ns));
+    // The statistic is zero both for no latency and for no request.
+    let mean = known(&result.latency_mean_ns).filter(|_| has_latency(result));
     let mut cells = vec![
         Cell::strong(or_absent(known(throughput), |bytes| significant(bytes / 1e6))),
         Cell::inked(spread(throughput), Ink::Faint),

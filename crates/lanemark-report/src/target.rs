@@ -11,6 +11,7 @@ pub(crate) fn label(run: &RunResult) -> &str {
     match &run.target {
         Target::Simulated(target) => &target.system,
         Target::Measured(target) => &target.path,
+        Target::Database(target) => &target.name,
     }
 }
 
@@ -38,6 +39,19 @@ pub(crate) fn sentence(run: &RunResult) -> String {
                 "Measured: {}, a {kind} of {}{system}{holder}, by {}, {cache}.",
                 target.path, target.size_bytes, target.engine
             )
+        }
+        Target::Database(target) => {
+            let version =
+                target.version.as_ref().map(|told| format!(" {told}")).unwrap_or_default();
+            let place =
+                target.place.as_ref().map(|path| format!(", data in {path}")).unwrap_or_default();
+            let setting = |(name, value): (&String, &String)| format!("{name} {value}");
+            let settings: Vec<String> = target.settings.iter().map(setting).collect();
+            let settings = match settings.is_empty() {
+                true => String::new(),
+                false => format!("; {}", settings.join(", ")),
+            };
+            format!("Measured: {}, {}{version}{place}{settings}.", target.name, target.product)
         }
     }
 }

@@ -70,7 +70,9 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
     }
     sheet.blank();
     let latency = test.latency();
-    if latency.count() == 0 {
+    if test.samples.iter().any(Sample::is_counted_by_device) {
+        sheet.paragraph("Of single requests nothing is known: the device counted them.");
+    } else if latency.count() == 0 {
         sheet.paragraph("No request was completed.");
     } else {
         sheet.table(&latency_table(test, &latency));

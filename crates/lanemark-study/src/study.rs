@@ -184,7 +184,7 @@ impl Study {
         let ratios = self.workload.tests.iter().filter_map(|test| {
             let value = |name| {
                 let result = run(name)?.run.test(&test.name)?;
-                let transactions = result.of_transactions(|all| all.per_minute);
+                let transactions = result.transactions_per_minute();
                 Some(transactions.map_or(result.megabytes_per_second(), |told| told.value))
             };
             let simulated = value(over)? / value(under)?;

@@ -61,8 +61,8 @@ pub(crate) struct BandwidthArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FleetArgs {
-    /// What a server does with the drive that is there: NAME=RATE, or a saved result of one test [default:
-    /// SATA=1.37e6, of the document's example]
+    /// What a server does with the drive that is there: NAME=RATE, or a saved result of one test, of which
+    /// the transactions a minute count, or else the requests a second [default: SATA=1.37e6, of the document's example]
     #[arg(long, value_name = "NAME=RATE|RESULT")]
     pub(crate) present: Option<String>,
     /// What it does with the other drive [default: SAS=1.71e6, of the document's example]

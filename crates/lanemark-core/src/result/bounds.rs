@@ -12,7 +12,7 @@ use super::{
 };
 use crate::result::series::POINTS_MAX;
 use crate::units::{Bytes, Duration};
-use crate::workload::{QUEUE_DEPTH_MAX, THREADS_MAX, Test};
+use crate::workload::{Load, QUEUE_DEPTH_MAX, THREADS_MAX, Test, USERS_MAX, WAREHOUSES_MAX};
 
 /// The longest time in a result, in ns: 5,000 hours. Picoseconds end little behind it.
 pub const TIME_MAX_NS: f64 = 1.8e16;
@@ -159,8 +159,19 @@ fn test_asked(at: &At, test: &Test) -> Checked {
             .key("queue_depth")
             .fail(test.queue_depth, format!("from 1 to {QUEUE_DEPTH_MAX}"));
     }
-    if test.threads == 0 || test.threads > THREADS_MAX {
-        return at.key("threads").fail(test.threads, format!("from 1 to {THREADS_MAX}"));
+    let threads_most = match test.load {
+        Load::Database(_) => USERS_MAX,
+        _ => THREADS_MAX,
+    };
+    if test.threads == 0 || test.threads > threads_most {
+        return at.key("threads").fail(test.threads, format!("from 1 to {threads_most}"));
+    }
+    if let Load::Database(users) = &test.load
+        && !((1..=WAREHOUSES_MAX).contains(&users.warehouses)
+            && (1..=WAREHOUSES_MAX).contains(&users.divisor))
+    {
+        let found = format!("{} with a divisor of {}", users.warehouses, users.divisor);
+        return at.key("load.warehouses").fail(found, format!("both from 1 to {WAREHOUSES_MAX}"));
     }
     if test.block == Bytes::ZERO {
         return at.key("block").fail(test.block, "above 0");
@@ -332,17 +343,59 @@ fn steady(at: &At, one: &SteadyState) -> Checked {
 
 fn transactions(at: &At, one: &TransactionsUse) -> Checked {
     counted(&at.key("count"), one.count)?;
+    counted(&at.key("looked_on"), one.looked_on)?;
     for (key, value) in [
-        ("per_minute", one.per_minute),
+        ("per_minute", Some(one.per_minute)),
+        ("new_orders_per_minute", one.new_orders_per_minute),
+        ("counted_per_minute", one.counted_per_minute),
         ("page_reads", one.page_reads),
         ("page_writes", one.page_writes),
         ("log_writes", one.log_writes),
+        ("log_bytes", one.log_bytes),
+        ("log_flushes", one.log_flushes),
         ("commits_per_log_write", one.commits_per_log_write),
     ] {
-        within(&at.key(key), value, FIGURE_MAX)?;
+        within(&at.key(key), value.unwrap_or(0.0), FIGURE_MAX)?;
     }
-    share(&at.key("processor_busy"), one.processor_busy)?;
-    share(&at.key("buffer_hit_ratio"), one.buffer_hit_ratio.unwrap_or(0.0))?;
+    for (key, value) in [
+        ("processor_busy", one.processor_busy),
+        ("processor_others", one.processor_others),
+        ("buffer_hit_ratio", one.buffer_hit_ratio),
+    ] {
+        share(&at.key(key), value.unwrap_or(0.0))?;
+    }
+    if let Some(time) = &one.processor_time {
+        let at = at.key("processor_time");
+        let sessions = time.sessions.unwrap_or_default();
+        for (key, seconds) in [
+            ("server_s", time.server_s),
+            ("driver_s", time.driver_s),
+            ("sessions.running_s", Some(sessions.running_s)),
+            ("sessions.ready_s", Some(sessions.ready_s)),
+        ] {
+            within(&at.key(key), seconds.unwrap_or(0.0), FIGURE_MAX)?;
+        }
+    }
+    for (counter, value) in one.counters.iter() {
+        counted(&at.key(&format!("counters.{counter:?}")), value)?;
+    }
+    if let Some(waits) = &one.waits {
+        let at = at.key("waits");
+        counted(&at.key("looks"), waits.looks)?;
+        waits.samples.values().try_for_each(|&samples| counted(&at.key("samples"), samples))?;
+    }
+    for (kind, used) in &one.kinds {
+        let at = at.key(&format!("kinds.{}", kind.name()));
+        for (key, value) in
+            [("count", used.count), ("rolled_back", used.rolled_back), ("retries", used.retries)]
+        {
+            counted(&at.key(key), value)?;
+        }
+        if used.rolled_back > used.count {
+            return at.key("rolled_back").fail(used.rolled_back, format!("at most {}", used.count));
+        }
+        latency(&at.key("latency"), &used.latency)?;
+    }
     latency(&at.key("response"), &one.response)
 }
 
@@ -351,6 +404,11 @@ fn evidence(at: &At, one: &Evidence) -> Checked {
         let at = at.key("device");
         bytes(&at.key("read_bytes"), device.read_bytes)?;
         bytes(&at.key("written_bytes"), device.written_bytes)?;
+        for (key, count) in
+            [("reads", device.reads), ("writes", device.writes), ("flushes", device.flushes)]
+        {
+            counted(&at.key(key), count)?;
+        }
         time(&at.key("busy_ns"), device.busy)?;
         time(&at.key("elapsed_ns"), device.elapsed)?;
     }

@@ -64,6 +64,9 @@ pub struct DeviceUse {
     /// How long requests took, summed over the writes.
     #[serde(rename = "write_time_ns")]
     pub write_time: Duration,
+    /// How long requests took, summed over the flushes; zero where the kernel does not count them.
+    #[serde(rename = "flush_time_ns", default)]
+    pub flush_time: Duration,
     /// How long anything was outstanding.
     #[serde(rename = "busy_ns")]
     pub busy: Duration,

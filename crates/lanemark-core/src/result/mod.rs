@@ -5,6 +5,7 @@
 //! zero: a real run has no time budget by hop, a simulated one no page faults.
 
 pub mod bounds;
+mod counters;
 mod energy;
 mod evidence;
 mod explanation;
@@ -23,10 +24,12 @@ mod study;
 mod sweep;
 mod transactions;
 mod verified;
+mod waits;
 mod warning;
 mod whatif;
 
 pub use bounds::OutOfRange;
+pub use counters::{Counter, Counters};
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use evidence::{
     DeviceUse, DriveHealth, Evidence, Limit, LimitKind, Outstanding, ProcessorUse, Punctuality,
@@ -54,11 +57,14 @@ pub use study::{
     StudyOutcome, StudySystem,
 };
 pub use sweep::{Sweep, SweepFigures, SweepPoint};
-pub use transactions::TransactionsUse;
+pub use transactions::{
+    DatabaseTarget, DeviceRates, KindUse, ServerTime, SessionTime, TransactionsUse,
+};
 pub use verified::{
     Acknowledged, Damage, DamageKind, Found, RequestCounts, Since, UnitCounts, Verified,
     VerifyDoubt, WrittenToVerify,
 };
+pub use waits::{SessionWaits, WaitClass};
 pub use warning::Warning;
 pub use whatif::{Outlook, WhatIf, WhatIfTest};
 
@@ -134,6 +140,8 @@ pub enum Target {
     Simulated(SimulatedTarget),
     /// A file or block device of this machine.
     Measured(MeasuredTarget),
+    /// A real database, whose users did transactions.
+    Database(DatabaseTarget),
 }
 
 /// A modelled system.
@@ -351,13 +359,19 @@ pub struct HopUse {
 }
 
 impl Sample {
-    /// Data moved in both directions.
+    /// Data moved in both directions; by the device's own count where nobody else counted.
     pub fn bytes(&self) -> Bytes {
+        if let Some(device) = self.counted_device() {
+            return Bytes(device.read_bytes.get().saturating_add(device.written_bytes.get()));
+        }
         self.directions().fold(Bytes::ZERO, |sum, direction| sum + direction.bytes)
     }
 
-    /// Requests completed in both directions.
+    /// Requests completed in both directions; by the device's own count where nobody else counted.
     pub fn operations(&self) -> u64 {
+        if let Some(device) = self.counted_device() {
+            return device.reads.saturating_add(device.writes);
+        }
         self.directions().map(|direction| direction.latency.count()).sum()
     }
 
@@ -379,6 +393,14 @@ impl Sample {
         let mut all = LatencyHistogram::new();
         self.directions().for_each(|direction| all.merge(&direction.latency));
         all
+    }
+
+    /// The mean latency of all requests together in ns; zero where nothing is known of any.
+    pub fn latency_mean_ns(&self) -> f64 {
+        match self.counted_device() {
+            Some(device) => device.mean_ns().unwrap_or(0.0),
+            None => self.latency().mean_ns(),
+        }
     }
 
     fn directions(&self) -> impl Iterator<Item = &DirectionResult> {
@@ -408,15 +430,18 @@ impl Default for DirectionResult {
 impl TestResult {
     /// The figures of `samples`, averaged as `workload` says.
     pub fn new(workload: &Workload, test: &Test, samples: Vec<Sample>) -> Self {
+        // Of a database without a device that is known, nothing is known of requests.
+        let asked =
+            |sample: &&Sample| !sample.is_counted_by_device() || sample.counted_device().is_some();
         let over = |value: fn(&Sample) -> f64| {
-            let values: Vec<f64> = samples.iter().map(value).collect();
+            let values: Vec<f64> = samples.iter().filter(asked).map(value).collect();
             Statistic::of(&values, workload.average)
         };
         Self {
             test: test.clone(),
             throughput_bytes_per_second: over(|sample| sample.throughput().0 as f64),
             iops: over(Sample::iops),
-            latency_mean_ns: over(|sample| sample.latency().mean_ns()),
+            latency_mean_ns: over(Sample::latency_mean_ns),
             samples,
             queue_probe: None,
             explanation: None,

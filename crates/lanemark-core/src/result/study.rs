@@ -209,9 +209,7 @@ impl Metric {
             Self::Gain => (Statistic::default(), 1.0),
             Self::Power => (result.power_mean_watts().unwrap_or_default(), 1.0),
             Self::BatteryLife => (result.battery_hours().unwrap_or_default(), 1.0),
-            Self::Transactions => {
-                (result.of_transactions(|all| all.per_minute).unwrap_or_default(), 1.0)
-            }
+            Self::Transactions => (result.transactions_per_minute().unwrap_or_default(), 1.0),
             Self::ReadLatency => (result.read_latency_ns().unwrap_or_default(), 1e3),
             Self::WriteLatency => (result.write_latency_ns().unwrap_or_default(), 1e3),
             Self::ProcessorUse => {

@@ -94,7 +94,7 @@ fn users_and_processors_are_the_machine_repair_model() {
             .sum();
         let (seen, expected) = (rate(&sample), working / 100e-6);
         assert!((seen / expected - 1.0).abs() < 0.02, "{count}/{cores}: {seen} for {expected}");
-        let busy = sample.transactions.as_ref().unwrap().processor_busy;
+        let busy = sample.transactions.as_ref().unwrap().processor_busy.unwrap();
         assert!((busy * f64::from(cores) / working - 1.0).abs() < 0.02, "{busy} of {cores}");
         assert!(sample.reads.is_none() && sample.writes.is_none());
     }
@@ -110,19 +110,27 @@ fn commits_go_in_groups() {
     let system = free(unlimited(), 64);
     let one = run(&system, &users(1, own.clone()));
     let alone = one.transactions.as_ref().unwrap();
-    assert!((alone.commits_per_log_write - 1.0).abs() < 1e-9);
+    assert!((alone.commits_per_log_write.unwrap() - 1.0).abs() < 1e-9);
     let write = one.writes.as_ref().unwrap().latency.mean_ns();
     assert!((rate(&one) * write / 1e9 - 1.0).abs() < 0.01, "{} of {write} ns", rate(&one));
     let many = run(&system, &users(32, own.clone()));
     let group = many.transactions.as_ref().unwrap();
     let write = many.writes.as_ref().unwrap().latency.mean_ns();
-    assert!(group.commits_per_log_write > 15.0, "{}", group.commits_per_log_write);
-    let expected = group.commits_per_log_write / write * 1e9;
+    assert!(
+        group.commits_per_log_write.unwrap() > 15.0,
+        "{}",
+        group.commits_per_log_write.unwrap()
+    );
+    let expected = group.commits_per_log_write.unwrap() / write * 1e9;
     assert!((rate(&many) / expected - 1.0).abs() < 0.02, "{} for {expected}", rate(&many));
     own.log.outstanding = 32;
     let several = run(&system, &users(32, own.clone()));
     let group = several.transactions.as_ref().unwrap();
-    assert!(group.commits_per_log_write < 15.0, "{}", group.commits_per_log_write);
+    assert!(
+        group.commits_per_log_write.unwrap() < 15.0,
+        "{}",
+        group.commits_per_log_write.unwrap()
+    );
     own.log.flush = true;
     let flushed = run(&system, &users(32, own));
     assert_eq!(
@@ -143,12 +151,17 @@ fn one_user_waits_for_the_sum_of_its_parts() {
     let seen = sample.transactions.as_ref().unwrap();
     let law = own.buffer_use(Bytes::kibi(8), rate(&sample));
     assert!((law.reads - 2.25).abs() < 0.01, "a quarter of the pages is held: {law:?}");
-    assert!((seen.page_reads / law.reads - 1.0).abs() < 0.03, "{} reads", seen.page_reads);
+    assert!(
+        (seen.page_reads.unwrap() / law.reads - 1.0).abs() < 0.03,
+        "{} reads",
+        seen.page_reads.unwrap()
+    );
     let mean = |direction: &Option<crate::result::DirectionResult>| {
         direction.as_ref().unwrap().latency.mean_ns() / 1e3
     };
-    let parts =
-        100.0 + seen.page_reads * mean(&sample.reads) + seen.log_writes * mean(&sample.writes);
+    let parts = 100.0
+        + seen.page_reads.unwrap() * mean(&sample.reads)
+        + seen.log_writes.unwrap() * mean(&sample.writes);
     let response = seen.response.mean_ns() / 1e3;
     assert!((response / parts - 1.0).abs() < 0.02, "{response} us for {parts}");
 }
@@ -160,8 +173,8 @@ fn counted_requests_are_made_as_counted() {
     own.counted = Some(Counted { reads: 1.5, writes: 0.25 });
     let sample = run(&nvme(small_drive()), &users(4, own));
     let seen = sample.transactions.as_ref().unwrap();
-    assert!((seen.page_reads / 1.5 - 1.0).abs() < 0.02, "{}", seen.page_reads);
-    assert!((seen.page_writes / 0.25 - 1.0).abs() < 0.02, "{}", seen.page_writes);
+    assert!((seen.page_reads.unwrap() / 1.5 - 1.0).abs() < 0.02, "{}", seen.page_reads.unwrap());
+    assert!((seen.page_writes.unwrap() / 0.25 - 1.0).abs() < 0.02, "{}", seen.page_writes.unwrap());
     assert_eq!(seen.buffer_hit_ratio, None);
 }
 
@@ -184,9 +197,9 @@ fn population_and_page_writes_obey_their_laws() {
         assert!((here / 24.0 - 1.0).abs() < 0.02, "{here} users");
         let law = own.buffer_use(Bytes::kibi(8), rate(&sample));
         assert!(
-            (seen.page_writes / law.writes - 1.0).abs() < 0.05,
+            (seen.page_writes.unwrap() / law.writes - 1.0).abs() < 0.05,
             "{writers}: {} for {law:?}",
-            seen.page_writes
+            seen.page_writes.unwrap()
         );
     }
 }

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Test, TestError, Transactions};
+use super::{DatabaseUsers, Test, TestError, Transactions};
 use crate::rng::{Rng, StreamKey};
 use crate::units::Duration;
 
@@ -33,6 +33,9 @@ pub enum Load {
     /// As the transactions of a database need them; each thread is a user. That is simulated: a real database
     /// is measured by what asks it for real transactions.
     Transactions(Box<Transactions>),
+    /// As the users of a real database needed them; each thread is a user, a page is the block, and what was loaded is
+    /// the span. Such a test tells what was run and cannot be asked of a drive or a model.
+    Database(DatabaseUsers),
 }
 
 /// How the requests of an open loop come.
@@ -104,6 +107,11 @@ impl Test {
     pub(super) fn check_load(&self) -> Result<(), TestError> {
         match &self.load {
             Load::Transactions(load) => load.check(self),
+            Load::Database(_) => {
+                let bound =
+                    "a load of requests; `lanemark oltp workload` makes one of a run".to_owned();
+                Err(TestError { field: "load", value: "a real database".to_owned(), bound })
+            }
             &Load::Open { rate_per_second, .. }
                 if !(rate_per_second > 0.0 && rate_per_second <= RATE_MAX) =>
             {

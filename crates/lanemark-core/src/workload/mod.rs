@@ -13,6 +13,7 @@
 mod accesses;
 mod arrival;
 mod data;
+mod database;
 mod load;
 mod mix;
 mod places;
@@ -22,6 +23,7 @@ mod transactions;
 pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
 pub use data::fill_random;
+pub use database::{DatabaseUsers, Profile, TransactionKind, USERS_MAX, WAREHOUSES_MAX};
 pub use load::{Load, Process, RATE_MAX, Schedule};
 pub use mix::{Mix, SIZES_MAX, SizeShare, Start};
 pub use rounds::{Interval, ROUND_MAX, Rounds, Tracked};

@@ -16,10 +16,10 @@ use std::time::Duration;
 use rusqlite::OpenFlags;
 
 use super::{Sqlite, at_opening, from_sqlite};
-use crate::counters::Counters;
 use crate::database::{Holding, read_loaded};
 use crate::error::OltpError;
 use crate::session::Connection as _;
+use lanemark_core::result::Counters;
 
 /// What every SQLite file begins with.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";

@@ -211,6 +211,7 @@ fn identity(run: &RunResult) -> String {
         Target::Measured(target) => {
             target.block_device.clone().unwrap_or_else(|| target.path.clone())
         }
+        Target::Database(target) => target.name.clone(),
     }
 }
 

@@ -133,6 +133,21 @@ fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group
     outcome.systems.iter().enumerate().filter_map(group).collect()
 }
 
+/// One panel of a figure, a bar for each run with its colour; nothing where no run knows the figure.
+pub(super) fn bars(figure: &str, unit: &str, runs: Vec<(String, String, Statistic)>) -> Markup {
+    let group = |(label, colour, statistic): (String, String, Statistic)| {
+        let bars = vec![Bar::of(Kind::Measured, &statistic)?];
+        Some(Group { label, colour, bars })
+    };
+    let groups = runs.into_iter().filter_map(group).collect();
+    let panel = Panel { test: format!("{figure}, {}", typeset(unit)), groups };
+    html! {
+        @if !panel.groups.is_empty() {
+            figure { figcaption { (panel.test) } (panel.draw(unit)) }
+        }
+    }
+}
+
 fn panel_section(panels: &[Panel], metric: Metric, kinds: &[Kind]) -> Markup {
     let used = |kind: &&Kind| {
         let mut bars = panels.iter().flat_map(|panel| &panel.groups).flat_map(|group| &group.bars);
@@ -166,7 +181,7 @@ fn panel_section(panels: &[Panel], metric: Metric, kinds: &[Kind]) -> Markup {
         }
         div class="panels" {
             @for panel in panels {
-                figure { figcaption { (panel.test) } (panel.draw(metric)) }
+                figure { figcaption { (panel.test) } (panel.draw(metric.unit())) }
             }
         }
     }
@@ -257,7 +272,7 @@ impl Bar {
 }
 
 impl Panel {
-    fn draw(&self, metric: Metric) -> Markup {
+    fn draw(&self, unit: &str) -> Markup {
         let ends = self.groups.iter().flat_map(|group| &group.bars).map(Bar::end);
         let axis = Axis::new(ends, WIDTH - VALUES);
         let mut top = 0.0;
@@ -267,7 +282,7 @@ impl Panel {
             top += LINE + group.bars.len() as f64 * (BAR + BAR_GAP) + GROUP_GAP;
         }
         let content = html! {
-            (axis.draw(0.0, top, &typeset(metric.unit())))
+            (axis.draw(0.0, top, &typeset(unit)))
             @for (group, &top) in self.groups.iter().zip(&places) {
                 @let label = fitted(&group.label, WIDTH - 8.0);
                 text x="4" y=(num(top + LINE - 4.0)) { (label) }
@@ -276,12 +291,11 @@ impl Panel {
                 }
             }
         };
-        image(WIDTH, top + AXIS, &self.told(metric), &content)
+        image(WIDTH, top + AXIS, &self.told(unit), &content)
     }
 
     /// The panel in words.
-    fn told(&self, metric: Metric) -> String {
-        let unit = metric.unit();
+    fn told(&self, unit: &str) -> String {
         let groups = self.groups.iter().map(|group| {
             let bars = group.bars.iter().map(|bar| match bar.kind {
                 Kind::Measured => format!("{} {unit}", bar.text),

@@ -60,7 +60,7 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
         .iter()
         .filter_map(|(label, run)| match &run.target {
             Target::Simulated(target) => Some((label, target, target::settings(run))),
-            Target::Measured(_) => None,
+            Target::Measured(_) | Target::Database(_) => None,
         })
         .collect();
     let mut table = Table::new(vec![

@@ -7,9 +7,10 @@
 pub(crate) mod axis;
 mod budget;
 mod chart;
+mod database;
 mod evidence;
 pub(crate) mod grid;
-mod provenance;
+pub(crate) mod provenance;
 mod sensitivity;
 mod series;
 pub(crate) mod svg;
@@ -91,6 +92,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
             (section("Published and simulated", &chart::study(study, runs)))
             (section("Figures and errors", &figures(study, runs)))
         } @else if tested {
+            (optional("Transactions", database::side_by_side(&named)))
             (section("Throughput", &chart::runs(runs)))
         }
         (optional("Over time", series::over_time(&all)))
@@ -99,7 +101,9 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
         @if tested {
             (section("Throughput and latency", &latencies(&named)))
         }
-        (optional("Transactions", asked(&named)))
+        @if study.is_some() {
+            (optional("Transactions", asked(&named)))
+        }
         (optional("Power", power(&named)))
         @if let Some(study) = study {
             (optional("Calibrations", evidence::calibrations(study)))

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use crate::number::ABSENT;
 
 /// The provenance of each result under its name.
-pub(super) fn provenances(results: &[(String, &Provenance)]) -> Markup {
+pub(crate) fn provenances(results: &[(String, &Provenance)]) -> Markup {
     html! {
         @for (name, provenance) in results {
             h3 { (name) }

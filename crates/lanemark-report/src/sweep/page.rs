@@ -3,12 +3,13 @@
 //! Both plots begin at zero. The axis below goes by the logarithm where its values span more than a factor of eight:
 //! lines have no length to be misread, and doublings are what is asked for. A ring marks a knee.
 
-use lanemark_core::result::Sweep;
+use lanemark_core::result::{Provenance, Sweep};
 use maud::{Markup, html};
 
 use super::curve::{Curve, Curves, Knee, Panel, Place};
 use super::{counted, curves, errors, sentences, table, title};
 use crate::html::axis::step;
+use crate::html::provenance::provenances;
 use crate::html::svg::{fitted, image, num, text_width};
 use crate::html::{grid, page, typeset};
 use crate::number::LatencyUnit;
@@ -25,8 +26,9 @@ const COLOURS: usize = 6;
 const PANELS: usize = 24;
 const ROWS: usize = 2_000;
 
-/// One self-contained HTML file of a sweep: its knees in words, its curves, its points as numbers.
-pub fn sweep_html(sweep: &Sweep) -> String {
+/// One self-contained HTML file of a sweep: its knees in words, its curves, its points as numbers, and who made it, where
+/// that is known.
+pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
     let title = title(sweep);
     let mut systems: Vec<&str> = Vec::new();
     for point in &sweep.points {
@@ -71,6 +73,12 @@ pub fn sweep_html(sweep: &Sweep) -> String {
                 details {
                     summary { "Points as numbers" }
                     (grid::grid(&table(sweep), "Points"))
+                }
+            }
+            @if let Some(made_by) = made_by {
+                section {
+                    h2 { "Provenance" }
+                    (provenances(&[("Sweep".to_owned(), made_by)]))
                 }
             }
         },

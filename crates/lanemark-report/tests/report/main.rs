@@ -1,6 +1,7 @@
 //! The views as a caller sees them: one fixture, exact snapshots, and what must hold for any result.
 
 mod answers;
+mod database;
 mod fixture;
 mod path_fixture;
 mod path_svg;

@@ -85,7 +85,9 @@ fn rate(test: &mut Test, text: &str) -> Result<(), String> {
     let process = match test.load {
         Load::Open { process, .. } => process,
         Load::Closed => Process::default(),
-        Load::Transactions(_) => return Err("transactions come as fast as users ask".to_owned()),
+        Load::Transactions(_) | Load::Database(_) => {
+            return Err("transactions come as fast as users ask".to_owned());
+        }
     };
     let requests = text.strip_suffix("/s").and_then(|number| number.trim().parse::<f64>().ok());
     let bytes = || {

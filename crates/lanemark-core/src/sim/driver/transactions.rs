@@ -26,7 +26,7 @@ use super::super::target::Target;
 use super::path_use;
 use super::tally::Tally;
 use crate::result::series::Recorder;
-use crate::result::{DirectionResult, LatencyHistogram, Sample, TransactionsUse};
+use crate::result::{DirectionResult, LatencyHistogram, Sample, ServerTime, TransactionsUse};
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::{Access, BufferUse, Operation, Test, Transactions};
@@ -390,7 +390,7 @@ impl<'t> Run<'t> {
         let core_before = tally.busy_before[Hop::Cpu as usize].iter().copied().sum::<Duration>();
         let own = (self.processors.busy() - self.busy_before) * u64::from(self.cores);
         let all = elapsed.as_seconds() * f64::from(self.cores);
-        let busy = (own + (core - core_before)).as_seconds() / all;
+        let busy_s = (own + (core - core_before)).as_seconds();
         let count = self.response.count();
         let each = |requests: u64| requests as f64 / count.max(1) as f64;
         let reads = tally.reads.latency.count();
@@ -398,13 +398,17 @@ impl<'t> Run<'t> {
         let transactions = TransactionsUse {
             count,
             per_minute: count as f64 / elapsed.as_seconds() * 60.0,
-            processor_busy: busy.min(1.0),
+            processor_busy: Some((busy_s / all).min(1.0)),
+            processor_time: Some(ServerTime { server_s: Some(busy_s), ..ServerTime::default() }),
             buffer_hit_ratio: self.buffer.hit_ratio,
-            page_reads: each(reads),
-            page_writes: each(page_writes),
-            log_writes: each(self.log_writes),
-            commits_per_log_write: self.committed as f64 / self.log_writes.max(1) as f64,
+            page_reads: Some(each(reads)),
+            page_writes: Some(each(page_writes)),
+            log_writes: Some(each(self.log_writes)),
+            commits_per_log_write: Some(self.committed as f64 / self.log_writes.max(1) as f64),
+            log_bytes: Some(each(self.committed) * self.load.log.record.get() as f64),
+            log_flushes: Some(each(tally.flushes.latency.count())),
             response: self.response,
+            ..TransactionsUse::default()
         };
         let known =
             |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);

@@ -2,22 +2,24 @@
 
 use std::fmt::Write;
 
-use super::{NO_TPC_RESULT, line};
-use crate::compare::{Change, doubts, interval};
-use crate::result::OltpResult;
+use lanemark_core::result::RunResult;
+
+use super::change::{Change, compare, doubts, interval};
+use super::text::{NO_TPC_RESULT, line, parts, title};
 
 /// The columns of the narrowest terminal that this fits.
 pub const WIDTH: usize = 60;
 
-/// Two runs as a table: each figure with its change, and below it the intervals with what they show.
-pub fn compare_text(from: &OltpResult, to: &OltpResult, changes: &[Change]) -> String {
+/// Two runs on databases as a table: each figure with its change, and below it the intervals with what they show.
+/// Nothing where one of them is of no database.
+pub fn database_compare_text(from: &RunResult, to: &RunResult) -> Option<String> {
     let mut text = String::new();
-    for (side, result) in [("A", from), ("B", to)] {
-        let name = format!("{side}  {} · {}", result.database.kind, result.database.name);
-        text += &wrapped(&name, 3);
+    for (side, run) in [("A", from), ("B", to)] {
+        text += &wrapped(&format!("{side}  {}", title(parts(run)?.0)), 3);
     }
     let _ = writeln!(text, "\n{:<24}{:>12}{:>12}{:>12}", "", "A", "B", "change");
-    for change in changes {
+    let changes = compare(from, to);
+    for change in &changes {
         text += &row(change);
     }
     text += &wrapped("\nBelow each figure: where its mean lies with 95% confidence.", 0);
@@ -28,7 +30,7 @@ pub fn compare_text(from: &OltpResult, to: &OltpResult, changes: &[Change]) -> S
     doubts.iter().for_each(|doubt| text += &wrapped(&format!("doubt: {doubt}"), 7));
     text.push('\n');
     text += &wrapped(NO_TPC_RESULT, 0);
-    text
+    Some(text)
 }
 
 fn row(change: &Change) -> String {

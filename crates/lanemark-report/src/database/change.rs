@@ -11,10 +11,11 @@
 //! of them beside it.
 
 use lanemark_core::plan::{Costs, Fleet, Node, Plan, PlanError};
-use lanemark_core::result::Statistic;
+use lanemark_core::result::{RunResult, Sample, Statistic, TestResult};
+use lanemark_core::workload::{DatabaseUsers, TransactionKind};
 
-use crate::profile::TransactionKind;
-use crate::result::{OltpRepeat, OltpResult};
+use super::figures::FIGURES;
+use super::text::parts;
 
 /// The share of the machine's processors from which on other programs are told, and by how much one run must have had
 /// more of them than the other to explain that it did worse.
@@ -75,22 +76,37 @@ pub fn interval(statistic: &Statistic) -> Option<(f64, f64)> {
     Some((statistic.value - half, statistic.value + half))
 }
 
+/// The samples of a run on a database.
+fn samples(run: &RunResult) -> &[Sample] {
+    run.tests.first().map_or(&[], |test| &test.samples)
+}
+
+/// A figure of each repeat, averaged; nothing where a repeat lacks it.
+fn statistic(run: &RunResult, figure: &dyn Fn(&Sample) -> Option<f64>) -> Option<Statistic> {
+    let known = samples(run).iter().all(|sample| figure(sample).is_some());
+    run.tests.first().filter(|_| known)?.over_samples(figure)
+}
+
+fn per_minute(run: &RunResult) -> Option<Statistic> {
+    statistic(run, &|sample| Some(sample.transactions.as_ref()?.per_minute))
+}
+
 /// The most that other programs had of the processors in a repeat, as a share of all of them.
-fn others(result: &OltpResult) -> Option<f64> {
-    let shares: Option<Vec<f64>> =
-        result.repeats.iter().map(|repeat| repeat.processor_others).collect();
+fn others(run: &RunResult) -> Option<f64> {
+    let share = |sample: &Sample| sample.transactions.as_ref()?.processor_others;
+    let shares: Option<Vec<f64>> = samples(run).iter().map(share).collect();
     shares?.into_iter().reduce(f64::max)
 }
 
 /// What other programs had of the processors, where it is enough to doubt the figures.
-pub(crate) fn disturbed(result: &OltpResult) -> Option<String> {
-    let share = others(result).filter(|&share| share > OTHERS)?;
+fn disturbed(run: &RunResult) -> Option<String> {
+    let share = others(run).filter(|&share| share > OTHERS)?;
     Some(format!("others had up to {:.0}% of the processors", 100.0 * share))
 }
 
 /// Whether other programs could have made `b` differ from `a`; `more` says whether more of the figure is better.
 fn made_by_others(
-    (from, to): (&OltpResult, &OltpResult),
+    (from, to): (&RunResult, &RunResult),
     (a, b): (&Statistic, &Statistic),
     more: bool,
 ) -> bool {
@@ -100,7 +116,7 @@ fn made_by_others(
     worse > OTHERS && worse - better > OTHERS
 }
 
-fn verdict(runs: (&OltpResult, &OltpResult), a: &Statistic, b: &Statistic, more: bool) -> Verdict {
+fn verdict(runs: (&RunResult, &RunResult), a: &Statistic, b: &Statistic, more: bool) -> Verdict {
     match interval(a).zip(interval(b)) {
         None => Verdict::NoSpread,
         Some(((a_low, a_high), (b_low, b_high))) if a_low <= b_high && b_low <= a_high => {
@@ -112,10 +128,10 @@ fn verdict(runs: (&OltpResult, &OltpResult), a: &Statistic, b: &Statistic, more:
 }
 
 /// The figures that both runs have.
-pub fn compare(from: &OltpResult, to: &OltpResult) -> Vec<Change> {
+pub fn compare(from: &RunResult, to: &RunResult) -> Vec<Change> {
     let mut changes = Vec::new();
-    let mut add = |name: String, more: bool, figure: &dyn Fn(&OltpRepeat) -> Option<f64>| {
-        if let Some((a, b)) = from.statistic(figure).zip(to.statistic(figure))
+    let mut add = |name: String, more: bool, figure: &dyn Fn(&Sample) -> Option<f64>| {
+        if let Some((a, b)) = statistic(from, figure).zip(statistic(to, figure))
             && (a.value > 0.0 || b.value > 0.0)
         {
             let per_cent = (a.value > 0.0).then(|| 100.0 * (b.value / a.value - 1.0));
@@ -123,26 +139,23 @@ pub fn compare(from: &OltpResult, to: &OltpResult) -> Vec<Change> {
             changes.push(Change { name, from: a, to: b, per_cent, verdict });
         }
     };
-    add("tpm".to_owned(), true, &|repeat| Some(repeat.tpm));
-    add("NOPM".to_owned(), true, &|repeat| Some(repeat.nopm));
-    add("device read, us".to_owned(), false, &|repeat| repeat.device.as_ref()?.read_us());
-    add("device write, us".to_owned(), false, &|repeat| repeat.device.as_ref()?.write_us());
-    add("device overall, us".to_owned(), false, &|repeat| repeat.device.as_ref()?.overall_us());
-    add("processors busy, %".to_owned(), false, &|repeat| Some(100.0 * repeat.processor_busy?));
-    add("database CPU, us each".to_owned(), false, &|repeat| {
-        repeat.each(1e6 * repeat.processor.as_ref()?.server_s?)
-    });
-    add("device share of time, %".to_owned(), true, &|repeat| Some(100.0 * repeat.device_share()?));
-    add("latency, mean, ms".to_owned(), false, &OltpRepeat::latency_ms);
-    for kind in TransactionKind::ALL {
-        let use_of = move |repeat: &OltpRepeat| {
-            repeat.transactions.get(&kind).filter(|one| one.latency.count() > 0).cloned()
+    for figure in FIGURES.iter().filter(|figure| figure.compared) {
+        let name = match figure.unit {
+            "1/min" => figure.name.to_owned(),
+            unit => format!("{}, {unit}", figure.name),
         };
-        add(format!("{}, mean, ms", kind.name()), false, &|repeat| {
-            use_of(repeat).map(|one| one.latency.mean_ns() / 1e6)
+        add(name, figure.more, &figure.of);
+    }
+    for kind in TransactionKind::ALL {
+        let use_of = move |sample: &Sample| {
+            let used = sample.transactions.as_ref()?.kinds.get(&kind)?;
+            (used.latency.count() > 0).then(|| used.latency.clone())
+        };
+        add(format!("{}, mean, ms", kind.name()), false, &|sample| {
+            use_of(sample).map(|latency| latency.mean_ns() / 1e6)
         });
-        add(format!("{}, 95%, ms", kind.name()), false, &|repeat| {
-            use_of(repeat)?.latency.percentile_ns(95.0).map(|ns| ns as f64 / 1e6)
+        add(format!("{}, 95%, ms", kind.name()), false, &|sample| {
+            use_of(sample)?.percentile_ns(95.0).map(|ns| ns as f64 / 1e6)
         });
     }
     changes
@@ -154,13 +167,11 @@ pub fn compare(from: &OltpResult, to: &OltpResult) -> Vec<Change> {
 /// # Errors
 /// Where a run has no repeat.
 pub fn nodes_saved(
-    from: &OltpResult,
-    to: &OltpResult,
+    from: &RunResult,
+    to: &RunResult,
     nodes: u32,
 ) -> Result<Option<NodesSaved>, PlanError> {
-    let (Some(a), Some(b)) =
-        (from.statistic(|repeat| Some(repeat.tpm)), to.statistic(|repeat| Some(repeat.tpm)))
-    else {
+    let (Some(a), Some(b)) = (per_minute(from), per_minute(to)) else {
         let bound = "both runs need a repeat";
         return Err(PlanError { input: "repeats", value: "0".to_owned(), bound });
     };
@@ -200,35 +211,39 @@ pub struct NodesSaved {
 }
 
 /// Why the two should not be compared, if anything.
-pub fn doubts(from: &OltpResult, to: &OltpResult) -> Vec<String> {
+pub fn doubts(from: &RunResult, to: &RunResult) -> Vec<String> {
     let mut doubts = Vec::new();
     let mut differ = |what: &str, a: String, b: String| {
         if a != b {
             doubts.push(format!("{what} differs: {a} and {b}"));
         }
     };
-    differ("the database", from.database.kind.clone(), to.database.kind.clone());
-    differ("warehouses", from.scale.warehouses.to_string(), to.scale.warehouses.to_string());
-    differ("scale", from.scale.divisor.to_string(), to.scale.divisor.to_string());
-    differ("the profile", from.profile.name().to_owned(), to.profile.name().to_owned());
-    differ("users", from.users.to_string(), to.users.to_string());
-    differ("what transactions are", transactions_as(from), transactions_as(to));
-    differ("think times", from.think_times.to_string(), to.think_times.to_string());
-    differ("the duration", format!("{} s", from.duration_s), format!("{} s", to.duration_s));
-    for (side, result) in [("A", from), ("B", to)] {
-        if result.repeats.len() < 3 {
-            doubts.push(format!("{side}: fewer than 3 repeats, {}", result.repeats.len()));
+    let (Some((of_a, a, ours)), Some((of_b, b, theirs))) = (parts(from), parts(to)) else {
+        return doubts;
+    };
+    let seconds =
+        |test: &TestResult| format!("{} s", test.test.duration.unwrap_or_default().as_seconds());
+    differ("the database", of_a.product.clone(), of_b.product.clone());
+    differ("warehouses", ours.warehouses.to_string(), theirs.warehouses.to_string());
+    differ("scale", ours.divisor.to_string(), theirs.divisor.to_string());
+    differ("the profile", ours.profile.name().to_owned(), theirs.profile.name().to_owned());
+    differ("users", a.test.threads.to_string(), b.test.threads.to_string());
+    differ("what transactions are", transactions_as(ours), transactions_as(theirs));
+    differ("think times", ours.think_times.to_string(), theirs.think_times.to_string());
+    differ("the duration", seconds(a), seconds(b));
+    for (side, run, test) in [("A", from, a), ("B", to, b)] {
+        if test.samples.len() < 3 {
+            doubts.push(format!("{side}: fewer than 3 repeats, {}", test.samples.len()));
         }
-        match others(result) {
-            None if !result.repeats.is_empty() => doubts
+        match others(run) {
+            None => doubts
                 .push(format!("{side}: it is not known what other programs had of the processors")),
-            _ => doubts.extend(disturbed(result).map(|doubt| format!("{side}: {doubt}"))),
+            _ => doubts.extend(disturbed(run).map(|doubt| format!("{side}: {doubt}"))),
         }
     }
     doubts
 }
 
-/// Whether transactions were statements or procedures; statements in results from before there was a choice.
-fn transactions_as(result: &OltpResult) -> String {
-    result.database.settings.get("transactions").map_or("statements", String::as_str).to_owned()
+fn transactions_as(users: &DatabaseUsers) -> String {
+    if users.procedures { "procedures" } else { "statements" }.to_owned()
 }

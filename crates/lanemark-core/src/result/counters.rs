@@ -54,8 +54,13 @@ impl Counters {
     }
 
     /// Sets one.
-    pub(crate) fn set(&mut self, counter: Counter, value: u64) {
+    pub fn set(&mut self, counter: Counter, value: u64) {
         self.0.insert(counter, value);
+    }
+
+    /// All that are told.
+    pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> + '_ {
+        self.0.iter().map(|(counter, value)| (*counter, *value))
     }
 
     /// Whether nothing is told.
@@ -64,7 +69,8 @@ impl Counters {
     }
 
     /// What was added since `earlier`, of what both know.
-    pub(crate) fn since(&self, earlier: &Self) -> Self {
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
         let added = |(counter, later): (&Counter, &u64)| {
             // A server that has crashed begins at nothing again.
             Some((*counter, later.saturating_sub(earlier.get(*counter)?)))
@@ -73,7 +79,7 @@ impl Counters {
     }
 
     /// Adds those of somebody else.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         for (counter, value) in &other.0 {
             *self.0.entry(*counter).or_default() += value;
         }

@@ -1,0 +1,254 @@
+//! What a run came to, as a member of the results of all runs: its target, what was asked, and a sample for each repeat.
+
+use std::collections::BTreeMap;
+
+use lanemark_core::result::{
+    Counter, Counters, DatabaseTarget, DeviceUse, Evidence, KindUse, LatencyHistogram, Provenance,
+    RunResult, SCHEMA_VERSION, Sample, ServerTime, SessionWaits, Target, TestResult,
+    TransactionsUse, Warning,
+};
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{
+    Average, DatabaseUsers, Load, Mix, Order, Pattern, Start, Test, TransactionKind, Workload,
+};
+
+use crate::database::Database;
+use crate::device::DeviceWork;
+use crate::error::OltpError;
+use crate::run::RunOptions;
+use crate::schema::Scale;
+
+/// The workload's name in results.
+pub const WORKLOAD_ID: &str = "tpc-c-derived";
+/// The pages of the databases here; SQLite's are half as long.
+pub(crate) const PAGE: u64 = 8 << 10;
+/// The fewest repeats that tell of a spread.
+const REPEATS_FEW: usize = 3;
+/// The share of the machine's processors from which on other programs are told.
+const OTHERS: f64 = 0.05;
+
+/// What was counted in a repeat.
+#[derive(Default)]
+pub(crate) struct Counted {
+    pub(crate) seconds: f64,
+    pub(crate) kinds: BTreeMap<TransactionKind, KindUse>,
+    pub(crate) device: Option<DeviceWork>,
+    pub(crate) processor_busy: Option<f64>,
+    pub(crate) processor_others: Option<f64>,
+    pub(crate) processor_time: Option<ServerTime>,
+    pub(crate) counters: Counters,
+    pub(crate) waits: Option<SessionWaits>,
+    pub(crate) counted_per_minute: Option<f64>,
+    pub(crate) looked_on: u64,
+}
+
+impl Counted {
+    /// The repeat as a sample.
+    pub(crate) fn sample(self) -> Sample {
+        let elapsed = duration(self.seconds);
+        let minute =
+            |count: u64| if self.seconds > 0.0 { count as f64 * 60.0 / self.seconds } else { 0.0 };
+        let of = |count: fn(&KindUse) -> u64| {
+            self.kinds.values().map(count).fold(0, u64::saturating_add)
+        };
+        let count = of(|one| one.count);
+        let entered = self
+            .kinds
+            .get(&TransactionKind::NewOrder)
+            .map_or(0, |orders| orders.count.saturating_sub(orders.rolled_back));
+        let each = |sum: u64| (count > 0).then(|| sum as f64 / count as f64);
+        let told = |counter| self.counters.get(counter).and_then(each);
+        let log_writes = self.counters.get(Counter::WalWrites);
+        let device = self.device.as_ref();
+        let changing = changing(&self.kinds);
+        let mut response = LatencyHistogram::new();
+        self.kinds.values().for_each(|one| response.merge(&one.latency));
+        let transactions = TransactionsUse {
+            count,
+            per_minute: minute(count),
+            new_orders_per_minute: Some(minute(entered)),
+            processor_busy: self.processor_busy,
+            processor_others: self.processor_others,
+            processor_time: self.processor_time,
+            buffer_hit_ratio: self.counters.buffer_hit_ratio(),
+            page_reads: device.and_then(|device| each(device.reads)),
+            page_writes: device
+                .zip(log_writes)
+                .and_then(|(device, log)| each(device.writes.saturating_sub(log))),
+            log_writes: told(Counter::WalWrites),
+            commits_per_log_write: log_writes
+                .filter(|&writes| writes > 0)
+                .map(|writes| changing as f64 / writes as f64),
+            log_bytes: told(Counter::WalBytes),
+            log_flushes: told(Counter::WalFlushes),
+            response,
+            kinds: self.kinds,
+            waits: self.waits,
+            counters: self.counters,
+            counted_per_minute: self.counted_per_minute,
+            looked_on: self.looked_on,
+        };
+        let device = self.device.map(|work| device_use(&work, elapsed));
+        Sample {
+            elapsed,
+            reads: None,
+            writes: None,
+            flushes: None,
+            trims: None,
+            cpu: None,
+            evidence: device.map(|device| Evidence { device: Some(device), ..Evidence::default() }),
+            punctuality: None,
+            path: None,
+            drive: None,
+            energy: None,
+            replay: None,
+            series: None,
+            steady: None,
+            transactions: Some(transactions),
+            complete: true,
+        }
+    }
+}
+
+/// Transactions that changed something and did not undo it.
+pub(crate) fn changing(kinds: &BTreeMap<TransactionKind, KindUse>) -> u64 {
+    let changes = kinds.iter().filter(|(kind, _)| !kind.only_reads());
+    changes
+        .fold(0, |sum: u64, (_, one)| sum.saturating_add(one.count.saturating_sub(one.rolled_back)))
+}
+
+/// Seconds as a time; what cannot be one is none.
+pub(crate) fn duration(seconds: f64) -> Duration {
+    Duration::from_picoseconds((seconds * 1e12).round() as u64)
+}
+
+fn device_use(work: &DeviceWork, elapsed: Duration) -> DeviceUse {
+    let time = |ms: u64| Duration::from_picoseconds(ms.saturating_mul(1_000_000_000));
+    DeviceUse {
+        name: work.device.clone(),
+        reads: work.reads,
+        writes: work.writes,
+        flushes: work.flushes,
+        trims: 0,
+        read_bytes: Bytes(work.read_bytes),
+        written_bytes: Bytes(work.write_bytes),
+        read_time: time(work.read_ms),
+        write_time: time(work.write_ms),
+        flush_time: time(work.flush_ms),
+        busy: time(work.busy_ms),
+        elapsed,
+    }
+}
+
+/// A database as the target of a run, with the settings that decide what its figures mean, and the bytes that are loaded.
+///
+/// # Errors
+/// Where the database does not answer.
+pub fn target(database: &Database) -> Result<(DatabaseTarget, Bytes), OltpError> {
+    let mut settings: BTreeMap<String, String> = database.settings()?.into_iter().collect();
+    let (cache, data) = database.cache_and_data()?;
+    let over = cache as f64 / data.max(1) as f64;
+    settings.insert("cache_over_data".to_owned(), format!("{over:.2}"));
+    let target = DatabaseTarget {
+        product: database.kind().to_owned(),
+        version: settings.remove("version"),
+        name: database.name(),
+        place: database
+            .data_path()
+            .map(|path| path.canonicalize().unwrap_or(path).display().to_string()),
+        settings,
+    };
+    Ok((target, Bytes(data)))
+}
+
+/// What a run asks for: one test, whose threads are the users and whose span is what was loaded.
+pub fn workload(scale: &Scale, options: &RunOptions, data: Bytes, repeats: u32) -> Workload {
+    let time = |time: std::time::Duration| duration(time.as_secs_f64());
+    let users = DatabaseUsers {
+        profile: options.profile,
+        warehouses: scale.warehouses,
+        divisor: scale.divisor,
+        contents_seed: scale.seed,
+        think_times: options.think_times,
+        procedures: options.procedures,
+    };
+    workload_of(users, options.users, (time(options.ramp), time(options.duration)), data, repeats)
+}
+
+pub(crate) fn workload_of(
+    users: DatabaseUsers,
+    count: u32,
+    (ramp, duration): (Duration, Duration),
+    data: Bytes,
+    repeats: u32,
+) -> Workload {
+    let test = Test {
+        name: format!("{count} users"),
+        block: Bytes(PAGE),
+        pattern: Pattern::Uniform,
+        read_share: Ratio::new(0.5).unwrap_or(Ratio::ONE),
+        queue_depth: 1,
+        threads: count,
+        span: Bytes(data.get().max(1).next_multiple_of(PAGE)),
+        offset: Bytes::ZERO,
+        alignment: Bytes(PAGE),
+        volume: None,
+        duration: Some(duration),
+        rounds: None,
+        interval: None,
+        ramp,
+        think: Duration::ZERO,
+        compressibility: Ratio::ZERO,
+        mix: Mix::default(),
+        load: Load::Database(users),
+        start: Start::default(),
+    };
+    Workload {
+        id: WORKLOAD_ID.to_owned(),
+        name: format!("TPC-C-derived, profile {}", users.profile.name()),
+        repeats,
+        average: Average::Mean,
+        order: Order::Listed,
+        tests: vec![test],
+    }
+}
+
+/// The result of the repeats that have ended, with every doubt about them.
+pub fn result(
+    provenance: Provenance,
+    target: DatabaseTarget,
+    workload: Workload,
+    samples: Vec<Sample>,
+) -> RunResult {
+    let cores = provenance.machine.as_ref().map(|machine| machine.cores);
+    let tests: Vec<TestResult> = match (workload.tests.first(), samples.is_empty()) {
+        (Some(test), false) => vec![TestResult::new(&workload, test, samples)],
+        _ => Vec::new(),
+    };
+    let complete = tests.iter().any(|test| test.samples.len() >= workload.repeats as usize);
+    let warnings = tests.iter().flat_map(|test| doubts(test, complete, cores)).collect();
+    RunResult {
+        schema_version: SCHEMA_VERSION,
+        provenance,
+        target: Target::Database(target),
+        workload,
+        tests,
+        complete,
+        warnings,
+        inspection: None,
+    }
+}
+
+fn doubts(test: &TestResult, complete: bool, cores: Option<u32>) -> Vec<Warning> {
+    let mut doubts = Vec::new();
+    if complete && test.samples.len() < REPEATS_FEW {
+        doubts.push(Warning::FewRepeats { repeats: test.samples.len() as u32 });
+    }
+    let shares = test.samples.iter().filter_map(|one| one.transactions.as_ref()?.processor_others);
+    let most = shares.reduce(f64::max).filter(|&share| share > OTHERS);
+    if let Some((share, cores)) = most.zip(cores) {
+        let used = share * f64::from(cores);
+        doubts.push(Warning::OthersBusy { test: test.test.name.clone(), used, cores });
+    }
+    doubts
+}

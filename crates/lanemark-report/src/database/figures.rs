@@ -1,0 +1,224 @@
+//! The figures of a database's transactions that real and simulated runs share, and a table of runs side by side.
+//!
+//! Rows are figures, columns are runs. What a run cannot know is a dash: a real database says nothing of single requests,
+//! a simulated one has no kinds of transactions.
+
+use lanemark_core::result::{RunResult, Sample, TestResult, TransactionsUse};
+use lanemark_core::workload::Operation;
+
+use crate::number::{ABSENT, known, or_absent, significant, spread};
+use crate::table::{Cell, Column, Ink, Table};
+
+/// A figure of a sample in which a database's transactions ran.
+pub(crate) struct Figure {
+    pub(crate) name: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) of: fn(&Sample) -> Option<f64>,
+    /// Whether more of it is better.
+    pub(crate) more: bool,
+    /// Whether two real runs are compared by it.
+    pub(crate) compared: bool,
+    /// Whether a page draws it.
+    pub(crate) drawn: bool,
+}
+
+/// A figure that is drawn and not compared, of which less is better.
+const PLAIN: Figure =
+    Figure { name: "", unit: "", of: |_| None, more: false, compared: false, drawn: false };
+
+/// All of them. Those that are compared are in the order of the published chart.
+pub(crate) const FIGURES: [Figure; 18] = [
+    Figure {
+        name: "tpm",
+        unit: "1/min",
+        of: |sample| Some(transactions(sample)?.per_minute),
+        more: true,
+        compared: true,
+        drawn: true,
+    },
+    Figure {
+        name: "NOPM",
+        unit: "1/min",
+        of: |sample| transactions(sample)?.new_orders_per_minute,
+        more: true,
+        compared: true,
+        ..PLAIN
+    },
+    Figure {
+        name: "device read",
+        unit: "us",
+        of: |sample| us(sample.mean_latency_ns(Operation::Read)),
+        compared: true,
+        drawn: true,
+        ..PLAIN
+    },
+    Figure {
+        name: "device write",
+        unit: "us",
+        of: |sample| us(sample.mean_latency_ns(Operation::Write)),
+        compared: true,
+        drawn: true,
+        ..PLAIN
+    },
+    Figure {
+        name: "device overall",
+        unit: "us",
+        of: |sample| us(Some(sample.latency_mean_ns()).filter(|&ns| ns > 0.0)),
+        compared: true,
+        ..PLAIN
+    },
+    Figure {
+        name: "processors busy",
+        unit: "%",
+        of: |sample| per_cent(transactions(sample)?.processor_busy),
+        compared: true,
+        drawn: true,
+        ..PLAIN
+    },
+    Figure {
+        name: "database CPU",
+        unit: "us each",
+        of: |sample| {
+            let all = transactions(sample)?;
+            all.each(1e6 * all.processor_time.as_ref()?.server_s?)
+        },
+        compared: true,
+        ..PLAIN
+    },
+    Figure {
+        name: "all CPU",
+        unit: "us each",
+        of: |sample| transactions(sample)?.processor_us(),
+        ..PLAIN
+    },
+    Figure {
+        name: "device share of time",
+        unit: "%",
+        of: |sample| per_cent(sample.device_share()),
+        more: true,
+        compared: true,
+        drawn: true,
+    },
+    Figure {
+        name: "latency, mean",
+        unit: "ms",
+        of: |sample| transactions(sample)?.response_ms(),
+        compared: true,
+        drawn: true,
+        ..PLAIN
+    },
+    Figure {
+        name: "latency, 95%",
+        unit: "ms",
+        of: |sample| Some(transactions(sample)?.response.percentile_ns(95.0)? as f64 / 1e6),
+        ..PLAIN
+    },
+    Figure {
+        name: "device reads",
+        unit: "1/s",
+        of: |sample| Some(sample.device_rates()?.reads),
+        drawn: true,
+        ..PLAIN
+    },
+    Figure {
+        name: "device writes",
+        unit: "1/s",
+        of: |sample| Some(sample.device_rates()?.writes),
+        drawn: true,
+        ..PLAIN
+    },
+    Figure {
+        name: "device flushes",
+        unit: "1/s",
+        of: |sample| Some(sample.device_rates()?.flushes),
+        ..PLAIN
+    },
+    Figure {
+        name: "buffer hits",
+        unit: "%",
+        of: |sample| per_cent(transactions(sample)?.buffer_hit_ratio),
+        ..PLAIN
+    },
+    Figure {
+        name: "log writes",
+        unit: "each",
+        of: |sample| transactions(sample)?.log_writes,
+        drawn: true,
+        ..PLAIN
+    },
+    Figure {
+        name: "log flushes",
+        unit: "each",
+        of: |sample| transactions(sample)?.log_flushes,
+        ..PLAIN
+    },
+    Figure {
+        name: "log",
+        unit: "KiB each",
+        of: |sample| Some(transactions(sample)?.log_bytes? / 1024.0),
+        drawn: true,
+        ..PLAIN
+    },
+];
+
+fn transactions(sample: &Sample) -> Option<&TransactionsUse> {
+    sample.transactions.as_ref()
+}
+
+fn us(ns: Option<f64>) -> Option<f64> {
+    ns.map(|ns| ns / 1e3)
+}
+
+fn per_cent(share: Option<f64>) -> Option<f64> {
+    share.map(|share| 100.0 * share)
+}
+
+/// Tests of transactions that belong side by side, each group with its name.
+pub(crate) type Groups<'a> = Vec<(String, Vec<(&'a str, &'a TestResult)>)>;
+
+/// The tests of transactions by their names. Where no two runs share a name and each has but one such test, all of them
+/// are one group.
+pub(crate) fn groups<'a>(runs: &[(&'a str, &'a RunResult)]) -> Groups<'a> {
+    let mut groups: Groups<'a> = Vec::new();
+    for (label, run) in runs {
+        for test in run.tests.iter().filter(|test| test.has_transactions()) {
+            match groups.iter_mut().find(|(name, _)| *name == test.test.name) {
+                Some((_, members)) => members.push((label, test)),
+                None => groups.push((test.test.name.clone(), vec![(label, test)])),
+            }
+        }
+    }
+    let of = |run: &RunResult| run.tests.iter().filter(|test| test.has_transactions()).count();
+    let alone = groups.iter().all(|(_, members)| members.len() == 1);
+    if alone && groups.len() > 1 && runs.iter().all(|(_, run)| of(run) <= 1) {
+        let names: Vec<String> = groups.iter().map(|(name, _)| name.clone()).collect();
+        let members = groups.into_iter().flat_map(|(_, members)| members).collect();
+        return vec![(names.join(" · "), members)];
+    }
+    groups
+}
+
+/// The figures of tests side by side, each with its spread where it has one.
+pub(crate) fn table(tests: &[(&str, &TestResult)]) -> Table {
+    let mut columns = vec![Column::name("figure"), Column::text("")];
+    for (label, _) in tests {
+        columns.extend([Column::number(label, ""), Column::number("spread", "").optional(1)]);
+    }
+    let mut table = Table::new(columns);
+    for figure in &FIGURES {
+        let told: Vec<Cell> = tests
+            .iter()
+            .flat_map(|(_, test)| {
+                let found = test.over_samples(figure.of).unwrap_or_default();
+                let value = or_absent(known(&found), significant);
+                [Cell::plain(value), Cell::inked(spread(&found), Ink::Faint)]
+            })
+            .collect();
+        if told.iter().any(|cell| cell.text != ABSENT) {
+            let mut row = vec![Cell::plain(figure.name), Cell::inked(figure.unit, Ink::Faint)];
+            row.extend(told);
+            table.push(row);
+        }
+    }
+    table.without_empty_columns()
+}

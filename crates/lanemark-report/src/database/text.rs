@@ -1,0 +1,249 @@
+//! A run on a real database as text of a fixed layout: its figures with their spread, where the time of a transaction went,
+//! and each kind of transaction.
+
+use std::fmt::Write;
+
+use lanemark_core::result::{
+    Counter, DatabaseTarget, DeviceRates, DeviceUse, RunResult, Sample, ServerTime, SessionTime,
+    Statistic, Target, TestResult, TransactionsUse, WaitClass,
+};
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::{DatabaseUsers, Load, TransactionKind};
+
+use crate::target::doubts;
+
+/// The line that no result goes without.
+pub(super) const NO_TPC_RESULT: &str =
+    "TPC-C-derived workload; no TPC result, and not comparable with other programs' figures.";
+
+/// The database, the test and its users of a run on a real database; nothing of any other run.
+pub(super) fn parts(run: &RunResult) -> Option<(&DatabaseTarget, &TestResult, &DatabaseUsers)> {
+    let Target::Database(database) = &run.target else { return None };
+    let test = run.tests.first()?;
+    let Load::Database(users) = &test.test.load else { return None };
+    Some((database, test, users))
+}
+
+/// A run on a real database as tables; nothing of any other run, or of one in which no repeat has ended.
+pub fn database_text(run: &RunResult) -> Option<String> {
+    let (database, test, users) = parts(run)?;
+    let mut text = String::new();
+    line(&mut text, &title(database));
+    let settings = database.settings.iter();
+    let settings: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
+    line(&mut text, &settings.join(", "));
+    line(&mut text, &asked(test, users));
+    text.push('\n');
+    text += &figures(test);
+    if let Some(found) = time_of_a_transaction(test) {
+        text.push('\n');
+        text += &found;
+    }
+    text.push('\n');
+    text += &transactions(test);
+    let doubts = doubts(run);
+    if !doubts.is_empty() {
+        text.push('\n');
+    }
+    doubts.iter().for_each(|(doubt, advice)| line(&mut text, &format!("! {doubt}: {advice}")));
+    text.push('\n');
+    line(&mut text, NO_TPC_RESULT);
+    Some(text)
+}
+
+/// `PostgreSQL 17.11 · postgres://host/shop`.
+pub(super) fn title(database: &DatabaseTarget) -> String {
+    let version = database.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
+    format!("{}{version} · {}", database.product, database.name)
+}
+
+/// What was asked for, in a sentence.
+pub(super) fn asked(test: &TestResult, users: &DatabaseUsers) -> String {
+    let part = match users.divisor {
+        1 => String::new(),
+        divisor => format!(" (scale 1/{divisor})"),
+    };
+    let think = if users.think_times { "with" } else { "no" };
+    let how = if users.procedures { ", as procedures" } else { "" };
+    let repeats = match test.samples.len() {
+        1 => "1 repeat".to_owned(),
+        count => format!("{count} repeats"),
+    };
+    format!(
+        "profile {}, {} warehouses{part}, {} users{how}, {think} think times, ramp {} s, {repeats} of {} s",
+        users.profile.name(),
+        users.warehouses,
+        test.test.threads,
+        test.test.ramp.as_seconds(),
+        test.test.duration.unwrap_or_default().as_seconds()
+    )
+}
+
+/// The figures of a run, each with its spread over repeats and, where one explains it, what it is made of.
+fn figures(test: &TestResult) -> String {
+    let mut text = String::new();
+    let mut figure = |name: &str, statistic: Option<Statistic>, digits: usize, beside: &str| {
+        if let Some(found) = statistic {
+            // One repeat has no spread.
+            let spread = match found.count {
+                0 | 1 => String::new(),
+                _ => format!("± {:.1}%", 100.0 * found.spread()),
+            };
+            let row = format!("{name:<28}{:>12.digits$}  {spread:<9}{beside}", found.value);
+            line(&mut text, row.trim_end());
+        }
+    };
+    let of = |figure: fn(&TransactionsUse) -> Option<f64>| test.of_transactions(figure);
+    let share = test.over_samples(Sample::device_share).map(|found| found.value);
+    let share = share.map_or("device time unknown".to_owned(), |share| {
+        format!("device time is {:.0}% of the response time", 100.0 * share)
+    });
+    figure("tpm, all transactions", test.transactions_per_minute(), 0, &share);
+    let differs = of(TransactionsUse::count_differs).map(|found| 100.0 * found.value);
+    let differs = differs.map_or(String::new(), |share| format!("{share:+.2}% from ours"));
+    figure("tpm, database's count", of(|all| all.counted_per_minute), 0, &differs);
+    figure("NOPM, new orders", of(|all| all.new_orders_per_minute), 0, "");
+    figure("latency, mean, ms", of(TransactionsUse::response_ms), 3, "");
+    let device = |figure: &dyn Fn(&DeviceUse) -> Option<f64>| {
+        test.over_samples(|sample| figure(sample.evidence.as_ref()?.device.as_ref()?))
+    };
+    let rate =
+        |rate: fn(DeviceRates) -> f64| test.over_samples(|sample| sample.device_rates().map(rate));
+    let size = |statistic: Option<Statistic>| {
+        statistic.map_or(String::new(), |found| format!("of {:.1} KiB each", found.value))
+    };
+    let kib =
+        |bytes: Bytes, count: u64| (count > 0).then(|| bytes.get() as f64 / 1024.0 / count as f64);
+    let read = size(device(&|device| kib(device.read_bytes, device.reads)));
+    let write = size(device(&|device| kib(device.written_bytes, device.writes)));
+    let us = |ns: Option<f64>| ns.map(|ns| ns / 1e3);
+    figure("device reads a second", rate(|rates| rates.reads), 0, &read);
+    figure("device read, mean, us", device(&|one| us(one.mean_read_ns())), 0, "");
+    figure("device writes a second", rate(|rates| rates.writes), 0, &write);
+    figure("device write, mean, us", device(&|one| us(one.mean_write_ns())), 0, "");
+    figure("device flushes a second", rate(|rates| rates.flushes), 0, "");
+    figure("device, overall mean, us", device(&|one| us(one.mean_ns())), 0, "");
+    let busy = of(|all| all.processor_busy.map(|share| 100.0 * share));
+    figure("processors busy, %", busy, 1, "all of the machine");
+    let others = of(|all| all.processor_others.map(|share| 100.0 * share));
+    figure("of them by others, %", others, 1, "");
+    let time = |of: fn(&ServerTime) -> Option<f64>| {
+        test.of_transactions(|all| all.each(1e6 * of(all.processor_time.as_ref()?)?))
+    };
+    let server = time(|time| time.server_s);
+    let driver = if server.is_some() { "driver CPU, us each" } else { "CPU, us each" };
+    figure("database CPU, us each", server, 0, "of a transaction, all processes of the server");
+    figure(driver, time(|time| time.driver_s), 0, "of a transaction");
+    let each =
+        |counter: Counter| test.of_transactions(|all| all.each(all.counters.get(counter)? as f64));
+    let statements = each(Counter::Statements)
+        .map_or(String::new(), |found| format!("with {:.1} statements", found.value));
+    figure("messages each", each(Counter::Messages), 2, &statements);
+    let hits = of(|all| all.buffer_hit_ratio.map(|share| 100.0 * share));
+    figure("buffer hits, %", hits, 2, "");
+    let pages = each(Counter::WalFullPages)
+        .map_or(String::new(), |pages| format!("with {:.2} whole pages", pages.value));
+    figure("log, KiB each", of(|all| all.log_bytes.map(|bytes| bytes / 1024.0)), 2, &pages);
+    figure("log flushes each", of(|all| all.log_flushes), 3, "");
+    for (name, counter) in [
+        ("checkpoints", Counter::Checkpoints),
+        ("deadlocks", Counter::Deadlocks),
+        ("temporary files", Counter::TemporaryFiles),
+    ] {
+        let found = test.of_transactions(|all| Some(all.counters.get(counter)? as f64));
+        figure(name, found.filter(|found| found.max > 0.0), 1, "in a repeat");
+    }
+    text
+}
+
+/// Where the time of a transaction went: by samples where the server tells, else what its thread did.
+fn time_of_a_transaction(test: &TestResult) -> Option<String> {
+    let mut text = String::new();
+    let response_ms = test.of_transactions(TransactionsUse::response_ms)?.value;
+    let sessions = |part: fn(&SessionTime) -> f64| {
+        let each = |all: &TransactionsUse| {
+            all.each(1e3 * part(all.processor_time.as_ref()?.sessions.as_ref()?))
+        };
+        test.of_transactions(each).map(|found| found.value)
+    };
+    let running = sessions(|used| used.running_s).zip(sessions(|used| used.ready_s));
+    let mut row = |name: &str, ms: f64, beside: &str| {
+        let share = 100.0 * ms / response_ms.max(1e-9);
+        let row = format!("  {name:<26}{ms:>12.3}{share:>7.1}%  {beside}");
+        line(&mut text, row.trim_end());
+    };
+    let samples = test.of_transactions(|all| Some(all.waits.as_ref()?.total() as f64));
+    if let Some(samples) = samples {
+        for class in WaitClass::ALL {
+            let share = |all: &TransactionsUse| Some(all.waits.as_ref()?.share(class)?.0);
+            // Of all samples together; that each repeat has as many is near enough.
+            let Some(share) = test.of_transactions(share).map(|found| found.value) else {
+                continue;
+            };
+            let all = samples.value * f64::from(samples.count);
+            let error = (share * (1.0 - share) / all.max(1.0)).sqrt();
+            if share > 0.0 {
+                row(class.name(), share * response_ms, &format!("± {:.1} points", 100.0 * error));
+            }
+        }
+        let all = samples.value * f64::from(samples.count);
+        let head = format!("time of a transaction, ms, by {all:.0} samples of sessions\n");
+        if let Some((running, ready)) = running {
+            let measured = format!(
+                "  measured: {running:.3} on a processor, {ready:.3} ready for one, which is in every class\n"
+            );
+            text += &measured;
+        }
+        return Some(head + &text);
+    }
+    let (running, ready) = running?;
+    row("on a processor", running, "");
+    row("ready for one", ready, "");
+    row(
+        "waiting",
+        (response_ms - running - ready).max(0.0),
+        "for the file, a flush or another user",
+    );
+    Some("time of a transaction, ms, by its user's thread\n".to_owned() + &text)
+}
+
+/// A row for each kind of transaction.
+fn transactions(test: &TestResult) -> String {
+    let mut text = format!(
+        "{:<13}{:>10}{:>8}{:>12}{:>9}{:>10}{:>10}{:>10}{:>10}\n",
+        "", "count", "%", "rolled back", "retries", "mean ms", "50% ms", "95% ms", "99% ms"
+    );
+    let uses = TransactionKind::ALL.map(|kind| (kind, test.kind(kind)));
+    let all: u64 = uses.iter().map(|(_, one)| one.count).sum();
+    for (kind, one) in uses {
+        let share = match all {
+            0 => "–".to_owned(),
+            _ => format!("{:.2}", 100.0 * one.count as f64 / all as f64),
+        };
+        let at = |percentile| {
+            let found = one.latency.percentile_ns(percentile);
+            found.map_or("–".to_owned(), |ns| format!("{:.3}", ns as f64 / 1e6))
+        };
+        let mean = match one.latency.count() {
+            0 => "–".to_owned(),
+            _ => format!("{:.3}", one.latency.mean_ns() / 1e6),
+        };
+        let name = kind.name();
+        let _ = writeln!(
+            text,
+            "{name:<13}{:>10}{share:>8}{:>12}{:>9}{mean:>10}{:>10}{:>10}{:>10}",
+            one.count,
+            one.rolled_back,
+            one.retries,
+            at(50.0),
+            at(95.0),
+            at(99.0)
+        );
+    }
+    text
+}
+
+pub(super) fn line(text: &mut String, one: &str) {
+    text.push_str(one);
+    text.push('\n');
+}

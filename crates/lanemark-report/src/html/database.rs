@@ -1,0 +1,63 @@
+//! Transactions of databases, real and simulated ones side by side: a panel of bars for each figure, and all of them as a
+//! table.
+//!
+//! A run keeps its colour through all panels, each of which has its own scale from zero. A figure that no run of a group
+//! knows has no panel.
+
+use lanemark_core::result::{RunResult, Target};
+use maud::{Markup, html};
+
+use super::{chart, grid};
+use crate::database::{FIGURES, groups, table};
+
+/// What transactions came to in `runs`; `None` where there were none.
+pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
+    let groups = groups(runs);
+    let colour = |label: &str| {
+        let place = runs.iter().position(|(own, _)| *own == label).unwrap_or(0);
+        chart::system_colour(place)
+    };
+    (!groups.is_empty()).then(|| {
+        html! {
+            p class="soft" { (kinds(runs)) }
+            @for (name, tests) in &groups {
+                h3 { (name) }
+                div class="panels" {
+                    @for figure in FIGURES.iter().filter(|figure| figure.drawn) {
+                        @let bars = tests.iter().filter_map(|(label, test)| {
+                            Some(((*label).to_owned(), colour(label), test.over_samples(figure.of)?))
+                        });
+                        (chart::bars(figure.name, figure.unit, bars.collect()))
+                    }
+                }
+                (grid::grid(&table(tests), name))
+            }
+        }
+    })
+}
+
+/// Which of the runs are real, and what that means for their figures.
+fn kinds(runs: &[(&str, &RunResult)]) -> String {
+    let asked = runs.iter().filter(|(_, run)| run.tests.iter().any(|test| test.has_transactions()));
+    let (mut real, mut simulated) = (Vec::new(), Vec::new());
+    for (label, run) in asked {
+        match &run.target {
+            Target::Database(_) => real.push(*label),
+            _ => simulated.push(*label),
+        }
+    }
+    let mut text = String::new();
+    if !real.is_empty() {
+        text += &format!(
+            "Real: {}, derived from TPC-C and no TPC result. Requests are those of the whole device below the data, as its \
+             kernel counts them. ",
+            real.join(", ")
+        );
+    }
+    if !simulated.is_empty() {
+        text +=
+            &format!("Simulated: {}, users of a database in closed loop. ", simulated.join(", "));
+    }
+    text + "Each panel has its own scale from zero, and whiskers from the least to the greatest repeat. The device's share is \
+            the time of all requests over that of all transactions, and passes 100% where requests overlap."
+}

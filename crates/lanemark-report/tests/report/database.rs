@@ -1,0 +1,385 @@
+//! Runs on databases as people see them, two of them beside each other by the figures of the published chart, and a real one
+//! beside a simulated one.
+
+use std::collections::BTreeMap;
+
+use lanemark_core::result::{
+    Counter, Counters, DatabaseTarget, DeviceUse, DirectionResult, Evidence, KindUse,
+    LatencyHistogram, RunResult, SCHEMA_VERSION, Sample, ServerTime, SessionTime, SessionWaits,
+    Target, TestResult, TransactionsUse, WaitClass, Warning,
+};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::{DatabaseUsers, Load, Profile, TransactionKind};
+use lanemark_report::{
+    Style, Verdict, compare, compare_table, database_compare_text, database_text, doubts, html,
+    interval, nodes_saved, run_table,
+};
+
+use crate::fixture;
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_microseconds(milliseconds * 1_000)
+}
+
+/// A repeat of a minute in which each of 1,000 transactions took 2 ms.
+fn repeat(tpm: f64, (read_us, write_us): (u64, u64), busy: f64) -> Sample {
+    let mut latency = LatencyHistogram::new();
+    (0..1_000).for_each(|_| latency.record_ns(2_000_000));
+    let response = latency.clone();
+    let orders = KindUse { count: 1_000, rolled_back: 4, retries: 3, latency };
+    let device = DeviceUse {
+        name: "sda".to_owned(),
+        reads: 3_000,
+        read_bytes: Bytes(3_000 * 8_192),
+        read_time: ms(3 * read_us),
+        writes: 1_000,
+        written_bytes: Bytes(1_000 * 16_384),
+        write_time: ms(write_us),
+        ..DeviceUse::default()
+    };
+    let transactions = TransactionsUse {
+        count: 1_000,
+        per_minute: tpm,
+        new_orders_per_minute: Some(tpm / 2.2),
+        processor_busy: Some(busy),
+        processor_others: Some(0.01),
+        processor_time: Some(ServerTime {
+            server_s: Some(0.179),
+            driver_s: Some(0.05),
+            sessions: Some(SessionTime { running_s: 0.4, ready_s: 0.1 }),
+        }),
+        buffer_hit_ratio: Some(0.99),
+        log_bytes: Some(4_096.0),
+        log_flushes: Some(0.8),
+        response,
+        kinds: BTreeMap::from([(TransactionKind::NewOrder, orders)]),
+        counters: Counters::from_iter([(Counter::BufferHits, 990), (Counter::BufferMisses, 10)]),
+        waits: Some(SessionWaits {
+            period_ms: 20,
+            looks: 100,
+            samples: BTreeMap::from([(WaitClass::Processor, 100), (WaitClass::Read, 300)]),
+        }),
+        counted_per_minute: Some(tpm * 1.005),
+        looked_on: 48,
+        ..TransactionsUse::default()
+    };
+    Sample {
+        elapsed: ms(60_000),
+        reads: None,
+        writes: None,
+        evidence: Some(Evidence { device: Some(device), ..Evidence::default() }),
+        path: None,
+        cpu: None,
+        energy: None,
+        transactions: Some(transactions),
+        ..fixture::measured().tests[0].samples[0].clone()
+    }
+}
+
+/// The transactions of a sample.
+fn of(sample: &mut Sample) -> &mut TransactionsUse {
+    sample.transactions.as_mut().unwrap()
+}
+
+fn result(samples: Vec<Sample>) -> RunResult {
+    let mut run = fixture::measured();
+    let mut test = run.workload.tests[0].clone();
+    test.name = "48 users".to_owned();
+    test.threads = 48;
+    test.duration = Some(ms(60_000));
+    test.ramp = ms(120_000);
+    test.load = Load::Database(DatabaseUsers {
+        profile: Profile::Hammerdb,
+        warehouses: 1_000,
+        divisor: 1,
+        contents_seed: 1,
+        think_times: false,
+        procedures: false,
+    });
+    run.workload.name = "TPC-C-derived, profile hammerdb".to_owned();
+    run.workload.tests = vec![test.clone()];
+    run.schema_version = SCHEMA_VERSION;
+    run.warnings = Vec::new();
+    run.target = Target::Database(DatabaseTarget {
+        product: "PostgreSQL".to_owned(),
+        version: Some("17.11".to_owned()),
+        name: "postgres://host/x".to_owned(),
+        place: Some("/srv/data".to_owned()),
+        settings: BTreeMap::from([("fsync".to_owned(), "on".to_owned())]),
+    });
+    run.tests = match samples.is_empty() {
+        true => Vec::new(),
+        false => vec![TestResult::new(&run.workload, &test, samples)],
+    };
+    run
+}
+
+fn three(tpm: f64, latency: (u64, u64), busy: f64) -> RunResult {
+    let spread = [0.99, 1.0, 1.01];
+    result(spread.map(|by| repeat(tpm * by, latency, busy)).to_vec())
+}
+
+/// A simulated run of the same users.
+fn simulated(name: &str) -> RunResult {
+    let mut run = result(vec![repeat(1.5e6, (0, 0), 0.4), repeat(1.5e6, (0, 0), 0.4)]);
+    run.target = fixture::simulated().target;
+    run.workload.tests[0].name = name.to_owned();
+    let test = &mut run.tests[0];
+    test.test.name = name.to_owned();
+    for sample in &mut test.samples {
+        let direction = |count: u64, us: u64| {
+            let mut direction = DirectionResult::new();
+            (0..count).for_each(|_| {
+                direction.record(Bytes::kibi(8), Duration::from_microseconds(us));
+            });
+            Some(direction)
+        };
+        sample.evidence = None;
+        (sample.reads, sample.writes) = (direction(3_000, 100), direction(1_000, 50));
+        let all = of(sample);
+        all.kinds.clear();
+        (all.waits, all.counted_per_minute, all.new_orders_per_minute) = (None, None, None);
+        all.log_writes = Some(0.25);
+    }
+    *test = TestResult::new(&run.workload, &test.test, test.samples.clone());
+    run
+}
+
+fn text(run: &RunResult) -> String {
+    database_text(run).unwrap()
+}
+
+fn compared(from: &RunResult, to: &RunResult) -> String {
+    database_compare_text(from, to).unwrap()
+}
+
+const STYLE: Style = Style { width: 100, colour: false };
+
+#[test]
+fn the_published_chart_comes_out_as_published() {
+    let (sata, sas) = (three(1.37e6, (440, 290), 0.51), three(1.71e6, (210, 40), 0.61));
+    let changes = compare(&sata, &sas);
+    let change = |name: &str| changes.iter().find(|one| one.name == name).unwrap();
+    for (name, per_cent) in [
+        ("tpm", 24.8),
+        ("device read, us", -52.3),
+        ("device write, us", -86.2),
+        ("processors busy, %", 19.6),
+    ] {
+        let found = change(name).per_cent.unwrap();
+        assert!((found - per_cent).abs() < 0.05, "{name}: {:?}", change(name));
+    }
+    // Of all requests together: three reads for a write.
+    assert!((change("device overall, us").from.value - (3.0 * 440.0 + 290.0) / 4.0).abs() < 1e-9);
+    assert_eq!(change("tpm").verdict, Verdict::Shown);
+    let (low, high) = interval(&change("tpm").from).unwrap();
+    // Student's 4.303 for three repeats 1% apart.
+    assert!((high / 1.37e6 - 1.0 - 0.01 * 4.303 / 3f64.sqrt()).abs() < 1e-6, "{low} to {high}");
+    let names: Vec<&str> = changes.iter().take(6).map(|one| one.name.as_str()).collect();
+    let chart = ["tpm", "NOPM", "device read, us", "device write, us", "device overall, us"];
+    assert_eq!(names[..5], chart);
+    let shown = compared(&sata, &sas);
+    assert!(shown.contains("; +10.0 points"), "{shown}");
+    assert!(shown.contains("A 1335965 to 1404035, B "), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 60), "{shown}");
+}
+
+#[test]
+fn five_servers_stay_five_by_the_papers_own_table_and_a_hundred_do_not() {
+    let (sata, sas) = (three(1.37e6, (440, 290), 0.51), three(1.71e6, (210, 40), 0.61));
+    let saved = nodes_saved(&sata, &sas, 5).unwrap().unwrap();
+    assert!(saved.plan.answer.contains("none saved"), "{}", saved.plan.answer);
+    assert!(saved.greatest.answer.contains("1 saved (20%)"), "{}", saved.greatest.answer);
+    assert!(saved.least.answer.contains("none saved"), "{}", saved.least.answer);
+    let many = nodes_saved(&sata, &sas, 100).unwrap().unwrap();
+    assert!(many.plan.answer.contains("19 saved (19%)"), "{}", many.plan.answer);
+    assert!(nodes_saved(&sata, &result(Vec::new()), 5).is_err());
+}
+
+/// The same server, once with other programs beside it.
+#[test]
+fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_made() {
+    let verdict = |a: &RunResult, b: &RunResult| compare(a, b)[0].verdict;
+    let run_of = |tpm: &[f64], others: f64| {
+        let one = |&tpm: &f64| {
+            let mut one = repeat(tpm, (440, 290), 0.5);
+            of(&mut one).processor_others = Some(others);
+            one
+        };
+        result(tpm.iter().map(one).collect())
+    };
+    let calm = run_of(&[100e3, 101e3, 102e3], 0.01);
+    let close = run_of(&[101e3, 103e3, 104e3], 0.01);
+    let halved = run_of(&[50e3, 51e3, 52e3], 0.01);
+    let disturbed = run_of(&[50e3, 51e3, 52e3], 0.48);
+    let once = run_of(&[50e3], 0.01);
+    assert_eq!(verdict(&calm, &close), Verdict::NotShown);
+    assert_eq!(verdict(&calm, &calm), Verdict::NotShown);
+    assert_eq!(verdict(&calm, &halved), Verdict::Shown);
+    assert_eq!(verdict(&calm, &disturbed), Verdict::Others);
+    assert_eq!(verdict(&disturbed, &calm), Verdict::Others);
+    // That it did better in spite of others they did not make.
+    assert_eq!(verdict(&halved, &run_of(&[100e3, 101e3, 102e3], 0.48)), Verdict::Shown);
+    assert_eq!(verdict(&calm, &once), Verdict::NoSpread);
+    for other in [&close, &disturbed, &once] {
+        assert_eq!(nodes_saved(&calm, other, 5).unwrap(), None);
+    }
+    assert!(!text(&calm).contains("! "), "{}", text(&calm));
+    let told = doubts(&calm, &disturbed);
+    assert_eq!(told, ["B: others had up to 48% of the processors"]);
+    let shown = compared(&calm, &disturbed);
+    assert!(shown.contains("not shown: others were on the processors"), "{shown}");
+    let shown = compared(&calm, &close);
+    assert!(shown.contains("; no difference shown"), "{shown}");
+    // Slower servers: more of them, and no number below nothing.
+    let slower = nodes_saved(&calm, &halved, 5).unwrap().unwrap();
+    assert!(slower.plan.answer.contains("10 servers with B instead of 5 with A: 5 more (100%)"));
+    assert!(slower.plan.steps.iter().all(|step| step.value > 0.0), "{:?}", slower.plan.steps);
+}
+
+#[test]
+fn a_run_without_transactions_has_no_latency_and_no_infinite_change() {
+    let mut none = repeat(0.0, (440, 290), 0.5);
+    of(&mut none).kinds.clear();
+    (of(&mut none).count, of(&mut none).response) = (0, LatencyHistogram::new());
+    let nothing = result(vec![none.clone(), none.clone(), none]);
+    let shown = text(&nothing);
+    assert!(!shown.contains("0.000 ") && !shown.contains("latency, mean"), "{shown}");
+    let some = three(1.37e6, (440, 290), 0.51);
+    for (a, b) in [(&nothing, &some), (&some, &nothing), (&nothing, &nothing)] {
+        let shown = compared(a, b);
+        assert!(!shown.contains("inf") && !shown.contains("NaN"), "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= 60), "{shown}");
+        assert_eq!(nodes_saved(a, b, 5).unwrap(), None);
+    }
+}
+
+#[test]
+fn a_single_repeat_has_no_spread() {
+    let shown = text(&result(vec![repeat(100.0, (1, 1), 0.5)]));
+    // That of samples of sessions is their own, whatever the repeats.
+    let figures = shown.lines().take_while(|line| !line.starts_with("time of a transaction"));
+    assert!(shown.contains("1 repeat of 60 s"), "{shown}");
+    assert!(figures.into_iter().all(|line| !line.contains('±')), "{shown}");
+    assert!(text(&three(100.0, (1, 1), 0.5)).contains("± 1.0%"));
+}
+
+#[test]
+fn a_run_shows_what_its_time_was_and_the_device_beside_tpm() {
+    let result = three(1.37e6, (440, 290), 0.51);
+    let shown = text(&result);
+    // 1,610 ms of requests over 1,000 transactions of 2 ms.
+    let row = |name: &str| {
+        let found = shown.lines().find(|line| line.trim_start().starts_with(name));
+        found.unwrap_or_else(|| panic!("{name}: {shown}")).to_owned()
+    };
+    assert!(row("tpm, all").contains("device time is 80% of the response time"), "{shown}");
+    assert!(row("tpm, database's count").contains("+0.50% from ours"), "{shown}");
+    assert!(row("device reads a second").contains("of 8.0 KiB each"), "{shown}");
+    assert!(row("database CPU, us each").contains("179"), "{shown}");
+    assert!(row("buffer hits, %").contains("99.00"), "{shown}");
+    assert!(row("log, KiB each").contains("4.00"), "{shown}");
+    assert!(row("log flushes each").contains("0.800"), "{shown}");
+    assert!(row("time of a transaction").contains("by 1200 samples"), "{shown}");
+    assert!(row("read wait").contains("1.500") && row("read wait").contains("75.0%"), "{shown}");
+    assert!(row("measured:").contains("0.400 on a processor, 0.100 ready"), "{shown}");
+    assert!(!shown.contains("latches") && !shown.contains("deadlocks"), "{shown}");
+}
+
+#[test]
+fn what_is_not_known_is_not_shown() {
+    let mut one = repeat(100.0, (1, 1), 0.5);
+    one.evidence = None;
+    let all = of(&mut one);
+    (all.processor_time, all.waits, all.buffer_hit_ratio) = (None, None, None);
+    (all.counted_per_minute, all.counters, all.looked_on) = (None, Counters::default(), 0);
+    (all.log_bytes, all.log_flushes) = (None, None);
+    let result = result(vec![one]);
+    let shown = text(&result);
+    assert!(shown.contains("device time unknown"), "{shown}");
+    for name in ["database's count", "CPU", "buffer hits", "log,", "time of a transaction"] {
+        assert!(!shown.contains(name), "{name}: {shown}");
+    }
+}
+
+#[test]
+fn a_user_thread_shows_its_own_time_where_the_database_tells_nothing() {
+    let mut one = repeat(100.0, (1, 1), 0.5);
+    of(&mut one).waits = None;
+    of(&mut one).processor_time.as_mut().unwrap().server_s = None;
+    let shown = text(&result(vec![one]));
+    for part in ["by its user's thread", "on a processor", "ready for one", "waiting"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let waiting = shown.lines().find(|line| line.trim_start().starts_with("waiting")).unwrap();
+    assert!(waiting.contains("1.500") && waiting.contains("75.0%"), "{waiting}");
+    assert!(shown.contains("\nCPU, us each"), "{shown}");
+}
+
+#[test]
+fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() {
+    let real = three(1.37e6, (440, 290), 0.51);
+    // A name of its own does not part them, nor does another run's share of the page.
+    for simulation in [simulated("48 users"), simulated("another name")] {
+        let page = html(None, &[&real, &simulation]);
+        let page = page.split("<h2>Transactions</h2>").nth(1).unwrap();
+        let page = page.split("</section>").next().unwrap();
+        assert_eq!(page.matches("<h3>").count(), 1, "{page}");
+        for (figure, ours, model) in [
+            ("tpm, 1/min", "1370000", "1500000"),
+            ("latency, mean, ms", "2.00", "2.00"),
+            ("processors busy, %", "51.0", "40.0"),
+            // 3,000 reads and 1,000 writes of a minute, by the device's count and by the requests.
+            ("device reads, 1/s", "50.0", "50.0"),
+            ("device writes, 1/s", "16.7", "16.7"),
+            // 3 x 440 + 290 us, and 3 x 100 + 50 us, of 2 ms.
+            ("device share of time, %", "80.5", "17.5"),
+            ("log, KiB each", "4.00", "4.00"),
+        ] {
+            let panel = page.split("<figure>").find(|part| part.contains(figure)).unwrap();
+            let panel = panel.split("</figure>").next().unwrap();
+            let bars: Vec<&str> = panel.split("postgres://host/x").collect();
+            assert!(bars.len() > 1, "{figure}: {panel}");
+            for value in [ours, model] {
+                assert!(panel.contains(value), "{figure} {value}: {panel}");
+            }
+            assert_eq!(panel.matches("class=\"solid s").count(), 2, "{figure}: {panel}");
+        }
+        // Who writes the log how often the real run does not know: one bar, and no zero.
+        let panel = page.split("<figure>").find(|part| part.contains("log writes, each")).unwrap();
+        let panel = panel.split("</figure>").next().unwrap();
+        assert_eq!(panel.matches("class=\"solid s").count(), 1, "{panel}");
+        let compared = compare_table(("real", &real), ("model", &simulation), &STYLE);
+        let row = |name: &str| {
+            let mut rows = compared.lines().filter(|line| line.starts_with(name));
+            rows.next().unwrap_or_else(|| panic!("{name}: {compared}")).to_owned()
+        };
+        assert!(row("device share").contains("80.5") && row("device share").contains("17.5"));
+        assert!(row("NOPM").contains('–'), "{}", row("NOPM"));
+        assert!(compared.contains("B/A"), "{compared}");
+    }
+    // Two real runs and none of a database.
+    assert_eq!(database_text(&simulated("48 users")), None);
+    assert_eq!(database_compare_text(&real, &simulated("48 users")), None);
+}
+
+#[test]
+fn a_run_of_a_database_is_told_by_its_device_and_its_doubts() {
+    let mut real = three(1.37e6, (440, 290), 0.51);
+    real.warnings = vec![Warning::OthersBusy { test: "48 users".to_owned(), used: 1.9, cores: 2 }];
+    let table = run_table(&real, &STYLE);
+    // 4,000 requests in a minute; 3,000 of 8 KiB and 1,000 of 16 KiB.
+    let row = table.lines().find(|line| line.starts_with("48 users")).unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(words[2..], ["0.683", "±0.0%", "66.7", "402"], "{table}");
+    assert!(table.contains("PostgreSQL 17.11, data in /srv/data; fsync on"), "{table}");
+    assert!(table.contains("other programs took 1.90 of 2 cores"), "{table}");
+    assert!(text(&real).contains("! 48 users: other programs took 1.90 of 2 cores"));
+    // A device that is not known asks for nothing that is told.
+    real.tests[0].samples.iter_mut().for_each(|sample| sample.evidence = None);
+    let test = real.tests[0].clone();
+    real.tests[0] = TestResult::new(&real.workload, &test.test, test.samples);
+    let table = run_table(&real, &STYLE);
+    let row = table.lines().find(|line| line.starts_with("48 users")).unwrap();
+    assert_eq!(row.split_whitespace().skip(2).collect::<Vec<_>>(), ["–", "–", "–"], "{table}");
+}
