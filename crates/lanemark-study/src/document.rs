@@ -10,6 +10,7 @@
 mod problem;
 mod section;
 mod stand_in;
+mod value;
 
 pub use section::Section;
 pub use stand_in::StandIn;
