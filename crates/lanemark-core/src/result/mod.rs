@@ -6,6 +6,7 @@
 
 pub mod bounds;
 mod energy;
+mod errors;
 mod evidence;
 mod explanation;
 mod finding;
@@ -28,6 +29,7 @@ mod whatif;
 
 pub use bounds::OutOfRange;
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
+pub use errors::{ErrorCount, ErrorKind, RequestErrors};
 pub use evidence::{
     DeviceUse, DriveHealth, Evidence, Limit, LimitKind, Outstanding, ProcessorUse, Punctuality,
     ThreadUse,
@@ -216,6 +218,9 @@ pub struct Sample {
     /// The trims, where there were any; their bytes are not moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trims: Option<DirectionResult>,
+    /// The requests that failed, those of the ramp included; they are in no other figure.
+    #[serde(default, skip_serializing_if = "RequestErrors::is_empty")]
+    pub errors: RequestErrors,
     /// Processor time per request, where known.
     pub cpu: Option<CpuUse>,
     /// What the machine showed; known for measured runs.
@@ -428,6 +433,13 @@ impl TestResult {
     pub fn latency(&self) -> LatencyHistogram {
         let mut all = LatencyHistogram::new();
         self.samples.iter().for_each(|sample| all.merge(&sample.latency()));
+        all
+    }
+
+    /// The requests of all repeats that failed.
+    pub fn errors(&self) -> RequestErrors {
+        let mut all = RequestErrors::default();
+        self.samples.iter().for_each(|sample| all.merge(&sample.errors));
         all
     }
 

@@ -94,10 +94,16 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
     let direction = |of: &DirectionResult, per: fn(&Sample) -> &Option<DirectionResult>| {
         direction(&merged, of, per)
     };
+    let errors = result.errors();
+    let first = u64::from(errors.counts().iter().find_map(|one| one.errno).unwrap_or(0));
+    // As in fio: a job that ended by an error has its number, and one that went on behind errors their count.
+    let ended_by = if result.samples.iter().all(|sample| sample.complete) { 0 } else { first };
     object([
         ("jobname", Text(test.name.clone())),
         ("groupid", Integer(index as u64)),
-        ("error", Integer(0)),
+        ("error", Integer(ended_by)),
+        ("total_err", Integer(errors.total())),
+        ("first_error", Integer(first)),
         ("eta", Integer(0)),
         ("elapsed", Integer(seconds.ceil() as u64)),
         ("job options", job_options(run, test)),
