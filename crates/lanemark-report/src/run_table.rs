@@ -113,7 +113,7 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
     let percentile =
         |(_, name, rank): &(f64, &str, u8)| Column::number(name, unit.name()).optional(*rank);
     columns.extend(SHOWN_PERCENTILES.iter().map(percentile));
-    columns.push(Column::number("failed", ""));
+    columns.push(Column::number("failed", "").optional(1));
     columns.push(Column::number("CPU/IO", "us").optional(5));
     columns.push(Column::text("limit").optional(6));
     columns
