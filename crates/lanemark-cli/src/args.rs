@@ -19,7 +19,7 @@ use lanemark_core::result::Since;
 use lanemark_core::sim::replay::{OUTSTANDING_MAX, Speed};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::Tracked;
-use lanemark_measure::EngineKind;
+use lanemark_measure::{EngineKind, OnError};
 use lanemark_trace::{Action, Format};
 
 use crate::formats::OutputFormat;
@@ -293,6 +293,10 @@ pub(crate) struct BenchArgs {
     /// Register neither buffers nor file with the kernel (io_uring)
     #[arg(long)]
     pub(crate) unregistered: bool,
+    /// When a request fails, end the run with what there is, or count the failure and go on
+    /// [default: as a job file says, else stop]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) on_error: Option<OnErrorArg>,
     #[command(flatten)]
     pub(crate) trace_args: TraceArgs,
     #[command(flatten)]
@@ -337,6 +341,24 @@ impl From<After> for Since {
         match after {
             After::Kill => Self::Kill,
             After::PowerCut => Self::PowerCut,
+        }
+    }
+}
+
+/// What happens when a request fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum OnErrorArg {
+    /// End the run
+    Stop,
+    /// Count it and go on
+    Continue,
+}
+
+impl From<OnErrorArg> for OnError {
+    fn from(asked: OnErrorArg) -> Self {
+        match asked {
+            OnErrorArg::Stop => Self::Stop,
+            OnErrorArg::Continue => Self::Continue,
         }
     }
 }

@@ -93,6 +93,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     explain(&mut result, inspection.as_ref().ok());
     result.inspection = inspection.ok();
     delivery.deliver(&mut result)?;
+    if let Some(failure) = measured.failure {
+        return Err(failure.into());
+    }
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
 }
 
@@ -114,6 +117,7 @@ fn settings(args: &BenchArgs, opened: &Opened) -> Settings {
         probe: args.explain,
         pinned: args.pin,
         watched: args.watch,
+        on_error: args.on_error.map_or(opened.on_error(), Into::into),
     }
 }
 

@@ -12,7 +12,7 @@ use lanemark_core::workload::Workload;
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
 use lanemark_formats::fio::{self, Engine, FioSettings, Surroundings};
 use lanemark_formats::{Kept, Note, fio_json, iometer};
-use lanemark_measure::EngineKind;
+use lanemark_measure::{EngineKind, OnError};
 use lanemark_study::{Library, workload};
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
@@ -179,6 +179,14 @@ impl Opened {
     /// Whether a job file says that requests go through the page cache.
     pub(crate) fn is_buffered(&self) -> bool {
         self.settings.as_ref().is_some_and(|settings| settings.direct == Some(false))
+    }
+
+    /// What a job file says of requests that fail.
+    pub(crate) fn on_error(&self) -> OnError {
+        match self.settings.as_ref().and_then(|settings| settings.goes_on) {
+            Some(true) => OnError::Continue,
+            _ => OnError::Stop,
+        }
     }
 
     /// The same as [`Opened::tell_notes`], and what a job file leaves to a program that differs here.

@@ -1,6 +1,8 @@
 //! `lanemark study`: modelled systems held against published figures.
 
-use lanemark_core::result::RunResult;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lanemark_core::result::{RunResult, StudyOutcome, Warning};
 use lanemark_report::{bottlenecks, html, study_table};
 use lanemark_study::Study;
 
@@ -8,7 +10,7 @@ use crate::args::StudyArgs;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::progress::Progress;
-use crate::results::{Outlet, PAGE};
+use crate::results::{Outlet, PAGE, Place};
 use crate::{bottleneck, library, output, results, stop};
 
 pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
@@ -23,14 +25,21 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     provenance.inputs = library.used();
     let what = format!("study-{}", study.id());
     let page = Outlet::of(args.html.as_deref(), &PAGE)?;
-    let place = results::Place::new(&args.run.out, &what, &provenance.started_at)?;
+    let place = Place::new(&args.run.out, &what, &provenance.started_at)?;
+    let (json, bottleneck) = (args.run.json, args.bottleneck);
+    let places = Arc::new(Places { place, page, measured, json, bottleneck });
+    // A test may take longer than a signal waits.
+    let so_far: Arc<Mutex<Option<StudyOutcome>>> = Arc::default();
+    let (at_last, to) = (Arc::clone(&so_far), Arc::clone(&places));
+    stop::at_end(move || to.deliver_so_far(kept(&at_last).take()));
 
     let mut progress = Progress::new();
     let total = study.cells();
     let mut done = 0;
-    let mut outcome = study.run(&provenance, &mut |_| {
+    let mut outcome = study.run_shown(&provenance, &mut |outcome, _| {
         done += 1;
         progress.show(&format!("simulated {done} of {total} cells"));
+        *kept(&so_far) = Some(outcome());
         !stop::requested(&stop)
     })?;
     if args.bottleneck {
@@ -39,30 +48,65 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
         }
     }
     drop(progress);
-    outcome.provenance.finished_at = results::now();
-    // Files first; what cannot be saved is printed all the same.
-    let saved = place.save(&outcome);
-    let drawn = page.as_ref().map_or(Ok(()), |page| {
-        let runs: Vec<&RunResult> = measured.iter().collect();
-        page.write(&html(Some(&outcome), &runs))
-    });
-    if args.run.json {
-        output::print_json(&outcome)?;
-    } else {
-        let style = output::style();
-        output::print(&study_table(&outcome, measured.as_ref(), &style))?;
-        if args.bottleneck {
-            let systems = outcome.systems.iter();
-            let systems: Vec<_> = systems.map(|one| (one.label.as_str(), &one.run)).collect();
-            output::print(&format!("\n{}", bottlenecks(&systems, &style)))?;
-        }
-    }
-    saved?;
-    tell!("saved {}", place.path().display());
-    drawn?;
-    if let Some(page) = &page {
-        tell!("wrote {}", page.path().display());
-    }
+    stop::ends_itself();
+    places.deliver(&mut outcome)?;
     let complete = outcome.systems.iter().all(|system| system.run.complete);
     Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
+}
+
+fn kept(so_far: &Mutex<Option<StudyOutcome>>) -> MutexGuard<'_, Option<StudyOutcome>> {
+    so_far.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where a study's outcome goes, and how it is shown.
+struct Places {
+    place: Place,
+    page: Option<Outlet>,
+    measured: Option<RunResult>,
+    json: bool,
+    bottleneck: bool,
+}
+
+impl Places {
+    /// Files first; what cannot be saved is printed all the same.
+    fn deliver(&self, outcome: &mut StudyOutcome) -> Result<(), Failure> {
+        outcome.provenance.finished_at = results::now();
+        let saved = self.place.save(outcome);
+        let drawn = self.page.as_ref().map_or(Ok(()), |page| {
+            let runs: Vec<&RunResult> = self.measured.iter().collect();
+            page.write(&html(Some(outcome), &runs))
+        });
+        if self.json {
+            output::print_json(outcome)?;
+        } else {
+            let style = output::style();
+            output::print(&study_table(outcome, self.measured.as_ref(), &style))?;
+            if self.bottleneck {
+                let systems = outcome.systems.iter();
+                let systems: Vec<_> = systems.map(|one| (one.label.as_str(), &one.run)).collect();
+                output::print(&format!("\n{}", bottlenecks(&systems, &style)))?;
+            }
+        }
+        saved?;
+        tell!("saved {}", self.place.path().display());
+        drawn?;
+        if let Some(page) = &self.page {
+            tell!("wrote {}", page.path().display());
+        }
+        Ok(())
+    }
+
+    /// Delivers what had ended when a signal came in the middle of a test.
+    fn deliver_so_far(&self, so_far: Option<StudyOutcome>) {
+        let Some(mut outcome) = so_far else {
+            return tell!("interrupted before any test had ended; nothing is saved");
+        };
+        if let Some(last) = outcome.systems.last_mut() {
+            last.run.complete = false;
+            last.run.warnings.push(Warning::Interrupted);
+        }
+        if let Err(failure) = self.deliver(&mut outcome) {
+            tell!("{failure}");
+        }
+    }
 }

@@ -333,6 +333,17 @@ fn results_that_cannot_be_are_damaged() {
         let said = said_of(&|bad| *bad.pointer_mut(pointer).unwrap() = value.clone());
         assert!(said.contains("damaged") && said.contains(place), "{pointer}: {said}");
     }
+    let error = |kind: &str, requests: u64| serde_json::json!({"kind": kind, "requests": requests});
+    for (errors, of) in [
+        (vec![error("media", 0)], "tests[0].samples[0].errors[0].requests"),
+        (vec![error("media", u64::MAX)], "errors[0].requests"),
+        (vec![error("timeout", 1), error("media", 1)], "errors is out of order"),
+        (vec![error("media", 1), error("media", 1)], "errors is out of order"),
+        (vec![error("sunspot", 1)], "sunspot"),
+    ] {
+        let said = said_of(&|bad| bad["tests"][0]["samples"][0]["errors"] = errors.clone().into());
+        assert!(said.contains("damaged") && said.contains(of), "{of}: {said}");
+    }
     assert!(!place.path("p.html").exists());
     let sweep = ["sweep", NVME, "--workload", TEST, "--axis", "queue_depth=1", "--out", "s.csv"];
     place.ends(&sweep, 0);

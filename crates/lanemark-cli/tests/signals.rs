@@ -106,6 +106,37 @@ fn a_long_simulated_test_is_left_with_the_tests_before_it() {
 }
 
 #[test]
+fn a_study_that_ends_within_a_long_test_saves_what_had_ended() {
+    let folder = folder();
+    let workload = "[workload]\nname = \"two\"\nrepeats = 1\naverage = \"mean\"\norder = \"listed\"\n\n\
+        [defaults]\nblock = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\nspan = \"1 MiB\"\n\
+        queue_depth = 32\nthreads = 1\n\n[[test]]\nname = \"short\"\nduration = \"1 ms\"\n\n\
+        [[test]]\nname = \"long\"\nduration = \"5 h\"\n";
+    fs::write(folder.path().join("two.toml"), workload).unwrap();
+    let study = "[study]\ntitle = \"Two\"\nquestion = \"How long?\"\ndocument = \"none\"\n\
+        citation = \"Nobody\"\nworkload = \"two.toml\"\nnotes = []\n\n[[system]]\nname = \"one\"\n\
+        label = \"One\"\ndrive = \"samsung-950-pro-512gb\"\nplatform = \"workstation-z170\"\n\
+        port = \"pcie-slot\"\n";
+    fs::write(folder.path().join("study.toml"), study).unwrap();
+    let child =
+        start(folder.path(), &["study", "study.toml", "--out", "r.json", "--html", "p.html"]);
+    // The short test takes a moment and the long one minutes.
+    std::thread::sleep(Duration::from_millis(1500));
+    let output = ends(child, "-TERM", 143);
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains("short") && told.contains("interrupted"), "{told}");
+    let result = fs::read_to_string(folder.path().join("r.json")).unwrap();
+    let result: Value = serde_json::from_str(&result).unwrap();
+    let run = &result["systems"][0]["run"];
+    assert_eq!(
+        (run["tests"].as_array().unwrap().len(), &run["complete"]),
+        (1, &Value::from(false))
+    );
+    assert_eq!(run["tests"][0]["test"]["name"], "short");
+    assert!(folder.path().join("p.html").exists());
+}
+
+#[test]
 fn a_sweep_keeps_its_points_and_goes_on() {
     let folder = folder();
     let test = "crystaldiskmark-8:rnd4k-q32t1-read";

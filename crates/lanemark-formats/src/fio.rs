@@ -147,6 +147,7 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
             _ => Err("none, sync or dsync"),
         });
         all.sync = all.sync.or(sync.flatten());
+        goes_on(job, &mut all, found);
         let checked = job.text("verify").filter(|method| !matches!(*method, "0" | "null"));
         if checked.is_some() {
             job.note(
@@ -179,6 +180,26 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
         all.direct = None;
     }
     all
+}
+
+/// Whether a job goes on behind errors, which all or none of them do here.
+fn goes_on(job: &Job, all: &mut FioSettings, found: &mut Findings) {
+    const NAME: &str = "continue_on_error";
+    let wanted = job.parsed(NAME, found, |text| match text {
+        "" | "1" | "all" | "io" => Ok((true, None)),
+        "read" | "write" => Ok((true, Some("the run goes on behind errors of any request"))),
+        "0" | "none" => Ok((false, None)),
+        "verify" => Ok((false, Some("what was written is not read back and compared"))),
+        _ => Err("none, read, write, io, verify or all"),
+    });
+    let Some((goes_on, told)) = wanted else { return };
+    if let Some(reason) = told {
+        job.note(NAME, found, Kept::Nearly, reason);
+    }
+    if all.goes_on.is_some_and(|other| other != goes_on) {
+        job.note(NAME, found, Kept::Nearly, "all jobs go on behind errors where one does");
+    }
+    all.goes_on = Some(goes_on || all.goes_on == Some(true));
 }
 
 fn tests(jobs: &[Job], around: &Surroundings<'_>, found: &mut Findings) -> Vec<Test> {

@@ -149,6 +149,31 @@ fn what_is_written_reads_as_the_same() {
 }
 
 #[test]
+fn requests_that_failed_are_written_and_read_back() {
+    let mut run = read(PLUS).result;
+    assert!(run.tests.iter().all(|test| test.errors().is_empty()));
+    let errors = &mut run.tests[0].samples[0].errors;
+    (0..3).for_each(|_| errors.count_errno(61));
+    let written = fio_json::write(&run, 0);
+    // On the whole the job went on; where it had ended by that error, fio would give its number.
+    assert!(written.contains("\"total_err\" : 3") && written.contains("\"first_error\" : 61"));
+    assert!(!written.contains("\"error\" : 61"));
+    let again = read(&written).result;
+    assert_eq!(again.tests[0].errors(), run.tests[0].errors());
+    assert!(again.warnings.iter().any(|one| matches!(one, Warning::Failed { .. })));
+    run.tests[0].samples[0].complete = false;
+    let written = fio_json::write(&run, 0);
+    assert!(written.contains("\"error\" : 61"));
+    assert!(!read(&written).result.complete);
+    // fio without continue_on_error tells the number alone.
+    let ended =
+        fio_json::write(&read(PLUS).result, 0).replacen("\"error\" : 0", "\"error\" : 5", 1);
+    assert_eq!(read(&ended).result.tests[0].errors().to_string(), "1 other error (EIO)");
+    let odd = ended.replacen("\"error\" : 5", "\"error\" : \"x\"", 1);
+    assert!(fio_json::read(&odd, "odd.json").is_err());
+}
+
+#[test]
 fn what_is_no_output_of_fio_is_refused() {
     for (text, told) in [
         ("", "out.json: there is no JSON in it"),

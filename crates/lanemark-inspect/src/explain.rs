@@ -8,7 +8,8 @@
 //! 3. *CPU-bound*: the busiest thread of the program had less than a tenth of its time left; or the whole machine less than
 //!    a twentieth, without others to speak of, and a deeper queue gave less than [`DEEPER_SAME`] more or the threads waited for cores.
 //! 4. Where a thread had to wait for a core, or other programs left next to nothing of the processors, that may explain
-//!    whatever else was seen: *undecided*.
+//!    whatever else was seen: *undecided*. Not rule 6 where no thread waited for a core and requests were elsewhere for
+//!    [`CROWD_MOST_NS`] on average, since others delay the kernel's threads by slices of some milliseconds.
 //! 5. *queue-starved*: twice as many outstanding requests gave at least [`DEEPER_GAINS`] more.
 //! 6. *file-system-bound*: of a request's time without what the program's processor took, less than [`AT_DEVICE`] passed at the
 //!    device, and the device was not busy all the time. Only of files.
@@ -39,6 +40,8 @@ const MACHINE_FULL: f64 = 0.95;
 const CROWDED: f64 = 0.90;
 /// From this share of its time on a thread that waits for a core is slowed down by that.
 const CORE_WAIT: f64 = 0.10;
+/// Others on the processors do not keep a request from where it goes for so long on average.
+const CROWD_MOST_NS: f64 = 100e6;
 /// Below this share of what was asked for the device did not do it.
 const MOVED: f64 = 0.9;
 /// Below this share of a request's time at the device, most of it went elsewhere.
@@ -171,18 +174,21 @@ impl Seen {
         if self.is_out_of_processors(gain) {
             return Verdict::CpuBound;
         }
-        if self.is_crowded() {
-            return Verdict::Undecided;
-        }
+        let crowded = self.is_crowded();
         if gain.is_some_and(|gain| gain >= DEEPER_GAINS) {
-            return Verdict::QueueStarved;
+            return if crowded { Verdict::Undecided } else { Verdict::QueueStarved };
         }
         let device_full = self.device.as_ref().map(|(_, busy)| *busy >= DEVICE_FULL);
-        let elsewhere = self
-            .times
-            .is_some_and(|(device, request, cpu)| device < AT_DEVICE * (request - cpu).max(0.0));
+        let elsewhere = self.times.is_some_and(|(device, request, cpu)| {
+            let not_ours = (request - cpu).max(0.0);
+            let too_long_for_a_crowd = !self.waits() && not_ours - device >= CROWD_MOST_NS;
+            device < AT_DEVICE * not_ours && (!crowded || too_long_for_a_crowd)
+        });
         if self.kind == Kind::File && elsewhere && device_full == Some(false) {
             return Verdict::FileSystemBound;
+        }
+        if crowded {
+            return Verdict::Undecided;
         }
         let link_may_be_full = self.ceiling_share.is_some_and(|(_, most)| most >= LINK_FULL);
         let no_more = gain.is_some_and(|gain| gain <= DEEPER_SAME);

@@ -35,6 +35,10 @@ fn slow_file_system(seen: &mut Seen) {
     seen.times = Some((20_000.0, 100_000.0, 5_000.0));
 }
 
+fn crowd(seen: &mut Seen) {
+    (seen.machine, seen.others) = (Some((3.99, 4)), Some((3.5, 0.25)));
+}
+
 #[test]
 fn each_verdict_needs_its_evidence() {
     is(
@@ -70,10 +74,42 @@ fn each_verdict_needs_its_evidence() {
     );
     is(
         Verdict::FileSystemBound,
-        &[slow_file_system, |seen| {
-            slow_file_system(seen);
-            seen.deeper = None;
-        }],
+        &[
+            slow_file_system,
+            |seen| {
+                slow_file_system(seen);
+                seen.deeper = None;
+            },
+            // Others on the processors do not make a request wait for so long.
+            |seen| {
+                slow_file_system(seen);
+                crowd(seen);
+                seen.times = Some((1e6, 151e6, 5_000.0));
+            },
+        ],
+    );
+    is(
+        Verdict::Undecided,
+        &[
+            |seen| {
+                slow_file_system(seen);
+                crowd(seen);
+            },
+            |seen| {
+                slow_file_system(seen);
+                crowd(seen);
+                seen.times = Some((1e6, 100e6, 5_000.0));
+            },
+            |seen| {
+                slow_file_system(seen);
+                seen.times = Some((1e6, 151e6, 5_000.0));
+                seen.core_wait = Some(0.2);
+            },
+            |seen| {
+                crowd(seen);
+                seen.deeper = Some((1, 1.9));
+            },
+        ],
     );
     is(
         Verdict::Undecided,

@@ -90,6 +90,7 @@ impl<'a> Bench<'a> {
             tests: Vec::new(),
             complete: false,
             warnings: self.warnings_before(&target),
+            failure: None,
         };
         if self.lay_out(&target, on)? {
             let (sender, source) = source::trace(speed);
@@ -109,16 +110,13 @@ impl<'a> Bench<'a> {
             self.take_down(&target, &mut outcome, turn, taken, &history);
         }
         target.finish()?;
-        outcome.complete = !self.stopped(&outcome);
-        if !outcome.complete {
-            outcome.warnings.push(Warning::Interrupted);
-        }
-        Ok(outcome)
+        Ok(self.ended(outcome))
     }
 
     /// Runs all tests. `on` hears of it, on this thread, a few times a second.
     ///
-    /// Being stopped is not an error: the outcome then is not complete, and says so.
+    /// Being stopped is not an error: the outcome then is not complete, and says so. Neither is a request that fails:
+    /// what there is until then comes back with it.
     ///
     /// # Errors
     /// What [`MeasureError`] lists. A file that was made for the run is gone then, too.
@@ -142,19 +140,25 @@ impl<'a> Bench<'a> {
             tests: Vec::new(),
             complete: false,
             warnings: self.warnings_before(&target),
+            failure: None,
         };
         if self.lay_out(&target, on)? {
             self.run_tests(&target, &mut outcome, on)?;
-            if self.settings.probe {
+            if self.settings.probe && outcome.failure.is_none() {
                 self.probe(&target, &mut outcome, on)?;
             }
         }
         target.finish()?;
-        outcome.complete = !self.stopped(&outcome);
-        if !outcome.complete {
+        Ok(self.ended(outcome))
+    }
+
+    /// The outcome of a run that is over.
+    fn ended(&self, mut outcome: Outcome) -> Outcome {
+        outcome.complete = outcome.failure.is_none() && !self.stopped(&outcome);
+        if !outcome.complete && outcome.failure.is_none() {
             outcome.warnings.push(Warning::Interrupted);
         }
-        Ok(outcome)
+        outcome
     }
 
     /// Refuses what can be refused before anything is touched.
@@ -275,7 +279,7 @@ impl<'a> Bench<'a> {
         let plan = Plan::of(self.workload, self.seed);
         let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); self.workload.tests.len()];
         for (done, turn) in plan.turns.iter().enumerate() {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) || outcome.failure.is_some() {
                 break;
             }
             let looked = (done, plan.turns.len());
@@ -305,7 +309,8 @@ impl<'a> Bench<'a> {
     ) -> Vec<(usize, Sample)> {
         let mut kept = Vec::new();
         let moved = taken.iter().fold(Bytes::ZERO, |sum, one| sum + one.moved);
-        for (index, Taken { sample, refusal, .. }) in turn.tests().zip(taken) {
+        for (index, Taken { sample, refusal, failure, .. }) in turn.tests().zip(taken) {
+            outcome.failure = outcome.failure.take().or(failure);
             let test = &self.workload.tests[index];
             let taking = Taking {
                 test,
@@ -327,7 +332,7 @@ impl<'a> Bench<'a> {
             if let Some(doubt) = sample.steady.as_ref().and_then(|one| one.doubt(&test.name)) {
                 note(&mut outcome.warnings, doubt);
             }
-            if sample.complete || sample.operations() > 0 {
+            if sample.complete || sample.operations() > 0 || !sample.errors.is_empty() {
                 kept.push((index, sample));
             }
         }
@@ -388,7 +393,13 @@ impl<'a> Bench<'a> {
                 // Behind all repeats, so that its places are none of theirs.
                 let turn = Turn { first: 0, count: 1, repeat: self.workload.repeats };
                 let (taken, _) = self.samples(target, &tests, &turn, (index, 0), None, on)?;
-                *rate = taken.first().map_or(0.0, |one| one.sample.iops());
+                for one in taken {
+                    *rate = one.sample.iops();
+                    outcome.failure = outcome.failure.take().or(one.failure);
+                }
+                if outcome.failure.is_some() {
+                    return Ok(());
+                }
             }
             let [iops, iops_doubled] = rates;
             outcome.tests[index].queue_probe = Some(QueueProbe { queue_depth, iops, iops_doubled });
@@ -425,6 +436,7 @@ impl<'a> Bench<'a> {
                     abort: &abort,
                     over: AtomicBool::new(false),
                     watched: self.settings.watched,
+                    on_error: self.settings.on_error,
                 },
                 key: StreamKey {
                     seed: self.seed,
@@ -505,9 +517,15 @@ fn add_evidence(taken: &mut [Taken], between: &Evidence) {
     }
 }
 
-/// Adds a doubt where there is none of its kind about the same test yet: the first repeat speaks for all.
+/// Adds a doubt where there is none of its kind about the same test yet: the first repeat speaks for all, but failed
+/// requests are added up.
 fn note(warnings: &mut Vec<Warning>, warning: Warning) {
-    if !warnings.iter().any(|known| known.is_about_the_same(&warning)) {
+    if let Warning::Failed { errors: more, .. } = &warning
+        && let Some(Warning::Failed { errors, .. }) =
+            warnings.iter_mut().find(|known| known.is_about_the_same(&warning))
+    {
+        errors.merge(more);
+    } else if !warnings.iter().any(|known| known.is_about_the_same(&warning)) {
         warnings.push(warning);
     }
 }

@@ -10,14 +10,46 @@
 //! system is, on most kernels, apportioned by timer ticks and so only right over many of them (getrusage(2);
 //! `cputime_adjust` in the kernel's `kernel/sched/cputime.c`). The time that a thread was ready and waited for a core is
 //! the second figure of `/proc/thread-self/schedstat` (kernel documentation, `scheduler/sched-stats.rst`).
+//!
+//! The loop of a thread knows all of this as a [`Timekeeper`], for which it is compiled, so that a test can give it a
+//! time of its own.
 
 use std::fs;
 use std::sync::OnceLock;
 
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::kernel_threads::KernelThreads;
+
 /// The rate of the counter is taken over at least this time; an error of 100 ns in a stamp is then one of 2e-5.
 const BASELINE_NS: u64 = 5_000_000;
+
+/// What the loop of a thread knows of time.
+pub(crate) trait Timekeeper {
+    /// Monotonic time in nanoseconds.
+    fn now_ns(&self) -> u64;
+
+    /// Waits without asking anything of anybody.
+    fn sleep(&self, ns: u64);
+
+    /// What the calling thread and the kernel's threads that work for it have used since they began.
+    fn used(&self) -> (CpuTime, KernelThreads);
+}
+
+impl Timekeeper for Clock {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        Self::now_ns(self)
+    }
+
+    fn sleep(&self, ns: u64) {
+        std::thread::sleep(std::time::Duration::from_nanos(ns));
+    }
+
+    fn used(&self) -> (CpuTime, KernelThreads) {
+        (CpuTime::of_this_thread(), KernelThreads::of_this_thread())
+    }
+}
 
 /// Monotonic time in nanoseconds. All copies agree with each other.
 #[derive(Clone, Copy, Debug)]

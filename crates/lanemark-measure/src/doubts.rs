@@ -153,6 +153,9 @@ pub(crate) struct Taking<'a> {
 pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
     let test = || taking.test.name.clone();
     let mut found = Vec::new();
+    if !sample.errors.is_empty() {
+        found.push(Warning::Failed { test: test(), errors: sample.errors.clone() });
+    }
     let Some(evidence) = &sample.evidence else { return found };
     if taking.engine == EngineKind::Null {
         return vec![Warning::NothingAsked];

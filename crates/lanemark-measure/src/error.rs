@@ -241,6 +241,14 @@ pub enum MeasureError {
         /// What the kernel answered.
         source: io::Error,
     },
+    /// Requests may fail, and nothing else happened any more.
+    #[error("{last}; it was the last of {requests} in a row that failed")]
+    NothingElse {
+        /// How many in a row.
+        requests: u32,
+        /// The last of them.
+        last: Box<MeasureError>,
+    },
     /// A request moved nothing: the target ended, as when somebody truncates it meanwhile.
     #[error(
         "{}: {} at offset {} moved no data: the target became smaller",
@@ -332,6 +340,7 @@ impl MeasureError {
             Self::Ring { source } => return ring_hint(source),
             Self::Start { .. } => "use fewer threads, or raise `ulimit -n` and `ulimit -u`".into(),
             Self::Request { source, .. } => return request_hint(source),
+            Self::NothingElse { last, .. } => return last.hint(),
             Self::Ended { .. } => "let nothing else change the target during a run".to_owned(),
             Self::NotRemoved { path, .. } => format!("remove it: rm {}", path.display()),
             Self::NothingToRun { .. } | Self::System { .. } => return None,
@@ -362,7 +371,10 @@ fn request_hint(source: &io::Error) -> Option<String> {
         Some(libc::EINVAL) => {
             Some("the device may need larger steps: use a block and alignment of 4 KiB".to_owned())
         }
-        Some(libc::EIO) => Some("look at `dmesg`: the device reports an error".to_owned()),
+        Some(libc::EIO) => Some(
+            "look at `dmesg`: the device reports an error; --on-error continue goes on behind it"
+                .to_owned(),
+        ),
         Some(libc::ENOSPC | libc::EDQUOT) => {
             Some("use a smaller size, or another file system".to_owned())
         }

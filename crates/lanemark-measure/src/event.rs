@@ -4,6 +4,8 @@ use lanemark_core::result::{DeviceUse, LatencyHistogram, MeasuredTarget, TestRes
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::Test;
 
+use crate::error::MeasureError;
+
 /// What a caller hears while a run goes on.
 #[derive(Debug)]
 pub enum Event<'a> {
@@ -47,7 +49,7 @@ pub struct Running<'a> {
 }
 
 /// What came out.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Outcome {
     /// What was measured.
     pub target: MeasuredTarget,
@@ -57,4 +59,6 @@ pub struct Outcome {
     pub complete: bool,
     /// Doubts about the data.
     pub warnings: Vec<Warning>,
+    /// The failed request that ended the run early, where one did.
+    pub failure: Option<MeasureError>,
 }

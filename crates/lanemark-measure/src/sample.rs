@@ -3,7 +3,8 @@
 //! Each thread makes its own engine and buffers first and then waits at a gate, so that nothing of the
 //! setting up falls into the measurement. The time of a test runs from the gate, its delay and its ramp to the moment
 //! at which the last of its threads' windows closed. When a thread fails, all others are told to stop, finish
-//! what they have outstanding, and the first error is the sample's.
+//! what they have outstanding, and the first error is the sample's. A request that fails and ends the run stops all
+//! threads, too, and leaves a sample of what there was.
 
 use std::any::Any;
 use std::io;
@@ -15,7 +16,9 @@ use std::sync::{Mutex, OnceLock};
 use std::thread;
 
 use lanemark_core::result::series::Series;
-use lanemark_core::result::{CpuUse, Evidence, LatencyHistogram, Outstanding, Sample, ThreadUse};
+use lanemark_core::result::{
+    CpuUse, Evidence, LatencyHistogram, Outstanding, RequestErrors, Sample, ThreadUse,
+};
 use lanemark_core::rng::StreamKey;
 use lanemark_core::units::{Bytes, Duration};
 
@@ -67,6 +70,8 @@ pub(crate) struct Taken {
     pub(crate) refusal: Option<String>,
     /// What all requests moved, those of the ramp included.
     pub(crate) moved: Bytes,
+    /// The failed request that ended the run.
+    pub(crate) failure: Option<MeasureError>,
 }
 
 /// What a thread tells the one that started it.
@@ -320,11 +325,12 @@ impl Gathered {
             return Err(error);
         }
         let mut rounds = self.rounds;
-        let taken = |(job, ended): (&Job<'_>, Vec<Ended>)| {
+        let taken = |(job, mut ended): (&Job<'_>, Vec<Ended>)| {
             let refusal = ended.iter().find_map(|one| one.refusal.clone());
             let moved = Bytes(ended.iter().map(|one| one.moved).sum());
+            let failure = ended.iter_mut().find_map(|one| one.failure.take());
             let sample = sample(ended, job.opens_ns(started_ns), rounds.take());
-            Taken { sample, refusal, moved }
+            Taken { sample, refusal, moved, failure }
         };
         Ok(jobs.iter().zip(self.ended).map(taken).collect())
     }
@@ -336,7 +342,9 @@ fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sam
     let stopped = threads.iter().any(|one| !one.complete);
     let whole = Duration::from_nanoseconds(closed_ns.saturating_sub(opened_ns));
     let (mut tally, mut series) = (Tally::default(), None);
+    let mut errors = RequestErrors::default();
     for one in threads {
+        errors.merge(&one.errors);
         tally.merge(one.tally);
         if let Some(own) = one.series.map(|recorder| recorder.finish(whole, None)) {
             series = Some(series.map_or_else(|| own.clone(), |sum: Series| sum.beside(&own)));
@@ -380,6 +388,7 @@ fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sam
         writes: counted(tally.writes),
         flushes: counted(tally.flushes),
         trims: counted(tally.trims),
+        errors,
         punctuality: tally.punctuality.map(|kept| *kept),
         cpu,
         evidence: Some(Evidence {

@@ -2,6 +2,17 @@
 
 use crate::engine::EngineKind;
 
+/// What happens when a request fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// The run ends, with what there is.
+    #[default]
+    Stop,
+    /// The request is counted as failed, and the run goes on. A thread for which too many fail waits, and one for which
+    /// nothing else happens any more ends the run.
+    Continue,
+}
+
 /// How requests are made, whatever the workload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -23,6 +34,8 @@ pub struct Settings {
     pub pinned: bool,
     /// Whether [`Event::Running`](crate::Event::Running) tells latencies.
     pub watched: bool,
+    /// What happens when a request fails.
+    pub on_error: OnError,
 }
 
 impl Default for Settings {
@@ -37,6 +50,7 @@ impl Default for Settings {
             probe: false,
             pinned: false,
             watched: false,
+            on_error: OnError::Stop,
         }
     }
 }

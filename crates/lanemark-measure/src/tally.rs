@@ -1,11 +1,12 @@
 //! What one thread counts: requests by what they did, over time, and how well their times were kept.
 
 use lanemark_core::result::series::Recorder;
-use lanemark_core::result::{DirectionResult, LatencyHistogram, Punctuality};
+use lanemark_core::result::{DirectionResult, LatencyHistogram, Punctuality, RequestErrors};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{Operation, Pattern, Test};
 
 use crate::clock::CpuTime;
+use crate::error::MeasureError;
 use crate::kernel_threads::KernelThreads;
 
 /// Reading processor time takes some microseconds itself, so that it says nothing of a shorter time.
@@ -27,6 +28,8 @@ pub(crate) struct Tally {
     pub(crate) core_wait: Option<f64>,
     /// Requests that were submitted and not complete, added up over time.
     pub(crate) outstanding_ns: u64,
+    /// How long those of them took that failed.
+    pub(crate) failed_ns: u64,
 }
 
 /// How one thread ended.
@@ -42,6 +45,10 @@ pub(crate) struct Ended {
     pub(crate) complete: bool,
     /// Why something was not registered that should be.
     pub(crate) refusal: Option<String>,
+    /// The requests that failed, those of the ramp included.
+    pub(crate) errors: RequestErrors,
+    /// The failed request that ended the run.
+    pub(crate) failure: Option<MeasureError>,
 }
 
 /// A request that is to be counted.
@@ -125,14 +132,17 @@ impl Tally {
             (own, other) => own.or(other),
         };
         self.outstanding_ns += other.outstanding_ns;
+        self.failed_ns += other.failed_ns;
     }
 
-    /// The latencies of all requests added up, in open loops from their submission on: what must be `outstanding_ns`.
+    /// The latencies of all requests added up, in open loops from their submission on, with the time of those that
+    /// failed: what must be `outstanding_ns`.
     pub(crate) fn accounted_ns(&self) -> f64 {
         let sum = |latency: &LatencyHistogram| latency.mean_ns() * latency.count() as f64;
         let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
         let before = self.punctuality.as_ref().map_or(0.0, |kept| sum(&kept.lateness));
-        all.into_iter().flatten().map(|one| sum(&one.latency)).sum::<f64>() - before
+        all.into_iter().flatten().map(|one| sum(&one.latency)).sum::<f64>() + self.failed_ns as f64
+            - before
     }
 
     /// Reads and writes.

@@ -26,6 +26,9 @@
 //! **How many are outstanding** is added up over time beside the latencies. The two must agree: throughput times
 //! latency is what was outstanding (Little's law), and a sample in which it is not says so.
 //!
+//! **A request that fails** is in no throughput and no latency ([`crate::failures`] counts it and says whether the run
+//! goes on); its slot takes the next one.
+//!
 //! A request that the device never completes is waited for, also when the run is stopped: until then its
 //! buffer is the kernel's.
 //!
@@ -43,11 +46,13 @@ use lanemark_core::rng::StreamKey;
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{Operation, Test};
 
-use crate::clock::{Clock, CpuTime};
+use crate::clock::{Clock, CpuTime, Timekeeper};
 use crate::engine::{Engine, Transfer, batch};
 use crate::error::MeasureError;
+use crate::failures::{Failures, Verdict};
 use crate::kernel_threads::KernelThreads;
 use crate::payload::Payload;
+use crate::settings::OnError;
 use crate::source::Source;
 use crate::tally::{Counted, Ended, Tally, record};
 use crate::window::{Quota, State, Window, quota};
@@ -62,18 +67,19 @@ const OVERDUE_NS: u64 = 1_000_000_000;
 const SHOW_NS: u64 = 250_000_000;
 
 /// What all threads of a test share.
-pub(crate) struct Shared<'a> {
+pub(crate) struct Shared<'a, C = Clock> {
     pub(crate) path: &'a Path,
     pub(crate) test: &'a Test,
-    pub(crate) clock: Clock,
+    pub(crate) clock: C,
     /// Set by a person.
     pub(crate) stop: &'a AtomicBool,
-    /// Set when another thread failed.
+    /// Set when a thread failed, or a request that ends the run.
     pub(crate) abort: &'a AtomicBool,
     /// Set when the rounds are over.
     pub(crate) over: AtomicBool,
     /// Whether anybody looks at latencies meanwhile.
     pub(crate) watched: bool,
+    pub(crate) on_error: OnError,
 }
 
 /// What one thread shows while it runs, alone on its cache lines.
@@ -87,8 +93,8 @@ pub(crate) struct Progress {
 }
 
 /// One thread of a test.
-pub(crate) struct Worker<'a, E> {
-    shared: &'a Shared<'a>,
+pub(crate) struct Worker<'a, E, C = Clock> {
+    shared: &'a Shared<'a, C>,
     progress: &'a Progress,
     engine: E,
     source: Source,
@@ -98,6 +104,7 @@ pub(crate) struct Worker<'a, E> {
     slots: Box<[Slot]>,
     /// Slots without a request, and since when or until when.
     resting: VecDeque<(u64, u32)>,
+    failures: Failures,
     /// Slots whose first submission is in the batch being prepared.
     prepared: Vec<u32>,
     /// The most that are submitted by one call.
@@ -139,10 +146,19 @@ struct Slot {
     free_ns: u64,
 }
 
-impl<'a, E: Engine> Worker<'a, E> {
+/// What an answer of the engine's says of the request.
+enum Answer {
+    Whole,
+    /// What is left of it must be asked for again.
+    Part,
+    /// With the error number, or none where no data was moved.
+    Failed(Option<u32>),
+}
+
+impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
     /// A thread that is ready to start; `engine` has a slot for each request outstanding.
     pub(crate) fn new(
-        shared: &'a Shared<'a>,
+        shared: &'a Shared<'a, C>,
         progress: &'a Progress,
         mut engine: E,
         key: StreamKey,
@@ -170,6 +186,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             payload,
             slots: vec![idle; test.queue_depth as usize].into(),
             resting: (0..test.queue_depth).map(|slot| (0, slot)).collect(),
+            failures: Failures::new(shared.on_error),
             prepared: Vec::with_capacity(batch(test.queue_depth)),
             batch: batch(test.queue_depth),
             quota: Quota {
@@ -223,7 +240,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.engine.submit_and_wait(timeout).map_err(|source| self.engine_error(source))?;
             now = self.shared.clock.now_ns();
             self.turn_window(now);
-            self.reap(now)?;
+            self.reap(now);
         }
     }
 
@@ -235,7 +252,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             if left == 0 || self.stopped() {
                 return now;
             }
-            std::thread::sleep(std::time::Duration::from_nanos(left));
+            self.shared.clock.sleep(left);
         }
     }
 
@@ -251,6 +268,8 @@ impl<'a, E: Engine> Worker<'a, E> {
             moved: self.moved,
             complete: self.complete,
             refusal: self.engine.refusal().map(str::to_owned),
+            errors: self.failures.errors,
+            failure: self.failures.ended_by,
         }
     }
 
@@ -291,15 +310,15 @@ impl<'a, E: Engine> Worker<'a, E> {
     /// Notes processor time from here on.
     fn read_cpu(&mut self) {
         self.cpu_opened_ns = self.shared.clock.now_ns();
-        self.cpu_opened = CpuTime::of_this_thread();
-        self.kernel_opened = KernelThreads::of_this_thread();
+        (self.cpu_opened, self.kernel_opened) = self.shared.clock.used();
     }
 
     /// Hands the processor time since the last reading to the tally.
     fn use_cpu(&mut self) {
         let length_ns = self.shared.clock.now_ns().saturating_sub(self.cpu_opened_ns);
-        self.tally.used(CpuTime::of_this_thread().since(self.cpu_opened), length_ns);
-        self.tally.kernel = KernelThreads::of_this_thread().since(self.kernel_opened);
+        let (cpu, kernel) = self.shared.clock.used();
+        self.tally.used(cpu.since(self.cpu_opened), length_ns);
+        self.tally.kernel = kernel.since(self.kernel_opened);
     }
 
     /// Adds up how many were outstanding until `now`.
@@ -357,6 +376,9 @@ impl<'a, E: Engine> Worker<'a, E> {
 
     /// Queues what is due, as far as slots and quota go.
     fn issue(&mut self, now: u64) -> Result<(), MeasureError> {
+        while let Some(slot) = self.failures.rested(now) {
+            self.resting.push_front((if self.open { now } else { 0 }, slot));
+        }
         while let Some(&(rested_ns, slot)) = self.resting.front() {
             if !self.quota_left() {
                 break;
@@ -457,6 +479,12 @@ impl<'a, E: Engine> Worker<'a, E> {
             }
             _ => None,
         };
+        let due_ns = match self.failures.rest_until() {
+            Some(until_ns) if !self.window.is_over() => {
+                Some(due_ns.map_or(until_ns, |due_ns| due_ns.min(until_ns)))
+            }
+            _ => due_ns,
+        };
         let due_ns = match due_ns {
             Some(due_ns) => due_ns,
             None if self.engine.outstanding() > 0 => return None,
@@ -472,15 +500,17 @@ impl<'a, E: Engine> Worker<'a, E> {
     }
 
     /// Takes the completions that are there and counts those that fall into the window.
-    fn reap(&mut self, now: u64) -> Result<(), MeasureError> {
+    fn reap(&mut self, now: u64) {
         self.settle(now);
         while let Some((slot, result)) = self.engine.next_completion() {
-            if self.is_whole(slot, result)? {
-                self.level -= 1;
-                self.count(slot, now);
-                self.resting.push_back((self.rests_until(now), slot));
-            } else {
-                self.push(slot);
+            match self.answer(slot, result) {
+                Answer::Whole => {
+                    self.level -= 1;
+                    self.count(slot, now);
+                    self.resting.push_back((self.rests_until(now), slot));
+                }
+                Answer::Part => self.push(slot),
+                Answer::Failed(errno) => self.fail(slot, errno, now),
             }
         }
         self.progress.bytes.store(self.quota.counted, Ordering::Relaxed);
@@ -491,7 +521,6 @@ impl<'a, E: Engine> Worker<'a, E> {
                 *shown = Some(self.tally.latency());
             }
         }
-        Ok(())
     }
 
     /// In a closed loop a slot rests for the think time; in an open one it is free from now on.
@@ -526,24 +555,49 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
     }
 
-    /// Whether a slot's request is done, or what is left of it must be asked for again.
-    fn is_whole(&mut self, slot: u32, result: i32) -> Result<bool, MeasureError> {
+    /// What an answer says of a slot's request: bytes moved or a negative error number.
+    fn answer(&mut self, slot: u32, result: i32) -> Answer {
         let entry = &mut self.slots[slot as usize];
-        let (path, operation) = (self.shared.path, entry.operation);
-        let (offset, length) = (Bytes(entry.offset), Bytes(entry.length.into()));
         match u32::try_from(result) {
-            Ok(_) if !operation.moves_data() => Ok(true),
-            Ok(0) => Err(MeasureError::Ended { path: path.to_owned(), operation, offset }),
+            Ok(_) if !entry.operation.moves_data() => Answer::Whole,
+            Ok(0) => Answer::Failed(None),
             Ok(moved) => {
                 entry.done += moved;
-                Ok(entry.done >= entry.length)
+                if entry.done >= entry.length { Answer::Whole } else { Answer::Part }
             }
             // The kernel was disturbed or short of memory and moved nothing.
-            Err(_) if matches!(-result, libc::EINTR | libc::EAGAIN) => Ok(false),
-            Err(_) => {
-                let source = io::Error::from_raw_os_error(-result);
-                let path = path.to_owned();
-                Err(MeasureError::Request { path, operation, offset, length, source })
+            Err(_) if matches!(-result, libc::EINTR | libc::EAGAIN) => Answer::Part,
+            Err(_) => Answer::Failed(Some(result.unsigned_abs())),
+        }
+    }
+
+    /// Takes a slot back whose request failed, and ends the run where that is asked for.
+    #[cold]
+    fn fail(&mut self, slot: u32, errno: Option<u32>, now: u64) {
+        let Slot { operation, offset, length, done, asked_ns, .. } = self.slots[slot as usize];
+        self.level -= 1;
+        self.quota.outstanding -= u64::from(length);
+        self.moved += u64::from(done);
+        if self.window.counts() {
+            self.tally.failed_ns += now.saturating_sub(asked_ns);
+        }
+        let path = self.shared.path.to_owned();
+        let (offset, length) = (Bytes(offset), Bytes(length.into()));
+        let error = match errno {
+            None => MeasureError::Ended { path, operation, offset },
+            Some(errno) => {
+                let source = io::Error::from_raw_os_error(errno.cast_signed());
+                MeasureError::Request { path, operation, offset, length, source }
+            }
+        };
+        let achieved = self.moved + self.quota.counted;
+        match self.failures.take(errno, error, achieved, now) {
+            Verdict::GoesOn => self.resting.push_back((self.rests_until(now), slot)),
+            Verdict::RestsUntil(until_ns) => self.failures.rest(until_ns, slot),
+            Verdict::Ends => {
+                self.resting.push_back((self.rests_until(now), slot));
+                self.shared.abort.store(true, Ordering::Relaxed);
+                self.turn_window(now);
             }
         }
     }

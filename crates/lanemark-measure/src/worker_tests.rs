@@ -1,47 +1,72 @@
-//! The loop of one thread over a device that serves one request after the other and can stall.
+//! The loop of one thread in a time of its own: a scripted engine and clock, and figures to the nanosecond.
+//!
+//! The engine serves one request after the other, each in the same time, and does nothing while it stalls. Its clock
+//! stands still while the loop works and goes on only where the loop waits, so that every figure follows from the
+//! script: there is no machine whose pace a test would have to allow for.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
-use std::time::Instant;
 
 use super::*;
+use crate::failures::{A_SECOND, IN_A_ROW};
+use lanemark_core::result::ErrorKind;
 use lanemark_core::units::Ratio;
-use lanemark_core::workload::{Load, Mix, Pattern, Process, Start};
+use lanemark_core::workload::{Load, Mix, Pattern, Process, Rounds, Start, Tracked};
 
+const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
 
-/// A device that takes `service_ns` for each request, one after the other, and does nothing while it stalls.
-struct Device {
-    buffers: Vec<Vec<u8>>,
-    begun: Instant,
+/// A time that goes on only where somebody waits. Its threads are busy for a tenth of it.
+#[derive(Clone, Copy)]
+struct Scripted<'a>(&'a Cell<u64>);
+
+impl Timekeeper for Scripted<'_> {
+    fn now_ns(&self) -> u64 {
+        self.0.get()
+    }
+
+    fn sleep(&self, ns: u64) {
+        self.0.set(self.0.get() + ns);
+    }
+
+    fn used(&self) -> (CpuTime, KernelThreads) {
+        let cpu = CpuTime { user_ns: self.0.get() / 10, ..CpuTime::default() };
+        (cpu, KernelThreads::default())
+    }
+}
+
+/// What the engine does with requests.
+#[derive(Clone, Copy)]
+struct Script {
+    /// How long each takes, one after the other.
     service_ns: u64,
+    /// Nothing is done from here to there.
     stall_ns: (u64, u64),
+    /// What is answered to the request of this number, from 0, of this length.
+    answer: fn(u64, i32) -> i32,
+}
+
+impl Script {
+    fn steady(service_ns: u64) -> Self {
+        Self { service_ns, stall_ns: (0, 0), answer: |_, length| length }
+    }
+}
+
+/// A device in scripted time.
+struct Device<'a> {
+    clock: Scripted<'a>,
+    script: Script,
+    buffers: Vec<Vec<u8>>,
     pushed: Vec<(u32, i32)>,
     /// What is to be complete, and when.
     flying: VecDeque<(u64, u32, i32)>,
+    taken: u64,
     free_ns: u64,
     seen_ns: u64,
 }
 
-impl Device {
-    fn new(slots: u32, service_ns: u64, stall_ns: (u64, u64)) -> Self {
-        Self {
-            buffers: vec![vec![0; 4096]; slots as usize],
-            begun: Instant::now(),
-            service_ns,
-            stall_ns,
-            pushed: Vec::new(),
-            flying: VecDeque::new(),
-            free_ns: 0,
-            seen_ns: 0,
-        }
-    }
-
-    fn now_ns(&self) -> u64 {
-        self.begun.elapsed().as_nanos() as u64
-    }
-}
-
-impl Engine for Device {
+impl Engine for Device<'_> {
     fn refusal(&self) -> Option<&str> {
         None
     }
@@ -59,13 +84,15 @@ impl Engine for Device {
     }
 
     fn submit(&mut self) -> io::Result<()> {
-        for (slot, answer) in std::mem::take(&mut self.pushed) {
-            let mut done_ns = self.free_ns.max(self.now_ns()) + self.service_ns;
-            if (self.stall_ns.0..self.stall_ns.1).contains(&done_ns) {
-                done_ns = self.stall_ns.1 + self.service_ns;
+        let stall_ns = self.script.stall_ns;
+        for (slot, length) in std::mem::take(&mut self.pushed) {
+            let mut done_ns = self.free_ns.max(self.clock.now_ns()) + self.script.service_ns;
+            if (stall_ns.0..stall_ns.1).contains(&done_ns) {
+                done_ns = stall_ns.1 + self.script.service_ns;
             }
             self.free_ns = done_ns;
-            self.flying.push_back((done_ns, slot, answer));
+            self.flying.push_back((done_ns, slot, (self.script.answer)(self.taken, length)));
+            self.taken += 1;
         }
         Ok(())
     }
@@ -73,9 +100,12 @@ impl Engine for Device {
     fn submit_and_wait(&mut self, timeout_ns: Option<u64>) -> io::Result<()> {
         self.submit()?;
         let first_ns = self.flying.front().map_or(u64::MAX, |first| first.0);
-        let end_ns = self.now_ns().saturating_add(timeout_ns.unwrap_or(u64::MAX)).min(first_ns);
-        std::thread::sleep(std::time::Duration::from_nanos(end_ns.saturating_sub(self.now_ns())));
-        self.seen_ns = self.now_ns();
+        let end_ns = timeout_ns.map_or(u64::MAX, |timeout_ns| self.clock.now_ns() + timeout_ns);
+        let end_ns = end_ns.min(first_ns).max(self.clock.now_ns());
+        assert!(end_ns < u64::MAX, "the loop waits for nothing, for ever");
+        // Looking costs something, also where there is nothing to wait for.
+        self.clock.0.set(end_ns.max(self.clock.now_ns() + u64::from(timeout_ns == Some(0))));
+        self.seen_ns = self.clock.now_ns();
         Ok(())
     }
 
@@ -88,9 +118,10 @@ impl Engine for Device {
     }
 }
 
+/// Reads of 4 KiB for 400 ms, 16 outstanding.
 fn test() -> Test {
     Test {
-        name: "held".to_owned(),
+        name: "scripted".to_owned(),
         block: Bytes(4096),
         pattern: Pattern::Uniform,
         read_share: Ratio::ONE,
@@ -100,7 +131,7 @@ fn test() -> Test {
         offset: Bytes::ZERO,
         alignment: Bytes(4096),
         volume: None,
-        duration: Some(Duration::from_microseconds(400_000)),
+        duration: Some(Duration::from_nanoseconds(400 * MS)),
         rounds: None,
         interval: None,
         ramp: Duration::ZERO,
@@ -112,81 +143,299 @@ fn test() -> Test {
     }
 }
 
-/// Runs `test` on a device, and gives how its thread ended and how long it counted, in ns.
-fn run(test: &Test, service_ns: u64, stall_ns: (u64, u64)) -> (Ended, u64) {
+fn volume(requests: u64) -> Test {
+    Test { volume: Some(Bytes(4096 * requests)), duration: None, ..test() }
+}
+
+fn open(rate_per_second: f64) -> Test {
+    Test { load: Load::Open { rate_per_second, process: Process::Even }, ..test() }
+}
+
+/// What a thread did: how it ended, the rounds that it handed in, and what happened to the flags around it.
+struct Done {
+    ended: Ended,
+    rounds: Vec<(usize, Tally)>,
+    /// How long it counted.
+    elapsed_ns: u64,
+    aborted: bool,
+    /// When it returned.
+    over_ns: u64,
+}
+
+/// When every script begins: not at zero, so that nothing is right by chance.
+const BEGUN: u64 = 7 * SECOND;
+
+fn run(test: &Test, script: Script) -> Done {
+    run_as(test, script, OnError::Stop, |_| ())
+}
+
+/// Runs `test`; `change` may set its flags before.
+fn run_as(
+    test: &Test,
+    script: Script,
+    on_error: OnError,
+    change: fn(&Shared<'_, Scripted<'_>>),
+) -> Done {
+    test.check().unwrap();
+    let now = Cell::new(BEGUN);
+    let clock = Scripted(&now);
     let (stop, abort) = (AtomicBool::new(false), AtomicBool::new(false));
     let shared = Shared {
         path: Path::new("device"),
         test,
-        clock: Clock::plain(),
+        clock,
         stop: &stop,
         abort: &abort,
         over: AtomicBool::new(false),
         watched: false,
+        on_error,
     };
+    change(&shared);
     let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
     let progress = Progress::default();
-    let device = Device::new(test.queue_depth, service_ns, stall_ns);
-    let worker = Worker::new(&shared, &progress, device, key, Source::drawn(test, key), None);
-    let begun_ns = shared.clock.now_ns();
-    let ended = worker.run(begun_ns).unwrap();
-    let elapsed_ns = ended.closed_ns - begun_ns - test.ramp.nanoseconds();
-    (ended, elapsed_ns)
+    let device = Device {
+        clock,
+        script,
+        buffers: vec![vec![0; 4096]; test.queue_depth as usize],
+        pushed: Vec::new(),
+        flying: VecDeque::new(),
+        taken: 0,
+        free_ns: 0,
+        seen_ns: 0,
+    };
+    let rounds = std::cell::RefCell::new(Vec::new());
+    let send = |number: usize, tally: Tally| {
+        rounds.borrow_mut().push((number, tally));
+        if number == 2 {
+            shared.over.store(true, Ordering::Relaxed);
+        }
+    };
+    let sent: Option<&dyn Fn(usize, Tally)> = match test.rounds {
+        Some(_) => Some(&send),
+        None => None,
+    };
+    let worker = Worker::new(&shared, &progress, device, key, Source::drawn(test, key), sent);
+    let ended = worker.run(BEGUN).unwrap();
+    let elapsed_ns = ended.closed_ns - BEGUN - test.ramp.nanoseconds();
+    let (aborted, over_ns) = (abort.load(Ordering::Relaxed), now.get());
+    Done { ended, rounds: rounds.into_inner(), elapsed_ns, aborted, over_ns }
 }
 
-/// Throughput times latency, and how many were outstanding on average.
-fn outstanding((ended, elapsed_ns): &(Ended, u64)) -> (f64, f64) {
-    let over = |ns: f64| ns / *elapsed_ns as f64;
-    (over(ended.tally.accounted_ns()), over(ended.tally.outstanding_ns as f64))
+/// Least, mean and greatest latency in ns; the histogram keeps all three exactly.
+fn latencies(tally: &Tally) -> (u64, f64, u64) {
+    let all = tally.latency();
+    (all.min_ns().unwrap(), all.mean_ns(), all.max_ns().unwrap())
+}
+
+fn assert_little(tally: &Tally) {
+    // Means and counts are multiplied again: the sum is right but for rounding.
+    let apart = tally.accounted_ns() - tally.outstanding_ns as f64;
+    assert!(apart.abs() < 0.01, "{apart} ns");
 }
 
 #[test]
-fn throughput_times_latency_is_what_was_outstanding() {
-    for ramp in [0, 100] {
-        let test = Test { ramp: Duration::from_microseconds(ramp * 1000), ..test() };
-        let done = run(&test, MS / 2, (0, 0));
-        let (accounted, mean) = outstanding(&done);
-        assert!((15.2..=16.4).contains(&accounted), "{accounted} of 16");
-        assert!((accounted - mean).abs() < 0.5, "{accounted} and {mean}");
-        // 2,000 a second at most; a busy machine wakes late and makes it slower.
-        let latency_ms = done.0.tally.latency().mean_ns() / 1e6;
-        let exact = 16.0 * done.1 as f64 / 1e6 / done.0.tally.requests() as f64;
-        assert!(latency_ms > 7.5 && (latency_ms / exact - 1.0).abs() < 0.06, "{latency_ms}");
-    }
+fn a_volume_one_at_a_time_takes_its_service_times() {
+    let done = run(&Test { queue_depth: 1, ..volume(10) }, Script::steady(100 * US));
+    assert_eq!(done.elapsed_ns, 1_000 * US);
+    let tally = &done.ended.tally;
+    assert_eq!((tally.requests(), tally.bytes()), (10, Bytes(40_960)));
+    assert_eq!(latencies(tally), (100 * US, 100e3, 100 * US));
+    assert_eq!(tally.outstanding_ns, 1_000 * US);
+    assert_little(tally);
+    // A tenth of the time, as the clock has it.
+    assert_eq!((tally.cpu.user_ns, tally.busiest), (100 * US, 0.1));
+    assert!(done.ended.complete && !done.aborted);
+}
+
+#[test]
+fn a_closed_loop_at_depth_waits_for_all_that_were_before() {
+    let done = run(&test(), Script::steady(500 * US));
+    let tally = &done.ended.tally;
+    // At 400 ms the 800th is complete and 15 more are outstanding, which count.
+    assert_eq!((tally.requests(), done.elapsed_ns), (815, 400 * MS + 15 * 500 * US));
+    // The first sixteen wait for 1 to 16 services, all others for 16.
+    assert_eq!(latencies(tally).0, 500 * US);
+    assert_eq!(latencies(tally).2, 8 * MS);
+    let sum = (1..=16u64).sum::<u64>() * 500 * US + 799 * 8 * MS;
+    assert_eq!(tally.outstanding_ns, sum);
+    assert_little(tally);
+}
+
+#[test]
+fn a_ramp_is_load_that_does_not_count() {
+    let ramp = Duration::from_nanoseconds(100 * MS);
+    let done = run(&Test { ramp, ..test() }, Script::steady(500 * US));
+    let tally = &done.ended.tally;
+    assert_eq!(done.elapsed_ns, 400 * MS + 15 * 500 * US);
+    // The one that is complete as the window opens counts, and 815 after it.
+    assert_eq!((tally.requests(), latencies(tally)), (816, (8 * MS, 8e6, 8 * MS)));
+    assert_eq!(done.ended.moved, 4096 * (200 + 815));
 }
 
 #[test]
 fn a_stall_at_the_end_shows_in_the_slowest_and_in_the_time() {
-    let done = run(&test(), MS / 2, (350 * MS, 700 * MS));
-    let latency = done.0.tally.latency();
-    assert!(latency.max_ns().unwrap() > 300 * MS);
-    assert!(latency.percentile_ns(99.0).unwrap() > 300 * MS, "{:?}", latency.percentile_ns(99.0));
-    assert!(done.1 > 690 * MS, "{} ns", done.1);
-    let (accounted, mean) = outstanding(&done);
-    assert!(accounted > 15.2 && (accounted - mean).abs() < 0.5, "{accounted} and {mean}");
+    let script =
+        Script { stall_ns: (BEGUN + 350 * MS, BEGUN + 700 * MS), ..Script::steady(MS / 2) };
+    let done = run(&test(), script);
+    let tally = &done.ended.tally;
+    // 699 are complete before 350 ms; the sixteen that were outstanding come from 700 ms on.
+    assert_eq!((tally.requests(), done.elapsed_ns), (699 + 16, 700 * MS + 16 * 500 * US));
+    assert_eq!(latencies(tally).2, 350 * MS + 8 * MS + 500 * US);
+    assert_eq!(tally.latency().percentile_ns(99.0), Some(latencies(tally).2));
+    assert_little(tally);
+}
+
+#[test]
+fn an_open_loop_counts_from_when_a_request_was_due() {
+    let done = run(&Test { queue_depth: 2, ..open(500.0) }, Script::steady(100 * US));
+    let tally = &done.ended.tally;
+    let kept = tally.punctuality.as_ref().unwrap();
+    // Requests are due at 0, 2, 4 … 398 ms, and the loop looks at the clock until then: it is never late.
+    assert_eq!((tally.requests(), kept.lateness.count()), (200, 200));
+    assert_eq!(kept.lateness.max_ns(), Some(0));
+    assert_eq!((kept.held_back, kept.unsubmitted), (0, 0));
+    assert_eq!(latencies(tally), (100 * US, 100e3, 100 * US));
+    assert_eq!(done.elapsed_ns, 400 * MS);
+    assert_little(tally);
 }
 
 #[test]
 fn what_an_open_loop_could_not_submit_in_a_stall_at_the_end_is_waited_for() {
-    let load = Load::Open { rate_per_second: 500.0, process: Process::Even };
-    let test = Test { load, queue_depth: 2, ..test() };
-    let done = run(&test, MS / 10, (200 * MS, 600 * MS));
-    let latency = done.0.tally.latency();
-    // All 200 requests that were due in 400 ms, half of them in the stall.
-    assert_eq!((latency.count(), done.0.tally.punctuality.unwrap().unsubmitted), (200, 0));
-    assert!(latency.percentile_ns(90.0).unwrap() > 300 * MS);
+    let script =
+        Script { stall_ns: (BEGUN + 200 * MS, BEGUN + 600 * MS), ..Script::steady(MS / 10) };
+    let done = run(&Test { queue_depth: 2, ..open(500.0) }, script);
+    let tally = &done.ended.tally;
+    let kept = tally.punctuality.as_ref().unwrap();
+    // All 200 that were due in 400 ms; of the half in the stall two were submitted in time.
+    assert_eq!((tally.requests(), kept.unsubmitted, kept.held_back), (200, 0, 98));
+    assert_eq!(latencies(tally).2, 400 * MS + 100 * US);
+    assert_eq!(done.elapsed_ns, 600 * MS + 100 * 100 * US);
+    assert_eq!(kept.own_lateness.max_ns(), Some(0));
+    assert_little(tally);
 }
 
 #[test]
-fn an_open_loop_that_never_catches_up_ends_and_tells_what_it_left() {
-    let load = Load::Open { rate_per_second: 10_000.0, process: Process::Even };
-    let test = Test { load, queue_depth: 4, ..test() };
-    let (ended, elapsed_ns) = run(&test, MS, (0, 0));
-    let submitted = ended.tally.requests();
-    let left = ended.tally.punctuality.as_ref().unwrap().unsubmitted;
-    assert!((1_390 * MS..3_000 * MS).contains(&elapsed_ns), "{elapsed_ns}");
-    assert_eq!(submitted + left, 4_000);
-    assert!(left > 2_000, "{left}");
+fn an_open_loop_that_never_catches_up_ends_a_second_later_and_tells_what_it_left() {
+    let done = run(&Test { queue_depth: 4, ..open(10_000.0) }, Script::steady(MS));
+    let tally = &done.ended.tally;
+    // One a millisecond for 1.4 s, and the four that are outstanding then.
+    assert_eq!(tally.requests(), 1_403);
+    assert_eq!(tally.punctuality.as_ref().unwrap().unsubmitted, 4_000 - 1_403);
+    assert_eq!(done.elapsed_ns, 1_403 * MS);
+    assert_little(tally);
+}
+
+#[test]
+fn think_time_goes_by_between_requests() {
+    let think = Duration::from_nanoseconds(900 * US);
+    let test = Test { queue_depth: 1, think, ..test() };
+    let done = run(&test, Script::steady(100 * US));
+    // One a millisecond; the last begins at 399 ms and its thinking is nobody's concern.
+    let tally = &done.ended.tally;
+    assert_eq!((tally.requests(), latencies(tally)), (400, (100 * US, 100e3, 100 * US)));
+    assert_eq!((tally.outstanding_ns, done.elapsed_ns), (400 * 100 * US, 400 * MS));
+}
+
+#[test]
+fn rounds_follow_each_other_without_a_gap_and_the_last_one_leaves_what_is_outstanding() {
+    let length = Duration::from_nanoseconds(100 * MS);
+    let rounds = Some(Rounds { length, tracked: Tracked::Iops });
+    let done = run(&Test { duration: None, rounds, queue_depth: 4, ..test() }, Script::steady(MS));
+    assert_eq!(done.rounds.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1, 2]);
+    // What is complete at the very end of a round belongs to the next.
+    let counts: Vec<u64> = done.rounds.iter().map(|(_, tally)| tally.requests()).collect();
+    assert_eq!(counts, [99, 100, 100]);
+    for (number, tally) in &done.rounds {
+        assert_eq!(tally.outstanding_ns, 400 * MS, "round {number}");
+        assert_eq!(tally.cpu.user_ns, 10 * MS, "round {number}");
+    }
+    // The thread learns that the rounds are over when the next request is complete. The one that was so at their end is
+    // in a round that nobody takes, and the four that were outstanding then are waited for and counted nowhere.
+    assert_eq!(done.ended.tally.requests(), 1);
+    assert_eq!(done.over_ns, BEGUN + 300 * MS + 4 * MS);
+}
+
+#[test]
+fn a_stop_ends_the_window_and_a_stop_in_the_ramp_leaves_nothing() {
+    let done = run_as(&test(), Script::steady(MS), OnError::Stop, |shared| {
+        shared.stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!((done.ended.tally.requests(), done.ended.complete), (0, false));
+    assert_eq!(done.over_ns, BEGUN);
+}
+
+#[test]
+fn a_request_that_is_answered_in_parts_is_one_request() {
+    let script = Script {
+        answer: |number, length| if number % 2 == 0 { 512 } else { length },
+        ..Script::steady(MS)
+    };
+    let done = run(&Test { queue_depth: 1, ..volume(5) }, script);
+    let tally = &done.ended.tally;
+    assert_eq!((tally.requests(), latencies(tally)), (5, (2 * MS, 2e6, 2 * MS)));
+    assert!(done.ended.errors.is_empty());
+}
+
+#[test]
+fn a_failed_request_ends_the_run_with_what_there_is() {
+    let answer = |number, length| if number == 20 { -libc::EIO } else { length };
+    let done = run(&test(), Script { answer, ..Script::steady(MS) });
+    let Ended { tally, errors, failure, complete, .. } = &done.ended;
+    // Twenty before it; the fifteen that were outstanding behind it are waited for and count.
+    assert_eq!((tally.requests(), errors.total(), *complete), (35, 1, false));
+    assert_eq!(done.elapsed_ns, 36 * MS);
+    assert!(done.aborted, "all other threads end, too");
+    let told = failure.as_ref().unwrap().to_string();
+    assert!(told.starts_with("device: a read of 4 KiB at offset "), "{told}");
+    assert!(told.ends_with(" failed: Input/output error (os error 5)"), "{told}");
+    assert_little(tally);
+}
+
+#[test]
+fn where_the_run_goes_on_failed_requests_are_in_no_other_figure() {
+    let answer = |number, length| match number % 10 {
+        3 => -libc::ENODATA,
+        7 => 0,
+        _ => length,
+    };
+    for test in [Test { queue_depth: 1, ..test() }, Test { queue_depth: 2, ..open(1_000.0) }] {
+        let script = Script { answer, ..Script::steady(MS) };
+        let done = run_as(&test, script, OnError::Continue, |_| ());
+        let Ended { tally, errors, failure, complete, .. } = &done.ended;
+        assert!(*complete && failure.is_none() && !done.aborted);
+        assert_eq!((tally.requests(), errors.total()), (320, 80));
+        let kinds: Vec<_> = errors.counts().iter().map(|one| (one.kind, one.requests)).collect();
+        assert_eq!(kinds, [(ErrorKind::Media, 40), (ErrorKind::Ended, 40)]);
+        assert_eq!((tally.bytes(), tally.latency().count()), (Bytes(320 * 4096), 320));
+        assert_eq!((tally.failed_ns, tally.outstanding_ns), (80 * MS, 400 * MS));
+        assert_little(tally);
+    }
+}
+
+#[test]
+fn a_volume_is_counted_without_what_failed() {
+    let answer = |number, length| if number % 4 == 0 { -libc::EILSEQ } else { length };
+    let script = Script { answer, ..Script::steady(MS) };
+    let done = run_as(&Test { queue_depth: 1, ..volume(30) }, script, OnError::Continue, |_| ());
+    assert_eq!((done.ended.tally.requests(), done.ended.errors.total()), (30, 10));
+    assert_eq!(done.elapsed_ns, 40 * MS);
+}
+
+#[test]
+fn a_dead_device_is_asked_a_thousand_times_a_second_and_ten_seconds_at_most() {
+    let length = Duration::from_nanoseconds(3 * SECOND);
+    let script = Script { answer: |_, _| -libc::ENODEV, ..Script::steady(US) };
+    let short = Test { duration: Some(length), ..test() };
+    let done = run_as(&short, script, OnError::Continue, |_| ());
+    let most = 3 * u64::from(A_SECOND) + 3 * 16;
+    assert!((2_900..=most).contains(&done.ended.errors.total()), "{:?}", done.ended.errors);
+    assert!(done.ended.failure.is_none());
+    let done = run_as(&volume(10), script, OnError::Continue, |_| ());
+    let Ended { errors, failure, tally, .. } = &done.ended;
+    let told = failure.as_ref().unwrap().to_string();
+    assert!(told.ends_with("it was the last of 10000 in a row that failed"), "{told}");
+    assert!(errors.total() < u64::from(IN_A_ROW) + 16 && tally.requests() == 0);
+    assert!((9 * SECOND..11 * SECOND).contains(&(done.over_ns - BEGUN)), "{}", done.over_ns);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A run at a glance: one line a test, then the target and every doubt.
 //!
 //! Percentiles are over all repeats together; spread is half the range over repeats. A mean latency
-//! follows the workload's average over repeats. Not shown: the time budget, see `test_detail`.
+//! follows the workload's average over repeats. Requests that failed have a column where any did. Not shown: the time budget, see `test_detail`.
 
 use lanemark_core::result::{RunResult, TestResult, Verdict};
 
@@ -113,6 +113,7 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
     let percentile =
         |(_, name, rank): &(f64, &str, u8)| Column::number(name, unit.name()).optional(*rank);
     columns.extend(SHOWN_PERCENTILES.iter().map(percentile));
+    columns.push(Column::number("failed", "").optional(1));
     columns.push(Column::number("CPU/IO", "us").optional(5));
     columns.push(Column::text("limit").optional(6));
     columns
@@ -136,6 +137,8 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit) -> Vec<Cell> {
     cells.extend(SHOWN_PERCENTILES.iter().map(|(percentile, ..)| {
         Cell::plain(or_absent(latency.percentile_ns(*percentile).map(|ns| ns as f64), told))
     }));
+    let failed = Some(result.errors().total() as f64).filter(|&failed| failed > 0.0);
+    cells.push(Cell::inked(or_absent(failed, |failed| fixed(failed, 0)), Ink::Doubt));
     cells.push(Cell::plain(or_absent(cpu_ns(result), |ns| significant(ns / 1e3))));
     let verdict = result.explanation.as_ref().map(|one| one.verdict);
     let decided = verdict.filter(|&verdict| verdict != Verdict::Undecided);

@@ -65,6 +65,9 @@ pub fn test_details(run: &RunResult, style: &Style) -> String {
 fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
     sheet.heading(&format!("{}: {}", target::label(run), test.test.name));
     sheet.paragraph(&figures(test));
+    if let Some(sentence) = failed(test) {
+        sheet.paragraph(&sentence);
+    }
     for replay in test.samples.iter().filter_map(|sample| sample.replay.as_ref()) {
         sheet.paragraph(&replayed(replay));
     }
@@ -188,6 +191,21 @@ fn figures(test: &TestResult) -> String {
     format!(
         "{rate} MB/s (10^6 bytes a second){spread}{sure}, {iops} requests a second over {repeats}{cpu}."
     )
+}
+
+/// The requests that failed by kind, and their share of all.
+fn failed(test: &TestResult) -> Option<String> {
+    let errors = test.errors();
+    let all = |sample: &Sample| {
+        let others = sample.flushes.iter().chain(&sample.trims);
+        sample.operations() + others.map(|one| one.latency.count()).sum::<u64>()
+    };
+    let done: u64 = test.samples.iter().map(all).sum();
+    let share = errors.total() as f64 / (errors.total() as f64 + done as f64);
+    (!errors.is_empty()).then(|| {
+        let requests = if errors.total() == 1 { "request" } else { "requests" };
+        format!("{} {requests} failed, {} of all: {errors}.", errors.total(), percent(share))
+    })
 }
 
 /// Whether requests were submitted at recorded times.

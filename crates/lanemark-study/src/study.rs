@@ -147,16 +147,42 @@ impl Study {
         provenance: &Provenance,
         on_test: &mut dyn FnMut(&RunResult) -> bool,
     ) -> Result<StudyOutcome, StudyError> {
-        let mut systems = Vec::new();
+        self.run_shown(provenance, &mut |_, run| on_test(run))
+    }
+
+    /// As [`Study::run`]; `on_test` can also have the study's whole outcome so far, which is made where it asks for that.
+    ///
+    /// # Errors
+    /// Where a test does not fit a drive.
+    pub fn run_shown(
+        &self,
+        provenance: &Provenance,
+        on_test: &mut dyn FnMut(&dyn Fn() -> StudyOutcome, &RunResult) -> bool,
+    ) -> Result<StudyOutcome, StudyError> {
+        let mut systems: Vec<StudySystem> = Vec::new();
         for column in &self.systems {
-            let run = column.system.run(&column.workload, provenance.clone(), on_test)?;
-            let (name, label) = (column.name.clone(), column.label.clone());
-            systems.push(StudySystem { name, label, run });
+            let named = |run: RunResult| {
+                let (name, label) = (column.name.clone(), column.label.clone());
+                StudySystem { name, label, run }
+            };
+            let run = column.system.run(&column.workload, provenance.clone(), &mut |run| {
+                let so_far = || {
+                    let last = named(run.clone());
+                    self.outcome(provenance, systems.iter().cloned().chain([last]).collect())
+                };
+                on_test(&so_far, run)
+            })?;
+            systems.push(named(run));
         }
+        Ok(self.outcome(provenance, systems))
+    }
+
+    /// What came of the study where `systems` were run.
+    fn outcome(&self, provenance: &Provenance, systems: Vec<StudySystem>) -> StudyOutcome {
         let figures = self.figures.iter().filter_map(|figure| check(figure, &systems)).collect();
         let comparison =
             self.answer.as_ref().map(|(over, under)| self.compare(over, under, &systems));
-        Ok(StudyOutcome {
+        StudyOutcome {
             schema_version: SCHEMA_VERSION,
             provenance: provenance.clone(),
             id: self.id.clone(),
@@ -168,7 +194,7 @@ impl Study {
             comparison,
             not_modelled: self.not_modelled.clone(),
             notes: self.notes.clone(),
-        })
+        }
     }
 
     fn compare(&self, over: &str, under: &str, systems: &[StudySystem]) -> Comparison {

@@ -7,8 +7,9 @@
 use std::fmt;
 
 use super::{
-    DirectionResult, DriveUse, EnergyUse, Evidence, LatencyHistogram, PathUse, RunResult, Sample,
-    Series, Statistic, SteadyState, Sweep, SweepFigures, TestResult, TransactionsUse,
+    DirectionResult, DriveUse, EnergyUse, Evidence, LatencyHistogram, PathUse, RequestErrors,
+    RunResult, Sample, Series, Statistic, SteadyState, Sweep, SweepFigures, TestResult,
+    TransactionsUse,
 };
 use crate::result::series::POINTS_MAX;
 use crate::units::{Bytes, Duration};
@@ -24,6 +25,8 @@ pub const COUNT_MAX: u64 = 1 << 60;
 pub const FIGURE_MAX: f64 = 1e18;
 /// The most repeats, tests, hops or rounds.
 pub const ENTRIES_MAX: usize = 1_000_000;
+/// The most kinds and numbers of errors: error numbers end at 4,095, by `MAX_ERRNO` of Linux.
+pub const ERRORS_MAX: usize = 8192;
 /// How far a share may lie beyond 1 by rounding, or by what was booked in an interval and ended behind it.
 const SHARE_SLACK: f64 = 0.01;
 
@@ -232,6 +235,7 @@ fn sample(at: &At, one: &Sample) -> Checked {
         let requests = one.operations();
         return at.key("elapsed_ns").fail(0, format!("above 0, since {requests} requests ended"));
     }
+    errors(&at.key("errors"), &one.errors)?;
     if let Some(cpu) = &one.cpu {
         within(&at.key("cpu.user_ns_per_request"), cpu.user_ns_per_request, TIME_MAX_NS)?;
         within(&at.key("cpu.system_ns_per_request"), cpu.system_ns_per_request, TIME_MAX_NS)?;
@@ -253,6 +257,25 @@ fn sample(at: &At, one: &Sample) -> Checked {
 fn direction_result(at: &At, one: &DirectionResult) -> Checked {
     bytes(&at.key("bytes"), one.bytes)?;
     latency(&at.key("latency"), &one.latency)
+}
+
+/// As many kinds and numbers as there are, each once and in order, none of them without requests.
+fn errors(at: &At, all: &RequestErrors) -> Checked {
+    let counts = all.counts();
+    if counts.len() > ERRORS_MAX {
+        return at.fail(format!("{} entries", counts.len()), format!("at most {ERRORS_MAX}"));
+    }
+    each(at, counts, |at, one| match one.requests {
+        0 => at.key("requests").fail(0, "above 0"),
+        requests => counted(&at.key("requests"), requests),
+    })?;
+    match counts
+        .windows(2)
+        .all(|pair| (pair[0].kind, pair[0].errno) < (pair[1].kind, pair[1].errno))
+    {
+        true => Ok(()),
+        false => at.fail("out of order", "in order of kind and error number, each once"),
+    }
 }
 
 /// Least, mean and greatest in their order, and none of them where nothing was counted.

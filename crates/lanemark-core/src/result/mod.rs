@@ -7,6 +7,7 @@
 pub mod bounds;
 mod counters;
 mod energy;
+mod errors;
 mod evidence;
 mod explanation;
 mod finding;
@@ -31,6 +32,7 @@ mod whatif;
 pub use bounds::OutOfRange;
 pub use counters::{Counter, Counters};
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
+pub use errors::{ErrorCount, ErrorKind, RequestErrors};
 pub use evidence::{
     DeviceUse, DriveHealth, Evidence, Limit, LimitKind, Outstanding, ProcessorUse, Punctuality,
     ThreadUse,
@@ -224,6 +226,9 @@ pub struct Sample {
     /// The trims, where there were any; their bytes are not moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trims: Option<DirectionResult>,
+    /// The requests that failed, those of the ramp included; they are in no other figure.
+    #[serde(default, skip_serializing_if = "RequestErrors::is_empty")]
+    pub errors: RequestErrors,
     /// Processor time per request, where known.
     pub cpu: Option<CpuUse>,
     /// What the machine showed; known for measured runs.
@@ -453,6 +458,13 @@ impl TestResult {
     pub fn latency(&self) -> LatencyHistogram {
         let mut all = LatencyHistogram::new();
         self.samples.iter().for_each(|sample| all.merge(&sample.latency()));
+        all
+    }
+
+    /// The requests of all repeats that failed.
+    pub fn errors(&self) -> RequestErrors {
+        let mut all = RequestErrors::default();
+        self.samples.iter().for_each(|sample| all.merge(&sample.errors));
         all
     }
 

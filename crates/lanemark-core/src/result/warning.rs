@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::RequestErrors;
 use super::steady::Reason;
 use crate::units::{Bytes, Duration};
 
@@ -26,6 +27,13 @@ pub enum Warning {
     FewRepeats {
         /// How many there were.
         repeats: u32,
+    },
+    /// Requests failed.
+    Failed {
+        /// The test.
+        test: String,
+        /// How many of which kind, over all repeats.
+        errors: RequestErrors,
     },
     /// A sample lasted too short to be trusted.
     ShortSample {
@@ -237,7 +245,8 @@ impl Warning {
     /// The test that it is about, where it is about one.
     pub fn test(&self) -> Option<&str> {
         match self {
-            Self::ShortSample { test, .. }
+            Self::Failed { test, .. }
+            | Self::ShortSample { test, .. }
             | Self::NotSteady { test, .. }
             | Self::Punted { test, .. }
             | Self::NotFromDevice { test, .. }
@@ -273,6 +282,9 @@ impl Warning {
                 "raise `ulimit -l` (locked memory) or run on a newer kernel"
             }
             Self::FewRepeats { .. } => "use at least three repeats",
+            Self::Failed { .. } => {
+                "look at `dmesg` and the drive's log; failed requests are in no other figure"
+            }
             Self::ShortSample { .. } => "use a larger size or a longer duration",
             Self::Interrupted => "run again for the missing tests",
             Self::TrainedDown { .. } => "use a port with the drive's lanes and generation",
@@ -345,6 +357,10 @@ impl fmt::Display for Warning {
             }
             Self::FewRepeats { repeats: 1 } => write!(f, "only one repeat"),
             Self::FewRepeats { repeats } => write!(f, "only {repeats} repeats"),
+            Self::Failed { test, errors } => {
+                let requests = errors.total();
+                write!(f, "{test}: {} ({errors})", counted(requests, "failed"))
+            }
             Self::ShortSample { test, elapsed } => write!(f, "{test}: a sample of only {elapsed}"),
             Self::Interrupted => write!(f, "the run was interrupted"),
             Self::TrainedDown { drive, port } => write!(f, "{drive} drive trained down to {port}"),

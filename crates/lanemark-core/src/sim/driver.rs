@@ -243,6 +243,7 @@ impl Run {
             punctuality: self.open.map(Open::finish),
             path: Some(path),
             energy: self.metering.energy(spec),
+            errors: Default::default(),
             replay: None,
             series: self.series.map(|series| series.finish(all, Some(drive))),
             steady,

@@ -28,6 +28,8 @@ pub struct FioSettings {
     pub targets: Vec<PathBuf>,
     /// How writes are made safe. The tests have it already, as a flush after each write.
     pub sync: Option<Sync>,
+    /// Whether the run goes on when a request fails.
+    pub goes_on: Option<bool>,
     /// How fio would check what it reads, `crc32c`.
     pub verify: Option<String>,
 }

@@ -287,6 +287,10 @@ fn result(drafts: &[Draft], version: &str, file: &str, notes: &mut Vec<String>) 
                 .find(|name| !taken(name))
                 .unwrap_or_default(),
         };
+        if !draft.sample.errors.is_empty() {
+            let errors = draft.sample.errors.clone();
+            warnings.push(Warning::Failed { test: name.clone(), errors });
+        }
         if let Known::Percentiles(known) = draft.known {
             warnings.push(Warning::FromPercentiles { test: name.clone(), known });
         }

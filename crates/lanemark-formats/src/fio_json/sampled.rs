@@ -4,7 +4,9 @@
 //! microseconds in `clat`. A direction's latencies are its `lat_ns` where that has bins or percentiles
 //! (`lat_percentiles=1`), else its `clat_ns`, which leave out the time in which a request is submitted.
 
-use lanemark_core::result::{CpuUse, DirectionResult, LatencyHistogram, Sample};
+use lanemark_core::result::{
+    CpuUse, DirectionResult, ErrorCount, ErrorKind, LatencyHistogram, RequestErrors, Sample,
+};
 use lanemark_core::units::{Bytes, Duration};
 use serde_json::Value;
 
@@ -66,6 +68,7 @@ pub(super) fn read(job: &Value) -> Result<Sampled, String> {
         writes: None,
         flushes,
         trims: None,
+        errors: errors(job)?,
         cpu: None,
         evidence: None,
         punctuality: None,
@@ -82,6 +85,28 @@ pub(super) fn read(job: &Value) -> Result<Sampled, String> {
         [reads, writes, trims].map(|side| side.map(|side| side.result));
     sample.cpu = cpu(job, &sample);
     Ok(Sampled { sample, known, submission_ns })
+}
+
+/// The requests that failed: fio counts them where a job goes on behind errors (`continue_on_error`), and tells the number
+/// of the first error alone; else the one that ended the job is told.
+fn errors(job: &Value) -> Result<RequestErrors, String> {
+    let number = |key: &str| match job.get(key) {
+        None => Ok(0),
+        Some(value) => {
+            let number = value.as_i64().map(i64::unsigned_abs);
+            number.filter(|number| *number <= COUNT_MAX).ok_or_else(|| format!("{key}: no count"))
+        }
+    };
+    let (ended, first) = (number("error")?, number("first_error")?);
+    let requests = number("total_err")?.max(u64::from(ended > 0));
+    let mut errors = RequestErrors::default();
+    if requests > 0 {
+        let errno = [first, ended].into_iter().find(|&errno| errno > 0);
+        let errno = errno.and_then(|errno| u32::try_from(errno).ok());
+        let kind = errno.map_or(ErrorKind::Other, ErrorKind::of_errno);
+        errors.add(ErrorCount { kind, errno, requests });
+    }
+    Ok(errors)
 }
 
 /// Adds the figures of a clone.
@@ -101,6 +126,7 @@ pub(super) fn add(sample: &mut Sample, other: &Sample) {
     };
     sample.elapsed = sample.elapsed.max(other.elapsed);
     sample.complete &= other.complete;
+    sample.errors.merge(&other.errors);
     for (own, more) in [
         (&mut sample.reads, &other.reads),
         (&mut sample.writes, &other.writes),

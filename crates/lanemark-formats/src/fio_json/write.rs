@@ -94,10 +94,14 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
     let direction = |of: &DirectionResult, per: fn(&Sample) -> &Option<DirectionResult>| {
         direction(&merged, of, per)
     };
-    object([
+    let errors = result.errors();
+    let first = u64::from(errors.counts().iter().find_map(|one| one.errno).unwrap_or(0));
+    // A job that ended by an error has its number.
+    let ended_by = if result.samples.iter().all(|sample| sample.complete) { 0 } else { first };
+    let mut pairs = vec![
         ("jobname", Text(test.name.clone())),
         ("groupid", Integer(index as u64)),
-        ("error", Integer(0)),
+        ("error", Integer(ended_by)),
         ("eta", Integer(0)),
         ("elapsed", Integer(seconds.ceil() as u64)),
         ("job options", job_options(run, test)),
@@ -123,11 +127,19 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
         ("latency_ns", ns),
         ("latency_us", us),
         ("latency_ms", ms),
+    ];
+    // As in fio, which has these only where a job goes on behind errors.
+    if !errors.is_empty() {
+        pairs.push(("total_err", Integer(errors.total())));
+        pairs.push(("first_error", Integer(first)));
+    }
+    pairs.extend([
         ("latency_depth", Integer(u64::from(test.queue_depth))),
         ("latency_target", Integer(0)),
         ("latency_percentile", Real(100.0)),
         ("latency_window", Integer(0)),
-    ])
+    ]);
+    Object(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 fn job_options(run: &RunResult, test: &Test) -> Json {

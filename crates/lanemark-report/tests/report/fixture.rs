@@ -340,6 +340,7 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
         drive: None,
         energy: hops
             .and_then(|_| energy(&test, Duration::from_nanoseconds((elapsed * 1e3) as u64))),
+        errors: Default::default(),
         replay: None,
         series: None,
         steady: None,

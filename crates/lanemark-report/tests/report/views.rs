@@ -55,6 +55,27 @@ fn one_of_each_warning() -> Vec<Warning> {
 }
 
 #[test]
+fn requests_that_failed_are_in_every_view() {
+    let (study, mut run) = (fixture::study(), fixture::measured());
+    assert!(!run_table(&run, &PLAIN).contains("failed"));
+    let test = &mut run.tests[0];
+    let last = test.samples.len() - 1;
+    (0..30).for_each(|_| test.samples[0].errors.count_errno(61));
+    (0..12).for_each(|_| test.samples[last].errors.count_errno(5));
+    let errors = test.errors();
+    run.warnings.push(Warning::Failed { test: test.test.name.clone(), errors });
+    let kinds = "30 media errors (ENODATA), 12 other errors (EIO)";
+    let table = unwrapped(&run_table(&run, &PLAIN));
+    assert!(table.contains("failed") && table.contains(" 42 "), "{table}");
+    assert!(table.contains(&format!("42 requests failed ({kinds})")), "{table}");
+    let detail = unwrapped(&test_detail(&run, &run.tests[0], &PLAIN));
+    assert!(detail.contains("42 requests failed, ") && detail.contains(kinds), "{detail}");
+    for page in [html(Some(&study), &[&run]), html(None, &[&run])] {
+        assert!(page.contains(">failed</th>") && page.contains(">42</td>") && page.contains(kinds));
+    }
+}
+
+#[test]
 fn lines_keep_to_the_width_and_have_no_trailing_spaces() {
     let (study, measured) = (fixture::study(), fixture::measured());
     for width in 60..=120 {

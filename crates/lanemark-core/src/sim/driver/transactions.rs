@@ -424,6 +424,7 @@ impl<'t> Run<'t> {
             punctuality: None,
             path: Some(path),
             energy: self.metering.energy(spec),
+            errors: Default::default(),
             replay: None,
             series: self.series.map(|series| series.finish(elapsed, Some(drive))),
             steady: None,

@@ -265,6 +265,7 @@ impl Run {
             drive: Some(self.storage.simulator().drive_use()),
             energy: readings
                 .and_then(|readings| energy(spec, readings.into_iter(), now.since(Instant::ZERO))),
+            errors: Default::default(),
             replay: Some(replay),
             series: None,
             steady: None,

@@ -1,0 +1,92 @@
+//! `lanemark bench` on a device that fails: what it saves, says and answers. The device is a loop device whose file was cut
+//! behind it, which needs root.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use lanemark_testbed::LoopDevice;
+use serde_json::Value;
+
+const WORKLOAD: &str = "\
+[workload]
+name = \"Half\"
+repeats = 1
+average = \"mean\"
+order = \"listed\"
+[defaults]
+block = \"4 KiB\"
+span = \"4 MiB\"
+threads = 1
+read = \"100%\"
+[[test]]
+name = \"first\"
+pattern = \"sequential\"
+queue_depth = 1
+volume = \"1 MiB\"
+[[test]]
+name = \"second\"
+pattern = \"sequential\"
+queue_depth = 1
+volume = \"4 MiB\"
+duration = \"1 s\"
+";
+
+/// Runs `bench` on `device`: exit code, the saved result, stdout and stderr.
+fn bench(folder: &Path, device: &Path, more: &[&str]) -> (Option<i32>, Value, String, String) {
+    fs::write(folder.join("half.toml"), WORKLOAD).unwrap();
+    let done = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .arg("bench")
+        .arg(device)
+        .args(["--workload", "half.toml", "--out", "r.json", "--html", "p.html"])
+        .args(more)
+        .current_dir(folder)
+        .env_remove("LANEMARK_LIBRARY")
+        .output()
+        .unwrap();
+    // Lines are wrapped by the width of the terminal.
+    let text = |bytes: &[u8]| {
+        String::from_utf8_lossy(bytes).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let saved = fs::read_to_string(folder.join("r.json")).unwrap_or_default();
+    let saved = serde_json::from_str(&saved).unwrap_or(Value::Null);
+    (done.status.code(), saved, text(&done.stdout), text(&done.stderr))
+}
+
+#[test]
+fn a_request_that_fails_ends_the_run_with_what_there_is_or_is_counted() {
+    let Some(device) = LoopDevice::holding(&vec![7; 4 << 20], true) else { return };
+    let medium = fs::File::options().write(true).open(device.medium()).unwrap();
+    medium.set_len(2 << 20).unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (code, saved, told, said) = bench(folder.path(), device.node(), &[]);
+    assert_eq!(code, Some(1), "{said}");
+    let error = format!(
+        "{}: a read of 4 KiB at offset 2097152 failed: Input/output error",
+        device.node().display()
+    );
+    assert!(said.contains(&error) && said.contains("saved r.json"), "{said}");
+    assert!(
+        told.contains("first") && told.contains("one request failed (1 other error (EIO))"),
+        "{told}"
+    );
+    assert_eq!(
+        (&saved["complete"], saved["tests"].as_array().unwrap().len()),
+        (&Value::from(false), 2)
+    );
+    assert!(saved["tests"][0]["samples"][0].get("errors").is_none(), "none failed there");
+    let failed = serde_json::json!([{"kind": "other", "errno": 5, "requests": 1}]);
+    assert_eq!(saved["tests"][1]["samples"][0]["errors"], failed);
+    assert!(
+        fs::read_to_string(folder.path().join("p.html")).unwrap().contains("1 other error (EIO)")
+    );
+
+    let (code, saved, told, said) =
+        bench(folder.path(), device.node(), &["--on-error", "continue"]);
+    assert_eq!(code, Some(0), "{said}");
+    let count = saved["tests"][1]["samples"][0]["errors"][0]["requests"].as_u64().unwrap();
+    assert!(
+        (1..=1_001).contains(&count) && told.contains(&format!("{count} requests failed")),
+        "{told}"
+    );
+}

@@ -1,0 +1,214 @@
+//! Requests that failed: how many of each kind, the same for simulated and measured runs.
+//!
+//! A failed request is in no throughput and no latency. A measured one has the kernel's error number, by which its kind
+//! is told: the numbers that Linux's block layer gives for what a drive or driver answered (`blk_errors` in the kernel's
+//! `block/blk-core.c`), and those of a file system. `EIO` says no more than that a request failed, and is of no kind.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Why requests fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorKind {
+    /// The medium could not be read or written there (`ENODATA`), or what was read was wrong (`EILSEQ`).
+    Media,
+    /// No answer came in time (`ETIMEDOUT`).
+    Timeout,
+    /// The command was aborted, as by a reset (`ECANCELED`).
+    Aborted,
+    /// A link lost or spoilt it, and repeating did not help (`ENOLINK`).
+    Link,
+    /// There was no room left (`ENOSPC`).
+    NoSpace,
+    /// The device is not there any more (`ENODEV`).
+    DeviceGone,
+    /// The device or file system takes no writes (`EROFS`).
+    ReadOnly,
+    /// No data was moved: the target ended before.
+    Ended,
+    /// Anything else, by its error number where there is one.
+    Other,
+}
+
+impl ErrorKind {
+    /// The kind that Linux means by an error number.
+    pub fn of_errno(errno: u32) -> Self {
+        let known = ERRNOS.iter().find(|(number, ..)| *number == errno);
+        known.map_or(Self::Other, |(.., kind)| *kind)
+    }
+
+    fn words(self, requests: u64) -> &'static str {
+        let one = requests == 1;
+        match self {
+            Self::Media if one => "media error",
+            Self::Media => "media errors",
+            Self::Timeout if one => "timeout",
+            Self::Timeout => "timeouts",
+            Self::Aborted => "aborted",
+            Self::Link if one => "link error",
+            Self::Link => "link errors",
+            Self::NoSpace => "without space",
+            Self::DeviceGone => "with the device gone",
+            Self::ReadOnly => "refused as read-only",
+            Self::Ended => "behind the end of the target",
+            Self::Other if one => "other error",
+            Self::Other => "other errors",
+        }
+    }
+}
+
+/// Error numbers of Linux (`asm-generic/errno.h`) by their names, with what they mean of a request.
+const ERRNOS: [(u32, &str, ErrorKind); 26] = [
+    (1, "EPERM", ErrorKind::Other),
+    (5, "EIO", ErrorKind::Other),
+    (6, "ENXIO", ErrorKind::DeviceGone),
+    (9, "EBADF", ErrorKind::Other),
+    (12, "ENOMEM", ErrorKind::Other),
+    (16, "EBUSY", ErrorKind::Other),
+    (19, "ENODEV", ErrorKind::DeviceGone),
+    (22, "EINVAL", ErrorKind::Other),
+    (27, "EFBIG", ErrorKind::Other),
+    (28, "ENOSPC", ErrorKind::NoSpace),
+    (30, "EROFS", ErrorKind::ReadOnly),
+    (52, "EBADE", ErrorKind::Other),
+    (61, "ENODATA", ErrorKind::Media),
+    (62, "ETIME", ErrorKind::Timeout),
+    (67, "ENOLINK", ErrorKind::Link),
+    (74, "EBADMSG", ErrorKind::Media),
+    (84, "EILSEQ", ErrorKind::Media),
+    (95, "EOPNOTSUPP", ErrorKind::Other),
+    (108, "ESHUTDOWN", ErrorKind::DeviceGone),
+    (110, "ETIMEDOUT", ErrorKind::Timeout),
+    (117, "EUCLEAN", ErrorKind::Media),
+    (121, "EREMOTEIO", ErrorKind::Other),
+    (122, "EDQUOT", ErrorKind::NoSpace),
+    (123, "ENOMEDIUM", ErrorKind::DeviceGone),
+    (125, "ECANCELED", ErrorKind::Aborted),
+    (131, "ENOTRECOVERABLE", ErrorKind::Other),
+];
+
+/// The requests that failed in one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorCount {
+    /// Why they failed.
+    pub kind: ErrorKind,
+    /// The kernel's error number, where there was a kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errno: Option<u32>,
+    /// How many failed.
+    pub requests: u64,
+}
+
+/// The requests of a sample that failed, by kind and error number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RequestErrors {
+    counts: Vec<ErrorCount>,
+}
+
+impl RequestErrors {
+    /// Counts a request of a simulated run.
+    pub fn count(&mut self, kind: ErrorKind) {
+        self.add(ErrorCount { kind, errno: None, requests: 1 });
+    }
+
+    /// Counts a request that the kernel answered with an error number.
+    pub fn count_errno(&mut self, errno: u32) {
+        let kind = ErrorKind::of_errno(errno);
+        self.add(ErrorCount { kind, errno: Some(errno), requests: 1 });
+    }
+
+    /// Adds requests that failed alike. Counts stay in the order of kind and number, so that a result does not tell
+    /// which thread was first.
+    pub fn add(&mut self, more: ErrorCount) {
+        let key = (more.kind, more.errno);
+        match self.counts.binary_search_by_key(&key, |one| (one.kind, one.errno)) {
+            Ok(place) => {
+                let known = &mut self.counts[place].requests;
+                *known = known.saturating_add(more.requests);
+            }
+            Err(place) => self.counts.insert(place, more),
+        }
+    }
+
+    /// Adds what failed elsewhere.
+    pub fn merge(&mut self, other: &Self) {
+        other.counts.iter().for_each(|one| self.add(*one));
+    }
+
+    /// The counts in order of kind and error number.
+    pub fn counts(&self) -> &[ErrorCount] {
+        &self.counts
+    }
+
+    /// How many failed.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().fold(0, |sum, one| sum.saturating_add(one.requests))
+    }
+
+    /// Whether none failed.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+}
+
+/// `3 media errors (ENODATA), 1 timeout`.
+impl fmt::Display for RequestErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, one) in self.counts.iter().enumerate() {
+            let comma = if place > 0 { ", " } else { "" };
+            write!(f, "{comma}{} {}", one.requests, one.kind.words(one.requests))?;
+            if let Some(errno) = one.errno {
+                match ERRNOS.iter().find(|(number, ..)| *number == errno) {
+                    Some((_, name, _)) => write!(f, " ({name})")?,
+                    None => write!(f, " (error number {errno})")?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_the_same_in_whatever_order_they_come() {
+        let numbers = [110, 5, 61, 5, 4095, 61, 5];
+        let (mut one, mut other) = (RequestErrors::default(), RequestErrors::default());
+        numbers.iter().for_each(|&errno| one.count_errno(errno));
+        numbers[3..].iter().rev().for_each(|&errno| other.count_errno(errno));
+        let mut rest = RequestErrors::default();
+        numbers[..3].iter().for_each(|&errno| rest.count_errno(errno));
+        other.merge(&rest);
+        assert_eq!(one, other);
+        assert_eq!(
+            one.to_string(),
+            "2 media errors (ENODATA), 1 timeout (ETIMEDOUT), 3 other errors (EIO), 1 other error \
+             (error number 4095)"
+        );
+        assert_eq!((one.total(), one.is_empty()), (7, false));
+    }
+
+    #[test]
+    fn a_simulated_error_has_no_number_and_json_has_the_counts_alone() {
+        let mut errors = RequestErrors::default();
+        errors.count(ErrorKind::NoSpace);
+        errors.count_errno(28);
+        let json = serde_json::to_string(&errors).unwrap();
+        let (simulated, real) = (
+            r#"{"kind":"no-space","requests":1}"#,
+            r#"{"kind":"no-space","errno":28,"requests":1}"#,
+        );
+        assert_eq!(json, format!("[{simulated},{real}]"));
+        assert_eq!(serde_json::from_str::<RequestErrors>(&json).unwrap(), errors);
+    }
+
+    #[test]
+    fn numbers_are_in_order_each_once() {
+        assert!(ERRNOS.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+}

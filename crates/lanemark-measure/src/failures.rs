@@ -1,0 +1,120 @@
+//! The requests of one thread that failed, and whether the run goes on.
+//!
+//! Without leave to go on the first failed request ends the run. With it, a target that fails at once must not keep the
+//! program spinning: after [`A_SECOND`] failures within a second, slots whose requests fail rest until that second is
+//! over, and after [`IN_A_ROW`] without anything done in between the run ends all the same.
+
+use std::collections::VecDeque;
+
+use lanemark_core::result::{ErrorKind, RequestErrors};
+
+use crate::error::MeasureError;
+use crate::settings::OnError;
+
+/// The most failures of a thread in a second.
+pub(crate) const A_SECOND: u32 = 1_000;
+/// As many failures with nothing done in between end a run, ten seconds' worth.
+pub(crate) const IN_A_ROW: u32 = 10_000;
+/// A second.
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What a thread knows of its failed requests.
+#[derive(Debug)]
+pub(crate) struct Failures {
+    on_error: OnError,
+    /// All of them.
+    pub(crate) errors: RequestErrors,
+    /// The one that ended the run.
+    pub(crate) ended_by: Option<MeasureError>,
+    /// Slots that rest, and until when.
+    resting: VecDeque<(u64, u32)>,
+    /// Failures since the second began.
+    recent: u32,
+    since_ns: u64,
+    /// Failures in a row, and what had been achieved at the last.
+    row: u32,
+    achieved: u64,
+}
+
+/// What becomes of a slot whose request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It takes the next request.
+    GoesOn,
+    /// It takes the next request later.
+    RestsUntil(u64),
+    /// The run ends.
+    Ends,
+}
+
+impl Failures {
+    pub(crate) fn new(on_error: OnError) -> Self {
+        Self {
+            on_error,
+            errors: RequestErrors::default(),
+            ended_by: None,
+            resting: VecDeque::new(),
+            recent: 0,
+            since_ns: 0,
+            row: 0,
+            achieved: 0,
+        }
+    }
+
+    /// Counts a failure. `achieved` grows with all that the thread gets done.
+    pub(crate) fn take(
+        &mut self,
+        errno: Option<u32>,
+        error: MeasureError,
+        achieved: u64,
+        now: u64,
+    ) -> Verdict {
+        match errno {
+            Some(errno) => self.errors.count_errno(errno),
+            None => self.errors.count(ErrorKind::Ended),
+        }
+        self.row = if achieved == self.achieved { self.row + 1 } else { 1 };
+        self.achieved = achieved;
+        if self.ended_by.is_some() {
+            return Verdict::Ends;
+        }
+        match self.on_error {
+            OnError::Stop => self.ended_by = Some(error),
+            OnError::Continue if self.row >= IN_A_ROW => {
+                let requests = self.row;
+                self.ended_by = Some(MeasureError::NothingElse { requests, last: Box::new(error) });
+            }
+            OnError::Continue => return self.pace(now),
+        }
+        Verdict::Ends
+    }
+
+    fn pace(&mut self, now: u64) -> Verdict {
+        if now.saturating_sub(self.since_ns) >= SECOND_NS {
+            (self.since_ns, self.recent) = (now, 0);
+        }
+        self.recent += 1;
+        match self.recent >= A_SECOND {
+            true => Verdict::RestsUntil(self.since_ns.saturating_add(SECOND_NS)),
+            false => Verdict::GoesOn,
+        }
+    }
+
+    /// Lets a slot rest.
+    pub(crate) fn rest(&mut self, until_ns: u64, slot: u32) {
+        self.resting.push_back((until_ns, slot));
+    }
+
+    /// When the next slot has rested.
+    #[inline]
+    pub(crate) fn rest_until(&self) -> Option<u64> {
+        self.resting.front().map(|(until_ns, _)| *until_ns)
+    }
+
+    /// A slot that has rested.
+    #[inline]
+    pub(crate) fn rested(&mut self, now: u64) -> Option<u32> {
+        self.rest_until().filter(|until_ns| *until_ns <= now)?;
+        self.resting.pop_front().map(|(_, slot)| slot)
+    }
+}

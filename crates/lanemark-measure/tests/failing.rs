@@ -1,0 +1,152 @@
+//! Requests that really fail: a device with a part that cannot be read, a file that becomes smaller, a file system that
+//! becomes full.
+//!
+//! The device is a loop device whose file was cut behind it: what lies beyond its end is read with `EIO`. It needs root.
+
+mod workloads;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use lanemark_core::result::{ErrorCount, ErrorKind, TestResult, Warning};
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::{Operation, Pattern, Test, Workload};
+use lanemark_measure::{Bench, EngineKind, Event, MeasureError, OnError, Outcome, Settings};
+use lanemark_testbed::{LoopDevice, Mounted};
+use workloads::{content, read, timed, workload, write};
+
+const MIB: usize = 1 << 20;
+
+/// Runs `workload` with leave to overwrite its file; `meanwhile` is called once, as soon as a test runs.
+fn run(
+    path: &Path,
+    workload: &Workload,
+    settings: Settings,
+    meanwhile: impl FnOnce(),
+) -> Result<Outcome, MeasureError> {
+    let (stop, mut meanwhile) = (AtomicBool::new(false), Some(meanwhile));
+    let mut bench = Bench::new(path, workload, 42, &stop);
+    bench.settings = settings;
+    bench.overwrite = workload.tests.iter().any(Test::writes).then_some(path);
+    bench.run(&mut |event| {
+        if matches!(event, Event::Running(_)) {
+            meanwhile.take().into_iter().for_each(|meanwhile| meanwhile());
+        }
+    })
+}
+
+fn going_on() -> Settings {
+    Settings { on_error: OnError::Continue, ..Settings::default() }
+}
+
+/// A device of 4 MiB of which the second half cannot be read.
+fn half_device() -> Option<LoopDevice> {
+    let device = LoopDevice::holding(&content(4 * MIB), true)?;
+    let medium = File::options().write(true).open(device.medium()).unwrap();
+    medium.set_len(2 * MIB as u64).unwrap();
+    Some(device)
+}
+
+/// The requests that were counted.
+fn done(test: &TestResult) -> u64 {
+    test.samples.iter().map(lanemark_core::result::Sample::operations).sum()
+}
+
+#[test]
+fn where_half_of_a_device_fails_the_run_goes_on_with_the_other_half() {
+    let Some(device) = half_device() else { return };
+    for engine in [EngineKind::IoUring, EngineKind::Synchronous] {
+        let queue_depth = if engine == EngineKind::Synchronous { 1 } else { 4 };
+        // In order: 512 that are well, 512 that fail, and 256 from the beginning again.
+        let test = Test { span: Bytes(4 * MIB as u64), pattern: Pattern::Sequential, ..read() };
+        let test = Test { volume: Some(Bytes(3 * MIB as u64)), queue_depth, ..test };
+        let workload = Workload { repeats: 2, ..workload([test]) };
+        let settings = Settings { engine, ..going_on() };
+        let outcome = run(device.node(), &workload, settings, || ()).unwrap();
+        assert!(outcome.complete && outcome.failure.is_none(), "{outcome:?}");
+        let test = &outcome.tests[0];
+        let errors = test.errors();
+        let failed = ErrorCount { kind: ErrorKind::Other, errno: Some(5), requests: 2 * 512 };
+        assert_eq!((done(test), errors.counts()), (2 * 768, &[failed][..]), "{engine:?}");
+        let told = outcome.warnings.iter().find(|one| matches!(one, Warning::Failed { .. }));
+        assert_eq!(
+            told,
+            Some(&Warning::Failed { test: "read".to_owned(), errors: errors.clone() })
+        );
+        let little = test.samples[0].evidence.as_ref().unwrap().outstanding.unwrap();
+        assert!((little.accounted - little.mean).abs() < 0.05 * little.mean, "{little:?}");
+    }
+}
+
+#[test]
+fn the_first_failure_ends_a_run_and_what_there_is_comes_back() {
+    let Some(device) = half_device() else { return };
+    let pattern = Pattern::Sequential;
+    let whole = Bytes(4 * MIB as u64);
+    let good = Test { name: "good".to_owned(), ..read() };
+    let bad = Test { span: whole, volume: Some(whole), pattern, queue_depth: 1, ..read() };
+    let never = Test { name: "never".to_owned(), ..read() };
+    let all = workload([good, bad, never]);
+    let outcome = run(device.node(), &all, Settings::default(), || ()).unwrap();
+    let names: Vec<&str> = outcome.tests.iter().map(|test| test.test.name.as_str()).collect();
+    assert_eq!(names, ["good", "read"]);
+    assert_eq!((done(&outcome.tests[0]), outcome.complete), (256, false));
+    let [sample] = &outcome.tests[1].samples[..] else { panic!("{outcome:?}") };
+    assert_eq!((sample.errors.total(), sample.complete), (1, false));
+    let Some(MeasureError::Request { operation, offset, length, source, .. }) = &outcome.failure
+    else {
+        panic!("{:?}", outcome.failure);
+    };
+    assert_eq!(
+        (*operation, *length, source.raw_os_error()),
+        (Operation::Read, Bytes(4096), Some(5))
+    );
+    assert!(offset.get() >= 2 * MIB as u64, "{offset}");
+    // What was read before it, in order from some place on.
+    assert!(sample.operations() <= 512, "{}", sample.operations());
+    assert!(!outcome.warnings.contains(&Warning::Interrupted), "nobody interrupted it");
+}
+
+#[test]
+fn a_file_that_becomes_smaller_is_told_as_that() {
+    let folder = tempfile::tempdir_in(".").unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, content(MIB)).unwrap();
+    let cut = || File::options().write(true).open(&file).unwrap().set_len(4096).unwrap();
+    let test = workload([timed(read(), 1_500)]);
+    let outcome = run(&file, &test, going_on(), cut).unwrap();
+    let errors = outcome.tests[0].errors();
+    assert_eq!(errors.counts().len(), 1, "{errors}");
+    assert_eq!((errors.counts()[0].kind, errors.counts()[0].errno), (ErrorKind::Ended, None));
+    assert!(outcome.failure.is_none() && done(&outcome.tests[0]) > 0);
+}
+
+#[test]
+fn a_full_file_system_fails_writes_a_thousand_times_a_second_at_most() {
+    let Some(mounted) = Mounted::with(&["-t", "tmpfs", "-o", "size=4M", "lanemark"]) else {
+        return;
+    };
+    let file = mounted.path().join("file");
+    fs::write(&file, content(MIB)).unwrap();
+    // The file loses its room again and again, and another one takes what there is, until nothing is left for writes.
+    let fill = || {
+        let own = File::options().write(true).open(&file).unwrap();
+        let mut other = File::create(mounted.path().join("other")).unwrap();
+        while own.metadata().unwrap().blocks() > 8 {
+            own.set_len(0).unwrap();
+            while other.write_all(&[1; 4096]).is_ok() {}
+            own.set_len(MIB as u64).unwrap();
+        }
+    };
+    let test = workload([timed(write(), 1_200)]);
+    let outcome = run(&file, &test, going_on(), fill).unwrap();
+    let errors = outcome.tests[0].errors();
+    let no_space = errors.counts().iter().find(|one| one.kind == ErrorKind::NoSpace);
+    let no_space = no_space.unwrap_or_else(|| panic!("{errors}"));
+    assert_eq!(no_space.errno, Some(28));
+    assert!((1..=2_000 + 8).contains(&no_space.requests), "{no_space:?}");
+    assert!(outcome.failure.is_none() && outcome.complete);
+}
