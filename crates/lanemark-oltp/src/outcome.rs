@@ -90,6 +90,7 @@ impl Counted {
         };
         let device = self.device.map(|work| device_use(&work, elapsed));
         Sample {
+            errors: Default::default(),
             elapsed,
             reads: None,
             writes: None,
