@@ -74,7 +74,9 @@ impl LatencyHistogram {
     /// The standard deviation in ns, by the middles of the bins; zero where nothing was counted.
     pub fn deviation_ns(&self) -> f64 {
         let mean = self.mean_ns();
-        let squares = |(middle, count): (u64, u64)| (middle as f64 - mean).powi(2) * count as f64;
+        let from_mean = |middle: u64| middle as f64 - mean;
+        let squares =
+            |(middle, count): (u64, u64)| from_mean(middle) * from_mean(middle) * count as f64;
         match self.count() {
             0 => 0.0,
             count => (self.bins().map(squares).sum::<f64>() / count as f64).sqrt(),

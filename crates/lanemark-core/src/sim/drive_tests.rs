@@ -148,7 +148,7 @@ fn retries_cost_what_their_number_says() {
     let again = (us(50) + BLOCK / flash.channel_rate).nanoseconds() as f64;
     for cycles in [500, 1000] {
         // Each attempt fails with p: p / (1 - p) further ones on average.
-        let p = 0.4 * (f64::from(cycles) / 1000.0).powi(2);
+        let p = 0.4 * libm::pow(f64::from(cycles) / 1000.0, 2.0);
         let expected = fresh + again * p / (1.0 - p);
         let seen = mean(0.4, cycles).0;
         assert!((seen / expected - 1.0).abs() < 0.01, "{cycles} cycles: {seen} for {expected}");
