@@ -240,6 +240,17 @@ mod tests {
     }
 
     #[test]
+    fn a_percentile_is_the_least_latency_that_its_share_does_not_exceed() {
+        // So short that each latency has a bin of its own; each comes a thousand times, and no share ends with a bin.
+        let mut histogram = LatencyHistogram::new();
+        (1..=1_999).for_each(|ns| (0..1_000).for_each(|_| histogram.record_ns(ns)));
+        for percentile in PERCENTILES {
+            let exact = (percentile * 19.99).ceil() as u64;
+            assert_eq!(histogram.percentile_ns(percentile), Some(exact), "p{percentile}");
+        }
+    }
+
+    #[test]
     fn a_percentile_needs_a_request_beyond_it() {
         assert_eq!(ramp(99).percentile_ns(99.0), None);
         assert!(ramp(100).percentile_ns(99.0).is_some());
