@@ -94,6 +94,12 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
             assert!(accounted.picoseconds() <= now.picoseconds() - ps(at), "{:?}", operation.task);
         }
     }
+    if until.is_none() {
+        // A die is busy from the first of its operations to the last, where they come without a gap.
+        let end = Instant::from_picoseconds(done.iter().flatten().copied().max().unwrap());
+        let first = Instant::from_picoseconds(ps(asks[0].0));
+        assert_eq!(flash.busy(end).1, [end.since(first)], "{asks:?}");
+    }
     done
 }
 

@@ -136,3 +136,17 @@ fn an_empty_victim_is_due_at_once_and_a_full_one_has_time() {
     superblock.valid = 0;
     assert!(translation.owes(0), "it can be erased without moving anything");
 }
+
+#[test]
+fn the_last_erased_superblock_is_for_what_is_moved_hot_or_not() {
+    for (erased, expected) in [(2, Stream::MovedHot), (1, Stream::Moved)] {
+        let mut translation = steady(4);
+        while translation.superblocks.erased() > erased {
+            let purpose = Purpose { pseudo_slc: false, hot: false, settled: false, worn: false };
+            translation.superblocks.open(purpose, 0, 0);
+        }
+        let victim = translation.choose_victim(false).unwrap();
+        translation.superblocks.get_mut(victim.superblock).hot = true;
+        assert_eq!(translation.stream_of_moved(victim), Some(expected), "{erased} erased");
+    }
+}
