@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mysql check bench instructions library fit endurance oltp-kills oltp-bench build tools clean
+.PHONY: help demo test mysql check bench instructions golden mutants library fit endurance oltp-kills oltp-bench build tools clean
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,21 @@ bench: build tools ## speed of the simulator and the readers; the engine's cost 
 
 instructions: tools ## the simulator's instructions a request, counted by valgrind and held against the last ones recorded
 	cargo bench --locked -p lanemark-cli --bench instructions
+
+golden:          ## write studies/golden/ anew, after a change of the model that means to move the studies
+	LANEMARK_GOLDEN=write cargo test --locked -p lanemark-cli --test golden
+
+# A mutant is a build and a run of the tests of the simulator, half a minute; `MUTANTS=drive/flash.rs` tries one file of sim/,
+# and `MUTANTS_SHARD=0/20` every twentieth mutant. What no test needs to notice is in .cargo/mutants.toml, with its reason.
+MUTANTS       := **/*.rs
+MUTANTS_SHARD := 0/1
+mutants:         ## change the simulator in thousands of places, one at a time, and see which change no test notices (a day)
+	@[ -x target/tools/bin/cargo-mutants ] || \
+	    cargo install --locked --root target/tools --target-dir target/tools/build cargo-mutants@27.1.0
+	@mkdir -p target/mutants
+	TMPDIR=$(abspath target/mutants) target/tools/bin/cargo-mutants mutants -p lanemark-core \
+	    -f 'crates/lanemark-core/src/sim/$(MUTANTS)' --shard $(MUTANTS_SHARD) --sharding round-robin \
+	    --output target/mutants -- --lib sim::
 
 library:         ## hold every drive against its ratings, and write docs/library.md (two minutes)
 	cargo build --release --locked -p lanemark-study --example ratings

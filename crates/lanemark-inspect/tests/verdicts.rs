@@ -78,7 +78,7 @@ fn explained(path: &Path, test: Test, engine: EngineKind) -> (Explanation, Vec<W
     };
     let device = match &run.target {
         Target::Measured(target) => target.block_device.clone(),
-        Target::Simulated(_) => None,
+        Target::Simulated(_) | Target::Database(_) => None,
     };
     let sysfs = Sysfs::open(Path::new("/sys")).unwrap();
     let inspection = inspect(&sysfs, device.as_deref()).ok();

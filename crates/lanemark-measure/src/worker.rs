@@ -34,6 +34,8 @@
 //!
 //! Think time is a queue of resting slots, first in first out, because all rest equally long.
 
+mod answers;
+
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -497,109 +499,6 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         };
         let wait = turn_ns.min(due_ns).saturating_sub(now).min(POLL_NS);
         Some(if self.open && wait < SPIN_NS { 0 } else { wait })
-    }
-
-    /// Takes the completions that are there and counts those that fall into the window.
-    fn reap(&mut self, now: u64) {
-        self.settle(now);
-        while let Some((slot, result)) = self.engine.next_completion() {
-            match self.answer(slot, result) {
-                Answer::Whole => {
-                    self.level -= 1;
-                    self.count(slot, now);
-                    self.resting.push_back((self.rests_until(now), slot));
-                }
-                Answer::Part => self.push(slot),
-                Answer::Failed(errno) => self.fail(slot, errno, now),
-            }
-        }
-        self.progress.bytes.store(self.quota.counted, Ordering::Relaxed);
-        self.progress.requests.store(self.quota.requests, Ordering::Relaxed);
-        if self.shared.watched && now >= self.shown_ns + SHOW_NS {
-            self.shown_ns = now;
-            if let Ok(mut shown) = self.progress.latency.try_lock() {
-                *shown = Some(self.tally.latency());
-            }
-        }
-    }
-
-    /// In a closed loop a slot rests for the think time; in an open one it is free from now on.
-    fn rests_until(&self, now: u64) -> u64 {
-        match (self.open, self.think_ns) {
-            (false, 0) => 0,
-            (false, think_ns) => now + think_ns,
-            (true, _) => now,
-        }
-    }
-
-    fn count(&mut self, slot: u32, now: u64) {
-        let Slot { operation, length, asked_ns, .. } = self.slots[slot as usize];
-        let length = u64::from(length);
-        self.quota.outstanding -= length;
-        if operation.moves_data() {
-            self.moved += length;
-        }
-        if !self.window.counts() {
-            return;
-        }
-        self.counted_ns = now;
-        let request = Counted { operation, length, latency_ns: now.saturating_sub(asked_ns) };
-        self.tally.count(request);
-        if let Some(series) = &mut self.series {
-            record(series, Duration::from_nanoseconds(now - self.window.opens_ns), request);
-        }
-        self.quota.counted += length;
-        self.quota.requests += 1;
-        if self.quota.counted >= self.quota.bytes {
-            self.close(now);
-        }
-    }
-
-    /// What an answer says of a slot's request: bytes moved or a negative error number.
-    fn answer(&mut self, slot: u32, result: i32) -> Answer {
-        let entry = &mut self.slots[slot as usize];
-        match u32::try_from(result) {
-            Ok(_) if !entry.operation.moves_data() => Answer::Whole,
-            Ok(0) => Answer::Failed(None),
-            Ok(moved) => {
-                entry.done += moved;
-                if entry.done >= entry.length { Answer::Whole } else { Answer::Part }
-            }
-            // The kernel was disturbed or short of memory and moved nothing.
-            Err(_) if matches!(-result, libc::EINTR | libc::EAGAIN) => Answer::Part,
-            Err(_) => Answer::Failed(Some(result.unsigned_abs())),
-        }
-    }
-
-    /// Takes a slot back whose request failed, and ends the run where that is asked for.
-    #[cold]
-    fn fail(&mut self, slot: u32, errno: Option<u32>, now: u64) {
-        let Slot { operation, offset, length, done, asked_ns, .. } = self.slots[slot as usize];
-        self.level -= 1;
-        self.quota.outstanding -= u64::from(length);
-        self.moved += u64::from(done);
-        if self.window.counts() {
-            self.tally.failed_ns += now.saturating_sub(asked_ns);
-        }
-        let path = self.shared.path.to_owned();
-        let (offset, length) = (Bytes(offset), Bytes(length.into()));
-        let error = match errno {
-            None => MeasureError::Ended { path, operation, offset },
-            Some(errno) => {
-                let source = io::Error::from_raw_os_error(errno.cast_signed());
-                MeasureError::Request { path, operation, offset, length, source }
-            }
-        };
-        let achieved = self.moved + self.quota.counted;
-        match self.failures.take(errno, error, achieved, now) {
-            Verdict::GoesOn => self.resting.push_back((self.rests_until(now), slot)),
-            Verdict::RestsUntil(until_ns) => self.failures.rest(until_ns, slot),
-            Verdict::Ends => {
-                self.resting.push_back((self.rests_until(now), slot));
-                self.shared.abort.store(true, Ordering::Relaxed);
-                self.turn_window(now);
-            }
-        }
     }
 }
 

@@ -11,8 +11,8 @@ use lanemark_oltp::run::{Clock, RunOptions, run};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, Value};
 
-mod common;
-use common::{STOP, assert_consistent, load_into};
+mod asked;
+use asked::{STOP, assert_consistent, load_into};
 
 const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
 /// The database of a driver that is to be killed.
@@ -34,7 +34,7 @@ fn endless() -> RunOptions {
         ramp: Duration::ZERO,
         duration: Duration::from_secs(600),
         clock: Clock::Wall,
-        ..common::running(4)
+        ..asked::running(4)
     }
 }
 

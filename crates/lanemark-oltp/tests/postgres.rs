@@ -16,9 +16,9 @@ use lanemark_oltp::schema::Scale;
 use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, NewOrderOutcome, OltpError, Profile, TransactionKind, Value};
 
-mod common;
+mod asked;
 mod damage;
-use common::{STOP, assert_consistent, load_into, running};
+use asked::{STOP, assert_consistent, load_into, running};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
 

@@ -14,9 +14,9 @@ use lanemark_oltp::schema::{Scale, Table};
 use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, OltpError, TransactionKind};
 
-mod common;
+mod asked;
 mod damage;
-use common::{STOP, assert_consistent, load_into};
+use asked::{STOP, assert_consistent, load_into};
 
 const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
 
@@ -35,7 +35,7 @@ fn running(users: u32) -> RunOptions {
         ramp: Duration::from_millis(100),
         duration: Duration::from_millis(900),
         clock: Clock::Wall,
-        ..common::running(users)
+        ..asked::running(users)
     }
 }
 

@@ -122,7 +122,7 @@ fn told(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return format!("{value:.0}");
     }
-    let before = value.abs().log10().floor().clamp(-9.0, 5.0) as i32;
+    let before = libm::log10(value.abs()).floor().clamp(-9.0, 5.0) as i32;
     let digits = usize::try_from(5 - before).unwrap_or(0);
     let text = format!("{value:.digits$}");
     match text.contains('.') {

@@ -74,7 +74,9 @@ impl LatencyHistogram {
     /// The standard deviation in ns, by the middles of the bins; zero where nothing was counted.
     pub fn deviation_ns(&self) -> f64 {
         let mean = self.mean_ns();
-        let squares = |(middle, count): (u64, u64)| (middle as f64 - mean).powi(2) * count as f64;
+        let from_mean = |middle: u64| middle as f64 - mean;
+        let squares =
+            |(middle, count): (u64, u64)| from_mean(middle) * from_mean(middle) * count as f64;
         match self.count() {
             0 => 0.0,
             count => (self.bins().map(squares).sum::<f64>() / count as f64).sqrt(),
@@ -235,6 +237,17 @@ mod tests {
         }
         assert!((histogram.mean_ns() - 5_000_500.0).abs() < 1e-6);
         assert_eq!(histogram.max_ns(), Some(10_000_000));
+    }
+
+    #[test]
+    fn a_percentile_is_the_least_latency_that_its_share_does_not_exceed() {
+        // So short that each latency has a bin of its own; each comes a thousand times, and no share ends with a bin.
+        let mut histogram = LatencyHistogram::new();
+        (1..=1_999).for_each(|ns| (0..1_000).for_each(|_| histogram.record_ns(ns)));
+        for percentile in PERCENTILES {
+            let exact = (percentile * 19.99).ceil() as u64;
+            assert_eq!(histogram.percentile_ns(percentile), Some(exact), "p{percentile}");
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Statistic {
         }
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         Self {

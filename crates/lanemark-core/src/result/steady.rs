@@ -113,7 +113,8 @@ impl Window {
         let greatest = window.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let middle = (count - 1.0) / 2.0;
         let from_middle = |index: usize| index as f64 - middle;
-        let squares: f64 = (0..window.len()).map(|index| from_middle(index).powi(2)).sum();
+        let squares: f64 =
+            (0..window.len()).map(|index| from_middle(index) * from_middle(index)).sum();
         let products: f64 =
             window.iter().enumerate().map(|(index, value)| from_middle(index) * value).sum();
         let slope = if squares > 0.0 { products / squares } else { 0.0 };

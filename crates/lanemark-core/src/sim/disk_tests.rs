@@ -4,6 +4,7 @@ use super::drive::disk::tests::small_disk;
 use super::link::LinkLaw;
 use super::spec::*;
 use super::tests::{sas, sata, share, times};
+use super::trajectory_tests::trajectory;
 use super::*;
 use crate::result::Sample;
 use crate::rng::{Rng, StreamKey};
@@ -299,7 +300,8 @@ fn what_waits_to_be_written_is_read_from_the_buffer() {
 fn the_trajectory_of_a_disk_never_changes() {
     let fingerprint = |system: &SystemSpec, test: &Test| {
         let sample = run(system, test);
-        (sample.elapsed.picoseconds(), sample.path.unwrap().events)
+        let events = sample.path.unwrap().events;
+        (sample.elapsed.picoseconds(), events, trajectory(system, test))
     };
     let two = drive(small_disk());
     let mixed = Test {
@@ -316,8 +318,11 @@ fn the_trajectory_of_a_disk_never_changes() {
     assert_eq!(seen, GOLDEN, "the model moved: say so in CHANGELOG and set the new fingerprint");
 }
 
-const GOLDEN: [(u64, u64); 3] =
-    [(15258828824114, 31815), (20507905386716, 31993), (7937020675809, 32000)];
+const GOLDEN: [(u64, u64, u64); 3] = [
+    (15258828824114, 31815, 491808157767188452),
+    (20507905386716, 31993, 6571165211252591359),
+    (7937020675809, 32000, 2102863873799771872),
+];
 
 prop_compose! {
     fn any_disk()(

@@ -80,6 +80,10 @@ mod tests;
 #[cfg(test)]
 mod theory_tests;
 #[cfg(test)]
+mod timing_tests;
+#[cfg(test)]
+mod trajectory_tests;
+#[cfg(test)]
 mod transactions_tests;
 #[cfg(test)]
 mod volume_tests;

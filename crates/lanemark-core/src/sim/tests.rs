@@ -5,6 +5,7 @@ use super::link::{
 };
 use super::multipath::Multipath;
 use super::spec::*;
+use super::trajectory_tests::trajectory;
 use super::*;
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
@@ -408,7 +409,8 @@ fn drives_that_share_nothing_do_not_disturb_each_other() {
 fn the_trajectory_of_a_fixed_system_never_changes() {
     let fingerprint = |system: &SystemSpec, test: &Test| {
         let sample = run(system, test);
-        (sample.elapsed.picoseconds(), sample.path.unwrap().events)
+        let events = sample.path.unwrap().events;
+        (sample.elapsed.picoseconds(), events, trajectory(system, test))
     };
     let mixed = Test {
         read_share: Ratio::new(0.7).unwrap(),
@@ -422,7 +424,11 @@ fn the_trajectory_of_a_fixed_system_never_changes() {
     assert_eq!(seen, GOLDEN, "the model moved: say so in CHANGELOG and set the new fingerprint");
 }
 
-const GOLDEN: [(u64, u64); 3] = [(84209130372, 12592), (93249339166, 16053), (169735926360, 2816)];
+const GOLDEN: [(u64, u64, u64); 3] = [
+    (84209130372, 12592, 11403627581996917611),
+    (93249339166, 16053, 15677402279582025429),
+    (169735926360, 2816, 17934489430844465072),
+];
 
 prop_compose! {
     fn any_drive()(

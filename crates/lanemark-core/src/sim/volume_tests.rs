@@ -15,7 +15,7 @@ use proptest::prelude::*;
 const STRIPE: VolumeSpec = VolumeSpec::Stripe { chunk: Bytes::kibi(64) };
 
 /// A volume over `count` drives, each on a way of its own.
-fn apart(drive: &DriveSpec, count: usize, volume: VolumeSpec) -> SystemSpec {
+pub(super) fn apart(drive: &DriveSpec, count: usize, volume: VolumeSpec) -> SystemSpec {
     let mut system = nvme(drive.clone());
     system.cpu.cores = 16;
     SystemSpec { volume: Some(volume), ..times(system, count) }

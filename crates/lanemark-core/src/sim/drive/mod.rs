@@ -19,6 +19,8 @@ mod background;
 mod buffer;
 pub mod disk;
 mod flash;
+#[cfg(test)]
+mod flash_tests;
 mod flushes;
 mod front_end;
 mod kind;

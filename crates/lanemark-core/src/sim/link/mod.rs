@@ -7,6 +7,8 @@ mod frame_turns;
 pub mod pcie;
 pub mod sas;
 pub mod sata;
+#[cfg(test)]
+mod timing_tests;
 
 use super::memo::Memo;
 use super::station::{Servers, Span};

@@ -87,7 +87,7 @@ impl Translation {
     }
 
     /// The superblock that is being emptied, or the next.
-    fn choose_victim(&mut self, fold: bool) -> Option<Victim> {
+    pub(super) fn choose_victim(&mut self, fold: bool) -> Option<Victim> {
         if let Some(victim) = self.victim {
             return Some(victim);
         }
@@ -133,7 +133,7 @@ impl Translation {
     }
 
     /// Where the data of `victim` goes: the hot has a stream of its own as long as there is erased flash to spare.
-    fn stream_of_moved(&mut self, victim: Victim) -> Option<Stream> {
+    pub(super) fn stream_of_moved(&mut self, victim: Victim) -> Option<Stream> {
         let hot = self.superblocks.get(victim.superblock).hot;
         let open = self.frontiers[Stream::MovedHot as usize].is_some();
         if hot && (open || (self.superblocks.erased() > 1 && self.open(Stream::MovedHot))) {

@@ -17,6 +17,8 @@
 //! overwritten, a journal of the map.
 
 mod collection;
+#[cfg(test)]
+mod collection_tests;
 mod layout;
 mod map;
 mod power;

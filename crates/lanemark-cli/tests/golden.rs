@@ -1,0 +1,157 @@
+//! Every figure of every study, to the digit: a mean of errors can stand while two figures of it move against each other.
+//!
+//! `studies/golden/STUDY.csv` has a row for each published figure, and one for the throughput and the mean latency of
+//! each other cell of the study, with six significant digits. A change of the model that means to move them writes the
+//! files anew with `LANEMARK_GOLDEN=write`, and says in CHANGELOG what moved.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use lanemark_core::result::{Metric, StudyOutcome};
+
+/// The studies, each with a test below.
+const STUDIES: [&str; 7] = [
+    "chipset-paths",
+    "hard-disk",
+    "oltp-value-sas",
+    "sata-express",
+    "sata-ip",
+    "sata-vs-nvme-crystaldiskmark",
+    "sata-vs-nvme-datasheets",
+];
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// A number with six significant digits.
+fn told(value: f64) -> String {
+    let exponent = format!("{value:.5e}").split_once('e').unwrap().1.parse::<i32>().unwrap();
+    let digits = usize::try_from(5 - exponent).unwrap_or(0).min(12);
+    format!("{value:.digits$}")
+}
+
+fn name(metric: Metric) -> String {
+    serde_json::to_value(metric).unwrap().as_str().unwrap().to_owned()
+}
+
+/// The rows of a study's outcome: its published figures, then what the other cells say.
+fn rows(outcome: &StudyOutcome) -> String {
+    let mut file = csv::Writer::from_writer(Vec::new());
+    file.write_record(["system", "test", "metric", "simulated", "published", "error"]).unwrap();
+    for check in &outcome.figures {
+        let (figure, simulated) = (&check.figure, told(check.simulated.value));
+        let metric = name(figure.metric);
+        let (published, error) = (told(figure.published), told(check.error));
+        let row = [&figure.system, &figure.test, &metric, &simulated, &published, &error];
+        file.write_record(row).unwrap();
+    }
+    for system in &outcome.systems {
+        for test in &system.run.tests {
+            let figures = outcome.figures.iter().map(|check| &check.figure);
+            let of_cell = |metric| {
+                let mut own = figures.clone().filter(|figure| figure.system == system.name);
+                !own.any(|figure| figure.test == test.test.name && figure.metric == metric)
+            };
+            for metric in
+                [Metric::Throughput, Metric::Latency].into_iter().filter(|one| of_cell(*one))
+            {
+                let simulated = told(metric.of(test).value);
+                let row = [&system.name, &test.test.name, &name(metric), &simulated];
+                file.write_record(row.into_iter().map(String::as_str).chain(["", ""])).unwrap();
+            }
+        }
+    }
+    String::from_utf8(file.into_inner().unwrap()).unwrap()
+}
+
+/// Runs a study by the command, and holds what it says against the file.
+#[track_caller]
+fn stands(study: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("study.json");
+    let status = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .args(["study", &format!("studies/{study}.toml"), "--json", "--out"])
+        .arg(&out)
+        .current_dir(project())
+        .env_remove("LANEMARK_LIBRARY")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    assert!(status.unwrap().success(), "lanemark study studies/{study}.toml");
+    let outcome: StudyOutcome = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+    let seen = rows(&outcome);
+    let path = project().join(format!("studies/golden/{study}.csv"));
+    if std::env::var("LANEMARK_GOLDEN").is_ok_and(|value| value == "write") {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, &seen).unwrap();
+        return;
+    }
+    let golden = fs::read_to_string(&path).unwrap_or_default();
+    let moved: Vec<String> = (0..seen.lines().count().max(golden.lines().count()))
+        .map(|line| {
+            (golden.lines().nth(line).unwrap_or("-"), seen.lines().nth(line).unwrap_or("-"))
+        })
+        .filter(|(before, after)| before != after)
+        .map(|(before, after)| format!("  before  {before}\n  now     {after}"))
+        .collect();
+    assert!(
+        moved.is_empty(),
+        "{} rows of studies/golden/{study}.csv moved:\n{}\nhint: where that is meant, write the files anew with \
+         `LANEMARK_GOLDEN=write cargo test -p lanemark-cli --test golden`, and say in CHANGELOG what moved",
+        moved.len(),
+        moved.join("\n")
+    );
+}
+
+#[test]
+fn every_study_has_its_file_and_its_test() {
+    let stems = |folder: &str, extension: &str| -> Vec<String> {
+        let entries =
+            fs::read_dir(project().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        let files = entries.filter(|path| path.extension().is_some_and(|own| own == extension));
+        let mut stems: Vec<_> =
+            files.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+        stems.sort();
+        stems
+    };
+    assert_eq!(stems("studies", "toml"), STUDIES);
+    assert_eq!(stems("studies/golden", "csv"), STUDIES);
+}
+
+#[test]
+fn chipset_paths_stand() {
+    stands(STUDIES[0]);
+}
+
+#[test]
+fn hard_disk_stands() {
+    stands(STUDIES[1]);
+}
+
+#[test]
+fn oltp_value_sas_stands() {
+    stands(STUDIES[2]);
+}
+
+#[test]
+fn sata_express_stands() {
+    stands(STUDIES[3]);
+}
+
+#[test]
+fn sata_ip_stands() {
+    stands(STUDIES[4]);
+}
+
+#[test]
+fn crystaldiskmark_stands() {
+    stands(STUDIES[5]);
+}
+
+#[test]
+fn datasheets_stand() {
+    stands(STUDIES[6]);
+}

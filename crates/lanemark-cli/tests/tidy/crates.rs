@@ -1,0 +1,103 @@
+//! The manifests against the tables of ARCHITECTURE.md: who imports whom, and what comes from elsewhere.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
+
+use super::map::{self, Imports, Names};
+use super::source::{self, File};
+
+/// The workspace at `root`, without what it depends on.
+pub(crate) fn workspace(root: &Path) -> Metadata {
+    MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec().unwrap()
+}
+
+/// A crate's sources by the file that each of its targets begins with.
+pub(crate) struct Crate {
+    /// Its name in its manifest.
+    pub(crate) name: String,
+    /// Its folder.
+    pub(crate) folder: PathBuf,
+    /// The crates that its program imports, as its source writes them.
+    pub(crate) others: Vec<String>,
+    /// The files of its library or program, and of each test, bench and example.
+    pub(crate) targets: Vec<Target>,
+}
+
+/// One target.
+pub(crate) struct Target {
+    pub(crate) files: Vec<File>,
+}
+
+/// The crates of the workspace with all their sources.
+pub(crate) fn sources(metadata: &Metadata) -> Vec<Crate> {
+    let read = |package: &cargo_metadata::Package| Crate {
+        name: package.name.to_string(),
+        folder: package.manifest_path.parent().unwrap().into(),
+        others: package.dependencies.iter().map(|one| one.name.replace('-', "_")).collect(),
+        targets: package
+            .targets
+            .iter()
+            .map(|target| {
+                let of_tests = !(target.is_lib() || target.is_bin());
+                Target { files: source::files(target.src_path.as_std_path(), of_tests) }
+            })
+            .collect(),
+    };
+    metadata.packages.iter().map(read).collect()
+}
+
+/// Every import that differs from the tables.
+pub(crate) fn breaches(root: &Path, metadata: &Metadata) -> Vec<String> {
+    let allowed = map::crates(root);
+    let reasons = map::dependencies(root);
+    let (mut found, mut needed) = (Vec::new(), Names::new());
+    for package in &metadata.packages {
+        let name = package.name.as_str();
+        let Some(own) = allowed.get(name) else {
+            found.push(format!("ARCHITECTURE.md: `{name}` is not in the table of crates"));
+            continue;
+        };
+        let mut seen = Imports { normal: Names::new(), tests: Names::new() };
+        for dependency in &package.dependencies {
+            let other = &dependency.name;
+            if !other.starts_with("lanemark") {
+                needed.insert(other.clone());
+                continue;
+            }
+            let (kind, column) = match dependency.kind {
+                DependencyKind::Development => ("in tests", &mut seen.tests),
+                DependencyKind::Build => ("in its build", &mut seen.normal),
+                _ => ("", &mut seen.normal),
+            };
+            column.insert(other.clone());
+            let may = own.normal.contains(other) && dependency.kind != DependencyKind::Build
+                || own.tests.contains(other) && dependency.kind == DependencyKind::Development;
+            if !may {
+                found.push(format!("`{name}` imports `{other}` {kind}, which the table of crates in ARCHITECTURE.md forbids"
+                    ).replace(" , ", ", "));
+            }
+        }
+        let all = [(&own.normal, &seen.normal), (&own.tests, &seen.tests)];
+        for missing in all.iter().flat_map(|(may, does)| may.difference(does)) {
+            found.push(format!("ARCHITECTURE.md: `{name}` may import `{missing}` and does not; strike it from the table"));
+        }
+    }
+    let real: BTreeMap<_, _> =
+        metadata.packages.iter().map(|package| (package.name.as_str(), ())).collect();
+    for gone in allowed.keys().filter(|name| !real.contains_key(name.as_str())) {
+        found.push(format!(
+            "ARCHITECTURE.md: `{gone}` is in the table of crates and not in the workspace"
+        ));
+    }
+    for name in needed.difference(&reasons) {
+        found.push(format!(
+            "ARCHITECTURE.md: `{name}` is imported without a reason in the table of dependencies"
+        ));
+    }
+    for name in reasons.difference(&needed) {
+        found.push(format!("ARCHITECTURE.md: `{name}` has a reason in the table of dependencies, and nobody imports it"));
+    }
+    found
+}

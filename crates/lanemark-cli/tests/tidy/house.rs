@@ -1,0 +1,114 @@
+//! House rules for every source file and folder, and the exceptions to them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::crates::Crate;
+use super::source::Named;
+
+/// The longest file that is still read in one sitting; tests and data may be longer.
+const LINES_MAX: usize = 560;
+/// What no file and no folder is named.
+const NAMELESS: [&str; 4] = ["utils", "helpers", "common", "manager"];
+/// Macros that panic where the other end of a pipe is gone; messages go through `messages.rs` of the command.
+const PRINTING: [&str; 5] = ["eprintln", "eprint", "println", "print", "dbg"];
+
+/// The files of programs that may print.
+pub(crate) const MAY_PRINT: &[&str] = &["crates/lanemark-testbed/src/lib.rs"];
+/// The files that may be longer, each with the lines that it has; a number may only fall.
+pub(crate) const MAY_BE_LONG: &[(&str, usize)] = &[];
+
+/// All files below `folder` that end in `extension`, in order.
+pub(crate) fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_below(&path, extension));
+        } else if path.extension().is_some_and(|own| own == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Every file and folder below `crates/` that breaks a rule by its name, length or beginning.
+pub(crate) fn breaches(root: &Path, may_be_long: &[(&str, usize)]) -> Vec<String> {
+    let (mut found, mut folders) = (Vec::new(), BTreeSet::new());
+    for (file, _) in may_be_long.iter().filter(|(file, _)| !root.join(file).exists()) {
+        found.push(format!(
+            "tests/tidy/house.rs: {file} may be long and is not there; strike it from the list"
+        ));
+    }
+    for path in files_below(&root.join("crates"), "rs") {
+        let text = fs::read_to_string(&path).unwrap();
+        let short = path.strip_prefix(root).unwrap();
+        if !text.starts_with("//!") {
+            found.push(format!("{}: begins without a module doc", short.display()));
+        }
+        let lines = text.lines().count();
+        let recorded = may_be_long.iter().find(|(file, _)| short == Path::new(file));
+        let most = recorded.map_or(LINES_MAX, |(_, most)| *most);
+        if lines > most {
+            found.push(format!("{}: {lines} lines, and {most} are the most", short.display()));
+        } else if recorded.is_some() && lines < most {
+            let (file, than) =
+                (short.display(), if lines > LINES_MAX { "record it" } else { "strike it" });
+            found.push(format!(
+                "tests/tidy/house.rs: {file} fell from {most} to {lines} lines; {than}"
+            ));
+        }
+        folders.extend(short.ancestors().skip(1).map(Path::to_owned));
+        if NAMELESS.contains(&short.file_stem().unwrap().to_str().unwrap()) {
+            found.push(format!("{}: a file is named for what is in it", short.display()));
+        }
+    }
+    for folder in folders {
+        if folder.file_name().is_some_and(|name| NAMELESS.contains(&name.to_str().unwrap())) {
+            found.push(format!("{}: a folder is named for what is in it", folder.display()));
+        }
+    }
+    found
+}
+
+/// Every file below `crates/` that no target of its crate reaches by `mod`.
+pub(crate) fn dead(root: &Path, crates: &[Crate]) -> Vec<String> {
+    let mut found = Vec::new();
+    for one in crates {
+        let files = one.targets.iter().flat_map(|target| &target.files);
+        let alive: BTreeSet<PathBuf> =
+            files.map(|file| file.path.canonicalize().unwrap()).collect();
+        for path in files_below(&one.folder, "rs") {
+            if !alive.contains(&path.canonicalize().unwrap()) {
+                let short = path.strip_prefix(root).unwrap_or(&path);
+                found.push(format!("{}: no `mod` reaches this file", short.display()));
+            }
+        }
+    }
+    found
+}
+
+/// Every file of a program that prints and is not in `may`; and every one in `may` that does not.
+pub(crate) fn printing(root: &Path, crates: &[Crate], may: &[&str]) -> Vec<String> {
+    let (mut found, mut used) = (Vec::new(), BTreeSet::new());
+    for file in crates.iter().flat_map(|one| &one.targets).flat_map(|target| &target.files) {
+        let short = file.path.strip_prefix(root).unwrap_or(&file.path).display().to_string();
+        for name in file.names.iter().filter(|name| !name.test) {
+            let Named::Macro(called) = &name.what else { continue };
+            if PRINTING.contains(&called.trim_start_matches("std::"))
+                && used.insert(short.clone())
+                && !may.contains(&short.as_str())
+            {
+                found.push(format!("{short}:{}: `{called}!` panics where its reader is gone; use `messages` of the command", name.line));
+            }
+        }
+    }
+    for file in may.iter().filter(|file| !used.contains(**file)) {
+        found.push(format!(
+            "tests/tidy/house.rs: {file} may print and does not; strike it from the list"
+        ));
+    }
+    found
+}

@@ -1,0 +1,94 @@
+//! The tables of ARCHITECTURE.md, read as they are written there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// A table's rows: what the first column names, and the cells of the others.
+pub(crate) type Rows = BTreeMap<String, Vec<String>>;
+
+/// Names in the order of the alphabet.
+pub(crate) type Names = BTreeSet<String>;
+
+/// The table below the heading `## {heading}`: its header and its rows.
+fn table(root: &Path, heading: &str) -> Rows {
+    let path = root.join("ARCHITECTURE.md");
+    let text =
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let lines = text.lines().skip_while(|line| line.strip_prefix("## ") != Some(heading)).skip(1);
+    let rows = lines
+        .take_while(|line| !line.starts_with("## "))
+        .filter(|line| line.starts_with('|') && !line.starts_with("|--"));
+    let mut found = Rows::new();
+    for row in rows.skip(1) {
+        let mut cells = row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned());
+        let name = cells.next().unwrap_or_default().trim_matches('`').to_owned();
+        let before = found.insert(name.clone(), cells.collect());
+        assert!(
+            before.is_none(),
+            "ARCHITECTURE.md: `{name}` is twice in the table of \"{heading}\""
+        );
+    }
+    assert!(!found.is_empty(), "ARCHITECTURE.md: no table below \"## {heading}\"");
+    found
+}
+
+/// The names in a cell, which are parted by commas; `–` is none.
+fn names(cell: &str) -> Names {
+    let names = cell.split(',').map(|name| name.trim().trim_matches('`').to_owned());
+    names.filter(|name| !name.is_empty() && name != "–").collect()
+}
+
+/// Whom a crate of the workspace may import.
+pub(crate) struct Imports {
+    /// In the program.
+    pub(crate) normal: Names,
+    /// In tests and benches also.
+    pub(crate) tests: Names,
+}
+
+/// The table of crates; `all others` are all that are not imported by tests alone.
+pub(crate) fn crates(root: &Path) -> BTreeMap<String, Imports> {
+    let rows = table(root, "Crates, and who may import whom");
+    let ours = |short: &str| format!("lanemark-{short}");
+    let of_tests: Names = rows
+        .iter()
+        .filter(|(_, cells)| cells[0].contains("Imported by tests alone"))
+        .map(|(name, _)| name.clone())
+        .collect();
+    let mut found = BTreeMap::new();
+    for (name, cells) in &rows {
+        let read = |cell: &String| -> Names {
+            if cell == "all others" {
+                let others =
+                    rows.keys().filter(|other| *other != name && !of_tests.contains(*other));
+                return others.cloned().collect();
+            }
+            names(cell).iter().map(|short| ours(short)).collect()
+        };
+        found.insert(name.clone(), Imports { normal: read(&cells[1]), tests: read(&cells[2]) });
+    }
+    found
+}
+
+/// Every crate from elsewhere that ARCHITECTURE.md gives a reason for.
+pub(crate) fn dependencies(root: &Path) -> Names {
+    let rows = table(root, "Dependencies, each with its reason");
+    let bare = |name: &str| name.split('(').next().unwrap_or_default().trim().to_owned();
+    // `mysql (minimal, in Rust)`: what stands in brackets is about the crate before it.
+    let without_brackets = |cell: &str| {
+        let parts = cell.split('(').enumerate();
+        let kept = parts.map(|(at, part)| match at {
+            0 => part,
+            _ => part.split_once(')').map_or("", |(_, after)| after),
+        });
+        kept.collect::<String>()
+    };
+    rows.keys().flat_map(|cell| names(&without_brackets(cell))).map(|name| bare(&name)).collect()
+}
+
+/// The rooms of core, each with the rooms that it may import.
+pub(crate) fn rooms(root: &Path) -> BTreeMap<String, Names> {
+    let rows = table(root, "The rooms of core, and which may import which");
+    rows.into_iter().map(|(room, cells)| (room, names(&cells[0]))).collect()
+}

@@ -1,0 +1,132 @@
+//! Core is pure: what it may name of other crates is a list, and all else is forbidden.
+//!
+//! Whatever touches files, clocks, threads, processes or the environment must be named, by a path into `std` or into a
+//! crate that does so, or by a macro. What has no path to it are methods of primitive types: those of floats whose last
+//! digits differ between machines are listed below, after the standard library's documentation ("unspecified precision").
+
+use std::path::Path;
+
+use super::source::{File, Named};
+
+/// What core may name of other crates, each with all that lies below.
+pub(crate) const PATHS: &[&str] = &[
+    "hdrhistogram::Histogram",
+    "libm",
+    "proptest",
+    "rand_core::Rng",
+    "rand_core::SeedableRng",
+    "rand_xoshiro::SplitMix64",
+    "rand_xoshiro::Xoshiro256PlusPlus",
+    "serde",
+    "serde_json",
+    "std::borrow::Cow",
+    "std::collections::BTreeMap",
+    "std::collections::VecDeque",
+    "std::convert::Infallible",
+    "std::error::Error",
+    "std::f64::consts",
+    "std::fmt",
+    "std::hint::black_box",
+    "std::iter",
+    "std::mem",
+    "std::ops",
+    "std::str::FromStr",
+    "thiserror::Error",
+];
+
+/// The macros that core may call.
+pub(crate) const MACROS: &[&str] = &[
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "format",
+    "matches",
+    "offset_of",
+    "panic",
+    "prop_assert",
+    "prop_assert_eq",
+    "prop_assume",
+    "prop_compose",
+    "prop_oneof",
+    "proptest",
+    "unreachable",
+    "vec",
+    "write",
+];
+
+/// Functions of floats that are not the same on every machine; `libm` has each.
+const FLOAT: &[&str] = &[
+    "powi", "powf", "exp", "exp2", "ln", "log", "log2", "log10", "cbrt", "hypot", "sin", "cos",
+    "tan", "asin", "acos", "atan", "atan2", "sin_cos", "exp_m1", "ln_1p", "sinh", "cosh", "tanh",
+    "asinh", "acosh", "atanh", "gamma", "ln_gamma", "erf", "erfc", "abs_sub",
+];
+
+/// Words that lead out of the language.
+const WORDS: &[&str] = &["unsafe", "extern", "static"];
+
+/// Every place where core names what it may not; and what of `paths` and `macros` it does not name at all.
+pub(crate) fn breaches(
+    root: &Path,
+    files: &[File],
+    others: &[String],
+) -> (Vec<String>, Vec<String>) {
+    let (mut found, mut used) = (Vec::new(), Vec::new());
+    let own: Vec<&String> = files
+        .iter()
+        .flat_map(|file| &file.names)
+        .filter_map(|name| match &name.what {
+            Named::Defined(name) => Some(name),
+            _ => None,
+        })
+        .collect();
+    for file in files {
+        for name in &file.names {
+            let what = match &name.what {
+                Named::Path(path) => {
+                    let (whole, last) = (path.join("::"), path.last().unwrap().as_str());
+                    let allowed = PATHS.iter().find(|allowed| {
+                        whole
+                            .strip_prefix(**allowed)
+                            .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+                    });
+                    used.extend(allowed);
+                    let outside = ["std", "core", "alloc"].contains(&path[0].as_str())
+                        || others.contains(&path[0]);
+                    let float = FLOAT.contains(&last) && path[0] != "libm" && path.len() > 1;
+                    (outside && allowed.is_none() || float).then_some(whole)
+                }
+                Named::Macro(called) => {
+                    let allowed = MACROS.iter().find(|allowed| *allowed == called);
+                    used.extend(allowed);
+                    (allowed.is_none() && !own.contains(&called) && !called.contains("::"))
+                        .then(|| format!("{called}!"))
+                }
+                Named::Method(called) => {
+                    FLOAT.contains(&called.as_str()).then(|| format!(".{called}()"))
+                }
+                Named::Condition(condition) => {
+                    (condition != "cfg(test)").then(|| format!("#[{condition}]"))
+                }
+                Named::Word(word) => WORDS.contains(&word.as_str()).then(|| word.clone()),
+                Named::Defined(_) => None,
+            };
+            if let Some(what) = what {
+                let path = file.path.strip_prefix(root).unwrap_or(&file.path).display();
+                found.push(format!(
+                    "{path}:{}: core names `{what}`, which is not on the list of what it may name (tests/tidy/purity.rs)",
+                    name.line
+                ));
+            }
+        }
+    }
+    let needless = [PATHS, MACROS].concat().into_iter().filter(|listed| !used.contains(&listed));
+    let needless = needless.map(|listed| {
+        format!(
+            "tests/tidy/purity.rs: core may name `{listed}` and does not; strike it from the list"
+        )
+    });
+    (found, needless.collect())
+}

@@ -1,0 +1,121 @@
+//! Rooms inside core, and circles of imports between the files of every crate.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::crates::Crate;
+use super::map;
+use super::source::{self, File};
+
+/// The files of the largest circle of imports in each crate that has one. A number may only fall; the goal is below five.
+pub(crate) const CIRCLES: &[(&str, usize)] = &[
+    ("lanemark-cli", 8),
+    ("lanemark-core", 14),
+    ("lanemark-formats", 8),
+    ("lanemark-inspect", 3),
+    ("lanemark-measure", 3),
+    ("lanemark-oltp", 17),
+    ("lanemark-predict", 2),
+    ("lanemark-report", 2),
+    ("lanemark-study", 2),
+    ("lanemark-trace", 7),
+];
+
+/// Every import between rooms of core that the table does not allow, and every one that it allows for nothing.
+pub(crate) fn breaches(root: &Path, core: &[File]) -> Vec<String> {
+    let rooms = map::rooms(root);
+    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+    let room_of = |file: &File| {
+        let depth = |room: &&String| room.split('/').count();
+        let within = |room: &&String| {
+            let parts: Vec<&str> = room.split('/').collect();
+            file.module.len() >= parts.len() && file.module.iter().zip(parts).all(|(a, b)| a == b)
+        };
+        rooms.keys().filter(within).max_by_key(depth).cloned()
+    };
+    let own: Vec<Option<String>> = core.iter().map(room_of).collect();
+    for (at, file) in core.iter().enumerate() {
+        if own[at].is_none() && !file.module.is_empty() && !file.test {
+            let path = file.path.strip_prefix(root).unwrap_or(&file.path).display();
+            found.push(format!(
+                "ARCHITECTURE.md: {path} lies in no room of the table of core's rooms"
+            ));
+        }
+    }
+    for (from, edges) in source::imports(core).iter().enumerate() {
+        for to in edges {
+            let (Some(room), Some(other)) = (&own[from], &own[*to]) else { continue };
+            if room == other {
+                continue;
+            }
+            seen.insert((room.clone(), other.clone()));
+            if !rooms[room].contains(other) {
+                let path = core[from].path.strip_prefix(root).unwrap_or(&core[from].path).display();
+                found.push(format!(
+                    "{path}: room `{room}` of core imports `{other}`, which the table in ARCHITECTURE.md forbids"
+                ));
+            }
+        }
+    }
+    for (room, others) in &rooms {
+        if !own.iter().flatten().any(|own| own == room) {
+            found.push(format!("ARCHITECTURE.md: there is no room `{room}` in core"));
+        }
+        for other in others.iter().filter(|other| !seen.contains(&(room.clone(), (*other).clone())))
+        {
+            found.push(format!(
+                "ARCHITECTURE.md: room `{room}` may import `{other}` and does not; strike it"
+            ));
+        }
+    }
+    found
+}
+
+/// Every crate of which the largest circle is not the recorded one.
+pub(crate) fn circles(root: &Path, crates: &[Crate], recorded: &[(&str, usize)]) -> Vec<String> {
+    let mut found = Vec::new();
+    for one in crates {
+        let circles = one
+            .targets
+            .iter()
+            .map(|target| (target, largest_circle(&source::imports(&target.files))));
+        let (target, circle) = circles.max_by_key(|(_, circle)| circle.len()).unwrap();
+        let most = recorded.iter().find(|(name, _)| *name == one.name).map_or(1, |(_, most)| *most);
+        let seen = circle.len().max(1);
+        let files = circle.iter().map(|at| &target.files[*at].path);
+        let files: Vec<String> = files
+            .map(|path| {
+                path.strip_prefix(&one.folder)
+                    .unwrap_or(path.strip_prefix(root).unwrap_or(path))
+                    .display()
+                    .to_string()
+            })
+            .collect();
+        if seen > most {
+            found.push(format!(
+                "{}: {seen} files import one another in a circle, and {most} did before: {}",
+                one.name,
+                files.join(", ")
+            ));
+        } else if seen < most {
+            found.push(format!("{}: its largest circle of imports fell from {most} to {seen} files; record it in tests/tidy/rooms.rs", one.name));
+        }
+    }
+    found
+}
+
+/// The largest set of nodes of which each reaches each; of one node or none where there is no circle.
+pub(crate) fn largest_circle(edges: &[BTreeSet<usize>]) -> Vec<usize> {
+    let reached = |from: usize| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+        while let Some(node) = open.pop() {
+            open.extend(edges[node].iter().filter(|next| seen.insert(**next)));
+        }
+        seen
+    };
+    let all: Vec<BTreeSet<usize>> = (0..edges.len()).map(reached).collect();
+    let circle_of = |node: usize| -> Vec<usize> {
+        all[node].iter().copied().filter(|other| all[*other].contains(&node)).collect()
+    };
+    (0..edges.len()).map(circle_of).max_by_key(Vec::len).unwrap_or_default()
+}

@@ -1,0 +1,280 @@
+//! The walls themselves: each breach of a small tree is told in one sentence, and the tree without it in none.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::{Tree, crates, house, rooms};
+
+const MAP: &str = "# The map\n
+## Crates, and who may import whom\n
+| crate | what it is | imports | tests import too |\n|---|---|---|---|
+| `lanemark-core` | the core | – | – |\n| `lanemark-study` | studies | core | – |
+| `lanemark-testbed` | for tests. Imported by tests alone | – | – |
+| `lanemark-cli` | the command | all others | testbed |\n
+## The rooms of core, and which may import which\n
+| room | imports |\n|---|---|\n| `units` | – |\n| `sim` | units |\n
+## Dependencies, each with its reason\n
+| crate | why |\n|---|---|\n| serde (derive), libm | why not |\n";
+
+fn manifest(name: &str, rest: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{rest}")
+}
+
+fn ours(name: &str) -> String {
+    format!("{name} = {{ path = \"../{name}\" }}\n")
+}
+
+/// A tree that keeps every rule.
+fn small() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |path: &str, text: &str| put(folder.path(), path, text);
+    put("ARCHITECTURE.md", MAP);
+    put("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n");
+    put(
+        "crates/lanemark-core/Cargo.toml",
+        &manifest("lanemark-core", "[dependencies]\nlibm = \"0.2\"\nserde = \"1\"\n"),
+    );
+    put("crates/lanemark-core/src/lib.rs", "//! Core.\npub mod sim;\npub mod units;\n");
+    put(
+        "crates/lanemark-core/src/units.rs",
+        "//! Units.\nuse std::fmt;\n// std::fs::read\n/// f64::ln\npub struct Time(pub fmt::Error);\n",
+    );
+    put(
+        "crates/lanemark-core/src/sim/mod.rs",
+        "//! Simulator.\nmod station;\npub use station::Station;\n",
+    );
+    put(
+        "crates/lanemark-core/src/sim/station.rs",
+        "//! Stations.\nuse crate::units::Time;\npub struct Station(pub Time);\nfn law(x: f64) -> f64 { if !(x > 1.0) { libm::log(x.sqrt()) } else { f64::max(x, 2.0) } }\nconst SAID: &str = \"println!()\";\n",
+    );
+    let study = format!("[dependencies]\n{}", ours("lanemark-core"));
+    put("crates/lanemark-study/Cargo.toml", &manifest("lanemark-study", &study));
+    put("crates/lanemark-study/src/lib.rs", "//! Studies.\nuse lanemark_core::units::Time;\n");
+    put("crates/lanemark-testbed/Cargo.toml", &manifest("lanemark-testbed", ""));
+    put("crates/lanemark-testbed/src/lib.rs", "//! For tests.\n");
+    let cli = format!(
+        "[dependencies]\n{}{}[dev-dependencies]\n{}",
+        ours("lanemark-core"),
+        ours("lanemark-study"),
+        ours("lanemark-testbed")
+    );
+    put("crates/lanemark-cli/Cargo.toml", &manifest("lanemark-cli", &cli));
+    put(
+        "crates/lanemark-cli/src/main.rs",
+        "//! The command.\nfn main() {}\n#[cfg(test)]\nmod tests;\n",
+    );
+    put("crates/lanemark-cli/src/tests.rs", "//! Tests.\n#[test]\nfn told() { println!() }\n");
+    folder
+}
+
+fn put(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn append(root: &Path, path: &str, text: &str) {
+    let before = fs::read_to_string(root.join(path)).unwrap();
+    put(root, path, &(before + text));
+}
+
+/// All that the rules have to say of a tree.
+fn sentences(root: &Path) -> Vec<String> {
+    let tree = Tree::at(root);
+    [
+        tree.purity().0,
+        crates::breaches(root, &tree.metadata),
+        rooms::breaches(root, &tree.core().targets[0].files),
+        rooms::circles(root, &tree.crates, &[]),
+        house::breaches(root, &[]),
+        house::dead(root, &tree.crates),
+        house::printing(root, &tree.crates, &[]),
+    ]
+    .concat()
+}
+
+/// That of a small tree which `spoil` changed one sentence is said, with every one of `words` in it.
+fn one_sentence(spoil: impl FnOnce(&Path), words: &[&str]) {
+    let folder = small();
+    spoil(folder.path());
+    let said = sentences(folder.path());
+    assert_eq!(said.len(), 1, "for {words:?}: {said:#?}");
+    for word in words {
+        assert!(said[0].contains(word), "no \"{word}\" in \"{}\"", said[0]);
+    }
+}
+
+#[test]
+fn of_a_tree_that_keeps_the_rules_nothing_is_said() {
+    assert_eq!(sentences(small().path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_call_that_is_not_pure_is_told() {
+    let calls = [
+        ("fn f() { let _ = std::time::UNIX_EPOCH; }", "std::time::UNIX_EPOCH"),
+        ("use std::fs;\nfn f() { fs::read_dir(\"/\"); }", "std::fs"),
+        ("fn f() { std::fs::read_dir(\"/\"); }", "std::fs::read_dir"),
+        ("use std::{fmt, fs::{read_dir as fmt_of}};", "std::fs::read_dir"),
+        ("use std as fmt;", "`std`"),
+        ("use std::collections::*;", "std::collections::*"),
+        ("use ::std::process::Command;", "std::process::Command"),
+        ("fn f() { ::r#std::process::Command::new(\"ls\"); }", "std::process::Command"),
+        ("fn f(x: f64) -> f64 { x.ln() }", ".ln()"),
+        ("fn f(x: &[f64]) { x.iter().map(|x| x . powf (2.0)); }", ".powf()"),
+        ("fn f(x: f64) -> f64 { f64::ln(x) }", "f64::ln"),
+        ("fn f(x: &[f64]) { x.iter().copied().map(<f64>::exp); }", "<>::exp"),
+        ("fn f() { println!(\"said\"); }", "println!"),
+        ("fn f() -> &'static str { env!(\"HOME\") }", "env!"),
+        ("fn f() { assert!(std::env::var(\"HOME\").is_ok()); }", "std::env::var"),
+        ("fn f() { std::thread::scope(|_| ()); }", "std::thread::scope"),
+        ("extern crate std as fmt;", "extern"),
+        ("static mut SEEN: u64 = 0;", "static"),
+        ("fn f() { unsafe { g() } }", "unsafe"),
+        ("#[cfg(target_os = \"linux\")]\nfn f() {}", "target_os"),
+        ("#[cfg(test)]\nmod tests { use std::collections::HashMap; }", "HashMap"),
+        ("use std::fmt; macro_rules! now { () => { std::time::Instant::now() } }", "Instant"),
+        ("use serde_core as s; fn f() { libm::log(1.0f64.sin()); }", ".sin()"),
+    ];
+    for (call, name) in calls {
+        // The command may not print, of which another rule speaks as well.
+        let path = "crates/lanemark-core/src/sim/station.rs";
+        let folder = small();
+        append(folder.path(), path, &format!("{call}\n"));
+        let tree = Tree::at(folder.path());
+        let said = tree.purity().0;
+        assert_eq!(said.len(), 1, "{call}: {said:#?}");
+        assert!(said[0].contains(name) && said[0].contains("station.rs:"), "{call}: {said:?}");
+    }
+}
+
+#[test]
+fn an_exception_that_is_not_needed_is_told() {
+    let folder = small();
+    let tree = Tree::at(folder.path());
+    let (_, needless) = tree.purity();
+    assert!(needless.iter().any(|said| said.contains("`std::ops`")), "{needless:?}");
+    assert!(!needless.iter().any(|said| said.contains("`std::fmt`")), "{needless:?}");
+    let said = house::printing(folder.path(), &tree.crates, &["crates/lanemark-cli/src/main.rs"]);
+    assert_eq!(said.len(), 1);
+    let long = house::breaches(folder.path(), &[("crates/lanemark-core/src/lib.rs", 600)]);
+    assert!(long.len() == 1 && long[0].contains("fell from 600 to 3"), "{long:?}");
+    let said = rooms::circles(folder.path(), &tree.crates, &[("lanemark-core", 4)]);
+    assert!(said.len() == 1 && said[0].contains("fell from 4 to 1"), "{said:?}");
+}
+
+#[test]
+fn an_import_between_crates_that_is_forbidden_is_told() {
+    for (section, how) in [
+        ("dependencies", ""),
+        ("dev-dependencies", "in tests"),
+        ("build-dependencies", "in its build"),
+    ] {
+        let add = |root: &Path| {
+            let text = format!("[{section}]\n{}", ours("lanemark-study"));
+            append(root, "crates/lanemark-testbed/Cargo.toml", &text);
+        };
+        one_sentence(add, &["`lanemark-testbed` imports `lanemark-study`", how]);
+    }
+    one_sentence(
+        |root| append(root, "crates/lanemark-study/Cargo.toml", "rand = \"1\"\n"),
+        &["`rand`"],
+    );
+    one_sentence(
+        |root| put(root, "crates/lanemark-study/Cargo.toml", &manifest("lanemark-study", "")),
+        &["`lanemark-study` may import `lanemark-core`"],
+    );
+    let other = manifest("lanemark-other", "");
+    one_sentence(
+        |root| {
+            put(root, "crates/lanemark-other/Cargo.toml", &other);
+            put(root, "crates/lanemark-other/src/lib.rs", "//! Another.\n");
+        },
+        &["`lanemark-other` is not in the table"],
+    );
+}
+
+#[test]
+fn an_import_between_rooms_that_is_forbidden_is_told() {
+    let units = "crates/lanemark-core/src/units.rs";
+    one_sentence(
+        |root| {
+            append(root, units, "fn f(_: &crate::sim::SystemSpec) {}\n");
+            // The other way is gone, so that there is no circle to tell of.
+            put(
+                root,
+                "crates/lanemark-core/src/sim/station.rs",
+                "//! Stations.\npub struct Station(pub f64);\nfn f() -> f64 { libm::log(1.0) }\n",
+            );
+            put(root, "ARCHITECTURE.md", &MAP.replace("| `sim` | units |", "| `sim` | – |"));
+        },
+        &["units.rs", "room `units` of core imports `sim`"],
+    );
+    one_sentence(
+        |root| {
+            put(
+                root,
+                "ARCHITECTURE.md",
+                &MAP.replace("| `units` | – |", "| `units` | – |\n| `sim/link` | – |"),
+            )
+        },
+        &["no room `sim/link`"],
+    );
+    one_sentence(
+        |root| {
+            append(root, "crates/lanemark-core/src/lib.rs", "pub mod plan;\n");
+            put(root, "crates/lanemark-core/src/plan.rs", "//! Plans.\n");
+        },
+        &["plan.rs lies in no room"],
+    );
+}
+
+#[test]
+fn a_circle_of_imports_is_told_through_names_that_are_passed_on() {
+    // `units` names what `sim` passes on of `station`, which names `units`.
+    one_sentence(
+        |root| {
+            put(root, "ARCHITECTURE.md", &MAP.replace("| `units` | – |", "| `units` | sim |"));
+            append(
+                root,
+                "crates/lanemark-core/src/units.rs",
+                "use crate::sim;\nfn f(_: &sim::Station) {}\n",
+            );
+        },
+        &[
+            "lanemark-core: 2 files import one another in a circle, and 1 did",
+            "src/sim/station.rs, src/units.rs",
+        ],
+    );
+}
+
+#[test]
+fn names_lengths_and_dead_files_are_told() {
+    let tests = "crates/lanemark-cli/tests/shown.rs";
+    one_sentence(
+        |root| {
+            put(root, tests, "//! Tests.\nmod common;\n");
+            put(root, "crates/lanemark-cli/tests/common/mod.rs", "//! What they share.\n");
+        },
+        &["tests/common: a folder is named"],
+    );
+    one_sentence(
+        |root| {
+            put(root, tests, "//! Tests.\nmod utils;\n");
+            put(root, "crates/lanemark-cli/tests/utils.rs", "//! What they share.\n");
+        },
+        &["utils.rs: a file is named"],
+    );
+    one_sentence(
+        |root| put(root, "crates/lanemark-study/src/old.rs", "//! Old.\n"),
+        &["old.rs: no `mod` reaches"],
+    );
+    one_sentence(|root| put(root, tests, "fn f() {}\n"), &["without a module doc"]);
+    one_sentence(|root| put(root, tests, &"//! Long.\n".repeat(561)), &["561 lines"]);
+    one_sentence(
+        |root| append(root, "crates/lanemark-study/src/lib.rs", "fn f() { print!(\"\") }\n"),
+        &["`print!` panics"],
+    );
+}

@@ -1,0 +1,214 @@
+//! Timing rules of protocols and promises of drives, each by itself: not a picosecond before its time, and at it.
+//!
+//! Dies are in `drive/flash_tests.rs`, links in `link/timing_tests.rs`, collection in
+//! `drive/translation/collection_tests.rs`.
+
+use super::spec::*;
+use super::tests::{nvme, sas, sata, small_drive, unlimited};
+use super::*;
+use crate::units::{Bytes, Duration, Instant};
+use crate::workload::{Access, Operation};
+
+const BLOCK: Bytes = Bytes::kibi(4);
+
+/// A request: when, by which thread, and what.
+type Ask = (Duration, u32, Access);
+
+fn us(microseconds: u64) -> Duration {
+    Duration::from_microseconds(microseconds)
+}
+
+/// A read at `at`; each `place` is of another unit.
+fn read(at: Duration, thread: u32, place: u64) -> Ask {
+    let offset = small_drive().flash().unit() * place;
+    (at, thread, Access { operation: Operation::Read, offset, length: BLOCK })
+}
+
+fn flush(at: Duration) -> Ask {
+    let (offset, length) = (Bytes::ZERO, Bytes::ZERO);
+    (at, 0, Access { operation: Operation::Flush, offset, length })
+}
+
+/// The simulator with all of `asks` submitted.
+fn asked(system: &SystemSpec, asks: &[Ask]) -> Simulator {
+    assert_eq!(system.check(), Ok(()));
+    let mut simulator =
+        Simulator::new(system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
+    for (tag, &(at, thread, access)) in asks.iter().enumerate() {
+        simulator.submit(Instant::ZERO + at, 0, access, thread, tag as u64).unwrap();
+    }
+    simulator
+}
+
+/// When the last of `asks` is complete, since the start.
+fn last(system: &SystemSpec, asks: &[Ask]) -> Duration {
+    let mut simulator = asked(system, asks);
+    let tag = asks.len() as u64 - 1;
+    let found = std::iter::from_fn(|| simulator.advance()).find(|done| done.tag == tag);
+    found.unwrap().completed.since(Instant::ZERO)
+}
+
+/// That the last of `asks` is complete at `at`, and not a picosecond before.
+#[track_caller]
+fn complete_at(system: &SystemSpec, asks: &[Ask], at: Duration) {
+    assert_eq!(last(system, asks), at, "the last of {asks:?}");
+    let tag = asks.len() as u64 - 1;
+    let by = |limit: Duration| {
+        let mut simulator = asked(system, asks);
+        let until = Instant::ZERO + limit;
+        std::iter::from_fn(|| simulator.advance_until(until)).any(|done| done.tag == tag)
+    };
+    assert!(!by(at - Duration::from_picoseconds(1)) && by(at), "the last of {asks:?}");
+}
+
+/// A drive whose commands take a millisecond, many at once.
+fn slow() -> DriveSpec {
+    let mut drive = small_drive();
+    drive.front_end.read_latency = us(1_000);
+    drive
+}
+
+#[test]
+fn a_command_waits_for_a_slot_and_no_longer() {
+    for mut system in [nvme(slow()), sata(slow()), sas(slow(), 1)] {
+        let alone = last(&system, &[read(us(0), 0, 0)]);
+        let asks: Vec<Ask> = (0..5).map(|place| read(us(100 * place), 0, place)).collect();
+        system.attachments[0].protocol.queue_depth = 5;
+        complete_at(&system, &asks, us(400) + alone);
+        // With four slots it goes when the first has come back.
+        system.attachments[0].protocol.queue_depth = 4;
+        complete_at(&system, &asks, alone + alone);
+    }
+}
+
+#[test]
+fn queues_of_nvme_have_slots_of_their_own() {
+    let mut system = nvme(slow());
+    let alone = last(&system, &[read(us(0), 0, 0)]);
+    system.attachments[0].protocol.queue_depth = 1;
+    complete_at(&system, &[read(us(0), 0, 0), read(us(10), 1, 1)], us(10) + alone);
+    complete_at(&system, &[read(us(0), 0, 0), read(us(10), 4, 1)], alone + alone);
+}
+
+#[test]
+fn ahci_lets_its_queue_run_empty_for_a_flush() {
+    let (system, start) = (sata(small_drive()), us(0));
+    let (read_alone, flush_alone) =
+        (last(&system, &[read(start, 0, 0)]), last(&system, &[flush(start)]));
+    let asks = [read(start, 0, 0), flush(us(2)), read(us(4), 0, 1)];
+    complete_at(&system, &asks[..2], read_alone + flush_alone);
+    complete_at(&system, &asks, read_alone + flush_alone + read_alone);
+    // NVMe queues it with the rest.
+    let system = nvme(small_drive());
+    complete_at(&system, &asks[..2], us(2) + last(&system, &[flush(start)]));
+}
+
+#[test]
+fn the_arbiter_serves_queues_in_turn() {
+    let mut system = nvme(unlimited());
+    system.attachments[0].drive.front_end.read_time = us(10);
+    let alone = last(&system, &[read(us(0), 0, 0)]);
+    // Four commands of one queue, and one of another that comes 5 us later: it waits for one of them, or for all.
+    let mut asks: Vec<Ask> = (0..4).map(|place| read(us(0), 0, place)).collect();
+    asks.push(read(us(5), 1, 9));
+    complete_at(&system, &asks, alone + us(10));
+    system.attachments[0].protocol.arbitration.burst = Some(2);
+    complete_at(&system, &asks, alone + us(20));
+    system.attachments[0].protocol.queues = 1;
+    complete_at(&system, &asks, alone + us(40));
+}
+
+#[test]
+fn an_interrupt_waits_for_its_threshold_or_its_time() {
+    let mut system = nvme(small_drive());
+    let alone = last(&system, &[read(us(0), 0, 0)]);
+    system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 2, time: us(100) };
+    complete_at(&system, &[read(us(0), 0, 0)], alone + us(100));
+    // The second fills the threshold; its own part of the handler comes after that of the first.
+    let complete = system.attachments[0].protocol.read_time / 2;
+    complete_at(&system, &[read(us(0), 0, 0), read(us(30), 0, 1)], us(30) + alone + complete);
+    // A picosecond too late it begins an interrupt of its own.
+    let late = us(100) + Duration::from_picoseconds(1);
+    complete_at(&system, &[read(us(0), 0, 0), read(late, 0, 1)], late + alone + us(100));
+}
+
+/// A drive that has been written at random, with erased flash for four of its superblocks of 2 MiB, and a buffer for more
+/// than that.
+fn nearly_full() -> SystemSpec {
+    let mut drive = small_drive();
+    drive.buffer = Bytes::mebi(32);
+    drive.flash_mut().blocks_per_plane = 60;
+    drive.flash_mut().condition = Condition::Random;
+    nvme(drive)
+}
+
+#[test]
+fn a_flush_waits_for_data_that_has_no_place_in_flash_yet() {
+    const WRITTEN: u64 = 24;
+    let mut simulator =
+        Simulator::new(&nearly_full(), Bytes::mebi(64).into(), crate::rng::StreamKey::from_seed(1));
+    let length = Bytes::mebi(1);
+    for tag in 0..WRITTEN {
+        let write = Access { operation: Operation::Write, offset: length * tag, length };
+        simulator.submit(Instant::ZERO, 0, write, 0, tag).unwrap();
+    }
+    for _ in 0..WRITTEN {
+        simulator.advance().unwrap();
+    }
+    let mapped = simulator.drive_use().host_written;
+    assert!(mapped < length * WRITTEN, "all of it has a place, and the flush is put to no test");
+    let (_, _, access) = flush(us(0));
+    simulator.submit(simulator.now(), 0, access, 0, WRITTEN).unwrap();
+    assert_eq!(simulator.advance().unwrap().tag, WRITTEN);
+    assert_eq!(simulator.drive_use().host_written, length * WRITTEN);
+}
+
+#[test]
+fn a_trim_forgets_no_slot_that_it_covers_in_part() {
+    let system = nvme(small_drive());
+    let access = |operation, offset, length| Access { operation, offset, length };
+    let at_slot = |slot: u64| access(Operation::Read, BLOCK * slot, BLOCK);
+    let in_flash = |trim: Option<(u64, u64)>, slot| {
+        let mut asks = vec![(us(1_000), 0, at_slot(slot))];
+        if let Some((offset, length)) = trim {
+            asks.insert(0, (us(0), 0, access(Operation::Trim, Bytes(offset), Bytes(length))));
+        }
+        last(&system, &asks) - us(1_000) > us(50)
+    };
+    assert!((0..4).all(|slot| in_flash(None, slot)));
+    // From the middle of slot 0 to the middle of slot 2, or to a sector before their ends.
+    for trim in [(2_048, 8_192), (512, 11_264), (3_584, 5_120)] {
+        let seen = [0, 1, 2, 3].map(|slot| in_flash(Some(trim), slot));
+        assert_eq!(seen, [true, false, true, true], "{trim:?}");
+    }
+    // Within one slot nothing goes, and whole slots all go.
+    assert!(in_flash(Some((4_608, 3_072)), 1));
+    assert_eq!([0, 1, 2].map(|slot| in_flash(Some((0, 8_192)), slot)), [false, false, true]);
+}
+
+#[test]
+fn an_idle_drive_begins_to_collect_at_its_time() {
+    let mut system = nearly_full();
+    let translation = &mut system.attachments[0].drive.flash_mut().translation;
+    (translation.erased_idle, translation.idle_after) = (8, us(5_000));
+    let moved_by = |after: Duration| {
+        let mut simulator = asked(&system, &[read(us(0), 0, 0)]);
+        let done = simulator.advance().unwrap().completed;
+        let _ = simulator.advance_until(done + after);
+        (simulator.drive_use().moved, done)
+    };
+    // The drive is idle from when it has sent the completion, before the driver has it.
+    let (_, done) = moved_by(us(0));
+    let first = (0..=100).map(|tenth| us(5_000) - Duration::from_nanoseconds(100 * tenth));
+    let begins = first.take_while(|after| moved_by(*after).0 > Bytes::ZERO).last();
+    let begins = begins.expect("it collects after 5 ms at the latest");
+    let early = begins - Duration::from_nanoseconds(100);
+    assert!(us(5_000) - begins < us(2), "{begins} after {done:?}");
+    assert_eq!(moved_by(early).0, Bytes::ZERO);
+    // A command in between puts it off.
+    let mut simulator = asked(&system, &[read(us(0), 0, 0), read(us(4_000), 0, 1)]);
+    let _ = simulator.advance_until(Instant::ZERO + us(8_900));
+    let _ = simulator.advance_until(Instant::ZERO + us(8_900));
+    let _ = simulator.advance_until(Instant::ZERO + us(8_900));
+    assert_eq!(simulator.drive_use().moved, Bytes::ZERO);
+}

@@ -1,0 +1,81 @@
+//! The whole trajectory of a fixed run as one number: every completion with its tag, its time and its budget.
+//!
+//! Means and counts of events can stay while two changes cancel each other; this number does not. It says only that
+//! something moved; the tests of each part say what.
+
+use super::budget::HOPS;
+use super::drive::Content;
+use super::link_tests::{dual, held, pio};
+use super::multipath::Multipath;
+use super::spec::{DriveSpec, SystemSpec};
+use super::storage::Storage;
+use super::tests::{nvme, sas, sata, small_drive, test};
+use super::volume::VolumeSpec;
+use crate::rng::StreamKey;
+use crate::units::{Bytes, BytesPerSecond, Instant, Ratio};
+use crate::workload::{Accesses, Pattern, Test};
+
+/// Adds a number to a hash (FNV-1a, of 64 bits, eight bytes at once).
+fn mix(hash: u64, number: u64) -> u64 {
+    (hash ^ number).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23)
+}
+
+/// The first twelve thousand completions of `test` in closed loop on the first target of `system`.
+pub(super) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
+    let mut accesses = Accesses::new(test, StreamKey::from_seed(1));
+    let mut storage = Storage::new(system, Content::of(test), StreamKey::from_seed(1));
+    let target = system.targets()[0];
+    let mut submit = |storage: &mut Storage, at, tag| {
+        storage.submit(at, target, accesses.next_access(), tag as u32 % 4, tag).unwrap();
+    };
+    for tag in 0..u64::from(test.queue_depth) {
+        submit(&mut storage, Instant::ZERO, tag);
+    }
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    for _ in 0..12_000 {
+        let done = storage.advance().unwrap();
+        hash = mix(mix(hash, done.tag), done.completed.picoseconds());
+        for hop in 0..HOPS {
+            let (wait, service) = (done.budget.wait(hop), done.budget.service(hop));
+            hash = mix(mix(hash, wait.picoseconds()), service.picoseconds());
+        }
+        submit(&mut storage, done.completed, done.tag);
+    }
+    hash
+}
+
+#[test]
+fn the_trajectory_of_every_way_never_changes() {
+    let mixed = Test {
+        read_share: Ratio::new(0.7).unwrap(),
+        ..test(Bytes::kibi(32), Pattern::Uniform, true, 8)
+    };
+    let drive = small_drive();
+    let slower = DriveSpec { data_path_read: Some(BytesPerSecond(300_000_000)), ..small_drive() };
+    let striped = |volume| super::volume_tests::apart(&drive, 2, volume);
+    let systems = [
+        ("nvme", nvme(drive.clone())),
+        ("sata", sata(drive.clone())),
+        ("sas", sas(drive.clone(), 2)),
+        ("pio", pio(&drive, Bytes(512))),
+        ("held", held(&slower, Bytes(512))),
+        ("round robin", dual(&drive, Multipath::RoundRobin)),
+        ("failover", dual(&drive, Multipath::Failover)),
+        ("stripe", striped(VolumeSpec::Stripe { chunk: Bytes::kibi(64) })),
+        ("mirror", striped(VolumeSpec::Mirror)),
+    ];
+    let seen = systems.map(|(name, system)| (name, trajectory(&system, &mixed)));
+    assert_eq!(seen, TRAJECTORIES, "the model moved: say so in CHANGELOG and set the new ones");
+}
+
+const TRAJECTORIES: [(&str, u64); 9] = [
+    ("nvme", 11398528372117197228),
+    ("sata", 14949374385691304153),
+    ("sas", 17371547320226785336),
+    ("pio", 3398473140861661101),
+    ("held", 7706076667803224176),
+    ("round robin", 16819532861083999441),
+    ("failover", 3737069464621251752),
+    ("stripe", 13023636145609093827),
+    ("mirror", 9118064474480468969),
+];

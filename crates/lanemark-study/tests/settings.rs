@@ -1,0 +1,108 @@
+//! Values that are set from outside, by `--set` or a study: which can be, which are refused, and what is said of them.
+
+use lanemark_core::result::Calibration;
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Library, Location, System};
+
+const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+
+/// What is said where `parameter` of a system is set to `value`; empty where it is accepted.
+fn setting_says(system: &str, parameter: &str, value: &str) -> String {
+    let location = Location::file("--set");
+    let (parameter, value) = (parameter.to_owned(), value.to_owned());
+    let setting = Calibration { parameter, value, figure: None, reason: None };
+    let parts = SystemName::parse(system).unwrap();
+    let (library, named_at) = (Library::built_in(), NamedAt::all(&location));
+    match System::assemble(&library, &parts, &named_at, system, &[(setting, location)]) {
+        Ok(_) => String::new(),
+        Err(error) => format!("{error} | {}", error.hint.clone().unwrap_or_default()),
+    }
+}
+
+#[test]
+fn every_time_of_a_system_has_an_upper_bound() {
+    let steps = [
+        "platform.cpu.request_submit",
+        "platform.cpu.request_complete",
+        "platform.cpu.wake",
+        "platform.nvme.driver_time",
+        "platform.nvme.memory_read",
+        "platform.nvme.interrupt_time",
+        "platform.link.dmi.latency",
+        "platform.port.m2.latency",
+        "drive.front_end.read_time",
+        "drive.front_end.write_time",
+        "drive.front_end.read_latency",
+        "drive.front_end.write_latency",
+        "drive.flash.read",
+        "drive.flash.program",
+        "drive.flash.erase",
+        "drive.flash.command_time",
+        "drive.die.suspend",
+    ];
+    let waits = ["platform.cpu.idle_after", "drive.translation.idle_after"];
+    let system = "samsung-950-pro-512gb@workstation-z170:m2";
+    for parameter in steps.into_iter().chain(waits) {
+        for value in ["18446744073709551615 ps", "5124 h", "1000.001 h"] {
+            let seen = setting_says(system, parameter, value);
+            assert!(seen.contains("too large for time: at most 1000 h"), "{parameter}: {seen}");
+        }
+        let is_step = steps.contains(&parameter);
+        let seen = setting_says(system, parameter, "60.001 s");
+        assert_eq!(seen.contains("at most 60 s"), is_step, "{parameter}: {seen}");
+        assert_eq!(setting_says(system, parameter, "60 s"), "", "{parameter}");
+    }
+}
+
+#[test]
+fn what_a_file_leaves_out_can_be_set() {
+    let system = "samsung-950-pro-512gb@workstation-z170:m2";
+    for (parameter, value) in [
+        ("platform.port.m2.ecrc", "on"),
+        ("platform.port.m2.tags", "32"),
+        ("platform.nvme.coalescing_threshold", "4"),
+        ("drive.die.cache_read", "yes"),
+        ("drive.translation.erased_idle", "8"),
+        ("drive.namespaces", "100 GB, 50 GB"),
+        ("drive.state.condition", "random"),
+    ] {
+        let seen = setting_says(system, parameter, value);
+        let wanted = match parameter.ends_with("coalescing_threshold") {
+            true => "`coalescing_time` is missing",
+            false => "",
+        };
+        assert!(
+            seen.contains(wanted) && seen.is_empty() == wanted.is_empty(),
+            "{parameter}: {seen}"
+        );
+    }
+    // A table that the file has nothing of.
+    let plain = "samsung-850-pro-1tb@workstation-z170:sata";
+    for (parameter, value) in [
+        ("drive.data_path.write", "300 MB/s"),
+        ("drive.port.commands", "unqueued"),
+        ("platform.port.sata.controller", "ata-dma"),
+    ] {
+        let seen = setting_says(plain, parameter, value);
+        assert!(!seen.contains("unknown parameter"), "{parameter}: {seen}");
+    }
+    let seen = setting_says(plain, "drive.pseudo_slc.capacity", "6 GB");
+    assert!(
+        seen.contains("[pseudo_slc] is missing, with `read`, `program`, `when_full`"),
+        "{seen}"
+    );
+}
+
+#[test]
+fn a_wrong_parameter_gets_the_likeliest_names() {
+    let seen = setting_says(SATA, "foo", "1");
+    assert!(seen.len() < 160, "{seen}");
+    let seen = setting_says(SATA, "flash.read", "1 us");
+    assert!(seen.ends_with("did you mean `drive.flash.read`?"), "{seen}");
+    let seen = setting_says(SATA, "drive.flash.raed", "1 us");
+    assert!(seen.contains("did you mean `drive.flash.read`"), "{seen}");
+    let parts = SystemName::parse("samsung-980-pro@workstation-z170:m2").unwrap();
+    let named_at = NamedAt::all(&Location::file("SYSTEM"));
+    let error = System::assemble(&Library::built_in(), &parts, &named_at, "x", &[]).unwrap_err();
+    assert_eq!(error.hint.unwrap(), "did you mean `samsung-980-pro-1tb`?");
+}
