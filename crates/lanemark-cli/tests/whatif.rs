@@ -180,7 +180,9 @@ fn a_battery_is_not_planned_by_results_of_different_work() {
     let plan = [&plan[..], &[other.to_str().unwrap()]].concat();
     let rate = run["tests"][0]["iops"]["value"].as_f64().unwrap();
     let mut refused = |factor: f64, block: u64| {
-        run["tests"][0]["iops"]["value"] = (rate * factor).into();
+        for key in ["value", "min", "max"] {
+            run["tests"][0]["iops"][key] = (rate * factor).into();
+        }
         run["tests"][0]["test"]["block_bytes"] = block.into();
         std::fs::write(&other, run.to_string()).unwrap();
         let output = lanemark(&plan);
