@@ -219,6 +219,10 @@ fn at_opening(path: &Path, error: &rusqlite::Error) -> OltpError {
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
             OltpError::Rights { database, reason }
         }
+        // Another program makes or changes it just now.
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            OltpError::InUse(format!("{database}: {reason}"))
+        }
         _ => OltpError::Unreachable { database, reason },
     }
 }

@@ -65,11 +65,11 @@ struct Child {
 /// All files that are reached from `root` by `mod`.
 pub(crate) fn files(root: &Path, of_tests: bool) -> Vec<File> {
     let mut found = Vec::new();
-    follow(root, Vec::new(), of_tests, true, &mut found);
+    follow(root, &[], of_tests, true, &mut found);
     found
 }
 
-fn follow(path: &Path, module: Vec<String>, test: bool, owns_folder: bool, found: &mut Vec<File>) {
+fn follow(path: &Path, module: &[String], test: bool, owns_folder: bool, found: &mut Vec<File>) {
     let text =
         fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let tokens: TokenStream =
@@ -77,11 +77,11 @@ fn follow(path: &Path, module: Vec<String>, test: bool, owns_folder: bool, found
     let mut scan = Scan { names: Vec::new(), children: Vec::new() };
     scan.stream(tokens, test, &[]);
     let Scan { names, children } = scan;
-    found.push(File { path: path.to_owned(), module: module.clone(), test, names });
+    found.push(File { path: path.to_owned(), module: module.to_vec(), test, names });
     let folder = path.parent().unwrap();
     let own = if owns_folder { folder.to_owned() } else { path.with_extension("") };
     for child in children {
-        let inner = [module.clone(), child.inline.clone(), vec![child.name.clone()]].concat();
+        let inner = [module, &child.inline, std::slice::from_ref(&child.name)].concat();
         let below = child.inline.iter().fold(own.clone(), |folder, part| folder.join(part));
         let (beside, within) =
             (below.join(&child.name).with_extension("rs"), below.join(&child.name).join("mod.rs"));
@@ -90,7 +90,7 @@ fn follow(path: &Path, module: Vec<String>, test: bool, owns_folder: bool, found
             None if beside.exists() => (beside, false),
             None => (within, true),
         };
-        follow(&file, inner, child.test, owns, found);
+        follow(&file, &inner, child.test, owns, found);
     }
 }
 
@@ -144,7 +144,7 @@ impl Scan {
                 TokenTree::Ident(_) if word(here) == "use" => {
                     let end = (at..tokens.len()).find(|at| is_mark(tokens.get(*at), ';'));
                     let end = end.unwrap_or(tokens.len());
-                    self.uses(&tokens[at + 1..end], &mut Vec::new(), (test, public, inline));
+                    self.uses(&tokens[at + 1..end], &[], (test, public, inline));
                     at = end;
                 }
                 TokenTree::Ident(_) if word(here) == "mod" => {
@@ -215,10 +215,10 @@ impl Scan {
     }
 
     /// The paths of the tree of a `use`.
-    fn uses(&mut self, tree: &[TokenTree], before: &mut Vec<String>, how: (bool, bool, &[String])) {
+    fn uses(&mut self, tree: &[TokenTree], before: &[String], how: (bool, bool, &[String])) {
         let (test, public, inline) = how;
         for branch in tree.split(|token| is_mark(Some(token), ',')) {
-            let mut path = before.clone();
+            let mut path = before.to_vec();
             let mut alias = None;
             let mut tokens = branch.iter();
             let mut ended = false;
@@ -232,7 +232,7 @@ impl Scan {
                     TokenTree::Punct(mark) if mark.as_char() == '*' => path.push("*".to_owned()),
                     TokenTree::Group(group) => {
                         let inner: Vec<TokenTree> = group.stream().into_iter().collect();
-                        self.uses(&inner, &mut path, how);
+                        self.uses(&inner, &path, how);
                         ended = true;
                     }
                     _ => {}

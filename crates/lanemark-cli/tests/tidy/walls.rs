@@ -218,7 +218,7 @@ fn an_import_between_rooms_that_is_forbidden_is_told() {
                 root,
                 "ARCHITECTURE.md",
                 &MAP.replace("| `units` | – |", "| `units` | – |\n| `sim/link` | – |"),
-            )
+            );
         },
         &["no room `sim/link`"],
     );
