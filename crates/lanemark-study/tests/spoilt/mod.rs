@@ -23,6 +23,10 @@ impl Spoilt {
             fs::create_dir_all(folder.path().join(kind)).unwrap();
             for entry in fs::read_dir(project.join(kind)).unwrap() {
                 let path = entry.unwrap().path();
+                // The figures of studies lie in a folder beside them.
+                if path.is_dir() {
+                    continue;
+                }
                 let name = path.file_name().unwrap();
                 fs::copy(&path, folder.path().join(kind).join(name)).unwrap();
             }
