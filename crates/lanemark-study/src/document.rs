@@ -5,7 +5,7 @@
 //! may contain is therefore said once, by the code that reads it.
 //!
 //! [`Document::read`] tells all that is wrong in a file at once: a value that is missing or wrong is noted as a
-//! [`Problem`] and something valid stands in for it, so that reading goes on. What stood in never gets out.
+//! `Problem` and something valid stands in for it, so that reading goes on. What stood in never gets out.
 
 mod problem;
 mod section;
