@@ -48,7 +48,7 @@ impl Failure {
         self
     }
 
-    /// The same with a hint where it has none of its own.
+    /// This failure with `text` as its hint, where it has no hint of its own.
     #[must_use]
     pub(crate) fn or_hint(self, text: &str) -> Self {
         match &self {

@@ -251,7 +251,7 @@ impl Outlet {
         Ok(Self { reserved: Reserved::exactly(path)?, kind })
     }
 
-    /// The same for a file that may be asked for.
+    /// Opens a file's place as [`Self::open`] does, where a path was given.
     pub(crate) fn of(path: Option<&Path>, kind: &'static Kind) -> Result<Option<Self>, Failure> {
         path.map(|path| Self::open(path, kind)).transpose()
     }

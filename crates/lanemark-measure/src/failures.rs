@@ -39,9 +39,9 @@ pub(crate) struct Failures {
 /// What becomes of a slot whose request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It takes the next request.
+    /// The slot takes the next request.
     GoesOn,
-    /// It takes the next request later.
+    /// The slot takes the next request later.
     RestsUntil(u64),
     /// The run ends.
     Ends,

@@ -63,7 +63,7 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// Those of samples taken side by side, or of the device where it did more.
+    /// The rates of samples taken side by side, or of the device where it did more.
     pub(crate) fn of(taken: &[Taken], between: &Evidence) -> Self {
         let own = |of: fn(&Sample) -> Option<&DirectionResult>| {
             let each = taken.iter().filter_map(|one| {

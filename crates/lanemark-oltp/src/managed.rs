@@ -4,7 +4,7 @@
 //! refuses to run as root; root starts it as an account that the machine has. A folder that holds anything else is
 //! refused.
 //!
-//! It goes with its driver, however that ends: the kernel tells it (`PR_SET_PDEATHSIG`, prctl(2)) when the thread that
+//! The server ends with its driver, however that ends: the kernel tells it (`PR_SET_PDEATHSIG`, prctl(2)) when the thread that
 //! started it is gone. A lock on the folder's mark keeps a second driver from stopping the server of the first.
 
 use std::fs::{self, File};

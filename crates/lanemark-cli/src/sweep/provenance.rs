@@ -1,6 +1,6 @@
 //! Who made a sweep, with what: a file beside its CSV, `NAME.csv.provenance.json`.
 //!
-//! It is written when the sweep begins and stays when the sweep goes on, and it holds no times: a sweep that was
+//! The file is written when the sweep begins and stays when the sweep goes on, and holds no times: a sweep that was
 //! interrupted comes to the same bytes as one that was not, here as in its rows.
 
 use std::path::{Path, PathBuf};

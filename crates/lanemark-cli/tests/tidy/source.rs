@@ -35,7 +35,7 @@ pub(crate) enum Named {
 pub(crate) struct Name {
     pub(crate) what: Named,
     pub(crate) line: usize,
-    /// It is compiled for tests alone.
+    /// Whether the line with the name is compiled for tests alone.
     pub(crate) test: bool,
     /// The inline modules of the file in which it stands.
     pub(crate) inline: Vec<String>,
@@ -49,7 +49,7 @@ pub(crate) struct File {
     pub(crate) path: PathBuf,
     /// Its module, from the crate's root.
     pub(crate) module: Vec<String>,
-    /// It is compiled for tests alone.
+    /// Whether the file is compiled for tests alone.
     pub(crate) test: bool,
     pub(crate) names: Vec<Name>,
 }

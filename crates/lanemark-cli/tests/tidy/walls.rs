@@ -95,7 +95,7 @@ fn sentences(root: &Path) -> Vec<String> {
     .concat()
 }
 
-/// That of a small tree which `spoil` changed one sentence is said, with every one of `words` in it.
+/// Checks that tidy says one sentence, with every one of `words` in it, of a small tree that `spoil` has changed.
 fn one_sentence(spoil: impl FnOnce(&Path), words: &[&str]) {
     let folder = small();
     spoil(folder.path());

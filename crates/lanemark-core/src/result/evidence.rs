@@ -193,7 +193,7 @@ pub struct ThreadUse {
 /// How many requests were outstanding on average, counted in two ways that must agree (Little's law).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outstanding {
-    /// Those that were submitted and not complete, over time.
+    /// Requests that were submitted and not complete, averaged over time.
     pub mean: f64,
     /// Throughput times the latency from submission on, over all kinds of requests.
     pub accounted: f64,

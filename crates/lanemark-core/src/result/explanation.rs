@@ -31,7 +31,8 @@ pub struct HopCeiling {
     /// The most that it carries for this test; where the size of its packets is not known, with the smallest.
     #[serde(rename = "rate_bytes_per_second")]
     pub rate: BytesPerSecond,
-    /// The same with the largest packets, where their size is not known: the ceiling is somewhere between the two.
+    /// The most that the link carries with the largest packets, where their size is not known: the ceiling is somewhere
+    /// between `rate` and this.
     #[serde(
         default,
         rename = "rate_most_bytes_per_second",

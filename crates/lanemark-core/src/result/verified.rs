@@ -264,7 +264,7 @@ pub enum VerifyDoubt {
     NotEnded,
     /// The target ends before what was written does; what lies behind is judged as gone.
     TargetShort {
-        /// What of it the target still holds.
+        /// How many bytes of the written span the target still holds.
         #[serde(rename = "held_bytes")]
         held: Bytes,
         /// The span that was written.

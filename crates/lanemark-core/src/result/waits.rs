@@ -15,19 +15,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitClass {
-    /// It works, or would if a processor were free.
+    /// The session works, or would if a processor were free.
     Processor,
-    /// It waits for data to be read, by itself or by another session.
+    /// The session waits for data to be read, by itself or by another session.
     Read,
-    /// It waits for data to be written or flushed.
+    /// The session waits for data to be written or flushed.
     Write,
-    /// It waits for the log: to be written, to reach the drive, to have room.
+    /// The session waits for the log: to be written, to reach the drive, to have room.
     Log,
-    /// It waits for a lock that another transaction holds.
+    /// The session waits for a lock that another transaction holds.
     Lock,
-    /// It waits for another session inside the server: latches, pins, group commits.
+    /// The session waits for another session inside the server: latches, pins, group commits.
     Latch,
-    /// It waits for its user, who has the next statement to send.
+    /// The session waits for its user, who has the next statement to send.
     Client,
     /// Anything else.
     Other,

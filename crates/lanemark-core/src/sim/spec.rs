@@ -393,7 +393,7 @@ impl AttachmentSpec {
         std::iter::once(&self.way).chain(self.second.as_ref().map(|port| &port.way))
     }
 
-    /// The same, to change them.
+    /// All of its ways, to change them.
     pub fn ways_mut(&mut self) -> impl Iterator<Item = &mut WaySpec> {
         std::iter::once(&mut self.way).chain(self.second.as_mut().map(|port| &mut port.way))
     }
@@ -502,7 +502,7 @@ impl SystemSpec {
         &self.attachments[0]
     }
 
-    /// The same, to change it.
+    /// The first drive, to change it.
     ///
     /// # Panics
     /// As [`SystemSpec::first`].

@@ -48,7 +48,7 @@ fn last(system: &SystemSpec, asks: &[Ask]) -> Duration {
     found.unwrap().completed.since(Instant::ZERO)
 }
 
-/// That the last of `asks` is complete at `at`, and not a picosecond before.
+/// Checks that the last of `asks` is complete at `at`, and not a picosecond before.
 #[track_caller]
 fn complete_at(system: &SystemSpec, asks: &[Ask], at: Duration) {
     assert_eq!(last(system, asks), at, "the last of {asks:?}");

@@ -141,7 +141,7 @@ impl Message {
 pub(super) struct Answers(VecDeque<Vec<SimpleQueryRow>>);
 
 impl Answers {
-    /// Those of the next statement.
+    /// The rows that answer the next statement.
     pub(super) fn rows(&mut self) -> Vec<SimpleQueryRow> {
         self.0.pop_front().unwrap_or_default()
     }

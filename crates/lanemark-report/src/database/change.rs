@@ -33,7 +33,7 @@ const STUDENT: [f64; 30] = [
 pub enum Verdict {
     /// The intervals do not overlap.
     Shown,
-    /// They do.
+    /// The intervals overlap.
     NotShown,
     /// A run has a single repeat.
     NoSpread,

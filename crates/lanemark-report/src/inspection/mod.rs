@@ -72,7 +72,7 @@ fn findings(sheet: &mut Sheet, inspection: &Inspection) {
     sheet.blank();
 }
 
-/// That nothing was found, and of which devices nothing could be: their links tell nothing.
+/// Says that nothing was found, and of which devices nothing could be found, since their links tell nothing.
 fn nothing_found(sheet: &mut Sheet, devices: &[InspectedDevice]) {
     let is_whole = |device: &&InspectedDevice| device.below.is_empty() && has_hardware(device);
     let tells = |device: &&InspectedDevice| {

@@ -196,7 +196,7 @@ fn five_servers_stay_five_by_the_papers_own_table_and_a_hundred_do_not() {
     assert!(nodes_saved(&sata, &result(Vec::new()), 5).is_err());
 }
 
-/// The same server, once with other programs beside it.
+/// Compares one server with itself, once with other programs beside it.
 #[test]
 fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_made() {
     let verdict = |a: &RunResult, b: &RunResult| compare(a, b)[0].verdict;

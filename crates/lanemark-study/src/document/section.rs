@@ -209,7 +209,7 @@ impl<'d> Section<'d> {
     /// rest from being read, and there is nothing of the part.
     ///
     /// # Errors
-    /// That of `read`.
+    /// The error of `read`, where the file is not read as a whole.
     pub fn part<T>(
         &self,
         read: impl FnOnce() -> Result<T, StudyError>,

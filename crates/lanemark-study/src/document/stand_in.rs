@@ -4,7 +4,7 @@ use lanemark_core::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Joule
 
 /// A quantity that has a value which nearly every key takes.
 pub trait StandIn {
-    /// That value. It is never part of what was read.
+    /// A value that nearly every key takes; it is never part of what was read.
     fn stand_in() -> Self;
 }
 

@@ -12,7 +12,7 @@ use crate::error::{StudyError, nearest};
 /// What became of a key.
 enum Found<T> {
     Absent,
-    /// It is there, and what is wrong with it is noted.
+    /// The key is there, and what is wrong with it is noted.
     Wrong,
     Read(T),
 }

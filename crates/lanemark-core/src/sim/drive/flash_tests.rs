@@ -104,7 +104,7 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
     done
 }
 
-/// That each of `asks` is done at its microsecond, and not a picosecond before.
+/// Checks that each of `asks` is done at its microsecond, and not a picosecond before.
 #[track_caller]
 fn done_at(die: DieSpec, asks: &[(f64, Ask)], expected: &[f64]) {
     let whole: Vec<f64> =
