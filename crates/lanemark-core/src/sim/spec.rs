@@ -315,13 +315,6 @@ impl DriveSpec {
 
 impl ProtocolSpec {
     fn check_nvme(&self) -> Result<(), SpecError> {
-        let within = |field, value: u64, low: u64, high: u64| {
-            if (low..=high).contains(&value) {
-                return Ok(());
-            }
-            let bound = format!("from {low} to {high}");
-            Err(SpecError { field, value: value.to_string(), bound })
-        };
         let ArbitrationSpec { weights, burst, queue_classes } = &self.arbitration;
         within("protocol.arbitration_burst", burst.unwrap_or(1).into(), 1, BURST_MAX.into())?;
         let ClassWeights { high, medium, low } = weights.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The media of a solid-state drive and the translation layer over it, as values.
 
-use super::{SLOT, SpecError, check_step_times};
+use super::{SLOT, SpecError, check_step_times, within};
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
 
 /// What a memory cell holds.
@@ -346,13 +346,6 @@ impl FlashSpec {
     /// # Errors
     /// The first value out of bounds, with the bound.
     pub fn check(&self, capacity: Bytes) -> Result<(), SpecError> {
-        let within = |field, value: u64, low: u64, high: u64| {
-            if (low..=high).contains(&value) {
-                return Ok(());
-            }
-            let bound = format!("from {low} to {high}");
-            Err(SpecError { field, value: value.to_string(), bound })
-        };
         let fail = |field, value: String, bound: String| Err(SpecError { field, value, bound });
         within("drive.flash.channels", self.channels.into(), 1, 256)?;
         within("drive.flash.dies_per_channel", self.dies_per_channel.into(), 1, 256)?;
