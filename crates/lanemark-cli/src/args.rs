@@ -284,6 +284,9 @@ pub(crate) struct BenchArgs {
     /// Keep each thread on one processor, those beside the device first
     #[arg(long)]
     pub(crate) pin: bool,
+    /// Keep the processors out of their idle states (needs root)
+    #[arg(long)]
+    pub(crate) no_idle: bool,
     /// Let a thread of the kernel take submissions (io_uring)
     #[arg(long)]
     pub(crate) sqpoll: bool,

@@ -116,6 +116,7 @@ fn settings(args: &BenchArgs, opened: &Opened) -> Settings {
         precondition: args.precondition,
         probe: args.explain,
         pinned: args.pin,
+        no_idle: args.no_idle,
         watched: args.watch,
         on_error: args.on_error.map_or(opened.on_error(), Into::into),
     }

@@ -12,6 +12,7 @@ use lanemark_core::workload::{Arrival, Load, QUEUE_DEPTH_MAX, Test, Workload};
 use rustix::fs::Advice;
 
 use crate::arena::Arena;
+use crate::awake::Awake;
 use crate::clock::Clock;
 use crate::doubts::{self, Place, Taking};
 use crate::engine::EngineKind;
@@ -83,6 +84,7 @@ impl<'a> Bench<'a> {
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<Outcome, MeasureError> {
         self.check()?;
+        let _awake = self.settings.no_idle.then(Awake::hold).transpose()?;
         let allowed = Allowed { overwrite: self.overwrite, offered: self.offered };
         let target = Target::open(self.path, self.workload, allowed, self.settings.buffered)?;
         let mut outcome = Outcome {
@@ -122,6 +124,7 @@ impl<'a> Bench<'a> {
     /// What [`MeasureError`] lists. A file that was made for the run is gone then, too.
     pub fn run(&self, on: &mut dyn FnMut(Event<'_>)) -> Result<Outcome, MeasureError> {
         self.check()?;
+        let _awake = self.settings.no_idle.then(Awake::hold).transpose()?;
         let allowed = Allowed { overwrite: self.overwrite, offered: self.offered };
         let open = || Target::open(self.path, self.workload, allowed, self.settings.buffered);
         let mut target = open()?;

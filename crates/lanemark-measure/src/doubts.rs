@@ -34,6 +34,9 @@ const TICK_ERROR: f64 = 0.15;
 const CORE_WAIT_MAX: f64 = 0.1;
 /// More processor time taken away than this is told, in cores.
 const STOLEN_MAX: f64 = 0.1;
+/// Requests below this that wake a processor this often are told: the detour over a host takes tens of microseconds.
+const ASLEEP_BELOW: Duration = Duration::from_microseconds(200);
+const ASLEEP_WAKES: f64 = 0.5;
 /// Throughput times latency that differs by more from what was outstanding is told.
 const UNACCOUNTED_MAX: f64 = 0.05;
 /// Generators that are later than this for half of their requests are told.
@@ -170,6 +173,7 @@ pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
     if let Some(used) = evidence.processors.filter(|used| used.stolen > STOLEN_MAX) {
         found.push(Warning::Stolen { test: test(), cores: used.stolen });
     }
+    found.extend(asleep(taking.test, sample));
     found.extend(crowd(taking.test, sample));
     // Others may have set or taken it away since the run began.
     let met = evidence.limits.iter().filter(|limit| limit.is_met());
@@ -191,6 +195,16 @@ pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
     found.extend(lateness(taking.test, sample));
     found.extend(unaccounted(taking.test, sample));
     found
+}
+
+/// Whether requests waited for processors that had gone idle.
+fn asleep(test: &Test, sample: &Sample) -> Option<Warning> {
+    let evidence = sample.evidence.as_ref()?;
+    let processors = evidence.processors.filter(|one| one.is_virtual)?;
+    let rate = sample.iops().max(1.0);
+    let wakes = processors.wakes? / rate;
+    let is_short = evidence.outstanding?.mean / rate < ASLEEP_BELOW.as_seconds();
+    (is_short && wakes >= ASLEEP_WAKES).then(|| Warning::Asleep { test: test.name.clone(), wakes })
 }
 
 /// Who else was on the processors.

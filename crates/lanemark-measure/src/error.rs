@@ -33,6 +33,16 @@ pub enum MeasureError {
         /// The test.
         test: String,
     },
+    /// The processors cannot be kept out of their idle states.
+    #[error(
+        "{path}: {reason}; keeping the processors awake takes root, or the right to write that file"
+    )]
+    NoIdle {
+        /// Where the kernel is asked.
+        path: &'static str,
+        /// What the kernel answered.
+        reason: String,
+    },
     /// The folder that a new file would be created in is not there.
     #[error("{}: there is no folder {}", path.display(), folder.display())]
     NoFolder {
@@ -318,6 +328,7 @@ impl MeasureError {
             Self::Purge { .. } => {
                 "give a command that can, --purge \"nvme format $LANEMARK_DEVICE\"".into()
             }
+            Self::NoIdle { .. } => "leave `--no-idle` out, or run as root".to_owned(),
             Self::NothingToPurge { .. } => "leave `--purge` out".to_owned(),
             Self::NoDevice { .. } => {
                 "below /dev only block devices are measured; `lsblk` lists them".to_owned()

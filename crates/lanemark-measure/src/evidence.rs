@@ -8,6 +8,8 @@
 //! count as others. Interrupts are nobody's.
 
 use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
 
 use lanemark_core::result::{DeviceUse, Evidence, ProcessorUse};
 use lanemark_core::units::{Bytes, Duration};
@@ -25,6 +27,8 @@ pub(crate) struct Reading {
     at_ns: u64,
     device: Option<(String, Stat)>,
     processors: Option<Processors>,
+    /// How often the processors have left their idle states.
+    wakes: Option<u64>,
     /// What this program and the kernel's threads have used, in ns.
     own_ns: u64,
     kernel_ns: Option<u64>,
@@ -54,6 +58,7 @@ impl Reading {
             at_ns: clock.now_ns(),
             device: device.and_then(|name| Some((name.to_owned(), stat(name)?))),
             processors: fs::read_to_string("/proc/stat").ok().and_then(|text| processors(&text)),
+            wakes: wakes(Path::new("/sys/devices/system/cpu")),
             own_ns: own_ns(),
             kernel_ns: None,
         }
@@ -71,10 +76,13 @@ impl Reading {
             (Some(before), Some(after)) => after.since(before),
             _ => None,
         };
+        let wakes = self.wakes.zip(now.wakes).map(|(before, after)| after.saturating_sub(before));
         let cores = |ns: u64| ns as f64 / (elapsed.as_seconds() * 1e9).max(1.0);
         let processors = processors.map(|used| ProcessorUse {
             own: Some(cores(now.own_ns.saturating_sub(self.own_ns))),
             kernel: kernel_ns.map(|(before, after)| cores(after.saturating_sub(before))),
+            wakes: wakes.map(|count| count as f64 / elapsed.as_seconds().max(1e-9)),
+            is_virtual: is_virtual(),
             ..used
         });
         let health = name.and_then(health);
@@ -160,6 +168,8 @@ impl Processors {
             idle: cores(ticks(3) + ticks(4)),
             own: None,
             kernel: None,
+            wakes: None,
+            is_virtual: false,
         })
     }
 }
@@ -168,6 +178,32 @@ impl Processors {
 fn own_ns() -> u64 {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     used.tv_sec.cast_unsigned() * 1_000_000_000 + used.tv_nsec.cast_unsigned()
+}
+
+/// How often all processors have entered an idle state (`cpuidle/state*/usage` of each, kernel documentation,
+/// `cpuidle.rst`), which is how often they have left one; the first state only polls and is left out where it is so named.
+fn wakes(processors: &Path) -> Option<u64> {
+    let mut wakes = None;
+    for processor in fs::read_dir(processors).ok()?.flatten() {
+        let Ok(states) = fs::read_dir(processor.path().join("cpuidle")) else { continue };
+        for state in states.flatten() {
+            let read = |file: &str| fs::read_to_string(state.path().join(file)).ok();
+            if read("name").is_some_and(|name| name.trim() != "POLL") {
+                *wakes.get_or_insert(0) += read("usage")?.trim().parse::<u64>().ok()?;
+            }
+        }
+    }
+    wakes
+}
+
+/// Whether the processors say that a hypervisor lies below them; only those of x86 do.
+fn is_virtual() -> bool {
+    static FOUND: LazyLock<bool> = LazyLock::new(|| {
+        let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let flags = told.lines().find(|line| line.starts_with("flags"));
+        flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"))
+    });
+    *FOUND
 }
 
 /// What the kernel's own threads have used together, where they can be seen.
@@ -254,6 +290,26 @@ mod tests {
         let used = after.since(&before).unwrap();
         assert_eq!((used.user, used.system, used.interrupts, used.idle), (0.5, 1.0, 0.1, 0.4));
         assert_eq!((before.since(&before), processors("intr 5\n")), (None, None));
+    }
+
+    #[test]
+    fn wakes_are_those_of_all_states_but_polling() {
+        let tree = tempfile::tempdir().unwrap();
+        let state = |path: &str, name: &str, usage: &str| {
+            let folder = tree.path().join(path);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("name"), format!("{name}\n")).unwrap();
+            fs::write(folder.join("usage"), format!("{usage}\n")).unwrap();
+        };
+        fs::create_dir_all(tree.path().join("cpu0/topology")).unwrap();
+        assert_eq!(wakes(tree.path()), None);
+        state("cpu0/cpuidle/state0", "POLL", "1000");
+        state("cpu0/cpuidle/state1", "C1", "20");
+        state("cpu0/cpuidle/state2", "C6", "3");
+        state("cpu1/cpuidle/state1", "C1", "400");
+        assert_eq!(wakes(tree.path()), Some(423));
+        state("cpu1/cpuidle/state2", "C6", "many");
+        assert_eq!(wakes(tree.path()), None);
     }
 
     #[test]

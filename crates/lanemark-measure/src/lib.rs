@@ -16,6 +16,7 @@
 //! threads that work for a ring is in `CpuUse`; that of other threads of the kernel (a loop device's) is not.
 
 mod arena;
+mod awake;
 mod bench;
 mod claim;
 mod clock;

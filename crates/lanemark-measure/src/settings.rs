@@ -32,6 +32,8 @@ pub struct Settings {
     pub probe: bool,
     /// Whether each thread keeps to one processor, those beside the device first.
     pub pinned: bool,
+    /// Whether the processors are kept out of their idle states.
+    pub no_idle: bool,
     /// Whether [`Event::Running`](crate::Event::Running) tells latencies.
     pub watched: bool,
     /// What happens when a request fails.
@@ -49,6 +51,7 @@ impl Default for Settings {
             precondition: false,
             probe: false,
             pinned: false,
+            no_idle: false,
             watched: false,
             on_error: OnError::Stop,
         }

@@ -14,7 +14,7 @@ use lanemark_core::result::Warning;
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{Load, Process, Test};
 use lanemark_measure::{Bench, EngineKind, Event, Outcome, Settings};
-use lanemark_testbed::{Group, LoopDevice, Mounted};
+use lanemark_testbed::{Group, LoopDevice, Mounted, skipped};
 use workloads::{read, timed, workload, write};
 
 const SPAN: Bytes = Bytes::mebi(64);
@@ -296,4 +296,31 @@ fn a_thread_without_requests_of_its_own_is_not_busy() {
         "{:?}",
         outcome.warnings
     );
+}
+
+#[test]
+fn processors_that_are_kept_awake_need_no_waking() {
+    let Some(device) = loop_device(true) else { return };
+    let settings = Settings { engine: EngineKind::Synchronous, ..Settings::default() };
+    let promise = Path::new("/dev/cpu_dma_latency");
+    let states = Path::new("/sys/devices/system/cpu/cpu0/cpuidle");
+    if !promise.exists() || !states.exists() {
+        return skipped("the kernel has no idle states to stay out of");
+    }
+    let wakes = |no_idle: bool| {
+        let outcome = bench(
+            device.node(),
+            timed(wide(Test { queue_depth: 1, ..read() }), 300),
+            Settings { no_idle, ..settings },
+        );
+        let sample = &outcome.tests[0].samples[0];
+        let used = sample.evidence.as_ref().unwrap().processors.unwrap();
+        let wakes = used.wakes.unwrap() / sample.iops();
+        let is_doubted = has(&outcome, |w| matches!(w, Warning::Asleep { .. }));
+        // A machine of its own may sleep; only below a hypervisor does a wake take long.
+        assert!(!is_doubted || used.is_virtual && wakes >= 0.5, "{wakes}: {:?}", outcome.warnings);
+        wakes
+    };
+    wakes(false);
+    assert!(wakes(true) < 0.05, "processors went idle though they were asked not to");
 }

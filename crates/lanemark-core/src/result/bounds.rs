@@ -446,6 +446,7 @@ fn evidence(at: &At, one: &Evidence) -> Checked {
         ] {
             within(&at.key(key), cores, 1e9)?;
         }
+        within(&at.key("wakes"), processors.wakes.unwrap_or(0.0), 1e12)?;
     }
     match &one.threads {
         Some(threads) => within(&at.key("threads.busiest"), threads.busiest, 1e9),

@@ -119,6 +119,12 @@ pub struct ProcessorUse {
     /// Of system: the kernel's own threads, where they can be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<f64>,
+    /// How often a processor left an idle state, a second and over all of them, where the kernel counts that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wakes: Option<f64>,
+    /// Whether the processors are those of a virtual machine, where waking one takes a detour over the host.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_virtual: bool,
 }
 
 impl ProcessorUse {

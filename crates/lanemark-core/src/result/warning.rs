@@ -189,6 +189,13 @@ pub enum Warning {
         /// How much, in cores.
         cores: f64,
     },
+    /// Requests waited for processors of a virtual machine that had gone idle.
+    Asleep {
+        /// The test.
+        test: String,
+        /// How often a processor woke, a request.
+        wakes: f64,
+    },
     /// The latencies of a sample do not add up to what was outstanding in its time.
     Unaccounted {
         /// The test.
@@ -254,6 +261,7 @@ impl Warning {
             | Self::Transient { test, .. }
             | Self::GeneratorBound { test, .. }
             | Self::Stolen { test, .. }
+            | Self::Asleep { test, .. }
             | Self::Unaccounted { test, .. }
             | Self::OthersBusy { test, .. }
             | Self::CoreWait { test, .. }
@@ -327,6 +335,9 @@ impl Warning {
             }
             Self::Transient { .. } => "run longer, or until steady: --steady 60s",
             Self::GeneratorBound { .. } => "use more threads, or a larger block",
+            Self::Asleep { .. } => {
+                "--no-idle keeps the processors awake: it shows how much of the latency is waking them"
+            }
             Self::Stolen { .. } => "run on a machine whose processors are its own",
             Self::OthersBusy { .. } => "stop what else runs, and run again",
             Self::CoreWait { .. } => {
@@ -470,6 +481,10 @@ impl fmt::Display for Warning {
             Self::Stolen { test, cores } => {
                 write!(f, "{test}: the hypervisor took {cores:.2} cores away")
             }
+            Self::Asleep { test, wakes } => write!(
+                f,
+                "{test}: {wakes:.1} times a request an idle processor of this virtual machine had to be woken"
+            ),
             Self::Late { test, lateness_p50, held_back, unsubmitted, requests } => {
                 write!(
                     f,
