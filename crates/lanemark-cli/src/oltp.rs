@@ -195,7 +195,12 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         progress.show(&title);
         let mut show = |moment: &Moment| progress.show(&format!("{title} · {}", told(moment)));
         match run::run_shown(database, scale, &options, repeat, &stop, &mut show) {
-            Ok(sample) => samples.push(sample),
+            Ok(sample) => {
+                if !sample.complete {
+                    ending = Outcome::Interrupted;
+                }
+                samples.push(sample);
+            }
             Err(OltpError::Stopped) => {
                 ending = Outcome::Interrupted;
                 break;
@@ -207,10 +212,13 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         let so_far = outcome::result(parts.0, parts.1, parts.2, parts.3);
         saved = place.save_run(&so_far);
         result = Some(so_far);
+        if matches!(ending, Outcome::Interrupted) {
+            break;
+        }
     }
     let Some(result) = result else {
         drop(progress);
-        tell!("interrupted before a repeat had ended; nothing is saved");
+        tell!("interrupted before anything had counted for a second; nothing is saved");
         return Ok(ending);
     };
     if saved.is_ok() {

@@ -226,8 +226,10 @@ pub fn result(
         (Some(test), false) => vec![TestResult::new(&workload, test, samples)],
         _ => Vec::new(),
     };
-    let complete = tests.iter().any(|test| test.samples.len() >= workload.repeats as usize);
-    let warnings = tests.iter().flat_map(|test| doubts(test, complete, cores)).collect();
+    let cut = tests.iter().flat_map(|test| &test.samples).any(|sample| !sample.complete);
+    let complete = !cut && tests.iter().any(|test| test.samples.len() >= workload.repeats as usize);
+    let doubts = tests.iter().flat_map(|test| doubts(test, complete, cores));
+    let warnings = cut.then_some(Warning::Interrupted).into_iter().chain(doubts).collect();
     RunResult {
         schema_version: SCHEMA_VERSION,
         provenance,

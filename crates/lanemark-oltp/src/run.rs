@@ -4,8 +4,8 @@
 //! done again with the same input, and its latency goes on. Any other error ends the run. Who looks on meanwhile is
 //! the thread that started the run.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use lanemark_core::result::{Counters, Sample, ServerTime, SessionTime};
@@ -25,6 +25,8 @@ pub use crate::user::User;
 const USERS_A_WAREHOUSE: i64 = 10;
 /// How long a sleep goes on before it looks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
+/// A repeat that was stopped is kept if it counted for so long.
+const KEPT_FROM: Duration = Duration::from_secs(1);
 /// The stack of a user's thread, so that a thousand of them fit anywhere.
 const STACK: usize = 512 * 1024;
 
@@ -102,11 +104,21 @@ pub(crate) struct Shared<'a> {
     failed: AtomicBool,
     failure: Mutex<Option<OltpError>>,
     stop: &'a AtomicBool,
+    /// When the first who looked saw that it shall stop.
+    stopped_at: OnceLock<Instant>,
 }
 
 impl Shared<'_> {
     pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+        if self.stop.load(Ordering::Relaxed) {
+            self.stopped_at.get_or_init(Instant::now);
+        }
+        self.stopped_at.get().is_some() || self.failed.load(Ordering::Relaxed)
+    }
+
+    /// When counting ends: with the repeat's time, or where it is stopped before that.
+    pub(crate) fn counts_until(&self) -> Instant {
+        self.stopped_at.get().map_or(self.span.ends, |&stopped| stopped.min(self.span.ends))
     }
 
     /// Ends the run with an error, of which the first stays.
@@ -165,7 +177,7 @@ fn work(
         let rolled_back = user.perform(kind)?;
         let ended = Instant::now();
         tally.add(kind, rolled_back, ended - begun);
-        if ended >= counts_from && ended < ends {
+        if ended >= counts_from && ended < shared.counts_until() {
             let (retries, latency) = (user.retries(), ended - begun);
             notes.add(Ended { kind, rolled_back, retries, latency });
         }
@@ -173,7 +185,7 @@ fn work(
             sleep_until((ended + thinking).min(ends), &stop);
         }
     }
-    if !stop() {
+    if !shared.failed.load(Ordering::Relaxed) {
         let last = user.edge(shared.reports)?;
         if let Some(first) = edge {
             (work.sessions, work.counters) = last.since(&first);
@@ -182,7 +194,10 @@ fn work(
     Ok(work)
 }
 
-/// Runs one repeat. Where `stop` comes before its end, the outcome is [`OltpError::Stopped`].
+/// Runs one repeat.
+///
+/// Where `stop` comes before its end, the sample is that of the time until then and is not complete; within the first
+/// second that counts, the outcome is [`OltpError::Stopped`].
 pub fn run(
     database: &Database,
     scale: Scale,
@@ -218,6 +233,7 @@ pub fn run_shown(
         failed: AtomicBool::new(false),
         failure: Mutex::new(None),
         stop,
+        stopped_at: OnceLock::new(),
     };
     let (mut all, uses) = (Work::default(), AllNotes::default());
     let seen = std::thread::scope(|scope| {
@@ -255,17 +271,19 @@ pub fn run_shown(
     if let Some(error) = failure {
         return Err(room.explain(error));
     }
-    if stop.load(Ordering::Relaxed) {
+    let counted = shared.counts_until().saturating_duration_since(counts_from);
+    if counted < KEPT_FROM.min(options.duration) {
         return Err(OltpError::Stopped);
     }
     let mut seen = seen?;
     onlooker.finish(&shared, &mut seen)?;
-    Ok(outcome(options, uses, &all, seen))
+    let complete = counted == options.duration;
+    Ok(Sample { complete, ..outcome(counted, uses, &all, seen) })
 }
 
 /// The repeat, of what users did and what was seen beside them.
-fn outcome(options: &RunOptions, uses: AllNotes, work: &Work, seen: Seen) -> Sample {
-    let seconds = options.duration.as_secs_f64();
+fn outcome(counted: Duration, uses: AllNotes, work: &Work, seen: Seen) -> Sample {
+    let seconds = counted.as_secs_f64();
     let kinds = uses.into_uses();
     let time =
         ServerTime { server_s: seen.server_s, driver_s: seen.driver_s, sessions: work.sessions };

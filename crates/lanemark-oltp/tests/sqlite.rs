@@ -312,3 +312,25 @@ fn an_emptied_table_is_found_whichever_it_is() {
         assert!(broken > 0, "{names:?} may be empty");
     }
 }
+
+#[test]
+fn a_repeat_that_is_stopped_keeps_the_time_that_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = loaded(folder.path(), SCALE);
+    let long = RunOptions { duration: Duration::from_secs(3600), ..running(2) };
+    let stopped_when = |is_over: fn(&Moment) -> bool| {
+        let stop = AtomicBool::new(false);
+        run_shown(&database, SCALE, &long, 0, &stop, &mut |moment: &Moment| {
+            stop.store(is_over(moment), std::sync::atomic::Ordering::Relaxed);
+        })
+    };
+    let begun = std::time::Instant::now();
+    let sample = stopped_when(|moment| moment.counts && moment.elapsed.as_secs() >= 2).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    let (seconds, transactions) = (sample.elapsed.as_seconds(), sample.transactions.unwrap());
+    assert!(!sample.complete && (2.0..20.0).contains(&seconds), "{seconds}");
+    let rate = transactions.count as f64 * 60.0 / seconds;
+    assert!(transactions.count > 0 && (transactions.per_minute / rate - 1.0).abs() < 1e-6);
+    let within_the_ramp = stopped_when(|moment| !moment.counts);
+    assert!(matches!(within_the_ramp, Err(OltpError::Stopped)));
+}
