@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mysql check bench instructions golden mutants library fit endurance oltp-kills oltp-bench build tools clean
+.PHONY: help demo test mysql check bench instructions golden mutants fuzz library fit endurance oltp-kills oltp-bench build tools clean
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,7 @@ test: tools      ## every test, and the benches once and short
 	cargo test --locked -p lanemark-cli --bench simulator --bench agreement --bench engine
 	cargo test --locked -p lanemark-trace --bench reading
 	$(MAKE) instructions
+	$(MAKE) fuzz FUZZ_SECONDS=1
 
 mysql:           ## the OLTP tests on MariaDB, where it is installed (apt-get install mariadb-server)
 	cargo test --locked -p lanemark-oltp --features mysql --test mysql -- --nocapture
@@ -44,6 +45,32 @@ bench: build tools ## speed of the simulator and the readers; the engine's cost 
 
 instructions: tools ## the simulator's instructions a request, counted by valgrind and held against the last ones recorded
 	cargo bench --locked -p lanemark-cli --bench instructions
+
+# Each target begins from files of the tree and keeps what it finds in target/fuzz/; `FUZZ_TARGETS=trace` runs one.
+FUZZ_SECONDS := 60
+FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+SAMPLES      := crates/lanemark-formats/tests crates/lanemark-trace/tests/samples
+fuzz: build      ## hand each reader of foreign files what libFuzzer makes of good ones, a minute each
+	@[ -x target/tools/bin/cargo-fuzz ] || \
+	    cargo install --locked --root target/tools --target-dir target/tools/build cargo-fuzz@0.13.2
+	@mkdir -p $(FUZZ_TARGETS:%=target/fuzz/corpus/%)
+	@cp library/drives/*.toml target/fuzz/corpus/drive
+	@cp library/platforms/*.toml target/fuzz/corpus/platform
+	@cp library/workloads/*.toml target/fuzz/corpus/workload
+	@cp crates/lanemark-trace/tests/samples/* target/fuzz/corpus/trace
+	@cp crates/lanemark-formats/tests/jobs/*.fio target/fuzz/corpus/fio_job
+	@cp crates/lanemark-formats/tests/samples/*.json target/fuzz/corpus/fio_json
+	@cp crates/lanemark-formats/tests/samples/*.icf target/fuzz/corpus/iometer
+	@cp crates/lanemark-oltp/tests/former/*.json target/fuzz/corpus/former_oltp_run
+	@[ -e target/fuzz/corpus/result/sim.json ] || $(LANEMARK) sim samsung-950-pro-512gb@workstation-z170:pcie-slot quick \
+	    --out target/fuzz/corpus/result/sim.json >/dev/null 2>&1
+	@for target in $(FUZZ_TARGETS); do \
+	    PATH="$(abspath target/tools/bin):$$PATH" CARGO_TARGET_DIR=$(abspath target/fuzz) \
+	        cargo fuzz run -s none $$target $(abspath target/fuzz/corpus)/$$target -- -max_total_time=$(FUZZ_SECONDS) \
+	        -timeout=20 -rss_limit_mb=2048 -artifact_prefix=$(abspath target/fuzz)/$$target- -print_final_stats=1 \
+	        >target/fuzz/$$target.log 2>&1 || { tail -40 target/fuzz/$$target.log; exit 1; }; \
+	    echo "$$target: $$(grep -o 'number_of_executed.*' target/fuzz/$$target.log)"; \
+	done
 
 golden:          ## write studies/golden/ anew, after a change of the model that means to move the studies
 	LANEMARK_GOLDEN=write cargo test --locked -p lanemark-cli --test golden

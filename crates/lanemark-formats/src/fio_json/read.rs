@@ -77,7 +77,11 @@ pub fn read(text: &str, file: &str) -> Result<Imported, FormatError> {
         return Err(FormatError::file(file, "its list of jobs is empty").hint(HINT));
     }
     let timestamp = root.get("timestamp").and_then(Value::as_u64);
-    Ok(Imported { result: result(&drafts, version, file, &mut notes), timestamp, notes })
+    let result = result(&drafts, version, file, &mut notes);
+    result
+        .check()
+        .map_err(|error| FormatError::file(file, format!("tells what cannot be: {error}")))?;
+    Ok(Imported { result, timestamp, notes })
 }
 
 const HINT: &str = "is it whole, and fio's own?";

@@ -1,0 +1,53 @@
+//! Processors that are kept out of their idle states while a run goes on.
+//!
+//! A processor that waits goes idle, and the next interrupt has to wake it. On a virtual machine an idle processor is given
+//! back to the host, so that waking it takes tens of microseconds, as long as a fast drive's read. The kernel's promise of a
+//! latency for all processors (`/dev/cpu_dma_latency`, kernel documentation, `pm_qos_interface.rst`) holds as long as
+//! the file stays open.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::error::MeasureError;
+
+const PROMISE: &str = "/dev/cpu_dma_latency";
+
+/// Keeps all processors awake as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Awake {
+    _promise: File,
+}
+
+impl Awake {
+    /// Asks the kernel for a latency of zero.
+    ///
+    /// # Errors
+    /// [`MeasureError::NoIdle`] where the kernel has no such promise, or does not give it to this user.
+    pub(crate) fn hold() -> Result<Self, MeasureError> {
+        let promise = ask(Path::new(PROMISE))
+            .map_err(|error| MeasureError::NoIdle { path: PROMISE, reason: error.to_string() })?;
+        Ok(Self { _promise: promise })
+    }
+}
+
+fn ask(promise: &Path) -> io::Result<File> {
+    let mut promise = OpenOptions::new().write(true).open(promise)?;
+    promise.write_all(&0_i32.to_ne_bytes())?;
+    Ok(promise)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_bytes_of_zero_are_asked_for_and_what_is_missing_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("promise");
+        assert_eq!(ask(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        std::fs::write(&path, "").unwrap();
+        ask(&path).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), [0; 4]);
+    }
+}

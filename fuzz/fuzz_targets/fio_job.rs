@@ -1,0 +1,18 @@
+//! A job file of fio: what is read of it are tests that can be.
+#![no_main]
+
+use lanemark_core::units::Bytes;
+use lanemark_formats::fio::{Surroundings, read};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let around = Surroundings {
+        file: "job.fio",
+        target_size: Some(Bytes::mebi(1024)),
+        environment: &|_| Some("4k".to_owned()),
+        include: &|_| Err("no includes".to_owned()),
+    };
+    if let Ok(jobs) = read(text, &around) {
+        jobs.workload.tests.iter().for_each(|test| test.check().unwrap());
+    }
+});

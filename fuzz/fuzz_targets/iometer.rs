@@ -1,0 +1,11 @@
+//! Iometer's settings: what is read of them are tests that can be.
+#![no_main]
+
+use lanemark_core::units::Bytes;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    if let Ok(settings) = lanemark_formats::iometer::read(text, "a.icf", Some(Bytes::mebi(1024))) {
+        settings.workload.tests.iter().for_each(|test| test.check().unwrap());
+    }
+});
