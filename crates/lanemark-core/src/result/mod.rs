@@ -301,7 +301,13 @@ pub struct DriveUse {
     pub map_written: Bytes,
     /// Superblocks erased.
     pub superblocks_erased: u64,
+    /// What the write buffer held; of a sample, how much more at its end than at its beginning.
+    #[serde(rename = "buffered_bytes", default, skip_serializing_if = "Bytes::is_zero")]
+    pub buffered: Bytes,
 }
+
+/// More than this share of what was written into a buffer that was not full is a doubt.
+pub const FILLING_MAX: f64 = 0.01;
 
 impl DriveUse {
     /// Everything written to flash.
@@ -315,6 +321,12 @@ impl DriveUse {
         (host > 0.0).then(|| self.flash_written().get() as f64 / host)
     }
 
+    /// The share of what the host wrote that went into room which the buffer still had, and is no rate that lasts.
+    pub fn filling(&self) -> f64 {
+        let host = self.host_written.get() as f64;
+        if host > 0.0 { (self.buffered.get() as f64 / host).min(1.0) } else { 0.0 }
+    }
+
     /// What was written since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
@@ -325,6 +337,7 @@ impl DriveUse {
             padded: self.padded - earlier.padded,
             map_written: self.map_written - earlier.map_written,
             superblocks_erased: self.superblocks_erased - earlier.superblocks_erased,
+            buffered: Bytes(self.buffered.get().saturating_sub(earlier.buffered.get())),
         }
     }
 
@@ -336,6 +349,7 @@ impl DriveUse {
         self.padded += other.padded;
         self.map_written += other.map_written;
         self.superblocks_erased += other.superblocks_erased;
+        self.buffered += other.buffered;
     }
 }
 
