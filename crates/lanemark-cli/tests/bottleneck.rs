@@ -1,9 +1,14 @@
-//! `--bottleneck` as a person meets it: off by default, the same whenever it is asked, in every view.
+//! `--bottleneck` as a person meets it: off by default, the same whenever it is asked, in every view. Results that were
+//! saved when hops were known by their names are read, given identities, and drawn as they were.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use lanemark_core::result::{Changed, HopId, RunResult};
 use serde_json::Value;
+
+/// A run with its bottleneck, saved when hops were known by their names.
+const FORMER: &str = include_str!("former/hops-by-name.json");
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -48,6 +53,7 @@ fn long_reads_over_sata_are_told_to_be_bound_by_the_link() {
     let first = gains(&again)[0]["sensitivity"].clone();
     let bottleneck = first["bottleneck"].as_u64().unwrap() as usize;
     assert_eq!(first["gains"][bottleneck]["hop"], "SATA 6 Gb/s");
+    assert_eq!(first["gains"][bottleneck]["id"], "link1");
 }
 
 #[test]
@@ -60,4 +66,51 @@ fn a_study_tells_the_bottleneck_of_each_cell() {
     let from = text.find("Bottlenecks: ").unwrap_or_else(|| panic!("{text}"));
     let rows = text[from..].lines().filter(|line| line.ends_with('%')).count();
     assert_eq!(rows, 16, "{}", &text[from..]);
+}
+
+#[test]
+fn hops_of_a_former_result_have_identities_and_keep_them() {
+    let run: RunResult = serde_json::from_str(FORMER).unwrap();
+    run.check().unwrap();
+    let test = &run.tests[0];
+    let path = test.samples[1].path.as_ref().unwrap();
+    let way = [HopId::Cpu, HopId::Protocol, HopId::Link(0), HopId::Link(1), HopId::FrontEnd];
+    let ids: Vec<HopId> = path.hops.iter().map(|hop| hop.id).collect();
+    assert_eq!(ids, [&way[..], &[HopId::Channels, HopId::Media]].concat());
+    assert_eq!(path.busiest_hop().unwrap().name, "SATA 6 Gb/s");
+    assert_eq!(path.busiest, "SATA 6 Gb/s");
+    let asked = test.sensitivity.as_ref().unwrap();
+    assert_eq!(asked.bottleneck().unwrap().id, Changed::Hop(HopId::Link(1)));
+    let load: Vec<Changed> = asked.load().map(|gain| gain.id).collect();
+    assert_eq!(load, [Changed::QueueDepth, Changed::Threads]);
+    let again = serde_json::to_string(&run).unwrap();
+    assert!(again.contains(r#""id":"link1","#) && again.contains(r#""id":"queue-depth","#));
+    assert_eq!(serde_json::from_str::<RunResult>(&again).unwrap(), run);
+}
+
+#[test]
+fn hops_that_no_path_has_are_told() {
+    let with = |hops: &str| FORMER.replace(r#"{"name":"DMI 3.0","#, hops);
+    let of = |text: String| serde_json::from_str::<RunResult>(&text);
+    let error = of(with(r#"{"id":"link999","name":"DMI 3.0","#)).unwrap_err().to_string();
+    assert!(error.contains("`link999` is no hop"), "{error}");
+    let twice = of(with(r#"{"id":"cpu","name":"DMI 3.0","#)).unwrap().check().unwrap_err();
+    let told = twice.to_string();
+    assert!(told.contains("hops") && told.contains("cpu"), "{told}");
+    // More links than any path has are one too many.
+    let link = r#"{"name":"a","utilisation":0.0,"ceiling":null,"wait_ns":0.0,"service_ns":0.0},"#;
+    let many = of(with(&(link.repeat(300) + r#"{"name":"DMI 3.0","#))).unwrap();
+    assert!(many.check().is_err());
+}
+
+/// A result of before hops had identities is drawn as it was, the repeats of a hop together.
+#[test]
+fn a_former_result_is_drawn() {
+    let former = "crates/lanemark-cli/tests/former/hops-by-name.json";
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    lanemark(&["report", former, "--html", page.to_str().unwrap()]);
+    let told = std::fs::read_to_string(page).unwrap();
+    assert!(told.contains("SATA 6 Gb/s, 100% busy: a link twice as fast would give +100%"));
+    assert!(!told.contains("flash dies (2)"), "each hop is one over all repeats");
 }

@@ -14,6 +14,7 @@
 //! | `place` | files as parts of one target |
 //! | `pace` | rates and limits |
 //! | `settings` | the outcome |
+//! | `surroundings` | what a job file is read among |
 //!
 //! Where fio draws places at random from a map that has each once, the pattern is `Shuffled`, with `norandommap`
 //! `Uniform`. Places follow from our seeds, not from fio's.
@@ -31,6 +32,7 @@ mod order;
 mod pace;
 mod place;
 mod settings;
+mod surroundings;
 
 use std::path::PathBuf;
 
@@ -48,21 +50,10 @@ pub use option::{Support, options};
 pub(crate) use order::normal_for;
 use place::{Placed, Wanted};
 pub use settings::{Engine, FioJobs, FioSettings, Sync};
+pub use surroundings::Surroundings;
 
 /// The most tests that a job file becomes.
 const TESTS_MAX: usize = 4096;
-
-/// What a job file is read among.
-pub struct Surroundings<'a> {
-    /// The file as it is named in errors.
-    pub file: &'a str,
-    /// The size of the target, for jobs that use all of it or a share.
-    pub target_size: Option<Bytes>,
-    /// A variable of the environment.
-    pub environment: &'a dyn Fn(&str) -> Option<String>,
-    /// The text of a file that is included, or why there is none.
-    pub include: &'a dyn Fn(&str) -> Result<String, String>,
-}
 
 /// Reads a job file.
 ///

@@ -4,21 +4,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::error::{OltpError, base_name};
+use crate::known::DATA_VERSION;
 #[cfg(feature = "mysql")]
 use crate::mysql;
 #[cfg(feature = "postgres")]
 use crate::postgres;
-use crate::schema::{DATA_VERSION, Scale, Table};
+use crate::schema::{Scale, Table};
 use crate::session::Connection;
 use crate::sqlite::{Sqlite, whose};
-
-/// What a database can be called in this build.
-pub const NAMES: &str = match (cfg!(feature = "postgres"), cfg!(feature = "mysql")) {
-    (false, false) => "sqlite:FILE",
-    (true, false) => "sqlite:FILE or postgres://USER@HOST:PORT/NAME",
-    (false, true) => "sqlite:FILE or mysql://USER@HOST:PORT/NAME",
-    (true, true) => "sqlite:FILE, postgres://USER@HOST:PORT/NAME or mysql://USER@HOST:PORT/NAME",
-};
 
 /// A database that can be named.
 #[derive(Clone, Debug, PartialEq, Eq)]

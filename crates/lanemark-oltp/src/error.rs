@@ -1,6 +1,6 @@
 //! What can go wrong between Lanemark and a database.
 
-use crate::schema::DATA_VERSION;
+use crate::known::{DATA_VERSION, NAMES};
 
 /// Why loading, running or checking failed.
 #[derive(Debug, thiserror::Error)]
@@ -223,7 +223,7 @@ impl OltpError {
     /// How to go on.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Name(_) => format!("write {}", crate::database::NAMES),
+            Self::Name(_) => format!("write {NAMES}"),
             Self::NoPrograms => {
                 "install the package postgresql, or fetch the programs: --download".to_owned()
             }

@@ -34,6 +34,7 @@ pub mod download;
 mod error;
 pub mod former;
 pub mod input;
+mod known;
 pub mod live;
 pub mod load;
 mod look;

@@ -9,8 +9,9 @@ use std::time::Instant;
 
 use crate::database::{Database, Holding};
 use crate::error::OltpError;
+use crate::known::DATA_VERSION;
 use crate::population::Population;
-use crate::schema::{DATA_VERSION, Scale, Table};
+use crate::schema::{Scale, Table};
 use crate::session::Connection;
 
 /// Rows between two looks at whether to stop.

@@ -4,7 +4,7 @@
 //! observer keeps one transaction open from its first look to its last, so that it counts none of its own; it takes
 //! no snapshot between looks and holds nothing back. A backend adds what it has done to these statistics when it is
 //! idle and its last addition is a second ago; from version 15 on `pg_stat_force_next_flush` makes it do so at once,
-//! which users ask for where counting begins and ends ([`REPORT`]).
+//! which users ask for where counting begins and ends.
 
 use crate::error::OltpError;
 use crate::observer::Observer;
@@ -14,9 +14,7 @@ use crate::value::Value;
 use lanemark_core::result::WaitClass;
 use lanemark_core::result::{Counter, Counters};
 
-/// Makes a session's work count now, from version 15 on, by one transaction.
-pub(crate) const REPORT: &str = "SELECT pg_stat_force_next_flush()";
-/// The version from which on there is [`REPORT`].
+/// The version from which on there is `pg_stat_force_next_flush`.
 const REPORTS_FROM: u32 = 150_000;
 
 /// Forgets what was read of the statistics before in this transaction.

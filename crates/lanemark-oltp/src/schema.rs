@@ -5,9 +5,6 @@
 
 use crate::error::OltpError;
 
-/// The version of tables and contents; data of another version is refused.
-pub const DATA_VERSION: i64 = 1;
-
 /// Districts of each warehouse.
 pub const DISTRICTS: i64 = 10;
 

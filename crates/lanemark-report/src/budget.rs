@@ -1,10 +1,11 @@
 //! The time budget of a test: where a request's mean latency went, hop by hop, averaged over repeats.
 //!
-//! Waits and services of all hops sum to the mean latency. A hop is known by its name and by how often
-//! that name stood before it on the path, so two links of one kind stay two. Only simulated runs have
-//! a budget; nothing is guessed for the others.
+//! Waits and services of all hops sum to the mean latency. Two hops may have one name: it is numbered from the second
+//! on. Only simulated runs have a budget; nothing is guessed for the others.
 
-use lanemark_core::result::{HopUse, TestResult};
+use std::collections::BTreeMap;
+
+use lanemark_core::result::{HopId, HopUse, TestResult};
 
 /// All hops of a test's path.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,35 +35,31 @@ impl Budget {
             .map(|path| path.hops.as_slice())
             .filter(|hops| !hops.is_empty())
             .collect();
-        let mut names: Vec<(&str, usize)> = Vec::new();
-        for key in paths.iter().flat_map(|hops| keys(hops)) {
-            if !names.contains(&key) {
-                names.push(key);
-            }
+        let mut by_hop: BTreeMap<HopId, Vec<&HopUse>> = BTreeMap::new();
+        for hop in paths.iter().copied().flatten() {
+            by_hop.entry(hop.id).or_default().push(hop);
         }
         let repeats = paths.len() as f64;
-        let hops: Vec<HopShare> = names
-            .iter()
-            .map(|&key| {
-                let uses: Vec<&HopUse> = paths.iter().filter_map(|hops| find(hops, key)).collect();
-                let mean = |value: fn(&HopUse) -> f64| {
-                    uses.iter().map(|hop| value(hop)).sum::<f64>() / repeats
-                };
-                let ceilings: Vec<f64> = uses
-                    .iter()
-                    .filter_map(|hop| hop.ceiling.map(|ceiling| ceiling.as_megabytes()))
-                    .collect();
-                HopShare {
-                    name: key.0.to_owned(),
-                    occurrence: key.1,
-                    utilisation: mean(|hop| hop.utilisation),
-                    ceiling_megabytes: (!ceilings.is_empty())
-                        .then(|| ceilings.iter().sum::<f64>() / ceilings.len() as f64),
-                    wait_ns: mean(|hop| hop.wait_ns),
-                    service_ns: mean(|hop| hop.service_ns),
-                }
-            })
-            .collect();
+        let mut hops: Vec<HopShare> = Vec::new();
+        for uses in by_hop.values() {
+            let name = &uses[0].name;
+            let mean = |value: fn(&HopUse) -> f64| {
+                uses.iter().map(|hop| value(hop)).sum::<f64>() / repeats
+            };
+            let ceilings: Vec<f64> = uses
+                .iter()
+                .filter_map(|hop| hop.ceiling.map(|ceiling| ceiling.as_megabytes()))
+                .collect();
+            hops.push(HopShare {
+                occurrence: hops.iter().filter(|hop| hop.name == *name).count(),
+                name: name.clone(),
+                utilisation: mean(|hop| hop.utilisation),
+                ceiling_megabytes: (!ceilings.is_empty())
+                    .then(|| ceilings.iter().sum::<f64>() / ceilings.len() as f64),
+                wait_ns: mean(|hop| hop.wait_ns),
+                service_ns: mean(|hop| hop.service_ns),
+            });
+        }
         (!hops.is_empty()).then_some(Self { hops })
     }
 
@@ -102,15 +99,4 @@ impl HopShare {
             before => format!("{} ({})", self.name, before + 1),
         }
     }
-}
-
-fn keys(hops: &[HopUse]) -> impl Iterator<Item = (&str, usize)> {
-    hops.iter().enumerate().map(|(index, hop)| {
-        let before = hops[..index].iter().filter(|other| other.name == hop.name).count();
-        (hop.name.as_str(), before)
-    })
-}
-
-fn find<'a>(hops: &'a [HopUse], key: (&str, usize)) -> Option<&'a HopUse> {
-    hops.iter().filter(|hop| hop.name == key.0).nth(key.1)
 }

@@ -2,7 +2,7 @@
 //!
 //! Shown is what the result holds; gains that it calls noise are zero there already.
 
-use lanemark_core::result::{Gain, RunResult, Sensitivity, TestResult};
+use lanemark_core::result::{Changed, Gain, RunResult, Sensitivity, TestResult};
 
 use crate::Style;
 use crate::number::{ABSENT, fixed, or_absent, percent_whole};
@@ -24,7 +24,7 @@ pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
         for test in &run.tests {
             let Some(asked) = &test.sensitivity else { continue };
             let most = asked.bottleneck();
-            let depth = asked.load().find(|gain| gain.hop == "queue depth");
+            let depth = asked.load().find(|gain| gain.id == Changed::QueueDepth);
             table.push(vec![
                 Cell::plain(*label).repeating(repeated),
                 Cell::plain(&test.test.name),
@@ -98,11 +98,11 @@ pub(crate) fn table(asked: &Sensitivity) -> Table {
             latency(gain),
         ];
         let cells = cells.map(|text| Cell::inked(text, ink)).to_vec();
-        match gain.load && !ruled {
+        match gain.id.is_load() && !ruled {
             true => table.push_ruled(cells),
             false => table.push(cells),
         }
-        ruled |= gain.load;
+        ruled |= gain.id.is_load();
     }
     table
 }
@@ -134,12 +134,15 @@ pub(crate) fn signed(gain: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lanemark_core::result::HopId;
+
     use super::*;
 
     fn gain(hop: &str, change: &str, load: bool, throughput_gain: f64, latency_gain: f64) -> Gain {
         let utilisation = (!load).then_some(0.97);
+        let id = if load { Changed::QueueDepth } else { Changed::Hop(HopId::Link(0)) };
         let (hop, change) = (hop.to_owned(), change.to_owned());
-        Gain { hop, change, load, utilisation, throughput_gain, latency_gain }
+        Gain { id, hop, change, utilisation, throughput_gain, latency_gain }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! A system's path as a view: the hops with their ceilings, and the platform's tree around it.
 
-use lanemark_core::result::{PathHop, PathView, TopologyNode};
+use lanemark_core::result::{HopId, PathHop, PathView, TopologyNode};
 use lanemark_core::sim::ceilings;
 use lanemark_core::sim::link::Sas;
+use lanemark_core::sim::spec::{AttachmentSpec, WaySpec};
 use lanemark_core::units::BytesPerSecond;
 use lanemark_core::workload::Test;
 
@@ -13,6 +14,7 @@ use crate::system::{System, Taken};
 /// The path of `system` under `test`; `simulated` is what a run of it carried, where there was one.
 pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> PathView {
     let hops = ceilings(&system.spec, test).into_iter().map(|ceiling| PathHop {
+        id: ceiling.id,
         name: ceiling.name,
         law: ceiling.law,
         ceiling: ceiling.rate,
@@ -28,37 +30,45 @@ pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> 
     }
 }
 
-/// The platform with its processor at the root; ports behind the same links hang together. Links of the path know their
-/// place among the `hops`.
+/// The platform with its processor at the root; ports behind the same links hang together. Links of the path know which
+/// of the `hops` they are.
 fn tree(system: &System, hops: &[PathHop]) -> TopologyNode {
     let Platform { name, ports, .. } = &system.platform;
     let mut root = node(name, None, true);
+    let ways = system.spec.attachments.iter().flat_map(ways);
+    let taken: Vec<_> = system.taken.iter().zip(ways).collect();
     for port in ports {
-        let taken = system.taken.iter().find(|taken| taken.port == port.name);
+        let taken = taken.iter().find(|(taken, _)| taken.port == port.name);
+        let hop_at = |depth: usize| {
+            let id = hop(taken?.1, depth);
+            hops.iter().any(|hop| hop.id == id).then_some(id)
+        };
         let used = taken.is_some();
         let mut parent = &mut root;
         for (depth, link) in port.behind.iter().enumerate() {
             parent = child(parent, link, used);
             if used && parent.hop.is_none() {
-                parent.hop = place(hops, depth, &link.spec.name);
+                parent.hop = hop_at(depth);
             }
         }
-        let mut leaf = leaf(port, taken);
-        leaf.hop = taken.and_then(|taken| place(hops, port.behind.len(), &taken.link.name));
+        let mut leaf = leaf(port, taken.map(|(taken, _)| *taken));
+        leaf.hop = hop_at(port.behind.len());
         parent.children.push(leaf);
     }
     root
 }
 
-/// The place among `hops` of a link that so many links lie above: a further drive's own link is that of the first drive's
-/// at the same depth, and a second port's comes behind.
-fn place(hops: &[PathHop], depth: usize, name: &str) -> Option<usize> {
-    /// Before the links come the processor and the protocol.
-    const FIRST_LINK: usize = 2;
-    let usual = FIRST_LINK + depth;
-    match hops.get(usual) {
-        Some(hop) if hop.name == name => Some(usual),
-        _ => hops.iter().position(|hop| hop.name == name),
+/// The ways of a drive, each with whether it goes to the second port.
+fn ways(one: &AttachmentSpec) -> impl Iterator<Item = (&WaySpec, bool)> {
+    one.ways().zip([false, true])
+}
+
+/// The hop of the link on a way that so many links lie above. A further drive's own link is the hop of the first drive's
+/// at the same depth.
+fn hop((way, second): (&WaySpec, bool), depth: usize) -> HopId {
+    match depth.checked_sub(way.trunk) {
+        Some(own) if second => HopId::SecondLink(own as u8),
+        _ => HopId::Link(depth as u8),
     }
 }
 

@@ -351,10 +351,9 @@ impl Sweep {
             latency_mean_us: result.latency_mean_ns.value / 1e3,
             latency_percentiles_us: PERCENTILES.map(|one| latency.percentile_ns(one).map(us)),
             latency_max_us: latency.max_ns().map(us),
-            busiest: path.and_then(|path| {
-                let busiest = path.hops.iter().find(|hop| hop.name == path.busiest)?;
-                Some((busiest.name.clone(), busiest.utilisation))
-            }),
+            busiest: path
+                .and_then(|path| path.busiest_hop())
+                .map(|hop| (hop.name.clone(), hop.utilisation)),
         })
     }
 }

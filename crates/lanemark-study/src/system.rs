@@ -1,8 +1,8 @@
 //! A drive plugged into a port of a platform, and a workload run on it.
 
 use lanemark_core::result::{
-    Calibration, Provenance, RunResult, SCHEMA_VERSION, Sample, SimulatedTarget, Target,
-    TestResult, Warning,
+    Calibration, FILLING_MAX, Provenance, RunResult, SCHEMA_VERSION, Sample, SimulatedTarget,
+    Target, TestResult, Warning,
 };
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::link::LinkSpec;
@@ -298,6 +298,11 @@ impl System {
             let unsteady = samples.iter().filter_map(|sample: &Sample| sample.steady.as_ref());
             let doubt = unsteady.filter_map(|steady| steady.doubt(&test.name)).next();
             result.warnings.extend(doubt);
+            let filling = |sample: &Sample| sample.drive.map_or(0.0, |drive| drive.filling());
+            let share = samples.iter().map(filling).fold(0.0, f64::max);
+            if share > FILLING_MAX {
+                result.warnings.push(Warning::BufferFilling { test: test.name.clone(), share });
+            }
             result.tests.push(TestResult::new(workload, test, samples));
             if !on_test(&result) {
                 result.warnings.push(Warning::Interrupted);

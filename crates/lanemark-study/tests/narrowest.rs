@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use lanemark_core::result::{PathHop, Provenance, TopologyNode};
+use lanemark_core::result::{HopId, PathHop, Provenance, TopologyNode};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System, path, workload};
 
 /// The links of the tree that are the narrowest hop, each with how many there are.
-fn marked<'a>(node: &'a TopologyNode, narrow: usize, found: &mut Vec<&'a str>) {
+fn marked<'a>(node: &'a TopologyNode, narrow: HopId, found: &mut Vec<&'a str>) {
     found.extend(node.link.as_deref().filter(|_| node.on_path && node.hop == Some(narrow)));
     node.children.iter().for_each(|child| marked(child, narrow, found));
 }
@@ -35,10 +35,10 @@ fn drives_behind_one_uplink_have_one_narrowest_hop() {
         let least = |hop: &&PathHop| hop.ceiling.map_or(u64::MAX, |rate| rate.0);
         let narrow = view.hops.iter().min_by_key(least).unwrap();
         assert!(narrow.name.contains(kind), "{name}: {:?}", view.hops);
-        assert_eq!(narrow.name, sample.path.as_ref().unwrap().busiest, "{name}");
-        let place = view.hops.iter().position(|hop| hop == narrow).unwrap();
+        let busiest = sample.path.as_ref().unwrap().busiest_hop().unwrap();
+        assert_eq!(narrow.id, busiest.id, "{name}");
         let mut found = Vec::new();
-        marked(&view.topology, place, &mut found);
+        marked(&view.topology, narrow.id, &mut found);
         assert_eq!(found.len(), links, "{name}: {found:?}");
         assert!(found.iter().all(|link| *link == narrow.name), "{name}: {found:?}");
         let (carried, most) = (sample.throughput().0, narrow.ceiling.unwrap().0);

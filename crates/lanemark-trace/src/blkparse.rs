@@ -18,7 +18,7 @@ use lanemark_core::workload::Operation;
 
 use crate::field::{Fault, Fields};
 use crate::mqsim::sectors;
-use crate::reader::{Parsed, Request};
+use crate::parsed::{Parsed, Request};
 
 /// Picoseconds in a second.
 const SECOND: u64 = 1_000_000_000_000;

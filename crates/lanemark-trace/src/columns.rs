@@ -18,7 +18,7 @@
 use lanemark_core::workload::Operation;
 
 use crate::field::{Fault, Field, Fields, shown};
-use crate::reader::{Parsed, Request};
+use crate::parsed::{Parsed, Request};
 
 /// What to write in the first line.
 const HINT: &str = "for example time_us,operation,offset,length";

@@ -19,7 +19,7 @@
 use lanemark_core::workload::Operation;
 
 use crate::field::{Fault, Fields};
-use crate::reader::{Parsed, Request};
+use crate::parsed::{Parsed, Request};
 
 /// How the first line begins.
 pub(crate) const HEADER: &[u8] = b"fio version ";

@@ -5,6 +5,7 @@
 //! | [`Reader`] | any trace as a stream of [`Arrival`](lanemark_core::workload::Arrival)s |
 //! | [`Format`] | the formats, and how one is told from its first line |
 //! | `msr`, `blkparse`, `iolog`, `mqsim`, `columns` | the law of each format, one parser each |
+//! | `parsed` | what they make of a line |
 //! | `lines`, `field`, `clock`, `devices` | what the parsers share |
 //! | [`IologWriter`] | fio's iolog, written |
 //! | [`TraceError`] | what is wrong in a trace, and where |
@@ -27,6 +28,7 @@ mod iolog;
 mod lines;
 mod mqsim;
 mod msr;
+mod parsed;
 mod reader;
 mod writer;
 

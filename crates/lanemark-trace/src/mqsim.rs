@@ -10,7 +10,7 @@
 use lanemark_core::workload::{Operation, SECTOR};
 
 use crate::field::{Fault, Field, Fields};
-use crate::reader::{Parsed, Request};
+use crate::parsed::{Parsed, Request};
 
 /// Picoseconds in a nanosecond.
 const NANOSECOND: u128 = 1_000;

@@ -12,7 +12,7 @@
 use lanemark_core::workload::Operation;
 
 use crate::field::{Fault, Fields};
-use crate::reader::{Parsed, Request};
+use crate::parsed::{Parsed, Request};
 
 /// Picoseconds in 100 ns.
 const TICK: u128 = 100_000;

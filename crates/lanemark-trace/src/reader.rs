@@ -14,6 +14,7 @@ use crate::field::{Fault, shown};
 use crate::format::{Format, names};
 use crate::iolog::Iolog;
 use crate::lines::{LINE_MAX, LineError, Lines};
+use crate::parsed::{Parsed, Request};
 use crate::{mqsim, msr};
 
 /// How a trace is to be read.
@@ -50,29 +51,6 @@ pub struct Reader<R> {
     /// The write behind a flush that came in the same line.
     queued: Option<Arrival>,
     over: bool,
-}
-
-/// A line that has been read.
-pub(crate) enum Parsed<'l> {
-    /// A request.
-    Request(Request<'l>),
-    /// A device that is about to be used.
-    Device(&'l [u8]),
-    /// Nothing to do.
-    Nothing,
-}
-
-/// A request as it stands in its line.
-pub(crate) struct Request<'l> {
-    /// Picoseconds since anything.
-    pub(crate) time: Option<u128>,
-    pub(crate) device: &'l [u8],
-    pub(crate) thread: u32,
-    pub(crate) operation: Operation,
-    pub(crate) offset: u64,
-    pub(crate) length: u64,
-    /// A flush comes before it.
-    pub(crate) flush_first: bool,
 }
 
 enum Parser {

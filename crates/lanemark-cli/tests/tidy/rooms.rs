@@ -11,14 +11,12 @@ use super::source::{self, File};
 pub(crate) const CIRCLES: &[(&str, usize)] = &[
     ("lanemark-cli", 8),
     ("lanemark-core", 14),
-    ("lanemark-formats", 8),
     ("lanemark-inspect", 3),
     ("lanemark-measure", 3),
-    ("lanemark-oltp", 17),
+    ("lanemark-oltp", 4),
     ("lanemark-predict", 2),
     ("lanemark-report", 2),
     ("lanemark-study", 2),
-    ("lanemark-trace", 7),
 ];
 
 /// Every import between rooms of core that the table does not allow, and every one that it allows for nothing.

@@ -7,9 +7,9 @@
 use std::fmt;
 
 use super::{
-    DirectionResult, DriveUse, EnergyUse, Evidence, LatencyHistogram, PathUse, RequestErrors,
-    RunResult, Sample, Series, Statistic, SteadyState, Sweep, SweepFigures, TestResult,
-    TransactionsUse,
+    DirectionResult, DriveUse, EnergyUse, Evidence, HopId, LatencyHistogram, PathUse,
+    RequestErrors, RunResult, Sample, Series, Statistic, SteadyState, Sweep, SweepFigures,
+    TestResult, TransactionsUse,
 };
 use crate::result::series::POINTS_MAX;
 use crate::units::{Bytes, Duration};
@@ -294,6 +294,11 @@ fn latency(at: &At, one: &LatencyHistogram) -> Checked {
 }
 
 fn path(at: &At, one: &PathUse) -> Checked {
+    let mut ids: Vec<HopId> = one.hops.iter().map(|hop| hop.id).collect();
+    ids.sort_unstable();
+    if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        return at.key("hops").fail(twice[0], "each hop once".to_owned());
+    }
     each(&at.key("hops"), &one.hops, |at, hop| {
         share(&at.key("utilisation"), hop.utilisation)?;
         within(&at.key("wait_ns"), hop.wait_ns, TIME_MAX_NS)?;

@@ -12,6 +12,7 @@ mod evidence;
 mod explanation;
 mod finding;
 mod fitted;
+mod hop;
 mod inspected;
 mod inspected_link;
 mod latency;
@@ -42,15 +43,16 @@ pub use finding::{Finding, Gigabits, InspectedFinding};
 pub use fitted::{
     FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter, Standing, Unseen,
 };
+pub use hop::{HopId, NoHop};
 pub use inspected::{
     BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
     Inspection, PciRole, QueueLimits, Unread, UnreadReason, WriteCache,
 };
 pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{LatencyHistogram, PERCENTILES};
-pub use path::{PathHop, PathView, TopologyNode};
+pub use path::{HopUse, PathHop, PathUse, PathView, TopologyNode};
 pub use replay::ReplayUse;
-pub use sensitivity::{Gain, Sensitivity};
+pub use sensitivity::{Changed, Gain, Sensitivity};
 pub use series::Series;
 pub use statistic::Statistic;
 pub use steady::SteadyState;
@@ -279,17 +281,6 @@ pub struct CpuUse {
     pub system_ns_per_request: f64,
 }
 
-/// What each hop of a simulated path did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PathUse {
-    /// The hops from the processor to the media. Waits and services sum to the mean latency.
-    pub hops: Vec<HopUse>,
-    /// The hop that was busiest.
-    pub busiest: String,
-    /// Simulated events.
-    pub events: u64,
-}
-
 /// What a simulated drive has written to its flash, since it was switched on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveUse {
@@ -310,7 +301,13 @@ pub struct DriveUse {
     pub map_written: Bytes,
     /// Superblocks erased.
     pub superblocks_erased: u64,
+    /// What the write buffer held; of a sample, how much more at its end than at its beginning.
+    #[serde(rename = "buffered_bytes", default, skip_serializing_if = "Bytes::is_zero")]
+    pub buffered: Bytes,
 }
+
+/// More than this share of what was written into a buffer that was not full is a doubt.
+pub const FILLING_MAX: f64 = 0.01;
 
 impl DriveUse {
     /// Everything written to flash.
@@ -324,6 +321,12 @@ impl DriveUse {
         (host > 0.0).then(|| self.flash_written().get() as f64 / host)
     }
 
+    /// The share of what the host wrote that went into room which the buffer still had, and is no rate that lasts.
+    pub fn filling(&self) -> f64 {
+        let host = self.host_written.get() as f64;
+        if host > 0.0 { (self.buffered.get() as f64 / host).min(1.0) } else { 0.0 }
+    }
+
     /// What was written since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
@@ -334,6 +337,7 @@ impl DriveUse {
             padded: self.padded - earlier.padded,
             map_written: self.map_written - earlier.map_written,
             superblocks_erased: self.superblocks_erased - earlier.superblocks_erased,
+            buffered: Bytes(self.buffered.get().saturating_sub(earlier.buffered.get())),
         }
     }
 
@@ -345,22 +349,8 @@ impl DriveUse {
         self.padded += other.padded;
         self.map_written += other.map_written;
         self.superblocks_erased += other.superblocks_erased;
+        self.buffered += other.buffered;
     }
-}
-
-/// What one hop of a simulated path did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HopUse {
-    /// Its name in the platform or drive, `SATA 6 Gb/s`.
-    pub name: String,
-    /// The share of the time in which it was busy, averaged over its parts (dies, channels, cores).
-    pub utilisation: f64,
-    /// What it would carry for this workload if it alone were the limit: throughput over utilisation.
-    pub ceiling: Option<BytesPerSecond>,
-    /// Mean time per request spent waiting for it.
-    pub wait_ns: f64,
-    /// Mean time per request spent in it.
-    pub service_ns: f64,
 }
 
 impl Sample {

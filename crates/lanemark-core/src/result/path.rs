@@ -1,8 +1,89 @@
-//! A system's path laid out: the hops with their ceilings, and the tree of the platform around it.
+//! A system's path: what its hops did in a run, what each could carry, and the tree of the platform around it.
 
 use serde::{Deserialize, Serialize};
 
+use super::hop::{Former, HopId};
 use crate::units::{BytesPerSecond, Duration};
+
+/// What each hop of a simulated path did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "SavedPath")]
+pub struct PathUse {
+    /// The hops from the processor to the media. Waits and services sum to the mean latency.
+    pub hops: Vec<HopUse>,
+    /// The name of the hop that was busiest, as [`PathUse::busiest_hop`] finds it.
+    pub busiest: String,
+    /// Simulated events.
+    pub events: u64,
+}
+
+/// What one hop of a simulated path did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HopUse {
+    /// Which hop it is.
+    pub id: HopId,
+    /// What platform or drive call it, `SATA 6 Gb/s`.
+    pub name: String,
+    /// The share of the time in which it was busy, averaged over its parts (dies, channels, cores).
+    pub utilisation: f64,
+    /// What it would carry for this workload if it alone were the limit: throughput over utilisation.
+    pub ceiling: Option<BytesPerSecond>,
+    /// Mean time per request spent waiting for it.
+    pub wait_ns: f64,
+    /// Mean time per request spent in it.
+    pub service_ns: f64,
+}
+
+impl PathUse {
+    /// What `hops` did in a run of so many events.
+    pub fn new(hops: Vec<HopUse>, events: u64) -> Self {
+        let mut path = Self { hops, busiest: String::new(), events };
+        path.busiest = path.busiest_hop().map_or_else(String::new, |hop| hop.name.clone());
+        path
+    }
+
+    /// The hop `id`, where the path has it and it did anything.
+    pub fn hop(&self, id: HopId) -> Option<&HopUse> {
+        self.hops.iter().find(|hop| hop.id == id)
+    }
+
+    /// The hop that was busiest; of several the last.
+    pub fn busiest_hop(&self) -> Option<&HopUse> {
+        self.hops.iter().max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))
+    }
+}
+
+/// A path as files have it, of any version.
+#[derive(Deserialize)]
+struct SavedPath {
+    hops: Vec<SavedHop>,
+    busiest: String,
+    events: u64,
+}
+
+/// A hop as files have it; older ones know its name alone.
+#[derive(Deserialize)]
+struct SavedHop {
+    id: Option<HopId>,
+    name: String,
+    utilisation: f64,
+    ceiling: Option<BytesPerSecond>,
+    wait_ns: f64,
+    service_ns: f64,
+}
+
+impl From<SavedPath> for PathUse {
+    fn from(saved: SavedPath) -> Self {
+        let mut former = Former::default();
+        let identified = |hop: SavedHop| {
+            let SavedHop { id, name, utilisation, ceiling, wait_ns, service_ns } = hop;
+            let id = id.unwrap_or_else(|| former.identify(&name));
+            HopUse { id, name, utilisation, ceiling, wait_ns, service_ns }
+        };
+        let hops = saved.hops.into_iter().map(identified).collect();
+        Self { hops, busiest: saved.busiest, events: saved.events }
+    }
+}
 
 /// The path of a system under one test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +103,8 @@ pub struct PathView {
 /// One hop of a path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathHop {
+    /// Which hop it is.
+    pub id: HopId,
     /// Its name, `SATA 6 Gb/s`.
     pub name: String,
     /// What its law says, `8b/10b, 8 KiB frames, 0.5 us turn-around`.
@@ -45,9 +128,9 @@ pub struct TopologyNode {
     /// The least that it may carry, where that is not known for certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_rate_least: Option<BytesPerSecond>,
-    /// The place of that link among the hops of a system's path, where it is one of them.
+    /// Which hop of a system's path that link is, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hop: Option<usize>,
+    pub hop: Option<HopId>,
     /// Whether the system's path goes through it.
     pub on_path: bool,
     /// What hangs below it.

@@ -4,13 +4,18 @@
 //! again with one hop at twice its speed, all else alike, and the gain is the answer. What is below [`NOISE`] is
 //! told as zero. Gains do not add up: two hops can limit a test together, and neither alone gives anything.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
+
+use super::hop::{Former, HopId, NoHop};
 
 /// Changes of less than this share are taken for noise.
 pub const NOISE: f64 = 0.01;
 
 /// What a test would gain from each hop, and from more load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "SavedSensitivity")]
 pub struct Sensitivity {
     /// The hops from the processor to the media, then the load.
     pub gains: Vec<Gain>,
@@ -18,15 +23,29 @@ pub struct Sensitivity {
     pub bottleneck: Option<usize>,
 }
 
+/// What was changed: a hop made faster, or more asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Changed {
+    /// A hop at twice its speed.
+    Hop(HopId),
+    /// Twice the queue depth.
+    QueueDepth,
+    /// Twice the threads.
+    Threads,
+    /// Twice the requests a second of an open loop.
+    Rate,
+}
+
 /// One change with what came of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gain {
-    /// The hop, by its name in the path; `queue depth`, `threads` or `rate` for more load.
+    /// What was changed.
+    pub id: Changed,
+    /// The hop's name in the path; `queue depth`, `threads` or `rate` for more load.
     pub hop: String,
     /// What was changed, in words.
     pub change: String,
-    /// Whether more was asked for, where else a hop was made faster.
-    pub load: bool,
     /// How busy the hop was before.
     pub utilisation: Option<f64>,
     /// The change of throughput as a share of what it was; 1 is twice as much.
@@ -39,7 +58,7 @@ impl Sensitivity {
     /// The sensitivity that `gains` tell. The bottleneck gives the most throughput; where none gives any, as with
     /// requests that come in their own time, it takes away the most latency.
     pub fn new(gains: Vec<Gain>) -> Self {
-        let hops = gains.iter().enumerate().filter(|(_, gain)| !gain.load && gain.is_one());
+        let hops = gains.iter().enumerate().filter(|(_, gain)| !gain.id.is_load() && gain.is_one());
         let most = hops.reduce(|most, other| if other.1.exceeds(most.1) { other } else { most });
         let bottleneck = most.map(|(place, _)| place);
         Self { gains, bottleneck }
@@ -52,7 +71,7 @@ impl Sensitivity {
 
     /// What more load would give.
     pub fn load(&self) -> impl Iterator<Item = &Gain> {
-        self.gains.iter().filter(|gain| gain.load)
+        self.gains.iter().filter(|gain| gain.id.is_load())
     }
 }
 
@@ -67,6 +86,84 @@ impl Gain {
     }
 }
 
+/// The changes of the load, as results tell them.
+const LOADS: [(Changed, &str); 3] =
+    [(Changed::QueueDepth, "queue-depth"), (Changed::Threads, "threads"), (Changed::Rate, "rate")];
+
+impl Changed {
+    /// Whether more was asked for, where else a hop was made faster.
+    pub fn is_load(self) -> bool {
+        !matches!(self, Self::Hop(_))
+    }
+}
+
+impl fmt::Display for Changed {
+    /// Writes the text that results have.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self, LOADS.iter().find(|(load, _)| load == self)) {
+            (Self::Hop(id), _) => id.fmt(f),
+            (_, load) => f.write_str(load.map_or("", |(_, word)| word)),
+        }
+    }
+}
+
+impl TryFrom<String> for Changed {
+    type Error = NoHop;
+
+    fn try_from(text: String) -> Result<Self, NoHop> {
+        match LOADS.iter().find(|(_, word)| *word == text) {
+            Some((load, _)) => Ok(*load),
+            None => text.parse().map(Self::Hop),
+        }
+    }
+}
+
+impl From<Changed> for String {
+    fn from(changed: Changed) -> Self {
+        changed.to_string()
+    }
+}
+
+/// A sensitivity as files have it, of any version.
+#[derive(Deserialize)]
+struct SavedSensitivity {
+    gains: Vec<SavedGain>,
+    bottleneck: Option<usize>,
+}
+
+/// A gain as files have it; older ones know its name alone, and whether it is of the load.
+#[derive(Deserialize)]
+struct SavedGain {
+    id: Option<Changed>,
+    hop: String,
+    change: String,
+    #[serde(default)]
+    load: bool,
+    utilisation: Option<f64>,
+    throughput_gain: f64,
+    latency_gain: f64,
+}
+
+impl From<SavedSensitivity> for Sensitivity {
+    fn from(saved: SavedSensitivity) -> Self {
+        let mut former = Former::default();
+        let mut id_of = |gain: &SavedGain| match (gain.id, gain.load, gain.hop.as_str()) {
+            (Some(id), ..) => id,
+            (None, true, "threads") => Changed::Threads,
+            (None, true, "rate") => Changed::Rate,
+            (None, true, _) => Changed::QueueDepth,
+            (None, false, name) => Changed::Hop(former.identify(name)),
+        };
+        let identified = |gain: SavedGain| {
+            let id = id_of(&gain);
+            let SavedGain { hop, change, utilisation, throughput_gain, latency_gain, .. } = gain;
+            Gain { id, hop, change, utilisation, throughput_gain, latency_gain }
+        };
+        let gains = saved.gains.into_iter().map(identified).collect();
+        Self { gains, bottleneck: saved.bottleneck }
+    }
+}
+
 /// A change as a share, zero where it is noise.
 pub fn beyond_noise(share: f64) -> f64 {
     if share.is_finite() && share.abs() >= NOISE { share } else { 0.0 }
@@ -77,8 +174,9 @@ mod tests {
     use super::*;
 
     fn gain(hop: &str, load: bool, throughput_gain: f64, latency_gain: f64) -> Gain {
+        let id = if load { Changed::QueueDepth } else { Changed::Hop(HopId::Media) };
         let (hop, change) = (hop.to_owned(), String::new());
-        Gain { hop, change, load, utilisation: None, throughput_gain, latency_gain }
+        Gain { id, hop, change, utilisation: None, throughput_gain, latency_gain }
     }
 
     fn named(gains: Vec<Gain>) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Provenance, RunResult, SCHEMA_VERSION, Sample, Statistic, TestResult, Warning};
+use super::{HopId, Provenance, RunResult, SCHEMA_VERSION, Sample, Statistic, TestResult, Warning};
 use crate::workload::Average;
 
 /// A study that was run.
@@ -244,12 +244,12 @@ impl Metric {
     }
 }
 
-/// The share of the latency that a request spends at the first hop of its path.
+/// The share of the latency that a request spends at the processor.
 fn processor_share(result: &TestResult) -> Statistic {
     let share = |sample: &Sample| {
-        let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);
-        let total: f64 = hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
-        hops.first().map_or(0.0, |hop| (hop.wait_ns + hop.service_ns) / total)
+        let Some(path) = &sample.path else { return 0.0 };
+        let total: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+        path.hop(HopId::Cpu).map_or(0.0, |hop| (hop.wait_ns + hop.service_ns) / total)
     };
     let shares: Vec<f64> = result.samples.iter().map(share).collect();
     Statistic::of(&shares, Average::Mean)

@@ -182,6 +182,13 @@ pub enum Warning {
         /// How busy its busiest thread was, as a share of one core.
         busiest: f64,
     },
+    /// Part of what was written only filled the write buffer.
+    BufferFilling {
+        /// The test.
+        test: String,
+        /// The share of what was written.
+        share: f64,
+    },
     /// The hypervisor took processor time away.
     Stolen {
         /// The test.
@@ -260,6 +267,7 @@ impl Warning {
             | Self::OtherUse { test, .. }
             | Self::Transient { test, .. }
             | Self::GeneratorBound { test, .. }
+            | Self::BufferFilling { test, .. }
             | Self::Stolen { test, .. }
             | Self::Asleep { test, .. }
             | Self::Unaccounted { test, .. }
@@ -338,6 +346,7 @@ impl Warning {
             Self::Asleep { .. } => {
                 "--no-idle keeps the processors awake: it shows how much of the latency is waking them"
             }
+            Self::BufferFilling { .. } => "give the test a ramp, or a larger volume",
             Self::Stolen { .. } => "run on a machine whose processors are its own",
             Self::OthersBusy { .. } => "stop what else runs, and run again",
             Self::CoreWait { .. } => {
@@ -477,6 +486,11 @@ impl fmt::Display for Warning {
                 f,
                 "{test}: a thread of the program was busy {:.0}% of the time",
                 busiest * 100.0
+            ),
+            Self::BufferFilling { test, share } => write!(
+                f,
+                "{test}: {:.0}% of what was written only filled the write buffer",
+                share * 100.0
             ),
             Self::Stolen { test, cores } => {
                 write!(f, "{test}: the hypervisor took {cores:.2} cores away")

@@ -50,10 +50,8 @@ impl Outlook {
     /// The figures of a result.
     pub fn of(result: &TestResult) -> Self {
         let path = result.samples.first().and_then(|sample| sample.path.as_ref());
-        let busiest = path.and_then(|path| {
-            let hop = path.hops.iter().find(|hop| hop.name == path.busiest)?;
-            Some((hop.name.clone(), hop.utilisation))
-        });
+        let busiest =
+            path.and_then(|path| path.busiest_hop()).map(|hop| (hop.name.clone(), hop.utilisation));
         Self {
             bytes_per_second: result.throughput_bytes_per_second.value,
             iops: result.iops.value,

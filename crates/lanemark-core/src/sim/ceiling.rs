@@ -7,18 +7,22 @@
 //! path, which carry at once.
 
 use super::drive::disk::ArmDemand;
+use super::hops;
 use super::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata};
 use super::multipath::Multipath;
 use super::spec::{
     AttachmentSpec, DiskSpec, DriveSpec, FlashSpec, MediaSpec, ProtocolKind, ProtocolSpec, SLOT,
     SystemSpec,
 };
+use crate::result::HopId;
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::Test;
 
 /// What one hop can carry for a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ceiling {
+    /// The hop.
+    pub id: HopId,
     /// The hop's name, as in results.
     pub name: String,
     /// Its law in words.
@@ -36,9 +40,6 @@ struct Demand {
     write: Duration,
 }
 
-/// The place of the first link among the hops, behind the processor and the protocol.
-const FIRST_LINK: usize = 2;
-
 /// The ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked. The hops of
 /// several drives are those of the first, each with what all like it carry together: a link that they share once.
 pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
@@ -48,39 +49,49 @@ pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
         return hops;
     };
     let (own, shared) = volume.demand(spec.drives(), test.read_share);
-    let own_from = FIRST_LINK + spec.trunk.len();
-    for (place, hop) in hops.iter_mut().enumerate().skip(FIRST_LINK) {
-        let (demand, note) = match place < own_from {
-            true => (shared, "shared"),
-            false => (own, "each"),
-        };
+    for hop in hops.iter_mut().filter(|hop| !of_host(hop.id)) {
+        let demand = if of_trunk(hop.id, spec.trunk.len()) { shared } else { own };
         hop.rate = hop.rate.map(|rate| BytesPerSecond((rate.0 as f64 / demand) as u64));
+    }
+    note_drives(spec, &mut hops);
+    hops
+}
+
+/// Whether a hop comes before the first link, so that all drives have it in common.
+fn of_host(hop: HopId) -> bool {
+    matches!(hop, HopId::Cpu | HopId::Protocol)
+}
+
+/// Whether a hop is one of so many links that several ways go over.
+fn of_trunk(hop: HopId, trunk: usize) -> bool {
+    matches!(hop, HopId::Link(place) if usize::from(place) < trunk)
+}
+
+/// Tells in the laws of hops whether each drive has its own.
+fn note_drives(spec: &SystemSpec, hops: &mut [Ceiling]) {
+    for hop in hops.iter_mut().filter(|hop| !of_host(hop.id)) {
+        let note = if of_trunk(hop.id, spec.trunk.len()) { "shared" } else { "each" };
         hop.law += &format!(", {note} of {} drives", spec.drives());
     }
-    hops
 }
 
 /// Adds to the hops of the first drive what further drives have of their own, each with a test of its own.
 fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
     let first: Vec<Option<BytesPerSecond>> = hops.iter().map(|hop| hop.rate).collect();
-    let links_of = |one: &AttachmentSpec| spec.links(&one.way).count();
     for other in &spec.attachments[1..] {
         let own = ceilings_of_one(spec, other, test);
-        for (place, hop) in hops.iter_mut().enumerate().skip(FIRST_LINK + other.way.trunk) {
-            let same = match place < FIRST_LINK + links_of(spec.first()) {
-                true => own[..FIRST_LINK + links_of(other)].get(place),
-                false => own.iter().find(|other| other.name == hop.name),
-            };
+        for (hop, first) in hops.iter_mut().zip(&first) {
+            if of_host(hop.id) || of_trunk(hop.id, other.way.trunk) {
+                continue;
+            }
             // What another kind of drive has no hop for counts as much as the first drive's.
-            let more = same.map_or(first[place], |other| other.rate);
+            let more = own.iter().find(|own| own.id == hop.id).map_or(*first, |own| own.rate);
             hop.rate =
                 hop.rate.zip(more).map(|(sum, more)| BytesPerSecond(sum.0.saturating_add(more.0)));
         }
     }
-    let (drives, own_from) = (spec.drives(), FIRST_LINK + spec.trunk.len());
-    for (place, hop) in hops.iter_mut().enumerate().skip(FIRST_LINK).filter(|_| drives > 1) {
-        let note = if place < own_from { "shared" } else { "each" };
-        hop.law += &format!(", {note} of {drives} drives");
+    if spec.drives() > 1 {
+        note_drives(spec, hops);
     }
 }
 
@@ -118,28 +129,26 @@ fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
     };
     let threads = test.threads.saturating_mul(spec.targets().len() as u32);
     let cores = u64::from(threads.min(spec.cpu.cores));
-    let (name, law) = match protocol.kind {
-        ProtocolKind::AtaDma => {
-            ("controller", format!("{} a read, {} a write", demand.read, demand.write))
-        }
-        _ => (
-            "CPU core",
-            format!("{} a request on {cores} of {} cores", demand.read, spec.cpu.cores),
-        ),
+    let law = match protocol.kind {
+        ProtocolKind::AtaDma => format!("{} a read, {} a write", demand.read, demand.write),
+        _ => format!("{} a request on {cores} of {} cores", demand.read, spec.cpu.cores),
     };
-    Ceiling { name: name.to_owned(), law, rate: served(test, demand, cores), latency: None }
+    let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
+    Ceiling { id, name, law, rate: served(test, demand, cores), latency: None }
 }
 
 fn protocol(protocol: &ProtocolSpec) -> Ceiling {
     let ProtocolSpec { queues, queue_depth, transfer_max, .. } = protocol;
     let law = format!("{queues} x {queue_depth} commands of at most {transfer_max}");
-    Ceiling { name: protocol.kind.name().to_owned(), law, rate: None, latency: None }
+    let (id, name) = (HopId::Protocol, protocol.kind.name().to_owned());
+    Ceiling { id, name, law, rate: None, latency: None }
 }
 
 /// The links of the way, and behind them those of the way to a second port. Where the two take turns, each carries
 /// half of what the drive does.
 fn links(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
-    let ceiling = |link: &LinkSpec, note: &str, times: u64| Ceiling {
+    let ceiling = |id: HopId, link: &LinkSpec, note: &str, times: u64| Ceiling {
+        id,
         name: link.name.clone(),
         law: match link.speed {
             1 => format!("{}{note}", link.law),
@@ -151,18 +160,29 @@ fn links(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
         latency: Some(link.latency),
     };
     let Some(second) = &one.second else {
-        return spec.links(&one.way).map(|link| ceiling(link, "", 1)).collect();
+        return first(spec, one).map(|(id, link)| ceiling(id, link, "", 1)).collect();
     };
     let (first_note, second_note, times) = match second.multipath {
         Multipath::RoundRobin => (", every other command", ", every other command", 2),
         Multipath::Failover => ("", ", when the first port fails", 1),
     };
     // What lies on both ways carries both halves.
-    let shared = second.way.trunk;
-    let both = spec.trunk[..shared].iter().map(|link| ceiling(link, "", 1));
-    let first = spec.links(&one.way).skip(shared).map(|link| ceiling(link, first_note, times));
-    let own = spec.links(&second.way).skip(shared).map(|link| ceiling(link, second_note, times));
-    both.chain(first).chain(own).collect()
+    let both = one.way.trunk.min(second.way.trunk);
+    let first = first(spec, one).map(|(id, link)| match of_trunk(id, both) {
+        true => ceiling(id, link, "", 1),
+        false => ceiling(id, link, first_note, times),
+    });
+    let own = second.way.links.iter().zip(0..);
+    let own = own.map(|(link, place)| ceiling(HopId::SecondLink(place), link, second_note, times));
+    first.chain(own).collect()
+}
+
+/// The links of the first way to a drive, with the hop that each is.
+fn first<'s>(
+    spec: &'s SystemSpec,
+    one: &'s AttachmentSpec,
+) -> impl Iterator<Item = (HopId, &'s LinkSpec)> {
+    (0..).map(HopId::Link).zip(spec.links(&one.way))
 }
 
 /// The most that a link carries for a test whose requests are cut into commands of at most `transfer_max`.
@@ -233,6 +253,7 @@ fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
     let count = commands(one, test);
     let demand = Demand { read: front_end.read_time * count, write: front_end.write_time * count };
     Ceiling {
+        id: HopId::FrontEnd,
         name: "front end".to_owned(),
         law: format!("{} a read, {} a write command", front_end.read_time, front_end.write_time),
         rate: served(test, demand, front_end.engines.into()),
@@ -251,6 +272,7 @@ fn data_path(drive: &DriveSpec, test: &Test) -> Ceiling {
     let reading = served(test, Demand { read: time(read), write: nothing }, 1);
     let writing = served(test, Demand { read: nothing, write: time(write) }, 1);
     Ceiling {
+        id: HopId::DataPath,
         name: "data path".to_owned(),
         law: format!("reading {}, writing {}", told(read), told(write)),
         rate: reading.into_iter().chain(writing).min(),
@@ -268,6 +290,7 @@ fn channels(flash: &FlashSpec, test: &Test) -> Ceiling {
     // A write takes whole slots; small ones share a unit and its command.
     let written = Bytes(test.block.get().next_multiple_of(SLOT.get())) / flash.channel_rate;
     Ceiling {
+        id: HopId::Channels,
         name: "flash channels".to_owned(),
         law: format!("{} channels of {}", flash.channels, flash.channel_rate),
         rate: served(test, Demand { read: busy, write: written }, flash.channels.into()),
@@ -283,6 +306,7 @@ fn dies(flash: &FlashSpec, test: &Test) -> Ceiling {
     let written = test.block.get().next_multiple_of(SLOT.get());
     let write = program.scaled(written, unit.get());
     Ceiling {
+        id: HopId::Media,
         name: "flash dies".to_owned(),
         law: format!(
             "{} dies, units of {unit}, {} to read, {} to program",
@@ -299,6 +323,7 @@ fn arm(disk: &DiskSpec, test: &Test) -> Ceiling {
     let ArmDemand { read, write, in_order, seek } = disk.demand(test);
     let half = disk.revolution() / 2;
     Ceiling {
+        id: HopId::Media,
         name: "disk mechanics".to_owned(),
         law: format!(
             "{} rpm, {seek} a seek and {half} of rotation on average, {in_order} in order",

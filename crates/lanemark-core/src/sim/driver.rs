@@ -10,11 +10,12 @@ mod open;
 mod tally;
 mod transactions;
 
-use super::budget::{BudgetSum, HOPS, Hop, LINKS_MAX};
+use super::budget::{BudgetSum, HOPS};
 use super::drive::Content;
 use super::energy::Metering;
+use super::hops;
 use super::simulator::{Completion, SimError, Simulator};
-use super::spec::{DriveSpec, MediaSpec, ProtocolKind, SystemSpec};
+use super::spec::SystemSpec;
 use super::storage::Storage;
 use super::target::Target;
 use crate::result::series::Recorder;
@@ -265,12 +266,14 @@ pub(super) fn path_use(
     let throughput = bytes / elapsed;
     let busy = simulator.busy();
     let per_request = |total_ns: f64| total_ns / requests.max(1) as f64;
-    let hops: Vec<HopUse> = hop_order(spec)
+    let hops: Vec<HopUse> = hops::order(spec)
         .into_iter()
-        .map(|(hop, name)| {
+        .map(|id| {
+            let hop = hops::place(id);
             let utilisation = utilisation(&busy[hop], &before[hop], elapsed);
             HopUse {
-                name,
+                id,
+                name: hops::name(spec, id),
                 utilisation,
                 ceiling: ceiling(throughput, utilisation),
                 wait_ns: per_request(budget.wait_ns(hop)),
@@ -279,11 +282,7 @@ pub(super) fn path_use(
         })
         .filter(|hop| hop.utilisation > 0.0 || hop.wait_ns > 0.0 || hop.service_ns > 0.0)
         .collect();
-    let busiest = hops
-        .iter()
-        .max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))
-        .map_or_else(String::new, |hop| hop.name.clone());
-    PathUse { hops, busiest, events: simulator.events() }
+    PathUse::new(hops, simulator.events())
 }
 
 /// The stream of a thread, counted over all namespaces. Sequential threads share the span of their own.
@@ -292,48 +291,6 @@ fn stream(test: &Test, thread: u32, key: StreamKey) -> Accesses {
     match test.is_in_order() {
         true => Accesses::new(test, StreamKey { thread: own, ..key }),
         false => Accesses::new(test, StreamKey { thread, ..key }),
-    }
-}
-
-/// The hops of a system from the processor to the media, with their names.
-pub(super) fn hop_order(spec: &SystemSpec) -> Vec<(usize, String)> {
-    let first = spec.first();
-    let processor = match first.protocol.kind {
-        ProtocolKind::AtaDma => "controller",
-        ProtocolKind::Ahci | ProtocolKind::Nvme | ProtocolKind::SasHba => "CPU core",
-    };
-    let mut hops = vec![
-        (Hop::Cpu as usize, processor.to_owned()),
-        (Hop::Protocol as usize, first.protocol.kind.name().to_owned()),
-    ];
-    let links = spec.links(&first.way).enumerate();
-    hops.extend(links.map(|(index, link)| (Hop::FirstLink as usize + index, link.name.clone())));
-    let second = spec.second_ports().next().into_iter();
-    let behind = second.flat_map(|port| port.way.links.iter().enumerate());
-    hops.extend(
-        behind
-            .map(|(index, link)| (Hop::FirstLink as usize + LINKS_MAX + index, link.name.clone())),
-    );
-    let in_drive = [
-        (Hop::Power, "power state"),
-        (Hop::FrontEnd, "front end"),
-        (Hop::Buffer, "write buffer"),
-        (Hop::DataPath, "data path"),
-        (Hop::Channel, "flash channels"),
-        (Hop::Die, media_name(spec)),
-    ];
-    hops.extend(in_drive.map(|(hop, name)| (hop as usize, name.to_owned())));
-    hops
-}
-
-/// What the media of a system's drives are called.
-pub(super) fn media_name(spec: &SystemSpec) -> &'static str {
-    let is_disk = |drive: &&DriveSpec| matches!(drive.media, MediaSpec::Disk(_));
-    let disks = spec.drive_specs().filter(is_disk).count();
-    match disks {
-        0 => "flash dies",
-        all if all == spec.drives() => "disk mechanics",
-        _ => "dies and disk mechanics",
     }
 }
 

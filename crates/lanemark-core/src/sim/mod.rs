@@ -13,6 +13,7 @@
 //! | [`volume`], [`storage`] | drives striped or mirrored, and the layer that does so |
 //! | [`simulator`] | the life of a request through them |
 //! | [`budget`], [`trace`] | where its time went |
+//! | `hops` | the hops of a system with their names |
 //! | [`energy`] | what drives took |
 //! | [`ceiling`] | what each hop can carry by its law |
 //! | [`driver`] | a test run in closed loop |
@@ -30,6 +31,7 @@ pub mod coalescing;
 pub mod drive;
 pub mod driver;
 pub mod energy;
+pub(crate) mod hops;
 pub mod kernel;
 pub mod link;
 pub mod memo;

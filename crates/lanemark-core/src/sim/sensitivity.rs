@@ -20,24 +20,25 @@
 //!
 //! Not asked: two hops at once, fewer bytes or commands, more slots for commands, another policy.
 
-use super::driver::{hop_order, media_name, run_test};
+use super::driver::run_test;
+use super::hops::{self, longest};
 use super::link::LinkSpec;
 use super::simulator::SimError;
 use super::spec::{AttachmentSpec, DriveSpec, MediaSpec, ProtocolSpec, SystemSpec, WaySpec};
 use crate::result::sensitivity::beyond_noise;
-use crate::result::{Gain, HopUse, Sample, Sensitivity};
+use crate::result::{Changed, Gain, HopId, Sample, Sensitivity};
 use crate::rng::StreamKey;
 use crate::workload::{Load, Test};
 
 /// A system or a test with one thing changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// The hop, or what of the load.
+    /// The hop that is made faster, or the part of the load that is doubled.
+    pub id: Changed,
+    /// The hop's name, or the load's.
     pub hop: String,
     /// What was changed, in words.
     pub change: String,
-    /// Whether it is the load that was changed.
-    pub load: bool,
     /// The system to run.
     pub spec: SystemSpec,
     /// The test to run.
@@ -68,22 +69,20 @@ pub fn variants(spec: &SystemSpec, test: &Test, base: &Sample) -> Vec<Variant> {
 
 /// What came of `variants`, held against `base`.
 pub fn weigh(base: &Sample, variants: &[Variant], outcomes: &[Sample]) -> Sensitivity {
-    let used = base.path.as_ref().map_or(&[] as &[HopUse], |path| path.hops.as_slice());
     let latency = |sample: &Sample| sample.latency().mean_ns();
-    let mut gains: Vec<Gain> = Vec::new();
-    for (variant, outcome) in variants.iter().zip(outcomes) {
-        let before = gains.iter().filter(|gain| gain.hop == variant.hop).count();
-        let own = used.iter().filter(|hop| hop.name == variant.hop).nth(before);
-        gains.push(Gain {
-            hop: variant.hop.clone(),
-            change: variant.change.clone(),
-            load: variant.load,
-            utilisation: own.filter(|_| !variant.load).map(|hop| hop.utilisation),
-            throughput_gain: beyond_noise(rate(outcome) / rate(base) - 1.0),
-            latency_gain: beyond_noise(1.0 - latency(outcome) / latency(base)),
-        });
-    }
-    Sensitivity::new(gains)
+    let busy = |id: Changed| match id {
+        Changed::Hop(id) => Some(base.path.as_ref()?.hop(id)?.utilisation),
+        _ => None,
+    };
+    let gain = |(variant, outcome): (&Variant, &Sample)| Gain {
+        id: variant.id,
+        hop: variant.hop.clone(),
+        change: variant.change.clone(),
+        utilisation: busy(variant.id),
+        throughput_gain: beyond_noise(rate(outcome) / rate(base) - 1.0),
+        latency_gain: beyond_noise(1.0 - latency(outcome) / latency(base)),
+    };
+    Sensitivity::new(variants.iter().zip(outcomes).map(gain).collect())
 }
 
 /// One run of `test` on `spec`, and of all its variants one after the other.
@@ -111,59 +110,58 @@ fn rate(sample: &Sample) -> f64 {
 }
 
 fn hops(spec: &SystemSpec, test: &Test, base: &Sample) -> Vec<Variant> {
-    let names = hop_order(spec);
-    let changed = |hop: &str, change: &str, apply: &dyn Fn(&mut SystemSpec)| {
+    let changed = |id: HopId, change: &str, apply: &dyn Fn(&mut SystemSpec)| {
         let mut faster = spec.clone();
         apply(&mut faster);
-        let (hop, change) = (hop.to_owned(), change.to_owned());
-        Variant { hop, change, load: false, spec: faster, test: test.clone() }
+        let (hop, change) = (hops::name(spec, id), change.to_owned());
+        Variant { id: Changed::Hop(id), hop, change, spec: faster, test: test.clone() }
     };
     let mut all = vec![
-        changed(&names[0].1, "a processor twice as fast", &|spec| processor(spec)),
-        changed(&names[1].1, "commands fetched in half the time", &|spec| {
+        changed(HopId::Cpu, "a processor twice as fast", &|spec| processor(spec)),
+        changed(HopId::Protocol, "commands fetched in half the time", &|spec| {
             each_protocol(spec, |protocol| protocol.memory_read = protocol.memory_read / 2);
         }),
     ];
-    for place in 0..links_of_longest_way(spec) {
-        let name = link_name(spec, place);
-        all.push(changed(&name, "a link twice as fast", &|spec| link(spec, place)));
+    for (depth, id) in links(spec).into_iter().enumerate() {
+        all.push(changed(id, "a link twice as fast", &|spec| link(spec, depth)));
     }
-    let drives = |hop: &str, change: &str, apply: fn(&mut DriveSpec)| {
+    let drives = |hop: HopId, change: &str, apply: fn(&mut DriveSpec)| {
         changed(hop, change, &|spec| each_drive(spec, apply))
     };
-    let used = base.path.as_ref().map_or(&[] as &[HopUse], |path| path.hops.as_slice());
-    if used.iter().any(|hop| hop.name == "power state") {
-        all.push(drives("power state", "waking in half the time", wake));
+    if base.path.as_ref().is_some_and(|path| path.hop(HopId::Power).is_some()) {
+        all.push(drives(HopId::Power, "waking in half the time", wake));
     }
-    all.push(drives("front end", "a front end twice as fast", front_end));
+    all.push(drives(HopId::FrontEnd, "a front end twice as fast", front_end));
     if test.writes() {
-        all.push(drives("write buffer", "a buffer of twice the size", |drive| {
+        all.push(drives(HopId::Buffer, "a buffer of twice the size", |drive| {
             drive.buffer = drive.buffer * 2;
         }));
     }
-    all.push(drives("data path", "a data path twice as fast", data_path));
+    all.push(drives(HopId::DataPath, "a data path twice as fast", data_path));
     if spec.drive_specs().any(|drive| matches!(drive.media, MediaSpec::Flash(_))) {
-        all.push(drives("flash channels", "channels twice as fast", channels));
+        all.push(drives(HopId::Channels, "channels twice as fast", channels));
     }
-    all.push(drives(media_name(spec), "media twice as fast", media));
+    all.push(drives(HopId::Media, "media twice as fast", media));
     all
 }
 
 fn more_load(spec: &SystemSpec, test: &Test) -> Vec<Variant> {
-    let changed = |hop: &str, (from, to): (String, String), test: Test| {
+    let changed = |id: Changed, hop: &str, (from, to): (String, String), test: Test| {
         let change = format!("{to} in place of {from}");
-        Variant { hop: hop.to_owned(), change, load: true, spec: spec.clone(), test }
+        Variant { id, hop: hop.to_owned(), change, spec: spec.clone(), test }
     };
     let (depth, threads) = (test.queue_depth, test.threads);
     let told = |from: u32| (from.to_string(), from.saturating_mul(2).to_string());
     let deeper = Test { queue_depth: depth.saturating_mul(2), ..test.clone() };
     let wider = Test { threads: threads.saturating_mul(2), ..test.clone() };
-    let mut all =
-        vec![changed("queue depth", told(depth), deeper), changed("threads", told(threads), wider)];
+    let mut all = vec![
+        changed(Changed::QueueDepth, "queue depth", told(depth), deeper),
+        changed(Changed::Threads, "threads", told(threads), wider),
+    ];
     if let Load::Open { rate_per_second, process } = test.load {
         let load = Load::Open { rate_per_second: rate_per_second * 2.0, process };
         let told = (format!("{rate_per_second}/s"), format!("{}/s", rate_per_second * 2.0));
-        all.push(changed("rate", told, Test { load, ..test.clone() }));
+        all.push(changed(Changed::Rate, "rate", told, Test { load, ..test.clone() }));
     }
     all
 }
@@ -189,22 +187,14 @@ fn processor(spec: &mut SystemSpec) {
     });
 }
 
-/// All ways to all drives.
-fn ways(spec: &SystemSpec) -> impl Iterator<Item = &WaySpec> {
-    spec.attachments.iter().flat_map(AttachmentSpec::ways)
-}
-
-/// Links of the longest way to any drive or port.
-fn links_of_longest_way(spec: &SystemSpec) -> usize {
-    ways(spec).map(|way| way.trunk + way.links.len()).max().unwrap_or(0)
-}
-
-/// The name of the link at `place` on the first way that has one there: first ways go before second ones.
-fn link_name(spec: &SystemSpec, place: usize) -> String {
-    let first = spec.attachments.iter().map(|one| &one.way);
-    let second = spec.second_ports().map(|port| &port.way);
-    let mut found = first.chain(second).filter_map(|way| spec.links(way).nth(place));
-    found.next().map_or_else(String::new, |link| link.name.clone())
+/// The links of the longest way from the host on, each by the hop of the first way that is as long.
+fn links(spec: &SystemSpec) -> Vec<HopId> {
+    let mut links: Vec<HopId> = (0..longest(spec)).map(HopId::Link).collect();
+    for WaySpec { trunk, links: own } in spec.second_ports().map(|port| &port.way) {
+        let further = (links.len()..trunk + own.len()).map(|depth| (depth - trunk) as u8);
+        links.extend(further.map(HopId::SecondLink));
+    }
+    links
 }
 
 /// Doubles the speed of the link at `place` on every way.

@@ -6,7 +6,7 @@ use super::sensitivity::{sensitivity, variants, weigh};
 use super::spec::{SpecError, SystemSpec};
 use super::tests::{nvme, sata, small_drive, test, unlimited};
 use super::{disk_tests, link_tests, run_test};
-use crate::result::{Gain, Sensitivity};
+use crate::result::{Changed, Gain, HopId, Sensitivity};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration, Ratio};
 use crate::workload::{Load, Pattern, Process, Test};
@@ -40,7 +40,7 @@ fn long_reads_over_sata_gain_from_the_link_alone() {
     assert!((own.throughput_gain - 1.0).abs() < 0.02, "{own:?}");
     assert!((own.latency_gain - 0.5).abs() < 0.02, "{own:?}");
     assert!(own.utilisation.unwrap() > 0.98, "{own:?}");
-    for other in asked.gains.iter().filter(|other| other.hop != *link && !other.load) {
+    for other in asked.gains.iter().filter(|other| other.hop != *link && !other.id.is_load()) {
         assert_eq!(other.throughput_gain, 0.0, "{other:?}");
     }
     let depth = gain(&asked, "queue depth");
@@ -166,15 +166,15 @@ proptest! {
         prop_assume!(system.check().is_ok() && test.check().is_ok());
         let asked = sensitivity(&system, &test, KEY).unwrap();
         let busiest = asked.gains.iter().filter_map(|gain| gain.utilisation).fold(0.0, f64::max);
-        for gain in asked.gains.iter().filter(|gain| !gain.load) {
+        for gain in asked.gains.iter().filter(|gain| !gain.id.is_load()) {
             prop_assert!(gain.throughput_gain > -0.02, "{:?}", gain);
             prop_assert!(gain.throughput_gain < 1.05, "{:?}", gain);
         }
         if let (true, true, Some(most)) = (pure, busiest > 0.97, asked.bottleneck()) {
             // A die without a cache register is held while its page goes out, so it is as busy as both, and half
             // the time of either is the gain.
-            let in_flash = |hop: &str| hop.starts_with("flash");
-            let alike = |gain: &&Gain| gain.hop == most.hop || (in_flash(&gain.hop) && in_flash(&most.hop));
+            let in_flash = |gain: &Gain| [HopId::Channels, HopId::Media].map(Changed::Hop).contains(&gain.id);
+            let alike = |gain: &&Gain| gain.id == most.id || (in_flash(gain) && in_flash(most));
             let own = asked.gains.iter().filter(alike).filter_map(|gain| gain.utilisation);
             let own = own.fold(0.0, f64::max);
             prop_assert!(own > busiest - 0.25, "{:?} is {} busy of {}", most, own, busiest);

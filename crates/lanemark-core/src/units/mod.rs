@@ -158,6 +158,11 @@ impl Duration {
 }
 
 impl Bytes {
+    /// Whether it is nothing.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::ZERO
+    }
+
     /// No data.
     pub const ZERO: Self = Self(0);
 

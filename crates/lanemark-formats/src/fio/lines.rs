@@ -6,7 +6,8 @@
 
 use std::rc::Rc;
 
-use super::{Surroundings, option};
+use super::option;
+use super::surroundings::Surroundings;
 use crate::error::{FormatError, shown};
 
 /// The deepest that files include each other.

@@ -69,7 +69,7 @@ fn draw(caption: &str, asked: &Sensitivity) -> Markup {
                     (fitted(&name, NAMES - 10.0))
                 }
                 @if length > 0.0 {
-                    rect class=(colour(gain.load, most)) x="0" y=(num(top + (LINE - BAR) / 2.0))
+                    rect class=(colour(gain.id.is_load(), most)) x="0" y=(num(top + (LINE - BAR) / 2.0))
                         width=(num(length)) height=(num(BAR)) {
                         title { (name) ", " (gain.change) ": " (signed(gain.throughput_gain)) }
                     }

@@ -3,14 +3,14 @@
 //! A ceiling is what a hop carries for one test by its own law, as core computed it; a link's rate is
 //! what it carries one way whatever the test. The two are told apart: hops are compared by ceiling,
 //! links by rate. Which hop is the narrowest is told by ceilings alone, in tree, table and drawing alike: the
-//! link of a node in the tree knows its place among the hops. Not done here: latencies are not summed, since hops may overlap.
+//! link of a node in the tree knows which hop it is. Not done here: latencies are not summed, since hops may overlap.
 
 mod diagram;
 mod layout;
 mod scale;
 mod tree;
 
-use lanemark_core::result::{PathHop, PathView, TopologyNode};
+use lanemark_core::result::{HopId, PathHop, PathView, TopologyNode};
 use lanemark_core::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
 
@@ -52,8 +52,9 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
 pub(crate) fn sentence(view: &PathView) -> String {
     let names = names(&view.hops);
     let least = narrowest(&view.hops);
-    let ceiling = least.first().and_then(|&index| view.hops[index].ceiling);
-    let named: Vec<&str> = least.iter().map(|&index| names[index].as_str()).collect();
+    let hops = || view.hops.iter().zip(&names).filter(|(hop, _)| least.contains(&hop.id));
+    let ceiling = hops().next().and_then(|(hop, _)| hop.ceiling);
+    let named: Vec<&str> = hops().map(|(_, name)| name.as_str()).collect();
     let hop = match (named.as_slice(), ceiling) {
         ([name], Some(ceiling)) => {
             format!("The narrowest hop is {name}: at most {} of this workload.", rate(ceiling))
@@ -93,14 +94,14 @@ fn link_name(node: &TopologyNode) -> Option<&str> {
 }
 
 /// The hops with the least ceiling: none where no ceiling is known, several where they are equal.
-fn narrowest(hops: &[PathHop]) -> Vec<usize> {
+fn narrowest(hops: &[PathHop]) -> Vec<HopId> {
     let least = hops.iter().filter_map(|hop| hop.ceiling).map(|ceiling| ceiling.0).min();
     let is_least = |hop: &PathHop| least.is_some() && hop.ceiling.map(|rate| rate.0) == least;
-    (0..hops.len()).filter(|&index| is_least(&hops[index])).collect()
+    hops.iter().filter(|hop| is_least(hop)).map(|hop| hop.id).collect()
 }
 
 /// Whether the link to `node` is one of the hops `narrow`.
-fn is_narrowest(node: &TopologyNode, narrow: &[usize]) -> bool {
+fn is_narrowest(node: &TopologyNode, narrow: &[HopId]) -> bool {
     node.on_path && node.hop.is_some_and(|hop| narrow.contains(&hop))
 }
 
@@ -146,7 +147,7 @@ fn hop_table(hops: &[PathHop], width: usize) -> Table {
 
     let mut table = Table::new(columns);
     for (index, hop) in hops.iter().enumerate() {
-        let narrow = least.contains(&index);
+        let narrow = least.contains(&hop.id);
         let ink = if narrow { Ink::Strong } else { Ink::Plain };
         let law = if hop.law.trim().is_empty() { ABSENT } else { &hop.law };
         for (line, law) in wrap(&plain(law), law_width).into_iter().enumerate() {
@@ -178,7 +179,8 @@ mod tests {
 
     fn view(ceilings: &[(&str, Option<u64>)], simulated: Option<u64>) -> PathView {
         let megabytes = |value: u64| BytesPerSecond(value * 1_000_000);
-        let hop = |(name, ceiling): &(&str, Option<u64>)| PathHop {
+        let hop = |((name, ceiling), place): (&(&str, Option<u64>), u8)| PathHop {
+            id: HopId::Link(place),
             name: (*name).to_owned(),
             law: String::new(),
             ceiling: ceiling.map(megabytes),
@@ -187,7 +189,7 @@ mod tests {
         PathView {
             system: String::new(),
             test: String::new(),
-            hops: ceilings.iter().map(hop).collect(),
+            hops: ceilings.iter().zip(0..).map(hop).collect(),
             simulated: simulated.map(megabytes),
             topology: TopologyNode { on_path: true, ..TopologyNode::default() },
         }

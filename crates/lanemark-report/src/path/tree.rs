@@ -4,7 +4,7 @@
 //! is too long has the longer of its two names shortened; a rate is never shortened where there is room
 //! for three columns of each name beside it.
 
-use lanemark_core::result::TopologyNode;
+use lanemark_core::result::{HopId, TopologyNode};
 use unicode_width::UnicodeWidthStr;
 
 use super::{MARK, is_narrowest, link_carries, link_name};
@@ -22,7 +22,7 @@ const MARKED: usize = 3;
 const LINKED: usize = 3;
 
 /// Draws the tree, its root first; links that are one of the hops `narrow` are marked as in the table.
-pub(super) fn draw(sheet: &mut Sheet, root: &TopologyNode, narrow: &[usize]) {
+pub(super) fn draw(sheet: &mut Sheet, root: &TopologyNode, narrow: &[HopId]) {
     let room = sheet.width() - MARKED;
     let label = shorten(&plain(&root.label), room);
     sheet.line(&[node_piece(root.on_path, &label)]);
@@ -30,7 +30,7 @@ pub(super) fn draw(sheet: &mut Sheet, root: &TopologyNode, narrow: &[usize]) {
 }
 
 /// Draws what hangs below `parent`, each line after `prefix`.
-fn draw_children(sheet: &mut Sheet, parent: &TopologyNode, prefix: &str, narrow: &[usize]) {
+fn draw_children(sheet: &mut Sheet, parent: &TopologyNode, prefix: &str, narrow: &[HopId]) {
     let children = &parent.children;
     let path_end = children.iter().rposition(|child| child.on_path);
     let aligned = children.iter().map(|child| link_text(child).width()).max().unwrap_or(0);

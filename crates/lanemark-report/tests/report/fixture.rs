@@ -7,9 +7,9 @@ use lanemark_core::result::series::Point;
 use lanemark_core::result::steady::Round;
 use lanemark_core::result::{
     Bound, Calibration, Comparison, CpuUse, DirectionResult, Document, DriveUse, EnergyPart,
-    EnergyUse, Figure, FigureCheck, HopUse, Machine, MeasuredTarget, Metric, NotModelled, PathUse,
-    PlatformPower, PowerStateUse, Provenance, Role, RunResult, SCHEMA_VERSION, Sample, Series,
-    SimulatedTarget, SteadyState, StudyOutcome, StudySystem, Target, TestResult, Warning,
+    EnergyUse, Figure, FigureCheck, HopId, HopUse, Machine, MeasuredTarget, Metric, NotModelled,
+    PathUse, PlatformPower, PowerStateUse, Provenance, Role, RunResult, SCHEMA_VERSION, Sample,
+    Series, SimulatedTarget, SteadyState, StudyOutcome, StudySystem, Target, TestResult, Warning,
 };
 use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_core::workload::{
@@ -320,11 +320,8 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
     }
     let elapsed = direction.bytes.get() as f64 / rate;
     let latency_ns = direction.latency.mean_ns();
-    let path = hops.map(|hops| PathUse {
-        hops: hops.iter().map(|hop| hop_use(hop, rate, latency_ns)).collect(),
-        busiest: hops.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap().0.to_owned(),
-        events: 12_000,
-    });
+    let hop = |hop| hop_use(hop, rate, latency_ns);
+    let path = hops.map(|hops| PathUse::new(hops.iter().map(hop).collect(), 12_000));
     let (reads, writes) =
         if test.reads() { (Some(direction), None) } else { (None, Some(direction)) };
     Sample {
@@ -394,6 +391,16 @@ fn energy(test: &Test, elapsed: Duration) -> Option<EnergyUse> {
 fn hop_use(hop: &(&str, f64, f64, f64), rate: f64, latency_ns: f64) -> HopUse {
     let (name, utilisation, wait, service) = *hop;
     HopUse {
+        id: match name {
+            "CPU" => HopId::Cpu,
+            "AHCI" => HopId::Protocol,
+            "DMI 3.0" | "PCIe 3.0 x4" => HopId::Link(0),
+            "SATA 6 Gb/s" => HopId::Link(1),
+            "front end" => HopId::FrontEnd,
+            "data path" => HopId::DataPath,
+            "channels" => HopId::Channels,
+            _ => HopId::Media,
+        },
         name: name.to_owned(),
         utilisation,
         ceiling: Some(BytesPerSecond((rate / utilisation * 1e6) as u64)),

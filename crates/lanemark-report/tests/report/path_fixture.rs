@@ -2,15 +2,15 @@
 //!
 //! Ceilings and latencies are invented, near to what such parts do.
 
-use lanemark_core::result::{PathHop, PathView, TopologyNode};
+use lanemark_core::result::{HopId, PathHop, PathView, TopologyNode};
 use lanemark_core::units::{BytesPerSecond, Duration};
 
 /// A desktop of 2009 with a SATA controller of its own behind a switch in a slot.
 pub(crate) fn marvell() -> PathView {
-    let at = |hop, node| TopologyNode { hop: Some(hop), ..node };
-    let drive = at(5, node("Samsung SSD 850 PRO 1TB", Some(("SATA 6 Gb/s", 600)), true, vec![]));
+    let at = |link, node| TopologyNode { hop: Some(HopId::Link(link)), ..node };
+    let drive = at(3, node("Samsung SSD 850 PRO 1TB", Some(("SATA 6 Gb/s", 600)), true, vec![]));
     let controller =
-        at(4, node("Marvell 88SE9123", Some(("PCIe 2.0 x1", 500)), true, vec![drive.clone()]));
+        at(2, node("Marvell 88SE9123", Some(("PCIe 2.0 x1", 500)), true, vec![drive.clone()]));
     let switch = node("PLX PEX8608 switch", Some(("PCIe 2.0 x4", 2000)), true, vec![controller]);
     let other = node("Intel SSD 320 300GB", Some(("SATA 3 Gb/s", 300)), false, vec![]);
     let chipset = node(
@@ -20,7 +20,7 @@ pub(crate) fn marvell() -> PathView {
         vec![
             node("port sata0", Some(("SATA 3 Gb/s", 300)), false, vec![]),
             node("port sata1", None, false, vec![other]),
-            at(3, node("slot x4", Some(("PCIe 1.1 x4", 1000)), true, vec![switch])),
+            at(1, node("slot x4", Some(("PCIe 1.1 x4", 1000)), true, vec![switch])),
             node("slot x1", Some(("PCIe 1.1 x1", 250)), false, vec![]),
         ],
     );
@@ -29,17 +29,50 @@ pub(crate) fn marvell() -> PathView {
         system: "850-pro@desktop-x58:marvell".to_owned(),
         test: "Seq read".to_owned(),
         hops: vec![
-            hop("CPU", "2 us to submit, 1 us to complete, a request a core", Some(41_230), 2_000),
-            hop("AHCI", "8 us of driver, 128 KiB at most", Some(13_107), 4_800),
-            hop("DMI 1.0", "PCIe 1.1 x4, 8b/10b, payloads of 128 B", Some(844), 150),
-            hop("slot x4", "PCIe 1.1 x4, 8b/10b, payloads of 128 B", Some(844), 150),
-            hop("PCIe 2.0 x1", "8b/10b, payloads of 128 B, reads of 512 B", Some(412), 230),
-            hop("SATA 6 Gb/s", "8b/10b, 8 KiB frames, 0.5 us turn-around", Some(556), 610),
-            PathHop { latency: None, ..hop("channels", "8 channels of 400 MB/s", Some(3016), 0) },
-            hop("dies", "", None, 52_000),
+            hop(
+                HopId::Cpu,
+                "CPU",
+                "2 us to submit, 1 us to complete, a request a core",
+                Some(41_230),
+                2_000,
+            ),
+            hop(HopId::Protocol, "AHCI", "8 us of driver, 128 KiB at most", Some(13_107), 4_800),
+            hop(
+                HopId::Link(0),
+                "DMI 1.0",
+                "PCIe 1.1 x4, 8b/10b, payloads of 128 B",
+                Some(844),
+                150,
+            ),
+            hop(
+                HopId::Link(1),
+                "slot x4",
+                "PCIe 1.1 x4, 8b/10b, payloads of 128 B",
+                Some(844),
+                150,
+            ),
+            hop(
+                HopId::Link(2),
+                "PCIe 2.0 x1",
+                "8b/10b, payloads of 128 B, reads of 512 B",
+                Some(412),
+                230,
+            ),
+            hop(
+                HopId::Link(3),
+                "SATA 6 Gb/s",
+                "8b/10b, 8 KiB frames, 0.5 us turn-around",
+                Some(556),
+                610,
+            ),
+            PathHop {
+                latency: None,
+                ..hop(HopId::Channels, "channels", "8 channels of 400 MB/s", Some(3016), 0)
+            },
+            hop(HopId::Media, "dies", "", None, 52_000),
         ],
         simulated: Some(BytesPerSecond(398_600_000)),
-        topology: node("Core i7-920, X58", None, true, vec![graphics, at(2, chipset)]),
+        topology: node("Core i7-920, X58", None, true, vec![graphics, at(0, chipset)]),
     }
 }
 
@@ -167,8 +200,9 @@ fn node(
     }
 }
 
-fn hop(name: &str, law: &str, megabytes: Option<u64>, latency_ns: u64) -> PathHop {
+fn hop(id: HopId, name: &str, law: &str, megabytes: Option<u64>, latency_ns: u64) -> PathHop {
     PathHop {
+        id,
         name: name.to_owned(),
         law: law.to_owned(),
         ceiling: megabytes.map(|megabytes| BytesPerSecond(megabytes * 1_000_000)),

@@ -333,6 +333,7 @@ impl SolidState {
             padded: SLOT * written.padded,
             map_written: self.spec.unit() * self.map_stored,
             superblocks_erased: self.translation.erases(),
+            buffered: Bytes::ZERO,
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::units::Bytes;
 /// Room for written data.
 #[derive(Clone, Debug)]
 pub struct Buffer {
+    capacity: Bytes,
     free: Bytes,
     waiting: VecDeque<(Handle, Bytes)>,
 }
@@ -23,7 +24,7 @@ pub struct Buffer {
 impl Buffer {
     /// An empty buffer.
     pub fn new(capacity: Bytes) -> Self {
-        Self { free: capacity, waiting: VecDeque::new() }
+        Self { capacity, free: capacity, waiting: VecDeque::new() }
     }
 
     /// Takes room for a burst, or makes it wait behind those that wait already.
@@ -34,6 +35,11 @@ impl Buffer {
         }
         self.waiting.push_back((burst, bytes));
         false
+    }
+
+    /// What is in it, or on its way there.
+    pub fn held(&self) -> Bytes {
+        self.capacity - self.free
     }
 
     /// Gives room back.

@@ -118,10 +118,12 @@ impl Drive {
     /// What it has written so far.
     pub fn usage(&self) -> DriveUse {
         match self {
-            Self::SolidState(drive) => drive.usage(),
-            Self::Disk(drive) => {
-                DriveUse { host_written: drive.disk.written(), ..DriveUse::default() }
-            }
+            Self::SolidState(drive) => DriveUse { buffered: drive.buffer.held(), ..drive.usage() },
+            Self::Disk(drive) => DriveUse {
+                host_written: drive.disk.written(),
+                buffered: drive.buffer.held(),
+                ..DriveUse::default()
+            },
         }
     }
 

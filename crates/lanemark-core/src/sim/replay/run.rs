@@ -8,7 +8,7 @@ use super::{
     OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, Progress, Replay, ReplayError, ReplayRun,
     RequestFault,
 };
-use crate::result::{DirectionResult, HopUse, ReplayUse, Sample};
+use crate::result::{DirectionResult, HopId, HopUse, ReplayUse, Sample};
 use crate::rng::StreamKey;
 use crate::sim::budget::BudgetSum;
 use crate::sim::driver::path_use;
@@ -305,8 +305,8 @@ impl Run {
 
 /// The waiting of requests that had come before there was room to submit them.
 fn not_yet_submitted(wait_ns: f64) -> HopUse {
-    let name = "not yet submitted".to_owned();
-    HopUse { name, utilisation: 0.0, ceiling: None, wait_ns, service_ns: 0.0 }
+    let (id, name) = (HopId::Unsubmitted, "not yet submitted".to_owned());
+    HopUse { id, name, utilisation: 0.0, ceiling: None, wait_ns, service_ns: 0.0 }
 }
 
 /// `offset` brought into a drive of `capacity` that holds `length`, with its alignment up to 4 KiB.

@@ -1,0 +1,92 @@
+//! The hops of a system from the processor to the media, with what its platform and drives call them.
+
+use super::budget::{Hop, LINKS_MAX};
+use super::spec::{AttachmentSpec, DriveSpec, MediaSpec, ProtocolKind, SystemSpec};
+use crate::result::HopId;
+
+/// All hops of a system.
+pub(super) fn order(spec: &SystemSpec) -> Vec<HopId> {
+    let second = spec.second_ports().map(|port| port.way.links.len()).max().unwrap_or(0);
+    let mut hops = vec![HopId::Cpu, HopId::Protocol];
+    hops.extend((0..longest(spec)).map(HopId::Link));
+    hops.extend((0..second as u8).map(HopId::SecondLink));
+    hops.extend([
+        HopId::Power,
+        HopId::FrontEnd,
+        HopId::Buffer,
+        HopId::DataPath,
+        HopId::Channels,
+        HopId::Media,
+    ]);
+    hops
+}
+
+/// The links of the longest first way to any drive.
+pub(super) fn longest(spec: &SystemSpec) -> u8 {
+    let length = |one: &AttachmentSpec| one.way.trunk + one.way.links.len();
+    spec.attachments.iter().map(length).max().unwrap_or(0) as u8
+}
+
+/// Where the simulator counts the time of a hop.
+pub(super) fn place(id: HopId) -> usize {
+    let link = |place: u8| Hop::FirstLink as usize + usize::from(place);
+    match id {
+        HopId::Cpu => Hop::Cpu as usize,
+        // A request that is not submitted is in no simulator yet; its time is that of a queue.
+        HopId::Unsubmitted | HopId::Protocol => Hop::Protocol as usize,
+        HopId::Link(place) => link(place),
+        HopId::SecondLink(place) => link(place) + LINKS_MAX,
+        HopId::Power => Hop::Power as usize,
+        HopId::FrontEnd => Hop::FrontEnd as usize,
+        HopId::Buffer => Hop::Buffer as usize,
+        HopId::DataPath => Hop::DataPath as usize,
+        HopId::Channels => Hop::Channel as usize,
+        HopId::Media => Hop::Die as usize,
+    }
+}
+
+/// What a hop of a system is called: a link as its platform has it, anything else by the field's word.
+pub(super) fn name(spec: &SystemSpec, id: HopId) -> String {
+    let protocol = spec.first().protocol.kind;
+    let named = match id {
+        HopId::Unsubmitted => "not yet submitted",
+        HopId::Cpu => processor_name(protocol),
+        HopId::Protocol => protocol.name(),
+        HopId::Link(place) => {
+            let ways = spec.attachments.iter().map(|one| &one.way);
+            let mut found = ways.filter_map(|way| spec.links(way).nth(place.into()));
+            found.next().map_or("", |link| &link.name)
+        }
+        HopId::SecondLink(place) => {
+            let mut ports = spec.second_ports();
+            let link = ports.find_map(|port| port.way.links.get(usize::from(place)));
+            link.map_or("", |link| &link.name)
+        }
+        HopId::Power => "power state",
+        HopId::FrontEnd => "front end",
+        HopId::Buffer => "write buffer",
+        HopId::DataPath => "data path",
+        HopId::Channels => "flash channels",
+        HopId::Media => media_name(spec),
+    };
+    named.to_owned()
+}
+
+/// What does the host's part of a request.
+pub(super) fn processor_name(protocol: ProtocolKind) -> &'static str {
+    match protocol {
+        ProtocolKind::AtaDma => "controller",
+        ProtocolKind::Ahci | ProtocolKind::Nvme | ProtocolKind::SasHba => "CPU core",
+    }
+}
+
+/// What the media of a system's drives are called.
+fn media_name(spec: &SystemSpec) -> &'static str {
+    let is_disk = |drive: &&DriveSpec| matches!(drive.media, MediaSpec::Disk(_));
+    let disks = spec.drive_specs().filter(is_disk).count();
+    match disks {
+        0 => "flash dies",
+        all if all == spec.drives() => "disk mechanics",
+        _ => "dies and disk mechanics",
+    }
+}
