@@ -99,6 +99,7 @@ fn result(
     let ReplayRun { sample, mut test } = run;
     test.name.clone_from(&file);
     let workload = Workload {
+        faults: Vec::new(),
         id,
         name: file,
         repeats: 1,

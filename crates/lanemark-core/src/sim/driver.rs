@@ -13,12 +13,13 @@ mod transactions;
 use super::budget::{BudgetSum, HOPS, Hop, LINKS_MAX};
 use super::drive::Content;
 use super::energy::Metering;
+use super::fault::Status;
 use super::simulator::{Completion, SimError, Simulator};
 use super::spec::{DriveSpec, MediaSpec, ProtocolKind, SystemSpec};
 use super::storage::Storage;
 use super::target::Target;
 use crate::result::series::Recorder;
-use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, Sample};
+use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, RequestErrors, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 use crate::workload::{Accesses, Load, Test};
@@ -76,6 +77,7 @@ struct Run {
     tally: Option<Tally>,
     rounds: Option<RoundsRun>,
     series: Option<Recorder>,
+    errors: RequestErrors,
 }
 
 impl Run {
@@ -106,6 +108,7 @@ impl Run {
             tally: None,
             rounds: test.rounds.map(|rounds| RoundsRun::new(rounds, counting_from)),
             series: Recorder::of(test),
+            errors: RequestErrors::default(),
         }
     }
 
@@ -187,6 +190,9 @@ impl Run {
     }
 
     fn count(&mut self, completion: &mut Completion) {
+        if let Status::Failed(kind) = completion.status {
+            self.errors.count(kind);
+        }
         if completion.completed < self.counting_from {
             return;
         }
@@ -198,6 +204,9 @@ impl Run {
         }
         let Some(tally) = &mut self.tally else { return };
         self.last = completion.completed;
+        if completion.status != Status::Good {
+            return;
+        }
         let latency = completion.completed.since(completion.submitted);
         debug_assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
         tally.count(completion, latency);
@@ -243,7 +252,8 @@ impl Run {
             punctuality: self.open.map(Open::finish),
             path: Some(path),
             energy: self.metering.energy(spec),
-            errors: Default::default(),
+            errors: self.errors,
+            faults: self.storage.simulator().fault_uses(),
             replay: None,
             series: self.series.map(|series| series.finish(all, Some(drive))),
             steady,

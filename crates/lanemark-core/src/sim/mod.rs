@@ -14,6 +14,7 @@
 //! | [`simulator`] | the life of a request through them |
 //! | [`budget`], [`trace`] | where its time went |
 //! | [`energy`] | what drives took |
+//! | [`fault`] | what goes wrong |
 //! | [`ceiling`] | what each hop can carry by its law |
 //! | [`driver`] | a test run in closed loop |
 //! | [`sensitivity`](mod@sensitivity) | what one hop at twice its speed would give |
@@ -30,6 +31,7 @@ pub mod coalescing;
 pub mod drive;
 pub mod driver;
 pub mod energy;
+pub mod fault;
 pub mod kernel;
 pub mod link;
 pub mod memo;
@@ -52,6 +54,7 @@ pub mod volume;
 
 pub use ceiling::{Ceiling, ceilings};
 pub use driver::run_test;
+pub use fault::Status;
 pub use replay::replay;
 pub use simulator::{Completion, Event, SimError, Simulator};
 pub use spec::SystemSpec;
