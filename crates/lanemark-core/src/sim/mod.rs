@@ -67,6 +67,8 @@ mod disk_tests;
 #[cfg(test)]
 mod drive_tests;
 #[cfg(test)]
+mod fault_tests;
+#[cfg(test)]
 mod link_tests;
 #[cfg(test)]
 mod power_tests;
