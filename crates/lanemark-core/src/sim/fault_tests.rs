@@ -392,7 +392,7 @@ fn one_drive_of_two_fails_alone() {
         assert_eq!(sample.errors.total(), errors);
         // One may have come after the end.
         assert!(sample.faults[0].failed - errors <= 1);
-        assert!(sample.operations() > sound.operations() / 2, "the other goes on");
+        assert!(sample.operations() + 2 > sound.operations() / 2, "the other goes on");
         assert!(sample.operations() < sound.operations() * 4 / 5);
     }
 }

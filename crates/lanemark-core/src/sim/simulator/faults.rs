@@ -92,9 +92,8 @@ impl Simulator {
             _ => {
                 for drive in (0..self.attachments.len() as u16).filter(|drive| fault.hurts(*drive))
                 {
-                    match over {
-                        true => faults.end_stuck(drive, number),
-                        false => {}
+                    if over {
+                        faults.end_stuck(drive, number);
                     }
                     faults.look(drive, now, (!over).then_some(number));
                 }
@@ -109,7 +108,7 @@ impl Simulator {
         let standing = faults.system.faults.iter().filter(|fault| fault.hurts(drive));
         let retries = match last.map(|number| faults.fault(number).kind) {
             Some(FaultKind::ReadRetries(retries)) => Some(retries),
-            _ => standing.filter_map(standing_retries).last(),
+            _ => standing.filter_map(standing_retries).next_back(),
         };
         if let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() {
             drive.set_retries(retries);

@@ -277,20 +277,20 @@ impl<T: fmt::Display> fmt::Display for Pair<'_, T> {
 }
 
 /// A quantity as it is shown, where that reads back as it was, else `whole` of its least unit.
-fn exact<T: fmt::Display + FromStr + PartialEq>(value: T, whole: (u64, &str)) -> String {
+fn exact<T: fmt::Display + FromStr + PartialEq>(value: &T, whole: (u64, &str)) -> String {
     let shown = value.to_string();
-    match shown.parse().is_ok_and(|read: T| read == value) {
+    match shown.parse().is_ok_and(|read: T| read == *value) {
         true => shown,
         false => format!("{}{}", whole.0, whole.1),
     }
 }
 
 fn time(time: Duration) -> String {
-    exact(time, (time.picoseconds(), "ps"))
+    exact(&time, (time.picoseconds(), "ps"))
 }
 
 fn size(bytes: Bytes) -> String {
-    exact(bytes, (bytes.get(), "B"))
+    exact(&bytes, (bytes.get(), "B"))
 }
 
 impl fmt::Display for LinkPlace {
