@@ -89,8 +89,8 @@ impl<'d> Section<'d> {
     }
 
     /// Notes all of these errors where the file is read as a whole, and returns one of them: else the first.
-    pub fn wrong(&self, first: StudyError, others: Vec<StudyError>) -> StudyError {
-        for error in std::iter::once(&first).chain(&others) {
+    pub fn wrong(&self, first: StudyError, others: &[StudyError]) -> StudyError {
+        for error in std::iter::once(&first).chain(others) {
             if self.document.note(Problem::Wrong(error.clone())).is_err() {
                 break;
             }

@@ -30,7 +30,7 @@ pub(crate) fn faults(root: &Section<'_>) -> Result<Vec<Fault>, StudyError> {
         read(kind, &keys).map_err(|errors| {
             let mut all = errors.into_iter().map(|one| section.error(&one.key, one.message));
             match all.next() {
-                Some(first) => section.wrong(first, all.collect()),
+                Some(first) => section.wrong(first, &all.collect::<Vec<_>>()),
                 None => section.error("kind", "the fault cannot be read"),
             }
         })
