@@ -117,6 +117,9 @@ pub(crate) struct SimArgs {
     /// Set a model value for this run, drive.flash.read="60 us"
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Let something go wrong in each test, "power-cut at=2s boot=5s"; may be given again
+    #[arg(long, value_name = "FAULT")]
+    pub(crate) fault: Vec<String>,
     /// Show the time budget of every test
     #[arg(long)]
     pub(crate) detail: bool,
@@ -188,6 +191,9 @@ pub(crate) struct ReplayArgs {
     /// Set a model value for this run, drive.flash.read="60 us"
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Let something go wrong, "media-error range=1GiB..2GiB at=10s drive=0"; may be given again
+    #[arg(long, value_name = "FAULT")]
+    pub(crate) fault: Vec<String>,
     /// Print the result as JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,

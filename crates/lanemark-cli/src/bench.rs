@@ -15,7 +15,7 @@ use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::formats::Opened;
 use crate::progress::Progress;
-use crate::sim::{scaled, watched};
+use crate::sim::{real_without_faults, scaled, watched};
 use crate::watch::Watch;
 use crate::{formats, library, messages, results, stop};
 
@@ -26,6 +26,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     args.trace_args.check()?;
     let target_size = formats::size_of(&args.path).or(args.scale.size);
     let opened = formats::open(&library, &args.workload, target_size)?;
+    real_without_faults(&opened.workload)?;
     let settings = settings(args, &opened);
     let recorded = args.trace_args.trace.as_deref();
     let recorded = recorded.map(|trace| Recorded::open(args, trace)).transpose()?;

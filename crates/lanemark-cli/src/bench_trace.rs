@@ -148,6 +148,7 @@ fn workload(path: &Path) -> Workload {
     let stem =
         path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     Workload {
+        faults: Vec::new(),
         id: lanemark_study::workload::slug(&stem),
         name,
         repeats: 1,

@@ -13,7 +13,7 @@ use crate::args::ReplayArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
-use crate::sim::setting;
+use crate::sim::{faults, setting};
 use crate::trace_file::Seen;
 use crate::{formats, library, results, stop, trace_file};
 
@@ -24,6 +24,9 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
     let named_at = NamedAt::all(&Location::file(&args.system));
     let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
     let system = System::assemble(&library, &parts, &named_at, &args.system, &settings)?;
+    let faults = faults(&args.fault)?;
+    system.check_faults(&faults, &Location::file("--fault"))?;
+    let spec = system.spec.with_faults(&faults);
     let name = args.trace.display().to_string();
     let (input, seen) = trace_file::open(&args.trace)?;
     let options = Options {
@@ -52,7 +55,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
         left = left.checked_sub(1)?;
         reader.next()
     });
-    let outcome = replay(&system.spec, &plan(args, &system), limited, &mut watch);
+    let outcome = replay(&spec, &plan(args, &system), limited, &mut watch);
     drop(progress);
     let run = outcome.map_err(|error| failure(error, &name, &reader.devices()))?;
     let replayed = run.sample.replay.as_ref().map_or(0, |replay| replay.requests);
@@ -64,6 +67,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
     }
     let file = args.trace.file_name().map_or(stem, |name| name.to_string_lossy().into_owned());
     let mut result = result(run, &system, (id, file), &reader.notes());
+    result.workload.faults = faults;
     result.provenance = provenance;
     delivery.deliver(&mut result)?;
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
@@ -99,6 +103,7 @@ fn result(
     let ReplayRun { sample, mut test } = run;
     test.name.clone_from(&file);
     let workload = Workload {
+        faults: Vec::new(),
         id,
         name: file,
         repeats: 1,

@@ -1,7 +1,7 @@
 //! `lanemark sim`: a workload on a modelled system.
 
 use lanemark_core::result::{Calibration, RunResult, Target};
-use lanemark_core::workload::{Interval, Rounds, TestError, Workload};
+use lanemark_core::workload::{Fault, Interval, Rounds, TestError, Workload};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Location, System, workload};
 
@@ -23,7 +23,9 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let opened = formats::open(&library, &args.workload, Some(target_size))?;
     opened.tell_notes();
     let workload = scaled(opened.workload, &args.scale)?;
-    let workload = watched(workload, &args.over_time)?;
+    let mut workload = watched(workload, &args.over_time)?;
+    workload.faults.extend(faults(&args.fault)?);
+    system.check_faults(&workload.faults, &Location::file("--fault"))?;
     let mut provenance = results::provenance(args.run.seed);
     provenance.inputs = library.used();
     provenance.inputs.extend(opened.input);
@@ -47,7 +49,12 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
         !stop::requested(&stop)
     })?;
     if args.bottleneck && result.complete {
-        bottleneck::ask(&system.spec, &mut result, &mut progress, &stop)?;
+        bottleneck::ask(
+            &system.spec.with_faults(&workload.faults),
+            &mut result,
+            &mut progress,
+            &stop,
+        )?;
     }
     drop(progress);
     delivery.deliver(&mut result)?;
@@ -108,6 +115,29 @@ pub(crate) fn watched(mut workload: Workload, args: &OverTimeArgs) -> Result<Wor
         })?;
     }
     Ok(workload)
+}
+
+/// Reads what goes wrong, and tells of all that cannot be read.
+pub(crate) fn faults(texts: &[String]) -> Result<Vec<Fault>, Failure> {
+    let read = |text: &String| {
+        text.parse::<Fault>().map_err(|error| format!("--fault \"{text}\": {error}"))
+    };
+    let (good, bad): (Vec<_>, Vec<_>) = texts.iter().map(read).partition(Result::is_ok);
+    let errors: Vec<String> = bad.into_iter().filter_map(Result::err).collect();
+    if errors.is_empty() {
+        return Ok(good.into_iter().flatten().collect());
+    }
+    Err(Failure::input(errors.join("\n"))
+        .hint("write a kind and its keys, for example --fault \"power-cut at=2s boot=5s\""))
+}
+
+/// Refuses a workload in which something is to go wrong: a real target is not made to fail.
+pub(crate) fn real_without_faults(workload: &Workload) -> Result<(), Failure> {
+    match workload.faults.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::input(format!("{}: its faults can only be simulated", workload.id))
+            .hint("leave its [[fault]] tables out, or run it with lanemark sim")),
+    }
 }
 
 /// Reads `parameter=value`.

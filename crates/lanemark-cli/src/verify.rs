@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::args::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
-use crate::sim::scaled;
+use crate::sim::{real_without_faults, scaled};
 use crate::{library, messages, output, results, stop};
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome, Failure> {
@@ -49,6 +49,7 @@ fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
     messages::tell_left_over(&args.path);
     let library = library::open(&args.library)?;
     let mut workload = scaled(workload::open(&library, &args.workload)?, &args.scale)?;
+    real_without_faults(&workload)?;
     // More of the same tells no more; it can be asked for.
     workload.repeats = args.scale.repeats.unwrap_or(1);
     let journal = args.journal.clone().unwrap_or_else(|| beside(&args.path));

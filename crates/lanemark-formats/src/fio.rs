@@ -76,6 +76,7 @@ pub fn read(text: &str, around: &Surroundings<'_>) -> Result<FioJobs, FormatErro
     let stem = around.file.rsplit('/').next().unwrap_or(around.file);
     let stem = stem.strip_suffix(".fio").unwrap_or(stem);
     let workload = Workload {
+        faults: Vec::new(),
         id: stem.to_owned(),
         name: format!("{stem}, from a job file of fio"),
         repeats: 1,

@@ -40,8 +40,7 @@ pub(crate) fn sata(bits_per_second: u64) -> Rates {
     let Some(rate) = SataRate::new(BitsPerSecond(bits_per_second)) else { return (None, None) };
     let law = LinkLaw::Sata(Sata::new(rate, SataCommands::Queued));
     let line = law.rate();
-    let spec =
-        LinkSpec { name: String::new(), law, latency: Duration::ZERO, retrain: None, speed: 1 };
+    let spec = LinkSpec { name: String::new(), law, latency: Duration::ZERO, speed: 1 };
     let link = lanemark_core::sim::link::Link::new(&spec);
     let whole = Place { first: true, last: true };
     (Some(line), Some(LONG / link.read_time(LONG, whole)))

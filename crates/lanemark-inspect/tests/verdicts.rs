@@ -55,6 +55,7 @@ fn reads(queue_depth: u32, milliseconds: u64) -> Test {
 /// Runs `test` as `bench --explain` does, and explains it.
 fn explained(path: &Path, test: Test, engine: EngineKind) -> (Explanation, Vec<Warning>) {
     let workload = Workload {
+        faults: Vec::new(),
         id: "small".to_owned(),
         name: "Small".to_owned(),
         repeats: 1,

@@ -47,6 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     test.check()?;
     let workload = Workload {
+        faults: Vec::new(),
         id: "read-file".to_owned(),
         name: test.name.clone(),
         repeats: 1,

@@ -389,6 +389,7 @@ fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sam
         flushes: counted(tally.flushes),
         trims: counted(tally.trims),
         errors,
+        faults: Vec::new(),
         punctuality: tally.punctuality.map(|kept| *kept),
         cpu,
         evidence: Some(Evidence {

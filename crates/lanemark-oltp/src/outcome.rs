@@ -91,6 +91,7 @@ impl Counted {
         let device = self.device.map(|work| device_use(&work, elapsed));
         Sample {
             errors: Default::default(),
+            faults: Vec::new(),
             elapsed,
             reads: None,
             writes: None,
@@ -205,6 +206,7 @@ pub(crate) fn workload_of(
         start: Start::default(),
     };
     Workload {
+        faults: Vec::new(),
         id: WORKLOAD_ID.to_owned(),
         name: format!("TPC-C-derived, profile {}", users.profile.name()),
         repeats,

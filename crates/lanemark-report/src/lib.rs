@@ -18,6 +18,7 @@ mod database;
 mod energy;
 mod error_summary;
 mod explanation;
+mod faults;
 mod figure_table;
 mod fit_table;
 mod html;

@@ -12,6 +12,7 @@ use crate::Style;
 use crate::budget::{Budget, HopShare};
 use crate::energy;
 use crate::explanation;
+use crate::faults;
 use crate::number::{
     ABSENT, LatencyUnit, fixed, known, latency_mean_ns, or_absent, percent, percent_whole,
     significant, spread,
@@ -66,6 +67,9 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
     sheet.heading(&format!("{}: {}", target::label(run), test.test.name));
     sheet.paragraph(&figures(test));
     if let Some(sentence) = failed(test) {
+        sheet.paragraph(&sentence);
+    }
+    for sentence in faults::sentences(test) {
         sheet.paragraph(&sentence);
     }
     for replay in test.samples.iter().filter_map(|sample| sample.replay.as_ref()) {

@@ -4,7 +4,8 @@ use lanemark_core::result::Warning;
 use lanemark_core::sim::VolumeSpec;
 use lanemark_core::sim::multipath::SecondPort;
 use lanemark_core::sim::spec::{AttachmentSpec, SystemSpec, WaySpec};
-use lanemark_core::units::Instant;
+use lanemark_core::units::Duration;
+use lanemark_core::workload::fault::{Fault, FaultKind, LinkPlace};
 
 use crate::document::{Context, Document};
 use crate::drive::Drive;
@@ -132,6 +133,33 @@ impl Attached {
         warnings
     }
 
+    /// What is wrong with it and with its ways, as drive number `drive`, by what the files say. Links that it shares are
+    /// the first drive's.
+    fn faults(&self, drive: u16, (first, second): (usize, Option<usize>)) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let mut add = |after: Duration, kind| {
+            faults.push(Fault { drive: Some(drive), ..Fault::at(after, kind) });
+        };
+        if let Some(retries) = self.drive.retries {
+            add(Duration::ZERO, FaultKind::ReadRetries(retries));
+        }
+        let shared = [if drive == 0 { 0 } else { first }, second.unwrap_or(0)];
+        for ((place, shared), port) in self.places().zip(shared).zip(0..) {
+            if let Some(after) = place.port.fails_after {
+                add(after, FaultKind::PortLoss { port, timeout: None });
+            }
+            let behind = place.port.behind.iter().map(|link| link.retrain);
+            let links = behind.chain([place.plugged.retrain]).zip(0..);
+            for (retrain, number) in links.filter(|(_, number)| usize::from(*number) >= shared) {
+                if let Some((after, to)) = retrain {
+                    let link = LinkPlace { port, number: Some(number) };
+                    add(after, FaultKind::Retrain { link, to });
+                }
+            }
+        }
+        faults
+    }
+
     fn places(&self) -> impl Iterator<Item = &Place> {
         [Some(&self.first), self.second.as_ref()].into_iter().flatten()
     }
@@ -203,15 +231,16 @@ pub(crate) fn join(
                 way: one.way(place, shared),
                 multipath: policy.multipath,
                 path_timeout: policy.path_timeout,
-                fails_at: [&one.first, place]
-                    .map(|place| place.port.fails_after.map(|after| Instant::ZERO + after)),
             }),
             drive: one.drive.spec.clone(),
             namespaces: one.drive.namespaces.clone(),
         }
     };
+    let faults = attached.iter().zip(&ways).zip(0..);
+    let faults = faults.flat_map(|((one, ways), drive)| one.faults(drive, *ways));
     let behind = first.first.port.behind.iter().take(trunk);
     Ok(SystemSpec {
+        faults: faults.collect(),
         cpu: platform.cpu,
         trunk: behind.map(|link| link.spec.clone()).collect(),
         attachments: attached.iter().zip(ways).map(attachment).collect(),

@@ -3,12 +3,13 @@
 use lanemark_core::sim::link::{
     FRAME_FIFO_MIN, PIO_BLOCK_MAX, PcieGeneration, SECTOR, SasRate, SataCommands, SataRate,
 };
-use lanemark_core::sim::multipath::{Multipath, PATH_TIMEOUT};
+use lanemark_core::sim::multipath::Multipath;
 use lanemark_core::sim::spec::{
     DriveSpec, FrontEndSpec, MediaSpec, ProtocolKind, SLOT, WriteCache,
 };
 use lanemark_core::sim::target::{Extent, NAMESPACES_MAX, extents};
 use lanemark_core::units::{BitsPerSecond, Bytes, Duration};
+use lanemark_core::workload::fault::{COMMAND_TIMEOUT, ReadRetries, Training};
 
 use crate::disk;
 use crate::document::{Context, Document, Section};
@@ -42,6 +43,8 @@ pub struct Drive {
     pub transfer_max: Option<Bytes>,
     /// How long each of its namespaces is; none where it is one of all its capacity.
     pub namespaces: Vec<Bytes>,
+    /// Reads that have to be repeated, as the flash ages.
+    pub retries: Option<ReadRetries>,
     /// The model.
     pub spec: DriveSpec,
 }
@@ -81,6 +84,20 @@ impl Plug {
             Self::Sata(_) => self,
             Self::Pcie(generation, lanes) => Self::Pcie(generation, (lanes / 2).max(1)),
             Self::Sas(rate, phys) => Self::Sas(rate, (phys / 2).max(1)),
+        }
+    }
+
+    /// What a link trains to that trains to this.
+    pub(crate) fn training(self) -> Training {
+        match self {
+            Self::Sata(rate) => Training { speed: Some(rate.line_rate()), ..Training::default() },
+            Self::Pcie(generation, lanes) => {
+                let generation = Some(generation.number());
+                Training { lanes: Some(lanes), generation, speed: None }
+            }
+            Self::Sas(rate, phys) => {
+                Training { lanes: Some(phys), generation: None, speed: Some(rate.line_rate()) }
+            }
         }
     }
 
@@ -140,6 +157,7 @@ impl Drive {
         let data_path = root.settings("data_path")?;
         // Where the kind is wrong, what the file has tells how to go on.
         let is_disk = kind.map_or(root.has("disk"), |kind| matches!(kind, Kind::Disk));
+        let mut retries = None;
         let spec = DriveSpec {
             capacity,
             front_end: FrontEndSpec {
@@ -155,7 +173,11 @@ impl Drive {
             data_path_read: data_path.optional_quantity("read")?,
             data_path_write: data_path.optional_quantity("write")?,
             media: match is_disk {
-                false => MediaSpec::Flash(flash::read(root)?),
+                false => {
+                    let (flash, repeated) = flash::read(root)?;
+                    retries = Some(repeated).filter(|repeated| repeated.share.get() > 0.0);
+                    MediaSpec::Flash(flash)
+                }
                 true => MediaSpec::Disk(disk::read(&root.table("disk")?)?),
             },
             power: power::drive(root, is_disk)?,
@@ -186,6 +208,7 @@ impl Drive {
             frame_fifo,
             transfer_max,
             namespaces,
+            retries,
             spec,
         })
     }
@@ -325,7 +348,7 @@ fn second(port: &Section<'_>, plug: Plug) -> Result<Option<Second>, StudyError> 
     }
     Ok(Some(Second {
         multipath: multipath.unwrap_or_default(),
-        path_timeout: path_timeout.unwrap_or(PATH_TIMEOUT),
+        path_timeout: path_timeout.unwrap_or(COMMAND_TIMEOUT),
     }))
 }
 

@@ -1,10 +1,11 @@
 //! The tables `[flash]`, `[die]`, `[translation]` and `[state]` of a drive file.
 
 use lanemark_core::sim::spec::{
-    Condition, DieSpec, FlashSpec, MapSpec, PageTimes, Policy, PseudoSlcSpec, RetrySpec,
-    SuspendSpec, Technology, TranslationSpec,
+    Condition, DieSpec, FlashSpec, MapSpec, PageTimes, Policy, PseudoSlcSpec, SuspendSpec,
+    Technology, TranslationSpec,
 };
 use lanemark_core::units::{Duration, Ratio};
+use lanemark_core::workload::fault::ReadRetries;
 
 use crate::document::Section;
 use crate::error::StudyError;
@@ -27,11 +28,11 @@ const CONDITIONS: &[(&str, Condition)] = &[
 /// The kinds of pages that share a cell, in their order.
 const PAGES: [&str; 4] = ["lower", "middle", "upper", "top"];
 
-/// Reads the flash of the drive file `root`.
+/// Reads the flash of the drive file `root`, and how often its reads are repeated.
 ///
 /// # Errors
 /// The first thing wrong in it.
-pub(crate) fn read(root: &Section<'_>) -> Result<FlashSpec, StudyError> {
+pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), StudyError> {
     let section = root.table("flash")?;
     let technology = section.setting("technology", TECHNOLOGIES)?.unwrap_or_default();
     let mut spec = FlashSpec {
@@ -48,17 +49,15 @@ pub(crate) fn read(root: &Section<'_>) -> Result<FlashSpec, StudyError> {
         channel_rate: section.quantity("channel_rate")?,
         command_time: section.quantity("command_time")?,
         die: DieSpec::default(),
-        retry: RetrySpec::default(),
         translation: TranslationSpec::default(),
         condition: Condition::default(),
         cycles: 0,
     };
-    if let Some(endurance) = section.optional_integer("endurance", 1, 100_000_000)? {
-        spec.retry.endurance = endurance as u32;
-    }
-    if let Some(share) = share(&section, "retry_share")? {
-        spec.retry.share = share;
-    }
+    let endurance = section.optional_integer("endurance", 1, 100_000_000)?;
+    let retries = ReadRetries {
+        share: share(&section, "retry_share")?.unwrap_or_default(),
+        endurance: endurance.map_or(ReadRetries::ENDURANCE, |endurance| endurance as u32),
+    };
     pages(&section, &mut spec)?;
     section.finish()?;
     spec.die = die(&root.settings("die")?)?;
@@ -76,7 +75,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<FlashSpec, StudyError> {
     spec.condition = state.setting("condition", CONDITIONS)?.unwrap_or_default();
     spec.cycles = state.optional_integer("cycles", 0, 100_000_000)?.unwrap_or(0) as u32;
     state.finish()?;
-    Ok(spec)
+    Ok((spec, retries))
 }
 
 /// Times of their own for the kinds of pages, `lower_read` to `top_program`: all that the technology has, or

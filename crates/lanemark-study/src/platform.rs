@@ -5,7 +5,8 @@ use lanemark_core::sim::spec::{
     AGGREGATION_TIME_MAX, ArbitrationSpec, BURST_MAX, ClassWeights, CoalescingSpec, CpuSpec,
     HostPower, ProtocolKind, ProtocolSpec, QueueClass, THRESHOLD_MAX, WEIGHT_MAX,
 };
-use lanemark_core::units::{Bytes, Duration, Instant, Ratio};
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::fault::Training;
 
 use crate::document::{Context, Document, Section};
 use crate::drive::{Plug, pcie_width, plug};
@@ -73,6 +74,8 @@ pub struct NamedLink {
     pub to: String,
     /// The link.
     pub spec: LinkSpec,
+    /// After how long it trains anew, and to what.
+    pub retrain: Option<(Duration, Training)>,
 }
 
 impl Platform {
@@ -270,10 +273,9 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     let retrain = match section.optional_table("retrain")? {
         Some(retrain) => {
             let (generation, lanes) = pcie_width(&retrain)?;
-            let law = Pcie::with_setup(generation, lanes, latency, &setup);
             let after: Duration = retrain.quantity("after")?;
             retrain.finish()?;
-            Some((Instant::ZERO + after, LinkLaw::Pcie(law)))
+            Some((after, Plug::Pcie(generation, lanes).training()))
         }
         None => None,
     };
@@ -283,11 +285,10 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
         name: section.text("label")?,
         law: LinkLaw::Pcie(pcie),
         latency: latency + stored,
-        retrain,
         speed: 1,
     };
     section.finish()?;
-    Ok(NamedLink { name, to, spec })
+    Ok(NamedLink { name, to, spec, retrain })
 }
 
 fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> {

@@ -3,7 +3,8 @@
 use lanemark_core::result::Warning;
 use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata, SataCommands, SataRate};
 use lanemark_core::sim::spec::{ProtocolKind, ProtocolSpec};
-use lanemark_core::units::Instant;
+use lanemark_core::units::Duration;
+use lanemark_core::workload::fault::Training;
 
 use crate::drive::{Drive, Plug};
 use crate::error::{Location, StudyError};
@@ -16,6 +17,8 @@ pub struct Plugged {
     pub protocol: ProtocolSpec,
     /// The port's own link, as trained.
     pub link: LinkSpec,
+    /// After how long it trains anew, and to what.
+    pub retrain: Option<(Duration, Training)>,
     /// Doubts that come with it.
     pub warnings: Vec<Warning>,
 }
@@ -36,8 +39,8 @@ pub fn plug_in(
     let retrain = match port.retrain {
         Some((after, plug)) => {
             let later = Port { plug, ..port.clone() };
-            let (_, law) = train(drive, platform, &later, named_at)?;
-            Some((Instant::ZERO + after, law))
+            let (trained, _) = train(drive, platform, &later, named_at)?;
+            Some((after, trained.training()))
         }
         None => None,
     };
@@ -65,9 +68,8 @@ pub fn plug_in(
     }
     let trained_down = (trained != drive.plug)
         .then(|| Warning::TrainedDown { drive: drive.plug.to_string(), port: trained.to_string() });
-    let link =
-        LinkSpec { name: trained.to_string(), law, latency: port.latency, retrain, speed: 1 };
-    Ok(Plugged { protocol, link, warnings: trained_down.into_iter().collect() })
+    let link = LinkSpec { name: trained.to_string(), law, latency: port.latency, speed: 1 };
+    Ok(Plugged { protocol, link, retrain, warnings: trained_down.into_iter().collect() })
 }
 
 /// What drive and port train to: the lesser of both.

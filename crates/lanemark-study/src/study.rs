@@ -15,7 +15,7 @@ use crate::error::{Location, StudyError};
 use crate::library::{Library, open_file};
 use crate::origin::Overrides;
 use crate::system::{NamedAt, System, SystemName};
-use crate::workload;
+use crate::workload::{self, fault};
 
 /// A study as it stands in its file, checked against the library.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl Study {
         head.finish()?;
 
         let settings = read_calibrations(root)?;
-        let systems = root.each("system", |section, systems: &[Column]| {
+        let mut systems = root.each("system", |section, systems: &[Column]| {
             let column = read_system(library, section, &workload_name, &settings)?;
             if systems.iter().any(|other| other.name == column.name) {
                 let message = format!("system `{}` is there twice", column.name);
@@ -101,6 +101,11 @@ impl Study {
                 let location = setting.figure_location.clone();
                 return Err(StudyError::unknown(location, "figure", wanted, known));
             }
+        }
+        let faults = fault::faults(root)?;
+        for column in &mut systems {
+            column.workload.faults.extend(faults.iter().cloned());
+            column.system.check_faults(&column.workload.faults, &root.location_of("fault"))?;
         }
         let answer = read_answer(root, &systems)?;
         let not_modelled = root.each("not_modelled", |section, _: &[NotModelled]| {

@@ -335,10 +335,14 @@ impl Sweep {
     ) -> Result<SweepFigures, String> {
         let system = system.as_ref().map_err(String::clone)?;
         test.check().map_err(|error| error.to_string())?;
+        let faults = &self.workload.faults;
+        let at = Location::file(&self.workload.id);
+        system.check_faults(faults, &at).map_err(|error| error.to_string())?;
+        let spec = system.spec.with_faults(faults);
         let samples: Vec<Sample> = (0..self.workload.repeats)
             .map(|repeat| {
                 let key = StreamKey { seed: self.seed, test: 0, repeat, thread: 0 };
-                run_test(&system.spec, test, key).map_err(|error| error.to_string())
+                run_test(&spec, test, key).map_err(|error| error.to_string())
             })
             .collect::<Result<_, _>>()?;
         let result = TestResult::new(&self.workload, test, samples);

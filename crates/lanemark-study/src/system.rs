@@ -10,7 +10,7 @@ use lanemark_core::sim::spec::{Condition, MediaSpec, SystemSpec};
 use lanemark_core::sim::volume::CHUNK;
 use lanemark_core::sim::{SimError, VolumeSpec, run_test};
 use lanemark_core::units::Bytes;
-use lanemark_core::workload::Workload;
+use lanemark_core::workload::{Fault, Workload};
 
 use crate::attached::{Attached, join};
 use crate::document::Context;
@@ -263,6 +263,19 @@ impl System {
         self.spec.volume_capacity().unwrap_or(self.spec.first().drive.capacity)
     }
 
+    /// Checks that the system can have these faults.
+    ///
+    /// # Errors
+    /// All that it cannot have, in one error at `location`.
+    pub fn check_faults(&self, faults: &[Fault], location: &Location) -> Result<(), StudyError> {
+        let errors = self.spec.with_faults(faults).fault_errors();
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Err(StudyError::new(location.clone(), lines.join("\n")))
+    }
+
     /// Runs all tests of `workload`. `on_test` sees the result so far after each of them, and may end the
     /// run by returning false.
     ///
@@ -274,7 +287,8 @@ impl System {
         provenance: Provenance,
         on_test: &mut dyn FnMut(&RunResult) -> bool,
     ) -> Result<RunResult, StudyError> {
-        let seed = provenance.seed;
+        self.check_faults(&workload.faults, &Location::file(&workload.id))?;
+        let (seed, spec) = (provenance.seed, self.spec.with_faults(&workload.faults));
         let mut result = RunResult {
             schema_version: SCHEMA_VERSION,
             inspection: None,
@@ -292,7 +306,7 @@ impl System {
             let mut samples = Vec::new();
             for repeat in 0..workload.repeats {
                 let key = StreamKey { seed, test: index as u32, repeat, thread: 0 };
-                let sample = run_test(&self.spec, test, key);
+                let sample = run_test(&spec, test, key);
                 samples.push(sample.map_err(|error| self.fail(test, error))?);
             }
             let unsteady = samples.iter().filter_map(|sample: &Sample| sample.steady.as_ref());

@@ -1,5 +1,6 @@
 //! `library/workloads/*.toml`: what is asked of a target.
 
+pub(crate) mod fault;
 mod load;
 mod pattern;
 mod transactions;
@@ -89,8 +90,10 @@ fn read_root(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
         Ok(test)
     })?;
     defaults.map_or(Ok(()), |section| section.finish())?;
+    let faults = fault::faults(root)?;
     root.finish()?;
-    Ok(Workload { id: id.to_owned(), name: workload_name, repeats, average, order, tests })
+    let id = id.to_owned();
+    Ok(Workload { id, name: workload_name, repeats, average, order, faults, tests })
 }
 
 /// A test's own table before the defaults.

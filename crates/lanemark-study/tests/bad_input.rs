@@ -339,9 +339,8 @@ fn a_port_that_retrains_and_a_switch_that_stores_are_read() {
     let retrain = "[[port]]\nretrain = { after = \"1 s\", pcie = { generation = 1, lanes = 1 } }\nname             = \"pcie-slot\"";
     let spoilt = Spoilt::new(PLATFORM, "[[port]]\nname             = \"pcie-slot\"", retrain);
     let system = spoilt.system(NVME).unwrap();
-    let (at, law) = system.spec.attachments[0].way.links[0].retrain.unwrap();
-    assert_eq!(at.picoseconds(), 1_000_000_000_000);
-    assert_eq!(law.to_string(), "PCIe 1.0 x1, packets of 128 B");
+    let faults: Vec<String> = system.spec.faults.iter().map(ToString::to_string).collect();
+    assert_eq!(faults, ["retrain link=0 lanes=1 generation=1 at=1s drive=0"]);
     let stores = "[[link]]\nforwarding = \"store-and-forward\"\n";
     let spoilt = Spoilt::new(PLATFORM, "[[link]]\n", stores);
     let (stored, cut) =

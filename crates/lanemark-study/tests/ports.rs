@@ -4,9 +4,10 @@ use std::fs;
 
 use lanemark_core::result::Provenance;
 use lanemark_core::sim::link::{LinkLaw, Sata, SataCommands, SataRate};
-use lanemark_core::sim::multipath::{Multipath, PATH_TIMEOUT};
+use lanemark_core::sim::multipath::Multipath;
 use lanemark_core::sim::spec::WaySpec;
-use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Instant};
+use lanemark_core::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_core::workload::fault::COMMAND_TIMEOUT;
 use lanemark_study::system::SystemName;
 use lanemark_study::{path, workload};
 
@@ -123,7 +124,7 @@ fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
     let system = spoilt.system(BOTH).unwrap();
     let second = system.spec.attachments[0].second.as_ref().unwrap();
     assert_eq!((second.way.trunk, second.multipath), (1, Multipath::RoundRobin));
-    assert_eq!(second.path_timeout, PATH_TIMEOUT);
+    assert_eq!(second.path_timeout, COMMAND_TIMEOUT);
     let names =
         |way: &WaySpec| system.spec.links(way).map(|link| link.name.clone()).collect::<Vec<_>>();
     let adapter = "adapter, PCIe 3.0 x8";
@@ -161,8 +162,8 @@ fn a_way_that_fails_is_read_and_told() {
     let second = system.spec.attachments[0].second.as_ref().unwrap();
     assert_eq!(second.multipath, Multipath::Failover);
     assert_eq!(second.path_timeout, Duration::from_microseconds(5_000_000));
-    let fails = Instant::ZERO + Duration::from_microseconds(5_000);
-    assert_eq!(second.fails_at, [Some(fails), None]);
+    let faults: Vec<String> = system.spec.faults.iter().map(ToString::to_string).collect();
+    assert_eq!(faults, ["port-loss port=0 at=5ms drive=0"]);
     let told = system.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(told, ["port sas fails after 5 ms, and sas-2 takes its commands"]);
     let alone = spoilt.shown(&spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap_err());

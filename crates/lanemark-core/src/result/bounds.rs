@@ -7,13 +7,13 @@
 use std::fmt;
 
 use super::{
-    DirectionResult, DriveUse, EnergyUse, Evidence, HopId, LatencyHistogram, PathUse,
+    DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse, HopId, LatencyHistogram, PathUse,
     RequestErrors, RunResult, Sample, Series, Statistic, SteadyState, Sweep, SweepFigures,
     TestResult, TransactionsUse,
 };
 use crate::result::series::POINTS_MAX;
 use crate::units::{Bytes, Duration};
-use crate::workload::{Load, QUEUE_DEPTH_MAX, THREADS_MAX, Test, USERS_MAX, WAREHOUSES_MAX};
+use crate::workload::{Fault, Load, QUEUE_DEPTH_MAX, THREADS_MAX, Test, USERS_MAX, WAREHOUSES_MAX};
 
 /// The longest time in a result, in ns: 5,000 hours. Picoseconds end little behind it.
 pub const TIME_MAX_NS: f64 = 1.8e16;
@@ -236,6 +236,7 @@ fn sample(at: &At, one: &Sample) -> Checked {
         return at.key("elapsed_ns").fail(0, format!("above 0, since {requests} requests ended"));
     }
     errors(&at.key("errors"), &one.errors)?;
+    each(&at.key("faults"), &one.faults, fault)?;
     if let Some(cpu) = &one.cpu {
         within(&at.key("cpu.user_ns_per_request"), cpu.user_ns_per_request, TIME_MAX_NS)?;
         within(&at.key("cpu.system_ns_per_request"), cpu.system_ns_per_request, TIME_MAX_NS)?;
@@ -260,6 +261,18 @@ fn direction_result(at: &At, one: &DirectionResult) -> Checked {
 }
 
 /// As many kinds and numbers as there are, each once and in order, none of them without requests.
+fn fault(at: &At, one: &FaultUse) -> Checked {
+    let text = at.key("fault");
+    match one.fault.parse::<Fault>() {
+        Ok(_) => {}
+        Err(error) => text.fail(&one.fault, error)?,
+    }
+    let times = [("at_ns", Some(one.at)), ("recovery_ns", one.recovery)];
+    times.into_iter().try_for_each(|(key, time)| {
+        within(&at.key(key), time.unwrap_or_default().as_seconds() * 1e9, TIME_MAX_NS)
+    })
+}
+
 fn errors(at: &At, all: &RequestErrors) -> Checked {
     let counts = all.counts();
     if counts.len() > ERRORS_MAX {

@@ -10,6 +10,7 @@ mod energy;
 mod errors;
 mod evidence;
 mod explanation;
+mod faults;
 mod finding;
 mod fitted;
 mod hop;
@@ -39,6 +40,7 @@ pub use evidence::{
     ThreadUse,
 };
 pub use explanation::{Explanation, HopCeiling, QueueProbe, Sign, Verdict};
+pub use faults::FaultUse;
 pub use finding::{Finding, Gigabits, InspectedFinding};
 pub use fitted::{
     FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter, Standing, Unseen,
@@ -231,6 +233,9 @@ pub struct Sample {
     /// The requests that failed, those of the ramp included; they are in no other figure.
     #[serde(default, skip_serializing_if = "RequestErrors::is_empty")]
     pub errors: RequestErrors,
+    /// What went wrong in a simulated run as it was asked to, in the order of times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultUse>,
     /// Processor time per request, where known.
     pub cpu: Option<CpuUse>,
     /// What the machine showed; known for measured runs.

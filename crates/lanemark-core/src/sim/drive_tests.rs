@@ -3,11 +3,11 @@
 
 use super::drive::write_amplification;
 use super::spec::*;
-use super::tests::{megabytes, nvme, run, sata, small_drive, test, unlimited};
+use super::tests::{megabytes, nvme, retrying, run, sata, small_drive, test, unlimited};
 use super::trajectory_tests::trajectory;
 use super::*;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
-use crate::workload::{Access, Operation, Pattern, Test};
+use crate::workload::{Access, Fault, Operation, Pattern, Test};
 
 const BLOCK: Bytes = Bytes::kibi(4);
 
@@ -137,10 +137,8 @@ fn pages_of_a_cell_take_times_of_their_own() {
 #[test]
 fn retries_cost_what_their_number_says() {
     let mean = |share: f64, cycles| {
-        let system = one_die(|flash| {
-            flash.retry = RetrySpec { share: Ratio::new(share).unwrap(), endurance: 1000 };
-            flash.cycles = cycles;
-        });
+        let mut system = one_die(|flash| flash.cycles = cycles);
+        system.faults = vec![retrying(share)];
         let random =
             Test { volume: Some(BLOCK * 20_000), ..test(BLOCK, Pattern::Uniform, true, 1) };
         (run(&system, &random).latency().mean_ns(), system.attachments[0].drive.flash().clone())
@@ -453,6 +451,14 @@ fn xpoint_is_written_in_place() {
 
 /// The end of a fixed run and what it wrote, for a drive that differs in one part from another.
 fn fingerprint(change: impl FnOnce(&mut DriveSpec), read_share: f64) -> (u64, u64, u64, u64) {
+    fingerprint_with(Vec::new(), change, read_share)
+}
+
+fn fingerprint_with(
+    faults: Vec<Fault>,
+    change: impl FnOnce(&mut DriveSpec),
+    read_share: f64,
+) -> (u64, u64, u64, u64) {
     let mut drive = small_drive();
     let flash = drive.flash_mut();
     flash.blocks_per_plane = 60;
@@ -464,7 +470,7 @@ fn fingerprint(change: impl FnOnce(&mut DriveSpec), read_share: f64) -> (u64, u6
         read_share: Ratio::new(read_share).unwrap(),
         ..test(BLOCK, Pattern::Uniform, true, 16)
     };
-    let system = nvme(drive);
+    let system = SystemSpec { faults, ..nvme(drive) };
     let sample = run(&system, &mixed);
     let flash_written = sample.drive.unwrap().flash_written().get() / 4096;
     let events = sample.path.unwrap().events;
@@ -519,14 +525,7 @@ fn the_trajectory_of_each_part_never_changes() {
         ),
         (
             "retries",
-            fingerprint(
-                |drive| {
-                    let flash = drive.flash_mut();
-                    flash.retry = RetrySpec { share: Ratio::new(0.3).unwrap(), endurance: 1000 };
-                    flash.cycles = 800;
-                },
-                1.0,
-            ),
+            fingerprint_with(vec![retrying(0.3)], |drive| drive.flash_mut().cycles = 800, 1.0),
         ),
     ];
     assert_eq!(seen, FINGERPRINTS, "the model moved: say so in CHANGELOG and set the new ones");
@@ -545,10 +544,8 @@ const FINGERPRINTS: [(&str, (u64, u64, u64, u64)); 8] = [
 
 #[test]
 fn repeated_reads_follow_the_seed_and_the_repeat_of_the_run() {
-    let system = one_die(|flash| {
-        flash.retry = RetrySpec { share: Ratio::new(0.5).unwrap(), endurance: 1_000 };
-        flash.cycles = 1_000;
-    });
+    let mut system = one_die(|flash| flash.cycles = 1_000);
+    system.faults = vec![retrying(0.5)];
     // One at a time from a drive at rest, reads differ by nothing but how often they are repeated.
     let one = Test { volume: Some(BLOCK * 500), ..test(BLOCK, Pattern::Uniform, true, 1) };
     let elapsed = |seed: u64, repeat: u32| {

@@ -13,13 +13,14 @@ mod transactions;
 use super::budget::{BudgetSum, HOPS};
 use super::drive::Content;
 use super::energy::Metering;
+use super::fault::Status;
 use super::hops;
 use super::simulator::{Completion, SimError, Simulator};
 use super::spec::SystemSpec;
 use super::storage::Storage;
 use super::target::Target;
 use crate::result::series::Recorder;
-use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, Sample};
+use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, RequestErrors, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 use crate::workload::{Accesses, Load, Test};
@@ -77,6 +78,7 @@ struct Run {
     tally: Option<Tally>,
     rounds: Option<RoundsRun>,
     series: Option<Recorder>,
+    errors: RequestErrors,
 }
 
 impl Run {
@@ -107,6 +109,7 @@ impl Run {
             tally: None,
             rounds: test.rounds.map(|rounds| RoundsRun::new(rounds, counting_from)),
             series: Recorder::of(test),
+            errors: RequestErrors::default(),
         }
     }
 
@@ -188,6 +191,9 @@ impl Run {
     }
 
     fn count(&mut self, completion: &mut Completion) {
+        if let Status::Failed(kind) = completion.status {
+            self.errors.count(kind);
+        }
         if completion.completed < self.counting_from {
             return;
         }
@@ -199,6 +205,9 @@ impl Run {
         }
         let Some(tally) = &mut self.tally else { return };
         self.last = completion.completed;
+        if completion.status != Status::Good {
+            return;
+        }
         let latency = completion.completed.since(completion.submitted);
         debug_assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
         tally.count(completion, latency);
@@ -244,7 +253,8 @@ impl Run {
             punctuality: self.open.map(Open::finish),
             path: Some(path),
             energy: self.metering.energy(spec),
-            errors: Default::default(),
+            errors: self.errors,
+            faults: self.storage.simulator().fault_uses(),
             replay: None,
             series: self.series.map(|series| series.finish(all, Some(drive))),
             steady,

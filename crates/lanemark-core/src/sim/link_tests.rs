@@ -1,11 +1,12 @@
 //! Links in whole systems: what a drive's port carries, unloaded and saturated.
 
 use super::link::{LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate};
-use super::multipath::{Multipath, PATH_TIMEOUT, SecondPort};
+use super::multipath::{Multipath, SecondPort};
 use super::spec::PageTimes;
 use super::spec::{DriveSpec, SystemSpec};
 use super::tests::{megabytes, run, sas, sata, share, small_drive, test, unlimited};
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use crate::workload::fault::COMMAND_TIMEOUT;
 use crate::workload::{Access, Operation, Pattern, Test};
 
 const SAS_RATES: [SasRate; 4] = [SasRate::Gen1, SasRate::Gen2, SasRate::Gen3, SasRate::Gen4];
@@ -44,8 +45,7 @@ pub(super) fn dual(drive: &DriveSpec, multipath: Multipath) -> SystemSpec {
     let mut way = first.way.clone();
     first.way.links[0].name = "SAS 12 Gb/s, port a".to_owned();
     way.links[0].name = "SAS 12 Gb/s, port b".to_owned();
-    first.second =
-        Some(SecondPort { way, multipath, path_timeout: PATH_TIMEOUT, fails_at: [None; 2] });
+    first.second = Some(SecondPort { way, multipath, path_timeout: COMMAND_TIMEOUT });
     system
 }
 

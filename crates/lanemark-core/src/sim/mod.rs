@@ -15,6 +15,7 @@
 //! | [`budget`], [`trace`] | where its time went |
 //! | `hops` | the hops of a system with their names |
 //! | [`energy`] | what drives took |
+//! | [`fault`] | what goes wrong |
 //! | [`ceiling`] | what each hop can carry by its law |
 //! | [`driver`] | a test run in closed loop |
 //! | [`sensitivity`](mod@sensitivity) | what one hop at twice its speed would give |
@@ -31,6 +32,7 @@ pub mod coalescing;
 pub mod drive;
 pub mod driver;
 pub mod energy;
+pub mod fault;
 pub(crate) mod hops;
 pub mod kernel;
 pub mod link;
@@ -54,6 +56,7 @@ pub mod volume;
 
 pub use ceiling::{Ceiling, ceilings};
 pub use driver::run_test;
+pub use fault::Status;
 pub use replay::replay;
 pub use simulator::{Completion, Event, SimError, Simulator};
 pub use spec::SystemSpec;
@@ -65,6 +68,8 @@ pub use volume::VolumeSpec;
 mod disk_tests;
 #[cfg(test)]
 mod drive_tests;
+#[cfg(test)]
+mod fault_tests;
 #[cfg(test)]
 mod link_tests;
 #[cfg(test)]

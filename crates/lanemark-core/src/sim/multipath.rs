@@ -4,23 +4,22 @@
 //! host's multipath layer sees one drive by both. *Round robin* sends commands over the two ways in turn, both active;
 //! *failover* sends all over the first for as long as it works.
 //!
-//! A way can fail at a set time. From then on commands take the other. Those that were under way on it are lost: the
-//! drive may have done its part, but no answer comes back, and the host learns of it when its timer for the command
-//! runs out ([`PATH_TIMEOUT`] where nothing else is set; the timer starts when the command is sent). It then sends the
-//! command again, from the start, over the other way. Its slot is taken meanwhile, and its wait counts for the protocol.
+//! A way can be lost ([`FaultKind::PortLoss`](crate::workload::FaultKind)). From then on commands take the other. Those
+//! that were under way on it are lost: the drive may have done its part, but no answer comes back, and the host learns of
+//! it when its timer for the command runs out ([`COMMAND_TIMEOUT`] where nothing else is set; the timer starts when the
+//! command is sent). It then sends the command again, from the start, over the other way. Its slot is taken meanwhile,
+//! and its wait counts for the protocol. Where there is no other way the request fails, the host gives the drive up, and
+//! all that is asked of it from then on fails at once.
 //!
 //! The two ports share the drive: front end, buffer, flash, data path, and the host's one list of slots and queues.
 //!
-//! Not modelled: a link that reports its failure at once, or comes back; ways of different cost (ALUA); one namespace
+//! Not modelled: a link that reports its failure at once; ways of different cost (ALUA); one namespace
 //! a port. What was under way at the failure still takes its time of the links that it would have gone over, and a
 //! write that is sent again is written twice.
 
 use super::spec::{SpecError, WaySpec};
-use crate::units::{Duration, Instant};
-
-/// How long a host waits for an answer: the usual timeout of SCSI disks and of NVMe commands in Linux (`SD_TIMEOUT`,
-/// `nvme_core.io_timeout`), 30 s.
-pub const PATH_TIMEOUT: Duration = Duration::from_microseconds(30_000_000);
+use crate::units::Duration;
+use crate::workload::fault::COMMAND_TIMEOUT;
 
 /// How commands are spread over two ways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,8 +40,6 @@ pub struct SecondPort {
     pub multipath: Multipath,
     /// How long the host waits for an answer over a way that has failed.
     pub path_timeout: Duration,
-    /// When the way to the first port fails, and that to the second. One must work.
-    pub fails_at: [Option<Instant>; 2],
 }
 
 impl SecondPort {
@@ -51,18 +48,11 @@ impl SecondPort {
     /// # Errors
     /// What cannot be, with the bound.
     pub fn check(&self) -> Result<(), SpecError> {
-        let fail =
-            |field, value, bound: &str| Err(SpecError { field, value, bound: bound.to_owned() });
-        if self.way.links.is_empty() {
-            let bound = "at least one of the port's own";
-            return fail("links of the second port", "0".to_owned(), bound);
+        let (value, bound) = ("0".to_owned(), "at least one of the port's own".to_owned());
+        match self.way.links.is_empty() {
+            true => Err(SpecError { field: "links of the second port", value, bound }),
+            false => Ok(()),
         }
-        if let [Some(first), Some(second)] = self.fails_at {
-            let value =
-                format!("{} and {}", first.since(Instant::ZERO), second.since(Instant::ZERO));
-            return fail("fails_after of both ports", value, "at most one may fail");
-        }
-        Ok(())
     }
 }
 
@@ -70,8 +60,10 @@ impl SecondPort {
 #[derive(Clone, Debug)]
 pub struct Ways {
     multipath: Multipath,
-    fails_at: [Option<Instant>; 2],
-    timeout: Duration,
+    /// Whether no answer comes over each.
+    lost: [bool; 2],
+    /// How long the host waits for one.
+    pub timeout: Duration,
     /// How many there are.
     count: u8,
     /// The one whose turn it is.
@@ -89,22 +81,22 @@ impl Ways {
     pub fn new(second: Option<&SecondPort>) -> Self {
         let single = Self {
             multipath: Multipath::Failover,
-            fails_at: [None; 2],
-            timeout: PATH_TIMEOUT,
+            lost: [false; 2],
+            timeout: COMMAND_TIMEOUT,
             count: 1,
             turn: 0,
         };
         second.map_or(single, |port| Self {
             multipath: port.multipath,
-            fails_at: port.fails_at,
+            lost: [false; 2],
             timeout: port.path_timeout,
             count: 2,
             turn: 0,
         })
     }
 
-    /// The way of a command that is sent at `now`.
-    pub fn choose(&mut self, now: Instant) -> u8 {
+    /// The way of the next command.
+    pub fn choose(&mut self) -> u8 {
         if self.count == 1 {
             return 0;
         }
@@ -112,17 +104,22 @@ impl Ways {
         if self.multipath == Multipath::RoundRobin {
             self.turn = 1 - way;
         }
-        if self.has_failed(way, now) { 1 - way } else { way }
+        if self.is_lost(way) { 1 - way } else { way }
     }
 
-    /// Whether no answer comes over a way any more.
-    pub fn has_failed(&self, way: u8, now: Instant) -> bool {
-        self.fails_at[usize::from(way)].is_some_and(|at| now >= at)
+    /// Whether no answer comes over a way.
+    pub fn is_lost(&self, way: u8) -> bool {
+        self.lost[usize::from(way)]
     }
 
-    /// When the host gives up a command that was sent at `sent`.
-    pub fn gives_up(&self, sent: Instant) -> Instant {
-        sent + self.timeout
+    /// Whether no answer comes over any.
+    pub fn are_lost(&self) -> bool {
+        self.lost[..usize::from(self.count)].iter().all(|lost| *lost)
+    }
+
+    /// Answers come over a way no more, or again.
+    pub fn lose(&mut self, way: u8, lost: bool) {
+        self.lost[usize::from(way)] = lost;
     }
 }
 
@@ -136,8 +133,8 @@ mod tests {
     use super::super::tests::{megabytes, run, sas, small_drive, test, unlimited};
     use super::*;
     use crate::sim::spec::PageTimes;
-    use crate::units::Bytes;
-    use crate::workload::{Access, Operation, Pattern, Test};
+    use crate::units::{Bytes, Instant};
+    use crate::workload::{Access, Fault, FaultKind, Operation, Pattern, Test};
 
     const TIMEOUT: Duration = Duration::from_microseconds(2_000);
 
@@ -145,12 +142,11 @@ mod tests {
         Duration::from_microseconds(microseconds)
     }
 
-    /// A second port beside the first, of which way `failing` fails at `at`.
-    fn failing(multipath: Multipath, failing: usize, at: Instant) -> SystemSpec {
+    /// A second port beside the first, of which way `port` fails after `at`.
+    fn failing(multipath: Multipath, port: u8, at: Duration) -> SystemSpec {
         let mut system = dual(&unlimited(), multipath);
-        let second = system.attachments[0].second.as_mut().unwrap();
-        second.fails_at[failing] = Some(at);
-        second.path_timeout = TIMEOUT;
+        system.attachments[0].second.as_mut().unwrap().path_timeout = TIMEOUT;
+        system.faults = vec![Fault::at(at, FaultKind::PortLoss { port, timeout: None })];
         system
     }
 
@@ -161,17 +157,21 @@ mod tests {
 
     #[test]
     fn commands_take_turns_or_the_first_way_until_it_fails() {
-        let at = |time| Instant::ZERO + us(time);
-        let chosen = |multipath, which: usize| {
-            let system = failing(multipath, which, at(4));
+        let chosen = |multipath, lost: u8| {
+            let system = dual(&unlimited(), multipath);
             let mut ways = Ways::new(system.attachments[0].second.as_ref());
-            (0..8).map(|time| ways.choose(at(time))).collect::<Vec<_>>()
+            let mut eight = Vec::new();
+            for command in 0..8 {
+                ways.lose(lost, (4..7).contains(&command));
+                eight.push(ways.choose());
+            }
+            eight
         };
         assert_eq!(chosen(Multipath::RoundRobin, 0), [0, 1, 0, 1, 1, 1, 1, 1]);
-        assert_eq!(chosen(Multipath::RoundRobin, 1), [0, 1, 0, 1, 0, 0, 0, 0]);
-        assert_eq!(chosen(Multipath::Failover, 0), [0, 0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(chosen(Multipath::RoundRobin, 1), [0, 1, 0, 1, 0, 0, 0, 1]);
+        assert_eq!(chosen(Multipath::Failover, 0), [0, 0, 0, 0, 1, 1, 1, 0]);
         assert_eq!(chosen(Multipath::Failover, 1), [0; 8]);
-        assert_eq!(Ways::new(None).choose(at(4)), 0);
+        assert_eq!(Ways::new(None).choose(), 0);
     }
 
     #[test]
@@ -244,8 +244,8 @@ mod tests {
     #[test]
     fn failover_keeps_going_and_what_was_under_way_comes_back_after_the_timeout() {
         for operation in [Operation::Read, Operation::Write] {
+            let mut system = failing(Multipath::Failover, 0, us(3_000));
             let fails = Instant::ZERO + us(3_000);
-            let mut system = failing(Multipath::Failover, 0, fails);
             system.attachments[0].drive.flash_mut().program =
                 PageTimes::alike(Duration::from_nanoseconds(10));
             let seen = completions(&system, operation, 8);
@@ -273,7 +273,7 @@ mod tests {
             ..test(Bytes::kibi(128), Pattern::Sequential, true, 8)
         };
         // The first half over both ports, the second over one: half of the time lost to nobody but port a.
-        let system = failing(Multipath::RoundRobin, 0, Instant::ZERO + us(10_000));
+        let system = failing(Multipath::RoundRobin, 0, us(10_000));
         let share = utilisation(&system, &test, "port a");
         assert!((0.45..0.55).contains(&share), "{share}");
         assert!(utilisation(&system, &test, "port b") > 0.8);
@@ -281,10 +281,6 @@ mod tests {
 
     #[test]
     fn ports_that_cannot_be_are_told() {
-        let mut system = failing(Multipath::Failover, 0, Instant::ZERO);
-        system.attachments[0].second.as_mut().unwrap().fails_at[1] = Some(Instant::ZERO + us(1));
-        let seen = system.check().unwrap_err().to_string();
-        assert_eq!(seen, "fails_after of both ports = 0 ps and 1 us: at most one may fail");
         let mut system = dual(&small_drive(), Multipath::Failover);
         system.attachments[0].second.as_mut().unwrap().way.links.clear();
         assert!(system.check().is_err());

@@ -114,6 +114,16 @@ impl Way {
         Self { shared: way.trunk, place, links: way.links.iter().map(Link::new).collect() }
     }
 
+    /// One of its own links, the nearest to the host first.
+    pub fn link(&mut self, number: usize) -> &mut Link {
+        &mut self.links[number]
+    }
+
+    /// Whether one of its own links has spoilt what went over it last.
+    pub fn take_spoilt(&mut self) -> bool {
+        self.links.iter_mut().fold(false, |spoilt, link| link.take_spoilt() | spoilt)
+    }
+
     /// How many shared links lie on the way.
     pub fn shared(&self) -> usize {
         self.shared

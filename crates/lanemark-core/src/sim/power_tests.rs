@@ -4,7 +4,7 @@ use super::drive::MediaTime;
 use super::drive::disk::tests::small_disk;
 use super::energy::drive_energy;
 use super::spec::*;
-use super::tests::{nvme, run, small_drive, test, times};
+use super::tests::{nvme, retrying, run, small_drive, test, times};
 use super::*;
 use crate::result::{EnergyUse, Sample};
 use crate::units::{Bytes, Duration, Instant, Joules, Watts};
@@ -339,7 +339,7 @@ proptest! {
         flash.die.cache_program = cache;
         flash.die.suspend =
             suspends.then_some(SuspendSpec { enter: us(20), resume: us(10) });
-        flash.retry.share = crate::units::Ratio::new(if suspends { 0.3 } else { 0.0 }).unwrap();
+        system.faults = vec![retrying(if suspends { 0.3 } else { 0.0 })];
         prop_assert_eq!(system.check(), Ok(()));
         let dies = system.attachments[0].drive.flash().dies();
         let mut simulator = Simulator::new(&system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));

@@ -85,6 +85,13 @@ impl Protocol {
         }
     }
 
+    /// Empties all queues: the controller starts anew.
+    pub fn restart(&mut self) {
+        self.queues.clear();
+        self.coalescing = Coalescing::new(self.spec.coalescing);
+        self.handler_until = Instant::ZERO;
+    }
+
     /// Processor time to submit a command.
     pub fn submit_time(&self, operation: Operation) -> Duration {
         self.driver(operation).submit

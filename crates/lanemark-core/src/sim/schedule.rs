@@ -53,6 +53,20 @@ impl Schedule {
         burst
     }
 
+    /// Forgets the events of which `which` holds, which is told the command of a burst; with them their bursts.
+    pub fn forget(&mut self, mut which: impl FnMut(Event, &dyn Fn(Handle) -> Handle) -> bool) {
+        let Self { queue, bursts } = self;
+        let mut gone = Vec::new();
+        queue.forget(|event| {
+            let forgotten = which(event, &|burst| bursts[burst].command);
+            if let (true, Event::FromBuffer(burst) | Event::OffMedia(burst)) = (forgotten, event) {
+                gone.push(burst);
+            }
+            forgotten
+        });
+        gone.into_iter().for_each(|burst| bursts.free(burst));
+    }
+
     /// Takes the next event.
     pub fn pop(&mut self) -> Option<(Instant, Event)> {
         self.queue.pop()

@@ -70,6 +70,14 @@ impl SharedLink {
         !self.busy
     }
 
+    /// Forgets the bursts that wait in the queue of a port.
+    pub fn forget(&mut self, transfers: &mut Slab<Transfer>, port: u16) {
+        while let Some(handle) = self.queues[usize::from(port)].pop(transfers) {
+            transfers.free(handle);
+            self.waiting -= 1;
+        }
+    }
+
     /// The link is free: the next burst in turn, where one waits.
     pub fn next(&mut self, transfers: &mut Slab<Transfer>) -> Option<Handle> {
         self.busy = self.waiting > 0;

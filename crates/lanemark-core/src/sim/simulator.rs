@@ -11,6 +11,7 @@ mod command;
 mod completion;
 mod disk;
 mod event;
+mod faults;
 mod media;
 mod power;
 
@@ -21,6 +22,7 @@ pub use power::PowerReading;
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
 use super::drive::{Content, Drive, PowerMeter};
+use super::fault::{Faults, Status};
 use super::link::Link;
 use super::multipath::Ways;
 use super::path::Path;
@@ -48,6 +50,8 @@ pub struct Completion {
     pub submitted: Instant,
     /// When it was complete.
     pub completed: Instant,
+    /// How it ended.
+    pub status: Status,
     /// Where its time went; sums to `completed - submitted` exactly.
     pub budget: Budget,
 }
@@ -160,6 +164,10 @@ pub struct Simulator {
     transfers: Slab<Transfer>,
     /// Takes down what lies beside a command's critical path, and is not looked at.
     aside: Trace,
+    /// What goes wrong; nothing in most runs.
+    faults: Option<Box<Faults>>,
+    /// The run's, from which what happens by chance follows.
+    key: StreamKey,
 }
 
 impl Attachment {
@@ -188,7 +196,7 @@ impl Simulator {
     pub fn new(spec: &SystemSpec, content: Content, key: StreamKey) -> Self {
         let attachments = spec.attachments.iter().enumerate();
         let attachments = attachments.map(|(index, one)| Attachment::new(index, one, content, key));
-        Self {
+        let mut simulator = Self {
             now: Instant::ZERO,
             request_submit: spec.cpu.request_submit,
             request_complete: spec.cpu.request_complete,
@@ -205,7 +213,11 @@ impl Simulator {
             write_bursts: Slab::new(),
             transfers: Slab::new(),
             aside: Trace::new(Instant::ZERO),
-        }
+            faults: Faults::of(spec),
+            key,
+        };
+        simulator.plan_faults(&spec.faults);
+        simulator
     }
 
     /// The simulated time.
@@ -277,6 +289,8 @@ impl Simulator {
             thread,
             is_first,
             submitted: at.max(self.now),
+            status: Status::Good,
+            fault: 0,
             unnotified: 0,
             incomplete: 0,
         };
@@ -377,6 +391,9 @@ impl Simulator {
             Event::Notified(command) => self.notified(command),
             Event::AggregationOver(drive, vector) => self.aggregation_over(drive, vector),
             Event::TimedOut(command) => self.timed_out(command),
+            Event::Held(command) => self.goes_on(command),
+            Event::Fault(number, over) => self.fault(number, over),
+            Event::Failed(request) => return Some(self.failed(request)),
             Event::Completed(command) => return self.completed(command),
         }
         None
@@ -384,6 +401,12 @@ impl Simulator {
 
     /// Splits a request into commands and gives them to the protocol.
     fn begin(&mut self, handle: Handle) {
+        if let Some(faults) = &self.faults
+            && faults.host_up > self.now
+        {
+            self.events.schedule(faults.host_up, Event::Submit(handle));
+            return;
+        }
         let Request { target: Target { drive, namespace }, access, thread, is_first, .. } =
             self.requests[handle];
         let Attachment { extents, transfer_max, protocol, .. } =
@@ -436,7 +459,7 @@ impl Simulator {
         let command = &mut self.commands[handle];
         let Attachment { protocol, ways, path, drive, .. } =
             &mut self.attachments[usize::from(command.drive)];
-        command.way = ways.choose(self.now);
+        command.way = ways.choose();
         command.sent = self.now;
         let (operation, length) = (command.operation, command.length);
         let (way, shared) = (path.way(command.way), &mut self.shared);

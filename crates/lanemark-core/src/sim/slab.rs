@@ -53,6 +53,14 @@ impl<T> Slab<T> {
         self.free.push(handle);
     }
 
+    /// The handles of all that is in flight, in their order.
+    pub fn handles(&self) -> Vec<Handle> {
+        let mut free = self.free.clone();
+        free.sort_unstable();
+        let is_live = |handle: &Handle| free.binary_search(handle).is_err();
+        (0..self.slots.len() as Handle).filter(is_live).collect()
+    }
+
     /// How many there were at once, at the most.
     pub fn most(&self) -> usize {
         self.slots.len()
@@ -152,6 +160,7 @@ mod tests {
         let first = slab.insert('a');
         slab.insert('b');
         slab.free(first);
+        assert_eq!(slab.handles(), [first + 1]);
         assert_eq!((slab.insert('c'), slab.live(), slab[first]), (first, 2, 'c'));
     }
 

@@ -3,6 +3,7 @@
 //! Nothing here knows where a value came from. The study crate reads library files, keeps each value's
 //! source, and hands over a [`SystemSpec`].
 
+mod faults;
 mod flash;
 mod power;
 
@@ -15,6 +16,7 @@ use super::link::LinkSpec;
 use super::multipath::SecondPort;
 use super::volume::VolumeSpec;
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use crate::workload::Fault;
 
 /// The unit in which a drive maps logical to physical places.
 pub const SLOT: Bytes = Bytes::kibi(4);
@@ -33,6 +35,8 @@ pub struct SystemSpec {
     pub volume: Option<VolumeSpec>,
     /// What the platform takes besides its drives, where that is known.
     pub host_power: Option<HostPower>,
+    /// What goes wrong in it, and what its drives are like that are not sound.
+    pub faults: Vec<Fault>,
 }
 
 /// A drive with how it is spoken to and its way to the host.
@@ -463,7 +467,15 @@ impl SystemSpec {
             attachment.ways().try_for_each(|way| self.check_way(way))?;
             attachment.check()
         })?;
-        self.check_volume()
+        self.check_volume()?;
+        self.fault_errors().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// The system with these faults besides its own.
+    #[must_use]
+    pub fn with_faults(&self, faults: &[Fault]) -> Self {
+        let faults = self.faults.iter().chain(faults).cloned().collect();
+        Self { faults, ..self.clone() }
     }
 
     fn check_way(&self, way: &WaySpec) -> Result<(), SpecError> {

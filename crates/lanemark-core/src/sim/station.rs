@@ -103,6 +103,13 @@ impl Servers {
         total / self.0.len() as u64
     }
 
+    /// Becomes `count` servers, at least one. The share of time that they were busy stays what it was.
+    pub fn resize(&mut self, count: usize) {
+        let busy = self.busy();
+        self.0.resize(count.max(1), Station::default());
+        self.0.iter_mut().for_each(|station| station.busy = busy);
+    }
+
     #[inline]
     fn first_free(&mut self) -> &mut Station {
         let first = match self.0.len() {

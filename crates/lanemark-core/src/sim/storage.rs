@@ -6,6 +6,7 @@
 //! path, as with the commands of a request.
 
 use super::drive::Content;
+use super::fault::Status;
 use super::simulator::{Completion, SimError, Simulator};
 use super::slab::{Handle, Slab};
 use super::spec::SystemSpec;
@@ -38,6 +39,7 @@ struct Request {
     tag: u64,
     access: Access,
     parts_left: u32,
+    status: Status,
 }
 
 /// A request on a drive, for one on the volume.
@@ -103,7 +105,8 @@ impl Storage {
         }
         let parts = volume.parts_of(access);
         let parts_left = parts.clone().count() as u32;
-        let request = volume.requests.insert(Request { tag, access, parts_left });
+        let request =
+            volume.requests.insert(Request { tag, access, parts_left, status: Status::Good });
         for (index, Part { drive, offset, length }) in parts.enumerate() {
             let part = volume.parts.insert(PartOf { request, drive });
             volume.outstanding[usize::from(drive)] += 1;
@@ -164,11 +167,14 @@ impl Volume {
         self.outstanding[usize::from(drive)] -= 1;
         let whole = &mut self.requests[request];
         whole.parts_left -= 1;
+        if completion.status != Status::Good {
+            whole.status = completion.status;
+        }
         if whole.parts_left > 0 {
             return None;
         }
-        let Request { tag, access, .. } = *whole;
+        let Request { tag, access, status, .. } = *whole;
         self.requests.free(request);
-        Some(Completion { tag, access, ..*completion })
+        Some(Completion { tag, access, status, ..*completion })
     }
 }

@@ -9,8 +9,9 @@ use super::trajectory_tests::trajectory;
 use super::*;
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
+use crate::workload::fault::{LinkPlace, ReadRetries, Training};
 use crate::workload::tests::random_read;
-use crate::workload::{Pattern, Test};
+use crate::workload::{Fault, FaultKind, Pattern, Test};
 use proptest::prelude::*;
 
 /// A drive of 64 MiB and a little more flash.
@@ -43,7 +44,6 @@ pub(crate) fn small_drive() -> DriveSpec {
             channel_rate: BytesPerSecond(400_000_000),
             command_time: Duration::from_nanoseconds(200),
             die: DieSpec::default(),
-            retry: RetrySpec::default(),
             translation: TranslationSpec::default(),
             condition: Condition::Fresh,
             cycles: 0,
@@ -58,7 +58,6 @@ pub(super) fn nvme(drive: DriveSpec) -> SystemSpec {
         name: "PCIe 3.0 x4".to_owned(),
         law: LinkLaw::Pcie(law),
         latency: Duration::from_nanoseconds(150),
-        retrain: None,
         speed: 1,
     };
     SystemSpec {
@@ -91,7 +90,14 @@ pub(super) fn nvme(drive: DriveSpec) -> SystemSpec {
         }],
         volume: None,
         host_power: None,
+        faults: Vec::new(),
     }
+}
+
+/// Reads that are repeated from the start on, the more the older the flash of all drives is.
+pub(super) fn retrying(share: f64) -> Fault {
+    let share = Ratio::new(share).unwrap();
+    Fault::at(Duration::ZERO, FaultKind::ReadRetries(ReadRetries { share, endurance: 1_000 }))
 }
 
 /// Makes the first `count` links of the first drive's way the trunk.
@@ -116,7 +122,6 @@ pub(super) fn sata(drive: DriveSpec) -> SystemSpec {
         name: "SATA 6 Gb/s".to_owned(),
         law: LinkLaw::Sata(Sata::new(SataRate::Gen3, SataCommands::Queued)),
         latency: Duration::ZERO,
-        retrain: None,
         speed: 1,
     });
     system
@@ -131,7 +136,6 @@ pub(super) fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
         name: "SAS 12 Gb/s".to_owned(),
         law: LinkLaw::Sas(Sas::new(SasRate::Gen3, phys).kept_open()),
         latency: Duration::ZERO,
-        retrain: None,
         speed: 1,
     });
     system
@@ -331,9 +335,11 @@ fn a_link_that_retrains_carries_less_from_then_on() {
     };
     let before = megabytes(&run(&system, &test));
     let narrow = LinkLaw::Pcie(Pcie::new(PcieGeneration::Three, 1, Bytes(128), Bytes(512)));
-    let middle = Instant::ZERO + Duration::from_microseconds(100_000);
-    system.attachments[0].way.links[0].retrain = Some((middle, narrow));
+    let to = Training { lanes: Some(1), ..Training::default() };
+    let kind = FaultKind::Retrain { link: LinkPlace::default(), to };
+    system.faults = vec![Fault::at(Duration::from_microseconds(100_000), kind)];
     let seen = megabytes(&run(&system, &test));
+    system.faults.clear();
     system.attachments[0].way.links[0].law = narrow;
     let after = megabytes(&run(&system, &test));
     let expected = f64::midpoint(before, after);

@@ -27,7 +27,7 @@ fn behind(drive: &DriveSpec, count: usize, volume: VolumeSpec, lanes: u32) -> Sy
     let law = Pcie::new(PcieGeneration::Two, lanes, Bytes(128), Bytes(512));
     let latency = Duration::from_nanoseconds(150);
     let law = LinkLaw::Pcie(law);
-    let uplink = LinkSpec { name: "uplink".to_owned(), law, latency, retrain: None, speed: 1 };
+    let uplink = LinkSpec { name: "uplink".to_owned(), law, latency, speed: 1 };
     system.trunk = vec![uplink];
     system.attachments.iter_mut().for_each(|one| one.way.trunk = 1);
     system

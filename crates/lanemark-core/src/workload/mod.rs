@@ -14,6 +14,7 @@ mod accesses;
 mod arrival;
 mod data;
 mod database;
+pub mod fault;
 mod load;
 mod mix;
 mod places;
@@ -24,6 +25,7 @@ pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
 pub use data::fill_random;
 pub use database::{DatabaseUsers, Profile, TransactionKind, USERS_MAX, WAREHOUSES_MAX};
+pub use fault::{Fault, FaultKind};
 pub use load::{Load, Process, RATE_MAX, Schedule};
 pub use mix::{Mix, SIZES_MAX, SizeShare, Start};
 pub use rounds::{Interval, ROUND_MAX, Rounds, Tracked};
@@ -58,6 +60,9 @@ pub struct Workload {
     /// In which order tests and repeats are measured.
     #[serde(default)]
     pub order: Order,
+    /// What goes wrong in each repeat of each test, which only a simulation can do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
     /// The tests, in the order in which they run.
     pub tests: Vec<Test>,
 }

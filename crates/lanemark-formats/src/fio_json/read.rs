@@ -273,6 +273,7 @@ fn result(drafts: &[Draft], version: &str, file: &str, notes: &mut Vec<String>) 
     let stem = file.rsplit('/').next().unwrap_or(file);
     let stem = stem.strip_suffix(".json").unwrap_or(stem);
     let mut workload = Workload {
+        faults: Vec::new(),
         id: stem.to_owned(),
         name: format!("{stem}, measured by {}", shown(version)),
         repeats: 1,

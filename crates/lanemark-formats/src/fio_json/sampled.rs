@@ -69,6 +69,7 @@ pub(super) fn read(job: &Value) -> Result<Sampled, String> {
         flushes,
         trims: None,
         errors: errors(job)?,
+        faults: Vec::new(),
         cpu: None,
         evidence: None,
         punctuality: None,

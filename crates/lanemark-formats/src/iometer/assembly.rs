@@ -56,6 +56,7 @@ impl Reader<'_> {
         let stem = self.file.rsplit('/').next().unwrap_or(self.file);
         let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
         let workload = Workload {
+            faults: Vec::new(),
             id: stem.to_owned(),
             name: format!("{stem}, from Iometer's settings"),
             repeats: 1,

@@ -344,6 +344,7 @@ fn reading(history: &History, held: u64) -> Workload {
         start: Start::default(),
     };
     Workload {
+        faults: Vec::new(),
         id: "check".to_owned(),
         name: "Check".to_owned(),
         repeats: 1,

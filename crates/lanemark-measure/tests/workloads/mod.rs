@@ -48,6 +48,7 @@ pub(crate) fn workload(tests: impl IntoIterator<Item = Test>) -> Workload {
     let tests: Vec<Test> = tests.into_iter().collect();
     tests.iter().for_each(|test| test.check().unwrap());
     Workload {
+        faults: Vec::new(),
         id: "small".to_owned(),
         name: "Small".to_owned(),
         repeats: 1,

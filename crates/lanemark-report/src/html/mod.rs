@@ -20,7 +20,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 pub(crate) use grid::typeset;
 
-use crate::{answer, energy, figure_table, run_table, target, transactions};
+use crate::{answer, energy, faults, figure_table, run_table, target, transactions};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -96,6 +96,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
             (section("Throughput", &chart::runs(runs)))
         }
         (optional("Over time", series::over_time(&all)))
+        (optional("Faults", faults::events(&all)))
         (optional("Where the time goes", budget::budgets(&all)))
         (optional("What would help", sensitivity::gains(&all)))
         @if tested {

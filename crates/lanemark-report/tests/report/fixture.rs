@@ -80,6 +80,7 @@ const HOPS_CALM: [Hops; 2] = [
 /// The workload of the document.
 pub(crate) fn workload() -> Workload {
     Workload {
+        faults: Vec::new(),
         id: "crystaldiskmark-3".to_owned(),
         name: "CrystalDiskMark 3".to_owned(),
         repeats: 3,
@@ -338,6 +339,7 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
         energy: hops
             .and_then(|_| energy(&test, Duration::from_nanoseconds((elapsed * 1e3) as u64))),
         errors: Default::default(),
+        faults: Vec::new(),
         replay: None,
         series: None,
         steady: None,

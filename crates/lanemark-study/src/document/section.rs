@@ -83,6 +83,21 @@ impl<'d> Section<'d> {
         StudyError::new(self.location_of(key), message)
     }
 
+    /// The keys of the table.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'d String> {
+        self.table.keys()
+    }
+
+    /// Notes all of these errors where the file is read as a whole, and returns one of them: else the first.
+    pub fn wrong(&self, first: StudyError, others: &[StudyError]) -> StudyError {
+        for error in std::iter::once(&first).chain(others) {
+            if self.document.note(Problem::Wrong(error.clone())).is_err() {
+                break;
+            }
+        }
+        first
+    }
+
     /// Whether `key` is there, or is set from outside.
     pub fn has(&self, key: &str) -> bool {
         self.ask(key);

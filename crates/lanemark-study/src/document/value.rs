@@ -53,6 +53,19 @@ impl Section<'_> {
         array.iter().map(|entry| self.bare(key, entry).map(|scalar| scalar.text)).collect()
     }
 
+    /// All keys of the table with what stands at each, a text or a number as written.
+    ///
+    /// # Errors
+    /// Where something else stands there.
+    pub fn pairs(&self) -> Result<Vec<(String, String)>, StudyError> {
+        let pair = |key: &String| {
+            self.ask(key);
+            let text = self.get(key).map(|value| self.bare(key, value)).transpose()?;
+            Ok((key.clone(), text.map_or_else(String::new, |scalar| scalar.text)))
+        };
+        self.keys().map(pair).collect()
+    }
+
     /// A text.
     ///
     /// # Errors

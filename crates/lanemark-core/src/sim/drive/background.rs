@@ -7,10 +7,13 @@
 //! cache and collects up to `erased_idle` superblocks.
 
 use super::super::schedule::Schedule;
-use super::super::slab::Handle;
-use super::super::spec::{SLOT, WriteCache};
+use super::super::slab::{Handle, NONE, Slab};
+use super::super::spec::{DriveSpec, SLOT, WriteCache};
+use super::flushes::Flushes;
+use super::map_cache::MapCache;
+use super::read_ahead::ReadAhead;
 use super::translation::{Filled, Progress, Stream};
-use super::{FlashOperation, FlashTask, Pending, SolidState, slots_of};
+use super::{Buffer, FlashOperation, FlashTask, Pending, SolidState, slots_of};
 use crate::result::DriveUse;
 use crate::units::{Bytes, Instant};
 
@@ -277,12 +280,16 @@ impl SolidState {
     /// Erases superblocks that became free of valid data meanwhile.
     fn erase_emptied(&mut self, now: Instant, events: &mut Schedule) {
         while let Some(superblock) = self.translation.next_to_erase() {
-            self.erasing.insert(superblock, self.flash.dies());
-            for die in 0..self.flash.dies() {
-                let site = self.site(die, 0, self.spec.erase);
-                let task = FlashTask::Erase { superblock };
-                self.flash.start(now, site, task, Bytes::ZERO, events);
-            }
+            self.erase(now, superblock, events);
+        }
+    }
+
+    fn erase(&mut self, now: Instant, superblock: u32, events: &mut Schedule) {
+        self.erasing.insert(superblock, self.flash.dies());
+        for die in 0..self.flash.dies() {
+            let site = self.site(die, 0, self.spec.erase);
+            let task = FlashTask::Erase { superblock };
+            self.flash.start(now, site, task, Bytes::ZERO, events);
         }
     }
 
@@ -321,6 +328,45 @@ impl SolidState {
             && self.relocate(now, true, events)
         {}
         self.erase_emptied(now, events);
+    }
+
+    /// The power fails. Returns what was acknowledged and is lost; what a protected buffer holds is stored, or waits
+    /// to be.
+    pub fn power_cut(&mut self, now: Instant, spec: &DriveSpec) -> Bytes {
+        let protected = self.write_cache == WriteCache::Protected;
+        let programs = self.flash.power_cut(now);
+        let mut lost = self.translation.power_cut(protected);
+        if self.spec.technology.in_place() && !protected {
+            let held = |task: &FlashTask| match task {
+                FlashTask::Program { held, .. } => u64::from(*held),
+                _ => 0,
+            };
+            lost += programs.iter().map(held).sum::<u64>();
+        }
+        self.unmapped.retain(|pending| protected && matches!(pending, Pending::Write(..)));
+        self.buffer = Buffer::new(spec.buffer);
+        for pending in &self.unmapped {
+            if let Pending::Write(first, end) = pending {
+                self.buffer.admit(NONE, SLOT * (end - first));
+            }
+        }
+        (self.relocations, self.flushes) = (Slab::new(), Flushes::new());
+        self.sources.clear();
+        self.last_moved = None;
+        self.map = self.spec.translation.map.map(MapCache::new);
+        self.ahead = self.ahead.take().map(|_| ReadAhead::new(spec.read_ahead.get() / SLOT.get()));
+        (self.commands, self.in_background) = (0, false);
+        // A write that is complete only when it is stored was not acknowledged.
+        if self.writes_through() { Bytes::ZERO } else { SLOT * lost }
+    }
+
+    /// The power is back: what was being erased is erased anew, and what a protected buffer held is stored.
+    pub fn power_up(&mut self, now: Instant, events: &mut Schedule) {
+        for superblock in self.erasing.keys() {
+            self.erasing.remove(superblock);
+            self.erase(now, superblock, events);
+        }
+        self.go_on(now, events);
     }
 
     /// What the drive has done so far besides what the host asked for.

@@ -47,6 +47,11 @@ impl Buffer {
         self.free += bytes;
     }
 
+    /// The next burst that waits, which is forgotten.
+    pub fn next_waiting(&mut self) -> Option<Handle> {
+        self.waiting.pop_front().map(|(burst, _)| burst)
+    }
+
     /// The next burst that waited and now has its room.
     pub fn next_admitted(&mut self) -> Option<Handle> {
         let &(burst, bytes) = self.waiting.front()?;

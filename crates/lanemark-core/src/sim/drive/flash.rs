@@ -11,7 +11,7 @@
 //! last one goes out from the cache register; with *cache program* the next page comes in while the last
 //! one is programmed; with *suspend* a program or erase that is under way makes way for reads. Reads of the
 //! host go before what waits to be programmed or erased, a limited number in a row. A read that has to be
-//! repeated ([`RetrySpec`](super::super::spec::RetrySpec)) takes tR and the channel once more each time.
+//! repeated ([`ReadRetries`](crate::workload::fault::ReadRetries)) takes tR and the channel once more each time.
 //!
 //! Not modelled: partial page programs, ZQ calibration, the two stages of programs of some TLC and QLC.
 
@@ -77,17 +77,6 @@ pub struct Flash {
 impl Flash {
     /// Idle flash of drive `drive`, in which data takes the share `packed` of its size.
     pub fn new(drive: u16, spec: &FlashSpec, packed: f64, key: StreamKey) -> Self {
-        let idle = Die {
-            others: Chain::EMPTY,
-            storing: NONE,
-            suspended: NONE,
-            reads_waiting: 0,
-            reads_active: 0,
-            reads_in_row: 0,
-            ready: Instant::ZERO,
-            busy_since: Instant::ZERO,
-            busy: Duration::ZERO,
-        };
         let lanes_per_die = if spec.die.independent_planes { spec.planes } else { 1 };
         let lane = Lane { reads: Chain::EMPTY, current: NONE, draining: NONE };
         Self {
@@ -98,7 +87,7 @@ impl Flash {
             packed: (packed * 65_536.0) as u64,
             command_time: spec.command_time,
             channels: vec![Station::default(); spec.channels as usize],
-            dies: vec![idle; spec.dies() as usize],
+            dies: vec![Die::IDLE; spec.dies() as usize],
             lanes: vec![lane; spec.dies() as usize * lanes_per_die as usize],
             operations: Slab::new(),
             array: ArrayTime::default(),
@@ -124,6 +113,18 @@ impl Flash {
             count += 1;
         }
         count
+    }
+
+    /// The power fails: what dies were doing is gone. Returns the programs that had not ended.
+    pub fn power_cut(&mut self, now: Instant) -> Vec<FlashTask> {
+        for die in &mut self.dies {
+            let until_now = if die.is_busy() { now.since(die.busy_since) } else { Duration::ZERO };
+            *die = Die { busy: die.busy + until_now, ..Die::IDLE };
+        }
+        self.lanes.fill(Lane { reads: Chain::EMPTY, current: NONE, draining: NONE });
+        let operations = std::mem::take(&mut self.operations);
+        let tasks = operations.handles().into_iter().map(|handle| operations[handle].task);
+        tasks.filter(|task| matches!(task, FlashTask::Program { .. })).collect()
     }
 
     /// Gives a die something to do, now or when its turn comes.
@@ -488,6 +489,18 @@ impl Flash {
 }
 
 impl Die {
+    const IDLE: Self = Self {
+        others: Chain::EMPTY,
+        storing: NONE,
+        suspended: NONE,
+        reads_waiting: 0,
+        reads_active: 0,
+        reads_in_row: 0,
+        ready: Instant::ZERO,
+        busy_since: Instant::ZERO,
+        busy: Duration::ZERO,
+    };
+
     fn is_busy(&self) -> bool {
         self.storing != NONE || self.reads_active > 0
     }

@@ -118,6 +118,13 @@ impl FrontEnd {
         alone
     }
 
+    /// The front end after its drive has started anew, without any command.
+    #[must_use]
+    pub fn restarted(&self, spec: FrontEndSpec, arbiter: Option<Arbiter>) -> Self {
+        let engines = self.engines.clone();
+        Self { engines, ..Self::new(self.drive, spec).arbitrated(arbiter) }
+    }
+
     /// A command is on its way, and its arrival will be an event.
     pub fn expect<C: Candidate>(
         &mut self,

@@ -6,8 +6,9 @@ use crate::result::DriveUse;
 use crate::rng::StreamKey;
 use crate::sim::arbitration::Arbiter;
 use crate::sim::budget::{HOPS, Hop};
-use crate::sim::spec::{DriveSpec, MediaSpec};
-use crate::units::{Duration, Instant};
+use crate::sim::schedule::Schedule;
+use crate::sim::spec::{AttachmentSpec, DriveSpec, MediaSpec};
+use crate::units::{Bytes, Duration, Instant};
 
 /// A drive at work.
 #[derive(Clone, Debug)]
@@ -95,6 +96,27 @@ impl Drive {
         match self {
             Self::SolidState(_) => None,
             Self::Disk(drive) => Some(drive),
+        }
+    }
+
+    /// The power fails: all that is under way is gone. Returns what was acknowledged and is lost.
+    pub fn power_cut(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
+        let front_end =
+            self.front_end().restarted(spec.drive.front_end, Arbiter::of(&spec.protocol));
+        *self.front_end() = front_end;
+        match self {
+            Self::SolidState(drive) => drive.power_cut(now, &spec.drive),
+            Self::Disk(drive) => {
+                drive.buffer = Buffer::new(spec.drive.buffer);
+                drive.disk.power_cut(now)
+            }
+        }
+    }
+
+    /// The drive has its power back.
+    pub fn power_up(&mut self, now: Instant, events: &mut Schedule) {
+        if let Self::SolidState(drive) = self {
+            drive.power_up(now, events);
         }
     }
 

@@ -50,6 +50,7 @@ use super::table::Table;
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Instant, Ratio};
 use crate::workload::Test;
+use crate::workload::fault::ReadRetries;
 use background::Relocation;
 use flushes::Flushes;
 use map_cache::{Found, MapCache};
@@ -115,6 +116,8 @@ pub struct SolidState {
     idle_since: Instant,
     in_background: bool,
     map_stored: u64,
+    /// Reads that have to be repeated.
+    retries: Option<ReadRetries>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -173,7 +176,13 @@ impl SolidState {
             idle_since: Instant::ZERO,
             in_background: false,
             map_stored: 0,
+            retries: None,
         }
+    }
+
+    /// Lets reads be repeated so from now on; none where there is no rule.
+    pub fn set_retries(&mut self, retries: Option<ReadRetries>) {
+        self.retries = retries.filter(|retries| retries.share > Ratio::ZERO);
     }
 
     /// Whether a part of the map may have to be read.
@@ -333,8 +342,8 @@ impl SolidState {
             false => 0,
         };
         let mut site = self.site(unit, plane, time);
-        if self.spec.retry.share > Ratio::ZERO {
-            let probability = self.spec.retry.probability(self.translation.cycles(unit));
+        if let Some(retries) = self.retries {
+            let probability = retries.probability(self.translation.cycles(unit));
             site.retries = self.flash.retries(probability);
         }
         site

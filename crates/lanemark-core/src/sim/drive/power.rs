@@ -84,6 +84,12 @@ impl PowerMeter {
         }
     }
 
+    /// The drive has lost its power, and with it all commands.
+    pub fn restart(&mut self, now: Instant) {
+        self.commands = 0;
+        self.enter(now, Phase::Resting(now));
+    }
+
     /// Whether only its media say if it is at work.
     #[inline]
     pub fn has_no_command(&self) -> bool {

@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 use super::super::budget::Hop;
 use super::super::drive::Content;
 use super::super::energy::Metering;
+use super::super::fault::Status;
 use super::super::kernel::EventQueue;
 use super::super::simulator::{Completion, SimError};
 use super::super::spec::SystemSpec;
@@ -26,7 +27,9 @@ use super::super::target::Target;
 use super::path_use;
 use super::tally::Tally;
 use crate::result::series::Recorder;
-use crate::result::{DirectionResult, LatencyHistogram, Sample, ServerTime, TransactionsUse};
+use crate::result::{
+    DirectionResult, LatencyHistogram, RequestErrors, Sample, ServerTime, TransactionsUse,
+};
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::{Access, BufferUse, Operation, Test, Transactions};
@@ -128,6 +131,7 @@ struct Run<'t> {
     log_writes: u64,
     committed: u64,
     series: Option<Recorder>,
+    errors: RequestErrors,
 }
 
 impl<'t> Run<'t> {
@@ -163,6 +167,7 @@ impl<'t> Run<'t> {
             log_writes: 0,
             committed: 0,
             series: Recorder::of(test),
+            errors: RequestErrors::default(),
         }
     }
 
@@ -362,6 +367,10 @@ impl<'t> Run<'t> {
     }
 
     fn count(&mut self, completion: &mut Completion) {
+        if let Status::Failed(kind) = completion.status {
+            self.errors.count(kind);
+            return;
+        }
         if completion.completed < self.counting_from {
             return;
         }
@@ -424,7 +433,8 @@ impl<'t> Run<'t> {
             punctuality: None,
             path: Some(path),
             energy: self.metering.energy(spec),
-            errors: Default::default(),
+            errors: self.errors,
+            faults: self.storage.simulator().fault_uses(),
             replay: None,
             series: self.series.map(|series| series.finish(elapsed, Some(drive))),
             steady: None,

@@ -3,6 +3,7 @@
 //! A burst is charged as the sum of its frames or packets, in one event. `sata::tests` and
 //! `pcie::tests` show that the sum is the same as one frame or packet after the other.
 
+mod bit_errors;
 mod frame_turns;
 pub mod pcie;
 pub mod sas;
@@ -12,11 +13,14 @@ mod timing_tests;
 
 use super::memo::Memo;
 use super::station::{Servers, Span};
+use bit_errors::BitErrors;
 use frame_turns::FrameTurns;
 use std::fmt;
 
+use crate::rng::Rng;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 use crate::workload::Operation;
+use crate::workload::fault::Training;
 
 pub use pcie::{Pcie, PcieAddress, PcieGeneration, PcieSetup};
 pub use sas::{Sas, SasRate};
@@ -31,8 +35,6 @@ pub struct LinkSpec {
     pub law: LinkLaw,
     /// The time that anything takes through it besides its own length: serialiser, buffers, a switch.
     pub latency: Duration,
-    /// When it trains anew, and what to: a link that falls back, or recovers.
-    pub retrain: Option<(Instant, LinkLaw)>,
     /// How many times as fast as its law it is; 1 but for a link that is asked what another would give.
     pub speed: u32,
 }
@@ -57,6 +59,9 @@ pub struct Place {
     pub last: bool,
 }
 
+/// Bits on the wire of a byte that is coded 8b/10b, which SATA and SAS up to 12 Gb/s do.
+const LINE_BITS: u64 = 10;
+
 /// A doorbell write.
 const DOORBELL: Bytes = Bytes(4);
 
@@ -80,6 +85,32 @@ impl LinkLaw {
             Self::Pcie(pcie) => pcie.rate(),
             Self::Sata(sata) => BytesPerSecond(sata.rate().line_rate().0 / 10),
             Self::Sas(sas) => sas.port_rate(),
+        }
+    }
+
+    /// The law after the link has trained anew; nothing where it cannot train to that.
+    pub fn trained(&self, to: Training) -> Option<Self> {
+        let Training { lanes, generation, speed } = to;
+        match self {
+            Self::Pcie(pcie) => {
+                let lanes = lanes.unwrap_or(pcie.lanes());
+                let generation = match generation {
+                    Some(number) => PcieGeneration::new(number.into())?,
+                    None => pcie.generation(),
+                };
+                let fits = speed.is_none() && lanes.is_power_of_two() && lanes <= 16;
+                fits.then(|| Self::Pcie(pcie.trained(generation, lanes)))
+            }
+            Self::Sata(sata) => {
+                let fits = lanes.is_none() && generation.is_none();
+                Some(Self::Sata(sata.trained(SataRate::new(speed.filter(|_| fits)?)?)))
+            }
+            Self::Sas(sas) => {
+                let phys = lanes.unwrap_or(sas.phys());
+                let rate = speed.map_or(Some(sas.rate()), SasRate::new)?;
+                let fits = generation.is_none() && [1, 2, 4].contains(&phys);
+                fits.then(|| Self::Sas(sas.trained(rate, phys)))
+            }
         }
     }
 
@@ -109,7 +140,6 @@ impl fmt::Display for LinkLaw {
 pub struct Link {
     law: LinkLaw,
     latency: Duration,
-    retrain: Option<(Instant, LinkLaw)>,
     speed: u32,
     to_host: Servers,
     to_drive: Servers,
@@ -121,6 +151,8 @@ pub struct Link {
     write: Memo<(Bytes, Place), (Duration, Duration)>,
     /// For an entry and its fetches, what goes to the drive and to the host.
     issue: Memo<(Bytes, u64), (Duration, Duration)>,
+    /// What spoils its data, where anything does.
+    errors: Option<Box<BitErrors>>,
 }
 
 impl Link {
@@ -130,7 +162,6 @@ impl Link {
         Self {
             law: spec.law,
             latency: spec.latency,
-            retrain: spec.retrain,
             speed: spec.speed,
             to_host: servers.clone(),
             to_drive: servers,
@@ -138,6 +169,7 @@ impl Link {
             read: Memo::new(),
             write: Memo::new(),
             issue: Memo::new(),
+            errors: None,
         }
     }
 
@@ -159,20 +191,51 @@ impl Link {
         at_speed(self.speed, if place.last { data + end } else { data })
     }
 
-    /// Trains anew when the time for that has come. What is under way by then goes on as it began.
-    fn train(&mut self, now: Instant) {
-        if let Some((at, law)) = self.retrain
-            && now >= at
-        {
-            self.law = law;
-            self.retrain = None;
-            (self.read, self.write, self.issue) = (Memo::new(), Memo::new(), Memo::new());
+    /// Trains anew. What is under way by then goes on as it began.
+    pub fn train(&mut self, law: LinkLaw) {
+        for servers in [&mut self.to_host, &mut self.to_drive] {
+            if law.phys() != self.law.phys() {
+                servers.resize(law.phys() as usize);
+            }
+        }
+        self.law = law;
+        (self.read, self.write, self.issue) = (Memo::new(), Memo::new(), Memo::new());
+    }
+
+    /// The law that it has trained to.
+    pub fn law(&self) -> LinkLaw {
+        self.law
+    }
+
+    /// Lets a share of bits be wrong from now on, by the draws of `rng`; none where there is no share.
+    pub fn disturb(&mut self, rate: Option<f64>, rng: Rng) {
+        self.errors = rate.map(|rate| Box::new(BitErrors::new(rate, rng)));
+    }
+
+    /// Whether the data that it carried last has to be sent again by the host's command.
+    pub fn take_spoilt(&mut self) -> bool {
+        self.errors.as_mut().is_some_and(|errors| errors.take_spoilt())
+    }
+
+    /// The time of data on a link that may spoil some of it: a packet of PCI Express goes again at once, a frame of
+    /// SATA or SAS with its command.
+    #[inline]
+    fn disturbed(&mut self, bytes: Bytes, service: Duration) -> Duration {
+        let Some(errors) = &mut self.errors else { return service };
+        match &self.law {
+            LinkLaw::Pcie(pcie) => {
+                let replays = errors.hits(pcie.write_bytes(bytes) * 8);
+                service + at_speed(self.speed, pcie.replay_time()) * replays
+            }
+            LinkLaw::Sata(_) | LinkLaw::Sas(_) => {
+                errors.spoil(bytes.get() * LINE_BITS);
+                service
+            }
         }
     }
 
     /// Sends `bytes` of read data towards the host while they flow in during `inflow`.
     pub fn carry_read(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
-        self.train(now);
         let mut memo = self.read;
         let (service, back) = memo.answer((bytes, place), || {
             let back = match &self.law {
@@ -183,6 +246,7 @@ impl Link {
             (self.read_time(bytes, place), at_speed(self.speed, back))
         });
         self.read = memo;
+        let service = self.disturbed(bytes, service);
         if back > Duration::ZERO {
             self.to_drive.charge(now, back);
         }
@@ -207,7 +271,6 @@ impl Link {
     /// for them first: with read requests over PCIe, with DMA Setup and DMA Activate frames over SATA.
     /// Over SATA the frame that ends the command goes behind its data, before another command's.
     pub fn carry_write(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
-        self.train(now);
         let (law, speed) = (&self.law, self.speed);
         let times = || match law {
             LinkLaw::Pcie(pcie) => (pcie.fetch_time(bytes), pcie.read_request_time(bytes)),
@@ -225,8 +288,9 @@ impl Link {
             let (service, asked) = times();
             (at_speed(speed, service), at_speed(speed, asked))
         });
+        let service = self.disturbed(bytes, service);
         // Over SATA both directions are one, and asking is part of the data's time.
-        if let LinkLaw::Sata(_) = law {
+        if let LinkLaw::Sata(_) = self.law {
             return self.book(inflow, service);
         }
         self.to_host.charge(now, asked);
@@ -271,7 +335,6 @@ impl Link {
     /// Sends the frames that issue a command, where the link has such. FLUSH CACHE and DATA SET MANAGEMENT
     /// are not queued over SATA: the drive does not release the bus in between.
     pub fn issue_frames(&mut self, now: Instant, operation: Operation) -> Span {
-        self.train(now);
         let time = |time| at_speed(self.speed, time);
         match &self.law {
             LinkLaw::Pcie(_) => Span { start: now, end: now },
@@ -325,7 +388,6 @@ mod tests {
             name: String::new(),
             law: LinkLaw::Pcie(pcie),
             latency: Duration::ZERO,
-            retrain: None,
             speed: 1,
         };
         (pcie, Link::new(&spec))

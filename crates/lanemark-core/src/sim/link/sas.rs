@@ -162,6 +162,13 @@ impl Sas {
         }
     }
 
+    /// The port after its phys have trained to another rate, or to other phys.
+    #[must_use]
+    pub fn trained(&self, rate: SasRate, phys: u32) -> Self {
+        let new = Self::new(rate, phys);
+        if self.connection == Duration::ZERO { new.kept_open() } else { new }
+    }
+
     /// The rate that its phys trained to.
     pub fn rate(&self) -> SasRate {
         self.rate

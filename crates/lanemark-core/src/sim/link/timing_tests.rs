@@ -6,9 +6,9 @@ const BLOCK: Bytes = Bytes::kibi(4);
 const WHOLE: Place = Place { first: true, last: true };
 const START: Instant = Instant::ZERO;
 
-fn link(law: LinkLaw, speed: u32, retrain: Option<(Instant, LinkLaw)>) -> Link {
+fn link(law: LinkLaw, speed: u32) -> Link {
     let (name, latency) = (String::new(), Duration::ZERO);
-    Link::new(&LinkSpec { name, law, latency, retrain, speed })
+    Link::new(&LinkSpec { name, law, latency, speed })
 }
 
 fn pcie(lanes: u32) -> LinkLaw {
@@ -37,7 +37,7 @@ fn write(link: &mut Link, now: Instant) -> Instant {
 
 /// How long a read and a write of 4 KiB take an idle link of `law`.
 fn alone(law: LinkLaw) -> (Duration, Duration) {
-    let (mut one, mut other) = (link(law, 1, None), link(law, 1, None));
+    let (mut one, mut other) = (link(law, 1), link(law, 1));
     (read(&mut one, START).since(START), write(&mut other, START).since(START))
 }
 
@@ -45,13 +45,13 @@ fn alone(law: LinkLaw) -> (Duration, Duration) {
 fn the_same_direction_waits_and_over_sata_the_other_too() {
     for law in [pcie(4), sata(SataRate::Gen3), sas(SasRate::Gen3, 1)] {
         let (reads, writes) = alone(law);
-        let mut one = link(law, 1, None);
+        let mut one = link(law, 1);
         read(&mut one, START);
         assert_eq!(read(&mut one, START), START + reads * 2, "{law}");
         // An idle gap is not made up for.
         let later = START + reads * 5;
         assert_eq!(read(&mut one, later), later + reads, "{law}");
-        let mut one = link(law, 1, None);
+        let mut one = link(law, 1);
         read(&mut one, START);
         let back = one.to_drive.free_at().since(START);
         let behind = write(&mut one, START).since(START);
@@ -84,7 +84,7 @@ fn times_are_those_of_the_law() {
 #[test]
 fn each_phy_of_a_port_carries_a_transfer_of_its_own() {
     let (reads, _) = alone(sas(SasRate::Gen3, 2));
-    let mut wide = link(sas(SasRate::Gen3, 2), 1, None);
+    let mut wide = link(sas(SasRate::Gen3, 2), 1);
     let ends = [(); 4].map(|()| read(&mut wide, START));
     assert_eq!(ends, [reads, reads, reads * 2, reads * 2].map(|time| START + time));
 }
@@ -95,7 +95,7 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
     let LinkLaw::Sata(own) = law else { unreachable!() };
     let time = |first, last| {
         let place = Place { first, last };
-        link(law, 1, None).carry_read(START, here(START), BLOCK, place).end.since(START)
+        link(law, 1).carry_read(START, here(START), BLOCK, place).end.since(START)
     };
     assert_eq!(
         time(true, false) - time(false, false),
@@ -103,7 +103,7 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
     );
     assert_eq!(time(false, true) - time(false, false), own.read_completion_time());
     // The same question in another place has another answer on one link too.
-    let mut one = link(law, 1, None);
+    let mut one = link(law, 1);
     for (first, last) in [(true, false), (false, false), (false, false), (false, true)] {
         let free = one.free_at();
         let end = one.carry_read(free, here(free), BLOCK, Place { first, last }).end;
@@ -115,43 +115,104 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
 fn twice_the_speed_is_half_the_time() {
     for law in [pcie(4), sata(SataRate::Gen3), sas(SasRate::Gen3, 1)] {
         let (reads, writes) = alone(law);
-        assert_eq!(read(&mut link(law, 2, None), START).since(START), reads / 2, "{law}");
-        assert_eq!(write(&mut link(law, 2, None), START).since(START), writes / 2, "{law}");
+        assert_eq!(read(&mut link(law, 2), START).since(START), reads / 2, "{law}");
+        assert_eq!(write(&mut link(law, 2), START).since(START), writes / 2, "{law}");
     }
 }
 
 #[test]
 fn a_link_that_has_trained_anew_is_the_new_link_from_then_on() {
     let later = START + Duration::from_microseconds(1_000);
-    let before = Instant::from_picoseconds(later.picoseconds() - 1);
     for (old, new) in [
         (pcie(4), pcie(1)),
         (pcie(1), pcie(2)),
         (sata(SataRate::Gen3), sata(SataRate::Gen1)),
         (sas(SasRate::Gen3, 1), sas(SasRate::Gen1, 1)),
+        (sas(SasRate::Gen3, 2), sas(SasRate::Gen3, 1)),
     ] {
-        let trained = || {
-            // The old law has answered all that will be asked again.
-            let mut link = link(old, 1, Some((later, new)));
-            read(&mut link, START);
-            write(&mut link, START);
-            link.charge_issue(START, Bytes(64), 1);
-            link.issue_frames(START, Operation::Read);
-            link
-        };
-        let (mut one, mut fresh) = (trained(), link(new, 1, None));
-        for step in [read, write, read] {
+        // The old law has answered all that will be asked again.
+        let mut one = link(old, 1);
+        read(&mut one, START);
+        write(&mut one, START);
+        one.charge_issue(START, Bytes(64), 1);
+        one.issue_frames(START, Operation::Read);
+        one.train(new);
+        let mut fresh = link(new, 1);
+        let steps: [fn(&mut Link, Instant) -> Instant; 6] = [
+            read,
+            |link, now| link.complete(now, Operation::Write).end,
+            |link, now| link.issue_frames(now, Operation::Read).end,
+            write,
+            |link, now| {
+                link.charge_issue(now, Bytes(64), 1);
+                link.to_drive.free_at().max(link.to_host.free_at())
+            },
+            read,
+        ];
+        for step in steps {
             let (seen, expected) = (step(&mut one, later), step(&mut fresh, later));
             assert_eq!(seen, expected, "{old} that is {new} now");
         }
-        one.charge_issue(later, Bytes(64), 1);
-        fresh.charge_issue(later, Bytes(64), 1);
-        assert_eq!(one.to_drive.free_at(), fresh.to_drive.free_at(), "{old} that is {new} now");
-        assert_eq!(one.to_host.free_at(), fresh.to_host.free_at(), "{old} that is {new} now");
-        // Whatever comes a picosecond before goes as it always did.
-        let (reads, writes) = alone(old);
-        assert_eq!(read(&mut trained(), before).since(before), reads);
-        assert_eq!(write(&mut trained(), before).since(before), writes);
-        assert_eq!(write(&mut trained(), later).since(later), alone(new).1);
+    }
+}
+
+#[test]
+fn a_link_trains_to_what_its_kind_has_and_stays_set_up_as_it_was() {
+    use crate::units::BitsPerSecond;
+    let to = |lanes, generation, speed: Option<u64>| Training {
+        lanes,
+        generation,
+        speed: speed.map(|gigabits| BitsPerSecond(gigabits * 1_000_000_000)),
+    };
+    let narrow = Pcie::new(PcieGeneration::One, 2, Bytes(128), Bytes(512));
+    assert_eq!(pcie(4).trained(to(Some(2), Some(1), None)), Some(LinkLaw::Pcie(narrow)));
+    for nothing in [to(Some(3), None, None), to(None, Some(9), None), to(None, None, Some(6))] {
+        assert_eq!(pcie(4).trained(nothing), None);
+    }
+    let connection = Duration::from_nanoseconds(700);
+    let made = |rate| {
+        let law = Sata::new(rate, SataCommands::Queued).over_stp(connection);
+        LinkLaw::Sata(law.with_fifo(Bytes(1024), Some(BytesPerSecond(200_000_000)), None))
+    };
+    assert_eq!(made(SataRate::Gen3).trained(to(None, None, Some(3))), Some(made(SataRate::Gen2)));
+    assert_eq!(made(SataRate::Gen3).trained(to(Some(1), None, Some(3))), None);
+    assert_eq!(made(SataRate::Gen3).trained(to(None, None, Some(12))), None);
+    assert_eq!(
+        sas(SasRate::Gen3, 2).trained(to(Some(1), None, Some(6))),
+        Some(sas(SasRate::Gen2, 1))
+    );
+    let closed = LinkLaw::Sas(Sas::new(SasRate::Gen3, 1));
+    assert_eq!(
+        closed.trained(to(None, None, Some(3))),
+        Some(LinkLaw::Sas(Sas::new(SasRate::Gen1, 1)))
+    );
+    assert_eq!(closed.trained(to(Some(3), None, None)), None);
+}
+
+/// A packet that was spoilt goes again behind its NAK, and nothing else goes until then.
+#[test]
+fn a_spoilt_packet_takes_the_link_a_packet_and_a_round_trip_more() {
+    use crate::rng::{Rng, StreamKey};
+    let latency = Duration::from_nanoseconds(150);
+    let setup = PcieSetup::new(Bytes(128), Bytes(512));
+    let law = Pcie::with_setup(PcieGeneration::Three, 4, latency, &setup);
+    assert_eq!(law.replay_time(), law.wire_time(128 + 24) + law.wire_time(8) + latency * 2);
+    let (rate, count) = (1e-6, 20_000);
+    for to_host in [true, false] {
+        let busy = |rate: Option<f64>| {
+            let mut one = link(LinkLaw::Pcie(law), 1);
+            one.disturb(rate, Rng::new(StreamKey::from_seed(3)));
+            for _ in 0..count {
+                match to_host {
+                    true => read(&mut one, START),
+                    false => write(&mut one, START),
+                };
+            }
+            if to_host { one.to_host.busy() } else { one.to_drive.busy() }
+        };
+        let expected = rate * (law.write_bytes(BLOCK) * 8 * count) as f64;
+        let seen = (busy(Some(rate)) - busy(None)).as_seconds() / law.replay_time().as_seconds();
+        assert!((seen - expected).abs() < 4.0 * libm::sqrt(expected), "{seen} for {expected}");
+        assert!((seen - libm::round(seen)).abs() < 1e-6, "whole replays");
     }
 }

@@ -8,11 +8,12 @@ use super::{
     OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, Progress, Replay, ReplayError, ReplayRun,
     RequestFault,
 };
-use crate::result::{DirectionResult, HopId, HopUse, ReplayUse, Sample};
+use crate::result::{DirectionResult, HopId, HopUse, ReplayUse, RequestErrors, Sample};
 use crate::rng::StreamKey;
 use crate::sim::budget::BudgetSum;
 use crate::sim::driver::path_use;
 use crate::sim::energy::energy;
+use crate::sim::fault::Status;
 use crate::sim::simulator::Completion;
 use crate::sim::spec::SystemSpec;
 use crate::sim::storage::Storage;
@@ -57,6 +58,7 @@ pub(super) struct Run {
     trims: DirectionResult,
     budget: BudgetSum,
     completed: Instant,
+    errors: RequestErrors,
 }
 
 impl Run {
@@ -89,6 +91,7 @@ impl Run {
             trims: DirectionResult::new(),
             budget: BudgetSum::default(),
             completed: Instant::ZERO,
+            errors: RequestErrors::default(),
         }
     }
 
@@ -175,11 +178,14 @@ impl Run {
     }
 
     fn count(&mut self, completion: &Completion) {
-        let Completion { tag, access, submitted, completed, budget } = completion;
+        let Completion { tag, access, submitted, completed, status, budget } = completion;
         self.count_to(*completed);
         self.outstanding -= 1;
         self.outstanding_bytes -= access.length.get();
         self.completed = *completed;
+        if let Status::Failed(kind) = status {
+            return self.errors.count(*kind);
+        }
         let scheduled = Instant::from_picoseconds(*tag);
         let latency = completed.since(scheduled);
         match access.operation {
@@ -265,7 +271,8 @@ impl Run {
             drive: Some(self.storage.simulator().drive_use()),
             energy: readings
                 .and_then(|readings| energy(spec, readings.into_iter(), now.since(Instant::ZERO))),
-            errors: Default::default(),
+            errors: self.errors,
+            faults: self.storage.simulator().fault_uses(),
             replay: Some(replay),
             series: None,
             steady: None,

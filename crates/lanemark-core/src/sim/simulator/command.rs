@@ -5,6 +5,7 @@ use std::mem::offset_of;
 
 use super::Event;
 use crate::sim::drive::Candidate;
+use crate::sim::fault::{FaultNumber, Status};
 use crate::sim::slab::{Handle, Linked, NONE, Slab};
 use crate::sim::target::Target;
 use crate::sim::trace::Trace;
@@ -21,6 +22,9 @@ pub(super) struct Request {
     /// Whether the application's part is paid with it: always but for further parts on a volume.
     pub(super) is_first: bool,
     pub(super) submitted: Instant,
+    /// How it ends, and by which fault where it fails.
+    pub(super) status: Status,
+    pub(super) fault: FaultNumber,
     /// Commands whose interrupt has not come, and commands that are not complete.
     pub(super) unnotified: u32,
     pub(super) incomplete: u32,
@@ -51,11 +55,41 @@ pub(super) struct Command {
     pub(super) put_back: bool,
     /// Whether it is all of its request, and the application's part is paid with it.
     pub(super) alone: bool,
+    /// What a fault has done to it.
+    pub(super) harm: Harm,
     pub(super) trace: Trace,
 }
 
 const _: () = assert!(offset_of!(Command, trace) == 64, "all but the trace is one line");
 const _: () = assert!(size_of::<Request>() == 64, "a request is one line");
+
+/// What a fault has done to a command.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Harm {
+    /// How it ends, where nothing more is done about it.
+    pub(super) status: Status,
+    /// What the host does when its time for the command is over.
+    pub(super) then: Then,
+    /// How often it was sent again because a link had spoilt it, and whether it has to be once more.
+    pub(super) tries: u8,
+    pub(super) spoilt: bool,
+    /// The fault that did it.
+    pub(super) fault: FaultNumber,
+}
+
+/// What the host does when it has waited for a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Then {
+    /// It sends it again.
+    #[default]
+    Again,
+    /// It lets it fail.
+    Fail,
+    /// It sends it over another way, or lets it fail where there is none.
+    OtherWay,
+    /// It aborts the command or resets the drive.
+    Unstick,
+}
 
 impl Default for Command {
     fn default() -> Self {
@@ -75,6 +109,7 @@ impl Default for Command {
             way: 0,
             put_back: false,
             alone: false,
+            harm: Harm::default(),
             trace: Trace::new(Instant::ZERO),
         }
     }
@@ -107,6 +142,7 @@ impl Command {
         self.way = 0;
         self.put_back = false;
         self.alone = alone;
+        self.harm = Harm::default();
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Attachment, Command, Completion, Event, Simulator};
 use crate::sim::budget::Hop;
 use crate::sim::coalescing::{Announcement, Expiry};
+use crate::sim::fault::Status;
 use crate::sim::slab::Handle;
 use crate::units::Duration;
 
@@ -11,14 +12,11 @@ impl Simulator {
     #[inline]
     pub(super) fn notified(&mut self, handle: Handle) {
         self.answered(self.commands[handle].drive);
-        let command = &self.commands[handle];
-        let Attachment { protocol, ways, .. } = &mut self.attachments[usize::from(command.drive)];
-        if ways.has_failed(command.way, self.now) {
-            // The answer is lost. The host's timer for it may have run out already.
-            let at = ways.gives_up(command.sent).max(self.now);
-            self.events.schedule(at, Event::TimedOut(handle));
+        if self.faults.is_some() && self.loses_answer(handle) {
             return;
         }
+        let command = &self.commands[handle];
+        let Attachment { protocol, .. } = &mut self.attachments[usize::from(command.drive)];
         if protocol.coalescing.is_on() {
             self.aggregate(handle);
             return;
@@ -26,14 +24,6 @@ impl Simulator {
         let core = protocol.completion_core(command.thread);
         let interrupt_time = protocol.interrupt(self.now);
         self.take_completion(handle, core, interrupt_time);
-    }
-
-    /// The host gives up an answer, and sends the command again from the start.
-    pub(super) fn timed_out(&mut self, handle: Handle) {
-        let command = &mut self.commands[handle];
-        command.announced = false;
-        let thread = command.thread;
-        self.resume(handle, thread);
     }
 
     /// A completion waits to be announced with others of its queue.
@@ -74,7 +64,7 @@ impl Simulator {
 
     /// A core handles the completion of a command, and the interrupt where this is the first it announces.
     #[inline]
-    fn take_completion(&mut self, handle: Handle, core: u32, interrupt_time: Duration) {
+    pub(super) fn take_completion(&mut self, handle: Handle, core: u32, interrupt_time: Duration) {
         let command = &mut self.commands[handle];
         let protocol = &mut self.attachments[usize::from(command.drive)].protocol;
         let pays = command.alone || {
@@ -96,7 +86,7 @@ impl Simulator {
 
     #[inline]
     pub(super) fn completed(&mut self, handle: Handle) -> Option<Completion> {
-        let Command { request, drive, thread, queue, operation, .. } = self.commands[handle];
+        let Command { request, drive, thread, queue, operation, harm, .. } = self.commands[handle];
         let protocol = &mut self.attachments[usize::from(drive)].protocol;
         protocol.give_slot(queue, operation);
         while let Some(waiting) =
@@ -108,6 +98,9 @@ impl Simulator {
             self.events.schedule(at, Event::Idle(drive));
         }
         let pending = &mut self.requests[request];
+        if harm.status != Status::Good {
+            (pending.status, pending.fault) = (harm.status, harm.fault);
+        }
         pending.incomplete -= 1;
         if pending.incomplete > 0 {
             self.commands.free(handle);
@@ -118,8 +111,13 @@ impl Simulator {
             access: pending.access,
             submitted: pending.submitted,
             completed: self.now,
+            status: pending.status,
             budget: self.commands[handle].trace.budget(),
         };
+        if let Some(faults) = &mut self.faults {
+            let times = (pending.submitted, self.now);
+            faults.ended(drive, pending.status, pending.fault, times);
+        }
         self.commands.free(handle);
         self.requests.free(request);
         // Whoever looks at what was done so far does so between completions.
@@ -130,7 +128,7 @@ impl Simulator {
     }
 
     /// A command that waited for a slot has one, or keeps its own to be sent again.
-    fn resume(&mut self, handle: Handle, core_of: u32) {
+    pub(super) fn resume(&mut self, handle: Handle, core_of: u32) {
         let core = core_of as usize % self.cores.len();
         let command = &mut self.commands[handle];
         command.trace.waited(Hop::Protocol, self.now);

@@ -52,6 +52,12 @@ pub enum Event {
     AggregationOver(u16, u32),
     /// The host has waited long enough for the answer to a command.
     TimedOut(Handle),
+    /// A fault begins, or one is over.
+    Fault(u16, bool),
+    /// A command that a fault has held up goes on.
+    Held(Handle),
+    /// A request failed with its drive.
+    Failed(Handle),
     /// A core has completed a command.
     Completed(Handle),
 }

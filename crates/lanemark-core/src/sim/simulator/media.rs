@@ -62,6 +62,13 @@ impl Simulator {
     }
 
     fn start_media(&mut self, handle: Handle) {
+        if self.faults.is_none() || !self.meets_fault(handle) {
+            self.use_media(handle);
+        }
+    }
+
+    /// The media do what a command asks for.
+    pub(super) fn use_media(&mut self, handle: Handle) {
         let Command { drive: index, operation, offset, length, .. } = self.commands[handle];
         let drive = &mut self.attachments[usize::from(index)].drive;
         match operation {
@@ -172,6 +179,10 @@ impl Simulator {
         let arrival =
             path.carry_write(command.way, &mut self.shared, self.now, (length, place), trace);
         self.events.schedule(arrival, Event::DataIn(place.last, handle));
+        if self.faults.is_some() {
+            let WriteBurst { command, .. } = self.write_bursts[handle];
+            self.look_for_spoilt(command);
+        }
     }
 
     pub(super) fn data_in(&mut self, handle: Handle, last: bool) {
@@ -250,6 +261,9 @@ impl Simulator {
                 });
                 self.towards_shared(transfer);
             }
+        }
+        if self.faults.is_some() {
+            self.look_for_spoilt(handle);
         }
     }
 

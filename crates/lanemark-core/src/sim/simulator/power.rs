@@ -29,6 +29,9 @@ impl Simulator {
     /// A core has submitted a command. A drive that fetches its commands itself has to be awake for that.
     #[inline]
     pub(super) fn submitted(&mut self, handle: Handle) {
+        if self.faults.is_some() && self.keeps_from_drive(handle) {
+            return;
+        }
         if !self.wakes(handle, false) {
             self.fetch(handle);
         }

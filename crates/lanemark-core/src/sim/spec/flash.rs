@@ -117,8 +117,6 @@ pub struct FlashSpec {
     pub command_time: Duration,
     /// What a die can do besides.
     pub die: DieSpec,
-    /// Reads that have to be repeated.
-    pub retry: RetrySpec,
     /// The layer that maps logical to physical places.
     pub translation: TranslationSpec,
     /// What was written before the run.
@@ -162,33 +160,6 @@ impl Default for DieSpec {
             reads_first: 16,
             suspend: None,
         }
-    }
-}
-
-/// Reads that have to be repeated with other thresholds because too many bits were wrong.
-///
-/// The share of reads that need a further one is `share * (cycles / endurance)^2`, and of those that need
-/// a second one likewise.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RetrySpec {
-    /// The share at the end of the drive's life.
-    pub share: Ratio,
-    /// Program and erase cycles that a block is good for.
-    pub endurance: u32,
-}
-
-impl Default for RetrySpec {
-    /// No retries.
-    fn default() -> Self {
-        Self { share: Ratio::ZERO, endurance: 3000 }
-    }
-}
-
-impl RetrySpec {
-    /// The share of reads of a block with `cycles` behind it that must be repeated.
-    pub fn probability(&self, cycles: u32) -> f64 {
-        let age = f64::from(cycles) / f64::from(self.endurance.max(1));
-        (self.share.get() * age * age).min(0.95)
     }
 }
 
@@ -352,7 +323,6 @@ impl FlashSpec {
         within("drive.flash.planes", self.planes.into(), 1, 16)?;
         within("drive.flash.pages_per_block", self.pages_per_block.into(), 1, 65_536)?;
         within("drive.flash.blocks_per_plane", self.blocks_per_plane.into(), 1, 1 << 24)?;
-        within("drive.flash.endurance", self.retry.endurance.into(), 1, 100_000_000)?;
         within("drive.translation.erased_min", self.translation.erased_min.into(), 2, 1 << 20)?;
         let page = self.page;
         if page < SLOT || !page.get().is_multiple_of(SLOT.get()) || page > Bytes::kibi(64) {

@@ -218,6 +218,21 @@ impl Disk {
         self.serve(now, events);
     }
 
+    /// The power fails: returns what was written and is not on the media. The heads go where they are parked.
+    pub fn power_cut(&mut self, now: Instant) -> Bytes {
+        self.busy = self.busy(now);
+        let operations = self.operations.handles().into_iter().map(|one| &self.operations[one]);
+        let buffered = operations.filter(|one| one.writes && one.command == NONE);
+        let lost = buffered.fold(Bytes::ZERO, |sum, one| sum + one.bytes);
+        self.segments = Segments::new(&self.spec);
+        self.operations = Slab::new();
+        self.waiting.clear();
+        self.arm = Arm::Resting(self.mechanics.outermost());
+        self.flushes.clear();
+        (self.dirty, self.dirty_room) = (0, Bytes::ZERO);
+        lost
+    }
+
     /// Whether everything that was written is on the media; if not, `command` waits for it.
     pub fn flush(&mut self, now: Instant, command: Handle, events: &mut Schedule) -> bool {
         if self.dirty == 0 {

@@ -6,14 +6,15 @@ use super::{Frontier, Stream, Translation};
 
 impl Translation {
     /// The power fails: what is not stored is lost, and its former content is back. With `protected` buffers
-    /// everything is stored instead.
-    pub fn power_cut(&mut self, protected: bool) {
+    /// everything is stored instead. Returns how many slots the host had written and finds as they were before.
+    pub fn power_cut(&mut self, protected: bool) -> u64 {
+        let mut lost = 0;
         for stream in Stream::ALL {
             self.pad(stream);
         }
         let unstored = self.unstored.keys();
         if !protected {
-            unstored.iter().for_each(|&unit| self.roll_back(unit));
+            lost = unstored.iter().map(|&unit| self.roll_back(unit)).sum();
         }
         unstored.iter().for_each(|&unit| self.stored(unit));
         if !protected {
@@ -24,6 +25,7 @@ impl Translation {
         {
             self.pseudo_slc.push_front(victim.superblock);
         }
+        lost
     }
 
     /// Units at the end of a superblock that were lost are as good as erased: it is filled further from there.
@@ -73,20 +75,24 @@ impl Translation {
             Some(Frontier { superblock, next, end: start + size, previous });
     }
 
-    /// Gives the slots of a unit that is lost their last content that is stored.
-    fn roll_back(&mut self, unit: u32) {
+    /// Gives the slots of a unit that is lost their last content that is stored, and returns how many of them the
+    /// host had written: what was only moved is where it was.
+    fn roll_back(&mut self, unit: u32) -> u64 {
         let first = unit * self.slots_per_unit;
         let superblock = self.superblock_of(first);
         let start = superblock as u32 * self.slots_per_superblock;
+        let moved = self.superblocks.get(superblock).settled;
+        let mut lost = 0;
         for place in first..first + self.slots_per_unit {
             let slots = &self.superblocks.get(superblock).slots;
-            let Some(&slot) = slots.get((place - start) as usize) else { return };
+            let Some(&slot) = slots.get((place - start) as usize) else { return lost };
             if slot == EMPTY || self.place_of(slot) != place {
                 continue;
             }
             let former = self.former(place);
             self.overrides.set(slot, former);
             self.superblocks.get_mut(superblock).valid -= 1;
+            lost += u64::from(!moved);
             if former != EMPTY {
                 let index = self.superblock_of(former);
                 let back = self.superblocks.get_mut(index);
@@ -100,6 +106,7 @@ impl Translation {
                 }
             }
         }
+        lost
     }
 
     /// The last place before `place` of the same slot that is stored.

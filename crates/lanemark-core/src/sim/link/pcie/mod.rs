@@ -74,6 +74,9 @@ pub struct Pcie {
     post_window: Option<Window>,
     /// Picoseconds a byte, maintenance traffic included, in 2^-20 ps.
     byte_time: u64,
+    /// What it was set up with, for training anew.
+    latency: Duration,
+    setup: PcieSetup,
 }
 
 /// So many bytes may be under way; each makes room for another one a round trip later.
@@ -125,7 +128,23 @@ impl Pcie {
             fetch_window: setup.tags.map(|tags| window(u64::from(tags) * read_request_max)),
             post_window: setup.posted_credits.map(|credits| window(credits.get())),
             byte_time,
+            latency,
+            setup: *setup,
         }
+    }
+
+    /// The link after it has trained to other lanes or another generation, set up as it was.
+    #[must_use]
+    pub fn trained(&self, generation: PcieGeneration, lanes: u32) -> Self {
+        Self::with_setup(generation, lanes, self.latency, &self.setup)
+    }
+
+    /// What a packet with a wrong LCRC costs (PCI Express Base Specification 5.0, 3.6): it goes again, behind the time
+    /// in which the NAK comes back. What was sent until then is thrown away and goes again in order, so that
+    /// the link carries nothing of use for the round trip.
+    pub fn replay_time(&self) -> Duration {
+        let packet = self.wire_time(self.payload_max + self.request_overhead);
+        packet + self.wire_time(DLLP as u64) + self.latency * 2
     }
 
     /// The generation it trained to.

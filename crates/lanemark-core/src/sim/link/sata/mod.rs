@@ -95,6 +95,10 @@ pub struct Sata {
     write: DataFrames,
     read_completion: Duration,
     completion: Duration,
+    /// What it was made of besides its rate, for training anew.
+    commands: SataCommands,
+    fifo: Option<(Bytes, Option<BytesPerSecond>, Option<BytesPerSecond>)>,
+    connection: Option<Duration>,
 }
 
 /// The Data frames of one direction.
@@ -182,7 +186,21 @@ impl Sata {
             write: frames(write_setup),
             read_completion,
             completion,
+            commands,
+            fifo: None,
+            connection: None,
         }
+    }
+
+    /// The link after it has trained to another rate.
+    #[must_use]
+    pub fn trained(&self, rate: SataRate) -> Self {
+        let plain = Self::new(rate, self.commands);
+        let held = match self.fifo {
+            Some((fifo, read, write)) => plain.with_fifo(fifo, read, write),
+            None => plain,
+        };
+        self.connection.map_or(held, |connection| held.over_stp(connection))
     }
 
     /// The same link with a drive whose frame FIFO holds `fifo`, and which moves data between FIFO and buffer at
@@ -199,7 +217,8 @@ impl Sata {
             let full = frames.setup + self.rate.data_frame(self.frame_max, hold);
             DataFrames { full, hold, ..frames }
         };
-        Self { read: held(self.read, read), write: held(self.write, write), ..self }
+        let fifo = Some((fifo, read, write));
+        Self { read: held(self.read, read), write: held(self.write, write), fifo, ..self }
     }
 
     /// The same link carried through SAS (STP): a connection is opened and closed, which takes
@@ -210,6 +229,7 @@ impl Sata {
             issue: self.issue + connection,
             read_completion: self.read_completion + connection,
             completion: self.completion + connection,
+            connection: Some(connection),
             ..self
         }
     }

@@ -1,0 +1,25 @@
+//! What came of the faults of a simulated run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Duration};
+
+/// One fault, and what the host saw of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultUse {
+    /// The fault as it is written, `power-cut boot=10s at=2s`.
+    pub fault: String,
+    /// When it began.
+    #[serde(rename = "at_ns")]
+    pub at: Duration,
+    /// Requests that failed by it.
+    pub failed: u64,
+    /// Commands that came late by it: held up, or sent again.
+    pub held: u64,
+    /// Data that was acknowledged and is lost.
+    #[serde(rename = "lost_bytes")]
+    pub lost: Bytes,
+    /// From its beginning to the first request that was submitted since and succeeded; absent where none has.
+    #[serde(rename = "recovery_ns", default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Duration>,
+}

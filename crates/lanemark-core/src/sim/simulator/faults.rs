@@ -1,0 +1,475 @@
+//! What faults do to commands and requests, and what the host does about it.
+//!
+//! Laws of the host, after Linux. A *command timeout* (30 s) begins when a command is sent. When it is over the
+//! host aborts the command, or resets the drive: a reset takes its time, the drive gets no command meanwhile, and all that
+//! were outstanding are sent again or fail (SCSI error handling, `Documentation/scsi/scsi_eh.rst`; libata, which resets the
+//! port at once, `Documentation/driver-api/libata.rst`). Over NVMe the first timeout sends an Abort, and the second one,
+//! as long after it, resets the controller (`nvme_timeout` in `drivers/nvme/host/pci.c`). A *port* that is lost answers no
+//! more ([`multipath`](crate::sim::multipath)). A command that a *link* has spoilt is sent again up to
+//! [`LINK_RETRIES`] times; over SATA the drive ends all that are queued with it (NCQ error, Serial ATA 3.2, 13.6.4), and
+//! the host sends them all again.
+//!
+//! Laws of the drive. An *unreadable range* keeps a read for as long as the drive tries, and then fails it without data.
+//! A drive that is *read-only* refuses writes and trims when it has decoded them. *Latency* and a *pause* hold commands
+//! up where they get to the media. After a *power cut* nothing is left of what was under way: requests on the drive fail
+//! at once, and what was written and not stored is gone unless the buffer is protected
+//! ([`Translation::power_cut`](crate::sim::drive::Translation::power_cut)). It comes back with an empty cache. With a cut
+//! of the whole system the host is down too, and submits nothing until it has started; a drive that alone lost its power is
+//! waited for.
+//!
+//! Not modelled: a drive that drops what it was doing at a reset (it ends it, and a write that is sent again is
+//! written twice); a write to an unreadable range that mends it; backing off between retries; what drives take while they
+//! are off, and while they start.
+
+use super::command::{Harm, Then};
+use super::{Attachment, Command, Completion, Event, Simulator};
+use crate::result::{ErrorKind, FaultUse};
+use crate::rng::{Rng, StreamKey};
+use crate::sim::budget::{Budget, Hop};
+use crate::sim::fault::{Encounter, FaultNumber, LINK_RETRIES, REFUSAL, Status, standing_retries};
+use crate::sim::link::{Link, LinkLaw};
+use crate::sim::slab::Handle;
+use crate::sim::spec::{AttachmentSpec, ProtocolKind, WaySpec};
+use crate::units::{Bytes, Duration, Instant};
+use crate::workload::Operation;
+use crate::workload::fault::{Fault, FaultKind, LinkPlace};
+
+impl Simulator {
+    /// What came of the faults that have begun.
+    pub fn fault_uses(&self) -> Vec<FaultUse> {
+        self.faults.as_ref().map_or(Vec::new(), |faults| faults.uses(self.now))
+    }
+
+    /// Lets all faults happen at their times.
+    pub(super) fn plan_faults(&mut self, all: &[Fault]) {
+        for fault in all {
+            let Some(retries) = standing_retries(fault) else { continue };
+            for (attachment, _) in self.hurt(fault) {
+                if let Some(drive) = attachment.drive.solid_state() {
+                    drive.set_retries(Some(retries));
+                }
+            }
+        }
+        let Some(faults) = &self.faults else { return };
+        for (fault, number) in faults.plan().iter().zip(0..) {
+            self.events.schedule(fault.at, Event::Fault(number, false));
+            if let Some(over) = fault.over_at() {
+                self.events.schedule(over, Event::Fault(number, true));
+            }
+        }
+    }
+
+    /// The drives that a fault hurts, with their numbers.
+    fn hurt(&mut self, fault: &Fault) -> impl Iterator<Item = (&mut Attachment, u16)> {
+        let all = self.attachments.iter_mut().zip(0..);
+        all.filter(|(_, drive)| fault.hurts(*drive))
+    }
+
+    /// A fault begins, or is over.
+    pub(super) fn fault(&mut self, number: FaultNumber, over: bool) {
+        let now = self.now;
+        let Some(faults) = &mut self.faults else { return };
+        if !over {
+            faults.begin(number);
+        }
+        let fault = faults.fault(number).clone();
+        match fault.kind {
+            FaultKind::PowerCut { .. } if over => self.power_up(&fault),
+            FaultKind::PowerCut { .. } => self.power_cut(number, &fault),
+            FaultKind::PortLoss { port, timeout } => self.lose_port(&fault, port, timeout, over),
+            FaultKind::Retrain { link, .. } | FaultKind::LinkErrors { link, .. } => {
+                for drive in 0..self.attachments.len() as u16 {
+                    if fault.hurts(drive) {
+                        self.look_at_link(drive, link, &fault.kind);
+                    }
+                }
+            }
+            FaultKind::ReadRetries(_) => {
+                for drive in 0..self.attachments.len() as u16 {
+                    self.look_at_retries(drive);
+                }
+            }
+            _ => {
+                for drive in (0..self.attachments.len() as u16).filter(|drive| fault.hurts(*drive))
+                {
+                    if over {
+                        faults.end_stuck(drive, number);
+                    }
+                    faults.look(drive, now, (!over).then_some(number));
+                }
+            }
+        }
+    }
+
+    /// Flash reads are repeated as the last fault says that holds, or as the drive is.
+    fn look_at_retries(&mut self, drive: u16) {
+        let Some(faults) = &self.faults else { return };
+        let last = faults.last(drive, self.now, |kind| matches!(kind, FaultKind::ReadRetries(_)));
+        let standing = faults.system.faults.iter().filter(|fault| fault.hurts(drive));
+        let retries = match last.map(|number| faults.fault(number).kind) {
+            Some(FaultKind::ReadRetries(retries)) => Some(retries),
+            _ => standing.filter_map(standing_retries).next_back(),
+        };
+        if let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() {
+            drive.set_retries(retries);
+        }
+    }
+
+    /// A link trains, or spoils bits, as the last fault of its kind says that holds.
+    fn look_at_link(&mut self, drive: u16, place: LinkPlace, kind: &FaultKind) {
+        let Some(faults) = &self.faults else { return };
+        let one = &faults.system.attachments[usize::from(drive)];
+        let Some(way) = one.ways().nth(place.port.into()) else { return };
+        let number = number_of(way, place);
+        let Some(law) = faults.system.links(way).nth(number).map(|spec| spec.law) else { return };
+        let key =
+            StreamKey { thread: LINK_STREAM | u32::from(drive) << 5 | number as u32, ..self.key };
+        let now = self.now;
+        match kind {
+            FaultKind::Retrain { .. } => {
+                let last = faults.last_of_link(drive, now, place, |kind| match kind {
+                    FaultKind::Retrain { link, .. } => Some(*link),
+                    _ => None,
+                });
+                let trained: Option<LinkLaw> = match last.map(|number| faults.fault(number).kind) {
+                    Some(FaultKind::Retrain { to, .. }) => law.trained(to),
+                    _ => Some(law),
+                };
+                let law = trained.unwrap_or(law);
+                self.link(drive, place.port, number).train(law);
+            }
+            _ => {
+                let last = faults.last_of_link(drive, now, place, |kind| match kind {
+                    FaultKind::LinkErrors { link, .. } => Some(*link),
+                    _ => None,
+                });
+                let rate = match last.map(|number| faults.fault(number).kind) {
+                    Some(FaultKind::LinkErrors { rate, .. }) => Some(rate),
+                    _ => None,
+                };
+                self.link(drive, place.port, number).disturb(rate, Rng::new(key));
+            }
+        }
+    }
+
+    /// The link of that number on the way to a port.
+    fn link(&mut self, drive: u16, port: u8, number: usize) -> &mut Link {
+        let way = self.attachments[usize::from(drive)].path.way(port);
+        match number.checked_sub(way.shared()) {
+            Some(own) => way.link(own),
+            None => &mut self.shared[number],
+        }
+    }
+
+    fn lose_port(&mut self, fault: &Fault, port: u8, timeout: Option<Duration>, over: bool) {
+        for (attachment, _) in self.hurt(fault) {
+            attachment.ways.lose(port, !over);
+            if let Some(timeout) = timeout {
+                attachment.ways.timeout = timeout;
+            }
+        }
+        let Some(faults) = &mut self.faults else { return };
+        for drive in (0..self.attachments.len() as u16).filter(|drive| over && fault.hurts(*drive))
+        {
+            faults.drive(drive).gone = None;
+        }
+    }
+
+    /// Whether a command that is about to be sent has to wait, or is refused since its drive is gone.
+    pub(super) fn keeps_from_drive(&mut self, handle: Handle) -> bool {
+        let Some(faults) = &mut self.faults else { return false };
+        let command = &mut self.commands[handle];
+        let drive = faults.drive(command.drive);
+        if let Some(fault) = drive.gone {
+            let status = Status::Failed(ErrorKind::DeviceGone);
+            command.harm = Harm { status, then: Then::Fail, fault, ..command.harm };
+            self.events.schedule(self.now + REFUSAL, Event::TimedOut(handle));
+            return true;
+        }
+        let Some(reset) = drive.reset.filter(|reset| self.now < reset.until) else { return false };
+        faults.held(reset.fault);
+        self.events.schedule(reset.until, Event::Submitted(handle));
+        true
+    }
+
+    /// Whether a fault keeps a command from the media.
+    pub(super) fn meets_fault(&mut self, handle: Handle) -> bool {
+        let Some(faults) = &mut self.faults else { return false };
+        let command = &mut self.commands[handle];
+        let drive = &self.attachments[usize::from(command.drive)].drive;
+        let range = (command.offset, command.offset + command.length);
+        let written = || drive.usage().host_written;
+        let met = faults.meet(self.now, command.drive, command.operation, range, written);
+        match met {
+            Encounter::Nothing => return false,
+            Encounter::Stuck(fault) => {
+                faults.held(fault);
+                let status = Status::Failed(ErrorKind::Timeout);
+                command.harm = Harm { status, then: Then::Unstick, fault, ..command.harm };
+                let stuck = faults.stuck(fault);
+                let one = &faults.system.attachments[usize::from(command.drive)];
+                let patience = match stuck.abort {
+                    Some(abort) => stuck.timeout + abort,
+                    None if one.protocol.kind == ProtocolKind::Nvme => stuck.timeout * 2,
+                    None => stuck.timeout,
+                };
+                let at = (command.sent + patience).max(self.now);
+                self.events.schedule(at, Event::TimedOut(handle));
+            }
+            Encounter::Held { until, error, fault } => {
+                if let Some(kind) = error {
+                    command.harm = Harm { status: Status::Failed(kind), fault, ..command.harm };
+                }
+                if until > self.now {
+                    faults.held(fault);
+                    self.events.schedule(until, Event::Held(handle));
+                } else if error.is_none() {
+                    return false;
+                } else {
+                    self.refuse(handle);
+                }
+            }
+        }
+        true
+    }
+
+    /// A command that a fault has held up gets to the media, or fails there.
+    pub(super) fn goes_on(&mut self, handle: Handle) {
+        let command = &mut self.commands[handle];
+        command.trace.waited(Hop::Die, self.now);
+        match command.harm.status {
+            Status::Good => self.use_media(handle),
+            Status::Failed(_) => self.refuse(handle),
+        }
+    }
+
+    /// Ends a command with an error and without data: over SATA with a Register frame.
+    fn refuse(&mut self, handle: Handle) {
+        let Command { drive, way, trace, .. } = &mut self.commands[handle];
+        let way = self.attachments[usize::from(*drive)].path.way(*way);
+        let notified = way.complete(&mut self.shared, self.now, Operation::Flush, trace);
+        self.events.schedule(notified, Event::Notified(handle));
+    }
+
+    /// Takes note of a command whose data a link has spoilt.
+    pub(super) fn look_for_spoilt(&mut self, handle: Handle) {
+        let command = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(command.drive)].path;
+        if path.way(command.way).take_spoilt() {
+            command.harm.spoilt = true;
+        }
+    }
+
+    /// Whether the answer to a command does not reach the host, or tells it to send the command again.
+    pub(super) fn loses_answer(&mut self, handle: Handle) -> bool {
+        let Some(faults) = &mut self.faults else { return false };
+        let command = &mut self.commands[handle];
+        let index = command.drive;
+        let Attachment { ways, .. } = &self.attachments[usize::from(index)];
+        let (harm, at) = if ways.is_lost(command.way) {
+            // The host's timer may have run out already.
+            let status = Status::Failed(ErrorKind::Timeout);
+            let lost = |kind: &FaultKind| matches!(kind, FaultKind::PortLoss { port, .. } if *port == command.way);
+            let fault = faults.last(index, self.now, lost).unwrap_or_default();
+            let harm = Harm { status, then: Then::OtherWay, fault, ..command.harm };
+            (harm, command.sent + ways.timeout)
+        } else if let Some(reset) =
+            faults.drive(index).reset.filter(|reset| command.sent < reset.at)
+        {
+            let then = if reset.again { Then::Again } else { Then::Fail };
+            let status = Status::Failed(ErrorKind::Aborted);
+            (Harm { status, then, fault: reset.fault, ..command.harm }, reset.until)
+        } else if command.harm.spoilt {
+            let place = |kind: &FaultKind| matches!(kind, FaultKind::LinkErrors { .. });
+            let fault = faults.last(index, self.now, place).unwrap_or(command.harm.fault);
+            let status = Status::Failed(ErrorKind::Link);
+            let tries = command.harm.tries + 1;
+            command.harm = Harm { status, then: Then::Again, tries, fault, spoilt: false };
+            if tries > LINK_RETRIES {
+                return false;
+            }
+            let FaultKind::LinkErrors { recovery, .. } = faults.fault(fault).kind else {
+                return false;
+            };
+            let until = self.now + recovery;
+            let queued = faults.system.attachments[usize::from(index)].protocol.kind;
+            if queued == ProtocolKind::Ahci {
+                faults.drive(index).begin_reset(self.now, until, true, fault);
+            }
+            (command.harm, until)
+        } else {
+            return false;
+        };
+        faults.held(harm.fault);
+        command.harm = harm;
+        self.events.schedule(at.max(self.now), Event::TimedOut(handle));
+        true
+    }
+
+    /// The host has waited for a command long enough.
+    pub(super) fn timed_out(&mut self, handle: Handle) {
+        let Some(faults) = &mut self.faults else { return };
+        let command = &mut self.commands[handle];
+        let (index, fault, thread) = (command.drive, command.harm.fault, command.thread);
+        command.trace.waited(Hop::Protocol, self.now);
+        let again = match command.harm.then {
+            Then::Again => true,
+            Then::Fail => false,
+            Then::OtherWay => {
+                let lost = self.attachments[usize::from(index)].ways.are_lost();
+                if lost {
+                    faults.drive(index).gone = Some(fault);
+                }
+                !lost
+            }
+            Then::Unstick => {
+                let stuck = faults.stuck(fault);
+                command.harm.then = if stuck.again { Then::Again } else { Then::Fail };
+                if stuck.abort.is_none() {
+                    let until = self.now + stuck.reset;
+                    faults.drive(index).begin_reset(self.now, until, stuck.again, fault);
+                    self.events.schedule(until, Event::TimedOut(handle));
+                    self.answered(index);
+                    return;
+                }
+                self.answered(index);
+                stuck.again
+            }
+        };
+        if again {
+            let command = &mut self.commands[handle];
+            command.announced = false;
+            command.harm.status = Status::Good;
+            self.resume(handle, thread);
+        } else {
+            let protocol = &self.attachments[usize::from(index)].protocol;
+            let core = protocol.completion_core(thread);
+            self.take_completion(handle, core, Duration::ZERO);
+        }
+    }
+
+    /// The power of a drive fails, or that of all of them and the host's.
+    fn power_cut(&mut self, number: FaultNumber, fault: &Fault) {
+        let Some(faults) = &mut self.faults else { return };
+        let Some(up) = fault.over_at() else { return };
+        let (now, hurts) = (self.now, |drive: u16| fault.hurts(drive));
+        let Self { commands, transfers, write_bursts, .. } = self;
+        self.events.forget(|event, of_burst| {
+            let drive = match event {
+                Event::Submit(_) | Event::Fault(..) | Event::Failed(_) | Event::SharedFree(_) => {
+                    return false;
+                }
+                Event::EngineFree(drive)
+                | Event::Sensed(drive, _)
+                | Event::PageOut(drive, _)
+                | Event::Stored(drive, _)
+                | Event::Idle(drive)
+                | Event::DiskReady(drive, _)
+                | Event::ArmFree(drive)
+                | Event::AggregationOver(drive, _) => drive,
+                Event::AtShared(transfer) => {
+                    let drive = commands[transfers[transfer].command].drive;
+                    if hurts(drive) {
+                        transfers.free(transfer);
+                    }
+                    drive
+                }
+                Event::DataIn(_, burst) => {
+                    let drive = commands[write_bursts[burst].command].drive;
+                    if hurts(drive) {
+                        write_bursts.free(burst);
+                    }
+                    drive
+                }
+                Event::FromBuffer(burst) | Event::OffMedia(burst) => {
+                    commands[of_burst(burst)].drive
+                }
+                Event::Submitted(command)
+                | Event::Fetched(command)
+                | Event::Arrived(command)
+                | Event::Awake(command)
+                | Event::Decoded(command)
+                | Event::MapHere(command)
+                | Event::RangesIn(command)
+                | Event::Notified(command)
+                | Event::TimedOut(command)
+                | Event::Held(command)
+                | Event::Completed(command) => commands[command].drive,
+            };
+            hurts(drive)
+        });
+        for (attachment, drive) in
+            self.attachments.iter_mut().zip(0..).filter(|(_, one)| hurts(*one))
+        {
+            let spec = &faults.system.attachments[usize::from(drive)];
+            for turns in &mut self.turns {
+                turns.forget(transfers, drive * 2);
+                turns.forget(transfers, drive * 2 + 1);
+            }
+            while let Some(burst) = attachment.drive.buffer().next_waiting() {
+                write_bursts.free(burst);
+            }
+            faults.lost(number, attachment.lose_power(now, spec));
+            faults.drive(drive).begin_reset(now, up, true, number);
+        }
+        for command in commands.handles() {
+            if hurts(commands[command].drive) {
+                commands.free(command);
+            }
+        }
+        for request in self.requests.handles() {
+            let one = &mut self.requests[request];
+            if one.incomplete > 0 && hurts(one.target.drive) {
+                (one.status, one.fault) = (Status::Failed(ErrorKind::DeviceGone), number);
+                one.incomplete = 0;
+                self.events.schedule(now, Event::Failed(request));
+            }
+        }
+        if fault.drive.is_none() {
+            faults.host_up = faults.host_up.max(up);
+        }
+    }
+
+    /// Drives that had lost their power start.
+    fn power_up(&mut self, fault: &Fault) {
+        let Some(faults) = &mut self.faults else { return };
+        for (attachment, drive) in self.attachments.iter_mut().zip(0..) {
+            let is_up = faults.drive(drive).reset.is_none_or(|reset| reset.until <= self.now);
+            if is_up && fault.hurts(drive) {
+                attachment.drive.power_up(self.now, &mut self.events);
+            }
+        }
+    }
+
+    /// A request failed with its drive.
+    pub(super) fn failed(&mut self, handle: Handle) -> Completion {
+        let super::Request { target, tag, access, submitted, status, fault, .. } =
+            self.requests[handle];
+        self.requests.free(handle);
+        if let Some(faults) = &mut self.faults {
+            faults.ended(target.drive, status, fault, (submitted, self.now));
+        }
+        let mut budget = Budget::default();
+        budget.wait_more(Hop::Protocol as usize, self.now.since(submitted));
+        Completion { tag, access, submitted, completed: self.now, status, budget }
+    }
+}
+
+/// A stream for a link's errors, which is no thread's and no drive's.
+const LINK_STREAM: u32 = 3 << 30;
+
+/// The number of a link on its way: the last where its place names none.
+fn number_of(way: &WaySpec, place: LinkPlace) -> usize {
+    place.number.map_or(way.trunk + way.links.len() - 1, usize::from)
+}
+
+impl Attachment {
+    /// Forgets all that is under way, and returns how much data was acknowledged and is lost.
+    fn lose_power(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
+        self.protocol.restart();
+        if let Some(meter) = &mut self.meter {
+            meter.restart(now);
+        }
+        self.drive.power_cut(now, spec)
+    }
+}

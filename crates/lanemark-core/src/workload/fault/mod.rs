@@ -1,0 +1,190 @@
+//! Faults: what goes wrong in a simulated system while it is under load, and when.
+//!
+//! A plan is a list of [`Fault`]s, each with its time. It is plain data, read from `[[fault]]` tables and from
+//! `--fault` (one grammar for both, in `text`), and carried by a [`Workload`](super::Workload) or a system. What each
+//! does to requests is the simulator's (`sim/fault`, `sim/simulator/faults.rs`), where the laws and their sources are.
+//!
+//! Not modelled: faults that come by themselves with age or heat, data that is wrong without an error.
+
+mod text;
+
+pub use text::{FaultError, read};
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{BitsPerSecond, Bytes, Duration, Instant, Ratio};
+
+/// The most faults of a plan.
+pub const FAULTS_MAX: usize = 1_000;
+/// The longest delay, timeout or restart of a fault.
+pub const FAULT_TIME_MAX: Duration = Duration::from_seconds(3_600);
+/// The highest share of bits that a link spoils: at more, no long packet comes through.
+pub const BIT_ERRORS_MAX: f64 = 1e-5;
+/// The most commands that one fault holds.
+pub const STUCK_MAX: u32 = 65_536;
+/// How long a host waits for the answer to a command: 30 s for SCSI disks and for NVMe in Linux (`SD_TIMEOUT`,
+/// `nvme_core.io_timeout`).
+pub const COMMAND_TIMEOUT: Duration = Duration::from_seconds(30);
+
+/// Something that goes wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Fault {
+    /// When it begins.
+    pub at: Instant,
+    /// How long it lasts; for good where there is none.
+    pub length: Option<Duration>,
+    /// The drive that it hurts, from 0; all of them where there is none.
+    pub drive: Option<u16>,
+    /// What it is.
+    pub kind: FaultKind,
+}
+
+/// What can go wrong. A new kind is an arm here, its keys in `text`, and what it does in `sim/simulator/faults.rs`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FaultKind {
+    /// Flash reads have to be repeated with other thresholds.
+    ReadRetries(ReadRetries),
+    /// A range of the drive cannot be read.
+    MediaError {
+        /// Its first byte.
+        start: Bytes,
+        /// The byte behind it.
+        end: Bytes,
+        /// How long the drive tries before it gives up.
+        recovery: Duration,
+    },
+    /// Each command takes longer on the media.
+    Latency {
+        /// How much longer.
+        extra: Duration,
+    },
+    /// The media take no command.
+    Pause,
+    /// Commands are not answered.
+    Stuck(Stuck),
+    /// Bits are spoilt on a link.
+    LinkErrors {
+        /// The link.
+        link: LinkPlace,
+        /// The share of bits that are wrong.
+        rate: f64,
+        /// From a command's error until the host sends it again, over SATA and SAS.
+        recovery: Duration,
+    },
+    /// A link trains to other lanes or to another rate.
+    Retrain {
+        /// The link.
+        link: LinkPlace,
+        /// What it trains to.
+        to: Training,
+    },
+    /// No answer comes over a port.
+    PortLoss {
+        /// The port, 0 for the first.
+        port: u8,
+        /// How long the host waits for an answer; as long as its multipath layer does where there is none.
+        timeout: Option<Duration>,
+    },
+    /// The drive takes no writes.
+    ReadOnly {
+        /// What it takes of the host before that, from the beginning of the run on.
+        written: Bytes,
+    },
+    /// The power fails, and comes back at once.
+    PowerCut {
+        /// How long it takes until requests can be submitted again.
+        boot: Duration,
+    },
+}
+
+/// Reads that have to be repeated because too many bits were wrong.
+///
+/// The share of reads that need a further one is `share * (cycles / endurance)^2`, and of those that need
+/// a second one likewise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReadRetries {
+    /// The share at the end of the drive's life.
+    pub share: Ratio,
+    /// Program and erase cycles that a block is good for.
+    pub endurance: u32,
+}
+
+/// Commands that the drive does not answer, and what the host does about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// How many commands.
+    pub commands: u32,
+    /// How long the host waits for an answer.
+    pub timeout: Duration,
+    /// How long an abort takes that ends such a command; the host resets the drive where there is none.
+    pub abort: Option<Duration>,
+    /// How long a reset takes.
+    pub reset: Duration,
+    /// Whether the host sends again what it gave up, or lets its request fail.
+    pub again: bool,
+}
+
+/// A link on the way to a drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkPlace {
+    /// The drive's port, 0 for the first.
+    pub port: u8,
+    /// Its number on the way, 0 for the nearest to the host; the last, at the drive, where there is none.
+    pub number: Option<u8>,
+}
+
+/// What a link trains to. What is left out stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Training {
+    /// Lanes of PCI Express, phys of SAS.
+    pub lanes: Option<u32>,
+    /// The generation of PCI Express.
+    pub generation: Option<u32>,
+    /// The line rate of SATA or SAS.
+    pub speed: Option<BitsPerSecond>,
+}
+
+impl ReadRetries {
+    /// The endurance where none is told.
+    pub const ENDURANCE: u32 = 3_000;
+
+    /// The share of reads of a block with `cycles` behind it that must be repeated.
+    pub fn probability(&self, cycles: u32) -> f64 {
+        let age = f64::from(cycles) / f64::from(self.endurance.max(1));
+        (self.share.get() * age * age).min(0.95)
+    }
+}
+
+impl Default for Stuck {
+    /// One command, Linux's timeout, and a reset of 1 s, which is assumed.
+    fn default() -> Self {
+        Self {
+            commands: 1,
+            timeout: COMMAND_TIMEOUT,
+            abort: None,
+            reset: Duration::from_seconds(1),
+            again: true,
+        }
+    }
+}
+
+impl Fault {
+    /// Something that goes wrong from `at` on with all drives.
+    pub fn at(at: Duration, kind: FaultKind) -> Self {
+        Self { at: Instant::ZERO + at, length: None, drive: None, kind }
+    }
+
+    /// Whether it hurts `drive`.
+    pub fn hurts(&self, drive: u16) -> bool {
+        self.drive.is_none_or(|own| own == drive)
+    }
+
+    /// When it is over, where it ever is.
+    pub fn over_at(&self) -> Option<Instant> {
+        match self.kind {
+            FaultKind::PowerCut { boot } => Some(self.at + boot),
+            _ => self.length.map(|length| self.at + length),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `[[fault]]` tables: what goes wrong while a workload runs, or in all runs of a study.
+//!
+//! The grammar is core's, the same as on the command line: a kind and keys with units.
+
+use lanemark_core::workload::Fault;
+use lanemark_core::workload::fault::{FAULTS_MAX, read};
+
+use crate::document::Section;
+use crate::error::StudyError;
+
+/// Reads all `[[fault]]` tables of a file.
+///
+/// # Errors
+/// Each thing wrong in each of them where the file is read as a whole, else the first.
+pub(crate) fn faults(root: &Section<'_>) -> Result<Vec<Fault>, StudyError> {
+    root.each("fault", |section, faults: &[Fault]| {
+        if faults.len() >= FAULTS_MAX {
+            return Err(section.error("kind", format!("there are more than {FAULTS_MAX} faults")));
+        }
+        let pairs = section.pairs()?;
+        let kind = pairs.iter().find(|(key, _)| key == "kind");
+        let Some((_, kind)) = kind else {
+            return Err(section.error("kind", "the fault has no `kind`"));
+        };
+        let keys: Vec<(&str, &str)> = pairs
+            .iter()
+            .filter(|(key, _)| key != "kind")
+            .map(|(key, text)| (key.as_str(), text.as_str()))
+            .collect();
+        read(kind, &keys).map_err(|errors| {
+            let mut all = errors.into_iter().map(|one| section.error(&one.key, one.message));
+            match all.next() {
+                Some(first) => section.wrong(first, &all.collect::<Vec<_>>()),
+                None => section.error("kind", "the fault cannot be read"),
+            }
+        })
+    })
+}

@@ -1,0 +1,68 @@
+//! Faults in workload files: read whole, with every error, and run by the system that they fit.
+
+use std::fs;
+
+use lanemark_core::result::Provenance;
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Library, Location, System, workload};
+
+const SYSTEM: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+
+/// A workload of one short test with these `[[fault]]` tables.
+fn workload_with(faults: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("faulty.toml");
+    let test = "[workload]\nname = \"Faulty\"\nrepeats = 1\naverage = \"mean\"\n\n[[test]]\nname = \"reads\"\n\
+                block = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\nqueue_depth = 1\nthreads = 1\n\
+                span = \"1 GiB\"\nduration = \"20 ms\"\n\n";
+    fs::write(&path, format!("{test}{faults}")).unwrap();
+    (folder, path.display().to_string())
+}
+
+#[test]
+fn faults_of_a_workload_happen_in_its_tests() {
+    let (_folder, path) = workload_with(
+        "[[fault]]\nkind = \"power-cut\"\nat = \"5 ms\"\nboot = \"5 ms\"\ndrive = 0\n",
+    );
+    let library = Library::built_in();
+    let workload = workload::open(&library, &path).unwrap();
+    let parts = SystemName::parse(SYSTEM).unwrap();
+    let named_at = NamedAt::all(&Location::file(SYSTEM));
+    let system = System::assemble(&library, &parts, &named_at, SYSTEM, &[]).unwrap();
+    let result = system.run(&workload, Provenance::default(), &mut |_| true).unwrap();
+    let sample = &result.tests[0].samples[0];
+    assert_eq!((sample.errors.total(), sample.faults.len()), (1, 1));
+    assert_eq!(sample.faults[0].fault, "power-cut boot=5ms at=5ms drive=0");
+    result.check().unwrap();
+    // What the system does not have.
+    let (_folder, path) = workload_with(
+        "[[fault]]\nkind = \"pause\"\nfor = \"1 s\"\ndrive = 4\n\n[[fault]]\nkind = \"retrain\"\nlanes = 3\n",
+    );
+    let workload = workload::open(&library, &path).unwrap();
+    let error =
+        system.run(&workload, Provenance::default(), &mut |_| true).unwrap_err().to_string();
+    assert!(error.contains("drives 0 to 0") && error.contains("lanes of 1, 2, 4"), "{error}");
+}
+
+#[test]
+fn all_that_is_wrong_with_faults_is_told_at_once_with_its_place() {
+    let (_folder, path) = workload_with(
+        "[[fault]]\nkind = \"brownout\"\n\n[[fault]]\nat = \"1 s\"\n\n[[fault]]\nkind = \"media-error\"\n\
+         range = \"2 GiB..1 GiB\"\nat = 5\nboot = \"1 s\"\n\n[[fault]]\nkind = \"link-errors\"\nrate = 2.0\n\
+         [[fault]]\nkind = [\"pause\"]\n",
+    );
+    let error = workload::open(&Library::built_in(), &path).unwrap_err().to_string();
+    for (line, part) in [
+        (17, "there is no fault `brownout`"),
+        (19, "the fault has no `kind`"),
+        (24, "ends before it begins"),
+        (25, "`5` has no unit"),
+        (26, "`media-error` has no key `boot`"),
+        (30, "`2.0` is not a share of wrong bits"),
+        (32, "`kind` must be a text or a number"),
+    ] {
+        let place = format!("faulty.toml:{line}:");
+        let told = error.lines().any(|one| one.contains(&place) && one.contains(part));
+        assert!(told, "line {line}, {part}:\n{error}");
+    }
+}
