@@ -31,7 +31,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     }
     let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
     let provenance = Provenance { seed: args.seed, ..Provenance::default() };
-    let run = system.run(&workload, provenance, &mut |_| true)?;
+    let run = system.run(&workload, provenance)?;
     let simulated = run.tests.first().map(|result| result.samples[0].throughput());
     let view = path::view(&system, &workload.tests[0], simulated);
     if let Some(drawing) = &drawing {

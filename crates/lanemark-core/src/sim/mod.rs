@@ -16,6 +16,7 @@
 //! | [`energy`] | what drives took |
 //! | [`ceiling`] | what each hop can carry by its law |
 //! | [`driver`] | a test run in closed loop |
+//! | [`progress`] | how far a test is, for whoever may end it |
 //! | [`sensitivity`](mod@sensitivity) | what one hop at twice its speed would give |
 //! | [`replay`](mod@replay) | a recorded trace, in open or closed loop |
 //!
@@ -35,6 +36,7 @@ pub mod link;
 pub mod memo;
 pub mod multipath;
 pub mod path;
+pub mod progress;
 pub mod protocol;
 pub mod replay;
 pub mod schedule;
@@ -51,7 +53,8 @@ pub mod trace;
 pub mod volume;
 
 pub use ceiling::{Ceiling, ceilings};
-pub use driver::run_test;
+pub use driver::{run_test, run_test_watched};
+pub use progress::Progress;
 pub use replay::replay;
 pub use simulator::{Completion, Event, SimError, Simulator};
 pub use spec::SystemSpec;
@@ -87,3 +90,5 @@ mod trajectory_tests;
 mod transactions_tests;
 #[cfg(test)]
 mod volume_tests;
+#[cfg(test)]
+mod watch_tests;

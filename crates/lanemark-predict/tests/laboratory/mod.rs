@@ -71,7 +71,7 @@ pub(crate) fn system(
 /// What a drive does, without noise.
 pub(crate) fn run(system: &System, workload: &Workload, seed: u64) -> RunResult {
     let provenance = Provenance { seed, ..Provenance::default() };
-    system.run(workload, provenance, &mut |_| true).unwrap()
+    system.run(workload, provenance).unwrap()
 }
 
 /// The same with noise: every repeat takes another time, `noise` being the deviation of its logarithm.
