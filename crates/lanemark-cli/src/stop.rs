@@ -12,11 +12,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use lanemark_lab::reserved;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
-use crate::{reserved, watch};
+use crate::watch;
 
 /// How long a command has to end by itself, before another ends it with what it left to do.
 const PATIENCE: Duration = Duration::from_millis(450);

@@ -11,6 +11,7 @@ use lanemark_core::result::{
 use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_core::units::Duration;
 use lanemark_core::workload::Workload;
+use lanemark_lab::Pool;
 use lanemark_predict::{Fit, Job, fit};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System, workload};
@@ -143,7 +144,7 @@ pub(crate) fn fitted(
         like,
         settings: &settings,
         requests,
-        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        pool: Pool::default(),
         provenance: Provenance { seed: 0x0f17, ..Provenance::default() },
     };
     fit(library, &job, &mut |_| ()).unwrap()
