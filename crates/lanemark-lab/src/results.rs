@@ -1,6 +1,6 @@
 //! Results on disk: written whole or not at all, never over anything that is no result.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use lanemark_core::result::{
@@ -78,10 +78,57 @@ fn unreadable(error: &OutOfRange) -> LabError {
     LabError::run(format!("the result can't be saved, since it could not be read: {error}"))
 }
 
+/// A saved result by what its file says first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The file.
+    pub path: PathBuf,
+    /// The study's title, or the workload's name.
+    pub title: String,
+    /// When it began, in RFC 3339.
+    pub started_at: String,
+    /// Whether it is a study.
+    pub study: bool,
+}
+
+/// The results in `folder`, the newest first; other files, and results of a newer schema, are left out.
+///
+/// # Errors
+/// Where the folder cannot be read.
+pub fn list(folder: &Path) -> Result<Vec<Listed>, LabError> {
+    let unread = |error| LabError::input(format!("{}: can't be read: {error}", folder.display()));
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unread)? {
+        let path = entry.map_err(unread)?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            found.extend(listed(path));
+        }
+    }
+    found.sort_by(|one, other| (&other.started_at, &one.path).cmp(&(&one.started_at, &other.path)));
+    Ok(found)
+}
+
+fn listed(path: PathBuf) -> Option<Listed> {
+    let text = input::text(&path, input::RESULT_MAX).ok()?;
+    let Head { schema_version, workload, systems, title, provenance } =
+        head(&path, &text).ok()??;
+    let title = match workload {
+        _ if systems.is_some() => title?,
+        Some(Named::Workload { name }) | Some(Named::Name(name)) => name,
+        _ => return None,
+    };
+    let known = schema_version? <= u64::from(SCHEMA_VERSION);
+    let (started_at, study) = (provenance?.started_at, systems.is_some());
+    known.then_some(Listed { path, title, started_at, study })
+}
+
 /// What tells the kinds of saved files from each other.
 #[derive(Deserialize)]
 struct Head {
     schema_version: Option<u64>,
+    /// A study's.
+    title: Option<String>,
+    provenance: Option<Began>,
     /// A run's is an object; an OLTP run's was the name of one once.
     workload: Option<Named>,
     /// Studies have them.
@@ -89,9 +136,16 @@ struct Head {
 }
 
 #[derive(Deserialize)]
+struct Began {
+    #[serde(default)]
+    started_at: String,
+}
+
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum Named {
     Name(String),
+    Workload { name: String },
     Other(IgnoredAny),
 }
 

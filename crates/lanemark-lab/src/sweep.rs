@@ -49,7 +49,8 @@ impl<'s> SweepFile<'s> {
             return Err(LabError::input(message).hint(format!("for example --points 0..{last}")));
         }
         let journal = Journal::open(path, sweep)?;
-        provenance::note(path, sweep.inputs(), sweep.points(), provenance)?;
+        let of = (sweep.inputs(), sweep.points(), sweep.axes());
+        provenance::note(path, of, provenance)?;
         let mut pending = journal.pending();
         pending.retain(|number| points.contains(number));
         Ok(Self { sweep, journal, pending, total: to - from + 1 })

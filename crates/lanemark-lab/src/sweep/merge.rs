@@ -33,7 +33,8 @@ struct Part<'p> {
 pub fn merge(parts: &[PathBuf], out: &Path, provenance: Provenance) -> Result<Sweep, LabError> {
     let parts = parts.iter().map(|path| Part::read(path)).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = parts.first() else {
-        return Err(LabError::input("there are no parts to merge"));
+        return Err(LabError::input("there are no parts to merge")
+            .hint("give files that `lanemark sweep --points` wrote"));
     };
     let (sweep, points) = (&first.beside.sweep, first.beside.points);
     for part in &parts {
@@ -65,7 +66,8 @@ pub fn merge(parts: &[PathBuf], out: &Path, provenance: Provenance) -> Result<Sw
     merged.check().map_err(|error| LabError::input(format!("the merged sweep: {error}")))?;
     write(out, &text, sweep)?;
     let (seed, inputs) = (first.beside.provenance.seed, first.beside.provenance.inputs.clone());
-    provenance::note(out, sweep, points, Provenance { seed, inputs, ..provenance })?;
+    let of = (sweep.as_str(), points, first.beside.axes.clone());
+    provenance::note(out, of, Provenance { seed, inputs, ..provenance })?;
     Ok(merged)
 }
 
@@ -75,7 +77,7 @@ impl<'p> Part<'p> {
         let text = input::text(path, input::RESULT_MAX)?;
         let head = text.split_inclusive('\n').next().unwrap_or_default();
         let axes = head.strip_suffix('\n').and_then(rows::axes);
-        if axes.is_none_or(|axes| rows::header(&axes) != head) {
+        if axes.is_none() {
             return Err(LabError::input(format!("{name}: is no part of a sweep"))
                 .hint("give files that `lanemark sweep --points` wrote"));
         }
@@ -87,6 +89,10 @@ impl<'p> Part<'p> {
                 LabError::input(message)
                     .hint("keep the .provenance.json that `lanemark sweep` writes beside each part")
             })?;
+        if rows::header(&beside.axes) != head {
+            let message = format!("{name}:1: has other axes than {} tells", noted.display());
+            return Err(LabError::input(message).hint("run the part again, into another file"));
+        }
         Ok(Self { path, text, beside })
     }
 
@@ -101,11 +107,10 @@ fn lines<'t>(parts: &'t [Part<'_>], points: u64) -> Result<Vec<&'t str>, LabErro
     let mut held: Vec<Option<(&Part<'_>, &str)>> = vec![None; points as usize];
     for part in parts {
         let name = part.path.display();
-        let axes = part.head().strip_suffix('\n').and_then(rows::axes).map_or(0, |axes| axes.len());
         // What is torn at the end is no row.
         let whole = part.text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
         for (index, line) in whole.enumerate().skip(1) {
-            let id = rows::id(line, axes).ok_or_else(|| {
+            let id = rows::id(line, part.beside.axes.len()).ok_or_else(|| {
                 LabError::input(format!("{name}:{}: is no row of a sweep", index + 1))
                     .hint("run the part again, into another file")
             })?;

@@ -22,14 +22,17 @@ pub(super) struct Beside {
     /// How many points the sweep has, of which the file may be a part; 0 where that is not noted.
     #[serde(default)]
     pub(super) points: u64,
+    /// The names of its axes.
+    #[serde(default)]
+    pub(super) axes: Vec<String>,
     pub(super) provenance: Provenance,
 }
 
-/// Notes beside the sweep's file at `path` who made the sweep, unless that is noted already.
+/// Notes beside the sweep's file at `path` who made the sweep of that hash, so many points and these axes, unless that is
+/// noted already.
 pub(super) fn note(
     path: &Path,
-    sweep: &str,
-    points: u64,
+    (sweep, points, axes): (&str, u64, Vec<String>),
     mut provenance: Provenance,
 ) -> Result<(), LabError> {
     let beside = beside(path);
@@ -48,7 +51,7 @@ pub(super) fn note(
         }
     }
     (provenance.started_at, provenance.finished_at) = (String::new(), String::new());
-    let text = json::text(&Beside { sweep: sweep.to_owned(), points, provenance })?;
+    let text = json::text(&Beside { sweep: sweep.to_owned(), points, axes, provenance })?;
     reserved::replace(&beside, text.as_bytes(), false)
         .map_err(|error| LabError::run(format!("{}: can't be written: {error}", beside.display())))
 }
