@@ -43,8 +43,8 @@ pub struct Work<'w> {
 enum Told {
     Begun,
     Advanced(Progress),
-    /// The sample; none where it was ended from outside.
-    Ended(Result<Option<Sample>, StudyError>),
+    Sampled(Box<Sample>),
+    Failed(StudyError),
 }
 
 /// Assembles the system that is written `drive@platform:port`, with each of `settings` in place of a library value.
@@ -152,26 +152,30 @@ impl Lab {
                 };
                 let own = (test, repeat);
                 let outcome = work.system.sample(work.workload, own, provenance.seed, &mut watch);
-                if outcome.is_err() {
-                    failed.fetch_min(piece, Ordering::Relaxed);
-                }
-                tell(Told::Ended(outcome));
+                match outcome {
+                    Ok(Some(sample)) => tell(Told::Sampled(Box::new(sample))),
+                    // It was ended from outside.
+                    Ok(None) => return,
+                    Err(error) => {
+                        failed.fetch_min(piece, Ordering::Relaxed);
+                        tell(Told::Failed(error))
+                    }
+                };
             },
             |piece, told| {
                 let at = pieces[piece];
                 match told {
                     Told::Begun => watch(Event::Begun(at)),
                     Told::Advanced(progress) => watch(Event::Advanced(at, progress)),
-                    Told::Ended(Ok(None)) => {}
-                    Told::Ended(Ok(Some(sample))) => {
+                    Told::Sampled(sample) => {
                         watch(Event::Sampled(at, &sample));
                         let own = &mut samples[at.run];
-                        own[at.test][at.repeat as usize] = Some(sample);
+                        own[at.test][at.repeat as usize] = Some(*sample);
                         if own[at.test].iter().all(Option::is_some) {
                             watch(Event::TestEnded { at, so_far: &|| result(at.run, own) });
                         }
                     }
-                    Told::Ended(Err(error)) => {
+                    Told::Failed(error) => {
                         if failure.as_ref().is_none_or(|(first, _)| piece < *first) {
                             failure = Some((piece, error));
                         }

@@ -94,7 +94,7 @@ enum Seen {
     Begun(At),
     Advanced(At, f64),
     Sampled(At),
-    TestEnded(usize, RunResult),
+    TestEnded(Box<RunResult>),
 }
 
 fn seen(events: &mut Vec<Seen>, event: &Event<'_>) {
@@ -102,7 +102,7 @@ fn seen(events: &mut Vec<Seen>, event: &Event<'_>) {
         Event::Begun(at) => Seen::Begun(*at),
         Event::Advanced(at, progress) => Seen::Advanced(*at, progress.share.unwrap()),
         Event::Sampled(at, _) => Seen::Sampled(*at),
-        Event::TestEnded { at, so_far } => Seen::TestEnded(at.test, so_far()),
+        Event::TestEnded { so_far, .. } => Seen::TestEnded(Box::new(so_far())),
         _ => panic!("a run tells no more"),
     });
 }
@@ -136,7 +136,7 @@ fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
         let ended: Vec<&RunResult> = events
             .iter()
             .filter_map(|event| match event {
-                Seen::TestEnded(_, so_far) => Some(so_far),
+                Seen::TestEnded(so_far) => Some(so_far),
                 _ => None,
             })
             .collect();

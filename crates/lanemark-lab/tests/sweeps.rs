@@ -144,7 +144,7 @@ fn parts_that_do_not_make_one_sweep_are_refused() {
     let whole = place.part("whole.csv", (0, 11), 1);
     for (out, text) in [(&other, fs::read(&other).unwrap()), (&place.path("x"), b"mine".to_vec())] {
         fs::write(out, &text).unwrap();
-        let error = merge(&[whole.clone()], out, Provenance::default()).unwrap_err();
+        let error = merge(std::slice::from_ref(&whole), out, Provenance::default()).unwrap_err();
         assert_eq!((error.fault, fs::read(out).unwrap()), (Fault::Refused, text), "{error}");
     }
 }
