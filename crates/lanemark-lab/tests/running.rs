@@ -136,7 +136,7 @@ fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
         let ended: Vec<&RunResult> = events
             .iter()
             .filter_map(|event| match event {
-                Seen::TestEnded(so_far) => Some(so_far),
+                Seen::TestEnded(so_far) => Some(so_far.as_ref()),
                 _ => None,
             })
             .collect();
