@@ -1,4 +1,4 @@
-//! What would help: every test again with one hop at twice its speed, on all cores.
+//! Bottlenecks by asking: every test again with one hop at twice its speed, on all cores.
 
 use lanemark_core::result::{RunResult, Sample};
 use lanemark_core::rng::StreamKey;

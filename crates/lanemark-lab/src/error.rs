@@ -19,9 +19,9 @@ pub enum Fault {
 pub struct LabError {
     /// Whose fault it is.
     pub fault: Fault,
-    /// What is wrong, and where.
+    /// The fault and its place, in words.
     pub message: String,
-    /// What to do about it.
+    /// A way out.
     pub hint: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What goes on in the laboratory, as values for whoever looks on.
+//! Events in the laboratory, as values for whoever looks on.
 
 use lanemark_core::result::{RunResult, Sample, SweepPoint};
 use lanemark_core::sim::Progress;
@@ -33,18 +33,18 @@ pub enum Event<'e> {
     },
     /// A run of a test with one thing changed has ended.
     Asked {
-        /// How many have.
+        /// How many such runs have ended.
         ended: usize,
-        /// How many there are.
+        /// How many such runs there are.
         total: usize,
     },
     /// A point of a sweep has ended, and is in its file.
     Point {
         /// The point.
         point: &'e SweepPoint,
-        /// How many have ended, with those that were in the file before.
+        /// How many points have ended, with those that were in the file before.
         ended: u64,
-        /// How many there are.
+        /// How many points are asked for.
         total: u64,
     },
 }

@@ -39,7 +39,7 @@ pub struct Work<'w> {
     pub workload: &'w Workload,
 }
 
-/// What a thread tells of its repeat.
+/// Something that a thread tells of its repeat.
 enum Told {
     Begun,
     Advanced(Progress),

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-/// How many threads may be at work at a time.
+/// A number of threads that may be at work at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
     threads: NonZeroUsize,
@@ -76,7 +76,7 @@ impl Pool {
         });
     }
 
-    /// What `work` makes of each of the pieces 0 to `count` - 1, in their order.
+    /// The outcomes of `work` for the pieces 0 to `count` - 1, in their order.
     pub fn map<R: Send>(&self, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
         let mut made: Vec<Option<R>> = (0..count).map(|_| None).collect();
         let one = |(): &mut (), piece: usize, tell: &dyn Fn(R) -> bool| {

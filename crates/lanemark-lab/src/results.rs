@@ -255,9 +255,9 @@ pub fn load_run(name: &str) -> Result<RunResult, LabError> {
 /// A kind of file that is written over an older one of its kind but over nothing else.
 #[derive(Debug)]
 pub struct Kind {
-    /// What a file of this kind has near its top.
+    /// The text that a file of this kind has near its top.
     pub mark: &'static str,
-    /// What it is called.
+    /// The word for such a file.
     pub word: &'static str,
     /// The option of the command that names it.
     pub option: &'static str,

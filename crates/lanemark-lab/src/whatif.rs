@@ -1,4 +1,4 @@
-//! The same work on another path: both systems side by side, and how far a fitted drive may be off.
+//! One workload on two paths: both systems side by side, and how far a fitted drive may be off.
 
 use lanemark_core::result::{
     Calibration, FittedDrive, Outlook, Provenance, RunResult, Standing, TestResult, WhatIf,
@@ -25,16 +25,16 @@ pub struct Side {
 /// A fitted value with the systems that have it at either end of its interval.
 type Ends = [System; 2];
 
-/// What a what-if is asked.
+/// A what-if before it is run.
 #[derive(Clone, Debug)]
 pub struct WhatIfJob<'j> {
-    /// What there is.
+    /// The system that there is.
     pub present: Side,
-    /// What might be instead.
+    /// The system that might be instead.
     pub other: Side,
     /// The other system at both ends of each value that a fit knows, one value at a time; see [`ends`].
     pub ends: Option<Vec<Ends>>,
-    /// What was measured of the present one, by the name of its file.
+    /// A measured result of the present one, with the name of its file.
     pub measured: Option<(&'j str, &'j RunResult)>,
     /// The seed of all random numbers.
     pub seed: u64,

@@ -88,7 +88,7 @@ fn a_setting_is_written_as_parameter_and_value() {
     assert!(error.message.contains("PARAMETER=VALUE"), "{error}");
 }
 
-/// What an event is, in short.
+/// An event in short.
 #[derive(Clone, Debug, PartialEq)]
 enum Seen {
     Begun(At),

@@ -133,7 +133,7 @@ impl Study {
         self.systems.iter().map(|column| (column.name.as_str(), &column.system, &column.workload))
     }
 
-    /// What came of the study, whose systems had the results `runs`; a system without a test that ended is left out.
+    /// The outcome of the study whose systems had the results `runs`; a system without a test that ended is left out.
     pub fn outcome(
         &self,
         provenance: &Provenance,

@@ -332,7 +332,7 @@ impl<'s> Runner<'s> {
 }
 
 impl Sweep {
-    /// What a test comes to; none where `watch` ended it.
+    /// The figures of a test; none where `watch` ended it.
     fn figures(
         &self,
         system: &System,

@@ -301,7 +301,7 @@ impl System {
         }
     }
 
-    /// What `samples` say, those of each test of `workload` that came to its end. Complete where all did.
+    /// The result with `samples`, those of each test of `workload` that came to its end. Complete where all did.
     pub fn result(
         &self,
         workload: &Workload,

@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 
 use super::{LibraryArgs, ScaleArgs};
 
-/// What `lanemark sweep` is told.
+/// The arguments of `lanemark sweep`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Axes:

@@ -1,6 +1,6 @@
 //! Parts of a sweep put together.
 //!
-//! What lies beside a part tells which sweep it is of and how many points that has, and each row has a key that follows
+//! The file beside a part tells which sweep it is of and how many points that has, and each row has a key that follows
 //! from both: nothing else need be known to tell that every point is there, once, and of this sweep.
 
 use std::ops::RangeInclusive;
