@@ -1,13 +1,19 @@
 //! The command line.
 
 mod fit;
+mod library;
 mod plan;
+mod scale;
+mod sweep;
 mod trace;
 mod verify;
 mod whatif;
 
 pub(crate) use fit::FitArgs;
+pub(crate) use library::LibraryArgs;
 pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
+pub(crate) use scale::ScaleArgs;
+pub(crate) use sweep::SweepArgs;
 pub(crate) use trace::TraceArgs;
 pub(crate) use verify::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
 pub(crate) use whatif::WhatIfArgs;
@@ -47,7 +53,7 @@ pub(crate) enum Command {
     /// Simulate a workload on a modelled drive in a port of a modelled platform
     Sim(SimArgs),
     /// Simulate one test over ranges of any parameters, into a CSV file with curves
-    Sweep(crate::sweep::SweepArgs),
+    Sweep(SweepArgs),
     /// Replay a recorded trace on a modelled system
     Replay(ReplayArgs),
     /// Show the hops of a modelled system with what each can carry, and draw its platform
@@ -372,20 +378,6 @@ impl From<OnErrorArg> for OnError {
     }
 }
 
-/// Changes to a workload for this run.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ScaleArgs {
-    /// Use this much of the target in every test, "256MiB"; volumes shrink or grow with it
-    #[arg(long)]
-    pub(crate) size: Option<Bytes>,
-    /// Run every test for this time, "1s", whatever its volume
-    #[arg(long)]
-    pub(crate) duration: Option<Duration>,
-    /// Run every test so often
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) repeats: Option<u32>,
-}
-
 /// What all runs have in common.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
@@ -400,13 +392,6 @@ pub(crate) struct RunArgs {
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct LibraryArgs {
-    /// The library's folder [default: ./library where there is one, else the one built in]
-    #[arg(long, value_name = "FOLDER", env = "LANEMARK_LIBRARY")]
-    pub(crate) library: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

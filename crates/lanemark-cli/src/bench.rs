@@ -17,7 +17,7 @@ use crate::formats::Opened;
 use crate::progress::Progress;
 use crate::sim::{real_without_faults, scaled, watched};
 use crate::watch::Watch;
-use crate::{formats, library, messages, results, stop};
+use crate::{formats, library, messages, provenance, stop};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let stop = stop::on_signal();
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
             watched(scaled(opened.workload, &args.scale)?, &args.over_time)?
         }
     };
-    let mut provenance = results::provenance(args.run.seed);
+    let mut provenance = provenance::own(args.run.seed);
     provenance.inputs = library.used();
     provenance.inputs.extend(opened.input);
     let what = format!("bench-{}", workload.id);

@@ -13,11 +13,11 @@ use lanemark_core::workload::{
     Arrival, Average, BLOCK_MAX, Load, Mix, Operation, Order, Pattern, SECTOR, Start, Test,
     Workload,
 };
+use lanemark_lab::input;
 use lanemark_trace::{Options, Reader};
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
-use crate::input;
 
 /// The most requests outstanding at recorded times where nobody says.
 const OUTSTANDING_USUAL: u32 = 128;

@@ -1,10 +1,11 @@
 //! `lanemark compare`: two results test by test.
 
+use lanemark_lab::results;
 use lanemark_report::compare_table;
 
 use crate::args::CompareArgs;
 use crate::failure::{Failure, Outcome};
-use crate::{output, results};
+use crate::output;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Outcome, Failure> {
     let a = results::load_run(&args.a)?;

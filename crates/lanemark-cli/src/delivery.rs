@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lanemark_core::result::{RunResult, Warning};
+use lanemark_lab::results::{self, Outlet, Place};
 
 use crate::args::OverTimeArgs;
 use crate::failure::Failure;
 use crate::messages::tell;
-use crate::results::{self, Outlet, PAGE, Place, SERIES};
+use crate::outlets::{PAGE, SERIES};
 use crate::{output, stop};
 
 /// What is printed of a result.
@@ -57,7 +58,7 @@ impl Delivery {
         result.provenance.finished_at = results::now();
         *self.so_far() = Some(result.clone());
         // What could not be read again is told now.
-        self.0.place.save_run(result)
+        Ok(self.0.place.save_run(result)?)
     }
 
     /// Saves what there is while the run goes on. Where that fails the run is not lost yet: there may be room again at
@@ -74,11 +75,17 @@ impl Delivery {
         self.to_all(result)
     }
 
+    /// Ends a run of which nothing had ended when it was interrupted.
+    pub(crate) fn deliver_nothing(&self) {
+        stop::ends_itself();
+        tell!("interrupted before anything had ended; nothing is saved");
+    }
+
     fn to_all(&self, result: &mut RunResult) -> Result<(), Failure> {
         let saved = self.save(result);
         let Places { place, page, series, shown, .. } = &*self.0;
         let write = |outlet: &Option<Outlet>, text: &dyn Fn() -> String| match outlet {
-            Some(outlet) => outlet.write(&text()),
+            Some(outlet) => Ok(outlet.write(&text())?),
             None => Ok(()),
         };
         let series_written = write(series, &|| lanemark_report::series_csv(result));

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use lanemark_core::result::{RunResult, Target};
+use lanemark_lab::reserved::Reserved;
+use lanemark_lab::{json, results};
 use lanemark_study::workload;
 
 use crate::args::ExportArgs;
 use crate::failure::{Failure, Outcome};
 use crate::formats::{self, OutputFormat};
 use crate::messages::tell;
-use crate::reserved::Reserved;
-use crate::{output, results};
+use crate::output;
 
 pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
     let result = results::load_run(&args.result)?;
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
         let alone = RunResult { tests: vec![result.tests[*index].clone()], ..result.clone() };
         let text = match formats::foreign(&alone, Some(args.output_format)) {
             Some(text) => text,
-            None if args.output_format == OutputFormat::Json => output::json(&alone)?,
+            None if args.output_format == OutputFormat::Json => json::text(&alone)?,
             None => lanemark_report::run_table(&alone, &output::style()),
         };
         part.write(text.as_bytes())?;
@@ -66,5 +67,5 @@ fn refuse_other(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("{}: exists", path.display());
-    Err(Failure::Refused { message, hint: Some("give a folder without it".to_owned()) })
+    Err(Failure::refused(message).hint("give a folder without it"))
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use lanemark_formats::{FormatError, FormatErrors};
 use lanemark_inspect::InspectError;
+use lanemark_lab::{Fault, LabError};
 use lanemark_measure::MeasureError;
 use lanemark_predict::PredictError;
 use lanemark_study::StudyError;
@@ -19,82 +20,86 @@ pub(crate) enum Outcome {
 
 /// Why a command failed.
 #[derive(Debug)]
-pub(crate) enum Failure {
-    /// Something that was given is wrong.
-    Input { message: String, hint: Option<String> },
-    /// A target that must not be touched.
-    Refused { message: String, hint: Option<String> },
-    /// Anything else.
-    Run { message: String, hint: Option<String> },
-}
+pub(crate) struct Failure(LabError);
 
 impl Failure {
+    /// A failure by its fault.
+    pub(crate) fn new(fault: Fault, message: String, hint: Option<String>) -> Self {
+        Self(LabError { fault, message, hint })
+    }
+
     /// Wrong input without a hint.
     pub(crate) fn input(message: impl Into<String>) -> Self {
-        Self::Input { message: message.into(), hint: None }
+        Self(LabError::input(message))
+    }
+
+    /// A target that must not be touched, without a hint.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self(LabError::refused(message))
     }
 
     /// A failed run without a hint.
     pub(crate) fn run(message: impl Into<String>) -> Self {
-        Self::Run { message: message.into(), hint: None }
+        Self(LabError::run(message))
     }
 
-    /// The same with a hint.
+    /// This failure with `text` as its hint.
     #[must_use]
-    pub(crate) fn hint(mut self, text: impl Into<String>) -> Self {
-        let (Self::Input { hint, .. } | Self::Refused { hint, .. } | Self::Run { hint, .. }) =
-            &mut self;
-        *hint = Some(text.into());
-        self
+    pub(crate) fn hint(self, text: impl Into<String>) -> Self {
+        Self(self.0.hint(text))
     }
 
     /// This failure with `text` as its hint, where it has no hint of its own.
     #[must_use]
     pub(crate) fn or_hint(self, text: &str) -> Self {
-        match &self {
-            Self::Input { hint: None, .. }
-            | Self::Refused { hint: None, .. }
-            | Self::Run { hint: None, .. } => self.hint(text),
-            _ => self,
+        match self.0.hint {
+            None => self.hint(text),
+            Some(_) => self,
         }
     }
 
     pub(crate) fn exit_code(&self) -> u8 {
-        match self {
-            Self::Run { .. } => 1,
-            Self::Input { .. } => 2,
-            Self::Refused { .. } => 3,
+        match self.0.fault {
+            Fault::Run => 1,
+            Fault::Input => 2,
+            Fault::Refused => 3,
         }
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        Self(error)
     }
 }
 
 impl From<StudyError> for Failure {
     fn from(error: StudyError) -> Self {
-        Self::Input { message: error.to_string(), hint: error.hint }
+        Self(error.into())
     }
 }
 
 impl From<FormatError> for Failure {
     fn from(error: FormatError) -> Self {
-        Self::Input { message: error.to_string(), hint: error.hint }
+        Self::new(Fault::Input, error.to_string(), error.hint)
     }
 }
 
 impl From<FormatErrors> for Failure {
     fn from(errors: FormatErrors) -> Self {
-        Self::Input { message: errors.to_string(), hint: errors.hint().map(str::to_owned) }
+        Self::new(Fault::Input, errors.to_string(), errors.hint().map(str::to_owned))
     }
 }
 
 impl From<InspectError> for Failure {
     fn from(error: InspectError) -> Self {
-        Self::Input { message: error.to_string(), hint: Some(error.hint()) }
+        Self::new(Fault::Input, error.to_string(), Some(error.hint()))
     }
 }
 
 impl From<PredictError> for Failure {
     fn from(error: PredictError) -> Self {
-        Self::Input { message: error.to_string(), hint: error.hint() }
+        Self::new(Fault::Input, error.to_string(), error.hint())
     }
 }
 
@@ -102,7 +107,7 @@ impl From<MeasureError> for Failure {
     fn from(error: MeasureError) -> Self {
         use MeasureError as E;
         let (message, hint) = (error.to_string(), error.hint());
-        match error {
+        let fault = match error {
             E::Exists { .. }
             | E::DanglingLink { .. }
             | E::OverwriteMismatch { .. }
@@ -110,7 +115,7 @@ impl From<MeasureError> for Failure {
             | E::DeviceInUse { .. }
             | E::DeviceNotOffered { .. }
             | E::OfferMismatch { .. }
-            | E::Replaced { .. } => Self::Refused { message, hint },
+            | E::Replaced { .. } => Fault::Refused,
             E::NothingToRun { .. }
             | E::RoundsBeside { .. }
             | E::Transactions { .. }
@@ -122,17 +127,16 @@ impl From<MeasureError> for Failure {
             | E::TargetTooSmall { .. }
             | E::Misaligned { .. }
             | E::QueueDepth { .. }
-            | E::NoSpace { .. } => Self::Input { message, hint },
-            _ => Self::Run { message, hint },
-        }
+            | E::NoSpace { .. } => Fault::Input,
+            _ => Fault::Run,
+        };
+        Self::new(fault, message, hint)
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Input { message, hint }
-        | Self::Refused { message, hint }
-        | Self::Run { message, hint }) = self;
+        let LabError { message, hint, .. } = &self.0;
         writeln!(f, "error: {message}")?;
         hint.as_ref().map_or(Ok(()), |hint| writeln!(f, "hint: {hint}"))
     }

@@ -1,14 +1,15 @@
 //! `lanemark fit`: a drive's model from measured results.
 
+use lanemark_lab::results::{self, Outlet};
+use lanemark_lab::{Pool, settings};
 use lanemark_predict::{Job, REQUESTS, fit};
 
 use crate::args::FitArgs;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
+use crate::outlets::DRIVE;
 use crate::progress::Progress;
-use crate::results::{DRIVE, Outlet};
-use crate::sim::setting;
-use crate::{library, output, results};
+use crate::{library, output, provenance};
 
 pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.library)?;
@@ -17,7 +18,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
         return Err(Failure::input(message).hint("for example --platform workstation-z170:m2"));
     };
     let out = Outlet::of(args.out.as_deref(), &DRIVE)?;
-    let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
+    let settings = settings(&args.set)?;
     let load = |name: &String| Ok((name.clone(), results::load_run(name)?));
     let loaded = args.results.iter().map(load).collect::<Result<Vec<_>, Failure>>()?;
     let job = Job {
@@ -27,8 +28,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
         like: args.like.as_deref(),
         settings: &settings,
         requests: REQUESTS,
-        threads: std::thread::available_parallelism().map_or(1, usize::from),
-        provenance: results::provenance(args.seed),
+        pool: Pool::default(),
+        provenance: provenance::own(args.seed),
     };
     let mut progress = Progress::new();
     let mut fitted = fit(&library, &job, &mut |stage| progress.show(&format!("fitting: {stage}")))?;

@@ -12,6 +12,7 @@ use lanemark_core::workload::Workload;
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
 use lanemark_formats::fio::{self, Engine, FioSettings, Surroundings};
 use lanemark_formats::{Kept, Note, fio_json, iometer};
+use lanemark_lab::{input, json};
 use lanemark_measure::{EngineKind, OnError};
 use lanemark_study::{Library, workload};
 use rustix::fs::OFlags;
@@ -19,7 +20,7 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 use crate::messages::tell;
-use crate::{input, output};
+use crate::output;
 
 /// What goes to stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -223,7 +224,7 @@ pub(crate) fn shown(
         return Ok(text);
     }
     if json || format == Some(OutputFormat::Json) {
-        return output::json(result);
+        return Ok(json::text(result)?);
     }
     let style = output::style();
     let mut text = lanemark_report::run_table(result, &style);

@@ -4,12 +4,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use lanemark_core::result::RunResult;
 use lanemark_formats::fio_json;
+use lanemark_lab::input;
 
 use crate::args::ImportArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
-use crate::{formats, input, results};
+use crate::{formats, provenance};
 
 pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     let file = args.file.display().to_string();
@@ -19,7 +20,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
         tell!("note: {note}");
     }
     let mut result = imported.result;
-    result.provenance = results::provenance(0);
+    result.provenance = provenance::own(0);
     // What this machine is says nothing of where fio ran.
     result.provenance.machine = None;
     result.provenance.inputs.insert(file, formats::hash(text.as_bytes()));

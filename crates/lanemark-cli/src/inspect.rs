@@ -2,6 +2,7 @@
 
 use lanemark_core::result::{HopCeiling, Inspection};
 use lanemark_inspect::{Sysfs, ceilings, inspect};
+use lanemark_lab::results::Outlet;
 use lanemark_report::{ceilings_text, inspection_svg, inspection_text};
 use lanemark_study::workload;
 use serde::Serialize;
@@ -9,7 +10,7 @@ use serde::Serialize;
 use crate::args::InspectArgs;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
-use crate::results::{DRAWING, Outlet};
+use crate::outlets::DRAWING;
 use crate::{library, output};
 
 /// An inspection with what its links can carry for each test.

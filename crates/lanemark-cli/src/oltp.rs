@@ -5,6 +5,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use lanemark_core::units;
+use lanemark_lab::Fault;
+use lanemark_lab::results::{self, Outlet, Place};
 use lanemark_oltp::check::{Condition, check};
 #[cfg(feature = "postgres")]
 use lanemark_oltp::download;
@@ -22,9 +24,9 @@ use crate::oltp_args::{
     OltpArgs, OltpCommand, OltpCompareArgs, OltpDatabaseArgs, OltpLoadArgs, OltpRunArgs,
     OltpWorkloadArgs,
 };
+use crate::outlets::WORKLOAD;
 use crate::progress::Progress;
-use crate::results::{Outlet, Place, WORKLOAD};
-use crate::{output, results, stop};
+use crate::{output, provenance, stop};
 
 pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
     match &args.command {
@@ -120,11 +122,12 @@ fn with_database(
 impl From<OltpError> for Failure {
     fn from(error: OltpError) -> Self {
         let (message, hint) = (error.to_string(), error.hint());
-        match error {
-            error if error.is_refusal() => Self::Refused { message, hint },
-            error if error.is_input() => Self::Input { message, hint },
-            _ => Self::Run { message, hint },
-        }
+        let fault = match error {
+            error if error.is_refusal() => Fault::Refused,
+            error if error.is_input() => Fault::Input,
+            _ => Fault::Run,
+        };
+        Self::new(fault, message, hint)
     }
 }
 
@@ -183,7 +186,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     let stop = stop::on_signal();
     let (target, data) = outcome::target(database)?;
     let workload = outcome::workload(&scale, &options, data, args.repeats);
-    let mut provenance = results::provenance(args.seed);
+    let mut provenance = provenance::own(args.seed);
     // The command line may hold a password.
     hide_password(&mut provenance.command, database);
     let place = Place::new(&args.out, "oltp", &provenance.started_at)?;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use lanemark_core::text::{REPLACEMENT, is_shown};
+use lanemark_lab::json;
 use lanemark_report::Style;
 
 use crate::failure::Failure;
@@ -61,30 +62,9 @@ fn colour(text: &str) -> usize {
     }
 }
 
-/// A value as JSON for stdout. What a terminal would obey is escaped, so that nothing is lost.
-pub(crate) fn json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| Failure::run(format!("the result can't be written as JSON: {error}")))?;
-    if text.chars().all(|letter| is_shown(letter) || letter == '\n') {
-        return Ok(text);
-    }
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if is_shown(letter) || letter == '\n' {
-            escaped.push(letter);
-        } else {
-            let mut units = [0; 2];
-            for unit in letter.encode_utf16(&mut units) {
-                escaped += &format!("\\u{unit:04x}");
-            }
-        }
-    }
-    Ok(escaped)
-}
-
 /// Prints a value as JSON to stdout.
 pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), Failure> {
-    print(&json(value)?)
+    print(&json::text(value)?)
 }
 
 /// How tables look on this stdout: as wide as the terminal, in colour where it is one.
@@ -111,13 +91,5 @@ mod tests {
         let wanted = "\x1b[1mhead\x1b[0m\r\na\tb\n\u{fffd}]0;title\u{fffd}\u{fffd}[2J\u{fffd}x\u{fffd}y\u{fffd}z\u{fffd}[";
         assert_eq!(told, wanted);
         assert_eq!(cleaned("plain – µ\n"), "plain – µ\n");
-    }
-
-    #[test]
-    fn json_loses_nothing() {
-        let names = vec!["a\u{202e}b\u{e0041}\u{1b}\n", "ü"];
-        let text = json(&names).unwrap();
-        assert_eq!(cleaned(&text), text);
-        assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap(), names);
     }
 }

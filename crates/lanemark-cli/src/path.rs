@@ -1,23 +1,21 @@
 //! `lanemark path`: where a system's hops are, and what each can carry.
 
 use lanemark_core::result::Provenance;
+use lanemark_lab::results::Outlet;
+use lanemark_lab::{assemble, settings};
 use lanemark_report::{path_svg, path_table};
-use lanemark_study::system::{NamedAt, SystemName};
-use lanemark_study::{Location, System, path, workload};
+use lanemark_study::{path, workload};
 
 use crate::args::PathArgs;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
-use crate::results::{DRAWING, Outlet};
-use crate::sim::setting;
+use crate::outlets::DRAWING;
 use crate::{library, output};
 
 pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.library)?;
-    let parts = SystemName::parse(&args.system)?;
-    let named_at = NamedAt::all(&Location::file(&args.system));
-    let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
-    let system = System::assemble(&library, &parts, &named_at, &args.system, &settings)?;
+    let settings = settings(&args.set)?;
+    let system = assemble(&library, &args.system, &settings)?;
     let mut workload = workload::open(&library, &args.workload)?;
     workload.repeats = 1;
     if workload.tests.len() > 1 {
@@ -31,7 +29,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     }
     let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
     let provenance = Provenance { seed: args.seed, ..Provenance::default() };
-    let run = system.run(&workload, provenance, &mut |_| true)?;
+    let run = system.run(&workload, provenance)?;
     let simulated = run.tests.first().map(|result| result.samples[0].throughput());
     let view = path::view(&system, &workload.tests[0], simulated);
     if let Some(drawing) = &drawing {

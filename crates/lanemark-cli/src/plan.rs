@@ -4,11 +4,12 @@ use lanemark_core::plan::{
     Battery, Carrier, Costs, Fleet, Node, Plan, PlanError, Stream, Video, carriers,
 };
 use lanemark_core::result::{RunResult, TestResult};
+use lanemark_lab::results;
 use serde::Serialize;
 
 use crate::args::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
 use crate::failure::{Failure, Outcome};
-use crate::{output, results};
+use crate::output;
 
 /// A plan as JSON.
 #[derive(Serialize)]
@@ -196,8 +197,9 @@ fn rate(option: &str, text: &str) -> Result<((String, f64), Option<TestResult>),
     {
         return Ok(((name.trim().to_owned(), rate), None));
     }
-    let mut run: RunResult = results::load_run(text)
-        .map_err(|failure| failure.or_hint("give a saved result, or NAME=RATE, \"SATA=1.37e6\""))?;
+    let mut run: RunResult = results::load_run(text).map_err(|error| {
+        Failure::from(error).or_hint("give a saved result, or NAME=RATE, \"SATA=1.37e6\"")
+    })?;
     match run.tests.len() {
         1 => {
             let test = run.tests.remove(0);

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use lanemark_core::text::shown;
+use lanemark_lab::Event;
 
 use crate::messages::tell;
 
@@ -48,6 +49,51 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
+    }
+}
+
+/// The line of progress for what a laboratory tells.
+pub(crate) struct LabLine {
+    progress: Progress,
+    /// What is counted, of which so many have ended.
+    what: &'static str,
+    ended: usize,
+    total: usize,
+}
+
+impl LabLine {
+    pub(crate) fn new(what: &'static str, total: usize) -> Self {
+        Self { progress: Progress::new(), what, ended: 0, total }
+    }
+
+    /// Draws what the event says.
+    pub(crate) fn draw(&mut self, event: &Event<'_>) {
+        let told = match event {
+            Event::TestEnded { .. } => {
+                self.ended += 1;
+                String::new()
+            }
+            Event::Advanced(at, so_far) => {
+                let share = so_far.share.map(|share| format!(", {:.0}% of it", share * 100.0));
+                let seconds = so_far.now.picoseconds() as f64 / 1e12;
+                let (number, share) = (at.test + 1, share.unwrap_or_default());
+                format!("; test {number}: {seconds:.1} s simulated{share}")
+            }
+            Event::Asked { ended, total } => {
+                return self.progress.show(&format!("asked {ended} of {total} what would help"));
+            }
+            Event::Point { ended, total, .. } => {
+                return self.progress.show(&format!("simulated {ended} of {total} points"));
+            }
+            _ => return,
+        };
+        let Self { what, ended, total, .. } = self;
+        self.progress.show(&format!("simulated {ended} of {total} {what}{told}"));
+    }
+
+    /// Removes the line and prints a lasting one.
+    pub(crate) fn note(&mut self, line: &str) {
+        self.progress.note(line);
     }
 }
 

@@ -1,11 +1,12 @@
 //! `lanemark replay`: a recorded trace on a modelled system.
 
 use lanemark_core::result::{RunResult, SCHEMA_VERSION, Sample, Target, TestResult, Warning};
+use lanemark_core::sim::Progress as SoFar;
 use lanemark_core::sim::replay::{
-    Pace, Progress as SoFar, Replay, ReplayError, ReplayRun, RequestFault, Speed, replay,
+    Pace, Replay, ReplayError, ReplayRun, RequestFault, Speed, replay,
 };
 use lanemark_core::workload::{Average, Order, Workload};
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_lab::{assemble, settings};
 use lanemark_study::{Location, System, workload};
 use lanemark_trace::{Notes, Options, Reader, TraceError};
 
@@ -13,17 +14,15 @@ use crate::args::ReplayArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
-use crate::sim::{faults, setting};
+use crate::sim::faults;
 use crate::trace_file::Seen;
-use crate::{formats, library, results, stop, trace_file};
+use crate::{formats, library, provenance, stop, trace_file};
 
 pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
     let stop = stop::on_signal();
     let library = library::open(&args.library)?;
-    let parts = SystemName::parse(&args.system)?;
-    let named_at = NamedAt::all(&Location::file(&args.system));
-    let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
-    let system = System::assemble(&library, &parts, &named_at, &args.system, &settings)?;
+    let settings = settings(&args.set)?;
+    let system = assemble(&library, &args.system, &settings)?;
     let faults = faults(&args.fault)?;
     system.check_faults(&faults, &Location::file("--fault"))?;
     let spec = system.spec.with_faults(&faults);
@@ -35,7 +34,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
         action: args.action.unwrap_or_default(),
     };
     let mut reader = Reader::new(name.as_str(), input, &options)?;
-    let mut provenance = results::provenance(args.seed);
+    let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();
     let stem =
         args.trace.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
@@ -154,9 +153,13 @@ fn doubts(sample: &Sample, notes: &Notes) -> Vec<Warning> {
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Self {
         let message = error.to_string();
-        match error.unreadable {
-            true => Self::Run { message, hint: error.hint },
-            false => Self::Input { message, hint: error.hint },
+        let failure = match error.unreadable {
+            true => Self::run(message),
+            false => Self::input(message),
+        };
+        match error.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
         }
     }
 }

@@ -1,12 +1,13 @@
 //! `lanemark report`: one HTML page from saved results.
 
 use lanemark_core::result::{RunResult, StudyOutcome};
+use lanemark_lab::results::{self, Outlet, Saved};
+use lanemark_lab::sweep::provenance;
 
 use crate::args::ReportArgs;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
-use crate::results::{self, Outlet, PAGE, Saved};
-use crate::sweep::provenance;
+use crate::outlets::PAGE;
 
 pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     let page = Outlet::open(&args.html, &PAGE)?;

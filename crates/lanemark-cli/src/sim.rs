@@ -1,24 +1,23 @@
 //! `lanemark sim`: a workload on a modelled system.
 
-use lanemark_core::result::{Calibration, RunResult, Target};
+use lanemark_core::result::{RunResult, Target};
 use lanemark_core::workload::{Fault, Interval, Rounds, TestError, Workload};
-use lanemark_study::system::{NamedAt, SystemName};
-use lanemark_study::{Location, System, workload};
+use lanemark_lab::{Event, Lab, assemble, settings};
+use lanemark_study::system::SystemName;
+use lanemark_study::{Location, workload};
 
 use crate::args::{OverTimeArgs, ScaleArgs, SimArgs};
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
-use crate::progress::Progress;
-use crate::{bottleneck, formats, library, results, stop};
+use crate::progress::LabLine;
+use crate::{formats, library, provenance, stop};
 
 pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
-    let stop = stop::on_signal();
+    let lab = Lab { cancel: stop::on_signal().into(), ..Lab::default() };
     let library = library::open(&args.run.library)?;
-    let parts = SystemName::parse(&args.system)?;
-    let named_at = NamedAt::all(&Location::file(&args.system));
-    let settings = args.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>()?;
-    let system = System::assemble(&library, &parts, &named_at, &args.system, &settings)?;
+    let settings = settings(&args.set)?;
+    let system = assemble(&library, &args.system, &settings)?;
     let target_size = args.scale.size.unwrap_or(system.capacity());
     let opened = formats::open(&library, &args.workload, Some(target_size))?;
     opened.tell_notes();
@@ -26,10 +25,11 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let mut workload = watched(workload, &args.over_time)?;
     workload.faults.extend(faults(&args.fault)?);
     system.check_faults(&workload.faults, &Location::file("--fault"))?;
-    let mut provenance = results::provenance(args.run.seed);
+    let mut provenance = provenance::own(args.run.seed);
     provenance.inputs = library.used();
     provenance.inputs.extend(opened.input);
-    let what = format!("sim-{}-{}", workload.id, parts.drive.rsplit('/').next().unwrap_or("drive"));
+    let drive = SystemName::parse(&args.system)?.drive;
+    let what = format!("sim-{}-{}", workload.id, drive.rsplit('/').next().unwrap_or("drive"));
     let (json, format, detail) = (args.run.json, args.output_format, args.detail);
     let shown = move |result: &RunResult| {
         formats::shown(result, json, format, detail || result.tests.len() == 1)
@@ -37,26 +37,24 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let (out, over_time) = (&args.run.out, Some(&args.over_time));
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
 
-    let mut progress = Progress::new();
-    let mut result = system.run(&workload, provenance, &mut |so_far| {
-        progress.show(&format!(
-            "simulated {} of {} tests",
-            so_far.tests.len(),
-            workload.tests.len()
-        ));
-        let failed = delivery.save_on_the_way(&mut so_far.clone());
-        failed.iter().for_each(|failed| progress.note(failed));
-        !stop::requested(&stop)
+    let mut line = LabLine::new("tests", workload.tests.len());
+    let mut result = lab.run(&system, &workload, &provenance, &mut |event| {
+        line.draw(&event);
+        if let Event::TestEnded { so_far, .. } = event
+            && let Some(failed) = delivery.save_on_the_way(&mut so_far())
+        {
+            line.note(&failed);
+        }
     })?;
-    if args.bottleneck && result.complete {
-        bottleneck::ask(
-            &system.spec.with_faults(&workload.faults),
-            &mut result,
-            &mut progress,
-            &stop,
-        )?;
+    if result.tests.is_empty() && !result.complete {
+        drop(line);
+        delivery.deliver_nothing();
+        return Ok(Outcome::Interrupted);
     }
-    drop(progress);
+    if args.bottleneck && result.complete {
+        lab.bottleneck(&system.spec, &mut result, &mut |event| line.draw(&event))?;
+    }
+    drop(line);
     delivery.deliver(&mut result)?;
     if let (Target::Simulated(_), [first, _, ..], None, false, false) =
         (&result.target, result.tests.as_slice(), format, json, detail)
@@ -138,19 +136,4 @@ pub(crate) fn real_without_faults(workload: &Workload) -> Result<(), Failure> {
         false => Err(Failure::input(format!("{}: its faults can only be simulated", workload.id))
             .hint("leave its [[fault]] tables out, or run it with lanemark sim")),
     }
-}
-
-/// Reads `parameter=value`.
-pub(crate) fn setting(text: &str) -> Result<(Calibration, Location), Failure> {
-    let Some((parameter, value)) = text.split_once('=') else {
-        return Err(Failure::input(format!("--set {text}: is not written as PARAMETER=VALUE"))
-            .hint("for example --set drive.flash.read=\"60 us\""));
-    };
-    let calibration = Calibration {
-        parameter: parameter.trim().to_owned(),
-        value: value.trim().to_owned(),
-        figure: None,
-        reason: None,
-    };
-    Ok((calibration, Location::file(format!("--set {text}"))))
 }

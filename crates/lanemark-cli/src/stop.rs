@@ -2,8 +2,8 @@
 //!
 //! A thread waits for them. A command that does not ask for them ends at once. One that does, by [`on_signal`], sees a
 //! flag and is given most of a second to come to its end by itself, as with a drive that answers. Where it cannot (a
-//! long simulated test, a request that a device never completes, a reader of its output that does not read) the thread
-//! does what the command left with [`at_end`], and ends the program. A second signal ends it at once.
+//! request that a device never completes, a reader of its output that does not read) the thread does what the command
+//! left with [`at_end`], and ends the program. A second signal ends it at once.
 //!
 //! However it ends, what a run made for itself is removed, and the exit code is 128 and the signal's number.
 
@@ -12,11 +12,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use lanemark_lab::reserved;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
-use crate::{reserved, watch};
+use crate::watch;
 
 /// How long a command has to end by itself, before another ends it with what it left to do.
 const PATIENCE: Duration = Duration::from_millis(450);

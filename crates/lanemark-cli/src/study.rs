@@ -1,112 +1,67 @@
 //! `lanemark study`: modelled systems held against published figures.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use lanemark_core::result::{RunResult, StudyOutcome, Warning};
+use lanemark_core::result::RunResult;
+use lanemark_lab::Lab;
+use lanemark_lab::results::{self, Outlet, Place};
 use lanemark_report::{bottlenecks, html, study_table};
 use lanemark_study::Study;
 
 use crate::args::StudyArgs;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
-use crate::progress::Progress;
-use crate::results::{Outlet, PAGE, Place};
-use crate::{bottleneck, library, output, results, stop};
+use crate::outlets::PAGE;
+use crate::progress::LabLine;
+use crate::{library, output, provenance, stop};
 
 pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
-    let stop = stop::on_signal();
+    let lab = Lab { cancel: stop::on_signal().into(), ..Lab::default() };
     let library = library::open(&args.run.library)?;
     let study = Study::open(&library, &args.file)?;
     let measured: Option<RunResult> = match &args.measured {
         Some(path) => Some(results::load_run(&path.to_string_lossy())?),
         None => None,
     };
-    let mut provenance = results::provenance(args.run.seed);
+    let mut provenance = provenance::own(args.run.seed);
     provenance.inputs = library.used();
     let what = format!("study-{}", study.id());
     let page = Outlet::of(args.html.as_deref(), &PAGE)?;
     let place = Place::new(&args.run.out, &what, &provenance.started_at)?;
-    let (json, bottleneck) = (args.run.json, args.bottleneck);
-    let places = Arc::new(Places { place, page, measured, json, bottleneck });
-    // A test may take longer than a signal waits.
-    let so_far: Arc<Mutex<Option<StudyOutcome>>> = Arc::default();
-    let (at_last, to) = (Arc::clone(&so_far), Arc::clone(&places));
-    stop::at_end(move || to.deliver_so_far(kept(&at_last).take()));
 
-    let mut progress = Progress::new();
-    let total = study.cells();
-    let mut done = 0;
-    let mut outcome = study.run_shown(&provenance, &mut |outcome, _| {
-        done += 1;
-        progress.show(&format!("simulated {done} of {total} cells"));
-        *kept(&so_far) = Some(outcome());
-        !stop::requested(&stop)
-    })?;
-    if args.bottleneck {
-        for (one, (_, system)) in outcome.systems.iter_mut().zip(study.systems()) {
-            bottleneck::ask(&system.spec, &mut one.run, &mut progress, &stop)?;
+    let systems = study.systems().count();
+    let cells = study.systems().map(|(_, _, workload)| workload.tests.len()).sum();
+    let mut line = LabLine::new("cells", cells);
+    let watch = &mut |event: lanemark_lab::Event<'_>| line.draw(&event);
+    let mut outcome = lab.study(&study, &provenance, args.bottleneck, watch)?;
+    drop(line);
+    if outcome.systems.is_empty() && lab.cancel.is_cancelled() {
+        tell!("interrupted before any test had ended; nothing is saved");
+        return Ok(Outcome::Interrupted);
+    }
+    // Files first; what cannot be saved is printed all the same.
+    outcome.provenance.finished_at = results::now();
+    let saved = place.save(&outcome);
+    let drawn = page.as_ref().map_or(Ok(()), |page| {
+        let runs: Vec<&RunResult> = measured.iter().collect();
+        page.write(&html(Some(&outcome), &runs))
+    });
+    if args.run.json {
+        output::print_json(&outcome)?;
+    } else {
+        let style = output::style();
+        output::print(&study_table(&outcome, measured.as_ref(), &style))?;
+        if args.bottleneck {
+            let systems = outcome.systems.iter();
+            let systems: Vec<_> = systems.map(|one| (one.label.as_str(), &one.run)).collect();
+            output::print(&format!("\n{}", bottlenecks(&systems, &style)))?;
         }
     }
-    drop(progress);
-    stop::ends_itself();
-    places.deliver(&mut outcome)?;
-    let complete = outcome.systems.iter().all(|system| system.run.complete);
+    saved?;
+    tell!("saved {}", place.path().display());
+    drawn?;
+    if let Some(page) = &page {
+        tell!("wrote {}", page.path().display());
+    }
+    let complete =
+        outcome.systems.len() == systems && outcome.systems.iter().all(|one| one.run.complete);
     Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
-}
-
-fn kept(so_far: &Mutex<Option<StudyOutcome>>) -> MutexGuard<'_, Option<StudyOutcome>> {
-    so_far.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Where a study's outcome goes, and how it is shown.
-struct Places {
-    place: Place,
-    page: Option<Outlet>,
-    measured: Option<RunResult>,
-    json: bool,
-    bottleneck: bool,
-}
-
-impl Places {
-    /// Files first; what cannot be saved is printed all the same.
-    fn deliver(&self, outcome: &mut StudyOutcome) -> Result<(), Failure> {
-        outcome.provenance.finished_at = results::now();
-        let saved = self.place.save(outcome);
-        let drawn = self.page.as_ref().map_or(Ok(()), |page| {
-            let runs: Vec<&RunResult> = self.measured.iter().collect();
-            page.write(&html(Some(outcome), &runs))
-        });
-        if self.json {
-            output::print_json(outcome)?;
-        } else {
-            let style = output::style();
-            output::print(&study_table(outcome, self.measured.as_ref(), &style))?;
-            if self.bottleneck {
-                let systems = outcome.systems.iter();
-                let systems: Vec<_> = systems.map(|one| (one.label.as_str(), &one.run)).collect();
-                output::print(&format!("\n{}", bottlenecks(&systems, &style)))?;
-            }
-        }
-        saved?;
-        tell!("saved {}", self.place.path().display());
-        drawn?;
-        if let Some(page) = &self.page {
-            tell!("wrote {}", page.path().display());
-        }
-        Ok(())
-    }
-
-    /// Delivers what had ended when a signal came in the middle of a test.
-    fn deliver_so_far(&self, so_far: Option<StudyOutcome>) {
-        let Some(mut outcome) = so_far else {
-            return tell!("interrupted before any test had ended; nothing is saved");
-        };
-        if let Some(last) = outcome.systems.last_mut() {
-            last.run.complete = false;
-            last.run.warnings.push(Warning::Interrupted);
-        }
-        if let Err(failure) = self.deliver(&mut outcome) {
-            tell!("{failure}");
-        }
-    }
 }

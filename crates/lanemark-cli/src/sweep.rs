@@ -2,144 +2,113 @@
 
 #[cfg(feature = "parquet")]
 mod columns;
-mod journal;
-pub(crate) mod provenance;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use clap::Args as ClapArgs;
-use lanemark_study::sweep::{Axis, Definition, Runner, rows};
+use lanemark_core::result::Sweep as SweepResult;
+use lanemark_lab::reserved::Reserved;
+use lanemark_lab::results::Outlet;
+use lanemark_lab::sweep::provenance::of as provenance_of;
+use lanemark_lab::{Event, Lab, Pool, SweepFile, merge, settings};
+use lanemark_study::sweep::{Axis, Definition};
 use lanemark_study::{Library, Location, StudyError, Sweep};
 
-use crate::args::{LibraryArgs, ScaleArgs};
+use crate::args::SweepArgs;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
-use crate::progress::Progress;
-use crate::reserved::Reserved;
-use crate::results::{self, Outlet, PAGE};
-use crate::{formats, library, output, parallel, sim, stop};
-use journal::Journal;
-
-/// What `lanemark sweep` is told.
-#[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-Axes:
-  NAME=VALUES, VALUES a list of values and ranges: 4,8,16   1..256*2   10..50+10   4KiB..1MiB*4
-  of the test    queue_depth threads block read pattern span offset alignment volume duration
-                 ramp think compressibility rate
-  of the system  drive platform port
-  model values   as for --set: drive.flash.channels, platform.link.dmi.pcie.lanes
-The last axis changes fastest. Curves are drawn over the first axis of numbers, with a line for
-each value of the next.
-
-A sweep that was interrupted goes on when it is asked for again; nothing is run twice.
-A point that no system or test can have is a row with the reason in its last column.")]
-pub(crate) struct SweepArgs {
-    /// The system, written DRIVE@PLATFORM:PORT, or a sweep's file, NAME.toml
-    pub(crate) system: String,
-    /// The test, WORKLOAD:TEST
-    #[arg(long, value_name = "WORKLOAD:TEST")]
-    pub(crate) workload: Option<String>,
-    /// A parameter with its values, queue_depth=1..256*2; again for further axes
-    #[arg(long, value_name = "NAME=VALUES")]
-    pub(crate) axis: Vec<String>,
-    /// Set a model value for all points, drive.flash.read="60 us"
-    #[arg(long, value_name = "PARAMETER=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// The CSV file of the points, or with the feature `parquet` also a .parquet file beside one [default: results/sweep-HASH.csv, the same for the same sweep]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-    /// Also write one HTML page with the curves
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Points at a time [default: as many as cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) jobs: Option<u32>,
-    /// The seed of all random numbers, the same at every point
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-    #[command(flatten)]
-    pub(crate) scale: ScaleArgs,
-    #[command(flatten)]
-    pub(crate) library: LibraryArgs,
-}
+use crate::outlets::PAGE;
+use crate::progress::LabLine;
+use crate::{formats, library, output, provenance, sim, stop};
 
 pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
-    let stop = stop::on_signal();
+    let Some(system) = &args.system else { return merged(args) };
+    let lab = Lab {
+        pool: args.jobs.map_or_else(Pool::default, Pool::new),
+        cancel: stop::on_signal().into(),
+    };
     let library = library::open(&args.library)?;
-    let sweep = sweep(args, &library)?;
-    let out = args.out.clone().unwrap_or_else(|| {
-        PathBuf::from("results").join(format!("sweep-{}.csv", &sweep.inputs()[..12]))
-    });
-    let (out, parquet) = files(out)?;
-    let page = Outlet::of(args.html.as_deref(), &PAGE)?;
-    let mut journal = Journal::open(&out, &sweep)?;
-    let mut own = results::provenance(args.seed);
+    let sweep = sweep(args, system, &library)?;
+    let out = args.out.clone().unwrap_or_else(|| default_out(args, &sweep));
+    let views = Views::open(args, out)?;
+    let mut own = provenance::own(args.seed);
     own.inputs = library.used();
-    provenance::note(&out, sweep.inputs(), own)?;
-    let pending = journal.pending();
-    let (total, before) = (sweep.points() as usize, sweep.points() as usize - pending.len());
-    if before > 0 {
-        tell!("{before} of {total} points are in {} already", out.display());
+    let file = SweepFile::open(&views.csv, &sweep, args.points.clone(), own)?;
+    let (mut ended, total, told) = (file.before(), file.total(), views.csv.display().to_string());
+    if ended > 0 {
+        tell!("{ended} of {total} points are in {told} already");
     }
-    let jobs = args.jobs.map_or_else(parallel::cores, |jobs| jobs as usize);
-    // A library notes what it was asked for and belongs to one thread.
-    let libraries = Mutex::new(vec![library; jobs.min(pending.len())]);
-    let start = || {
-        let own = libraries.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        Runner::new(&sweep, own.unwrap_or_default())
-    };
-    let mut progress = Progress::new();
-    let mut saved = Ok(());
-    let ended = Arc::new(AtomicUsize::new(before));
-    let told = out.display().to_string();
-    let interrupted = {
-        let (ended, told) = (Arc::clone(&ended), told.clone());
-        move || {
-            let ended = ended.load(Ordering::Relaxed);
-            tell!("saved {ended} of {total} points to {told}; the same command goes on");
+    let mut line = LabLine::new("points", total as usize);
+    let outcome = lab.sweep(library, file, &mut |event| {
+        line.draw(&event);
+        if let Event::Point { ended: now, .. } = event {
+            ended = now;
         }
-    };
-    stop::at_end(interrupted.clone());
-    parallel::each(
-        jobs,
-        pending.len(),
-        start,
-        |runner, place| runner.run(pending[place]),
-        |_, point| {
-            saved = journal.append(&point);
-            let ended = ended.fetch_add(1, Ordering::Relaxed) + 1;
-            progress.show(&format!("simulated {ended} of {total} points"));
-            saved.is_ok() && !stop::requested(&stop)
-        },
-    );
-    drop(progress);
-    stop::ends_itself();
-    saved?;
-    if ended.load(Ordering::Relaxed) < total {
-        interrupted();
-        return Ok(Outcome::Interrupted);
-    }
-    let text = journal.finish()?;
-    let outcome = rows::read(&text)
-        .map_err(|line| Failure::run(format!("{}:{line}: is no row of a sweep", out.display())))?;
-    if let Some(parquet) = &parquet {
-        write_parquet(parquet, &outcome)?;
-    }
-    if let Some(page) = &page {
-        page.write(&lanemark_report::sweep_html(&outcome, provenance::of(&out).as_ref()))?;
-    }
-    output::print(&lanemark_report::sweep_text(&outcome, &output::style()))?;
-    tell!("saved {told}");
-    if let Some(parquet) = &parquet {
-        tell!("saved {}", parquet.path().display());
-    }
-    if let Some(page) = &page {
-        tell!("wrote {}", page.path().display());
+    })?;
+    drop(line);
+    match (outcome, &args.points) {
+        (None, _) => {
+            tell!("saved {ended} of {total} points to {told}; the same command goes on");
+            return Ok(Outcome::Interrupted);
+        }
+        (Some(outcome), None) => views.show(&outcome)?,
+        (Some(outcome), Some(_)) => {
+            let (held, all) = (outcome.points.len(), sweep.points());
+            tell!("saved {told}, which holds {held} of the sweep's {all} points");
+        }
     }
     Ok(Outcome::Done)
+}
+
+/// Puts the parts of a sweep together.
+fn merged(args: &SweepArgs) -> Result<Outcome, Failure> {
+    let views = Views::open(args, args.out.clone().unwrap_or_default())?;
+    let sweep = merge(&args.merge, &views.csv, provenance::own(args.seed))?;
+    views.show(&sweep)?;
+    Ok(Outcome::Done)
+}
+
+/// A file that is the same for the same points of the same sweep.
+fn default_out(args: &SweepArgs, sweep: &Sweep) -> PathBuf {
+    let points = args.points.as_ref();
+    let points = points.map_or(String::new(), |of| format!("-{}-{}", of.start(), of.end()));
+    PathBuf::from("results").join(format!("sweep-{}{points}.csv", &sweep.inputs()[..12]))
+}
+
+/// Where a whole sweep goes beside the terminal.
+struct Views {
+    csv: PathBuf,
+    parquet: Option<Reserved>,
+    page: Option<Outlet>,
+}
+
+impl Views {
+    fn open(args: &SweepArgs, out: PathBuf) -> Result<Self, Failure> {
+        let (csv, parquet) = files(out)?;
+        if parquet.is_some() && args.points.is_some() {
+            return Err(Failure::input("--points: a part of a sweep is written as CSV")
+                .hint("give a file that ends in .csv; --merge writes the whole as Parquet"));
+        }
+        Ok(Self { csv, parquet, page: Outlet::of(args.html.as_deref(), &PAGE)? })
+    }
+
+    fn show(&self, sweep: &SweepResult) -> Result<(), Failure> {
+        let Self { csv, parquet, page } = self;
+        if let Some(parquet) = parquet {
+            write_parquet(parquet, sweep)?;
+        }
+        if let Some(page) = page {
+            page.write(&lanemark_report::sweep_html(sweep, provenance_of(csv).as_ref()))?;
+        }
+        output::print(&lanemark_report::sweep_text(sweep, &output::style()))?;
+        tell!("saved {}", csv.display());
+        if let Some(parquet) = parquet {
+            tell!("saved {}", parquet.path().display());
+        }
+        if let Some(page) = page {
+            tell!("wrote {}", page.path().display());
+        }
+        Ok(())
+    }
 }
 
 /// The file that grows, and the Parquet file that is made of it where that is asked for.
@@ -165,21 +134,21 @@ fn files(out: PathBuf) -> Result<(PathBuf, Option<Reserved>), Failure> {
 }
 
 #[cfg(feature = "parquet")]
-fn write_parquet(path: &Reserved, sweep: &lanemark_core::result::Sweep) -> Result<(), Failure> {
+fn write_parquet(path: &Reserved, sweep: &SweepResult) -> Result<(), Failure> {
     columns::write(path, sweep)
 }
 
 #[cfg(not(feature = "parquet"))]
-fn write_parquet(_: &Reserved, _: &lanemark_core::result::Sweep) -> Result<(), Failure> {
+fn write_parquet(_: &Reserved, _: &SweepResult) -> Result<(), Failure> {
     Ok(())
 }
 
 /// The sweep that the command line and the file that it may name ask for.
-fn sweep(args: &SweepArgs, library: &Library) -> Result<Sweep, Failure> {
-    let mut definition = match args.system.ends_with(".toml") && !args.system.contains('@') {
-        true => Definition::open(args.system.as_ref())?,
+fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Failure> {
+    let mut definition = match system.ends_with(".toml") && !system.contains('@') {
+        true => Definition::open(system.as_ref())?,
         false => Definition {
-            system: args.system.clone(),
+            system: system.to_owned(),
             workload: String::new(),
             axes: Vec::new(),
             settings: Vec::new(),
@@ -195,9 +164,7 @@ fn sweep(args: &SweepArgs, library: &Library) -> Result<Sweep, Failure> {
     for text in &args.axis {
         definition.axes.push(Axis::parse(text)?);
     }
-    for text in &args.set {
-        definition.settings.push(sim::setting(text)?);
-    }
+    definition.settings.extend(settings(&args.set)?);
     let opened = formats::open(library, &definition.workload, args.scale.size)?;
     opened.tell_notes();
     let mut workload = sim::scaled(opened.workload, &args.scale)?;

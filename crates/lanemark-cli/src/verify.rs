@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use lanemark_core::result::Provenance;
+use lanemark_lab::{Fault, results};
 use lanemark_measure::{Check, Verification, VerifyError, VerifyProgress};
 use lanemark_study::workload;
 use serde::Serialize;
@@ -14,7 +15,7 @@ use crate::args::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::sim::{real_without_faults, scaled};
-use crate::{library, messages, output, results, stop};
+use crate::{library, messages, output, provenance, stop};
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome, Failure> {
     match &args.command {
@@ -71,7 +72,7 @@ fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
     drop(progress);
     let written = written?;
     if args.json {
-        let mut provenance = results::provenance(args.seed);
+        let mut provenance = provenance::own(args.seed);
         provenance.started_at = started_at;
         provenance.inputs = library.used();
         output::print_json(&Made { provenance, outcome: &written })?;
@@ -97,7 +98,7 @@ fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
     let Some(verified) = verified? else { return Ok(Outcome::Interrupted) };
     if args.json {
         // What is there was written from another seed, which the journal does not hold.
-        let mut provenance = results::provenance(0);
+        let mut provenance = provenance::own(0);
         provenance.started_at = started_at;
         provenance.inputs.insert(journal.display().to_string(), hash_of(&journal)?);
         output::print_json(&Made { provenance, outcome: &verified })?;
@@ -126,15 +127,16 @@ fn line(seen: &VerifyProgress, doing: &str) -> String {
 impl From<VerifyError> for Failure {
     fn from(error: VerifyError) -> Self {
         let (message, hint) = (error.to_string(), error.hint());
-        match error {
-            VerifyError::Target(error) => error.into(),
-            VerifyError::JournalExists { .. } => Self::Refused { message, hint },
+        let fault = match error {
+            VerifyError::Target(error) => return error.into(),
+            VerifyError::JournalExists { .. } => Fault::Refused,
             VerifyError::NothingWritten { .. }
             | VerifyError::NoJournal { .. }
             | VerifyError::JournalDamaged { .. }
-            | VerifyError::NoTarget { .. } => Self::Input { message, hint },
-            VerifyError::Journal { action: "opened", .. } => Self::Input { message, hint },
-            _ => Self::Run { message, hint },
-        }
+            | VerifyError::NoTarget { .. }
+            | VerifyError::Journal { action: "opened", .. } => Fault::Input,
+            _ => Fault::Run,
+        };
+        Self::new(fault, message, hint)
     }
 }

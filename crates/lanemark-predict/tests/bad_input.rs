@@ -5,6 +5,7 @@ mod laboratory;
 use laboratory::{Place, calibrations, library, run, short_workload, system};
 use lanemark_core::result::{DirectionResult, FitDoubt, RunResult, Standing, Target, TestResult};
 use lanemark_core::units::{Bytes, Duration};
+use lanemark_lab::Pool;
 use lanemark_predict::{Job, PredictError, fit};
 
 fn place() -> Place {
@@ -38,7 +39,7 @@ fn outcome(runs: &[RunResult], like: Option<&str>) -> Result<lanemark_predict::F
         like,
         settings: &settings,
         requests: 200,
-        threads: 2,
+        pool: Pool::default(),
         provenance: Default::default(),
     };
     fit(&library(), &job, &mut |_| ())
@@ -173,7 +174,7 @@ fn the_outcome_does_not_depend_on_the_number_of_threads() {
             like: None,
             settings: &[],
             requests: 150,
-            threads,
+            pool: Pool::new(threads.try_into().unwrap()),
             provenance: Default::default(),
         };
         fit(&library(), &job, &mut |_| ()).unwrap().drive

@@ -173,7 +173,7 @@ impl RatedDrive {
             test.span = test.span.min(system.spec.first().drive.capacity);
         }
         let provenance = Provenance { seed: 1, ..Provenance::default() };
-        let result = system.run(&workload, provenance, &mut |_| true)?;
+        let result = system.run(&workload, provenance)?;
         let simulated = result.tests.first().map_or(0.0, |test| rating.metric.of(test).value);
         Ok(Rated { simulated, error: simulated / rating.published - 1.0 })
     }

@@ -133,57 +133,24 @@ impl Study {
         &self.id
     }
 
-    /// How many cells it runs: tests over all systems.
-    pub fn cells(&self) -> usize {
-        self.systems.iter().map(|column| column.workload.tests.len()).sum()
+    /// Its systems by name, each with the tests that it runs, in the order of its results.
+    pub fn systems(&self) -> impl Iterator<Item = (&str, &System, &Workload)> {
+        self.systems.iter().map(|column| (column.name.as_str(), &column.system, &column.workload))
     }
 
-    /// Its systems by name, in the order of its results.
-    pub fn systems(&self) -> impl Iterator<Item = (&str, &System)> {
-        self.systems.iter().map(|column| (column.name.as_str(), &column.system))
-    }
-
-    /// Runs the workload on every system. `on_test` sees each system's result so far after each test.
-    ///
-    /// # Errors
-    /// Where a test does not fit a drive.
-    pub fn run(
+    /// The outcome of the study whose systems had the results `runs`; a system without a test that ended is left out.
+    pub fn outcome(
         &self,
         provenance: &Provenance,
-        on_test: &mut dyn FnMut(&RunResult) -> bool,
-    ) -> Result<StudyOutcome, StudyError> {
-        self.run_shown(provenance, &mut |_, run| on_test(run))
-    }
-
-    /// As [`Study::run`]; `on_test` can also have the study's whole outcome so far, which is made where it asks for that.
-    ///
-    /// # Errors
-    /// Where a test does not fit a drive.
-    pub fn run_shown(
-        &self,
-        provenance: &Provenance,
-        on_test: &mut dyn FnMut(&dyn Fn() -> StudyOutcome, &RunResult) -> bool,
-    ) -> Result<StudyOutcome, StudyError> {
-        let mut systems: Vec<StudySystem> = Vec::new();
-        for column in &self.systems {
-            let named = |run: RunResult| {
+        runs: impl IntoIterator<Item = RunResult>,
+    ) -> StudyOutcome {
+        let runs = self.systems.iter().zip(runs).filter(|(_, run)| !run.tests.is_empty());
+        let systems: Vec<StudySystem> = runs
+            .map(|(column, run)| {
                 let (name, label) = (column.name.clone(), column.label.clone());
                 StudySystem { name, label, run }
-            };
-            let run = column.system.run(&column.workload, provenance.clone(), &mut |run| {
-                let so_far = || {
-                    let last = named(run.clone());
-                    self.outcome(provenance, systems.iter().cloned().chain([last]).collect())
-                };
-                on_test(&so_far, run)
-            })?;
-            systems.push(named(run));
-        }
-        Ok(self.outcome(provenance, systems))
-    }
-
-    /// What came of the study where `systems` were run.
-    fn outcome(&self, provenance: &Provenance, systems: Vec<StudySystem>) -> StudyOutcome {
+            })
+            .collect();
         let figures = self.figures.iter().filter_map(|figure| check(figure, &systems)).collect();
         let comparison =
             self.answer.as_ref().map(|(over, under)| self.compare(over, under, &systems));

@@ -19,7 +19,7 @@ use std::path::Path;
 
 use lanemark_core::result::{Calibration, Sample, SweepFigures, SweepPoint, TestResult};
 use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::run_test;
+use lanemark_core::sim::{Progress, SimError, run_test_watched};
 use lanemark_core::workload::{Test, Workload};
 use sha2::{Digest, Sha256};
 
@@ -148,10 +148,7 @@ impl Sweep {
 
     /// The key of a point.
     pub fn key(&self, number: u64) -> String {
-        let values = self.values(number).join("\n");
-        let mut key = sha256(&format!("{}\n{number}\n{values}", self.inputs));
-        key.truncate(16);
-        key
+        key(&self.inputs, number, &self.values(number))
     }
 
     /// The values of a point, one for each axis.
@@ -286,8 +283,12 @@ impl<'s> Runner<'s> {
         Self { sweep, library, last: None }
     }
 
-    /// Runs a point. Whatever is wrong with it is its outcome.
-    pub fn run(&mut self, number: u64) -> SweepPoint {
+    /// Runs a point. Whatever is wrong with it is its outcome; none where `watch` ended it by returning false.
+    pub fn run(
+        &mut self,
+        number: u64,
+        watch: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Option<SweepPoint> {
         let sweep = self.sweep;
         let values = sweep.values(number);
         let mut test = sweep.workload.tests[0].clone();
@@ -320,36 +321,42 @@ impl<'s> Runner<'s> {
                     self.last = Some((made_by, made.map_err(|error| error.to_string())));
                 }
                 let made = self.last.as_ref().map(|(_, made)| made);
-                made.map_or(Err(String::new()), |made| sweep.figures(made, &test))
+                match made? {
+                    Ok(made) => sweep.figures(made, &test, watch).transpose()?,
+                    Err(error) => Err(error.clone()),
+                }
             }
         };
-        SweepPoint { number, system, test: test.name, values, outcome }
+        Some(SweepPoint { number, system, test: test.name, values, outcome })
     }
 }
 
 impl Sweep {
+    /// The figures of a test; none where `watch` ended it.
     fn figures(
         &self,
-        system: &Result<System, String>,
+        system: &System,
         test: &Test,
-    ) -> Result<SweepFigures, String> {
-        let system = system.as_ref().map_err(String::clone)?;
+        watch: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Option<SweepFigures>, String> {
         test.check().map_err(|error| error.to_string())?;
         let faults = &self.workload.faults;
         let at = Location::file(&self.workload.id);
         system.check_faults(faults, &at).map_err(|error| error.to_string())?;
         let spec = system.spec.with_faults(faults);
-        let samples: Vec<Sample> = (0..self.workload.repeats)
-            .map(|repeat| {
-                let key = StreamKey { seed: self.seed, test: 0, repeat, thread: 0 };
-                run_test(&spec, test, key).map_err(|error| error.to_string())
-            })
-            .collect::<Result<_, _>>()?;
+        let samples = (0..self.workload.repeats).map(|repeat| {
+            let key = StreamKey { seed: self.seed, test: 0, repeat, thread: 0 };
+            run_test_watched(&spec, test, key, watch)
+        });
+        let samples: Vec<Sample> = match samples.collect() {
+            Err(SimError::Cancelled) => return Ok(None),
+            samples => samples.map_err(|error| error.to_string())?,
+        };
         let result = TestResult::new(&self.workload, test, samples);
         let latency = result.latency();
         let us = |ns: u64| ns as f64 / 1e3;
         let path = result.samples.first().and_then(|sample| sample.path.as_ref());
-        Ok(SweepFigures {
+        Ok(Some(SweepFigures {
             iops: result.iops.value,
             bytes_per_second: result.throughput_bytes_per_second.value,
             latency_mean_us: result.latency_mean_ns.value / 1e3,
@@ -358,8 +365,15 @@ impl Sweep {
             busiest: path
                 .and_then(|path| path.busiest_hop())
                 .map(|hop| (hop.name.clone(), hop.utilisation)),
-        })
+        }))
     }
+}
+
+/// The key of a point with these values in the sweep whose points have the hash `inputs` in common.
+pub fn key(inputs: &str, number: u64, values: &[String]) -> String {
+    let mut key = sha256(&format!("{inputs}\n{number}\n{}", values.join("\n")));
+    key.truncate(16);
+    key
 }
 
 /// The setting of a model value at a point.

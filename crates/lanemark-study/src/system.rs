@@ -8,7 +8,7 @@ use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::link::LinkSpec;
 use lanemark_core::sim::spec::{Condition, MediaSpec, SystemSpec};
 use lanemark_core::sim::volume::CHUNK;
-use lanemark_core::sim::{SimError, VolumeSpec, run_test};
+use lanemark_core::sim::{Progress, SimError, VolumeSpec, run_test_watched};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::{Fault, Workload};
 
@@ -276,8 +276,7 @@ impl System {
         Err(StudyError::new(location.clone(), lines.join("\n")))
     }
 
-    /// Runs all tests of `workload`. `on_test` sees the result so far after each of them, and may end the
-    /// run by returning false.
+    /// Runs all tests of `workload`, one after the other.
     ///
     /// # Errors
     /// Where a test does not fit the drive.
@@ -285,10 +284,44 @@ impl System {
         &self,
         workload: &Workload,
         provenance: Provenance,
-        on_test: &mut dyn FnMut(&RunResult) -> bool,
     ) -> Result<RunResult, StudyError> {
+        let seed = provenance.seed;
+        let samples = (0..workload.tests.len()).map(|test| {
+            let repeats = 0..workload.repeats;
+            let watch = &mut |_: &Progress| true;
+            repeats.map(|repeat| self.sample(workload, (test, repeat), seed, watch)).collect()
+        });
+        let samples: Vec<Option<Vec<Sample>>> = samples.collect::<Result<_, _>>()?;
+        Ok(self.result(workload, provenance, samples))
+    }
+
+    /// One repeat of a test of `workload`, by the numbers of both; none where `watch` ended it by returning false.
+    ///
+    /// # Errors
+    /// Where the test does not fit the drive.
+    pub fn sample(
+        &self,
+        workload: &Workload,
+        (test, repeat): (usize, u32),
+        seed: u64,
+        watch: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Option<Sample>, StudyError> {
+        let key = StreamKey { seed, test: test as u32, repeat, thread: 0 };
+        let test = &workload.tests[test];
         self.check_faults(&workload.faults, &Location::file(&workload.id))?;
-        let (seed, spec) = (provenance.seed, self.spec.with_faults(&workload.faults));
+        match run_test_watched(&self.spec.with_faults(&workload.faults), test, key, watch) {
+            Err(SimError::Cancelled) => Ok(None),
+            outcome => outcome.map(Some).map_err(|error| self.fail(test, error)),
+        }
+    }
+
+    /// The result with `samples`, those of each test of `workload` that came to its end. Complete where all did.
+    pub fn result(
+        &self,
+        workload: &Workload,
+        provenance: Provenance,
+        samples: impl IntoIterator<Item = Option<Vec<Sample>>>,
+    ) -> RunResult {
         let mut result = RunResult {
             schema_version: SCHEMA_VERSION,
             inspection: None,
@@ -302,13 +335,8 @@ impl System {
         if workload.repeats < 3 {
             result.warnings.push(Warning::FewRepeats { repeats: workload.repeats });
         }
-        for (index, test) in workload.tests.iter().enumerate() {
-            let mut samples = Vec::new();
-            for repeat in 0..workload.repeats {
-                let key = StreamKey { seed, test: index as u32, repeat, thread: 0 };
-                let sample = run_test(&spec, test, key);
-                samples.push(sample.map_err(|error| self.fail(test, error))?);
-            }
+        for (test, samples) in workload.tests.iter().zip(samples) {
+            let Some(samples) = samples else { continue };
             let unsteady = samples.iter().filter_map(|sample: &Sample| sample.steady.as_ref());
             let doubt = unsteady.filter_map(|steady| steady.doubt(&test.name)).next();
             result.warnings.extend(doubt);
@@ -318,15 +346,13 @@ impl System {
                 result.warnings.push(Warning::BufferFilling { test: test.name.clone(), share });
             }
             result.tests.push(TestResult::new(workload, test, samples));
-            if !on_test(&result) {
-                result.warnings.push(Warning::Interrupted);
-                return Ok(result);
-            }
         }
-        let doubt = self.uncollected(result.tests.iter().flat_map(|test| &test.samples));
-        result.warnings.extend(doubt);
-        result.complete = true;
-        Ok(result)
+        result.complete = result.tests.len() == workload.tests.len();
+        if result.complete {
+            let doubt = self.uncollected(result.tests.iter().flat_map(|test| &test.samples));
+            result.warnings.extend(doubt);
+        }
+        result
     }
 
     /// The doubt about samples that wrote to a drive in which nothing had to make room yet.
@@ -355,7 +381,7 @@ impl System {
             }
             SimError::OutOfVolume { .. } => "use a smaller span or offset, or larger drives",
             SimError::NoTarget { .. } => "address a drive and namespace of the system",
-            SimError::NeverEnds => {
+            SimError::NeverEnds | SimError::Cancelled => {
                 "ask for less, or for a faster drive: a test ends after its volume or time"
             }
             SimError::NotSimulated { .. } => {

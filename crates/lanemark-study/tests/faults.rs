@@ -29,7 +29,7 @@ fn faults_of_a_workload_happen_in_its_tests() {
     let parts = SystemName::parse(SYSTEM).unwrap();
     let named_at = NamedAt::all(&Location::file(SYSTEM));
     let system = System::assemble(&library, &parts, &named_at, SYSTEM, &[]).unwrap();
-    let result = system.run(&workload, Provenance::default(), &mut |_| true).unwrap();
+    let result = system.run(&workload, Provenance::default()).unwrap();
     let sample = &result.tests[0].samples[0];
     assert_eq!((sample.errors.total(), sample.faults.len()), (1, 1));
     assert_eq!(sample.faults[0].fault, "power-cut boot=5ms at=5ms drive=0");
@@ -39,8 +39,7 @@ fn faults_of_a_workload_happen_in_its_tests() {
         "[[fault]]\nkind = \"pause\"\nfor = \"1 s\"\ndrive = 4\n\n[[fault]]\nkind = \"retrain\"\nlanes = 3\n",
     );
     let workload = workload::open(&library, &path).unwrap();
-    let error =
-        system.run(&workload, Provenance::default(), &mut |_| true).unwrap_err().to_string();
+    let error = system.run(&workload, Provenance::default()).unwrap_err().to_string();
     assert!(error.contains("drives 0 to 0") && error.contains("lanes of 1, 2, 4"), "{error}");
 }
 

@@ -29,7 +29,7 @@ fn drives_behind_one_uplink_have_one_narrowest_hop() {
         let mut workload =
             workload::open(&library, "iometer-128k-qd32:128kb-sequential-read").unwrap();
         workload.repeats = 1;
-        let run = system.run(&workload, Provenance::default(), &mut |_| true).unwrap();
+        let run = system.run(&workload, Provenance::default()).unwrap();
         let sample = &run.tests[0].samples[0];
         let view = path::view(&system, &workload.tests[0], Some(sample.throughput()));
         let least = |hop: &&PathHop| hop.ceiling.map_or(u64::MAX, |rate| rate.0);

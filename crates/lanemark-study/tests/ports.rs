@@ -109,7 +109,7 @@ fn a_test_that_does_not_fit_a_namespace_is_told_with_it() {
     let spoilt = Spoilt::new(NVME_DRIVE, from, &to);
     let workload = workload::open(&spoilt.library(), "crystaldiskmark-5:seq-read").unwrap();
     let system = spoilt.system(NVME).unwrap();
-    let error = system.run(&workload, Provenance::default(), &mut |_| true).unwrap_err();
+    let error = system.run(&workload, Provenance::default()).unwrap_err();
     let seen = spoilt.shown(&error);
     assert!(seen.contains("ends behind the 128 MiB of namespace 2 | use a smaller span"), "{seen}");
 }
@@ -239,7 +239,7 @@ fn a_pcie_drive_with_two_ports_splits_its_lanes() {
     assert_eq!(system.spec.attachments[0].way.links[0].name, "PCIe 3.0 x2, port pcie-slot");
     assert_eq!(second.way.links[1].name, "PCIe 3.0 x2, port m2");
     let workload = workload::open(&spoilt.library(), "crystaldiskmark-5:4k-qd32-read").unwrap();
-    let run = system.run(&workload, Provenance::default(), &mut |_| true).unwrap();
+    let run = system.run(&workload, Provenance::default()).unwrap();
     let hops = &run.tests[0].samples[0].path.as_ref().unwrap().hops;
     let busy = |name: &str| hops.iter().find(|hop| hop.name == name).unwrap().utilisation;
     for port in ["PCIe 3.0 x2, port pcie-slot", "DMI 3.0", "PCIe 3.0 x2, port m2"] {

@@ -83,7 +83,10 @@ fn the_study_meets_what_it_sets_and_predicts_the_rest() {
     let study =
         Study::open(&shorter.library(), &shorter.path("studies/oltp-value-sas.toml")).unwrap();
     let provenance = Provenance { seed: 1, ..Provenance::default() };
-    let outcome = study.run(&provenance, &mut |_| true).unwrap();
+    let runs = study
+        .systems()
+        .map(|(_, system, workload)| system.run(workload, provenance.clone()).unwrap());
+    let outcome = study.outcome(&provenance, runs);
     let figure = |metric: Metric, system: &str| {
         let found = outcome
             .figures

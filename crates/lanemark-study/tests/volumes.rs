@@ -22,7 +22,7 @@ fn assemble(text: &str) -> Result<System, StudyError> {
 
 fn run(text: &str, test: &str) -> RunResult {
     let workload = workload::open(&Library::built_in(), &format!("data-sheet:{test}")).unwrap();
-    assemble(text).unwrap().run(&workload, Provenance::default(), &mut |_| true).unwrap()
+    assemble(text).unwrap().run(&workload, Provenance::default()).unwrap()
 }
 
 fn megabytes(result: &RunResult) -> f64 {
@@ -101,6 +101,6 @@ fn a_test_behind_the_end_of_a_volume_is_told() {
     let system = assemble(&format!("mirror:{DRIVE}:m2+m2-2")).unwrap();
     let mut workload = workload::open(&Library::built_in(), "data-sheet:rnd4k-q1t1-read").unwrap();
     workload.tests[0].offset = Bytes(1_000_000_000_000);
-    let error = system.run(&workload, Provenance::default(), &mut |_| true).unwrap_err();
+    let error = system.run(&workload, Provenance::default()).unwrap_err();
     assert!(error.to_string().contains("behind the volume's"), "{error}");
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lanemark_core::result::{Sweep, SweepFigures, SweepPoint};
+use lanemark_lab::input;
+use lanemark_lab::reserved::Reserved;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -15,8 +17,6 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
 use crate::failure::Failure;
-use crate::input;
-use crate::reserved::Reserved;
 
 /// Who wrote it, as its footer tells.
 const AUTHOR: &str = concat!("lanemark version ", env!("CARGO_PKG_VERSION"));
@@ -39,7 +39,7 @@ pub(super) fn refuse_other(path: &Path) -> Result<(), Failure> {
     let ours = old.starts_with(b"PAR1") && old.windows(8).any(|part| part == b"lanemark");
     if std::fs::symlink_metadata(path).is_ok() && !ours {
         let message = format!("{}: exists and is no Lanemark sweep", path.display());
-        return Err(Failure::Refused { message, hint: Some("give another --out".to_owned()) });
+        return Err(Failure::refused(message).hint("give another --out"));
     }
     Ok(())
 }
@@ -50,7 +50,7 @@ pub(super) fn write(place: &Reserved, sweep: &Sweep) -> Result<(), Failure> {
     let bytes = bytes(&columns(sweep)).map_err(|error| {
         Failure::run(format!("{}: can't be written: {error}", place.path().display()))
     })?;
-    place.write(&bytes)
+    Ok(place.write(&bytes)?)
 }
 
 fn columns(sweep: &Sweep) -> Vec<Column> {

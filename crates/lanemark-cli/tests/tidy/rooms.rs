@@ -9,7 +9,7 @@ use super::source::{self, File};
 
 /// The files of the largest circle of imports in each crate that has one. A number may only fall; the goal is below five.
 pub(crate) const CIRCLES: &[(&str, usize)] = &[
-    ("lanemark-cli", 8),
+    ("lanemark-cli", 2),
     ("lanemark-core", 14),
     ("lanemark-inspect", 3),
     ("lanemark-measure", 3),

@@ -10,6 +10,7 @@ mod open;
 mod tally;
 mod transactions;
 
+use super::Progress;
 use super::budget::{BudgetSum, HOPS};
 use super::drive::Content;
 use super::energy::Metering;
@@ -27,6 +28,9 @@ use crate::workload::{Accesses, Load, Test};
 use open::Open;
 use tally::{RoundsRun, Tally};
 
+/// How often [`run_test_watched`] tells how far it is, in events of the simulator: every few milliseconds.
+const WATCH_EVENTS: u64 = 4096;
+
 /// One repeat of `test` in the volume of `spec`, or in each namespace of each drive at once, with the random streams of `key` (whose
 /// thread is ignored). The span of the test lies written in each namespace of a fresh drive when it begins, with
 /// whatever is before the last one's; the rest of the drive is erased.
@@ -34,15 +38,37 @@ use tally::{RoundsRun, Tally};
 /// # Errors
 /// [`SimError`] where the test does not fit the drive.
 pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<Sample, SimError> {
+    run_test_watched(spec, test, key, &mut |_| true)
+}
+
+/// One repeat of `test`, as [`run_test`] makes it. `watch` sees every few thousand events how far it is, and ends it by
+/// returning false.
+///
+/// # Errors
+/// As [`run_test`], and [`SimError::Cancelled`] where `watch` ended it.
+pub fn run_test_watched(
+    spec: &SystemSpec,
+    test: &Test,
+    key: StreamKey,
+    watch: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Sample, SimError> {
     if test.start.beside {
         return Err(SimError::NotSimulated { what: "a test beside another one" });
     }
     if let Load::Transactions(load) = &test.load {
-        return transactions::run(spec, test, load, key);
+        return transactions::run(spec, test, load, key, watch);
     }
     let mut run = Run::new(spec, test, key);
     run.fill_queues()?;
+    let mut watched = 0;
     while let Some(mut completion) = run.metering.advance(&mut run.storage) {
+        let events = run.storage.simulator().events();
+        if events >= watched {
+            watched = events + WATCH_EVENTS;
+            if !watch(&run.progress(completion.completed, test)) {
+                return Err(SimError::Cancelled);
+            }
+        }
         if run.is_over(&completion) {
             break;
         }
@@ -72,6 +98,8 @@ struct Run {
     deadline: Instant,
     /// Data not yet submitted; the ramp does not use it up.
     volume_left: u64,
+    /// Requests so far, with those of the ramp.
+    submitted: u64,
     /// When the last request was counted.
     last: Instant,
     /// What was counted, from the first request on that is, or in the round that goes on.
@@ -105,6 +133,7 @@ impl Run {
             counting_from,
             deadline: deadline.unwrap_or(Instant::from_picoseconds(u64::MAX)),
             volume_left: test.volume.map_or(u64::MAX, |volume| volume.get() * count),
+            submitted: 0,
             last: counting_from,
             tally: None,
             rounds: test.rounds.map(|rounds| RoundsRun::new(rounds, counting_from)),
@@ -151,12 +180,24 @@ impl Run {
         if self.volume_left == 0 {
             return Ok(());
         }
+        self.submitted += 1;
         let access = self.threads[thread as usize].next_access();
         if at >= self.counting_from {
             self.volume_left = self.volume_left.saturating_sub(access.length.get());
         }
         let target = self.targets[(thread / self.threads_per_target) as usize];
         self.storage.submit(at, target, access, thread, tag.into())
+    }
+
+    /// How far the test is at `now`: by its time or by its volume, whichever is further.
+    fn progress(&self, now: Instant, test: &Test) -> Progress {
+        let of_time = test.duration.map(|duration| share_of_time(now, test.ramp + duration));
+        let of_volume = test.volume.map(|volume| {
+            let all = volume.get() * self.targets.len() as u64;
+            1.0 - self.volume_left as f64 / all.max(1) as f64
+        });
+        let share = of_time.into_iter().chain(of_volume).reduce(f64::max);
+        Progress { requests: self.submitted, now, share }
     }
 
     /// Begins to count, where that has not begun.
@@ -262,6 +303,12 @@ impl Run {
             complete: true,
         }
     }
+}
+
+/// How much of `all` is over at `now`.
+fn share_of_time(now: Instant, all: Duration) -> f64 {
+    let passed = now.since(Instant::ZERO).picoseconds() as f64;
+    (passed / all.picoseconds().max(1) as f64).min(1.0)
 }
 
 /// What each hop did in `elapsed`, in which `requests` moved so many bytes and spent `budget`, with those busy

@@ -18,6 +18,7 @@
 //! | [`fault`] | what goes wrong |
 //! | [`ceiling`] | what each hop can carry by its law |
 //! | [`driver`] | a test run in closed loop |
+//! | [`progress`] | how far a test is, for whoever may end it |
 //! | [`sensitivity`](mod@sensitivity) | what one hop at twice its speed would give |
 //! | [`replay`](mod@replay) | a recorded trace, in open or closed loop |
 //!
@@ -39,6 +40,7 @@ pub mod link;
 pub mod memo;
 pub mod multipath;
 pub mod path;
+pub mod progress;
 pub mod protocol;
 pub mod replay;
 pub mod schedule;
@@ -55,8 +57,9 @@ pub mod trace;
 pub mod volume;
 
 pub use ceiling::{Ceiling, ceilings};
-pub use driver::run_test;
+pub use driver::{run_test, run_test_watched};
 pub use fault::Status;
+pub use progress::Progress;
 pub use replay::replay;
 pub use simulator::{Completion, Event, SimError, Simulator};
 pub use spec::SystemSpec;
@@ -94,3 +97,5 @@ mod trajectory_tests;
 mod transactions_tests;
 #[cfg(test)]
 mod volume_tests;
+#[cfg(test)]
+mod watch_tests;

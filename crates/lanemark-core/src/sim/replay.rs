@@ -16,6 +16,7 @@ mod run;
 
 use std::str::FromStr;
 
+use super::Progress;
 use super::simulator::SimError;
 use super::spec::SystemSpec;
 use crate::result::Sample;
@@ -59,15 +60,6 @@ pub enum Pace {
 /// How many times as fast as recorded, in millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speed(u64);
-
-/// How far a replay is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Requests submitted.
-    pub requests: u64,
-    /// The simulated time.
-    pub now: Instant,
-}
 
 /// What came out of a replay.
 #[derive(Clone, Debug)]

@@ -20,7 +20,8 @@
 //!
 //! Not asked: two hops at once, fewer bytes or commands, more slots for commands, another policy.
 
-use super::driver::run_test;
+use super::Progress;
+use super::driver::{run_test, run_test_watched};
 use super::hops::{self, longest};
 use super::link::LinkSpec;
 use super::simulator::SimError;
@@ -51,7 +52,19 @@ impl Variant {
     /// # Errors
     /// As [`run_test`].
     pub fn run(&self, key: StreamKey) -> Result<Sample, SimError> {
-        run_test(&self.spec, &self.test, key)
+        self.run_watched(key, &mut |_| true)
+    }
+
+    /// Runs it with the random streams of `key`, until `watch` returns false.
+    ///
+    /// # Errors
+    /// As [`run_test_watched`].
+    pub fn run_watched(
+        &self,
+        key: StreamKey,
+        watch: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Sample, SimError> {
+        run_test_watched(&self.spec, &self.test, key, watch)
     }
 }
 

@@ -106,6 +106,9 @@ pub enum SimError {
     /// A test or trace that goes on beyond the end of simulated time.
     #[error("it is not over after {} of simulated time", Instant::END.since(Instant::ZERO))]
     NeverEnds,
+    /// A test that was ended from outside.
+    #[error("it was ended before it was over")]
+    Cancelled,
 }
 
 impl Completion {

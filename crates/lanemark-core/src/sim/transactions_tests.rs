@@ -18,7 +18,7 @@ fn class(name: &str, mebi: u64, visits: f64, changed: Ratio) -> PageClass {
 }
 
 /// Transactions of 100 us at the processor and 400 us elsewhere that need no drive.
-fn plain() -> Transactions {
+pub(super) fn plain() -> Transactions {
     Transactions {
         elsewhere: us(400),
         processor: us(100),
@@ -39,7 +39,7 @@ fn plain() -> Transactions {
     }
 }
 
-fn users(count: u32, transactions: Transactions) -> Test {
+pub(super) fn users(count: u32, transactions: Transactions) -> Test {
     let block = Bytes::kibi(8);
     Test {
         threads: count,

@@ -3,14 +3,14 @@
 //! Every simulation of a trial draws from the same random stream (common random numbers), so that two sets of values
 //! differ by what they do and not by chance. What comes out does not depend on the number of threads.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use lanemark_core::result::FigureKind;
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::run_test;
 use lanemark_core::sim::spec::{DriveSpec, SystemSpec};
 use lanemark_core::units::Bytes;
+use lanemark_lab::Pool;
 
 use super::measured::{Trial, figure};
 use super::parameter::{PRIOR_SD, Parameter, Shows, flash};
@@ -30,7 +30,7 @@ pub(super) struct Engine {
     /// The middle of each parameter's prior.
     pub(super) priors: Vec<f64>,
     seed: u64,
-    threads: usize,
+    pool: Pool,
     simulations: AtomicU64,
 }
 
@@ -43,7 +43,7 @@ impl Engine {
         trials: Vec<Trial>,
         parameters: Vec<Parameter>,
         seed: u64,
-        threads: usize,
+        pool: Pool,
     ) -> Self {
         let fastest = |reads: bool| {
             let those =
@@ -56,8 +56,7 @@ impl Engine {
             parameter.log(parameter.get(&base.attachments[0].drive).unwrap_or_else(none))
         };
         let priors = parameters.iter().map(prior).collect();
-        let threads = threads.max(1);
-        Self { base, trials, parameters, priors, seed, threads, simulations: AtomicU64::new(0) }
+        Self { base, trials, parameters, priors, seed, pool, simulations: AtomicU64::new(0) }
     }
 
     /// Simulations so far.
@@ -81,22 +80,11 @@ impl Engine {
         systems: &[SystemSpec],
         jobs: &[(usize, usize)],
     ) -> Result<Vec<Told>, PredictError> {
-        let next = AtomicUsize::new(0);
-        let told: Mutex<Vec<Option<Result<Told, PredictError>>>> =
-            Mutex::new(jobs.iter().map(|_| None).collect());
-        let work = || {
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(&(system, trial)) = jobs.get(index) else { return };
-                let outcome = self.simulate(&systems[system], trial);
-                told.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(outcome);
-            }
-        };
-        std::thread::scope(|scope| {
-            (1..self.threads.min(jobs.len())).for_each(|_| drop(scope.spawn(work)));
-            work();
+        let told = self.pool.map(jobs.len(), |job| {
+            let (system, trial) = jobs[job];
+            self.simulate(&systems[system], trial)
         });
-        told.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
+        told.into_iter().collect()
     }
 
     /// What the model says to one trial. Where it is so much slower than what was measured that nothing ended in

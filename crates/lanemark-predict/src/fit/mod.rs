@@ -20,6 +20,7 @@ mod start;
 mod summary;
 
 use lanemark_core::result::{Calibration, FittedDrive, Provenance, RunResult};
+use lanemark_lab::Pool;
 use lanemark_study::document::{Context, Document};
 use lanemark_study::drive::Plug;
 use lanemark_study::library::Kind;
@@ -49,8 +50,8 @@ pub struct Job<'j> {
     pub settings: &'j [(Calibration, Location)],
     /// Small requests that a test is simulated with: more is surer and slower.
     pub requests: u64,
-    /// The most threads at work.
-    pub threads: usize,
+    /// The threads that simulate.
+    pub pool: Pool,
     /// Who makes it.
     pub provenance: Provenance,
 }
@@ -124,7 +125,7 @@ pub fn fit(
         .collect();
     let trials = measurements.trials.clone();
     let original = base.clone();
-    let mut engine = Engine::new(base, trials, parameters, job.provenance.seed, job.threads);
+    let mut engine = Engine::new(base, trials, parameters, job.provenance.seed, job.pool);
     let shown = |engine: &Engine, shows: &[Shows]| -> Vec<usize> {
         let places = 0..engine.parameters.len();
         places.filter(|&place| shows.contains(&engine.parameters[place].shows)).collect()

@@ -11,6 +11,7 @@ use lanemark_core::result::{
 use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_core::units::Duration;
 use lanemark_core::workload::Workload;
+use lanemark_lab::Pool;
 use lanemark_predict::{Fit, Job, fit};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System, workload};
@@ -71,7 +72,7 @@ pub(crate) fn system(
 /// What a drive does, without noise.
 pub(crate) fn run(system: &System, workload: &Workload, seed: u64) -> RunResult {
     let provenance = Provenance { seed, ..Provenance::default() };
-    system.run(workload, provenance, &mut |_| true).unwrap()
+    system.run(workload, provenance).unwrap()
 }
 
 /// The same with noise: every repeat takes another time, `noise` being the deviation of its logarithm.
@@ -143,7 +144,7 @@ pub(crate) fn fitted(
         like,
         settings: &settings,
         requests,
-        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        pool: Pool::default(),
         provenance: Provenance { seed: 0x0f17, ..Provenance::default() },
     };
     fit(library, &job, &mut |_| ()).unwrap()

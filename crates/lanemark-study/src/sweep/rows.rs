@@ -57,13 +57,33 @@ pub fn row(point: &SweepPoint, key: &str) -> String {
     fields.join(",") + "\n"
 }
 
-/// The number and key of a line that [`row`] wrote for a sweep of so many axes, without its end.
-pub fn number_and_key(line: &str, axes: usize) -> Option<(u64, String)> {
+/// Which point a line is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PointId {
+    /// Its number.
+    pub number: u64,
+    /// Its key.
+    pub key: String,
+    /// Its value of each axis.
+    pub values: Vec<String>,
+}
+
+/// Which point a line is of that [`row`] wrote for a sweep of so many axes, without its end.
+pub fn id(line: &str, axes: usize) -> Option<PointId> {
     let fields = fields(line)?;
+    let values = fields.get(BEFORE..BEFORE + axes)?.to_vec();
     let whole = fields.len() == BEFORE + axes + FIGURES.len();
     let mut fields = fields.into_iter();
     let number = fields.next()?.parse().ok()?;
-    whole.then_some((number, fields.next()?))
+    let key = fields.next()?;
+    whole.then_some(PointId { number, key, values })
+}
+
+/// The names of the axes, where `line` is the first line of a sweep, without its end.
+pub fn axes(line: &str) -> Option<Vec<String>> {
+    let first = Some(line).filter(|line| line.starts_with(MARK)).and_then(fields)?;
+    let count = first.len().checked_sub(BEFORE + FIGURES.len())?;
+    (first[BEFORE + count..] == FIGURES).then(|| first[BEFORE..BEFORE + count].to_vec())
 }
 
 /// The sweep that a file holds, its points in their order; what is torn at its end is left out.
@@ -72,16 +92,10 @@ pub fn number_and_key(line: &str, axes: usize) -> Option<(u64, String)> {
 /// The line that is none of a sweep, from 1.
 pub fn read(text: &str) -> Result<Sweep, usize> {
     let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-    let first =
-        lines.next().filter(|line| line.starts_with(MARK)).and_then(fields).ok_or(1usize)?;
-    let count = first.len().checked_sub(BEFORE + FIGURES.len()).ok_or(1usize)?;
-    let axes: Vec<String> = first[BEFORE..BEFORE + count].to_vec();
-    if first[BEFORE + count..] != FIGURES {
-        return Err(1);
-    }
+    let axes = lines.next().and_then(axes).ok_or(1usize)?;
     let mut points = Vec::new();
     for (index, line) in lines.enumerate() {
-        points.push(point(line, count).ok_or(index + 2)?);
+        points.push(point(line, axes.len()).ok_or(index + 2)?);
     }
     points.sort_by_key(|point| point.number);
     Ok(Sweep { axes, points })
@@ -179,8 +193,10 @@ mod tests {
         assert_eq!(read.axes, axes);
         assert_eq!(read.points[0], one);
         assert_eq!(read.points[1].outcome, Err("bad, very".to_owned()));
-        assert_eq!(number_and_key(row(&one, "k0").trim_end(), 2), Some((0, "k0".to_owned())));
-        assert_eq!(number_and_key("1,k", 2), None);
+        let (key, values) = ("k0".to_owned(), one.values.clone());
+        let wanted = PointId { number: 0, key, values };
+        assert_eq!(id(row(&one, "k0").trim_end(), 2), Some(wanted));
+        assert_eq!(id("1,k", 2), None);
     }
 
     #[test]

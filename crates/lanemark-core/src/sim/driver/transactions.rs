@@ -14,6 +14,7 @@
 
 use std::collections::VecDeque;
 
+use super::super::Progress;
 use super::super::budget::Hop;
 use super::super::drive::Content;
 use super::super::energy::Metering;
@@ -24,8 +25,8 @@ use super::super::spec::SystemSpec;
 use super::super::station::Servers;
 use super::super::storage::Storage;
 use super::super::target::Target;
-use super::path_use;
 use super::tally::Tally;
+use super::{path_use, share_of_time};
 use crate::result::series::Recorder;
 use crate::result::{
     DirectionResult, LatencyHistogram, RequestErrors, Sample, ServerTime, TransactionsUse,
@@ -36,6 +37,8 @@ use crate::workload::{Access, BufferUse, Operation, Test, Transactions};
 
 /// Changed pages that may be owed before users wait for them to be written.
 const OWED_MAX: f64 = 4096.0;
+/// Events between two looks at whether to go on; one in the drives may be several of theirs.
+const WATCH_STEPS: u64 = 1024;
 /// Transactions between two looks at how many there are a second.
 const RATE_EVERY: u64 = 1024;
 /// The tag of a page's write; those of reads are their users.
@@ -90,6 +93,7 @@ pub(super) fn run(
     test: &Test,
     transactions: &Transactions,
     key: StreamKey,
+    watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Sample, SimError> {
     if test.rounds.is_some() || test.volume.is_some() {
         return Err(SimError::NotSimulated { what: "transactions until a volume or steady" });
@@ -98,7 +102,13 @@ pub(super) fn run(
     for user in 0..test.threads {
         run.leave(Instant::ZERO, user);
     }
-    while run.step()? {}
+    let mut steps = 0u64;
+    while run.step()? {
+        if steps.is_multiple_of(WATCH_STEPS) && !watch(&run.progress()) {
+            return Err(SimError::Cancelled);
+        }
+        steps += 1;
+    }
     Ok(run.end(spec))
 }
 
@@ -121,6 +131,8 @@ struct Run<'t> {
     /// Users that wait for a clean page.
     held: VecDeque<u32>,
     ended: u64,
+    /// When the last event was.
+    now: Instant,
     rate_since: Instant,
     counting_from: Instant,
     deadline: Instant,
@@ -158,6 +170,7 @@ impl<'t> Run<'t> {
             page_writes: 0,
             held: VecDeque::new(),
             ended: 0,
+            now: Instant::ZERO,
             rate_since: Instant::ZERO,
             counting_from,
             deadline,
@@ -177,6 +190,7 @@ impl<'t> Run<'t> {
         let limit = next.min(self.deadline);
         if let Some(mut completion) = self.metering.advance_until(&mut self.storage, limit) {
             completion.check_end()?;
+            self.now = completion.completed;
             self.count(&mut completion);
             self.completed(&completion)?;
             return Ok(true);
@@ -186,11 +200,17 @@ impl<'t> Run<'t> {
             return Ok(false);
         }
         let Some((now, event)) = self.events.pop() else { return Ok(false) };
+        self.now = now;
         match event {
             Event::Asks(user) => self.begin(now, user),
             Event::Computed(user) => self.go_on(now, user)?,
         }
         Ok(true)
+    }
+
+    fn progress(&self) -> Progress {
+        let share = share_of_time(self.now, self.deadline.since(Instant::ZERO));
+        Progress { requests: self.ended, now: self.now, share: Some(share) }
     }
 
     fn exponential(&mut self, mean: Duration) -> Duration {

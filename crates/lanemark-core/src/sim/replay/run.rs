@@ -5,11 +5,11 @@
 //! held against both.
 
 use super::{
-    OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, Progress, Replay, ReplayError, ReplayRun,
-    RequestFault,
+    OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, Replay, ReplayError, ReplayRun, RequestFault,
 };
 use crate::result::{DirectionResult, HopId, HopUse, ReplayUse, RequestErrors, Sample};
 use crate::rng::StreamKey;
+use crate::sim::Progress;
 use crate::sim::budget::BudgetSum;
 use crate::sim::driver::path_use;
 use crate::sim::energy::energy;
@@ -207,7 +207,7 @@ impl Run {
 
     /// How far it is.
     pub(super) fn progress(&self) -> Progress {
-        Progress { requests: self.requests, now: self.storage.now() }
+        Progress { requests: self.requests, now: self.storage.now(), share: None }
     }
 
     /// Adds the time that those outstanding have spent up to `now`.

@@ -8,22 +8,33 @@ use std::path::{Path, PathBuf};
 use lanemark_core::result::Provenance;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
-use crate::{input, output, reserved};
+use crate::error::LabError;
+use crate::{input, json, reserved};
 
 /// The longest such file: names and hashes of files, a command line.
 const LENGTH_MAX: u64 = 4 << 20;
 
 /// What the file holds.
 #[derive(Serialize, Deserialize)]
-struct Beside {
+pub(super) struct Beside {
     /// The hash that tells the sweep from all others: system, workload, library, seed, settings, axes and version.
-    sweep: String,
-    provenance: Provenance,
+    pub(super) sweep: String,
+    /// How many points the sweep has, of which the file may be a part; 0 where that is not noted.
+    #[serde(default)]
+    pub(super) points: u64,
+    /// The names of its axes.
+    #[serde(default)]
+    pub(super) axes: Vec<String>,
+    pub(super) provenance: Provenance,
 }
 
-/// Notes beside the sweep's file at `path` who made the sweep, unless that is noted already.
-pub(crate) fn note(path: &Path, sweep: &str, mut provenance: Provenance) -> Result<(), Failure> {
+/// Notes beside the sweep's file at `path` who made the sweep of that hash, so many points and these axes, unless that is
+/// noted already.
+pub(super) fn note(
+    path: &Path,
+    (sweep, points, axes): (&str, u64, Vec<String>),
+    mut provenance: Provenance,
+) -> Result<(), LabError> {
     let beside = beside(path);
     if std::fs::symlink_metadata(&beside).is_ok() {
         match read(&beside) {
@@ -33,27 +44,34 @@ pub(crate) fn note(path: &Path, sweep: &str, mut provenance: Provenance) -> Resu
             None => {
                 let message =
                     format!("{}: exists and is no provenance of a sweep", beside.display());
-                let hint = Some("give another --out, or remove the file".to_owned());
-                return Err(Failure::Refused { message, hint });
+                return Err(
+                    LabError::refused(message).hint("give another --out, or remove the file")
+                );
             }
         }
     }
     (provenance.started_at, provenance.finished_at) = (String::new(), String::new());
-    let text = output::json(&Beside { sweep: sweep.to_owned(), provenance })?;
+    let text = json::text(&Beside { sweep: sweep.to_owned(), points, axes, provenance })?;
     reserved::replace(&beside, text.as_bytes(), false)
-        .map_err(|error| Failure::run(format!("{}: can't be written: {error}", beside.display())))
+        .map_err(|error| LabError::run(format!("{}: can't be written: {error}", beside.display())))
 }
 
 /// Who made the sweep at `path`, where that is noted beside it.
-pub(crate) fn of(path: &Path) -> Option<Provenance> {
-    read(&beside(path)).map(|there| there.provenance)
+pub fn of(path: &Path) -> Option<Provenance> {
+    whole(path).map(|there| there.provenance)
+}
+
+/// All that is noted beside the sweep at `path`.
+pub(super) fn whole(path: &Path) -> Option<Beside> {
+    read(&beside(path))
 }
 
 fn read(path: &Path) -> Option<Beside> {
     serde_json::from_str(&input::text(path, LENGTH_MAX).ok()?).ok()
 }
 
-fn beside(path: &Path) -> PathBuf {
+/// The file beside the sweep at `path`.
+pub(super) fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".provenance.json");
     PathBuf::from(name)

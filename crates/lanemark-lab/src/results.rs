@@ -1,40 +1,36 @@
 //! Results on disk: written whole or not at all, never over anything that is no result.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use lanemark_core::result::{
-    FittedDrive, OutOfRange, Provenance, RunResult, SCHEMA_VERSION, StudyOutcome, Sweep, Target,
+    FittedDrive, OutOfRange, RunResult, SCHEMA_VERSION, StudyOutcome, Sweep, Target,
 };
 use lanemark_oltp::former::{FORMER_MARK, FORMER_VERSION, FormerRun};
 use lanemark_study::sweep::rows;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::error::LabError;
 use crate::input;
 use crate::reserved::Reserved;
 
-/// What a page of ours has near its top.
-const PAGE_MARK: &str = "<meta name=\"generator\" content=\"Lanemark\">";
-
-/// What a drawing of ours has near its top.
-const DRAWING_MARK: &str = "lanemark-path";
-
 /// A saved result of either kind.
-pub(crate) enum Saved {
+pub enum Saved {
+    /// A run.
     Run(Box<RunResult>),
+    /// A study.
     Study(Box<StudyOutcome>),
 }
 
 /// Where one result is saved, again and again as it grows.
 #[derive(Debug)]
-pub(crate) struct Place(Reserved);
+pub struct Place(Reserved);
 
 impl Place {
     /// The file `out` where that ends in `.json`, else a new file in the folder `out` that is named for
     /// `what` and the time. No other run has that name from now on.
-    pub(crate) fn new(out: &Path, what: &str, started_at: &str) -> Result<Self, Failure> {
+    pub fn new(out: &Path, what: &str, started_at: &str) -> Result<Self, LabError> {
         if out.extension().is_some_and(|extension| extension == "json") {
             refuse_other_file(out)?;
             return Ok(Self(Reserved::with_folders(out)?));
@@ -47,58 +43,92 @@ impl Place {
         Ok(Self(Reserved::in_folder(out, name)?))
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// The file.
+    pub fn path(&self) -> &Path {
         self.0.path()
     }
 
     /// Saves a run, where it can be read again.
-    pub(crate) fn save_run(&self, run: &RunResult) -> Result<(), Failure> {
+    pub fn save_run(&self, run: &RunResult) -> Result<(), LabError> {
         run.check().map_err(|error| unreadable(&error))?;
         self.save(run)
     }
 
     /// Saves `value` with the time.
-    pub(crate) fn save<T: Serialize>(&self, value: &T) -> Result<(), Failure> {
+    pub fn save<T: Serialize>(&self, value: &T) -> Result<(), LabError> {
         let mut text = serde_json::to_string(value)
-            .map_err(|error| Failure::run(format!("the result can't be written: {error}")))?;
+            .map_err(|error| LabError::run(format!("the result can't be written: {error}")))?;
         text.push('\n');
         if text.len() as u64 > input::RESULT_MAX {
             let name = self.path().display();
             let message = format!("{name}: the result is too long to be read again");
-            return Err(Failure::run(message).hint("use fewer tests, or a longer --interval"));
+            return Err(LabError::run(message).hint("use fewer tests, or a longer --interval"));
         }
         self.0.write(text.as_bytes())
     }
 }
 
 /// The time, as results tell it.
-pub(crate) fn now() -> String {
+pub fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
-/// Provenance of a run that begins now.
-pub(crate) fn provenance(seed: u64) -> Provenance {
-    let started_at = now();
-    Provenance {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
-        seed,
-        finished_at: started_at.clone(),
-        started_at,
-        machine: Some(lanemark_measure::machine()),
-        inputs: Default::default(),
-    }
+/// Why a result cannot be saved that no reader would take.
+fn unreadable(error: &OutOfRange) -> LabError {
+    LabError::run(format!("the result can't be saved, since it could not be read: {error}"))
 }
 
-/// Why a result cannot be saved that no reader would take.
-fn unreadable(error: &OutOfRange) -> Failure {
-    Failure::run(format!("the result can't be saved, since it could not be read: {error}"))
+/// A saved result by what its file says first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The file.
+    pub path: PathBuf,
+    /// The study's title, or the workload's name.
+    pub title: String,
+    /// When it began, in RFC 3339.
+    pub started_at: String,
+    /// Whether it is a study.
+    pub study: bool,
+}
+
+/// The results in `folder`, the newest first; other files, and results of a newer schema, are left out.
+///
+/// # Errors
+/// Where the folder cannot be read.
+pub fn list(folder: &Path) -> Result<Vec<Listed>, LabError> {
+    let unread = |error| LabError::input(format!("{}: can't be read: {error}", folder.display()));
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unread)? {
+        let path = entry.map_err(unread)?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            found.extend(listed(path));
+        }
+    }
+    found.sort_by(|one, other| (&other.started_at, &one.path).cmp(&(&one.started_at, &other.path)));
+    Ok(found)
+}
+
+fn listed(path: PathBuf) -> Option<Listed> {
+    let text = input::text(&path, input::RESULT_MAX).ok()?;
+    let Head { schema_version, workload, systems, title, provenance } =
+        head(&path, &text).ok()??;
+    let title = match workload {
+        _ if systems.is_some() => title?,
+        Some(Named::Workload { name }) | Some(Named::Name(name)) => name,
+        _ => return None,
+    };
+    let known = schema_version? <= u64::from(SCHEMA_VERSION);
+    let (started_at, study) = (provenance?.started_at, systems.is_some());
+    known.then_some(Listed { path, title, started_at, study })
 }
 
 /// What tells the kinds of saved files from each other.
 #[derive(Deserialize)]
 struct Head {
     schema_version: Option<u64>,
+    /// A study's.
+    title: Option<String>,
+    provenance: Option<Began>,
     /// A run's is an object; an OLTP run's was the name of one once.
     workload: Option<Named>,
     /// Studies have them.
@@ -106,32 +136,39 @@ struct Head {
 }
 
 #[derive(Deserialize)]
+struct Began {
+    #[serde(default)]
+    started_at: String,
+}
+
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum Named {
     Name(String),
+    Workload { name: String },
     Other(IgnoredAny),
 }
 
 /// Reads a saved result.
-pub(crate) fn load(path: &Path) -> Result<Saved, Failure> {
+pub fn load(path: &Path) -> Result<Saved, LabError> {
     let name = path.display();
     let text = input::text(path, input::RESULT_MAX)?;
     let head = head(path, &text)?.filter(|head| head.schema_version.is_some());
     let Some(head) = head else {
-        return Err(Failure::input(format!("{name}: is no Lanemark result"))
+        return Err(LabError::input(format!("{name}: is no Lanemark result"))
             .hint("give a file that `lanemark bench`, `sim` or `study` saved"));
     };
     let former = matches!(&head.workload, Some(Named::Name(name)) if name == FORMER_MARK);
     let newest = if former { FORMER_VERSION } else { SCHEMA_VERSION };
     let version = head.schema_version.unwrap_or_default();
     if version > u64::from(newest) {
-        return Err(Failure::input(format!(
+        return Err(LabError::input(format!(
             "{name}: has schema {version}, and this program reads up to {newest}"
         ))
         .hint("use a newer lanemark"));
     }
     let damaged = |error: OutOfRange| {
-        Failure::input(format!("{name}: is a damaged Lanemark result: {error}"))
+        LabError::input(format!("{name}: is a damaged Lanemark result: {error}"))
     };
     match head.systems {
         Some(_) => {
@@ -151,18 +188,18 @@ pub(crate) fn load(path: &Path) -> Result<Saved, Failure> {
 }
 
 /// What `text` is by its first level; none where that is JSON and no object of ours.
-fn head(path: &Path, text: &str) -> Result<Option<Head>, Failure> {
+fn head(path: &Path, text: &str) -> Result<Option<Head>, LabError> {
     match serde_json::from_str(text) {
         Ok(head) => Ok(Some(head)),
         Err(error) if error.is_data() => Ok(None),
-        Err(error) => Err(Failure::input(format!("{}: is no JSON: {error}", path.display()))),
+        Err(error) => Err(LabError::input(format!("{}: is no JSON: {error}", path.display()))),
     }
 }
 
 /// Reads the result of a run on a real database.
-pub(crate) fn load_oltp(path: &Path) -> Result<RunResult, Failure> {
+pub fn load_oltp(path: &Path) -> Result<RunResult, LabError> {
     let other = || {
-        Failure::input(format!("{}: is no result of an OLTP run", path.display()))
+        LabError::input(format!("{}: is no result of an OLTP run", path.display()))
             .hint("give a file that `lanemark oltp run` saved")
     };
     match load(path)? {
@@ -172,29 +209,29 @@ pub(crate) fn load_oltp(path: &Path) -> Result<RunResult, Failure> {
 }
 
 /// Reads the points of a sweep that have ended.
-pub(crate) fn load_sweep(path: &Path) -> Result<Sweep, Failure> {
+pub fn load_sweep(path: &Path) -> Result<Sweep, LabError> {
     let name = path.display();
     let text = input::text(path, input::RESULT_MAX)?;
     let sweep = rows::read(&text).map_err(|line| {
-        Failure::input(format!("{name}:{line}: is no row of a sweep"))
+        LabError::input(format!("{name}:{line}: is no row of a sweep"))
             .hint("give a file that `lanemark sweep` wrote, alone")
     })?;
-    sweep.check().map_err(|error| Failure::input(format!("{name}: {error}")))?;
+    sweep.check().map_err(|error| LabError::input(format!("{name}: {error}")))?;
     Ok(sweep)
 }
 
 /// Reads a fit as `lanemark fit --json` prints it.
-pub(crate) fn read_fit(path: &Path) -> Result<FittedDrive, Failure> {
+pub fn read_fit(path: &Path) -> Result<FittedDrive, LabError> {
     let name = path.display();
     let text = input::text(path, input::RESULT_MAX)?;
     serde_json::from_str(&text).map_err(|error| {
-        Failure::input(format!("{name}: is no fit of a drive: {error}"))
+        LabError::input(format!("{name}: is no fit of a drive: {error}"))
             .hint("save what `lanemark fit … --json` prints")
     })
 }
 
 /// Reads a saved run; `FILE#SYSTEM` is one system of a saved study.
-pub(crate) fn load_run(name: &str) -> Result<RunResult, Failure> {
+pub fn load_run(name: &str) -> Result<RunResult, LabError> {
     let (file, system) = match name.rsplit_once('#') {
         Some((file, system)) if !Path::new(name).exists() => (file, Some(system)),
         _ => (name, None),
@@ -202,13 +239,13 @@ pub(crate) fn load_run(name: &str) -> Result<RunResult, Failure> {
     match (load(Path::new(file))?, system) {
         (Saved::Run(run), None) => Ok(*run),
         (Saved::Run(_), Some(_)) => {
-            Err(Failure::input(format!("{file}: is a single run, and has no systems")))
+            Err(LabError::input(format!("{file}: is a single run, and has no systems")))
         }
         (Saved::Study(study), system) => {
             let names: Vec<&str> = study.systems.iter().map(|one| one.name.as_str()).collect();
             let found = study.systems.iter().find(|one| Some(one.name.as_str()) == system);
             found.map(|one| one.run.clone()).ok_or_else(|| {
-                Failure::input(format!("{file}: is a study of several systems"))
+                LabError::input(format!("{file}: is a study of several systems"))
                     .hint(format!("name one of them: {file}#{}", names.join(&format!(", {file}#"))))
             })
         }
@@ -217,50 +254,44 @@ pub(crate) fn load_run(name: &str) -> Result<RunResult, Failure> {
 
 /// A kind of file that is written over an older one of its kind but over nothing else.
 #[derive(Debug)]
-pub(crate) struct Kind {
-    mark: &'static str,
-    word: &'static str,
-    option: &'static str,
+pub struct Kind {
+    /// The text that a file of this kind has near its top.
+    pub mark: &'static str,
+    /// The word for such a file.
+    pub word: &'static str,
+    /// The option of the command that names it.
+    pub option: &'static str,
 }
-
-/// An HTML page.
-pub(crate) const PAGE: Kind = Kind { mark: PAGE_MARK, word: "page", option: "--html" };
-/// A drawing.
-pub(crate) const DRAWING: Kind = Kind { mark: DRAWING_MARK, word: "drawing", option: "--svg" };
-/// A series as CSV.
-pub(crate) const SERIES: Kind =
-    Kind { mark: lanemark_report::SERIES_CSV_HEADER, word: "series", option: "--series" };
-/// A fitted drive.
-pub(crate) const DRIVE: Kind =
-    Kind { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };
-/// The workload of a saved OLTP run.
-pub(crate) const WORKLOAD: Kind =
-    Kind { mark: lanemark_oltp::WORKLOAD_MARK, word: "workload of a run", option: "--out" };
 
 /// A file of one kind that is to be written once all is known. That it can be is known from the start.
 #[derive(Debug)]
-pub(crate) struct Outlet {
+pub struct Outlet {
     reserved: Reserved,
     kind: &'static Kind,
 }
 
 impl Outlet {
     /// Takes the name `path`, where nothing is or an older file of this kind, which stays until it is replaced.
-    pub(crate) fn open(path: &Path, kind: &'static Kind) -> Result<Self, Failure> {
+    pub fn open(path: &Path, kind: &'static Kind) -> Result<Self, LabError> {
         kind.refuse_other(path)?;
         Ok(Self { reserved: Reserved::exactly(path)?, kind })
     }
 
     /// Opens a file's place as [`Self::open`] does, where a path was given.
-    pub(crate) fn of(path: Option<&Path>, kind: &'static Kind) -> Result<Option<Self>, Failure> {
+    pub fn of(path: Option<&Path>, kind: &'static Kind) -> Result<Option<Self>, LabError> {
         path.map(|path| Self::open(path, kind)).transpose()
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// The file.
+    pub fn path(&self) -> &Path {
         self.reserved.path()
     }
 
-    pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
+    /// Writes the whole file, unless somebody has put another one there meanwhile.
+    ///
+    /// # Errors
+    /// Where that happened, or the file cannot be written.
+    pub fn write(&self, text: &str) -> Result<(), LabError> {
         // Somebody may have put something there meanwhile.
         self.kind.refuse_other(self.path())?;
         self.reserved.write(text.as_bytes())
@@ -268,7 +299,7 @@ impl Outlet {
 }
 
 impl Kind {
-    fn refuse_other(&self, path: &Path) -> Result<(), Failure> {
+    fn refuse_other(&self, path: &Path) -> Result<(), LabError> {
         if std::fs::symlink_metadata(path).is_err() {
             return Ok(());
         }
@@ -277,22 +308,21 @@ impl Kind {
             return Ok(());
         }
         let message = format!("{}: exists and is no Lanemark {}", path.display(), self.word);
-        let hint = Some(format!("give another {}", self.option));
-        Err(Failure::Refused { message, hint })
+        Err(LabError::refused(message).hint(format!("give another {}", self.option)))
     }
 }
 
-fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
+fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, LabError> {
     serde_json::from_str(text).map_err(|error| {
-        Failure::input(format!("{}: is a damaged Lanemark result: {error}", path.display()))
+        LabError::input(format!("{}: is a damaged Lanemark result: {error}", path.display()))
     })
 }
 
 /// An existing file is replaced only where it is a result itself.
-fn refuse_other_file(path: &Path) -> Result<(), Failure> {
+fn refuse_other_file(path: &Path) -> Result<(), LabError> {
     if std::fs::symlink_metadata(path).is_err() || load(path).is_ok() {
         return Ok(());
     }
     let message = format!("{}: exists and is no Lanemark result", path.display());
-    Err(Failure::Refused { message, hint: Some("give another --out".to_owned()) })
+    Err(LabError::refused(message).hint("give another --out"))
 }

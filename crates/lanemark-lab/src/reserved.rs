@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-use crate::failure::Failure;
+use crate::error::LabError;
 
 /// How the names of files begin that go with a run.
 const OURS: &str = ".lanemark-";
@@ -29,7 +29,7 @@ static ALIVE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A name that is taken.
 #[derive(Debug)]
-pub(crate) struct Reserved {
+pub struct Reserved {
     path: PathBuf,
     lock: Beside,
     /// Folders that were made for it, the innermost first.
@@ -41,14 +41,14 @@ pub(crate) struct Reserved {
 
 impl Reserved {
     /// Takes the name `path`, where a file may be that is to be replaced.
-    pub(crate) fn exactly(path: &Path) -> Result<Self, Failure> {
+    pub fn exactly(path: &Path) -> Result<Self, LabError> {
         if path.is_dir() {
-            return Err(Failure::input(format!("{}: is a folder", path.display())));
+            return Err(LabError::input(format!("{}: is a folder", path.display())));
         }
         clean(folder_of(path));
         let lock = Beside::take(path).map_err(|error| unwritable(path, &error))?;
         let lock = lock.ok_or_else(|| {
-            Failure::input(format!("{}: another run writes it", path.display()))
+            LabError::input(format!("{}: another run writes it", path.display()))
                 .hint("wait for it, or give another file")
         })?;
         let (path, made, written) = (path.to_owned(), Vec::new(), AtomicBool::new(false));
@@ -56,7 +56,7 @@ impl Reserved {
     }
 
     /// Takes `path`, and makes the folders on the way to it.
-    pub(crate) fn with_folders(path: &Path) -> Result<Self, Failure> {
+    pub fn with_folders(path: &Path) -> Result<Self, LabError> {
         let made = make_folders(folder_of(path))?;
         let mut reserved = Self::exactly(path).inspect_err(|_| remove_folders(&made))?;
         reserved.made = made;
@@ -64,7 +64,7 @@ impl Reserved {
     }
 
     /// Takes the first name in `folder` that is free, of those that `name` gives from 1 on.
-    pub(crate) fn in_folder(folder: &Path, name: impl Fn(u32) -> String) -> Result<Self, Failure> {
+    pub fn in_folder(folder: &Path, name: impl Fn(u32) -> String) -> Result<Self, LabError> {
         let mut made = make_folders(folder)?;
         clean(folder);
         let mut number = 1;
@@ -93,12 +93,13 @@ impl Reserved {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// The file.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Writes `bytes`, so that a reader sees the old file or the new one and nothing between.
-    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn write(&self, bytes: &[u8]) -> Result<(), LabError> {
         let first = self.fresh && !self.written.load(Ordering::Relaxed);
         replace(&self.path, bytes, first).map_err(|error| unwritable(&self.path, &error))?;
         self.written.store(true, Ordering::Relaxed);
@@ -119,7 +120,7 @@ impl Drop for Reserved {
 }
 
 /// Removes what goes with the run, where the program is about to end without its owners.
-pub(crate) fn abandon() {
+pub fn abandon() {
     let alive = std::mem::take(&mut *ALIVE.lock().unwrap_or_else(PoisonError::into_inner));
     // Files lie in folders that came before them, and a folder goes only when it is empty.
     for path in alive.iter().rev() {
@@ -190,7 +191,7 @@ impl Drop for Beside {
 }
 
 /// Puts a file with `bytes` in the place of `path`; with `first`, only where nothing is.
-pub(crate) fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
+pub fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
     for number in 0..TRIES {
         let name = beside(path, &format!("-{}-{number}.tmp", std::process::id()))?;
         let mut made = match Beside::make(&name) {
@@ -281,12 +282,12 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 /// Makes a folder with those on the way to it, and gives those that were not there, the innermost first.
-fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let made: Vec<PathBuf> =
         folder.ancestors().take_while(missing).map(Path::to_path_buf).collect();
     fs::create_dir_all(folder)
-        .map_err(|error| Failure::run(format!("{}: can't be made: {error}", folder.display())))?;
+        .map_err(|error| LabError::run(format!("{}: can't be made: {error}", folder.display())))?;
     let mut alive = ALIVE.lock().unwrap_or_else(PoisonError::into_inner);
     alive.extend(made.iter().rev().cloned());
     Ok(made)
@@ -299,8 +300,8 @@ fn remove_folders(made: &[PathBuf]) {
     }
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::run(format!("{}: can't be written: {error}", path.display()))
+fn unwritable(path: &Path, error: &io::Error) -> LabError {
+    LabError::run(format!("{}: can't be written: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -8,15 +8,15 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::failure::Failure;
+use crate::error::LabError;
 
 /// The longest result, of this program or another, and the longest file of a sweep.
-pub(crate) const RESULT_MAX: u64 = 1 << 30;
+pub const RESULT_MAX: u64 = 1 << 30;
 /// The longest job file or file of settings.
-pub(crate) const JOB_MAX: u64 = 16 << 20;
+pub const JOB_MAX: u64 = 16 << 20;
 
 /// Opens a regular file to read it.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     let refused = || io::Error::other("is no regular file");
     // Opening a tape winds it, and opening a watchdog starts it.
     if !std::fs::metadata(path)?.is_file() {
@@ -32,12 +32,12 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 }
 
 /// The content of a regular file of at most `most` bytes.
-pub(crate) fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_on(&open(path)?, most)
 }
 
 /// What is left of an open file, of at most `most` bytes.
-pub(crate) fn read_on(file: &File, most: u64) -> io::Result<Vec<u8>> {
+pub fn read_on(file: &File, most: u64) -> io::Result<Vec<u8>> {
     let too_long = |length: u64| {
         io::Error::other(format!("has {length} bytes or more; at most {most} are read"))
     };
@@ -55,20 +55,20 @@ pub(crate) fn read_on(file: &File, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The first `most` bytes of a regular file.
-pub(crate) fn head(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn head(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 /// The text of a regular file of at most `most` bytes; what is no UTF-8 is none.
-pub(crate) fn text(path: &Path, most: u64) -> Result<String, Failure> {
+pub fn text(path: &Path, most: u64) -> Result<String, LabError> {
     let name = path.display();
     let bytes = bytes(path, most)
-        .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
+        .map_err(|error| LabError::input(format!("{name}: can't be read: {error}")))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::input(format!("{name}: is no text: byte {at} is no UTF-8"))
+        LabError::input(format!("{name}: is no text: byte {at} is no UTF-8"))
     })
 }
 

@@ -15,7 +15,7 @@ use lanemark_study::Sweep;
 use lanemark_study::sweep::rows;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-use crate::failure::Failure;
+use crate::error::LabError;
 use crate::{input, reserved};
 
 /// A sweep's file, open and locked.
@@ -28,30 +28,9 @@ pub(crate) struct Journal<'s> {
 
 impl<'s> Journal<'s> {
     /// Opens or makes the file of `sweep`, and reads what it holds.
-    pub(crate) fn open(path: &Path, sweep: &'s Sweep) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path, sweep: &'s Sweep) -> Result<Self, LabError> {
         let fail = |error: std::io::Error| failed(path, &error);
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(fail)?;
-        }
-        if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-            let message = format!("{}: is no regular file", path.display());
-            return Err(Failure::input(message).hint("give another --out"));
-        }
-        // Should a pipe come in its place, opening it would wait.
-        let flags = OFlags::NONBLOCK.bits().cast_signed();
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).custom_flags(flags);
-        let mut file = file.open(path).map_err(fail)?;
-        let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-        // A sweep that ends puts another file in its place.
-        let same =
-            |one: &Metadata, two: &Metadata| (one.dev(), one.ino()) == (two.dev(), two.ino());
-        let open = file.metadata().map_err(fail)?;
-        let still = std::fs::metadata(path).is_ok_and(|named| same(&open, &named));
-        if !locked || !still {
-            let message = format!("{}: another sweep writes it", path.display());
-            return Err(Failure::input(message).hint("wait for it, or give another --out"));
-        }
+        let mut file = open_locked(path)?;
         let bytes = input::read_on(&file, input::RESULT_MAX).map_err(fail)?;
         let header = rows::header(&sweep.axes());
         let mut done = vec![false; sweep.points() as usize];
@@ -68,13 +47,18 @@ impl<'s> Journal<'s> {
         Ok(Self { path: path.to_owned(), file, sweep, done })
     }
 
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The points that have no row yet.
     pub(crate) fn pending(&self) -> Vec<u64> {
         (0..).zip(&self.done).filter(|(_, done)| !**done).map(|(number, _)| number).collect()
     }
 
     /// Adds a point.
-    pub(crate) fn append(&mut self, point: &SweepPoint) -> Result<(), Failure> {
+    pub(crate) fn append(&mut self, point: &SweepPoint) -> Result<(), LabError> {
         let row = rows::row(point, &self.sweep.key(point.number));
         let row = shown(row.trim_end_matches('\n')).into_owned() + "\n";
         self.file.write_all(row.as_bytes()).map_err(|error| failed(&self.path, &error))?;
@@ -83,7 +67,7 @@ impl<'s> Journal<'s> {
     }
 
     /// Puts all rows in their order, and returns the whole text.
-    pub(crate) fn finish(mut self) -> Result<String, Failure> {
+    pub(crate) fn finish(mut self) -> Result<String, LabError> {
         let fail = |error: std::io::Error| failed(&self.path, &error);
         let mut text = String::new();
         self.file.rewind().map_err(fail)?;
@@ -91,7 +75,7 @@ impl<'s> Journal<'s> {
         let mut lines = text.split_inclusive('\n');
         let header = lines.next().unwrap_or_default();
         let axes = self.sweep.axes().len();
-        let number = |line: &str| rows::number_and_key(line.trim_end(), axes).map(|(one, _)| one);
+        let number = |line: &str| rows::id(line.trim_end(), axes).map(|id| id.number);
         let mut rows: Vec<(Option<u64>, &str)> = lines.map(|line| (number(line), line)).collect();
         if !rows.is_sorted() {
             rows.sort();
@@ -106,6 +90,33 @@ impl<'s> Journal<'s> {
     }
 }
 
+/// Opens or makes the file of a sweep, which nobody else writes for as long as it is open.
+pub(super) fn open_locked(path: &Path) -> Result<File, LabError> {
+    let fail = |error: std::io::Error| failed(path, &error);
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(fail)?;
+    }
+    if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        let message = format!("{}: is no regular file", path.display());
+        return Err(LabError::input(message).hint("give another --out"));
+    }
+    // Should a pipe come in its place, opening it would wait.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(false).custom_flags(flags);
+    let file = file.open(path).map_err(fail)?;
+    let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    // A sweep that ends puts another file in its place.
+    let same = |one: &Metadata, two: &Metadata| (one.dev(), one.ino()) == (two.dev(), two.ino());
+    let open = file.metadata().map_err(fail)?;
+    let still = std::fs::metadata(path).is_ok_and(|named| same(&open, &named));
+    if !locked || !still {
+        let message = format!("{}: another sweep writes it", path.display());
+        return Err(LabError::input(message).hint("wait for it, or give another --out"));
+    }
+    Ok(file)
+}
+
 /// Marks the points that `bytes` hold, and returns how long the whole lines are.
 fn whole_lines(
     path: &Path,
@@ -113,12 +124,10 @@ fn whole_lines(
     bytes: &[u8],
     header: &str,
     done: &mut [bool],
-) -> Result<usize, Failure> {
+) -> Result<usize, LabError> {
     let name = path.display();
-    let refused = |message: String| Failure::Refused {
-        message,
-        hint: Some("give another --out, or remove the file".to_owned()),
-    };
+    let refused =
+        |message: String| LabError::refused(message).hint("give another --out, or remove the file");
     if !bytes.starts_with(rows::MARK.as_bytes()) {
         return Err(refused(format!("{name}: exists and is no Lanemark sweep")));
     }
@@ -128,8 +137,8 @@ fn whole_lines(
     let kept = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
     let lines = String::from_utf8_lossy(&bytes[header.len()..kept]);
     for (index, line) in lines.lines().enumerate() {
-        let found = rows::number_and_key(line, sweep.axes().len());
-        let Some((number, key)) = found else {
+        let found = rows::id(line, sweep.axes().len());
+        let Some(rows::PointId { number, key, .. }) = found else {
             return Err(refused(format!("{name}:{}: is no row of a sweep", index + 2)));
         };
         let known = number < sweep.points() && sweep.key(number) == key;
@@ -144,6 +153,6 @@ fn whole_lines(
     Ok(kept)
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::run(format!("{}: {error}", path.display()))
+pub(super) fn failed(path: &Path, error: &std::io::Error) -> LabError {
+    LabError::run(format!("{}: {error}", path.display()))
 }

@@ -1,0 +1,18 @@
+//! The kinds of files that commands write beside results, each by a mark that it has near its top.
+
+use lanemark_lab::results::Kind;
+
+/// An HTML page.
+pub(crate) const PAGE: Kind =
+    Kind { mark: "<meta name=\"generator\" content=\"Lanemark\">", word: "page", option: "--html" };
+/// A drawing.
+pub(crate) const DRAWING: Kind = Kind { mark: "lanemark-path", word: "drawing", option: "--svg" };
+/// A series as CSV.
+pub(crate) const SERIES: Kind =
+    Kind { mark: lanemark_report::SERIES_CSV_HEADER, word: "series", option: "--series" };
+/// A fitted drive.
+pub(crate) const DRIVE: Kind =
+    Kind { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };
+/// The workload of a saved OLTP run.
+pub(crate) const WORKLOAD: Kind =
+    Kind { mark: lanemark_oltp::WORKLOAD_MARK, word: "workload of a run", option: "--out" };

@@ -1,0 +1,82 @@
+//! Bottlenecks by asking: every test again with one hop at twice its speed, on all cores.
+
+use lanemark_core::result::{RunResult, Sample};
+use lanemark_core::rng::StreamKey;
+use lanemark_core::sim::sensitivity::{Variant, variants, weigh};
+use lanemark_core::sim::{Progress, SimError, SystemSpec};
+
+use crate::error::LabError;
+use crate::event::{Event, Watch};
+use crate::lab::Lab;
+
+/// A run to make, with the test that it belongs to.
+struct Job {
+    test: usize,
+    variant: Variant,
+}
+
+impl Lab {
+    /// Gives every test of `result`, which ran on `spec`, its sensitivity: from its first repeat, with that one's random
+    /// streams. A test for which that is cancelled has none.
+    ///
+    /// # Errors
+    /// Where a variant does not come to its end.
+    pub fn bottleneck(
+        &self,
+        spec: &SystemSpec,
+        result: &mut RunResult,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), LabError> {
+        let spec = &spec.with_faults(&result.workload.faults);
+        let mut jobs = Vec::new();
+        for (test, one) in result.tests.iter().enumerate() {
+            let Some(base) = one.samples.first() else { continue };
+            let variants = variants(spec, &one.test, base);
+            jobs.extend(variants.into_iter().map(|variant| Job { test, variant }));
+        }
+        let seed = result.provenance.seed;
+        let key = |job: &Job| StreamKey { seed, test: job.test as u32, repeat: 0, thread: 0 };
+        let mut outcomes: Vec<Option<Result<Sample, SimError>>> =
+            jobs.iter().map(|_| None).collect();
+        let mut ended = 0;
+        self.pool.each(
+            jobs.len(),
+            || (),
+            |(), place, tell| {
+                let go_on = &mut |_: &Progress| !self.cancel.is_cancelled();
+                if !self.cancel.is_cancelled() {
+                    tell(jobs[place].variant.run_watched(key(&jobs[place]), go_on));
+                }
+            },
+            |place, outcome| {
+                if outcome != Err(SimError::Cancelled) {
+                    outcomes[place] = Some(outcome);
+                    ended += 1;
+                    watch(Event::Asked { ended, total: jobs.len() });
+                }
+                true
+            },
+        );
+        let mut pairs: Vec<_> = jobs.into_iter().zip(outcomes).collect();
+        for (test, one) in result.tests.iter_mut().enumerate() {
+            let others = pairs.split_off(pairs.partition_point(|(job, _)| job.test <= test));
+            let own = std::mem::replace(&mut pairs, others);
+            let Some(base) = one.samples.first() else { continue };
+            let (mut asked, mut told) = (Vec::new(), Vec::new());
+            let whole = own.iter().all(|(_, outcome)| outcome.is_some());
+            for (job, outcome) in own {
+                let Some(outcome) = outcome else { continue };
+                let failed = |error| {
+                    LabError::run(format!(
+                        "test `{}`, {}: {error}",
+                        one.test.name, job.variant.change
+                    ))
+                };
+                told.push(outcome.map_err(failed)?);
+                asked.push(job.variant);
+            }
+            one.sensitivity = whole.then(|| weigh(base, &asked, &told));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! Why something in the laboratory failed: one type for all of it, with the words that a person is told.
+
+use lanemark_study::StudyError;
+
+/// Whose fault a failure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Something that was given is wrong.
+    Input,
+    /// Something is in the way that must not be touched.
+    Refused,
+    /// Anything else: the run itself, a file that cannot be written.
+    Run,
+}
+
+/// Why something failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct LabError {
+    /// Whose fault it is.
+    pub fault: Fault,
+    /// The fault and its place, in words.
+    pub message: String,
+    /// A way out.
+    pub hint: Option<String>,
+}
+
+impl LabError {
+    /// An error about something that was given, without a hint.
+    pub fn input(message: impl Into<String>) -> Self {
+        Self { fault: Fault::Input, message: message.into(), hint: None }
+    }
+
+    /// An error about something that must not be touched, without a hint.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self { fault: Fault::Refused, message: message.into(), hint: None }
+    }
+
+    /// An error of a run, without a hint.
+    pub fn run(message: impl Into<String>) -> Self {
+        Self { fault: Fault::Run, message: message.into(), hint: None }
+    }
+
+    /// This error with `text` as its hint.
+    #[must_use]
+    pub fn hint(self, text: impl Into<String>) -> Self {
+        Self { hint: Some(text.into()), ..self }
+    }
+}
+
+impl From<StudyError> for LabError {
+    fn from(error: StudyError) -> Self {
+        Self { fault: Fault::Input, message: error.to_string(), hint: error.hint }
+    }
+}

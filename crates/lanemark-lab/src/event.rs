@@ -1,0 +1,53 @@
+//! Events in the laboratory, as values for whoever looks on.
+
+use lanemark_core::result::{RunResult, Sample, SweepPoint};
+use lanemark_core::sim::Progress;
+
+/// Which repeat of which test an event is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct At {
+    /// The number of the run among those that go on together: a study's system, a what-if's side; 0 where there is one.
+    pub run: usize,
+    /// The number of the test in its workload.
+    pub test: usize,
+    /// The number of the repeat.
+    pub repeat: u32,
+}
+
+/// Something that happened. Those of one repeat come in their order: begun, then how far it is, then its sample. Those of
+/// others come between, since repeats run side by side.
+#[non_exhaustive]
+pub enum Event<'e> {
+    /// A repeat begins.
+    Begun(At),
+    /// How far a repeat is; told several times a second.
+    Advanced(At, Progress),
+    /// A repeat has ended.
+    Sampled(At, &'e Sample),
+    /// The last repeat of a test has ended.
+    TestEnded {
+        /// The test, with the repeat that was the last.
+        at: At,
+        /// Makes the result so far of the run that the test belongs to, of the tests that have ended.
+        so_far: &'e dyn Fn() -> RunResult,
+    },
+    /// A run of a test with one thing changed has ended.
+    Asked {
+        /// How many such runs have ended.
+        ended: usize,
+        /// How many such runs there are.
+        total: usize,
+    },
+    /// A point of a sweep has ended, and is in its file.
+    Point {
+        /// The point.
+        point: &'e SweepPoint,
+        /// How many points have ended, with those that were in the file before.
+        ended: u64,
+        /// How many points are asked for.
+        total: u64,
+    },
+}
+
+/// Whoever looks on. It is called in the thread that asked for the run.
+pub type Watch<'w> = dyn FnMut(Event<'_>) + 'w;

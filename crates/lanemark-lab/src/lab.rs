@@ -1,0 +1,199 @@
+//! Runs on modelled systems, side by side on all cores.
+//!
+//! A repeat of a test needs nothing of any other, so that each is a piece of work by itself; what comes out is put
+//! together by number, and is the same to the byte however many threads there are. Where several fail, the first in the
+//! order of runs, tests and repeats is told, as if they had run one after the other.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use lanemark_core::result::{Calibration, Provenance, RunResult, Sample, Warning};
+use lanemark_core::sim::Progress;
+use lanemark_core::workload::Workload;
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Library, Location, StudyError, System};
+
+use crate::cancel::Cancel;
+use crate::error::LabError;
+use crate::event::{At, Event, Watch};
+use crate::pool::Pool;
+
+/// How often a repeat tells how far it is.
+const TELL_EVERY: Duration = Duration::from_millis(100);
+
+/// Where runs are made: with how many threads, and who may end them.
+#[derive(Clone, Debug, Default)]
+pub struct Lab {
+    /// The threads.
+    pub pool: Pool,
+    /// The wish to end what goes on.
+    pub cancel: Cancel,
+}
+
+/// A workload and the system that it runs on.
+#[derive(Clone, Copy, Debug)]
+pub struct Work<'w> {
+    /// The system.
+    pub system: &'w System,
+    /// The workload.
+    pub workload: &'w Workload,
+}
+
+/// Something that a thread tells of its repeat.
+enum Told {
+    Begun,
+    Advanced(Progress),
+    Sampled(Box<Sample>),
+    Failed(StudyError),
+}
+
+/// Assembles the system that is written `drive@platform:port`, with each of `settings` in place of a library value.
+///
+/// # Errors
+/// A name that the library does not know, and whatever does not fit together.
+pub fn assemble(
+    library: &Library,
+    name: &str,
+    settings: &[(Calibration, Location)],
+) -> Result<System, LabError> {
+    let parts = SystemName::parse(name)?;
+    let named_at = NamedAt::all(&Location::file(name));
+    Ok(System::assemble(library, &parts, &named_at, name, settings)?)
+}
+
+/// Reads a setting, `parameter=value`.
+///
+/// # Errors
+/// Where `text` is not written so.
+pub fn setting(text: &str) -> Result<(Calibration, Location), LabError> {
+    let Some((parameter, value)) = text.split_once('=') else {
+        return Err(LabError::input(format!("--set {text}: is not written as PARAMETER=VALUE"))
+            .hint("for example --set drive.flash.read=\"60 us\""));
+    };
+    let calibration = Calibration {
+        parameter: parameter.trim().to_owned(),
+        value: value.trim().to_owned(),
+        figure: None,
+        reason: None,
+    };
+    Ok((calibration, Location::file(format!("--set {text}"))))
+}
+
+/// Reads settings, each as [`setting`] does.
+///
+/// # Errors
+/// The first that is not written so.
+pub fn settings(texts: &[String]) -> Result<Vec<(Calibration, Location)>, LabError> {
+    texts.iter().map(|text| setting(text)).collect()
+}
+
+impl Lab {
+    /// Runs all tests of `workload` on `system`. Where that is cancelled the result has the tests that had ended by then,
+    /// and is not complete.
+    ///
+    /// # Errors
+    /// Where a test does not fit the system.
+    pub fn run(
+        &self,
+        system: &System,
+        workload: &Workload,
+        provenance: &Provenance,
+        watch: &mut Watch<'_>,
+    ) -> Result<RunResult, LabError> {
+        let mut runs = self.run_all(&[Work { system, workload }], provenance, watch)?;
+        Ok(runs.swap_remove(0))
+    }
+
+    /// Runs several workloads, each on its system, and gives their results in the order of `works`.
+    ///
+    /// # Errors
+    /// Where a test does not fit its system.
+    pub fn run_all(
+        &self,
+        works: &[Work<'_>],
+        provenance: &Provenance,
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<RunResult>, LabError> {
+        let pieces: Vec<At> = (0..works.len())
+            .flat_map(|run| (0..works[run].workload.tests.len()).map(move |test| (run, test)))
+            .flat_map(|(run, test)| {
+                (0..works[run].workload.repeats).map(move |repeat| At { run, test, repeat })
+            })
+            .collect();
+        // By run, test and repeat.
+        let mut samples: Vec<Vec<Vec<Option<Sample>>>> = works
+            .iter()
+            .map(|work| vec![vec![None; work.workload.repeats as usize]; work.workload.tests.len()])
+            .collect();
+        let result = |run: usize, samples: &[Vec<Option<Sample>>]| {
+            let whole = samples.iter().map(|test| test.iter().cloned().collect());
+            works[run].system.result(works[run].workload, provenance.clone(), whole)
+        };
+        // The first piece that failed; those after it need not come to their end.
+        let failed = AtomicUsize::new(usize::MAX);
+        let mut failure = None;
+        self.pool.each(
+            pieces.len(),
+            || (),
+            |(), piece, tell| {
+                let At { run, test, repeat } = pieces[piece];
+                let wanted =
+                    || !self.cancel.is_cancelled() && piece < failed.load(Ordering::Relaxed);
+                if !wanted() || !tell(Told::Begun) {
+                    return;
+                }
+                let (work, mut last) = (&works[run], Instant::now());
+                let mut watch = |progress: &Progress| {
+                    let due = last.elapsed() >= TELL_EVERY;
+                    if due {
+                        last = Instant::now();
+                    }
+                    wanted() && (!due || tell(Told::Advanced(*progress)))
+                };
+                let own = (test, repeat);
+                let outcome = work.system.sample(work.workload, own, provenance.seed, &mut watch);
+                match outcome {
+                    Ok(Some(sample)) => tell(Told::Sampled(Box::new(sample))),
+                    // It was ended from outside.
+                    Ok(None) => return,
+                    Err(error) => {
+                        failed.fetch_min(piece, Ordering::Relaxed);
+                        tell(Told::Failed(error))
+                    }
+                };
+            },
+            |piece, told| {
+                let at = pieces[piece];
+                match told {
+                    Told::Begun => watch(Event::Begun(at)),
+                    Told::Advanced(progress) => watch(Event::Advanced(at, progress)),
+                    Told::Sampled(sample) => {
+                        watch(Event::Sampled(at, &sample));
+                        let own = &mut samples[at.run];
+                        own[at.test][at.repeat as usize] = Some(*sample);
+                        if own[at.test].iter().all(Option::is_some) {
+                            watch(Event::TestEnded { at, so_far: &|| result(at.run, own) });
+                        }
+                    }
+                    Told::Failed(error) => {
+                        if failure.as_ref().is_none_or(|(first, _)| piece < *first) {
+                            failure = Some((piece, error));
+                        }
+                    }
+                }
+                true
+            },
+        );
+        if let Some((_, error)) = failure {
+            return Err(error.into());
+        }
+        let results = samples.iter().enumerate().map(|(run, samples)| {
+            let mut result = result(run, samples);
+            if !result.complete {
+                result.warnings.push(Warning::Interrupted);
+            }
+            result
+        });
+        Ok(results.collect())
+    }
+}

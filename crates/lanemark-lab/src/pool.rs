@@ -1,0 +1,141 @@
+//! Work that needs nothing of each other, on several threads.
+//!
+//! Threads take the next piece when they are done with one. What they tell goes to the calling thread in the order in
+//! which it comes, which the caller must not depend on; what one piece tells comes in its order.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+/// A number of threads that may be at work at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pool {
+    threads: NonZeroUsize,
+}
+
+impl Default for Pool {
+    /// As many threads as this process may use cores.
+    fn default() -> Self {
+        Self { threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN) }
+    }
+}
+
+impl Pool {
+    /// A pool of so many threads.
+    pub fn new(threads: NonZeroUsize) -> Self {
+        Self { threads }
+    }
+
+    /// How many threads may be at work.
+    pub fn threads(&self) -> usize {
+        self.threads.get()
+    }
+
+    /// Does the pieces 0 to `count` - 1. Each thread begins with `start`; `work` tells what it likes of its piece, and
+    /// learns whether anybody still listens. `seen` gets that with the piece's number, and ends all work by returning
+    /// false: what others have begun is then told to nobody.
+    pub fn each<S, M: Send>(
+        &self,
+        count: usize,
+        start: impl Fn() -> S + Sync,
+        work: impl Fn(&mut S, usize, &dyn Fn(M) -> bool) + Sync,
+        mut seen: impl FnMut(usize, M) -> bool,
+    ) {
+        let threads = self.threads().min(count);
+        let next = AtomicUsize::new(0);
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            // A few places, so that threads that are ahead of the one that writes do not fill the memory.
+            let (sender, receiver) = mpsc::sync_channel(2 * threads.max(1));
+            for _ in 0..threads {
+                let sender = sender.clone();
+                let (next, ended, start, work) = (&next, &ended, &start, &work);
+                scope.spawn(move || {
+                    let mut state = start();
+                    while !ended.load(Ordering::Relaxed) {
+                        let piece = next.fetch_add(1, Ordering::Relaxed);
+                        if piece >= count {
+                            break;
+                        }
+                        let tell = |told| {
+                            !ended.load(Ordering::Relaxed) && sender.send((piece, told)).is_ok()
+                        };
+                        work(&mut state, piece, &tell);
+                    }
+                });
+            }
+            drop(sender);
+            while let Ok((piece, told)) = receiver.recv() {
+                if !seen(piece, told) {
+                    ended.store(true, Ordering::Relaxed);
+                    break;
+                }
+            }
+            // With the receiver gone a thread that wants to send ends too.
+            drop(receiver);
+        });
+    }
+
+    /// The outcomes of `work` for the pieces 0 to `count` - 1, in their order.
+    pub fn map<R: Send>(&self, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+        let mut made: Vec<Option<R>> = (0..count).map(|_| None).collect();
+        let one = |(): &mut (), piece: usize, tell: &dyn Fn(R) -> bool| {
+            tell(work(piece));
+        };
+        self.each(count, || (), one, |piece, result| made[piece].replace(result).is_none());
+        made.into_iter().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(threads: usize) -> Pool {
+        Pool::new(NonZeroUsize::new(threads).unwrap())
+    }
+
+    #[test]
+    fn every_piece_is_done_once_and_in_its_place() {
+        for (threads, count) in [(1, 5), (3, 100), (8, 2), (2, 0)] {
+            let doubles: Vec<usize> = (0..count).map(|piece| 2 * piece).collect();
+            assert_eq!(pool(threads).map(count, |piece| piece * 2), doubles);
+        }
+    }
+
+    #[test]
+    fn what_a_piece_tells_comes_in_its_order() {
+        let mut told = vec![Vec::new(); 50];
+        let count = |(): &mut (), _: usize, tell: &dyn Fn(u32) -> bool| {
+            assert!((0..20).all(tell));
+        };
+        pool(4).each(
+            50,
+            || (),
+            count,
+            |piece, number| {
+                told[piece].push(number);
+                true
+            },
+        );
+        assert!(told.iter().all(|own| *own == (0..20).collect::<Vec<_>>()));
+    }
+
+    #[test]
+    fn the_work_ends_when_told_to_also_within_a_piece() {
+        let mut seen = 0;
+        // Each piece goes on for as long as anybody listens.
+        let endless =
+            |(): &mut (), piece: usize, tell: &dyn Fn(usize) -> bool| while tell(piece) {};
+        pool(4).each(
+            1_000_000,
+            || (),
+            endless,
+            |_, _| {
+                seen += 1;
+                seen < 10
+            },
+        );
+        assert_eq!(seen, 10);
+    }
+}

@@ -1,0 +1,122 @@
+//! A sweep's points, side by side, into a file that goes on where it was left.
+//!
+//! Several machines can each run a range of the points into a part, and [`merge()`] puts the parts together: the same bytes
+//! as one run of all points gives.
+
+mod journal;
+mod merge;
+pub mod provenance;
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use lanemark_core::result::{Provenance, Sweep as SweepResult};
+use lanemark_study::sweep::{Runner, rows};
+use lanemark_study::{Library, Sweep};
+
+use crate::error::LabError;
+use crate::event::{Event, Watch};
+use crate::lab::Lab;
+use journal::Journal;
+pub use merge::merge;
+
+/// The file of a sweep or of a part of one, with what is still to be run. Nobody else writes it meanwhile.
+pub struct SweepFile<'s> {
+    sweep: &'s Sweep,
+    journal: Journal<'s>,
+    pending: Vec<u64>,
+    total: u64,
+}
+
+impl<'s> SweepFile<'s> {
+    /// Opens or makes the file of those of the sweep's points that have a number in `points`, or of all, and notes beside
+    /// it who makes it.
+    ///
+    /// # Errors
+    /// Points that the sweep does not have, and a file that cannot be written or holds anything else.
+    pub fn open(
+        path: &Path,
+        sweep: &'s Sweep,
+        points: Option<RangeInclusive<u64>>,
+        provenance: Provenance,
+    ) -> Result<Self, LabError> {
+        let last = sweep.points() - 1;
+        let points = points.unwrap_or(0..=last);
+        let (from, to) = (*points.start(), *points.end());
+        if from > to || to > last {
+            let message = format!("--points {from}..{to}: the sweep has the points 0 to {last}");
+            return Err(LabError::input(message).hint(format!("for example --points 0..{last}")));
+        }
+        let journal = Journal::open(path, sweep)?;
+        let of = (sweep.inputs(), sweep.points(), sweep.axes());
+        provenance::note(path, of, provenance)?;
+        let mut pending = journal.pending();
+        pending.retain(|number| points.contains(number));
+        Ok(Self { sweep, journal, pending, total: to - from + 1 })
+    }
+
+    /// How many of its points had ended before.
+    pub fn before(&self) -> u64 {
+        self.total - self.pending.len() as u64
+    }
+
+    /// How many points are asked for.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+}
+
+impl Lab {
+    /// Runs the points that `file` is still to hold. Gives all that the file holds, in its order, once these have ended;
+    /// none where that is cancelled, and then the file has those that had ended by then.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn sweep(
+        &self,
+        library: Library,
+        mut file: SweepFile<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<SweepResult>, LabError> {
+        let (mut ended, total) = (file.before(), file.total);
+        let (sweep, pending) = (file.sweep, &file.pending);
+        // A library notes what it was asked for and belongs to one thread.
+        let libraries = Mutex::new(vec![library; self.pool.threads().min(pending.len())]);
+        let start = || {
+            let own = libraries.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            Runner::new(sweep, own.unwrap_or_default())
+        };
+        let mut saved = Ok(());
+        self.pool.each(
+            pending.len(),
+            start,
+            |runner, place, tell| {
+                let wanted = || !self.cancel.is_cancelled();
+                if wanted()
+                    && let Some(point) = runner.run(pending[place], &mut |_| wanted())
+                {
+                    tell(point);
+                }
+            },
+            |_, point| {
+                saved = file.journal.append(&point);
+                if saved.is_ok() {
+                    ended += 1;
+                    watch(Event::Point { point: &point, ended, total });
+                }
+                saved.is_ok()
+            },
+        );
+        saved?;
+        if ended < total {
+            return Ok(None);
+        }
+        let path = file.journal.path().display().to_string();
+        let text = file.journal.finish()?;
+        let outcome = rows::read(&text);
+        outcome
+            .map(Some)
+            .map_err(|line| LabError::run(format!("{path}:{line}: is no row of a sweep")))
+    }
+}

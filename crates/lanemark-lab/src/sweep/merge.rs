@@ -1,0 +1,170 @@
+//! Parts of a sweep put together.
+//!
+//! The file beside a part tells which sweep it is of and how many points that has, and each row has a key that follows
+//! from both: nothing else need be known to tell that every point is there, once, and of this sweep.
+
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use lanemark_core::result::{Provenance, Sweep};
+use lanemark_study::sweep::{POINTS_MAX, key, rows};
+
+use super::journal::{failed, open_locked};
+use super::provenance::{self, Beside};
+use crate::error::LabError;
+use crate::{input, reserved};
+
+/// How many ranges of missing points are told.
+const TOLD_MAX: usize = 5;
+
+/// A part as it was read.
+struct Part<'p> {
+    path: &'p Path,
+    text: String,
+    beside: Beside,
+}
+
+/// Puts the sweep's points of `parts` into the file `out`, in their order: the bytes that a run of all of them gives.
+/// `provenance` is of whoever does this; seed and inputs are those of the parts.
+///
+/// # Errors
+/// A part that cannot be read, is of another sweep or is spoilt, a point that is in two parts or in none, and an `out`
+/// that holds anything but this sweep.
+pub fn merge(parts: &[PathBuf], out: &Path, provenance: Provenance) -> Result<Sweep, LabError> {
+    let parts = parts.iter().map(|path| Part::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let Some(first) = parts.first() else {
+        return Err(LabError::input("there are no parts to merge")
+            .hint("give files that `lanemark sweep --points` wrote"));
+    };
+    let (sweep, points) = (&first.beside.sweep, first.beside.points);
+    for part in &parts {
+        if part.beside.sweep != *sweep
+            || part.beside.points != points
+            || part.head() != first.head()
+        {
+            let message = format!(
+                "{} and {} are of different sweeps: system, workload, library, seed, settings, axes or version differ",
+                first.path.display(),
+                part.path.display()
+            );
+            return Err(LabError::input(message).hint("merge the parts of one sweep"));
+        }
+    }
+    let lines = lines(&parts, points)?;
+    let length = first.head().len() + lines.iter().map(|line| line.len() + 1).sum::<usize>();
+    if length as u64 > input::RESULT_MAX {
+        let message = format!("{}: the sweep is too long to be read again", out.display());
+        return Err(LabError::run(message));
+    }
+    let mut text = first.head().to_owned();
+    for line in lines {
+        text += line;
+        text.push('\n');
+    }
+    let spoilt = |line| LabError::run(format!("line {line} of the merged sweep is no row of one"));
+    let merged = rows::read(&text).map_err(spoilt)?;
+    merged.check().map_err(|error| LabError::input(format!("the merged sweep: {error}")))?;
+    write(out, &text, sweep)?;
+    let (seed, inputs) = (first.beside.provenance.seed, first.beside.provenance.inputs.clone());
+    let of = (sweep.as_str(), points, first.beside.axes.clone());
+    provenance::note(out, of, Provenance { seed, inputs, ..provenance })?;
+    Ok(merged)
+}
+
+impl<'p> Part<'p> {
+    fn read(path: &'p Path) -> Result<Self, LabError> {
+        let name = path.display();
+        let text = input::text(path, input::RESULT_MAX)?;
+        let head = text.split_inclusive('\n').next().unwrap_or_default();
+        let axes = head.strip_suffix('\n').and_then(rows::axes);
+        if axes.is_none() {
+            return Err(LabError::input(format!("{name}: is no part of a sweep"))
+                .hint("give files that `lanemark sweep --points` wrote"));
+        }
+        let noted = provenance::beside(path);
+        let beside = provenance::whole(path)
+            .filter(|beside| (1..=POINTS_MAX).contains(&beside.points))
+            .ok_or_else(|| {
+                let message = format!("{name}: {} does not tell of which sweep", noted.display());
+                LabError::input(message)
+                    .hint("keep the .provenance.json that `lanemark sweep` writes beside each part")
+            })?;
+        if rows::header(&beside.axes) != head {
+            let message = format!("{name}:1: has other axes than {} tells", noted.display());
+            return Err(LabError::input(message).hint("run the part again, into another file"));
+        }
+        Ok(Self { path, text, beside })
+    }
+
+    /// The first line, with its end.
+    fn head(&self) -> &str {
+        self.text.split_inclusive('\n').next().unwrap_or_default()
+    }
+}
+
+/// The lines of all points in their order, without their ends.
+fn lines<'t>(parts: &'t [Part<'_>], points: u64) -> Result<Vec<&'t str>, LabError> {
+    let mut held: Vec<Option<(&Part<'_>, &str)>> = vec![None; points as usize];
+    for part in parts {
+        let name = part.path.display();
+        // What is torn at the end is no row.
+        let whole = part.text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        for (index, line) in whole.enumerate().skip(1) {
+            let id = rows::id(line, part.beside.axes.len()).ok_or_else(|| {
+                LabError::input(format!("{name}:{}: is no row of a sweep", index + 1))
+                    .hint("run the part again, into another file")
+            })?;
+            let own = key(&part.beside.sweep, id.number, &id.values) == id.key;
+            let Some(place) = held.get_mut(id.number as usize).filter(|_| own) else {
+                let message = format!("{name}:{}: is no point of this sweep", index + 1);
+                return Err(LabError::input(message).hint("run the part again, into another file"));
+            };
+            if let Some((other, _)) = place {
+                let (number, other) = (id.number, other.path.display());
+                let message = format!("{name}:{}: point {number} is in {other} too", index + 1);
+                return Err(LabError::input(message).hint("give every point in one part alone"));
+            }
+            *place = Some((part, line));
+        }
+    }
+    let missing = ranges((0..points).filter(|&number| held[number as usize].is_none()));
+    let Some(first) = missing.first() else {
+        return Ok(held.into_iter().flatten().map(|(_, line)| line).collect());
+    };
+    let told = |range: &RangeInclusive<u64>| format!("{}..{}", range.start(), range.end());
+    let mut all: Vec<String> = missing.iter().take(TOLD_MAX).map(told).collect();
+    if missing.len() > TOLD_MAX {
+        all.push("…".to_owned());
+    }
+    let message = format!("no part has the points {} of 0..{}", all.join(", "), points - 1);
+    Err(LabError::input(message).hint(format!(
+        "run them, `lanemark sweep … --points {}`, and merge all parts",
+        told(first)
+    )))
+}
+
+/// Numbers in their order as ranges.
+fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<RangeInclusive<u64>> {
+    let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut() {
+            Some(last) if last.end() + 1 == number => *last = *last.start()..=number,
+            _ => ranges.push(number..=number),
+        }
+    }
+    ranges
+}
+
+/// Puts `text` in the place of `out`, where nothing is or a file of the same sweep.
+fn write(out: &Path, text: &str, sweep: &str) -> Result<(), LabError> {
+    let fail = |error: std::io::Error| failed(out, &error);
+    let there = std::fs::symlink_metadata(out).is_ok_and(|there| there.len() > 0);
+    if there && provenance::whole(out).is_none_or(|beside| beside.sweep != sweep) {
+        let message = format!("{}: exists and is not of this sweep", out.display());
+        return Err(LabError::refused(message).hint("give another --out, or remove the file"));
+    }
+    let locked = open_locked(out)?;
+    reserved::replace(out, text.as_bytes(), false).map_err(fail)?;
+    drop(locked);
+    Ok(())
+}
