@@ -20,7 +20,7 @@ pub struct At {
 pub enum Event<'e> {
     /// A repeat begins.
     Begun(At),
-    /// How far a repeat is; told several times a second.
+    /// How far a repeat is; told when it begins and then ten times a second.
     Advanced(At, Progress),
     /// A repeat has ended.
     Sampled(At, &'e Sample),

@@ -142,11 +142,11 @@ impl Lab {
                 if !wanted() || !tell(Told::Begun) {
                     return;
                 }
-                let (work, mut last) = (&works[run], Instant::now());
+                let (work, mut last) = (&works[run], None::<Instant>);
                 let mut watch = |progress: &Progress| {
-                    let due = last.elapsed() >= TELL_EVERY;
+                    let due = last.is_none_or(|last| last.elapsed() >= TELL_EVERY);
                     if due {
-                        last = Instant::now();
+                        last = Some(Instant::now());
                     }
                     wanted() && (!due || tell(Told::Advanced(*progress)))
                 };

@@ -109,13 +109,12 @@ fn seen(events: &mut Vec<Seen>, event: &Event<'_>) {
 
 #[test]
 fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
-    let (system, workload) = (system(SATA), short(2000));
+    let (system, workload) = (system(SATA), short(20));
     for threads in [1, 3] {
         let mut events = Vec::new();
         let run =
             lab(threads).run(&system, &workload, &seed(), &mut |event| seen(&mut events, &event));
         let run = run.unwrap();
-        let mut advanced = 0;
         for test in 0..4 {
             for repeat in 0..3 {
                 let own = At { run: 0, test, repeat };
@@ -129,10 +128,9 @@ fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
                 let shares: Vec<(usize, f64)> = shares.collect();
                 assert!(shares.is_sorted_by(|one, two| one.1 < two.1));
                 assert!(shares.iter().all(|(place, _)| (begun..sampled).contains(place)));
-                advanced += shares.len();
+                assert!(!shares.is_empty(), "how far it is, is told from its beginning on");
             }
         }
-        assert!(advanced > 0, "two seconds of simulated time take more than a tenth of one");
         let ended: Vec<&RunResult> = events
             .iter()
             .filter_map(|event| match event {
