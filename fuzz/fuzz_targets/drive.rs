@@ -11,7 +11,7 @@ fuzz_target!(|text: &str| {
     with_file(text, |path| {
         let library = Library::built_in();
         let at = Location::file("SYSTEM");
-        for port in ["pcie-slot", "sata-6g"] {
+        for port in ["pcie-slot", "sata"] {
             let name = format!("{}@workstation-z170:{port}", path.display());
             let parts = SystemName::parse(&name).unwrap();
             if let Ok(system) = System::assemble(&library, &parts, &NamedAt::all(&at), &name, &[]) {

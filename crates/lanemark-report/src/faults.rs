@@ -1,7 +1,7 @@
 //! What went wrong in a simulated test as it was asked to, in the order of times, and what the host saw of it.
 
 use lanemark_core::result::{FaultUse, RunResult, TestResult};
-use lanemark_core::units::Bytes;
+use lanemark_core::units::{Bytes, Duration};
 use maud::{Markup, html};
 
 /// A sentence for each fault of each repeat.
@@ -28,7 +28,13 @@ fn sentence(one: &FaultUse) -> String {
         || "no later request succeeded".to_owned(),
         |time| format!("a later request succeeded first after {time}"),
     );
-    format!("At {at}, {fault}: {failed}, {held}{lost}; {recovery}.")
+    // The time stands before it, in words.
+    let fault: Vec<&str> = fault.split(' ').filter(|word| !word.starts_with("at=")).collect();
+    let (fault, at) = match *at {
+        Duration::ZERO => (fault.join(" "), "From the start".to_owned()),
+        at => (fault.join(" "), format!("At {at}")),
+    };
+    format!("{at}, {fault}: {failed}, {held}{lost}; {recovery}.")
 }
 
 /// The section of a page, or `None` where nothing went wrong.
@@ -52,7 +58,6 @@ pub(crate) fn events(runs: &[(String, &RunResult)]) -> Option<Markup> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_core::units::Duration;
 
     #[test]
     fn a_fault_is_told_with_its_time_and_what_came_of_it() {
@@ -66,9 +71,11 @@ mod tests {
         };
         assert_eq!(
             sentence(&one),
-            "At 2 s, power-cut boot=5s at=2s: 1 request failed, 0 commands held up or sent again, 64 KiB of \
+            "At 2 s, power-cut boot=5s: 1 request failed, 0 commands held up or sent again, 64 KiB of \
              acknowledged data lost; a later request succeeded first after 5 s."
         );
+        one.at = Duration::ZERO;
+        assert!(sentence(&one).starts_with("From the start, power-cut boot=5s: "));
         (one.failed, one.lost, one.recovery) = (2, Bytes::ZERO, None);
         assert!(sentence(&one).ends_with(
             "2 requests failed, 0 commands held up or sent again; no later request succeeded."

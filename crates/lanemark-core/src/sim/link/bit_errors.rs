@@ -4,9 +4,9 @@
 //! link's specification, at most 1e-12 for PCI Express, SATA and SAS), so the bits between two errors follow an
 //! exponential distribution. Checksums find each error, and what was spoilt is sent again: over PCI Express by
 //! the link itself ([`Pcie::replay_time`](super::Pcie::replay_time)), and with the errors that the second try may have. Over
-//! SATA a Data frame with a wrong CRC is answered with R_ERR and ends its command with ICRC (Serial ATA 3.2, 9.4.4);
+//! SATA a Data frame with a wrong CRC is answered with R_ERR and ends its command with ICRC (Serial ATA 3.2, link layer);
 //! over SAS it is answered with NAK and ends its command too, where drives do not retry in the transport layer (SPL-4,
-//! 8.2.4). The host sends the command again.
+//! link layer). The host sends the command again.
 //!
 //! Not modelled: frames that are not data, which the link repeats by itself; several errors of one packet (they are rare
 //! at any ratio that a link works with); links that train anew because of errors; errors in bursts.

@@ -6,7 +6,7 @@
 //! port at once, `Documentation/driver-api/libata.rst`). Over NVMe the first timeout sends an Abort, and the second one,
 //! as long after it, resets the controller (`nvme_timeout` in `drivers/nvme/host/pci.c`). A *port* that is lost answers no
 //! more ([`multipath`](crate::sim::multipath)). A command that a *link* has spoilt is sent again up to
-//! [`LINK_RETRIES`] times; over SATA the drive ends all that are queued with it (NCQ error, Serial ATA 3.2, 13.6.4), and
+//! [`LINK_RETRIES`] times; over SATA the drive ends all that are queued with it (Serial ATA 3.2, native command queuing), and
 //! the host sends them all again.
 //!
 //! Laws of the drive. An *unreadable range* keeps a read for as long as the drive tries, and then fails it without data.

@@ -334,8 +334,10 @@ impl fmt::Display for FaultKind {
                 lanes.map_or(Ok(()), |lanes| Pair("lanes", lanes).fmt(f))?;
                 generation.map_or(Ok(()), |generation| Pair("generation", generation).fmt(f))?;
                 speed.map_or(Ok(()), |speed: BitsPerSecond| {
-                    let (whole, part) = (speed.0 / 1_000_000, speed.0 % 1_000_000);
-                    Pair("speed", format!("{whole}.{part:06}Mb/s")).fmt(f)
+                    let text =
+                        format!("{}.{:09}", speed.0 / 1_000_000_000, speed.0 % 1_000_000_000);
+                    let shortest = text.trim_end_matches('0').trim_end_matches('.');
+                    Pair("speed", format!("{shortest}Gb/s")).fmt(f)
                 })
             }
             Self::PortLoss { port, timeout } => {

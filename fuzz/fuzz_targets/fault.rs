@@ -1,0 +1,11 @@
+//! What `--fault` is given: a fault that is read is written so that it is read as the same again.
+#![no_main]
+
+use lanemark_core::workload::Fault;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    if let Ok(fault) = text.parse::<Fault>() {
+        assert_eq!(fault.to_string().parse::<Fault>().unwrap(), fault);
+    }
+});
