@@ -158,16 +158,24 @@ proptest! {
         let read_share = if pure { Ratio::ONE } else { Ratio::new(read_share).unwrap() };
         let test = Test {
             read_share,
-            volume: Some(block * if pure { 600 } else { 6_000 }),
-            // Writes are settled when the buffer has filled: a mebibyte at the 27 MB/s of a die, or more.
-            ramp: if pure { Duration::ZERO } else { Duration::from_microseconds(60_000) },
+            volume: Some(block * 6_000),
+            // Writes are settled when the buffer has filled: a mebibyte at the 27 MB/s of a die, or more. Reads in order are
+            // when requests have found the order in which they meet at the dies, after some thousand of them.
+            ramp: Duration::from_microseconds(100_000),
             ..test(block, pattern, true, depth)
         };
         prop_assume!(system.check().is_ok() && test.check().is_ok());
         let asked = sensitivity(&system, &test, KEY).unwrap();
         let busiest = asked.gains.iter().filter_map(|gain| gain.utilisation).fold(0.0, f64::max);
         for gain in asked.gains.iter().filter(|gain| !gain.id.is_load()) {
-            prop_assert!(gain.throughput_gain > -0.02, "{:?}", gain);
+            // Reads in order can meet the dies in an order without collisions, at one queue depth alone: seen were 58,600 a
+            // second at 10, 55,050 at 11, at 12 and at 20. What changes their times ends that, and gives what one more
+            // outstanding gives.
+            let one_more = || run_test(&system, &Test { queue_depth: depth + 1, ..test.clone() }, KEY).unwrap().iops();
+            let base = || run_test(&system, &test, KEY).unwrap().iops();
+            let does_no_harm = gain.throughput_gain > -0.02
+                || sequential && (1.0 + gain.throughput_gain) * base() > 0.98 * one_more().min(base());
+            prop_assert!(does_no_harm, "{:?}", gain);
             prop_assert!(gain.throughput_gain < 1.05, "{:?}", gain);
         }
         if let (true, true, Some(most)) = (pure, busiest > 0.97, asked.bottleneck()) {
