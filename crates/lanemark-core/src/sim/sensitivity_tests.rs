@@ -168,14 +168,11 @@ proptest! {
         let asked = sensitivity(&system, &test, KEY).unwrap();
         let busiest = asked.gains.iter().filter_map(|gain| gain.utilisation).fold(0.0, f64::max);
         for gain in asked.gains.iter().filter(|gain| !gain.id.is_load()) {
-            // Reads in order can meet the dies in an order without collisions, at one queue depth alone: seen were 58,600 a
-            // second at 10, 55,050 at 11, at 12 and at 20. What changes their times ends that, and gives what one more
-            // outstanding gives.
-            let one_more = || run_test(&system, &Test { queue_depth: depth + 1, ..test.clone() }, KEY).unwrap().iops();
-            let base = || run_test(&system, &test, KEY).unwrap().iops();
-            let does_no_harm = gain.throughput_gain > -0.02
-                || sequential && (1.0 + gain.throughput_gain) * base() > 0.98 * one_more().min(base());
-            prop_assert!(does_no_harm, "{:?}", gain);
+            // Reads in order fall into an order in which they meet the dies, and there are better and worse ones: with nine
+            // dies and 24 KiB, 58,600 a second at 10 outstanding, and 55,050 at 11, 12 and 20. Whatever changes their times
+            // may change that order, and a run of any length stays in the one that it has found.
+            let bound = if sequential && pure { -0.08 } else { -0.02 };
+            prop_assert!(gain.throughput_gain > bound, "{:?}", gain);
             prop_assert!(gain.throughput_gain < 1.05, "{:?}", gain);
         }
         if let (true, true, Some(most)) = (pure, busiest > 0.97, asked.bottleneck()) {
