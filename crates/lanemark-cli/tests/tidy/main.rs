@@ -4,6 +4,7 @@ mod crates;
 mod data;
 mod house;
 mod map;
+mod measurements;
 mod purity;
 mod rooms;
 mod source;
