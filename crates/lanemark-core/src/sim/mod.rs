@@ -62,7 +62,7 @@ pub use fault::Status;
 pub use progress::Progress;
 pub use replay::replay;
 pub use simulator::{Completion, Event, SimError, Simulator};
-pub use spec::SystemSpec;
+pub use spec::{CheckedSystem, SystemSpec};
 pub use storage::Storage;
 pub use target::Target;
 pub use volume::VolumeSpec;

@@ -149,6 +149,33 @@ struct WriteBurst {
 }
 
 /// One system at work.
+///
+/// ```
+/// use lanemark_core::rng::StreamKey;
+/// use lanemark_core::sim::{Simulator, SystemSpec};
+/// use lanemark_core::units::{Bytes, Instant};
+/// use lanemark_core::workload::{Access, Operation};
+///
+/// let system = SystemSpec::example().checked()?;
+/// let mut simulator = Simulator::new(&system, Bytes::mebi(1).into(), StreamKey::from_seed(1));
+/// let read = |page| Access {
+///     operation: Operation::Read,
+///     offset: Bytes::kibi(4) * page,
+///     length: Bytes::kibi(4),
+/// };
+/// // Two reads at once; as the first comes back, a third that follows from it.
+/// simulator.submit(Instant::ZERO, 0, read(17), 0, 100)?;
+/// simulator.submit(Instant::ZERO, 0, read(42), 0, 101)?;
+/// let first = simulator.advance().expect("two are under way");
+/// simulator.submit(first.completed, 0, read(first.tag), 0, 102)?;
+///
+/// while let Some(done) = simulator.advance() {
+///     assert!(done.completed >= first.completed);
+///     assert_eq!(done.budget.total(), done.completed.since(done.submitted));
+/// }
+/// assert_eq!(simulator.outstanding(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Simulator {
     now: Instant,
     request_submit: Duration,

@@ -3,10 +3,13 @@
 //! Nothing here knows where a value came from. The study crate reads library files, keeps each value's
 //! source, and hands over a [`SystemSpec`].
 
+mod checked;
+mod example;
 mod faults;
 mod flash;
 mod power;
 
+pub use checked::CheckedSystem;
 pub use flash::*;
 pub use power::*;
 

@@ -16,82 +16,13 @@ use proptest::prelude::*;
 
 /// A drive of 64 MiB and a little more flash.
 pub(crate) fn small_drive() -> DriveSpec {
-    DriveSpec {
-        capacity: Bytes::mebi(64),
-        front_end: FrontEndSpec {
-            engines: 1,
-            read_time: Duration::from_microseconds(1),
-            write_time: Duration::from_microseconds(1),
-            read_latency: Duration::from_microseconds(5),
-            write_latency: Duration::from_microseconds(5),
-        },
-        buffer: Bytes::mebi(1),
-        write_cache: WriteCache::default(),
-        read_ahead: Bytes::ZERO,
-        data_path_read: None,
-        data_path_write: None,
-        media: MediaSpec::Flash(FlashSpec {
-            technology: Technology::Mlc,
-            channels: 2,
-            dies_per_channel: 2,
-            planes: 2,
-            page: Bytes::kibi(16),
-            pages_per_block: 16,
-            blocks_per_plane: 40,
-            read: PageTimes::alike(Duration::from_microseconds(50)),
-            program: PageTimes::alike(Duration::from_microseconds(600)),
-            erase: Duration::from_microseconds(3000),
-            channel_rate: BytesPerSecond(400_000_000),
-            command_time: Duration::from_nanoseconds(200),
-            die: DieSpec::default(),
-            translation: TranslationSpec::default(),
-            condition: Condition::Fresh,
-            cycles: 0,
-        }),
-        power: None,
-    }
+    DriveSpec::example()
 }
 
 pub(super) fn nvme(drive: DriveSpec) -> SystemSpec {
-    let law = Pcie::new(PcieGeneration::Three, 4, Bytes(128), Bytes(512));
-    let link = LinkSpec {
-        name: "PCIe 3.0 x4".to_owned(),
-        law: LinkLaw::Pcie(law),
-        latency: Duration::from_nanoseconds(150),
-        speed: 1,
-    };
-    SystemSpec {
-        cpu: CpuSpec {
-            cores: 4,
-            request_submit: Duration::ZERO,
-            request_complete: Duration::ZERO,
-            wake: Duration::ZERO,
-            idle_after: Duration::ZERO,
-        },
-        trunk: Vec::new(),
-        attachments: vec![AttachmentSpec {
-            protocol: ProtocolSpec {
-                kind: ProtocolKind::Nvme,
-                queues: 4,
-                queue_depth: 1024,
-                read_time: Duration::from_nanoseconds(1_000),
-                write_time: Duration::from_nanoseconds(1_000),
-                submit_share: Ratio::new(0.5).unwrap(),
-                transfer_max: Bytes::kibi(128),
-                memory_read: Duration::from_nanoseconds(500),
-                interrupt_time: Duration::ZERO,
-                arbitration: ArbitrationSpec::default(),
-                coalescing: CoalescingSpec::default(),
-            },
-            way: WaySpec { trunk: 0, links: vec![link] },
-            second: None,
-            drive,
-            namespaces: Vec::new(),
-        }],
-        volume: None,
-        host_power: None,
-        faults: Vec::new(),
-    }
+    let mut system = SystemSpec::example();
+    system.attachments[0].drive = drive;
+    system
 }
 
 /// Reads that are repeated from the start on, the more the older the flash of all drives is.
