@@ -128,9 +128,9 @@ mod tests {
     use super::super::budget::Hop;
     use super::super::link::{LinkLaw, Sas, SasRate};
     use super::super::link_tests::{dual, read_of};
-    use super::super::simulator::{Completion, Simulator};
+    use super::super::simulator::Completion;
     use super::super::spec::SystemSpec;
-    use super::super::tests::{megabytes, run, sas, small_drive, test, unlimited};
+    use super::super::tests::{at_rest, megabytes, run, sas, small_drive, test, unlimited};
     use super::*;
     use crate::sim::spec::PageTimes;
     use crate::units::{Bytes, Instant};
@@ -224,8 +224,7 @@ mod tests {
     /// Keeps `depth` requests outstanding until so many are complete.
     fn completions(system: &SystemSpec, operation: Operation, depth: u64) -> Vec<Completion> {
         assert_eq!(system.check(), Ok(()));
-        let mut simulator =
-            Simulator::new(system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
+        let mut simulator = at_rest(system, Bytes::mebi(32).into());
         let access = Access { operation, ..read_of(Bytes::kibi(128)) };
         (0..depth).for_each(|tag| simulator.submit(Instant::ZERO, 0, access, 0, tag).unwrap());
         let mut seen = Vec::new();

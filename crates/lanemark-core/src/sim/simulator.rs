@@ -30,7 +30,7 @@ use super::protocol::Protocol;
 use super::schedule::{Burst, Schedule};
 use super::shared::{SharedLink, Transfer};
 use super::slab::{Handle, Slab};
-use super::spec::{AttachmentSpec, SystemSpec};
+use super::spec::{AttachmentSpec, CheckedSystem};
 use super::station::Station;
 use super::target::{Extent, Target, extents};
 use super::trace::Trace;
@@ -221,9 +221,9 @@ impl Attachment {
 }
 
 impl Simulator {
-    /// An idle system, each of whose namespaces holds `content`. `spec` must have passed
-    /// [`SystemSpec::check`]. What happens by chance inside the drives follows from `key`, whose thread is ignored.
-    pub fn new(spec: &SystemSpec, content: Content, key: StreamKey) -> Self {
+    /// An idle system, each of whose namespaces holds `content`. What happens by chance inside the drives follows from
+    /// `key`, whose thread is ignored.
+    pub fn new(spec: &CheckedSystem, content: Content, key: StreamKey) -> Self {
         let attachments = spec.attachments.iter().enumerate();
         let attachments = attachments.map(|(index, one)| Attachment::new(index, one, content, key));
         let mut simulator = Self {

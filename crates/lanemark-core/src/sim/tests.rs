@@ -1,5 +1,6 @@
 //! The simulator against closed forms, and the invariants of any system.
 
+use super::drive::Content;
 use super::link::{
     LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
 };
@@ -96,10 +97,31 @@ pub(super) fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Te
     }
 }
 
+/// One repeat of `test` on `system`, both of which must pass their checks.
+pub(super) fn simulate(
+    system: &SystemSpec,
+    test: &Test,
+    key: StreamKey,
+) -> Result<crate::result::Sample, SimError> {
+    run_test(&checked(system), &test.clone().checked().unwrap(), key)
+}
+
 pub(super) fn run(system: &SystemSpec, test: &Test) -> crate::result::Sample {
-    assert_eq!(system.check(), Ok(()));
-    assert_eq!(test.check(), Ok(()));
-    run_test(system, test, StreamKey::from_seed(1)).unwrap()
+    simulate(system, test, StreamKey::from_seed(1)).unwrap()
+}
+
+pub(super) fn checked(system: &SystemSpec) -> CheckedSystem {
+    system.clone().checked().unwrap()
+}
+
+/// An idle system.
+pub(super) fn at_rest(system: &SystemSpec, content: Content) -> Simulator {
+    Simulator::new(&checked(system), content, StreamKey::from_seed(1))
+}
+
+/// An idle system with its volume.
+pub(super) fn storage_at_rest(system: &SystemSpec, content: Content) -> Storage {
+    Storage::new(&checked(system), content, StreamKey::from_seed(1))
 }
 
 pub(super) fn megabytes(sample: &crate::result::Sample) -> f64 {
@@ -197,11 +219,7 @@ fn a_short_write_is_done_when_it_is_buffered() {
 #[test]
 fn what_was_just_written_is_read_from_the_buffer() {
     use crate::workload::{Access, Operation};
-    let mut simulator = Simulator::new(
-        &nvme(small_drive()),
-        Bytes::ZERO.into(),
-        crate::rng::StreamKey::from_seed(1),
-    );
+    let mut simulator = at_rest(&nvme(small_drive()), Bytes::ZERO.into());
     let access = |operation| Access { operation, offset: Bytes::ZERO, length: Bytes::kibi(4) };
     simulator.submit(Instant::ZERO, 0, access(Operation::Write), 0, 0).unwrap();
     let written = simulator.advance().unwrap();
@@ -308,8 +326,7 @@ fn drives_behind_one_uplink_share_it_and_no_more() {
 fn a_shared_uplink_is_fair_to_its_ports() {
     use crate::workload::{Access, Operation};
     let system = behind_one_uplink(unlimited(), 4, 1);
-    let mut simulator =
-        Simulator::new(&system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
+    let mut simulator = at_rest(&system, Bytes::mebi(32).into());
     let access = |turn: u64| Access {
         operation: Operation::Read,
         offset: Bytes::kibi(128) * (turn % 256),
@@ -427,7 +444,7 @@ proptest! {
             ..test(block, if sequential { Pattern::Sequential } else { Pattern::Uniform }, true, depth)
         };
         prop_assert_eq!(test.check(), Ok(()));
-        let sample = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), Bytes(block.get() * 300 * drives));
         let path = sample.path.as_ref().unwrap();
         let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
@@ -453,7 +470,7 @@ proptest! {
             let held = carried <= most * 1.02 || (in_flash && !pure);
             prop_assert!(held, "{}: {} of {}", ceiling.name, carried, most);
         }
-        let again = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        let again = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(again, sample);
     }
 }
@@ -476,9 +493,9 @@ fn a_run_that_reaches_the_end_of_simulated_time_ends_and_is_not_fast() {
     let span = Bytes::mebi(32);
     let timed =
         Test { span, volume: None, duration: Some(Duration::from_seconds(1)), ..random_read() };
-    let sample = run_test(&endless(), &timed, StreamKey::from_seed(1)).unwrap();
+    let sample = simulate(&endless(), &timed, StreamKey::from_seed(1)).unwrap();
     assert!(sample.reads.is_none(), "a drive that never answers has read nothing");
     let counted = Test { span, ..random_read() };
-    let outcome = run_test(&endless(), &counted, StreamKey::from_seed(1));
+    let outcome = simulate(&endless(), &counted, StreamKey::from_seed(1));
     assert_eq!(outcome.unwrap_err(), SimError::NeverEnds);
 }
