@@ -7,8 +7,7 @@ use lanemark_core::result::{
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::link::LinkSpec;
 use lanemark_core::sim::spec::{CheckedSystem, Condition, MediaSpec};
-use lanemark_core::sim::volume::CHUNK;
-use lanemark_core::sim::{Progress, SimError, VolumeSpec, run_test_watched};
+use lanemark_core::sim::{CHUNK, Progress, SimError, VolumeSpec, run_test_watched};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::{Fault, Workload};
 

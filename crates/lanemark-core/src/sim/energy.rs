@@ -145,6 +145,7 @@ pub fn energy(
 }
 
 /// What one drive took in all that a reading covers.
+#[cfg(test)]
 pub fn drive_energy(spec: &PowerSpec, reading: &PowerReading) -> Joules {
     parts(spec, reading).into_iter().map(|(_, energy)| energy).sum()
 }

@@ -28,7 +28,6 @@ pub struct EventQueue<E> {
     occupied: u16,
     values: [u16; DIGITS],
     moving: Vec<Entry<E>>,
-    scheduled: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,13 +53,7 @@ impl<E: Copy> EventQueue<E> {
             occupied: 0,
             values: [0; DIGITS],
             moving: Vec::with_capacity(capacity),
-            scheduled: 0,
         }
-    }
-
-    /// Events scheduled since the start.
-    pub fn scheduled(&self) -> u64 {
-        self.scheduled
     }
 
     /// The instant of the next event.
@@ -98,7 +91,6 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     pub fn schedule(&mut self, at: Instant, event: E) {
         debug_assert!(at.picoseconds() >= self.now, "time goes forward");
-        self.scheduled += 1;
         self.put(Entry { at: at.picoseconds(), event });
     }
 

@@ -68,6 +68,7 @@ impl Schedule {
     }
 
     /// Takes the next event.
+    #[cfg(test)]
     pub fn pop(&mut self) -> Option<(Instant, Event)> {
         self.queue.pop()
     }

@@ -16,8 +16,8 @@ mod media;
 mod power;
 
 use command::{Command, NEAR_MOST, Request, bring_near};
-pub use event::Event;
-pub use power::PowerReading;
+pub(crate) use event::Event;
+pub(super) use power::PowerReading;
 
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
@@ -377,7 +377,7 @@ impl Simulator {
     }
 
     /// Time busy so far at each part of each hop.
-    pub fn busy(&self) -> [Vec<Duration>; HOPS] {
+    pub(super) fn busy(&self) -> [Vec<Duration>; HOPS] {
         let mut busy: [Vec<Duration>; HOPS] = Default::default();
         busy[Hop::Cpu as usize] = self.cores.iter().map(Station::busy).collect();
         for (index, link) in self.shared.iter().enumerate() {

@@ -118,11 +118,6 @@ impl Servers {
         };
         &mut self.0[first]
     }
-
-    /// The servers one by one.
-    pub fn stations(&self) -> &[Station] {
-        &self.0
-    }
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ impl<V: Default> Table<V> {
     }
 
     /// How much is in it.
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.used
     }

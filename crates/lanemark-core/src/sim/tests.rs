@@ -475,27 +475,29 @@ proptest! {
     }
 }
 
-/// A drive whose reads take longer than can be told.
-fn endless() -> SystemSpec {
+/// A drive whose reads take so long.
+fn reading_in(time: Duration) -> SystemSpec {
     let mut system = nvme(small_drive());
-    system.attachments[0].drive.flash_mut().read = PageTimes::alike(Duration::MAX);
+    system.attachments[0].drive.flash_mut().read = PageTimes::alike(time);
     system
 }
 
 #[test]
 fn a_step_that_takes_too_long_is_no_system() {
-    let error = endless().check().unwrap_err();
+    assert!(reading_in(STEP_TIME_MAX).checked().is_ok());
+    let longer = STEP_TIME_MAX + Duration::from_picoseconds(1);
+    let error = reading_in(longer).checked().unwrap_err();
     assert_eq!((error.field, error.bound.as_str()), ("drive.flash.read", "at most 60 s"));
 }
 
 #[test]
-fn a_run_that_reaches_the_end_of_simulated_time_ends_and_is_not_fast() {
+fn a_run_that_reaches_the_end_of_simulated_time_ends_and_is_no_result() {
     let span = Bytes::mebi(32);
     let timed =
         Test { span, volume: None, duration: Some(Duration::from_seconds(1)), ..random_read() };
-    let sample = simulate(&endless(), &timed, StreamKey::from_seed(1)).unwrap();
-    assert!(sample.reads.is_none(), "a drive that never answers has read nothing");
-    let counted = Test { span, ..random_read() };
-    let outcome = simulate(&endless(), &counted, StreamKey::from_seed(1));
+    let sample = simulate(&reading_in(STEP_TIME_MAX), &timed, StreamKey::from_seed(1)).unwrap();
+    assert!(sample.reads.is_none(), "a drive that has not answered yet has read nothing");
+    let pausing = Test { span, think: Duration::INPUT_MAX, ..random_read() };
+    let outcome = simulate(&nvme(small_drive()), &pausing, StreamKey::from_seed(1));
     assert_eq!(outcome.unwrap_err(), SimError::NeverEnds);
 }

@@ -35,10 +35,12 @@ pub use background::Done;
 pub use buffer::Buffer;
 pub use flash::Flash;
 pub use front_end::{Candidate, FrontEnd};
-pub use kind::{Drive, HardDisk, MediaTime};
+pub use kind::{Drive, MediaTime};
 pub use operation::{FlashOperation, FlashTask, Site};
 pub use power::{PowerMeter, PowerTimes};
-pub use translation::{Placed, Translation, write_amplification};
+#[cfg(test)]
+pub use translation::write_amplification;
+pub use translation::{Placed, Translation};
 
 use std::collections::VecDeque;
 

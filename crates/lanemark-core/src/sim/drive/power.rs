@@ -179,6 +179,7 @@ impl PowerTimes {
     }
 
     /// Everything together.
+    #[cfg(test)]
     pub fn total(&self) -> Duration {
         self.working + self.idle + self.states.iter().chain(&self.exits).copied().sum()
     }

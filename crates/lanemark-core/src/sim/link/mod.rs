@@ -5,9 +5,9 @@
 
 mod bit_errors;
 mod frame_turns;
-pub mod pcie;
-pub mod sas;
-pub mod sata;
+mod pcie;
+mod sas;
+mod sata;
 #[cfg(test)]
 mod timing_tests;
 
@@ -88,6 +88,19 @@ impl LinkLaw {
         }
     }
 
+    /// How long `bytes` of read data keep the link. SATA announces a command's first burst with a DMA
+    /// Setup frame; behind the last one comes the completion.
+    pub fn read_time(&self, bytes: Bytes, place: Place) -> Duration {
+        let (data, end) = match self {
+            Self::Pcie(pcie) => (pcie.post_time(bytes), completion_packets(pcie)),
+            Self::Sata(sata) => {
+                (sata.read_data_time(bytes, place.first), sata.read_completion_time())
+            }
+            Self::Sas(sas) => (sas.read_data_time(bytes), sas.response_behind_data_time()),
+        };
+        if place.last { data + end } else { data }
+    }
+
     /// The law after the link has trained anew; nothing where it cannot train to that.
     pub fn trained(&self, to: Training) -> Option<Self> {
         let Training { lanes, generation, speed } = to;
@@ -137,7 +150,7 @@ impl fmt::Display for LinkLaw {
 
 /// A link in use: a station for each direction, or one for both where it is half duplex.
 #[derive(Clone, Debug)]
-pub struct Link {
+pub(crate) struct Link {
     law: LinkLaw,
     latency: Duration,
     speed: u32,
@@ -178,17 +191,9 @@ impl Link {
         self.latency
     }
 
-    /// How long `bytes` of read data keep the link. SATA announces a command's first burst with a DMA
-    /// Setup frame; behind the last one comes the completion.
+    /// How long `bytes` of read data keep the link.
     pub fn read_time(&self, bytes: Bytes, place: Place) -> Duration {
-        let (data, end) = match &self.law {
-            LinkLaw::Pcie(pcie) => (pcie.post_time(bytes), completion_packets(pcie)),
-            LinkLaw::Sata(sata) => {
-                (sata.read_data_time(bytes, place.first), sata.read_completion_time())
-            }
-            LinkLaw::Sas(sas) => (sas.read_data_time(bytes), sas.response_behind_data_time()),
-        };
-        at_speed(self.speed, if place.last { data + end } else { data })
+        at_speed(self.speed, self.law.read_time(bytes, place))
     }
 
     /// Trains anew. What is under way by then goes on as it began.
@@ -200,11 +205,6 @@ impl Link {
         }
         self.law = law;
         (self.read, self.write, self.issue) = (Memo::new(), Memo::new(), Memo::new());
-    }
-
-    /// The law that it has trained to.
-    pub fn law(&self) -> LinkLaw {
-        self.law
     }
 
     /// Lets a share of bits be wrong from now on, by the draws of `rng`; none where there is no share.

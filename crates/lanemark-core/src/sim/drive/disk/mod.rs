@@ -40,12 +40,10 @@ mod sweep;
 pub(crate) mod tests;
 
 pub use disk_time::DiskTime;
-pub use geometry::{Geometry, Track};
 pub use law::ArmDemand;
-pub use seek::SeekCurve;
 pub use segments::Segments;
-pub use spec::{CYLINDERS, DiskSpec, SeekSpec, Zone};
-pub use sweep::{Mechanics, Sweep};
+pub use spec::{DiskSpec, SeekSpec, Zone};
+pub use sweep::Mechanics;
 
 use self::arm::Arm;
 use crate::sim::Event;

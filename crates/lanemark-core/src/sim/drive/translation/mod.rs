@@ -34,6 +34,7 @@ use super::Content;
 use crate::units::Bytes;
 pub(crate) use collection::{Progress, Source};
 use collection::{Upcoming, Victim};
+#[cfg(test)]
 pub use layout::write_amplification;
 use layout::{EMPTY, Layout, Scattered};
 use map::Overrides;
@@ -499,12 +500,6 @@ impl Translation {
     /// What was written to flash so far, by reason.
     pub fn written(&self) -> Written {
         self.written
-    }
-
-    /// What the run has written to flash in all.
-    pub fn written_bytes(&self) -> Bytes {
-        let Written { host, moved, folded, padded } = self.written;
-        SLOT * (host + moved + folded + padded)
     }
 
     /// Superblocks erased so far.
