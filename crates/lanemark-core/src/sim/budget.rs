@@ -9,7 +9,7 @@ use super::station::Span;
 use crate::units::{Duration, Instant};
 
 /// The most links on the way from the host to a drive.
-pub const LINKS_MAX: usize = 4;
+pub(super) const LINKS_MAX: usize = 4;
 /// Hops of a path, links included; the way to a drive's second port has links of its own behind the first's.
 pub const HOPS: usize = Hop::Power as usize + 1;
 
@@ -41,9 +41,9 @@ pub enum Hop {
 }
 
 /// Hops that nearly every request passes: up to the first link.
-pub const NEAR: usize = Hop::FirstLink as usize + 1;
+pub(super) const NEAR: usize = Hop::FirstLink as usize + 1;
 /// The other hops.
-pub const FAR: usize = HOPS - NEAR;
+pub(super) const FAR: usize = HOPS - NEAR;
 
 /// Time at one hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,7 +131,7 @@ impl Budget {
 
 /// The budgets of any number of requests: a whole trace can wait for longer than a [`Duration`] holds.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BudgetSum {
+pub(super) struct BudgetSum {
     wait: [u128; HOPS],
     service: [u128; HOPS],
     /// The sum of the latest budgets, and how much more of them it holds for certain.
@@ -142,7 +142,7 @@ pub struct BudgetSum {
 impl BudgetSum {
     /// Adds the budget of a request, which took `latency` in all.
     #[inline]
-    pub fn add(&mut self, budget: &Budget, latency: Duration) {
+    pub(super) fn add(&mut self, budget: &Budget, latency: Duration) {
         if latency.picoseconds() > self.room {
             self.settle();
         }
@@ -161,7 +161,7 @@ impl BudgetSum {
     }
 
     /// Adds those of other requests.
-    pub fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         self.settle();
         for hop in 0..HOPS {
             let (wait, service) = (other.latest.wait(hop), other.latest.service(hop));
@@ -171,12 +171,12 @@ impl BudgetSum {
     }
 
     /// Waiting at a hop, in nanoseconds.
-    pub fn wait_ns(&self, hop: usize) -> f64 {
+    pub(super) fn wait_ns(&self, hop: usize) -> f64 {
         (self.wait[hop] + u128::from(self.latest.wait(hop).picoseconds())) as f64 / 1e3
     }
 
     /// Service at a hop, in nanoseconds.
-    pub fn service_ns(&self, hop: usize) -> f64 {
+    pub(super) fn service_ns(&self, hop: usize) -> f64 {
         (self.service[hop] + u128::from(self.latest.service(hop).picoseconds())) as f64 / 1e3
     }
 }

@@ -34,7 +34,7 @@ pub enum VolumeSpec {
 
 /// What a request asks of one drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub(super) struct Part {
     /// The drive.
     pub drive: u16,
     /// Where on it.

@@ -8,7 +8,7 @@ use crate::units::Instant;
 
 /// What a drive's meter shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PowerReading {
+pub(crate) struct PowerReading {
     /// How long it was at work, idle, and in each state.
     pub times: PowerTimes,
     /// How long its media worked.

@@ -60,7 +60,7 @@ pub struct SeekSpec {
 }
 
 /// The fewest and the most cylinders of a disk.
-pub const CYLINDERS: (u64, u64) = (16, 1 << 20);
+pub(super) const CYLINDERS: (u64, u64) = (16, 1 << 20);
 
 impl DiskSpec {
     /// The time of a revolution.
