@@ -99,8 +99,8 @@ impl Engine {
         let mut short = trial.short.clone();
         for _ in 0..4 {
             self.simulations.fetch_add(1, Ordering::Relaxed);
-            let test =
-                short.clone().checked().map_err(|error| PredictError::Unfit(error.to_string()))?;
+            let unfit = |error| PredictError::Unfit(format!("test `{}`: {error}", short.name));
+            let test = short.clone().checked().map_err(unfit)?;
             let sample = run_test(system, &test, key)
                 .map_err(|error| PredictError::Refused { test: trial.test.name.clone(), error })?;
             if sample.operations() >= 20 {
