@@ -47,7 +47,7 @@ pub(super) const FAR: usize = HOPS - NEAR;
 
 /// Time at one hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub(super) struct Spent {
     /// Before it was served.
     pub wait: Duration,
     /// While it was served.
@@ -56,12 +56,12 @@ pub struct Spent {
 
 impl Spent {
     /// No time at all.
-    pub const NOTHING: Self = Self { wait: Duration::ZERO, service: Duration::ZERO };
+    pub(super) const NOTHING: Self = Self { wait: Duration::ZERO, service: Duration::ZERO };
 
     /// Splits the time from `mark` to `span.end` into waiting before `span.start` and service after,
     /// and returns the new mark, `span.end`.
     #[inline]
-    pub fn since(mark: Instant, span: Span) -> (Self, Instant) {
+    pub(super) fn since(mark: Instant, span: Span) -> (Self, Instant) {
         let start = span.start.max(mark);
         let end = span.end.max(mark);
         (Self { wait: start.since(mark), service: end.since(start) }, end)
@@ -69,7 +69,7 @@ impl Spent {
 
     /// Adds `more`.
     #[inline]
-    pub fn add(&mut self, more: Self) {
+    pub(super) fn add(&mut self, more: Self) {
         self.wait += more.wait;
         self.service += more.service;
     }
@@ -85,7 +85,7 @@ pub struct Budget {
 impl Budget {
     /// What was spent at the near hops and at the others.
     #[inline]
-    pub fn new(near: [Spent; NEAR], far: [Spent; FAR]) -> Self {
+    pub(super) fn new(near: [Spent; NEAR], far: [Spent; FAR]) -> Self {
         Self { near, far }
     }
 
@@ -104,18 +104,24 @@ impl Budget {
         self.near.get(hop).copied().unwrap_or_else(|| self.far[hop - NEAR])
     }
 
-    /// Waiting at a hop.
+    /// Waiting at a hop, a [`Hop`] as a number.
+    ///
+    /// # Panics
+    /// From [`HOPS`] on.
     pub fn wait(&self, hop: usize) -> Duration {
         self.at(hop).wait
     }
 
-    /// Service at a hop.
+    /// Service at a hop, a [`Hop`] as a number.
+    ///
+    /// # Panics
+    /// From [`HOPS`] on.
     pub fn service(&self, hop: usize) -> Duration {
         self.at(hop).service
     }
 
     /// Adds waiting at a hop.
-    pub fn wait_more(&mut self, hop: usize, wait: Duration) {
+    pub(super) fn wait_more(&mut self, hop: usize, wait: Duration) {
         let spent = Spent { wait, service: Duration::ZERO };
         match self.near.get_mut(hop) {
             Some(near) => near.add(spent),

@@ -195,7 +195,7 @@ impl Default for CoalescingSpec {
 
 impl CoalescingSpec {
     /// Whether completions ever wait for each other.
-    pub fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.threshold > 1 && self.time > Duration::ZERO
     }
 }
@@ -491,7 +491,7 @@ impl SystemSpec {
     }
 
     /// The second ports of all drives that have one.
-    pub fn second_ports(&self) -> impl Iterator<Item = &SecondPort> {
+    pub(crate) fn second_ports(&self) -> impl Iterator<Item = &SecondPort> {
         self.attachments.iter().filter_map(|attachment| attachment.second.as_ref())
     }
 

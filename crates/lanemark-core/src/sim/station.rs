@@ -15,7 +15,7 @@ pub(super) struct Station {
 
 /// When a service begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub(crate) struct Span {
     /// The server takes it.
     pub start: Instant,
     /// The server is done with it.
