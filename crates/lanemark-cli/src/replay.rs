@@ -24,8 +24,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
     let settings = settings(&args.set)?;
     let system = assemble(&library, &args.system, &settings)?;
     let faults = faults(&args.fault)?;
-    system.check_faults(&faults, &Location::file("--fault"))?;
-    let spec = system.spec.with_faults(&faults);
+    let spec = system.with_faults(&faults, &Location::file("--fault"))?;
     let name = args.trace.display().to_string();
     let (input, seen) = trace_file::open(&args.trace)?;
     let options = Options {

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let workload = scaled(opened.workload, &args.scale)?;
     let mut workload = watched(workload, &args.over_time)?;
     workload.faults.extend(faults(&args.fault)?);
-    system.check_faults(&workload.faults, &Location::file("--fault"))?;
+    system.with_faults(&workload.faults, &Location::file("--fault"))?;
     let mut provenance = provenance::own(args.run.seed);
     provenance.inputs = library.used();
     provenance.inputs.extend(opened.input);

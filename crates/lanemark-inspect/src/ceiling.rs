@@ -3,10 +3,10 @@
 use lanemark_core::result::{
     Gigabits, HopCeiling, InspectedDevice, InspectedHop, InspectedLink, Inspection,
 };
-use lanemark_core::sim::ceiling::over_link;
 use lanemark_core::sim::link::{
     LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
 };
+use lanemark_core::sim::over_link;
 use lanemark_core::units::{BitsPerSecond, Bytes};
 use lanemark_core::workload::Test;
 

@@ -6,11 +6,10 @@
 //! 1.5 Gb/s. USB line codes: none up to 480 Mb/s, 8b/10b at 5 Gb/s, 128b/132b above (USB 3.2, 6.3).
 
 use lanemark_core::result::PcieRate;
-use lanemark_core::sim::link::{LinkLaw, LinkSpec};
 use lanemark_core::sim::link::{
-    Pcie, PcieGeneration, Place, Sas, SasRate, Sata, SataCommands, SataRate,
+    LinkLaw, Pcie, PcieGeneration, Place, Sas, SasRate, Sata, SataCommands, SataRate,
 };
-use lanemark_core::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
+use lanemark_core::units::{BitsPerSecond, Bytes, BytesPerSecond};
 
 /// The line rate and the usable rate of a link.
 pub(crate) type Rates = (Option<BytesPerSecond>, Option<BytesPerSecond>);
@@ -40,10 +39,8 @@ pub(crate) fn sata(bits_per_second: u64) -> Rates {
     let Some(rate) = SataRate::new(BitsPerSecond(bits_per_second)) else { return (None, None) };
     let law = LinkLaw::Sata(Sata::new(rate, SataCommands::Queued));
     let line = law.rate();
-    let spec = LinkSpec { name: String::new(), law, latency: Duration::ZERO, speed: 1 };
-    let link = lanemark_core::sim::link::Link::new(&spec);
     let whole = Place { first: true, last: true };
-    (Some(line), Some(LONG / link.read_time(LONG, whole)))
+    (Some(line), Some(LONG / law.read_time(LONG, whole)))
 }
 
 /// A PATA cable in an Ultra DMA mode (ATA/ATAPI-7, volume 2, table of Ultra DMA timing: two bytes a cycle edge).

@@ -3,7 +3,7 @@
 use lanemark_core::result::{RunResult, Sample};
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::sensitivity::{Variant, variants, weigh};
-use lanemark_core::sim::{Progress, SimError, SystemSpec};
+use lanemark_core::sim::{CheckedSystem, Progress, SimError};
 
 use crate::error::LabError;
 use crate::event::{Event, Watch};
@@ -23,15 +23,18 @@ impl Lab {
     /// Where a variant does not come to its end.
     pub fn bottleneck(
         &self,
-        spec: &SystemSpec,
+        spec: &CheckedSystem,
         result: &mut RunResult,
         watch: &mut Watch<'_>,
     ) -> Result<(), LabError> {
-        let spec = &spec.with_faults(&result.workload.faults);
+        let spec = spec.with_faults(&result.workload.faults);
+        let spec = &spec.map_err(|errors| LabError::run(errors[0].to_string()))?;
         let mut jobs = Vec::new();
         for (test, one) in result.tests.iter().enumerate() {
             let Some(base) = one.samples.first() else { continue };
-            let variants = variants(spec, &one.test, base);
+            let asked = one.test.clone().checked();
+            let asked = asked.map_err(|error| LabError::run(error.to_string()))?;
+            let variants = variants(spec, &asked, base);
             jobs.extend(variants.into_iter().map(|variant| Job { test, variant }));
         }
         let seed = result.provenance.seed;

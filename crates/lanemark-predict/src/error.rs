@@ -58,6 +58,9 @@ pub enum PredictError {
         /// The template.
         template: String,
     },
+    /// A system or a test that the search came to and that cannot be.
+    #[error("the search came to what cannot be simulated: {0}")]
+    Unfit(String),
     /// The simulator refused a test.
     #[error("test `{test}`: {error}")]
     Refused {
@@ -80,6 +83,7 @@ impl PredictError {
             Self::SeveralDrives { .. } => "fit each drive to its own results",
             Self::Figure { .. } => "run that test again: nothing moved in it",
             Self::HardDisk { .. } => "give a flash drive with --like",
+            Self::Unfit(_) => "give a template that is more like the drive with --like",
             Self::Refused { .. } => "use a smaller span, or a template as large as the drive",
         };
         Some(hint.to_owned())

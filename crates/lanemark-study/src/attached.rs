@@ -1,8 +1,8 @@
 //! A drive in its port, or in both of its ports, and the system of all drives that are attached so.
 
 use lanemark_core::result::Warning;
+use lanemark_core::sim::SecondPort;
 use lanemark_core::sim::VolumeSpec;
-use lanemark_core::sim::multipath::SecondPort;
 use lanemark_core::sim::spec::{AttachmentSpec, SystemSpec, WaySpec};
 use lanemark_core::units::Duration;
 use lanemark_core::workload::fault::{Fault, FaultKind, LinkPlace};

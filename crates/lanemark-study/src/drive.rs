@@ -3,11 +3,10 @@
 use lanemark_core::sim::link::{
     FRAME_FIFO_MIN, PIO_BLOCK_MAX, PcieGeneration, SECTOR, SasRate, SataCommands, SataRate,
 };
-use lanemark_core::sim::multipath::Multipath;
 use lanemark_core::sim::spec::{
     DriveSpec, FrontEndSpec, MediaSpec, ProtocolKind, SLOT, WriteCache,
 };
-use lanemark_core::sim::target::{Extent, NAMESPACES_MAX, extents};
+use lanemark_core::sim::{Extent, Multipath, NAMESPACES_MAX, extents};
 use lanemark_core::units::{BitsPerSecond, Bytes, Duration};
 use lanemark_core::workload::fault::{COMMAND_TIMEOUT, ReadRetries, Training};
 

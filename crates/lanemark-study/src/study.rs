@@ -105,7 +105,7 @@ impl Study {
         let faults = fault::faults(root)?;
         for column in &mut systems {
             column.workload.faults.extend(faults.iter().cloned());
-            column.system.check_faults(&column.workload.faults, &root.location_of("fault"))?;
+            column.system.with_faults(&column.workload.faults, &root.location_of("fault"))?;
         }
         let answer = read_answer(root, &systems)?;
         let not_modelled = root.each("not_modelled", |section, _: &[NotModelled]| {

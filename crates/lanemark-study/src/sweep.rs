@@ -339,11 +339,10 @@ impl Sweep {
         test: &Test,
         watch: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<Option<SweepFigures>, String> {
-        test.check().map_err(|error| error.to_string())?;
-        let faults = &self.workload.faults;
+        let test = &test.clone().checked().map_err(|error| error.to_string())?;
         let at = Location::file(&self.workload.id);
-        system.check_faults(faults, &at).map_err(|error| error.to_string())?;
-        let spec = system.spec.with_faults(faults);
+        let spec = system.with_faults(&self.workload.faults, &at);
+        let spec = spec.map_err(|error| error.to_string())?;
         let samples = (0..self.workload.repeats).map(|repeat| {
             let key = StreamKey { seed: self.seed, test: 0, repeat, thread: 0 };
             run_test_watched(&spec, test, key, watch)

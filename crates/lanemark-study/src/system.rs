@@ -6,9 +6,8 @@ use lanemark_core::result::{
 };
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::link::LinkSpec;
-use lanemark_core::sim::spec::{Condition, MediaSpec, SystemSpec};
-use lanemark_core::sim::volume::CHUNK;
-use lanemark_core::sim::{Progress, SimError, VolumeSpec, run_test_watched};
+use lanemark_core::sim::spec::{CheckedSystem, Condition, MediaSpec};
+use lanemark_core::sim::{CHUNK, Progress, SimError, VolumeSpec, run_test_watched};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::{Fault, Workload};
 
@@ -49,7 +48,7 @@ pub struct NamedAt {
 #[derive(Clone, Debug, PartialEq)]
 pub struct System {
     /// What the simulator needs.
-    pub spec: SystemSpec,
+    pub spec: CheckedSystem,
     /// The platform, for its other ports.
     pub platform: Platform,
     /// What a result says about it.
@@ -232,7 +231,7 @@ impl System {
 
         let spec = join(&platform, &attached, parts.volume)
             .map_err(|message| StudyError::new(named_at.port.clone(), message))?;
-        spec.check().map_err(|error| {
+        let spec = spec.checked().map_err(|error| {
             if error.field.starts_with("volume") {
                 return StudyError::new(named_at.drive.clone(), error.to_string()).hint(
                     "a volume is written stripe-64KiB:drive@platform:port+port, or mirror:…",
@@ -263,17 +262,19 @@ impl System {
         self.spec.volume_capacity().unwrap_or(self.spec.first().drive.capacity)
     }
 
-    /// Checks that the system can have these faults.
+    /// What the simulator needs, with these faults besides its own.
     ///
     /// # Errors
     /// All that it cannot have, in one error at `location`.
-    pub fn check_faults(&self, faults: &[Fault], location: &Location) -> Result<(), StudyError> {
-        let errors = self.spec.with_faults(faults).fault_errors();
-        if errors.is_empty() {
-            return Ok(());
-        }
-        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Err(StudyError::new(location.clone(), lines.join("\n")))
+    pub fn with_faults(
+        &self,
+        faults: &[Fault],
+        location: &Location,
+    ) -> Result<CheckedSystem, StudyError> {
+        self.spec.with_faults(faults).map_err(|errors| {
+            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            StudyError::new(location.clone(), lines.join("\n"))
+        })
     }
 
     /// Runs all tests of `workload`, one after the other.
@@ -307,11 +308,15 @@ impl System {
         watch: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<Option<Sample>, StudyError> {
         let key = StreamKey { seed, test: test as u32, repeat, thread: 0 };
-        let test = &workload.tests[test];
-        self.check_faults(&workload.faults, &Location::file(&workload.id))?;
-        match run_test_watched(&self.spec.with_faults(&workload.faults), test, key, watch) {
+        let (test, file) = (&workload.tests[test], Location::file(&workload.id));
+        let spec = self.with_faults(&workload.faults, &file)?;
+        let test = test
+            .clone()
+            .checked()
+            .map_err(|error| StudyError::new(file, format!("test `{}`: {error}", test.name)))?;
+        match run_test_watched(&spec, &test, key, watch) {
             Err(SimError::Cancelled) => Ok(None),
-            outcome => outcome.map(Some).map_err(|error| self.fail(test, error)),
+            outcome => outcome.map(Some).map_err(|error| self.fail(&test, error)),
         }
     }
 

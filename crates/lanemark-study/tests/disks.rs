@@ -41,8 +41,7 @@ fn reads(system: &System, pattern: Pattern, at_end: bool) -> (f64, f64) {
         duration: None,
         ..workload.tests[0].clone()
     };
-    assert_eq!(test.check(), Ok(()));
-    let sample = run_test(&system.spec, &test, StreamKey::from_seed(1)).unwrap();
+    let sample = run_test(&system.spec, &test.checked().unwrap(), StreamKey::from_seed(1)).unwrap();
     (sample.throughput().as_megabytes(), sample.iops())
 }
 

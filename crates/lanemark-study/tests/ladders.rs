@@ -103,7 +103,7 @@ fn systems() -> Vec<(String, SystemSpec)> {
             let named_at = NamedAt::all(&Location::file(&name));
             let system = System::assemble(&library, &parts, &named_at, &name, &[]).ok()?;
             matches!(system.spec.first().drive.media, MediaSpec::Flash(_))
-                .then_some((name, system.spec))
+                .then(|| (name, system.spec.into_spec()))
         })
     };
     drives.iter().filter_map(assembled).collect()
@@ -154,8 +154,9 @@ fn rungs(spec: &SystemSpec, test: &Test, faster: Faster, seed: u64) -> Vec<f64> 
     let rung = |by: &u64| {
         let mut spec = spec.clone();
         faster(&mut spec, *by);
-        spec.check().ok()?;
-        let sample = run_test(&spec, test, StreamKey::from_seed(seed)).unwrap();
+        let spec = spec.checked().ok()?;
+        let sample =
+            run_test(&spec, &test.clone().checked().unwrap(), StreamKey::from_seed(seed)).unwrap();
         let settled = sample.drive.is_none_or(|drive| drive.filling() <= FILLING_MAX);
         settled.then(|| rate(&sample))
     };

@@ -39,7 +39,8 @@ fn sequential(read: bool) -> Test {
 
 /// MB/s as simulated, and the ceiling of the link called `hop`.
 fn carried(system: &System, test: &Test, hop: &str) -> (f64, f64) {
-    let sample = run_test(&system.spec, test, StreamKey::from_seed(1)).unwrap();
+    let checked = test.clone().checked().unwrap();
+    let sample = run_test(&system.spec, &checked, StreamKey::from_seed(1)).unwrap();
     let ceiling = ceilings(&system.spec, test).into_iter().find(|it| it.name == hop).unwrap();
     (sample.throughput().as_megabytes(), ceiling.rate.unwrap().as_megabytes())
 }

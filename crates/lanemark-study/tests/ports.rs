@@ -3,8 +3,8 @@
 use std::fs;
 
 use lanemark_core::result::Provenance;
+use lanemark_core::sim::Multipath;
 use lanemark_core::sim::link::{LinkLaw, Sata, SataCommands, SataRate};
-use lanemark_core::sim::multipath::Multipath;
 use lanemark_core::sim::spec::WaySpec;
 use lanemark_core::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_core::workload::fault::COMMAND_TIMEOUT;

@@ -19,7 +19,8 @@ fn energy(name: &str, test: &Test) -> EnergyUse {
     let named_at = NamedAt::all(&Location::file("SYSTEM"));
     let parts = SystemName::parse(name).unwrap();
     let system = System::assemble(&library(), &parts, &named_at, name, &[]).unwrap();
-    run_test(&system.spec, test, StreamKey::from_seed(1)).unwrap().energy.unwrap()
+    let test = test.clone().checked().unwrap();
+    run_test(&system.spec, &test, StreamKey::from_seed(1)).unwrap().energy.unwrap()
 }
 
 fn sequential(index: usize) -> Test {

@@ -2,7 +2,7 @@
 
 use lanemark_core::result::Calibration;
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Load, Mix, Pattern, Start, Test};
+use lanemark_core::workload::{CheckedTest, Load, Mix, Pattern, Start, Test};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System};
 
@@ -135,8 +135,9 @@ pub(crate) fn cases() -> Vec<Case> {
 
 impl Case {
     /// Its test with so many requests.
-    pub(crate) fn test(&self, requests: u64) -> Test {
-        Test { volume: Some(Bytes(self.test.block.get() * requests)), ..self.test.clone() }
+    pub(crate) fn test(&self, requests: u64) -> CheckedTest {
+        let volume = Some(Bytes(self.test.block.get() * requests));
+        Test { volume, ..self.test.clone() }.checked().expect("a case is a test that can be")
     }
 
     /// Its system.

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Plan, PlanError, told, within};
-use crate::sim::ceiling::over_link;
 use crate::sim::link::{LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate};
+use crate::sim::over_link;
 use crate::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Ratio};
 use crate::workload::{Load, Mix, Pattern, Start, Test};
 

@@ -85,6 +85,21 @@ use crate::workload::{Operation, Test, Workload};
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// One workload on one target.
+///
+/// A file that `lanemark` saved is one of these in JSON. Whoever reads one that others wrote checks it:
+///
+/// ```
+/// use lanemark_core::result::RunResult;
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../lanemark-cli/tests/former/hops-by-name.json");
+/// let run: RunResult = serde_json::from_str(&std::fs::read_to_string(path)?)?;
+/// run.check()?;
+/// for test in &run.tests {
+///     println!("{}: {:.0} IOPS", test.test.name, test.iops.value);
+///     assert!(test.iops.value > 0.0);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// [`SCHEMA_VERSION`] of the program that wrote it.

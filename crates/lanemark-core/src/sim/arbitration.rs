@@ -22,7 +22,7 @@ use super::spec::{ArbitrationSpec, ProtocolKind, ProtocolSpec, QueueClass};
 
 /// The arbiter between the queues of a drive, with the commands that wait in them.
 #[derive(Clone, Debug)]
-pub struct Arbiter {
+pub(super) struct Arbiter {
     spec: ArbitrationSpec,
     burst: u32,
     queues: Vec<Chain>,
@@ -49,13 +49,13 @@ struct Level {
 
 impl Arbiter {
     /// The arbiter of a drive, for protocols with queues to choose from.
-    pub fn of(protocol: &ProtocolSpec) -> Option<Self> {
+    pub(super) fn of(protocol: &ProtocolSpec) -> Option<Self> {
         let several = protocol.kind == ProtocolKind::Nvme && protocol.queues > 1;
         several.then(|| Self::new(&protocol.arbitration))
     }
 
     /// An arbiter over empty queues.
-    pub fn new(spec: &ArbitrationSpec) -> Self {
+    pub(super) fn new(spec: &ArbitrationSpec) -> Self {
         let weights = spec.weights.unwrap_or_default();
         let level = |weight| Level {
             ready: QueueSet::default(),
@@ -75,12 +75,12 @@ impl Arbiter {
     }
 
     /// Whether no command waits.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 
     /// Makes `command` wait in `queue`.
-    pub fn push<T: Linked>(&mut self, slab: &mut Slab<T>, queue: u32, command: Handle) {
+    pub(super) fn push<T: Linked>(&mut self, slab: &mut Slab<T>, queue: u32, command: Handle) {
         let index = queue as usize;
         if index >= self.queues.len() {
             self.queues.resize(index + 1, Chain::EMPTY);
@@ -94,7 +94,7 @@ impl Arbiter {
     }
 
     /// Takes the command whose turn it is.
-    pub fn pop<T: Linked>(&mut self, slab: &mut Slab<T>) -> Option<Handle> {
+    pub(super) fn pop<T: Linked>(&mut self, slab: &mut Slab<T>) -> Option<Handle> {
         let level = self.level_in_turn()?;
         let queue = self.levels[level].queue_in_turn()?;
         let command = self.queues[queue as usize].pop(slab)?;
@@ -108,7 +108,7 @@ impl Arbiter {
 
     /// Accounts for a command of `queue` that did not wait, or not beside commands of other queues.
     #[inline]
-    pub fn took(&mut self, queue: u32) {
+    pub(super) fn took(&mut self, queue: u32) {
         let level = self.level_of(queue);
         if self.levels[level].credit == 0 {
             self.begin_round();

@@ -9,7 +9,7 @@ use super::station::Span;
 use crate::units::{Duration, Instant};
 
 /// The most links on the way from the host to a drive.
-pub const LINKS_MAX: usize = 4;
+pub(super) const LINKS_MAX: usize = 4;
 /// Hops of a path, links included; the way to a drive's second port has links of its own behind the first's.
 pub const HOPS: usize = Hop::Power as usize + 1;
 
@@ -41,13 +41,13 @@ pub enum Hop {
 }
 
 /// Hops that nearly every request passes: up to the first link.
-pub const NEAR: usize = Hop::FirstLink as usize + 1;
+pub(super) const NEAR: usize = Hop::FirstLink as usize + 1;
 /// The other hops.
-pub const FAR: usize = HOPS - NEAR;
+pub(super) const FAR: usize = HOPS - NEAR;
 
 /// Time at one hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub(super) struct Spent {
     /// Before it was served.
     pub wait: Duration,
     /// While it was served.
@@ -56,12 +56,12 @@ pub struct Spent {
 
 impl Spent {
     /// No time at all.
-    pub const NOTHING: Self = Self { wait: Duration::ZERO, service: Duration::ZERO };
+    pub(super) const NOTHING: Self = Self { wait: Duration::ZERO, service: Duration::ZERO };
 
     /// Splits the time from `mark` to `span.end` into waiting before `span.start` and service after,
     /// and returns the new mark, `span.end`.
     #[inline]
-    pub fn since(mark: Instant, span: Span) -> (Self, Instant) {
+    pub(super) fn since(mark: Instant, span: Span) -> (Self, Instant) {
         let start = span.start.max(mark);
         let end = span.end.max(mark);
         (Self { wait: start.since(mark), service: end.since(start) }, end)
@@ -69,7 +69,7 @@ impl Spent {
 
     /// Adds `more`.
     #[inline]
-    pub fn add(&mut self, more: Self) {
+    pub(super) fn add(&mut self, more: Self) {
         self.wait += more.wait;
         self.service += more.service;
     }
@@ -85,7 +85,7 @@ pub struct Budget {
 impl Budget {
     /// What was spent at the near hops and at the others.
     #[inline]
-    pub fn new(near: [Spent; NEAR], far: [Spent; FAR]) -> Self {
+    pub(super) fn new(near: [Spent; NEAR], far: [Spent; FAR]) -> Self {
         Self { near, far }
     }
 
@@ -104,18 +104,24 @@ impl Budget {
         self.near.get(hop).copied().unwrap_or_else(|| self.far[hop - NEAR])
     }
 
-    /// Waiting at a hop.
+    /// Waiting at a hop, a [`Hop`] as a number.
+    ///
+    /// # Panics
+    /// From [`HOPS`] on.
     pub fn wait(&self, hop: usize) -> Duration {
         self.at(hop).wait
     }
 
-    /// Service at a hop.
+    /// Service at a hop, a [`Hop`] as a number.
+    ///
+    /// # Panics
+    /// From [`HOPS`] on.
     pub fn service(&self, hop: usize) -> Duration {
         self.at(hop).service
     }
 
     /// Adds waiting at a hop.
-    pub fn wait_more(&mut self, hop: usize, wait: Duration) {
+    pub(super) fn wait_more(&mut self, hop: usize, wait: Duration) {
         let spent = Spent { wait, service: Duration::ZERO };
         match self.near.get_mut(hop) {
             Some(near) => near.add(spent),
@@ -131,7 +137,7 @@ impl Budget {
 
 /// The budgets of any number of requests: a whole trace can wait for longer than a [`Duration`] holds.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BudgetSum {
+pub(super) struct BudgetSum {
     wait: [u128; HOPS],
     service: [u128; HOPS],
     /// The sum of the latest budgets, and how much more of them it holds for certain.
@@ -142,7 +148,7 @@ pub struct BudgetSum {
 impl BudgetSum {
     /// Adds the budget of a request, which took `latency` in all.
     #[inline]
-    pub fn add(&mut self, budget: &Budget, latency: Duration) {
+    pub(super) fn add(&mut self, budget: &Budget, latency: Duration) {
         if latency.picoseconds() > self.room {
             self.settle();
         }
@@ -161,7 +167,7 @@ impl BudgetSum {
     }
 
     /// Adds those of other requests.
-    pub fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         self.settle();
         for hop in 0..HOPS {
             let (wait, service) = (other.latest.wait(hop), other.latest.service(hop));
@@ -171,12 +177,12 @@ impl BudgetSum {
     }
 
     /// Waiting at a hop, in nanoseconds.
-    pub fn wait_ns(&self, hop: usize) -> f64 {
+    pub(super) fn wait_ns(&self, hop: usize) -> f64 {
         (self.wait[hop] + u128::from(self.latest.wait(hop).picoseconds())) as f64 / 1e3
     }
 
     /// Service at a hop, in nanoseconds.
-    pub fn service_ns(&self, hop: usize) -> f64 {
+    pub(super) fn service_ns(&self, hop: usize) -> f64 {
         (self.service[hop] + u128::from(self.latest.service(hop).picoseconds())) as f64 / 1e3
     }
 }

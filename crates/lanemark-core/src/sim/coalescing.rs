@@ -14,7 +14,7 @@ use crate::units::Instant;
 
 /// The completions that wait for their interrupt, vector by vector.
 #[derive(Clone, Debug)]
-pub struct Coalescing {
+pub(super) struct Coalescing {
     spec: CoalescingSpec,
     vectors: Vec<Vector>,
 }
@@ -31,7 +31,7 @@ struct Vector {
 
 /// What becomes of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Announcement {
+pub(super) enum Announcement {
     /// It waits; where there is an instant, [`Coalescing::expire`] wants to be called then.
     Later(Option<Instant>),
     /// It is announced with all that wait.
@@ -40,7 +40,7 @@ pub enum Announcement {
 
 /// What is to be done at the end of an aggregation time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expiry {
+pub(super) enum Expiry {
     /// The completions that wait are announced now.
     Announce,
     /// Others wait since, until that instant.
@@ -51,17 +51,17 @@ pub enum Expiry {
 
 impl Coalescing {
     /// No completions wait.
-    pub fn new(spec: CoalescingSpec) -> Self {
+    pub(super) fn new(spec: CoalescingSpec) -> Self {
         Self { spec, vectors: Vec::new() }
     }
 
     /// Whether completions ever wait for each other.
-    pub fn is_on(&self) -> bool {
+    pub(super) fn is_on(&self) -> bool {
         self.spec.is_on()
     }
 
     /// The completion of `command` is in the queue of `vector`.
-    pub fn add<T: Linked>(
+    pub(super) fn add<T: Linked>(
         &mut self,
         slab: &mut Slab<T>,
         now: Instant,
@@ -89,7 +89,7 @@ impl Coalescing {
     }
 
     /// An aggregation time of `vector` may be over.
-    pub fn expire(&mut self, now: Instant, vector: u32) -> Expiry {
+    pub(super) fn expire(&mut self, now: Instant, vector: u32) -> Expiry {
         let vector = &mut self.vectors[vector as usize];
         vector.timed = vector.count > 0 && vector.deadline > now;
         match (vector.count, vector.timed) {
@@ -100,7 +100,7 @@ impl Coalescing {
     }
 
     /// Takes the next completion that `vector` announces.
-    pub fn pop<T: Linked>(&mut self, slab: &mut Slab<T>, vector: u32) -> Option<Handle> {
+    pub(super) fn pop<T: Linked>(&mut self, slab: &mut Slab<T>, vector: u32) -> Option<Handle> {
         let vector = &mut self.vectors[vector as usize];
         let command = vector.waiting.pop(slab)?;
         vector.count -= 1;

@@ -3,7 +3,7 @@
 use super::drive::disk::tests::small_disk;
 use super::link::LinkLaw;
 use super::spec::*;
-use super::tests::{sas, sata, share, times};
+use super::tests::{at_rest, sas, sata, share, simulate, times};
 use super::trajectory_tests::trajectory;
 use super::*;
 use crate::result::Sample;
@@ -85,7 +85,7 @@ fn test(drive: &DriveSpec, block: Bytes, pattern: Pattern, read: bool, depth: u3
 fn run(system: &SystemSpec, test: &Test) -> Sample {
     assert_eq!(system.check(), Ok(()));
     assert_eq!(test.check(), Ok(()));
-    run_test(system, test, StreamKey::from_seed(1)).unwrap()
+    simulate(system, test, StreamKey::from_seed(1)).unwrap()
 }
 
 fn close(seen: f64, expected: f64, within: f64) {
@@ -244,8 +244,7 @@ fn several_streams_each_keep_their_segment() {
 /// Submits accesses one after the other at given times, and returns how long each took.
 fn latencies(system: &SystemSpec, accesses: &[(u64, Operation, u64)]) -> Vec<Duration> {
     assert_eq!(system.check(), Ok(()));
-    let mut simulator =
-        Simulator::new(system, Bytes::ZERO.into(), crate::rng::StreamKey::from_seed(1));
+    let mut simulator = at_rest(system, Bytes::ZERO.into());
     for (tag, &(at, operation, place)) in accesses.iter().enumerate() {
         let length = if operation == Operation::Flush { Bytes::ZERO } else { SMALL };
         let access = Access { operation, offset: SMALL * place, length };
@@ -378,7 +377,7 @@ proptest! {
         };
         let test = if sequential { Test { alignment: block, ..test } } else { test };
         prop_assert_eq!(test.check(), Ok(()));
-        let sample = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), block * 200 * (1 + beside as u64));
         let path = sample.path.as_ref().unwrap();
         let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
@@ -396,7 +395,7 @@ proptest! {
             // The mean of 200 seeks and waits is that of all within a few per cent.
             prop_assert!(carried.0 as f64 <= most * 1.15, "{}: {carried} of {most}", ceiling.name);
         }
-        let again = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        let again = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(again, sample);
     }
 
@@ -406,7 +405,7 @@ proptest! {
         let capacity = disk.raw_capacity();
         let system = sata(DriveSpec { capacity, buffer: Bytes::kibi(256), ..drive(disk) });
         prop_assert_eq!(system.check(), Ok(()));
-        let mut simulator = Simulator::new(&system, Bytes::ZERO.into(), crate::rng::StreamKey::from_seed(1));
+        let mut simulator = at_rest(&system, Bytes::ZERO.into());
         let mut rng = Rng::new(StreamKey::from_seed(seed));
         let mut expected = Vec::new();
         let mut at = Instant::ZERO;

@@ -3,7 +3,9 @@
 
 use super::drive::write_amplification;
 use super::spec::*;
-use super::tests::{megabytes, nvme, retrying, run, sata, small_drive, test, unlimited};
+use super::tests::{
+    at_rest, megabytes, nvme, retrying, run, sata, simulate, small_drive, test, unlimited,
+};
 use super::trajectory_tests::trajectory;
 use super::*;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
@@ -38,8 +40,7 @@ fn one_die(change: impl FnOnce(&mut FlashSpec)) -> SystemSpec {
 
 /// The latency of each of `accesses`, all submitted at its time.
 fn latencies(system: &SystemSpec, accesses: &[(Duration, Access)]) -> Vec<Duration> {
-    let mut simulator =
-        Simulator::new(system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
+    let mut simulator = at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, access)) in accesses.iter().enumerate() {
         simulator.submit(Instant::ZERO + at, 0, access, 0, tag as u64).unwrap();
     }
@@ -353,8 +354,7 @@ fn a_pseudo_slc_cache_is_fast_until_it_is_full() {
     let (within, far_beyond) = (at(12), at(400));
     assert!(within > 2.5 * far_beyond, "{within} and {far_beyond} MB/s");
     // When it has been idle, the cache is empty again, and its data was written once more.
-    let mut simulator =
-        Simulator::new(&system, Bytes::ZERO.into(), crate::rng::StreamKey::from_seed(1));
+    let mut simulator = at_rest(&system, Bytes::ZERO.into());
     let burst = |simulator: &mut Simulator, at: Instant| {
         for index in 0..96 {
             let write = access(Operation::Write, Bytes::kibi(128) * index, Bytes::kibi(128));
@@ -550,7 +550,7 @@ fn repeated_reads_follow_the_seed_and_the_repeat_of_the_run() {
     let one = Test { volume: Some(BLOCK * 500), ..test(BLOCK, Pattern::Uniform, true, 1) };
     let elapsed = |seed: u64, repeat: u32| {
         let key = crate::rng::StreamKey { repeat, ..crate::rng::StreamKey::from_seed(seed) };
-        run_test(&system, &one, key).unwrap().elapsed
+        simulate(&system, &one, key).unwrap().elapsed
     };
     assert_ne!(elapsed(1, 0), elapsed(2, 0));
     assert_ne!(elapsed(1, 0), elapsed(1, 1));

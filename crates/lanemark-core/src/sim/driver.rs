@@ -17,14 +17,14 @@ use super::energy::Metering;
 use super::fault::Status;
 use super::hops;
 use super::simulator::{Completion, SimError, Simulator};
-use super::spec::SystemSpec;
+use super::spec::{CheckedSystem, SystemSpec};
 use super::storage::Storage;
 use super::target::Target;
 use crate::result::series::Recorder;
 use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, RequestErrors, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
-use crate::workload::{Accesses, Load, Test};
+use crate::workload::{Accesses, CheckedTest, Load, Test};
 use open::Open;
 use tally::{RoundsRun, Tally};
 
@@ -37,7 +37,11 @@ const WATCH_EVENTS: u64 = 4096;
 ///
 /// # Errors
 /// [`SimError`] where the test does not fit the drive.
-pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<Sample, SimError> {
+pub fn run_test(
+    spec: &CheckedSystem,
+    test: &CheckedTest,
+    key: StreamKey,
+) -> Result<Sample, SimError> {
     run_test_watched(spec, test, key, &mut |_| true)
 }
 
@@ -47,8 +51,8 @@ pub fn run_test(spec: &SystemSpec, test: &Test, key: StreamKey) -> Result<Sample
 /// # Errors
 /// As [`run_test`], and [`SimError::Cancelled`] where `watch` ended it.
 pub fn run_test_watched(
-    spec: &SystemSpec,
-    test: &Test,
+    spec: &CheckedSystem,
+    test: &CheckedTest,
     key: StreamKey,
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Sample, SimError> {
@@ -110,7 +114,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(spec: &SystemSpec, test: &Test, key: StreamKey) -> Self {
+    fn new(spec: &CheckedSystem, test: &Test, key: StreamKey) -> Self {
         let counting_from = Instant::ZERO + test.ramp;
         let deadline = test.duration.map(|duration| counting_from + duration);
         let targets = spec.targets();

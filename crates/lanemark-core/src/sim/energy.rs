@@ -20,7 +20,7 @@ use crate::units::{Duration, Instant, Joules};
 
 /// The meters of a system, read when counting begins and ends.
 #[derive(Debug)]
-pub struct Metering {
+pub(super) struct Metering {
     /// Whether what each drive takes is known.
     known: bool,
     from: Instant,
@@ -33,13 +33,13 @@ pub struct Metering {
 
 impl Metering {
     /// Meters that count from `from` until `until` at the latest, where there is such a time.
-    pub fn new(spec: &SystemSpec, from: Instant, until: Option<Instant>) -> Self {
+    pub(super) fn new(spec: &SystemSpec, from: Instant, until: Option<Instant>) -> Self {
         let known = spec.knows_power();
         Self { known, from, until, begun: None, earlier: VecDeque::new(), ended: None }
     }
 
     /// Goes on to the next completion, and reads the meters where counting begins or must end on the way.
-    pub fn advance(&mut self, storage: &mut Storage) -> Option<Completion> {
+    pub(super) fn advance(&mut self, storage: &mut Storage) -> Option<Completion> {
         if !self.known {
             return storage.advance();
         }
@@ -61,7 +61,11 @@ impl Metering {
     }
 
     /// Goes on to the next completion that comes no later than `limit`, as [`Metering::advance`] does.
-    pub fn advance_until(&mut self, storage: &mut Storage, limit: Instant) -> Option<Completion> {
+    pub(super) fn advance_until(
+        &mut self,
+        storage: &mut Storage,
+        limit: Instant,
+    ) -> Option<Completion> {
         if self.known && self.begun.is_none() {
             let before = storage.advance_until(self.from.min(limit));
             if before.is_some() || limit < self.from {
@@ -73,7 +77,7 @@ impl Metering {
     }
 
     /// Counting ends at `at` if it has not: nothing is asked any more.
-    pub fn end(&mut self, simulator: &Simulator, at: Instant) {
+    pub(super) fn end(&mut self, simulator: &Simulator, at: Instant) {
         if self.ended.is_none() && self.begun.is_some() {
             self.ended = simulator.power(at).map(|readings| (at, readings));
         }
@@ -81,7 +85,7 @@ impl Metering {
 
     /// Counting goes on after its end, until `until`. What is told in the end is of the last `stretches`, with
     /// this one; nothing where one of them is over before anything could be read.
-    pub fn go_on(&mut self, simulator: &Simulator, until: Instant, stretches: usize) {
+    pub(super) fn go_on(&mut self, simulator: &Simulator, until: Instant, stretches: usize) {
         match (self.begun.take(), self.ended.take()) {
             (Some(begun), Some((at, ended))) if self.known && until > simulator.now() => {
                 self.earlier.push_back((self.from, begun));
@@ -96,7 +100,7 @@ impl Metering {
     }
 
     /// What was taken between the readings.
-    pub fn energy(&self, spec: &SystemSpec) -> Option<EnergyUse> {
+    pub(super) fn energy(&self, spec: &SystemSpec) -> Option<EnergyUse> {
         let (Some(begun), Some((at, ended))) = (&self.begun, &self.ended) else { return None };
         let (from, begun) = match self.earlier.front() {
             Some((from, begun)) => (*from, begun),
@@ -109,7 +113,7 @@ impl Metering {
 
 /// What the drives of a system took in `elapsed`, in which their meters went on by `readings`; `None` where what a
 /// drive takes is not known, or no time has passed.
-pub fn energy(
+pub(super) fn energy(
     spec: &SystemSpec,
     readings: impl Iterator<Item = PowerReading>,
     elapsed: Duration,
@@ -145,7 +149,8 @@ pub fn energy(
 }
 
 /// What one drive took in all that a reading covers.
-pub fn drive_energy(spec: &PowerSpec, reading: &PowerReading) -> Joules {
+#[cfg(test)]
+pub(super) fn drive_energy(spec: &PowerSpec, reading: &PowerReading) -> Joules {
     parts(spec, reading).into_iter().map(|(_, energy)| energy).sum()
 }
 
@@ -220,7 +225,7 @@ fn parts(spec: &PowerSpec, reading: &PowerReading) -> Vec<(&'static str, Joules)
 impl PowerReading {
     /// What has passed since `earlier`.
     #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
+    pub(super) fn since(&self, earlier: &Self) -> Self {
         let media = match (self.media, earlier.media) {
             (MediaTime::Flash(own), MediaTime::Flash(other)) => MediaTime::Flash(own.since(&other)),
             (MediaTime::Disk(own), MediaTime::Disk(other)) => MediaTime::Disk(own.since(&other)),

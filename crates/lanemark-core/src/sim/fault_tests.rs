@@ -5,9 +5,11 @@ use super::link::{LinkLaw, SataRate};
 use super::link_tests::dual;
 use super::multipath::Multipath;
 use super::spec::{SystemSpec, WriteCache};
-use super::storage::Storage;
-use super::tests::{megabytes, nvme, run, sas, sata, small_drive, test, times, unlimited};
-use super::{Completion, Status, run_test};
+use super::tests::{
+    checked, megabytes, nvme, run, sas, sata, simulate, small_drive, storage_at_rest, test, times,
+    unlimited,
+};
+use super::{Completion, Status};
 use crate::result::{ErrorKind, FaultUse, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration, Instant, Ratio};
@@ -28,9 +30,7 @@ fn at(microseconds: u64) -> Instant {
 /// `system` with these faults.
 fn with(system: &SystemSpec, faults: &[&str]) -> SystemSpec {
     let faults: Vec<Fault> = faults.iter().map(|text| text.parse().unwrap()).collect();
-    let system = system.with_faults(&faults);
-    assert_eq!(system.check(), Ok(()));
-    system
+    checked(system).with_faults(&faults).unwrap().into_spec()
 }
 
 fn access(operation: Operation, offset: Bytes, length: Bytes) -> Access {
@@ -42,7 +42,7 @@ fn submitted(
     system: &SystemSpec,
     accesses: &[(Instant, Access)],
 ) -> (Vec<Completion>, Vec<FaultUse>) {
-    let mut storage = Storage::new(system, Bytes::mebi(32).into(), StreamKey::from_seed(1));
+    let mut storage = storage_at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, access)) in accesses.iter().enumerate() {
         storage.submit(at, Default::default(), access, 0, tag as u64).unwrap();
     }
@@ -107,7 +107,7 @@ fn reads_at_random_fail_as_often_as_the_bad_share_of_the_span_says() {
     assert!(bad.abs_diff(2_000) < 155, "{bad}");
     assert_eq!(bad + sample.operations(), 8_000);
     assert_eq!((sample.errors.total(), sample.faults[0].failed), (bad, bad));
-    assert_eq!(sample, run_test(&system, &all, StreamKey::from_seed(1)).unwrap());
+    assert_eq!(sample, simulate(&system, &all, StreamKey::from_seed(1)).unwrap());
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn spoilt_frames_are_sent_again_as_often_as_the_bit_error_ratio_says() {
         let again = (seen.elapsed - sound.elapsed).as_seconds() / held;
         let one = us(100).as_seconds() + sound.latency().mean_ns() / 1e9;
         assert!((again / one - 1.0).abs() < 0.02, "{again} for {one}");
-        let other = run_test(&spoilt, &reads, StreamKey::from_seed(2)).unwrap();
+        let other = simulate(&spoilt, &reads, StreamKey::from_seed(2)).unwrap();
         assert_ne!(other.faults[0].held, seen.faults[0].held, "another seed, other draws");
         assert_eq!(run(&spoilt, &reads), seen);
     }
@@ -410,8 +410,8 @@ fn faults_that_a_system_cannot_have_are_told_all_at_once() {
         "retrain speed=3Gb/s",
     ];
     let faults: Vec<Fault> = faults.iter().map(|text| text.parse().unwrap()).collect();
-    let system = base.with_faults(&faults);
-    let errors: Vec<String> = system.fault_errors().iter().map(ToString::to_string).collect();
+    let errors = checked(&base).with_faults(&faults).unwrap_err();
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert_eq!(
         errors,
         [
@@ -423,7 +423,7 @@ fn faults_that_a_system_cannot_have_are_told_all_at_once() {
             "fault = link-errors rate=1e-9 link=7 recovery=1ms at=0ps: the way has links 0 to 1",
         ]
     );
-    assert_eq!(system.check().unwrap_err().to_string(), errors[0]);
+    assert_eq!(SystemSpec { faults, ..base }.checked().unwrap_err().to_string(), errors[0]);
 }
 
 proptest! {
@@ -460,18 +460,17 @@ proptest! {
             };
             format!("{text} at={at}us").parse().unwrap()
         }).collect();
-        let system = base.with_faults(&faults);
-        prop_assert_eq!(system.check(), Ok(()));
+        let system = checked(&base).with_faults(&faults).unwrap().into_spec();
         let count = 600;
         let test = Test {
             volume: Some(BLOCK * count),
             read_share: Ratio::new([0.0, 0.5, 1.0][read]).unwrap(),
             ..test(BLOCK, Pattern::Uniform, true, depth)
         };
-        let sample = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.operations() + sample.errors.total(), count * system.drives() as u64);
         let by_fault: u64 = sample.faults.iter().map(|fault| fault.failed).sum();
         prop_assert_eq!(by_fault, sample.errors.total());
-        prop_assert_eq!(&run_test(&system, &test, StreamKey::from_seed(seed)).unwrap(), &sample);
+        prop_assert_eq!(&simulate(&system, &test, StreamKey::from_seed(seed)).unwrap(), &sample);
     }
 }

@@ -16,7 +16,7 @@ use crate::units::Instant;
 
 /// Pending events of kind `E`.
 #[derive(Clone, Debug)]
-pub struct EventQueue<E> {
+pub(super) struct EventQueue<E> {
     /// The present: no event is scheduled before it.
     now: u64,
     /// Events of the present, of which the first `done` have happened.
@@ -28,7 +28,6 @@ pub struct EventQueue<E> {
     occupied: u16,
     values: [u16; DIGITS],
     moving: Vec<Entry<E>>,
-    scheduled: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +44,7 @@ const SOON: std::ops::RangeInclusive<usize> = 4..=64;
 
 impl<E: Copy> EventQueue<E> {
     /// A queue with room for `capacity` events of one instant before it grows.
-    pub fn with_capacity(capacity: usize) -> Self {
+    pub(super) fn with_capacity(capacity: usize) -> Self {
         Self {
             now: 0,
             due: Vec::with_capacity(capacity),
@@ -54,17 +53,11 @@ impl<E: Copy> EventQueue<E> {
             occupied: 0,
             values: [0; DIGITS],
             moving: Vec::with_capacity(capacity),
-            scheduled: 0,
         }
     }
 
-    /// Events scheduled since the start.
-    pub fn scheduled(&self) -> u64 {
-        self.scheduled
-    }
-
     /// The instant of the next event.
-    pub fn next_at(&self) -> Option<Instant> {
+    pub(super) fn next_at(&self) -> Option<Instant> {
         if self.done < self.due.len() {
             return Some(Instant::from_picoseconds(self.now));
         }
@@ -96,9 +89,8 @@ impl<E: Copy> EventQueue<E> {
     /// Lets `event` happen at `at`, after all that are already scheduled for that instant. `at` must not lie
     /// before the event that was taken last.
     #[inline]
-    pub fn schedule(&mut self, at: Instant, event: E) {
+    pub(super) fn schedule(&mut self, at: Instant, event: E) {
         debug_assert!(at.picoseconds() >= self.now, "time goes forward");
-        self.scheduled += 1;
         self.put(Entry { at: at.picoseconds(), event });
     }
 
@@ -117,7 +109,7 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Forgets the events of which `which` holds; the others stay in their order.
-    pub fn forget(&mut self, mut which: impl FnMut(E) -> bool) {
+    pub(super) fn forget(&mut self, mut which: impl FnMut(E) -> bool) {
         self.due.drain(..self.done);
         self.done = 0;
         self.due.retain(|event| !which(*event));
@@ -132,14 +124,18 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Takes the next event.
-    pub fn pop(&mut self) -> Option<(Instant, E)> {
+    pub(super) fn pop(&mut self) -> Option<(Instant, E)> {
         self.pop_until(Instant::from_picoseconds(u64::MAX), |_| {})
     }
 
     /// Takes the next event, where it comes no later than `limit`. `soon` is told of events that come before long,
     /// several at a time, so that what they need can be brought near; of which is left open.
     #[inline]
-    pub fn pop_until(&mut self, limit: Instant, soon: impl FnMut(E)) -> Option<(Instant, E)> {
+    pub(super) fn pop_until(
+        &mut self,
+        limit: Instant,
+        soon: impl FnMut(E),
+    ) -> Option<(Instant, E)> {
         if self.done < self.due.len() {
             if self.now > limit.picoseconds() {
                 return None;

@@ -2,19 +2,19 @@
 
 /// A question and its answer.
 #[derive(Clone, Copy, Debug)]
-pub struct Memo<Q, A> {
+pub(super) struct Memo<Q, A> {
     last: Option<(Q, A)>,
 }
 
 impl<Q: Copy + PartialEq, A: Copy> Memo<Q, A> {
     /// Nothing asked yet.
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self { last: None }
     }
 
     /// The answer to `question`, from `law` where it is not the last one.
     #[inline]
-    pub fn answer(&mut self, question: Q, law: impl FnOnce() -> A) -> A {
+    pub(super) fn answer(&mut self, question: Q, law: impl FnOnce() -> A) -> A {
         if let Some((last, answer)) = self.last
             && last == question
         {

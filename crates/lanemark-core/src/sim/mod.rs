@@ -1,24 +1,27 @@
 //! The simulator: a drive on a platform's port, event by event.
 //!
+//! Open to others are [`Simulator`] and [`Storage`], [`run_test`], [`replay()`], [`ceilings`] and
+//! [`sensitivity()`], and what these take and give: [`spec`], [`link`] and the names below. All else is its own:
+//!
 //! | file | what it is |
 //! |---|---|
 //! | [`spec`] | what a system is made of |
-//! | [`kernel`], [`schedule`], [`slab`], [`station`] | events, things in flight, first-in-first-out servers |
-//! | [`memo`], [`table`] | the last answer of a law, things by number |
+//! | `kernel`, `schedule`, `slab`, `station` | events, things in flight, first-in-first-out servers |
+//! | `memo`, `table` | the last answer of a law, things by number |
 //! | [`link`] | the law of each kind of link |
-//! | [`protocol`], [`path`], [`shared`], [`drive`] | the parts of a system |
-//! | [`arbitration`], [`coalescing`] | NVMe: which queue is served next, what an interrupt announces |
-//! | [`multipath`] | drives with two ports |
-//! | [`target`] | drives and namespaces that requests go to |
-//! | [`volume`], [`storage`] | drives striped or mirrored, and the layer that does so |
-//! | [`simulator`] | the life of a request through them |
-//! | [`budget`], [`trace`] | where its time went |
+//! | `protocol`, `path`, `shared`, `drive` | the parts of a system |
+//! | `arbitration`, `coalescing` | NVMe: which queue is served next, what an interrupt announces |
+//! | `multipath` | drives with two ports |
+//! | `target` | drives and namespaces that requests go to |
+//! | `volume`, `storage` | drives striped or mirrored, and the layer that does so |
+//! | `simulator` | the life of a request through them |
+//! | `budget`, `trace` | where its time went |
 //! | `hops` | the hops of a system with their names |
-//! | [`energy`] | what drives took |
-//! | [`fault`] | what goes wrong |
-//! | [`ceiling`] | what each hop can carry by its law |
-//! | [`driver`] | a test run in closed loop |
-//! | [`progress`] | how far a test is, for whoever may end it |
+//! | `energy` | what drives took |
+//! | `fault` | what goes wrong |
+//! | `ceiling` | what each hop can carry by its law |
+//! | `driver` | a test run in closed loop |
+//! | `progress` | how far a test is, for whoever may end it |
 //! | [`sensitivity`](mod@sensitivity) | what one hop at twice its speed would give |
 //! | [`replay`](mod@replay) | a recorded trace, in open or closed loop |
 //!
@@ -26,46 +29,51 @@
 //! order of time. A request costs an event at each place where the order of arrivals can change, and
 //! none where it cannot. There is no allocation and no hashing per event once a run is under way.
 
-pub mod arbitration;
-pub mod budget;
-pub mod ceiling;
-pub mod coalescing;
-pub mod drive;
-pub mod driver;
-pub mod energy;
-pub mod fault;
-pub(crate) mod hops;
-pub mod kernel;
+mod arbitration;
+mod budget;
+mod ceiling;
+mod coalescing;
+mod drive;
+mod driver;
+mod energy;
+mod fault;
+mod hops;
+mod kernel;
 pub mod link;
-pub mod memo;
-pub mod multipath;
-pub mod path;
-pub mod progress;
-pub mod protocol;
+mod memo;
+mod multipath;
+mod path;
+mod progress;
+mod protocol;
 pub mod replay;
-pub mod schedule;
+mod schedule;
 pub mod sensitivity;
-pub mod shared;
-pub mod simulator;
-pub mod slab;
+mod shared;
+mod simulator;
+mod slab;
 pub mod spec;
-pub mod station;
-pub mod storage;
-pub mod table;
-pub mod target;
-pub mod trace;
-pub mod volume;
+mod station;
+mod storage;
+mod table;
+mod target;
+mod trace;
+mod volume;
 
-pub use ceiling::{Ceiling, ceilings};
+pub use budget::{Budget, HOPS, Hop};
+pub use ceiling::{Ceiling, ceilings, over_link};
+pub use drive::Content;
 pub use driver::{run_test, run_test_watched};
 pub use fault::Status;
+pub use multipath::{Multipath, SecondPort};
 pub use progress::Progress;
 pub use replay::replay;
-pub use simulator::{Completion, Event, SimError, Simulator};
-pub use spec::SystemSpec;
+pub use sensitivity::sensitivity;
+pub(crate) use simulator::Event;
+pub use simulator::{Completion, SimError, Simulator};
+pub use spec::{CheckedSystem, SystemSpec};
 pub use storage::Storage;
-pub use target::Target;
-pub use volume::VolumeSpec;
+pub use target::{Extent, NAMESPACES_MAX, Target, extents};
+pub use volume::{CHUNK, VolumeSpec};
 
 #[cfg(test)]
 mod disk_tests;

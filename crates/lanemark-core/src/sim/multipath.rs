@@ -58,7 +58,7 @@ impl SecondPort {
 
 /// The ways of a drive at work.
 #[derive(Clone, Debug)]
-pub struct Ways {
+pub(super) struct Ways {
     multipath: Multipath,
     /// Whether no answer comes over each.
     lost: [bool; 2],
@@ -73,12 +73,12 @@ pub struct Ways {
 impl Ways {
     /// Whether there is more than one.
     #[inline]
-    pub fn are_several(&self) -> bool {
+    pub(super) fn are_several(&self) -> bool {
         self.count > 1
     }
 
     /// The ways of a drive with or without a second port.
-    pub fn new(second: Option<&SecondPort>) -> Self {
+    pub(super) fn new(second: Option<&SecondPort>) -> Self {
         let single = Self {
             multipath: Multipath::Failover,
             lost: [false; 2],
@@ -96,7 +96,7 @@ impl Ways {
     }
 
     /// The way of the next command.
-    pub fn choose(&mut self) -> u8 {
+    pub(super) fn choose(&mut self) -> u8 {
         if self.count == 1 {
             return 0;
         }
@@ -108,17 +108,17 @@ impl Ways {
     }
 
     /// Whether no answer comes over a way.
-    pub fn is_lost(&self, way: u8) -> bool {
+    pub(super) fn is_lost(&self, way: u8) -> bool {
         self.lost[usize::from(way)]
     }
 
     /// Whether no answer comes over any.
-    pub fn are_lost(&self) -> bool {
+    pub(super) fn are_lost(&self) -> bool {
         self.lost[..usize::from(self.count)].iter().all(|lost| *lost)
     }
 
     /// Answers come over a way no more, or again.
-    pub fn lose(&mut self, way: u8, lost: bool) {
+    pub(super) fn lose(&mut self, way: u8, lost: bool) {
         self.lost[usize::from(way)] = lost;
     }
 }
@@ -128,9 +128,9 @@ mod tests {
     use super::super::budget::Hop;
     use super::super::link::{LinkLaw, Sas, SasRate};
     use super::super::link_tests::{dual, read_of};
-    use super::super::simulator::{Completion, Simulator};
+    use super::super::simulator::Completion;
     use super::super::spec::SystemSpec;
-    use super::super::tests::{megabytes, run, sas, small_drive, test, unlimited};
+    use super::super::tests::{at_rest, megabytes, run, sas, small_drive, test, unlimited};
     use super::*;
     use crate::sim::spec::PageTimes;
     use crate::units::{Bytes, Instant};
@@ -224,8 +224,7 @@ mod tests {
     /// Keeps `depth` requests outstanding until so many are complete.
     fn completions(system: &SystemSpec, operation: Operation, depth: u64) -> Vec<Completion> {
         assert_eq!(system.check(), Ok(()));
-        let mut simulator =
-            Simulator::new(system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
+        let mut simulator = at_rest(system, Bytes::mebi(32).into());
         let access = Access { operation, ..read_of(Bytes::kibi(128)) };
         (0..depth).for_each(|tag| simulator.submit(Instant::ZERO, 0, access, 0, tag).unwrap());
         let mut seen = Vec::new();

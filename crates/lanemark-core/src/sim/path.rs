@@ -16,7 +16,7 @@ use crate::workload::Operation;
 
 /// A drive's ways to the host, one for each of its ports, and its data path, which there is one of.
 #[derive(Clone, Debug)]
-pub struct Path {
+pub(super) struct Path {
     ways: Vec<Way>,
     read: DataPath,
     write: DataPath,
@@ -24,7 +24,7 @@ pub struct Path {
 
 /// The links to one port of a drive, behind the links that it shares.
 #[derive(Clone, Debug)]
-pub struct Way {
+pub(super) struct Way {
     /// How many shared links, counted from the host, lie on the way.
     shared: usize,
     /// The place of its own links among all of a path's.
@@ -41,7 +41,7 @@ struct DataPath {
 
 impl Path {
     /// The idle path of a drive.
-    pub fn new(attachment: &AttachmentSpec) -> Self {
+    pub(super) fn new(attachment: &AttachmentSpec) -> Self {
         let drive = &attachment.drive;
         let path = |rate| DataPath { rate, station: Station::default() };
         // Hops of a second way are counted behind those of the longest first one.
@@ -55,13 +55,13 @@ impl Path {
     }
 
     /// One of its ways.
-    pub fn way(&mut self, way: u8) -> &mut Way {
+    pub(super) fn way(&mut self, way: u8) -> &mut Way {
         &mut self.ways[usize::from(way)]
     }
 
     /// Sends read data from the drive over the links of its own of a way, the completion behind the last of
     /// it, and returns when it flows out of them.
-    pub fn carry_read(
+    pub(super) fn carry_read(
         &mut self,
         way: u8,
         now: Instant,
@@ -80,7 +80,7 @@ impl Path {
 
     /// Sends write data from host memory to the drive and returns when it is there. All data for links
     /// further down comes through those further up, in one order, so the whole way is worked out at once.
-    pub fn carry_write(
+    pub(super) fn carry_write(
         &mut self,
         way: u8,
         shared: &mut [Link],
@@ -98,7 +98,7 @@ impl Path {
     }
 
     /// Adds the time busy of the data path and of the path's own links.
-    pub fn add_busy(&self, busy: &mut [Vec<Duration>; HOPS]) {
+    pub(super) fn add_busy(&self, busy: &mut [Vec<Duration>; HOPS]) {
         let data_path = self.read.station.busy().max(self.write.station.busy());
         busy[Hop::DataPath as usize].push(data_path);
         for way in &self.ways {
@@ -115,39 +115,45 @@ impl Way {
     }
 
     /// One of its own links, the nearest to the host first.
-    pub fn link(&mut self, number: usize) -> &mut Link {
+    pub(super) fn link(&mut self, number: usize) -> &mut Link {
         &mut self.links[number]
     }
 
     /// Whether one of its own links has spoilt what went over it last.
-    pub fn take_spoilt(&mut self) -> bool {
+    pub(super) fn take_spoilt(&mut self) -> bool {
         self.links.iter_mut().fold(false, |spoilt, link| link.take_spoilt() | spoilt)
     }
 
     /// How many shared links lie on the way.
-    pub fn shared(&self) -> usize {
+    pub(super) fn shared(&self) -> usize {
         self.shared
     }
 
     /// The time of a small packet between host and controller: through all links that carry packets.
-    pub fn message_latency(&self, shared: &[Link]) -> Duration {
+    pub(super) fn message_latency(&self, shared: &[Link]) -> Duration {
         let way = shared[..self.shared].iter().chain(&self.links);
         way.filter(|link| !link.issues_by_frames()).map(Link::latency).sum()
     }
 
     /// Whether the drive gets its commands by frames, after the controller has fetched them.
-    pub fn issues_by_frames(&self) -> bool {
+    pub(super) fn issues_by_frames(&self) -> bool {
         self.links.iter().any(Link::issues_by_frames)
     }
 
     /// Takes the links' time for the packets of a command's doorbell and fetches.
-    pub fn charge_issue(&mut self, shared: &mut [Link], now: Instant, entry: Bytes, fetches: u64) {
+    pub(super) fn charge_issue(
+        &mut self,
+        shared: &mut [Link],
+        now: Instant,
+        entry: Bytes,
+        fetches: u64,
+    ) {
         let way = shared[..self.shared].iter_mut().chain(&mut self.links);
         way.for_each(|link| link.charge_issue(now, entry, fetches));
     }
 
     /// Sends the frames of a command that the controller has fetched, and returns when the drive has it.
-    pub fn issue_frames(
+    pub(super) fn issue_frames(
         &mut self,
         now: Instant,
         operation: Operation,
@@ -162,7 +168,7 @@ impl Way {
 
     /// Tells the host that a command which brought it no data is complete, and returns when its interrupt is
     /// there.
-    pub fn complete(
+    pub(super) fn complete(
         &mut self,
         shared: &mut [Link],
         now: Instant,
@@ -193,7 +199,7 @@ impl Way {
 }
 
 /// Sends read data over the shared link `index`, into which it flowed during `inflow`.
-pub fn carry_shared(
+pub(super) fn carry_shared(
     link: &mut Link,
     index: usize,
     now: Instant,

@@ -4,8 +4,7 @@ use super::drive::MediaTime;
 use super::drive::disk::tests::small_disk;
 use super::energy::drive_energy;
 use super::spec::*;
-use super::tests::{nvme, retrying, run, small_drive, test, times};
-use super::*;
+use super::tests::{at_rest, nvme, retrying, run, small_drive, test, times};
 use crate::result::{EnergyUse, Sample};
 use crate::units::{Bytes, Duration, Instant, Joules, Watts};
 use crate::workload::{Access, Operation, Pattern, Test};
@@ -184,8 +183,7 @@ fn a_state_is_entered_after_its_time_and_not_a_picosecond_before() {
 #[test]
 fn writes_take_their_programs_after_the_last_answer_too() {
     let system = metered(flash_power());
-    let mut simulator =
-        Simulator::new(&system, Bytes::ZERO.into(), crate::rng::StreamKey::from_seed(1));
+    let mut simulator = at_rest(&system, Bytes::ZERO.into());
     let length = Bytes::kibi(512);
     let access = Access { operation: Operation::Write, offset: Bytes::ZERO, length };
     simulator.submit(Instant::ZERO, 0, access, 0, 0).unwrap();
@@ -342,7 +340,7 @@ proptest! {
         system.faults = vec![retrying(if suspends { 0.3 } else { 0.0 })];
         prop_assert_eq!(system.check(), Ok(()));
         let dies = system.attachments[0].drive.flash().dies();
-        let mut simulator = Simulator::new(&system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
+        let mut simulator = at_rest(&system, Bytes::mebi(32).into());
         let mut at = Instant::ZERO;
         for (index, (gap, kind, blocks)) in gaps.into_iter().enumerate() {
             at = at + us(gap);

@@ -40,7 +40,7 @@ const PAGE: u64 = 4096;
 
 /// A host protocol at work.
 #[derive(Clone, Debug)]
-pub struct Protocol {
+pub(super) struct Protocol {
     spec: ProtocolSpec,
     /// Queues up to the highest that was used.
     queues: Vec<Queue>,
@@ -68,7 +68,7 @@ struct Queue {
 
 impl Protocol {
     /// Empty queues.
-    pub fn new(spec: ProtocolSpec) -> Self {
+    pub(super) fn new(spec: ProtocolSpec) -> Self {
         let split = |whole: Duration| {
             let before = whole.picoseconds() as f64 * spec.submit_share.get();
             let submit = Duration::from_picoseconds(before as u64);
@@ -86,19 +86,19 @@ impl Protocol {
     }
 
     /// Empties all queues: the controller starts anew.
-    pub fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.queues.clear();
         self.coalescing = Coalescing::new(self.spec.coalescing);
         self.handler_until = Instant::ZERO;
     }
 
     /// Processor time to submit a command.
-    pub fn submit_time(&self, operation: Operation) -> Duration {
+    pub(super) fn submit_time(&self, operation: Operation) -> Duration {
         self.driver(operation).submit
     }
 
     /// Processor time to complete a command.
-    pub fn complete_time(&self, operation: Operation) -> Duration {
+    pub(super) fn complete_time(&self, operation: Operation) -> Duration {
         self.driver(operation).complete
     }
 
@@ -110,7 +110,7 @@ impl Protocol {
     }
 
     /// The core that takes the completions of a thread's commands: AHCI has one interrupt.
-    pub fn completion_core(&self, thread: u32) -> u32 {
+    pub(super) fn completion_core(&self, thread: u32) -> u32 {
         match self.spec.kind {
             ProtocolKind::Ahci | ProtocolKind::AtaDma => 0,
             ProtocolKind::Nvme | ProtocolKind::SasHba => thread,
@@ -118,28 +118,28 @@ impl Protocol {
     }
 
     /// The queue of a thread's commands.
-    pub fn queue_of(&self, thread: u32) -> u32 {
+    pub(super) fn queue_of(&self, thread: u32) -> u32 {
         thread % self.spec.queues
     }
 
     /// The core that handles the interrupts of a queue's vector.
-    pub fn interrupt_core(&self, queue: u32) -> u32 {
+    pub(super) fn interrupt_core(&self, queue: u32) -> u32 {
         queue
     }
 
     /// A 64-byte read of host memory by the controller.
-    pub fn memory_read(&self) -> Duration {
+    pub(super) fn memory_read(&self) -> Duration {
         self.spec.memory_read
     }
 
     /// Interrupts so far.
-    pub fn interrupts(&self) -> u64 {
+    pub(super) fn interrupts(&self) -> u64 {
         self.interrupts
     }
 
     /// Announces completions at `now`, and returns the processor time of the interrupt: none for what the
     /// handler that runs already will find.
-    pub fn interrupt(&mut self, now: Instant) -> Duration {
+    pub(super) fn interrupt(&mut self, now: Instant) -> Duration {
         let shared = match self.spec.kind {
             ProtocolKind::Ahci | ProtocolKind::AtaDma => true,
             ProtocolKind::Nvme | ProtocolKind::SasHba => false,
@@ -152,7 +152,7 @@ impl Protocol {
     }
 
     /// Takes note that the handler of an interrupt runs until `end`.
-    pub fn handles_until(&mut self, end: Instant) {
+    pub(super) fn handles_until(&mut self, end: Instant) {
         self.handler_until = end;
     }
 
@@ -163,7 +163,7 @@ impl Protocol {
     }
 
     /// Takes a slot for `command`, or makes it wait for one.
-    pub fn take_slot<T: Candidate>(
+    pub(super) fn take_slot<T: Candidate>(
         &mut self,
         slab: &mut Slab<T>,
         queue: u32,
@@ -185,14 +185,14 @@ impl Protocol {
     }
 
     /// Gives the slot of a command back.
-    pub fn give_slot(&mut self, queue: u32, operation: Operation) {
+    pub(super) fn give_slot(&mut self, queue: u32, operation: Operation) {
         let alone = self.is_alone(operation);
         let queue = &mut self.queues[queue as usize];
         queue.free = if alone { self.spec.queue_depth } else { queue.free + 1 };
     }
 
     /// The next command that waited and has a slot now.
-    pub fn next_with_slot<T: Candidate>(
+    pub(super) fn next_with_slot<T: Candidate>(
         &mut self,
         slab: &mut Slab<T>,
         queue: u32,
@@ -209,7 +209,7 @@ impl Protocol {
 
     /// Reads of host memory, one after the other, before the controller has a command.
     #[inline]
-    pub fn fetches(&self, operation: Operation, length: Bytes) -> u64 {
+    pub(super) fn fetches(&self, operation: Operation, length: Bytes) -> u64 {
         match (self.spec.kind, operation) {
             (ProtocolKind::AtaDma, _) => 0,
             (ProtocolKind::Ahci, _) => 2,
@@ -219,7 +219,7 @@ impl Protocol {
     }
 
     /// Lets the controller fetch a command, and returns when it has it.
-    pub fn fetch(
+    pub(super) fn fetch(
         &self,
         now: Instant,
         way: &mut Way,

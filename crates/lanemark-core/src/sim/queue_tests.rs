@@ -4,8 +4,8 @@ use super::budget::Hop;
 use super::spec::{
     ArbitrationSpec, ClassWeights, CoalescingSpec, ProtocolKind, QueueClass, SystemSpec,
 };
-use super::tests::{nvme, sata, small_drive, unlimited};
-use super::{Completion, Simulator, run_test};
+use super::tests::{at_rest, nvme, sata, simulate, small_drive, unlimited};
+use super::{Completion, Simulator};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration, Instant, Ratio};
 use crate::workload::tests::random_read;
@@ -32,8 +32,7 @@ fn slow_front_end() -> SystemSpec {
 /// Completions of each thread, which keeps its depth outstanding, among the first `count`.
 fn served(system: &SystemSpec, depths: &[u32], count: u64) -> Vec<f64> {
     assert_eq!(system.check(), Ok(()));
-    let mut simulator =
-        Simulator::new(system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
+    let mut simulator = at_rest(system, Bytes::mebi(32).into());
     let mut submitted = 0;
     let mut submit = |simulator: &mut Simulator, thread: u32| {
         let now = simulator.now();
@@ -63,8 +62,7 @@ fn assert_shares(seen: &[f64], expected: &[f64]) {
 
 /// All completions of `accesses`, submitted to thread 0 at their instants.
 fn all(system: &SystemSpec, accesses: &[(Instant, u32)]) -> (Vec<Completion>, u64) {
-    let mut simulator =
-        Simulator::new(system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
+    let mut simulator = at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, thread)) in accesses.iter().enumerate() {
         simulator.submit(at, 0, read(tag as u64), thread, tag as u64).unwrap();
     }
@@ -268,7 +266,7 @@ proptest! {
             ..random_read()
         };
         prop_assert_eq!(test.check(), Ok(()));
-        let sample = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), volume);
         let path = sample.path.as_ref().unwrap();
         let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
@@ -276,7 +274,7 @@ proptest! {
         for hop in &path.hops {
             prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
         }
-        let again = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        let again = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(again, sample);
     }
 }

@@ -18,7 +18,7 @@ use std::str::FromStr;
 
 use super::Progress;
 use super::simulator::SimError;
-use super::spec::SystemSpec;
+use super::spec::CheckedSystem;
 use crate::result::Sample;
 use crate::units::{Bytes, Instant};
 use crate::workload::{Arrival, BLOCK_MAX, QUEUE_DEPTH_MAX, Test};
@@ -164,7 +164,7 @@ impl FromStr for Speed {
 /// # Errors
 /// [`ReplayError`] at the first request that cannot be read or submitted, or where the system cannot go on.
 pub fn replay<E>(
-    spec: &SystemSpec,
+    spec: &CheckedSystem,
     plan: &Replay,
     arrivals: impl IntoIterator<Item = Result<Arrival, E>>,
     watch: &mut dyn FnMut(&Progress) -> bool,

@@ -6,9 +6,8 @@ use super::replay::{
     OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, Replay, ReplayError, ReplayRun, RequestFault,
     Speed, replay,
 };
-use super::run_test;
 use super::spec::SystemSpec;
-use super::tests::{nvme, sata, small_drive, times};
+use super::tests::{checked, nvme, sata, simulate, small_drive, times};
 use crate::result::{ReplayUse, Sample};
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Duration, Instant};
@@ -43,7 +42,7 @@ fn try_run(
     plan: &Replay,
     arrivals: &[Arrival],
 ) -> Result<ReplayRun, ReplayError<Infallible>> {
-    replay(spec, plan, arrivals.iter().map(|arrival| Ok(*arrival)), &mut |_| true)
+    replay(&checked(spec), plan, arrivals.iter().map(|arrival| Ok(*arrival)), &mut |_| true)
 }
 
 fn run(spec: &SystemSpec, plan: &Replay, arrivals: &[Arrival]) -> (Sample, ReplayUse) {
@@ -81,7 +80,7 @@ fn as_fast_as_possible_is_the_closed_loop_of_a_test() {
             ..random_read()
         };
         let key = StreamKey::from_seed(7);
-        let expected = run_test(&system, &test, key).unwrap();
+        let expected = simulate(&system, &test, key).unwrap();
         let mut accesses = Accesses::new(&test, key);
         let trace: Vec<Arrival> = (0..1024)
             .map(|line| {
@@ -210,7 +209,7 @@ fn an_endless_trace_is_pulled_as_it_is_replayed_and_can_be_ended() {
         Some(Ok::<_, Infallible>(arrival(pulled, Operation::Read, pulled % 9000 * 4096, 512)))
     });
     let mut looks = 0;
-    let run = replay(&nvme(small_drive()), &at_depth(4), endless, &mut |progress| {
+    let run = replay(&checked(&nvme(small_drive())), &at_depth(4), endless, &mut |progress| {
         looks += 1;
         assert!(progress.now > Instant::ZERO);
         looks < 2

@@ -9,14 +9,14 @@ use crate::units::{Bytes, Instant};
 
 /// Pending events of a system.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+pub(super) struct Schedule {
     queue: EventQueue<Event>,
     bursts: Slab<Burst>,
 }
 
 /// Data of a command that is ready at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Burst {
+pub(super) struct Burst {
     /// The command.
     pub command: Handle,
     /// How much of it.
@@ -25,36 +25,39 @@ pub struct Burst {
 
 impl Schedule {
     /// Nothing is going to happen.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { queue: EventQueue::with_capacity(64), bursts: Slab::new() }
     }
 
     /// The instant of the next event.
-    pub fn next_at(&self) -> Option<Instant> {
+    pub(super) fn next_at(&self) -> Option<Instant> {
         self.queue.next_at()
     }
 
     /// Lets `event` happen at `at`.
     #[inline]
-    pub fn schedule(&mut self, at: Instant, event: Event) {
+    pub(super) fn schedule(&mut self, at: Instant, event: Event) {
         self.queue.schedule(at, event);
     }
 
     /// Lets an event about a burst happen at `at`.
-    pub fn schedule_burst(&mut self, at: Instant, burst: Burst, event: fn(Handle) -> Event) {
+    pub(super) fn schedule_burst(&mut self, at: Instant, burst: Burst, event: fn(Handle) -> Event) {
         let handle = self.bursts.insert(burst);
         self.queue.schedule(at, event(handle));
     }
 
     /// The burst that an event was about.
-    pub fn take_burst(&mut self, handle: Handle) -> Burst {
+    pub(super) fn take_burst(&mut self, handle: Handle) -> Burst {
         let burst = self.bursts[handle];
         self.bursts.free(handle);
         burst
     }
 
     /// Forgets the events of which `which` holds, which is told the command of a burst; with them their bursts.
-    pub fn forget(&mut self, mut which: impl FnMut(Event, &dyn Fn(Handle) -> Handle) -> bool) {
+    pub(super) fn forget(
+        &mut self,
+        mut which: impl FnMut(Event, &dyn Fn(Handle) -> Handle) -> bool,
+    ) {
         let Self { queue, bursts } = self;
         let mut gone = Vec::new();
         queue.forget(|event| {
@@ -68,13 +71,14 @@ impl Schedule {
     }
 
     /// Takes the next event.
-    pub fn pop(&mut self) -> Option<(Instant, Event)> {
+    #[cfg(test)]
+    pub(super) fn pop(&mut self) -> Option<(Instant, Event)> {
         self.queue.pop()
     }
 
     /// Takes the next event, where it comes no later than `limit`, and tells `soon` of some that come before long.
     #[inline]
-    pub fn pop_until(
+    pub(super) fn pop_until(
         &mut self,
         limit: Instant,
         soon: impl FnMut(Event),

@@ -25,11 +25,13 @@ use super::driver::{run_test, run_test_watched};
 use super::hops::{self, longest};
 use super::link::LinkSpec;
 use super::simulator::SimError;
-use super::spec::{AttachmentSpec, DriveSpec, MediaSpec, ProtocolSpec, SystemSpec, WaySpec};
+use super::spec::{
+    AttachmentSpec, CheckedSystem, DriveSpec, MediaSpec, ProtocolSpec, SystemSpec, WaySpec,
+};
 use crate::result::sensitivity::beyond_noise;
 use crate::result::{Changed, Gain, HopId, Sample, Sensitivity};
 use crate::rng::StreamKey;
-use crate::workload::{Load, Test};
+use crate::workload::{CheckedTest, Load, Test};
 
 /// A system or a test with one thing changed.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,9 +43,9 @@ pub struct Variant {
     /// What was changed, in words.
     pub change: String,
     /// The system to run.
-    pub spec: SystemSpec,
+    pub spec: CheckedSystem,
     /// The test to run.
-    pub test: Test,
+    pub test: CheckedTest,
 }
 
 impl Variant {
@@ -70,13 +72,10 @@ impl Variant {
 
 /// All that could be asked of `spec` and `test`, of which `base` is the outcome: the hops from the processor to the
 /// media, then more load. What changes nothing, or makes a system or test that cannot be, is not among them.
-pub fn variants(spec: &SystemSpec, test: &Test, base: &Sample) -> Vec<Variant> {
+pub fn variants(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<Variant> {
     let mut all = hops(spec, test, base);
     all.extend(more_load(spec, test));
-    all.retain(|variant| {
-        let differs = variant.spec != *spec || variant.test != *test;
-        differs && variant.spec.check().is_ok() && variant.test.check().is_ok()
-    });
+    all.retain(|variant| variant.spec != *spec || variant.test != *test);
     all
 }
 
@@ -103,8 +102,8 @@ pub fn weigh(base: &Sample, variants: &[Variant], outcomes: &[Sample]) -> Sensit
 /// # Errors
 /// As [`run_test`].
 pub fn sensitivity(
-    spec: &SystemSpec,
-    test: &Test,
+    spec: &CheckedSystem,
+    test: &CheckedTest,
     key: StreamKey,
 ) -> Result<Sensitivity, SimError> {
     let base = run_test(spec, test, key)?;
@@ -122,12 +121,13 @@ fn rate(sample: &Sample) -> f64 {
     }
 }
 
-fn hops(spec: &SystemSpec, test: &Test, base: &Sample) -> Vec<Variant> {
+fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<Variant> {
     let changed = |id: HopId, change: &str, apply: &dyn Fn(&mut SystemSpec)| {
-        let mut faster = spec.clone();
+        let mut faster = spec.clone().into_spec();
         apply(&mut faster);
-        let (hop, change) = (hops::name(spec, id), change.to_owned());
-        Variant { id: Changed::Hop(id), hop, change, spec: faster, test: test.clone() }
+        let spec = faster.checked().ok()?;
+        let (hop, change) = (hops::name(&spec, id), change.to_owned());
+        Some(Variant { id: Changed::Hop(id), hop, change, spec, test: test.clone() })
     };
     let mut all = vec![
         changed(HopId::Cpu, "a processor twice as fast", &|spec| processor(spec)),
@@ -155,18 +155,19 @@ fn hops(spec: &SystemSpec, test: &Test, base: &Sample) -> Vec<Variant> {
         all.push(drives(HopId::Channels, "channels twice as fast", channels));
     }
     all.push(drives(HopId::Media, "media twice as fast", media));
-    all
+    all.into_iter().flatten().collect()
 }
 
-fn more_load(spec: &SystemSpec, test: &Test) -> Vec<Variant> {
+fn more_load(spec: &CheckedSystem, test: &CheckedTest) -> Vec<Variant> {
     let changed = |id: Changed, hop: &str, (from, to): (String, String), test: Test| {
         let change = format!("{to} in place of {from}");
-        Variant { id, hop: hop.to_owned(), change, spec: spec.clone(), test }
+        let test = test.checked().ok()?;
+        Some(Variant { id, hop: hop.to_owned(), change, spec: spec.clone(), test })
     };
     let (depth, threads) = (test.queue_depth, test.threads);
     let told = |from: u32| (from.to_string(), from.saturating_mul(2).to_string());
-    let deeper = Test { queue_depth: depth.saturating_mul(2), ..test.clone() };
-    let wider = Test { threads: threads.saturating_mul(2), ..test.clone() };
+    let deeper = Test { queue_depth: depth.saturating_mul(2), ..test.clone().into_test() };
+    let wider = Test { threads: threads.saturating_mul(2), ..test.clone().into_test() };
     let mut all = vec![
         changed(Changed::QueueDepth, "queue depth", told(depth), deeper),
         changed(Changed::Threads, "threads", told(threads), wider),
@@ -174,9 +175,9 @@ fn more_load(spec: &SystemSpec, test: &Test) -> Vec<Variant> {
     if let Load::Open { rate_per_second, process } = test.load {
         let load = Load::Open { rate_per_second: rate_per_second * 2.0, process };
         let told = (format!("{rate_per_second}/s"), format!("{}/s", rate_per_second * 2.0));
-        all.push(changed(Changed::Rate, "rate", told, Test { load, ..test.clone() }));
+        all.push(changed(Changed::Rate, "rate", told, Test { load, ..test.clone().into_test() }));
     }
-    all
+    all.into_iter().flatten().collect()
 }
 
 fn each_drive(spec: &mut SystemSpec, mut change: impl FnMut(&mut DriveSpec)) {

@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::sensitivity::{sensitivity, variants, weigh};
-use super::spec::{SpecError, SystemSpec};
-use super::tests::{nvme, sata, small_drive, test, unlimited};
-use super::{disk_tests, link_tests, run_test};
+use super::spec::SystemSpec;
+use super::tests::{checked, nvme, sata, simulate, small_drive, test, unlimited};
+use super::{disk_tests, link_tests};
 use crate::result::{Changed, Gain, HopId, Sensitivity};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration, Ratio};
@@ -14,7 +14,7 @@ use crate::workload::{Load, Pattern, Process, Test};
 const KEY: StreamKey = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
 
 fn asked(system: &SystemSpec, test: &Test) -> Sensitivity {
-    sensitivity(system, test, KEY).unwrap()
+    sensitivity(&checked(system), &test.clone().checked().unwrap(), KEY).unwrap()
 }
 
 fn gain<'s>(sensitivity: &'s Sensitivity, hop: &str) -> &'s Gain {
@@ -58,7 +58,7 @@ fn one_read_at_a_time_gains_from_the_die_and_twice_as_much_from_two() {
     drive.flash_mut().dies_per_channel = 8;
     let system = nvme(drive);
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
-    let base = run_test(&system, &reads, KEY).unwrap();
+    let base = simulate(&system, &reads, KEY).unwrap();
     let asked = asked(&system, &reads);
     assert_eq!(bottleneck(&asked), "flash dies");
     // Half of tR goes out of the latency, and throughput is its reciprocal.
@@ -113,9 +113,9 @@ fn an_open_loop_gains_latency_and_more_load_by_its_rate() {
 fn what_cannot_be_changed_is_left_out() {
     let system = nvme(small_drive());
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 65_536);
-    let base = run_test(&system, &Test { queue_depth: 1, ..reads.clone() }, KEY).unwrap();
-    let names: Vec<String> =
-        variants(&system, &reads, &base).into_iter().map(|variant| variant.hop).collect();
+    let base = simulate(&system, &Test { queue_depth: 1, ..reads.clone() }, KEY).unwrap();
+    let variants = variants(&checked(&system), &reads.checked().unwrap(), &base);
+    let names: Vec<String> = variants.into_iter().map(|variant| variant.hop).collect();
     for left_out in ["queue depth", "write buffer", "data path"] {
         assert!(!names.iter().any(|name| name == left_out), "{left_out} in {names:?}");
     }
@@ -127,9 +127,8 @@ fn what_cannot_be_changed_is_left_out() {
 fn both_ways_to_a_drive_are_made_faster_together() {
     let system = link_tests::dual(&unlimited(), super::multipath::Multipath::RoundRobin);
     let reads = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
-    let base = run_test(&system, &reads, KEY).unwrap();
-    for variant in variants(&system, &reads, &base) {
-        assert_eq!(variant.spec.check(), Ok::<(), SpecError>(()));
+    let base = simulate(&system, &reads, KEY).unwrap();
+    for variant in variants(&checked(&system), &reads.checked().unwrap(), &base) {
         let second = variant.spec.attachments[0].second.as_ref().unwrap();
         for (one, other) in variant.spec.attachments[0].way.links.iter().zip(&second.way.links) {
             assert_eq!(one.speed, other.speed, "{}", variant.hop);
@@ -164,8 +163,9 @@ proptest! {
             ramp: Duration::from_microseconds(100_000),
             ..test(block, pattern, true, depth)
         };
-        prop_assume!(system.check().is_ok() && test.check().is_ok());
-        let asked = sensitivity(&system, &test, KEY).unwrap();
+        let (system, test) = (system.checked(), test.checked());
+        prop_assume!(system.is_ok() && test.is_ok());
+        let asked = sensitivity(&system.unwrap(), &test.unwrap(), KEY).unwrap();
         let busiest = asked.gains.iter().filter_map(|gain| gain.utilisation).fold(0.0, f64::max);
         for gain in asked.gains.iter().filter(|gain| !gain.id.is_load()) {
             // Reads in order fall into an order in which they meet the dies, and there are better and worse ones: with nine

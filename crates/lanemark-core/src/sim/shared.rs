@@ -15,7 +15,7 @@ use crate::units::{Bytes, Instant};
 
 /// A burst of read data on its way over shared links.
 #[derive(Clone, Copy, Debug)]
-pub struct Transfer {
+pub(super) struct Transfer {
     /// The command that it belongs to.
     pub command: Handle,
     /// The port that it comes from, of which each drive has two.
@@ -40,7 +40,7 @@ impl Linked for Transfer {
 
 /// A shared link with the queues of its ports.
 #[derive(Clone, Debug)]
-pub struct SharedLink {
+pub(super) struct SharedLink {
     queues: Vec<Chain>,
     /// The port whose turn it is.
     turn: usize,
@@ -51,19 +51,19 @@ pub struct SharedLink {
 
 impl SharedLink {
     /// An idle link with so many ports.
-    pub fn new(ports: usize) -> Self {
+    pub(super) fn new(ports: usize) -> Self {
         Self { queues: vec![Chain::EMPTY; ports], turn: 0, waiting: 0, busy: false }
     }
 
     /// The instant from which `transfer` can go through `link` without a gap.
-    pub fn ready(link: &Link, transfer: &Transfer) -> Instant {
+    pub(super) fn ready(link: &Link, transfer: &Transfer) -> Instant {
         let service = link.read_time(transfer.bytes, transfer.place);
         let latest = transfer.inflow.end.picoseconds().saturating_sub(service.picoseconds());
         transfer.inflow.start.max(Instant::from_picoseconds(latest))
     }
 
     /// Queues a burst; true where the link is free to take one.
-    pub fn queue(&mut self, transfers: &mut Slab<Transfer>, handle: Handle) -> bool {
+    pub(super) fn queue(&mut self, transfers: &mut Slab<Transfer>, handle: Handle) -> bool {
         let port = usize::from(transfers[handle].port);
         self.queues[port].push(transfers, handle);
         self.waiting += 1;
@@ -71,7 +71,7 @@ impl SharedLink {
     }
 
     /// Forgets the bursts that wait in the queue of a port.
-    pub fn forget(&mut self, transfers: &mut Slab<Transfer>, port: u16) {
+    pub(super) fn forget(&mut self, transfers: &mut Slab<Transfer>, port: u16) {
         while let Some(handle) = self.queues[usize::from(port)].pop(transfers) {
             transfers.free(handle);
             self.waiting -= 1;
@@ -79,7 +79,7 @@ impl SharedLink {
     }
 
     /// The link is free: the next burst in turn, where one waits.
-    pub fn next(&mut self, transfers: &mut Slab<Transfer>) -> Option<Handle> {
+    pub(super) fn next(&mut self, transfers: &mut Slab<Transfer>) -> Option<Handle> {
         self.busy = self.waiting > 0;
         if self.waiting == 0 {
             return None;

@@ -16,8 +16,8 @@ mod media;
 mod power;
 
 use command::{Command, NEAR_MOST, Request, bring_near};
-pub use event::Event;
-pub use power::PowerReading;
+pub(crate) use event::Event;
+pub(super) use power::PowerReading;
 
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
@@ -30,7 +30,7 @@ use super::protocol::Protocol;
 use super::schedule::{Burst, Schedule};
 use super::shared::{SharedLink, Transfer};
 use super::slab::{Handle, Slab};
-use super::spec::{AttachmentSpec, SystemSpec};
+use super::spec::{AttachmentSpec, CheckedSystem};
 use super::station::Station;
 use super::target::{Extent, Target, extents};
 use super::trace::Trace;
@@ -149,6 +149,33 @@ struct WriteBurst {
 }
 
 /// One system at work.
+///
+/// ```
+/// use lanemark_core::rng::StreamKey;
+/// use lanemark_core::sim::{Simulator, SystemSpec};
+/// use lanemark_core::units::{Bytes, Instant};
+/// use lanemark_core::workload::{Access, Operation};
+///
+/// let system = SystemSpec::example().checked()?;
+/// let mut simulator = Simulator::new(&system, Bytes::mebi(1).into(), StreamKey::from_seed(1));
+/// let read = |page| Access {
+///     operation: Operation::Read,
+///     offset: Bytes::kibi(4) * page,
+///     length: Bytes::kibi(4),
+/// };
+/// // Two reads at once; as the first comes back, a third that follows from it.
+/// simulator.submit(Instant::ZERO, 0, read(17), 0, 100)?;
+/// simulator.submit(Instant::ZERO, 0, read(42), 0, 101)?;
+/// let first = simulator.advance().expect("two are under way");
+/// simulator.submit(first.completed, 0, read(first.tag), 0, 102)?;
+///
+/// while let Some(done) = simulator.advance() {
+///     assert!(done.completed >= first.completed);
+///     assert_eq!(done.budget.total(), done.completed.since(done.submitted));
+/// }
+/// assert_eq!(simulator.outstanding(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Simulator {
     now: Instant,
     request_submit: Duration,
@@ -194,9 +221,9 @@ impl Attachment {
 }
 
 impl Simulator {
-    /// An idle system, each of whose namespaces holds `content`. `spec` must have passed
-    /// [`SystemSpec::check`]. What happens by chance inside the drives follows from `key`, whose thread is ignored.
-    pub fn new(spec: &SystemSpec, content: Content, key: StreamKey) -> Self {
+    /// An idle system, each of whose namespaces holds `content`. What happens by chance inside the drives follows from
+    /// `key`, whose thread is ignored.
+    pub fn new(spec: &CheckedSystem, content: Content, key: StreamKey) -> Self {
         let attachments = spec.attachments.iter().enumerate();
         let attachments = attachments.map(|(index, one)| Attachment::new(index, one, content, key));
         let mut simulator = Self {
@@ -350,7 +377,7 @@ impl Simulator {
     }
 
     /// Time busy so far at each part of each hop.
-    pub fn busy(&self) -> [Vec<Duration>; HOPS] {
+    pub(super) fn busy(&self) -> [Vec<Duration>; HOPS] {
         let mut busy: [Vec<Duration>; HOPS] = Default::default();
         busy[Hop::Cpu as usize] = self.cores.iter().map(Station::busy).collect();
         for (index, link) in self.shared.iter().enumerate() {

@@ -6,26 +6,26 @@
 use std::ops::{Index, IndexMut};
 
 /// A handle into a [`Slab`].
-pub type Handle = u32;
+pub(super) type Handle = u32;
 
 /// No handle.
-pub const NONE: Handle = Handle::MAX;
+pub(super) const NONE: Handle = Handle::MAX;
 
 /// Things in flight.
 #[derive(Clone, Debug)]
-pub struct Slab<T> {
+pub(super) struct Slab<T> {
     slots: Vec<T>,
     free: Vec<Handle>,
 }
 
 impl<T> Slab<T> {
     /// An empty slab.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { slots: Vec::new(), free: Vec::new() }
     }
 
     /// Stores `value` and names it.
-    pub fn insert(&mut self, value: T) -> Handle {
+    pub(super) fn insert(&mut self, value: T) -> Handle {
         if let Some(handle) = self.free.pop() {
             self.slots[handle as usize] = value;
             return handle;
@@ -38,7 +38,7 @@ impl<T> Slab<T> {
     /// Names a thing whose fields hold whatever they held before, for its user to set: what need not be set
     /// need not be touched.
     #[inline]
-    pub fn renew(&mut self) -> Handle
+    pub(super) fn renew(&mut self) -> Handle
     where
         T: Default,
     {
@@ -49,12 +49,12 @@ impl<T> Slab<T> {
     }
 
     /// Gives the slot of `handle` back; the handle must not be used again.
-    pub fn free(&mut self, handle: Handle) {
+    pub(super) fn free(&mut self, handle: Handle) {
         self.free.push(handle);
     }
 
     /// The handles of all that is in flight, in their order.
-    pub fn handles(&self) -> Vec<Handle> {
+    pub(super) fn handles(&self) -> Vec<Handle> {
         let mut free = self.free.clone();
         free.sort_unstable();
         let is_live = |handle: &Handle| free.binary_search(handle).is_err();
@@ -62,12 +62,12 @@ impl<T> Slab<T> {
     }
 
     /// How many there were at once, at the most.
-    pub fn most(&self) -> usize {
+    pub(super) fn most(&self) -> usize {
         self.slots.len()
     }
 
     /// Things in flight now.
-    pub fn live(&self) -> usize {
+    pub(super) fn live(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 }
@@ -93,33 +93,33 @@ impl<T> IndexMut<Handle> for Slab<T> {
 
 /// A first-in-first-out chain through a slab whose things hold the link themselves.
 #[derive(Clone, Copy, Debug)]
-pub struct Chain {
+pub(super) struct Chain {
     first: Handle,
     last: Handle,
 }
 
 /// A thing that can stand in a [`Chain`].
-pub trait Linked {
+pub(super) trait Linked {
     /// The handle of the thing behind this one.
     fn next(&mut self) -> &mut Handle;
 }
 
 impl Chain {
     /// An empty chain.
-    pub const EMPTY: Self = Self { first: NONE, last: NONE };
+    pub(super) const EMPTY: Self = Self { first: NONE, last: NONE };
 
     /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.first == NONE
     }
 
     /// The handle at the head, [`NONE`] for an empty chain.
-    pub fn head(&self) -> Handle {
+    pub(super) fn head(&self) -> Handle {
         self.first
     }
 
     /// Appends `handle`.
-    pub fn push<T: Linked>(&mut self, slab: &mut Slab<T>, handle: Handle) {
+    pub(super) fn push<T: Linked>(&mut self, slab: &mut Slab<T>, handle: Handle) {
         *slab[handle].next() = NONE;
         if self.is_empty() {
             self.first = handle;
@@ -130,7 +130,7 @@ impl Chain {
     }
 
     /// Takes the head.
-    pub fn pop<T: Linked>(&mut self, slab: &mut Slab<T>) -> Option<Handle> {
+    pub(super) fn pop<T: Linked>(&mut self, slab: &mut Slab<T>) -> Option<Handle> {
         let head = self.first;
         if head == NONE {
             return None;

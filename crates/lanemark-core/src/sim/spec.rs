@@ -3,10 +3,13 @@
 //! Nothing here knows where a value came from. The study crate reads library files, keeps each value's
 //! source, and hands over a [`SystemSpec`].
 
+mod checked;
+mod example;
 mod faults;
 mod flash;
 mod power;
 
+pub use checked::CheckedSystem;
 pub use flash::*;
 pub use power::*;
 
@@ -192,7 +195,7 @@ impl Default for CoalescingSpec {
 
 impl CoalescingSpec {
     /// Whether completions ever wait for each other.
-    pub fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.threshold > 1 && self.time > Duration::ZERO
     }
 }
@@ -471,13 +474,6 @@ impl SystemSpec {
         self.fault_errors().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// The system with these faults besides its own.
-    #[must_use]
-    pub fn with_faults(&self, faults: &[Fault]) -> Self {
-        let faults = self.faults.iter().chain(faults).cloned().collect();
-        Self { faults, ..self.clone() }
-    }
-
     fn check_way(&self, way: &WaySpec) -> Result<(), SpecError> {
         within("links of the trunk on a way", way.trunk as u64, 0, self.trunk.len() as u64)?;
         within("links", (way.trunk + way.links.len()) as u64, 1, LINKS_MAX as u64)?;
@@ -495,7 +491,7 @@ impl SystemSpec {
     }
 
     /// The second ports of all drives that have one.
-    pub fn second_ports(&self) -> impl Iterator<Item = &SecondPort> {
+    pub(crate) fn second_ports(&self) -> impl Iterator<Item = &SecondPort> {
         self.attachments.iter().filter_map(|attachment| attachment.second.as_ref())
     }
 
@@ -513,28 +509,5 @@ impl SystemSpec {
     /// As [`SystemSpec::first`].
     pub fn first_mut(&mut self) -> &mut AttachmentSpec {
         &mut self.attachments[0]
-    }
-
-    /// The system without the time of the host's processor, for use behind a real host.
-    #[must_use]
-    pub fn device_side(&self) -> Self {
-        let mut system = self.clone();
-        let cpu = &mut system.cpu;
-        for time in [&mut cpu.request_submit, &mut cpu.request_complete, &mut cpu.wake] {
-            *time = Duration::ZERO;
-        }
-        for attachment in &mut system.attachments {
-            let protocol = &mut attachment.protocol;
-            // What an FPGA host does is no processor's time: the drive sees it.
-            if protocol.kind == ProtocolKind::AtaDma {
-                continue;
-            }
-            for time in
-                [&mut protocol.read_time, &mut protocol.write_time, &mut protocol.interrupt_time]
-            {
-                *time = Duration::ZERO;
-            }
-        }
-        system
     }
 }

@@ -8,14 +8,14 @@ use crate::units::{Duration, Instant};
 
 /// One server.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Station {
+pub(super) struct Station {
     free: Instant,
     busy: Duration,
 }
 
 /// When a service begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub(crate) struct Span {
     /// The server takes it.
     pub start: Instant,
     /// The server is done with it.
@@ -24,7 +24,7 @@ pub struct Span {
 
 impl Station {
     /// Serves what arrives at `arrival` for `service`.
-    pub fn serve(&mut self, arrival: Instant, service: Duration) -> Span {
+    pub(super) fn serve(&mut self, arrival: Instant, service: Duration) -> Span {
         let start = arrival.max(self.free);
         let end = start + service;
         self.free = end;
@@ -37,7 +37,7 @@ impl Station {
     /// The station forwards what it has while more comes in (cut-through): it is done no earlier than
     /// the inflow, and holds itself for `service` in all. A slower station starts when the first data
     /// arrives; a faster one is counted as starting so that it ends with the inflow.
-    pub fn forward(&mut self, inflow: Span, service: Duration) -> Span {
+    pub(super) fn forward(&mut self, inflow: Span, service: Duration) -> Span {
         let latest = inflow.end.picoseconds().saturating_sub(service.picoseconds());
         let arrival = inflow.start.max(Instant::from_picoseconds(latest));
         self.serve(arrival, service)
@@ -45,66 +45,66 @@ impl Station {
 
     /// Takes `service` of the station's time from `now` on for small traffic that nobody waits for. `now`
     /// must be the present: booked for later, it would make what comes before it wait.
-    pub fn charge(&mut self, now: Instant, service: Duration) {
+    pub(super) fn charge(&mut self, now: Instant, service: Duration) {
         self.serve(now, service);
     }
 
     /// Takes the last service back, which must not have begun.
-    pub fn take_back(&mut self, last: Span) {
+    pub(super) fn take_back(&mut self, last: Span) {
         debug_assert_eq!(self.free, last.end, "only the last service can be taken back");
         self.free = last.start;
         self.busy = self.busy - last.end.since(last.start);
     }
 
     /// The instant from which it can serve.
-    pub fn free_at(&self) -> Instant {
+    pub(super) fn free_at(&self) -> Instant {
         self.free
     }
 
     /// The time served so far.
-    pub fn busy(&self) -> Duration {
+    pub(super) fn busy(&self) -> Duration {
         self.busy
     }
 }
 
 /// Several equal servers behind one queue: each arrival takes the one that is free first.
 #[derive(Clone, Debug)]
-pub struct Servers(Vec<Station>);
+pub(super) struct Servers(Vec<Station>);
 
 impl Servers {
     /// `count` servers, at least one.
-    pub fn new(count: usize) -> Self {
+    pub(super) fn new(count: usize) -> Self {
         Self(vec![Station::default(); count.max(1)])
     }
 
     /// Serves what arrives at `arrival` for `service`, on the server that is free first.
-    pub fn serve(&mut self, arrival: Instant, service: Duration) -> Span {
+    pub(super) fn serve(&mut self, arrival: Instant, service: Duration) -> Span {
         self.first_free().serve(arrival, service)
     }
 
     /// Passes on a stream as [`Station::forward`] does, on the server that is free first.
-    pub fn forward(&mut self, inflow: Span, service: Duration) -> Span {
+    pub(super) fn forward(&mut self, inflow: Span, service: Duration) -> Span {
         self.first_free().forward(inflow, service)
     }
 
     /// Takes `service` of a server's time from `now` on for small traffic that nobody waits for.
-    pub fn charge(&mut self, now: Instant, service: Duration) {
+    pub(super) fn charge(&mut self, now: Instant, service: Duration) {
         self.first_free().charge(now, service);
     }
 
     /// The instant from which one of them can serve.
-    pub fn free_at(&self) -> Instant {
+    pub(super) fn free_at(&self) -> Instant {
         self.0.iter().map(Station::free_at).min().unwrap_or_default()
     }
 
     /// The time served so far, averaged over the servers.
-    pub fn busy(&self) -> Duration {
+    pub(super) fn busy(&self) -> Duration {
         let total: Duration = self.0.iter().map(Station::busy).sum();
         total / self.0.len() as u64
     }
 
     /// Becomes `count` servers, at least one. The share of time that they were busy stays what it was.
-    pub fn resize(&mut self, count: usize) {
+    pub(super) fn resize(&mut self, count: usize) {
         let busy = self.busy();
         self.0.resize(count.max(1), Station::default());
         self.0.iter_mut().for_each(|station| station.busy = busy);
@@ -117,11 +117,6 @@ impl Servers {
             count => (0..count).min_by_key(|&index| self.0[index].free_at()).unwrap_or(0),
         };
         &mut self.0[first]
-    }
-
-    /// The servers one by one.
-    pub fn stations(&self) -> &[Station] {
-        &self.0
     }
 }
 

@@ -1,9 +1,8 @@
 //! Drives on their way to the steady state: the three phases, the rule that finds the last, and what it is by theory.
 
 use super::drive::write_amplification;
-use super::run_test;
 use super::spec::{Condition, DriveSpec};
-use super::tests::{nvme, run, small_drive, test};
+use super::tests::{nvme, run, simulate, small_drive, test};
 use crate::result::Sample;
 use crate::result::steady::{Outcome, Phases, ROUNDS_MAX, WINDOW, judge};
 use crate::rng::StreamKey;
@@ -187,8 +186,8 @@ fn a_test_of_a_minute_is_recorded_by_itself() {
         ..writes(&system.attachments[0].drive, 60)
     };
     let key = StreamKey::from_seed(1);
-    let series = run_test(&system, &one, key).unwrap().series.unwrap();
+    let series = simulate(&system, &one, key).unwrap().series.unwrap();
     assert_eq!((series.points.len(), series.elapsed()), (600, Duration::from_seconds(60)));
     let short = Test { duration: Some(Duration::from_seconds(59)), ..one };
-    assert_eq!(run_test(&system, &short, key).unwrap().series, None);
+    assert_eq!(simulate(&system, &short, key).unwrap().series, None);
 }

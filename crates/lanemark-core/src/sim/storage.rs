@@ -9,7 +9,7 @@ use super::drive::Content;
 use super::fault::Status;
 use super::simulator::{Completion, SimError, Simulator};
 use super::slab::{Handle, Slab};
-use super::spec::SystemSpec;
+use super::spec::CheckedSystem;
 use super::target::Target;
 use super::volume::{Part, VolumeSpec};
 use crate::rng::StreamKey;
@@ -49,9 +49,9 @@ struct PartOf {
 }
 
 impl Storage {
-    /// An idle system whose volume, or each of whose namespaces, holds `content`. `spec` must have passed
-    /// [`SystemSpec::check`]. What happens by chance inside the drives follows from `key`, whose thread is ignored.
-    pub fn new(spec: &SystemSpec, content: Content, key: StreamKey) -> Self {
+    /// An idle system whose volume, or each of whose namespaces, holds `content`. What happens by chance inside
+    /// the drives follows from `key`, whose thread is ignored.
+    pub fn new(spec: &CheckedSystem, content: Content, key: StreamKey) -> Self {
         let drives = spec.drives();
         let volume = spec.volume.map(|volume| Volume {
             spec: volume,

@@ -9,7 +9,7 @@ const PLACES_MIN: usize = 16;
 
 /// Values by a number below `u32::MAX`.
 #[derive(Clone, Debug)]
-pub struct Table<V> {
+pub(super) struct Table<V> {
     keys: Vec<u32>,
     values: Vec<V>,
     used: usize,
@@ -17,7 +17,7 @@ pub struct Table<V> {
 
 impl<V: Default> Table<V> {
     /// An empty table.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::with_places(PLACES_MIN)
     }
 
@@ -27,17 +27,18 @@ impl<V: Default> Table<V> {
     }
 
     /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.used == 0
     }
 
     /// How much is in it.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
         self.used
     }
 
     /// The numbers in it, the smallest first.
-    pub fn keys(&self) -> Vec<u32> {
+    pub(super) fn keys(&self) -> Vec<u32> {
         let mut keys: Vec<u32> = self.keys.iter().copied().filter(|&key| key != VACANT).collect();
         keys.sort_unstable();
         keys
@@ -61,25 +62,25 @@ impl<V: Default> Table<V> {
 
     /// Whether `key` is in it.
     #[inline]
-    pub fn contains(&self, key: u32) -> bool {
+    pub(super) fn contains(&self, key: u32) -> bool {
         self.keys[self.find(key)] == key
     }
 
     /// The value of `key`.
     #[inline]
-    pub fn get(&self, key: u32) -> Option<&V> {
+    pub(super) fn get(&self, key: u32) -> Option<&V> {
         let place = self.find(key);
         (self.keys[place] == key).then(|| &self.values[place])
     }
 
     /// The value of `key`, to change it.
-    pub fn get_mut(&mut self, key: u32) -> Option<&mut V> {
+    pub(super) fn get_mut(&mut self, key: u32) -> Option<&mut V> {
         let place = self.find(key);
         (self.keys[place] == key).then(|| &mut self.values[place])
     }
 
     /// Puts `value` in, in place of what was there.
-    pub fn insert(&mut self, key: u32, value: V) {
+    pub(super) fn insert(&mut self, key: u32, value: V) {
         debug_assert_ne!(key, VACANT);
         let place = self.find(key);
         if self.keys[place] == VACANT {
@@ -111,7 +112,7 @@ impl<V: Default> Table<V> {
     }
 
     /// Takes `key` out.
-    pub fn remove(&mut self, key: u32) -> Option<V> {
+    pub(super) fn remove(&mut self, key: u32) -> Option<V> {
         let mut vacant = self.find(key);
         if self.keys[vacant] != key {
             return None;

@@ -133,10 +133,10 @@ impl SystemSpec {
 
 #[cfg(test)]
 mod tests {
+    use super::super::SimError;
     use super::super::link_tests::read_of;
     use super::super::spec::DriveSpec;
-    use super::super::tests::{megabytes, nvme, run, small_drive, test, unlimited};
-    use super::super::{SimError, Simulator};
+    use super::super::tests::{at_rest, megabytes, nvme, run, small_drive, test, unlimited};
     use super::*;
     use crate::units::{Duration, Instant};
     use crate::workload::{Access, Operation, Pattern};
@@ -170,8 +170,7 @@ mod tests {
     #[test]
     fn the_same_address_of_two_namespaces_is_two_places() {
         let system = split(&[Bytes::mebi(32), Bytes::mebi(32)]);
-        let mut simulator =
-            Simulator::new(&system, Bytes::mebi(1).into(), crate::rng::StreamKey::from_seed(1));
+        let mut simulator = at_rest(&system, Bytes::mebi(1).into());
         let write = Access { operation: Operation::Write, ..read_of(Bytes::kibi(4)) };
         simulator.submit(Instant::ZERO, second(0), write, 0, 0).unwrap();
         let mut latency_of = |target: Target| {
@@ -189,8 +188,7 @@ mod tests {
     #[test]
     fn a_request_must_lie_in_its_namespace() {
         let system = split(&[Bytes::mebi(8), Bytes::mebi(16)]);
-        let mut simulator =
-            Simulator::new(&system, Bytes::ZERO.into(), crate::rng::StreamKey::from_seed(1));
+        let mut simulator = at_rest(&system, Bytes::ZERO.into());
         let mut at = |target: Target, offset| {
             let access = Access { offset, ..read_of(Bytes::kibi(4)) };
             simulator.submit(Instant::ZERO, target, access, 0, 0)

@@ -1,5 +1,6 @@
 //! The simulator against closed forms, and the invariants of any system.
 
+use super::drive::Content;
 use super::link::{
     LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
 };
@@ -16,82 +17,13 @@ use proptest::prelude::*;
 
 /// A drive of 64 MiB and a little more flash.
 pub(crate) fn small_drive() -> DriveSpec {
-    DriveSpec {
-        capacity: Bytes::mebi(64),
-        front_end: FrontEndSpec {
-            engines: 1,
-            read_time: Duration::from_microseconds(1),
-            write_time: Duration::from_microseconds(1),
-            read_latency: Duration::from_microseconds(5),
-            write_latency: Duration::from_microseconds(5),
-        },
-        buffer: Bytes::mebi(1),
-        write_cache: WriteCache::default(),
-        read_ahead: Bytes::ZERO,
-        data_path_read: None,
-        data_path_write: None,
-        media: MediaSpec::Flash(FlashSpec {
-            technology: Technology::Mlc,
-            channels: 2,
-            dies_per_channel: 2,
-            planes: 2,
-            page: Bytes::kibi(16),
-            pages_per_block: 16,
-            blocks_per_plane: 40,
-            read: PageTimes::alike(Duration::from_microseconds(50)),
-            program: PageTimes::alike(Duration::from_microseconds(600)),
-            erase: Duration::from_microseconds(3000),
-            channel_rate: BytesPerSecond(400_000_000),
-            command_time: Duration::from_nanoseconds(200),
-            die: DieSpec::default(),
-            translation: TranslationSpec::default(),
-            condition: Condition::Fresh,
-            cycles: 0,
-        }),
-        power: None,
-    }
+    DriveSpec::example()
 }
 
 pub(super) fn nvme(drive: DriveSpec) -> SystemSpec {
-    let law = Pcie::new(PcieGeneration::Three, 4, Bytes(128), Bytes(512));
-    let link = LinkSpec {
-        name: "PCIe 3.0 x4".to_owned(),
-        law: LinkLaw::Pcie(law),
-        latency: Duration::from_nanoseconds(150),
-        speed: 1,
-    };
-    SystemSpec {
-        cpu: CpuSpec {
-            cores: 4,
-            request_submit: Duration::ZERO,
-            request_complete: Duration::ZERO,
-            wake: Duration::ZERO,
-            idle_after: Duration::ZERO,
-        },
-        trunk: Vec::new(),
-        attachments: vec![AttachmentSpec {
-            protocol: ProtocolSpec {
-                kind: ProtocolKind::Nvme,
-                queues: 4,
-                queue_depth: 1024,
-                read_time: Duration::from_nanoseconds(1_000),
-                write_time: Duration::from_nanoseconds(1_000),
-                submit_share: Ratio::new(0.5).unwrap(),
-                transfer_max: Bytes::kibi(128),
-                memory_read: Duration::from_nanoseconds(500),
-                interrupt_time: Duration::ZERO,
-                arbitration: ArbitrationSpec::default(),
-                coalescing: CoalescingSpec::default(),
-            },
-            way: WaySpec { trunk: 0, links: vec![link] },
-            second: None,
-            drive,
-            namespaces: Vec::new(),
-        }],
-        volume: None,
-        host_power: None,
-        faults: Vec::new(),
-    }
+    let mut system = SystemSpec::example();
+    system.attachments[0].drive = drive;
+    system
 }
 
 /// Reads that are repeated from the start on, the more the older the flash of all drives is.
@@ -165,10 +97,31 @@ pub(super) fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Te
     }
 }
 
+/// One repeat of `test` on `system`, both of which must pass their checks.
+pub(super) fn simulate(
+    system: &SystemSpec,
+    test: &Test,
+    key: StreamKey,
+) -> Result<crate::result::Sample, SimError> {
+    run_test(&checked(system), &test.clone().checked().unwrap(), key)
+}
+
 pub(super) fn run(system: &SystemSpec, test: &Test) -> crate::result::Sample {
-    assert_eq!(system.check(), Ok(()));
-    assert_eq!(test.check(), Ok(()));
-    run_test(system, test, StreamKey::from_seed(1)).unwrap()
+    simulate(system, test, StreamKey::from_seed(1)).unwrap()
+}
+
+pub(super) fn checked(system: &SystemSpec) -> CheckedSystem {
+    system.clone().checked().unwrap()
+}
+
+/// An idle system.
+pub(super) fn at_rest(system: &SystemSpec, content: Content) -> Simulator {
+    Simulator::new(&checked(system), content, StreamKey::from_seed(1))
+}
+
+/// An idle system with its volume.
+pub(super) fn storage_at_rest(system: &SystemSpec, content: Content) -> Storage {
+    Storage::new(&checked(system), content, StreamKey::from_seed(1))
 }
 
 pub(super) fn megabytes(sample: &crate::result::Sample) -> f64 {
@@ -266,11 +219,7 @@ fn a_short_write_is_done_when_it_is_buffered() {
 #[test]
 fn what_was_just_written_is_read_from_the_buffer() {
     use crate::workload::{Access, Operation};
-    let mut simulator = Simulator::new(
-        &nvme(small_drive()),
-        Bytes::ZERO.into(),
-        crate::rng::StreamKey::from_seed(1),
-    );
+    let mut simulator = at_rest(&nvme(small_drive()), Bytes::ZERO.into());
     let access = |operation| Access { operation, offset: Bytes::ZERO, length: Bytes::kibi(4) };
     simulator.submit(Instant::ZERO, 0, access(Operation::Write), 0, 0).unwrap();
     let written = simulator.advance().unwrap();
@@ -377,8 +326,7 @@ fn drives_behind_one_uplink_share_it_and_no_more() {
 fn a_shared_uplink_is_fair_to_its_ports() {
     use crate::workload::{Access, Operation};
     let system = behind_one_uplink(unlimited(), 4, 1);
-    let mut simulator =
-        Simulator::new(&system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
+    let mut simulator = at_rest(&system, Bytes::mebi(32).into());
     let access = |turn: u64| Access {
         operation: Operation::Read,
         offset: Bytes::kibi(128) * (turn % 256),
@@ -496,7 +444,7 @@ proptest! {
             ..test(block, if sequential { Pattern::Sequential } else { Pattern::Uniform }, true, depth)
         };
         prop_assert_eq!(test.check(), Ok(()));
-        let sample = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), Bytes(block.get() * 300 * drives));
         let path = sample.path.as_ref().unwrap();
         let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
@@ -522,32 +470,34 @@ proptest! {
             let held = carried <= most * 1.02 || (in_flash && !pure);
             prop_assert!(held, "{}: {} of {}", ceiling.name, carried, most);
         }
-        let again = run_test(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        let again = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(again, sample);
     }
 }
 
-/// A drive whose reads take longer than can be told.
-fn endless() -> SystemSpec {
+/// A drive whose reads take so long.
+fn reading_in(time: Duration) -> SystemSpec {
     let mut system = nvme(small_drive());
-    system.attachments[0].drive.flash_mut().read = PageTimes::alike(Duration::MAX);
+    system.attachments[0].drive.flash_mut().read = PageTimes::alike(time);
     system
 }
 
 #[test]
 fn a_step_that_takes_too_long_is_no_system() {
-    let error = endless().check().unwrap_err();
+    assert!(reading_in(STEP_TIME_MAX).checked().is_ok());
+    let longer = STEP_TIME_MAX + Duration::from_picoseconds(1);
+    let error = reading_in(longer).checked().unwrap_err();
     assert_eq!((error.field, error.bound.as_str()), ("drive.flash.read", "at most 60 s"));
 }
 
 #[test]
-fn a_run_that_reaches_the_end_of_simulated_time_ends_and_is_not_fast() {
+fn a_run_that_reaches_the_end_of_simulated_time_ends_and_is_no_result() {
     let span = Bytes::mebi(32);
     let timed =
         Test { span, volume: None, duration: Some(Duration::from_seconds(1)), ..random_read() };
-    let sample = run_test(&endless(), &timed, StreamKey::from_seed(1)).unwrap();
-    assert!(sample.reads.is_none(), "a drive that never answers has read nothing");
-    let counted = Test { span, ..random_read() };
-    let outcome = run_test(&endless(), &counted, StreamKey::from_seed(1));
+    let sample = simulate(&reading_in(STEP_TIME_MAX), &timed, StreamKey::from_seed(1)).unwrap();
+    assert!(sample.reads.is_none(), "a drive that has not answered yet has read nothing");
+    let pausing = Test { span, think: Duration::INPUT_MAX, ..random_read() };
+    let outcome = simulate(&nvme(small_drive()), &pausing, StreamKey::from_seed(1));
     assert_eq!(outcome.unwrap_err(), SimError::NeverEnds);
 }

@@ -2,7 +2,7 @@
 //! law.
 
 use super::spec::*;
-use super::tests::{nvme, unlimited};
+use super::tests::{at_rest, nvme, simulate, unlimited};
 use super::*;
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Duration, Instant};
@@ -37,8 +37,7 @@ fn an_engine_under_poisson_arrivals_keeps_them_waiting_as_m_d_1() {
     let system = idle(|system| system.attachments[0].drive.front_end.read_time = service);
     for load in [0.3, 0.6, 0.85] {
         let mut rng = Rng::new(StreamKey::from_seed(11));
-        let mut simulator =
-            Simulator::new(&system, Bytes::ZERO.into(), crate::rng::StreamKey::from_seed(1));
+        let mut simulator = at_rest(&system, Bytes::ZERO.into());
         let (mut at, mut waited, mut shortest, mut count) = (0.0, 0.0, f64::INFINITY, 0u64);
         let (mut outstanding, mut counted) = (0.0, 0.0);
         for tag in 0..600_000 {
@@ -80,8 +79,7 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
     let whole = link::Place { first: true, last: true };
     let run = |customers: u64| {
         let mut rng = Rng::new(StreamKey::from_seed(5));
-        let mut simulator =
-            Simulator::new(&system, Bytes::ZERO.into(), crate::rng::StreamKey::from_seed(1));
+        let mut simulator = at_rest(&system, Bytes::ZERO.into());
         let mut service = 0.0;
         let mut next = |service: &mut f64| {
             let sectors = (exponential(&mut rng, mean) / 512.0).ceil().clamp(1.0, 8192.0);
@@ -139,7 +137,7 @@ fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() 
         ..super::tests::test(block, crate::workload::Pattern::Uniform, true, 4096)
     };
     let key = StreamKey::from_seed(3);
-    let sample = run_test(&system, &test, key).unwrap();
+    let sample = simulate(&system, &test, key).unwrap();
     let latency = sample.latency();
     let waited = latency.mean_ns() - latency.min_ns().unwrap() as f64;
     let formula = 0.8 * 10_000.0 / (2.0 * 0.2);
@@ -152,7 +150,7 @@ fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() 
     assert!((stages / latency.mean_ns() - 1.0).abs() < 1e-6);
     // Two at a time: the others wait outside, and latencies hold that all the same.
     let narrow = Test { queue_depth: 2, ..test };
-    let narrow = run_test(&system, &narrow, key).unwrap();
+    let narrow = simulate(&system, &narrow, key).unwrap();
     let kept = narrow.punctuality.as_ref().unwrap();
     assert!(kept.held_back > 100_000, "{} of 400000 held back", kept.held_back);
     assert!(narrow.latency().mean_ns() >= 0.95 * latency.mean_ns());
@@ -177,7 +175,7 @@ fn flushes_and_trims_of_a_test_are_counted_apart() {
         volume: Some(block * 10_000),
         ..super::tests::test(block, crate::workload::Pattern::Uniform, false, 8)
     };
-    let sample = run_test(&system, &test, StreamKey::from_seed(3)).unwrap();
+    let sample = simulate(&system, &test, StreamKey::from_seed(3)).unwrap();
     let count = |direction: &Option<crate::result::DirectionResult>| {
         direction.as_ref().unwrap().latency.count()
     };

@@ -4,7 +4,7 @@
 //! `drive/translation/collection_tests.rs`.
 
 use super::spec::*;
-use super::tests::{nvme, sas, sata, small_drive, unlimited};
+use super::tests::{at_rest, nvme, sas, sata, small_drive, unlimited};
 use super::*;
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::{Access, Operation};
@@ -32,8 +32,7 @@ fn flush(at: Duration) -> Ask {
 /// The simulator with all of `asks` submitted.
 fn asked(system: &SystemSpec, asks: &[Ask]) -> Simulator {
     assert_eq!(system.check(), Ok(()));
-    let mut simulator =
-        Simulator::new(system, Bytes::mebi(32).into(), crate::rng::StreamKey::from_seed(1));
+    let mut simulator = at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, thread, access)) in asks.iter().enumerate() {
         simulator.submit(Instant::ZERO + at, 0, access, thread, tag as u64).unwrap();
     }
@@ -145,8 +144,7 @@ fn nearly_full() -> SystemSpec {
 #[test]
 fn a_flush_waits_for_data_that_has_no_place_in_flash_yet() {
     const WRITTEN: u64 = 24;
-    let mut simulator =
-        Simulator::new(&nearly_full(), Bytes::mebi(64).into(), crate::rng::StreamKey::from_seed(1));
+    let mut simulator = at_rest(&nearly_full(), Bytes::mebi(64).into());
     let length = Bytes::mebi(1);
     for tag in 0..WRITTEN {
         let write = Access { operation: Operation::Write, offset: length * tag, length };

@@ -11,7 +11,7 @@ use crate::units::{Duration, Instant};
 /// A budget and the instant up to which it accounts for the time.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub struct Trace {
+pub(super) struct Trace {
     mark: Instant,
     far: Option<Box<[Spent; FAR]>>,
     near: [Spent; NEAR],
@@ -21,13 +21,13 @@ const _: () = assert!(size_of::<Trace>() == 128, "a trace is two lines");
 
 impl Trace {
     /// Nothing spent yet at `start`.
-    pub fn new(start: Instant) -> Self {
+    pub(super) fn new(start: Instant) -> Self {
         Self { mark: start, far: None, near: [Spent::NOTHING; NEAR] }
     }
 
     /// Nothing spent yet at `start`, for another command.
     #[inline]
-    pub fn begin(&mut self, start: Instant) {
+    pub(super) fn begin(&mut self, start: Instant) {
         self.mark = start;
         self.near = [Spent::NOTHING; NEAR];
         if let Some(far) = &mut self.far {
@@ -37,25 +37,25 @@ impl Trace {
 
     /// A number without a meaning, for which both of its lines had to be read.
     #[inline]
-    pub fn touch(&self) -> u64 {
+    pub(super) fn touch(&self) -> u64 {
         self.mark.picoseconds() ^ self.near[NEAR - 1].wait.picoseconds()
     }
 
     /// The instant up to which the time is accounted for.
-    pub fn mark(&self) -> Instant {
+    pub(super) fn mark(&self) -> Instant {
         self.mark
     }
 
     /// The budget so far.
     #[inline]
-    pub fn budget(&self) -> Budget {
+    pub(super) fn budget(&self) -> Budget {
         let far = self.far.as_ref().map_or([Spent::NOTHING; FAR], |far| **far);
         Budget::new(self.near, far)
     }
 
     /// Accounts for the time up to `span.end`: waiting before `span.start`, service after.
     #[inline]
-    pub fn spend(&mut self, hop: usize, span: Span) {
+    pub(super) fn spend(&mut self, hop: usize, span: Span) {
         let (spent, mark) = Spent::since(self.mark, span);
         self.take_down(hop, spent);
         self.mark = mark;
@@ -63,13 +63,13 @@ impl Trace {
 
     /// Accounts for the time up to `now` as waiting for `hop`.
     #[inline]
-    pub fn waited(&mut self, hop: Hop, now: Instant) {
+    pub(super) fn waited(&mut self, hop: Hop, now: Instant) {
         self.spend(hop as usize, Span { start: now, end: now });
     }
 
     /// Accounts for the time up to `now` that `operation` spent in the flash.
     #[inline]
-    pub fn through_flash(&mut self, operation: &FlashOperation, now: Instant) {
+    pub(super) fn through_flash(&mut self, operation: &FlashOperation, now: Instant) {
         let FlashOperation { die_wait, die_service, channel_wait, channel_service, .. } =
             *operation;
         let spent = |wait: Duration, service: Duration| Spent { wait, service };

@@ -9,7 +9,7 @@ use super::link_tests::{dual, held, pio};
 use super::multipath::Multipath;
 use super::spec::{DriveSpec, SystemSpec};
 use super::storage::Storage;
-use super::tests::{nvme, sas, sata, small_drive, test};
+use super::tests::{nvme, sas, sata, small_drive, storage_at_rest, test};
 use super::volume::VolumeSpec;
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Instant, Ratio};
@@ -23,7 +23,7 @@ fn mix(hash: u64, number: u64) -> u64 {
 /// The first twelve thousand completions of `test` in closed loop on the first target of `system`.
 pub(super) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
     let mut accesses = Accesses::new(test, StreamKey::from_seed(1));
-    let mut storage = Storage::new(system, Content::of(test), StreamKey::from_seed(1));
+    let mut storage = storage_at_rest(system, Content::of(test));
     let target = system.targets()[0];
     let mut submit = |storage: &mut Storage, at, tag| {
         storage.submit(at, target, accesses.next_access(), tag as u32 % 4, tag).unwrap();

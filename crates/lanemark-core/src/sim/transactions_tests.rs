@@ -2,7 +2,7 @@
 //! one user by addition, all of them by Little's law and the buffer's.
 
 use super::spec::*;
-use super::tests::{nvme, small_drive, unlimited};
+use super::tests::{nvme, simulate, small_drive, unlimited};
 use super::*;
 use crate::result::Sample;
 use crate::rng::StreamKey;
@@ -54,7 +54,7 @@ pub(super) fn users(count: u32, transactions: Transactions) -> Test {
 
 fn run(system: &SystemSpec, test: &Test) -> Sample {
     assert_eq!((system.check(), test.check()), (Ok(()), Ok(())));
-    run_test(system, test, StreamKey::from_seed(9)).unwrap()
+    simulate(system, test, StreamKey::from_seed(9)).unwrap()
 }
 
 /// A system whose processor costs of a request are nothing.
@@ -212,12 +212,12 @@ fn one_seed_gives_one_sample_and_requests_stay_in_the_span() {
     let test = users(8, own);
     let system = nvme(small_drive());
     assert_eq!(run(&system, &test), run(&system, &test));
-    let other = run_test(&system, &test, StreamKey::from_seed(10)).unwrap();
+    let other = simulate(&system, &test, StreamKey::from_seed(10)).unwrap();
     assert_ne!(other, run(&system, &test));
     assert!((rate(&other) / rate(&run(&system, &test)) - 1.0).abs() < 0.03);
     let outside = Test { offset: Bytes::mebi(40), ..test.clone() };
     assert!(matches!(
-        run_test(&system, &outside, StreamKey::from_seed(1)),
+        simulate(&system, &outside, StreamKey::from_seed(1)),
         Err(SimError::OutOfRange { .. })
     ));
     assert!(run(&system, &test).writes.is_some_and(|writes| writes.latency.count() > 0));

@@ -34,7 +34,7 @@ pub enum VolumeSpec {
 
 /// What a request asks of one drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub(super) struct Part {
     /// The drive.
     pub drive: u16,
     /// Where on it.
@@ -80,7 +80,7 @@ impl VolumeSpec {
 
     /// What `length` bytes from `offset` on are of each drive of a stripe over `drives`, in the order of the
     /// drives; of a mirror, the same of all.
-    pub fn parts(
+    pub(super) fn parts(
         self,
         drives: u16,
         offset: Bytes,
@@ -101,7 +101,7 @@ impl VolumeSpec {
     }
 
     /// What each drive holds where the volume holds `content`, up to a chunk.
-    pub fn content(self, drives: u16, content: Content) -> Content {
+    pub(super) fn content(self, drives: u16, content: Content) -> Content {
         let Self::Stripe { chunk } = self else { return content };
         // The first drive has the most of any beginning.
         let written = RowPlace::of(chunk, drives, content.written).before(chunk, 0);

@@ -3,10 +3,11 @@
 use super::budget::Hop;
 use super::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
 use super::spec::*;
-use super::storage::Storage;
-use super::tests::{megabytes, nvme, run, small_drive, test, times, unlimited};
+use super::tests::{
+    megabytes, nvme, run, simulate, small_drive, storage_at_rest, test, times, unlimited,
+};
 use super::volume::VolumeSpec;
-use super::{SimError, SystemSpec, Target, ceilings, run_test};
+use super::{SimError, SystemSpec, Target, ceilings};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration, Instant, Ratio};
 use crate::workload::{Access, Operation, Pattern, Test};
@@ -113,8 +114,7 @@ fn a_mirror_reads_less_from_a_slower_drive() {
     let mut system = apart(&small_drive(), 2, VolumeSpec::Mirror);
     system.attachments[0].drive.flash_mut().read =
         PageTimes::alike(Duration::from_microseconds(150));
-    let mut storage =
-        Storage::new(&system, Bytes::mebi(8).into(), crate::rng::StreamKey::from_seed(1));
+    let mut storage = storage_at_rest(&system, Bytes::mebi(8).into());
     let read = |index: u64| Access {
         operation: Operation::Read,
         offset: Bytes::kibi(4 * (index * 37 % 2048)),
@@ -138,16 +138,14 @@ fn a_request_takes_as_long_as_its_last_part() {
     let system = apart(&small_drive(), 2, STRIPE);
     let access =
         Access { operation: Operation::Read, offset: Bytes::kibi(32), length: Bytes::kibi(96) };
-    let mut storage =
-        Storage::new(&system, Bytes::mebi(1).into(), crate::rng::StreamKey::from_seed(1));
+    let mut storage = storage_at_rest(&system, Bytes::mebi(1).into());
     storage.submit(Instant::ZERO, Target::default(), access, 0, 7).unwrap();
     let seen = storage.advance().unwrap();
     assert_eq!((seen.tag, seen.access), (7, access));
     assert_eq!(seen.budget.total(), seen.completed.since(seen.submitted));
     assert!(storage.advance().is_none());
     let longest = Access { offset: Bytes::ZERO, length: Bytes::kibi(64), ..access };
-    let mut one =
-        Storage::new(&alone(&system), Bytes::mebi(1).into(), crate::rng::StreamKey::from_seed(1));
+    let mut one = storage_at_rest(&alone(&system), Bytes::mebi(1).into());
     one.submit(Instant::ZERO, Target::default(), longest, 0, 0).unwrap();
     let part = one.advance().unwrap();
     // The parts share a core, which takes half a microsecond for the command before.
@@ -161,8 +159,7 @@ fn a_flush_asks_all_drives_and_nothing_is_asked_behind_the_end() {
     let capacity = system.volume_capacity().unwrap();
     assert_eq!(capacity, Bytes::mebi(192));
     assert_eq!(system.capacities(), [capacity]);
-    let mut storage =
-        Storage::new(&system, Bytes::ZERO.into(), crate::rng::StreamKey::from_seed(1));
+    let mut storage = storage_at_rest(&system, Bytes::ZERO.into());
     let mut submit = |target: Target, operation, offset, length| {
         let access = Access { operation, offset, length };
         storage.submit(Instant::ZERO, target, access, 0, 0)
@@ -224,8 +221,8 @@ proptest! {
         test.read_share = Ratio::new(read).unwrap();
         (test.volume, test.duration) = (Some(Bytes::mebi(4)), None);
         let key = StreamKey::from_seed(3);
-        let sample = run_test(&system, &test, key).unwrap();
-        prop_assert_eq!(&sample, &run_test(&system, &test, key).unwrap());
+        let sample = simulate(&system, &test, key).unwrap();
+        prop_assert_eq!(&sample, &simulate(&system, &test, key).unwrap());
         let requests = Bytes::mebi(4).get().div_ceil(test.block.get());
         prop_assert_eq!(sample.operations(), requests);
         prop_assert_eq!(sample.bytes(), test.block * requests);

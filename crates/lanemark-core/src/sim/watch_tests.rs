@@ -1,17 +1,17 @@
 //! Tests that are watched: told in order, ended within a bounded number of events, and otherwise as if nobody looked.
 
-use super::tests::{nvme, small_drive};
+use super::tests::{checked, nvme, small_drive};
 use super::transactions_tests::{plain, users};
 use super::*;
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration};
 use crate::workload::tests::random_read;
-use crate::workload::{Rounds, Test};
+use crate::workload::{CheckedTest, Rounds, Test};
 
 const KEY: StreamKey = StreamKey { seed: 3, test: 0, repeat: 0, thread: 0 };
 
 /// Tests that end after a time, a volume, both, when they are steady, and with a database's users.
-fn tests() -> Vec<Test> {
+fn tests() -> Vec<CheckedTest> {
     let read = Test { queue_depth: 8, span: Bytes::mebi(32), ..random_read() };
     let timed = Test {
         volume: None,
@@ -25,12 +25,12 @@ fn tests() -> Vec<Test> {
         Rounds { length: Duration::from_microseconds(50_000), tracked: Default::default() };
     let steady = Test { volume: None, rounds: Some(rounds), ..read };
     let database = Test { duration: Some(Duration::from_seconds(1)), ..users(8, plain()) };
-    vec![timed, counted, both, steady, database]
+    [timed, counted, both, steady, database].map(|test| test.checked().unwrap()).into()
 }
 
 #[test]
 fn what_is_told_goes_on_to_the_end_and_changes_nothing() {
-    let system = nvme(small_drive());
+    let system = checked(&nvme(small_drive()));
     for test in tests() {
         let mut told: Vec<Progress> = Vec::new();
         let watched = run_test_watched(&system, &test, KEY, &mut |progress| {
@@ -54,7 +54,7 @@ fn what_is_told_goes_on_to_the_end_and_changes_nothing() {
 
 #[test]
 fn a_test_ends_where_it_is_told_to() {
-    let system = nvme(small_drive());
+    let system = checked(&nvme(small_drive()));
     for test in tests() {
         for wanted in [1, 3] {
             let mut asked = 0;
@@ -69,11 +69,11 @@ fn a_test_ends_where_it_is_told_to() {
 
 #[test]
 fn between_two_looks_lie_a_bounded_number_of_requests() {
-    let system = nvme(small_drive());
+    let system = checked(&nvme(small_drive()));
     let (span, duration) = (Bytes::mebi(32), Some(Duration::from_seconds(3600)));
     let long = Test { span, volume: None, duration, ..random_read() };
     let (mut requests, mut asked) = (0, 0);
-    let outcome = run_test_watched(&system, &long, KEY, &mut |progress| {
+    let outcome = run_test_watched(&system, &long.checked().unwrap(), KEY, &mut |progress| {
         // A request is an event at least.
         assert!(progress.requests - requests <= 4096 + 1, "{} after {requests}", progress.requests);
         requests = progress.requests;

@@ -199,6 +199,8 @@ impl BitsPerSecond {
 impl Ratio {
     /// None of it.
     pub const ZERO: Self = Self(0.0);
+    /// Half of it.
+    pub const HALF: Self = Self(0.5);
     /// All of it.
     pub const ONE: Self = Self(1.0);
 

@@ -12,6 +12,7 @@
 
 mod accesses;
 mod arrival;
+mod builder;
 mod data;
 mod database;
 pub mod fault;
@@ -23,6 +24,7 @@ mod transactions;
 
 pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
+pub use builder::{CheckedTest, Quantity, TestBuilder};
 pub use data::fill_random;
 pub use database::{DatabaseUsers, Profile, TransactionKind, USERS_MAX, WAREHOUSES_MAX};
 pub use fault::{Fault, FaultKind};

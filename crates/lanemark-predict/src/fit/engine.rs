@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lanemark_core::result::FigureKind;
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::run_test;
-use lanemark_core::sim::spec::{DriveSpec, SystemSpec};
+use lanemark_core::sim::spec::{CheckedSystem, DriveSpec, SystemSpec};
 use lanemark_core::units::Bytes;
 use lanemark_lab::Pool;
 
@@ -80,6 +80,10 @@ impl Engine {
         systems: &[SystemSpec],
         jobs: &[(usize, usize)],
     ) -> Result<Vec<Told>, PredictError> {
+        let systems = systems.iter().map(|system| system.clone().checked());
+        let systems: Vec<CheckedSystem> = systems
+            .collect::<Result<_, _>>()
+            .map_err(|error| PredictError::Unfit(error.to_string()))?;
         let told = self.pool.map(jobs.len(), |job| {
             let (system, trial) = jobs[job];
             self.simulate(&systems[system], trial)
@@ -89,13 +93,15 @@ impl Engine {
 
     /// What the model says to one trial. Where it is so much slower than what was measured that nothing ended in
     /// time, it has more time.
-    fn simulate(&self, system: &SystemSpec, trial: usize) -> Result<Told, PredictError> {
+    fn simulate(&self, system: &CheckedSystem, trial: usize) -> Result<Told, PredictError> {
         let (index, trial) = (trial as u32, &self.trials[trial]);
         let key = StreamKey { seed: self.seed, test: index, repeat: 0, thread: 0 };
         let mut short = trial.short.clone();
         for _ in 0..4 {
             self.simulations.fetch_add(1, Ordering::Relaxed);
-            let sample = run_test(system, &short, key)
+            let unfit = |error| PredictError::Unfit(format!("test `{}`: {error}", short.name));
+            let test = short.clone().checked().map_err(unfit)?;
+            let sample = run_test(system, &test, key)
                 .map_err(|error| PredictError::Refused { test: trial.test.name.clone(), error })?;
             if sample.operations() >= 20 {
                 let kinds = trial.figures.iter().map(|measured| measured.kind);

@@ -107,7 +107,7 @@ pub fn fit(
         port: Location::file("--platform"),
     };
     let system = System::assemble(library, &parts, &named_at, &parts.to_string(), job.settings)?;
-    let mut base = system.spec;
+    let mut base = system.spec.into_spec();
     if parameter::flash(&base.attachments[0].drive).is_none() {
         return Err(PredictError::HardDisk { template });
     }

@@ -9,7 +9,7 @@ use crate::units::{Duration, Instant};
 
 /// Time worked, summed over dies and over channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ArrayTime {
+pub(crate) struct ArrayTime {
     /// Sensing, repeated reads included.
     pub read: Duration,
     /// Programming.
@@ -33,7 +33,7 @@ impl ArrayTime {
 
     /// What has passed since `earlier`.
     #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             read: self.read.saturating_sub(earlier.read),
             program: self.program.saturating_sub(earlier.program),
@@ -45,7 +45,7 @@ impl ArrayTime {
 
 impl Flash {
     /// The time worked until `at`, which lies no earlier than anything that was asked of it.
-    pub fn array_time(&self, at: Instant) -> ArrayTime {
+    pub(crate) fn array_time(&self, at: Instant) -> ArrayTime {
         let mut time = self.array;
         for handle in self.lanes.iter().map(|lane| lane.current).filter(|&handle| handle != NONE) {
             let operation = &self.operations[handle];

@@ -30,7 +30,7 @@ const RELOCATIONS_PER_DIE: usize = 2;
 
 /// What came of a flash operation for the host.
 #[derive(Clone, Debug)]
-pub enum Done {
+pub(crate) enum Done {
     /// Nothing.
     Nothing,
     /// Data of a command has come.
@@ -46,7 +46,7 @@ pub enum Done {
 impl SolidState {
     /// A range will be written before long.
     #[inline]
-    pub fn expect_write(&mut self, offset: Bytes, length: Bytes) {
+    pub(crate) fn expect_write(&mut self, offset: Bytes, length: Bytes) {
         if !self.spec.technology.in_place() {
             let (first, end) = slots_of(offset, length);
             // Eight neighbours share a line of the map.
@@ -55,7 +55,13 @@ impl SolidState {
     }
 
     /// Maps a write whose data is in the buffer, and starts storing the units that it fills.
-    pub fn write(&mut self, now: Instant, offset: Bytes, length: Bytes, events: &mut Schedule) {
+    pub(crate) fn write(
+        &mut self,
+        now: Instant,
+        offset: Bytes,
+        length: Bytes,
+        events: &mut Schedule,
+    ) {
         let (first, end) = slots_of(offset, length);
         if let Some(ahead) = &mut self.ahead {
             ahead.changed(first, end);
@@ -166,7 +172,7 @@ impl SolidState {
 
     /// Whether everything written so far is safe already; if not, `command` is among those that
     /// [`SolidState::next_flushed`] returns once it is.
-    pub fn flush(&mut self, now: Instant, command: Handle, events: &mut Schedule) -> bool {
+    pub(crate) fn flush(&mut self, now: Instant, command: Handle, events: &mut Schedule) -> bool {
         if self.write_cache == WriteCache::Protected {
             return true;
         }
@@ -180,17 +186,17 @@ impl SolidState {
     }
 
     /// A flush that is done.
-    pub fn next_flushed(&mut self) -> Option<Handle> {
+    pub(crate) fn next_flushed(&mut self) -> Option<Handle> {
         self.flushes.next_done()
     }
 
     /// Whether a write is complete only when it is stored.
-    pub fn writes_through(&self) -> bool {
+    pub(crate) fn writes_through(&self) -> bool {
         self.write_cache == WriteCache::Off
     }
 
     /// Forgets what lies in a range; slots that it covers only in part are kept.
-    pub fn trim(&mut self, offset: Bytes, length: Bytes) {
+    pub(crate) fn trim(&mut self, offset: Bytes, length: Bytes) {
         let first = offset.get().div_ceil(SLOT.get());
         let end = (offset + length).get() / SLOT.get();
         if let Some(ahead) = &mut self.ahead {
@@ -202,7 +208,7 @@ impl SolidState {
     }
 
     /// The data of a flash read is out.
-    pub fn page_out(&mut self, now: Instant, handle: Handle, events: &mut Schedule) -> Done {
+    pub(crate) fn page_out(&mut self, now: Instant, handle: Handle, events: &mut Schedule) -> Done {
         let operation = self.flash.page_out(now, handle, events);
         match operation.task {
             FlashTask::Read { command } => Done::Data(command, operation),
@@ -225,7 +231,7 @@ impl SolidState {
     }
 
     /// A program or erase may have ended.
-    pub fn stored(&mut self, now: Instant, handle: Handle, events: &mut Schedule) -> Done {
+    pub(crate) fn stored(&mut self, now: Instant, handle: Handle, events: &mut Schedule) -> Done {
         let Some(operation) = self.flash.stored(now, handle, events) else { return Done::Nothing };
         match operation.task {
             FlashTask::Program { unit, held, epoch } => {
@@ -294,13 +300,13 @@ impl SolidState {
     }
 
     /// The drive gets commands.
-    pub fn takes(&mut self, commands: u32) {
+    pub(crate) fn takes(&mut self, commands: u32) {
         self.commands += commands;
         self.in_background = false;
     }
 
     /// The drive has completed a command: when to look whether it is still idle, if that matters.
-    pub fn gives(&mut self, now: Instant) -> Option<Instant> {
+    pub(crate) fn gives(&mut self, now: Instant) -> Option<Instant> {
         self.commands -= 1;
         if self.commands > 0 {
             return None;
@@ -313,7 +319,7 @@ impl SolidState {
     }
 
     /// The drive may have been idle long enough to work in the background.
-    pub fn idle(&mut self, now: Instant, events: &mut Schedule) {
+    pub(crate) fn idle(&mut self, now: Instant, events: &mut Schedule) {
         let idle_after = self.spec.translation.idle_after;
         if self.commands == 0 && self.idle_since + idle_after <= now {
             self.in_background = true;
@@ -332,7 +338,7 @@ impl SolidState {
 
     /// The power fails. Returns what was acknowledged and is lost; what a protected buffer holds is stored, or waits
     /// to be.
-    pub fn power_cut(&mut self, now: Instant, spec: &DriveSpec) -> Bytes {
+    pub(crate) fn power_cut(&mut self, now: Instant, spec: &DriveSpec) -> Bytes {
         let protected = self.write_cache == WriteCache::Protected;
         let programs = self.flash.power_cut(now);
         let mut lost = self.translation.power_cut(protected);
@@ -361,7 +367,7 @@ impl SolidState {
     }
 
     /// The power is back: what was being erased is erased anew, and what a protected buffer held is stored.
-    pub fn power_up(&mut self, now: Instant, events: &mut Schedule) {
+    pub(crate) fn power_up(&mut self, now: Instant, events: &mut Schedule) {
         for superblock in self.erasing.keys() {
             self.erasing.remove(superblock);
             self.erase(now, superblock, events);
@@ -370,7 +376,7 @@ impl SolidState {
     }
 
     /// What the drive has done so far besides what the host asked for.
-    pub fn usage(&self) -> DriveUse {
+    pub(crate) fn usage(&self) -> DriveUse {
         let written = self.translation.written();
         DriveUse {
             host_written: SLOT * written.host,

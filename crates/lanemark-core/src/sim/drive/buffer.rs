@@ -15,7 +15,7 @@ use crate::units::Bytes;
 
 /// Room for written data.
 #[derive(Clone, Debug)]
-pub struct Buffer {
+pub(crate) struct Buffer {
     capacity: Bytes,
     free: Bytes,
     waiting: VecDeque<(Handle, Bytes)>,
@@ -23,12 +23,12 @@ pub struct Buffer {
 
 impl Buffer {
     /// An empty buffer.
-    pub fn new(capacity: Bytes) -> Self {
+    pub(crate) fn new(capacity: Bytes) -> Self {
         Self { capacity, free: capacity, waiting: VecDeque::new() }
     }
 
     /// Takes room for a burst, or makes it wait behind those that wait already.
-    pub fn admit(&mut self, burst: Handle, bytes: Bytes) -> bool {
+    pub(crate) fn admit(&mut self, burst: Handle, bytes: Bytes) -> bool {
         if self.waiting.is_empty() && bytes <= self.free {
             self.free = self.free - bytes;
             return true;
@@ -38,22 +38,22 @@ impl Buffer {
     }
 
     /// What is in it, or on its way there.
-    pub fn held(&self) -> Bytes {
+    pub(crate) fn held(&self) -> Bytes {
         self.capacity - self.free
     }
 
     /// Gives room back.
-    pub fn release(&mut self, bytes: Bytes) {
+    pub(crate) fn release(&mut self, bytes: Bytes) {
         self.free += bytes;
     }
 
     /// The next burst that waits, which is forgotten.
-    pub fn next_waiting(&mut self) -> Option<Handle> {
+    pub(crate) fn next_waiting(&mut self) -> Option<Handle> {
         self.waiting.pop_front().map(|(burst, _)| burst)
     }
 
     /// The next burst that waited and now has its room.
-    pub fn next_admitted(&mut self) -> Option<Handle> {
+    pub(crate) fn next_admitted(&mut self) -> Option<Handle> {
         let &(burst, bytes) = self.waiting.front()?;
         if bytes > self.free {
             return None;

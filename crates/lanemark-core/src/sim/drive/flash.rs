@@ -56,7 +56,7 @@ pub(super) struct Die {
 
 /// The flash of a drive.
 #[derive(Clone, Debug)]
-pub struct Flash {
+pub(crate) struct Flash {
     /// Which drive of the system this is, for its events.
     drive: u16,
     lanes_per_die: u32,
@@ -76,7 +76,7 @@ pub struct Flash {
 
 impl Flash {
     /// Idle flash of drive `drive`, in which data takes the share `packed` of its size.
-    pub fn new(drive: u16, spec: &FlashSpec, packed: f64, key: StreamKey) -> Self {
+    pub(crate) fn new(drive: u16, spec: &FlashSpec, packed: f64, key: StreamKey) -> Self {
         let lanes_per_die = if spec.die.independent_planes { spec.planes } else { 1 };
         let lane = Lane { reads: Chain::EMPTY, current: NONE, draining: NONE };
         Self {
@@ -96,18 +96,18 @@ impl Flash {
     }
 
     /// How many dies there are.
-    pub fn dies(&self) -> u32 {
+    pub(crate) fn dies(&self) -> u32 {
         self.dies.len() as u32
     }
 
     /// The die that holds `unit`.
     #[inline]
-    pub fn die_of(&self, unit: u32) -> u32 {
+    pub(crate) fn die_of(&self, unit: u32) -> u32 {
         unit % self.dies.len() as u32
     }
 
     /// How often a read must be repeated where each attempt fails with `probability`.
-    pub fn retries(&mut self, probability: f64) -> u32 {
+    pub(crate) fn retries(&mut self, probability: f64) -> u32 {
         let mut count = 0;
         while probability > 0.0 && count < 8 && self.rng.chance(probability) {
             count += 1;
@@ -116,7 +116,7 @@ impl Flash {
     }
 
     /// The power fails: what dies were doing is gone. Returns the programs that had not ended.
-    pub fn power_cut(&mut self, now: Instant) -> Vec<FlashTask> {
+    pub(crate) fn power_cut(&mut self, now: Instant) -> Vec<FlashTask> {
         for die in &mut self.dies {
             let until_now = if die.is_busy() { now.since(die.busy_since) } else { Duration::ZERO };
             *die = Die { busy: die.busy + until_now, ..Die::IDLE };
@@ -128,7 +128,7 @@ impl Flash {
     }
 
     /// Gives a die something to do, now or when its turn comes.
-    pub fn start(
+    pub(crate) fn start(
         &mut self,
         now: Instant,
         site: Site,
@@ -346,7 +346,7 @@ impl Flash {
     }
 
     /// The array has been read: the data goes out over the channel.
-    pub fn sensed(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
+    pub(crate) fn sensed(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
         let operation = &mut self.operations[handle];
         operation.sensed = true;
         self.array.read += operation.array * u64::from(operation.retries + 1);
@@ -387,7 +387,7 @@ impl Flash {
     }
 
     /// The data of a read is out: returns it, freed, and lets the die go on.
-    pub fn page_out(
+    pub(crate) fn page_out(
         &mut self,
         now: Instant,
         handle: Handle,
@@ -414,7 +414,7 @@ impl Flash {
 
     /// A program or erase may be done: returns it, freed, and lets the die go on. `None` where it was
     /// suspended since this end of it was foreseen.
-    pub fn stored(
+    pub(crate) fn stored(
         &mut self,
         now: Instant,
         handle: Handle,
@@ -434,7 +434,7 @@ impl Flash {
     }
 
     /// Time busy of each channel and each die until `now`.
-    pub fn busy(&self, now: Instant) -> (Vec<Duration>, Vec<Duration>) {
+    pub(crate) fn busy(&self, now: Instant) -> (Vec<Duration>, Vec<Duration>) {
         let channels = self.channels.iter().map(Station::busy).collect();
         let until_now = |die: &Die| match die.is_busy() {
             false => die.busy,
@@ -444,7 +444,7 @@ impl Flash {
     }
 
     /// Whether no die has anything to do.
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.operations.live() == 0
     }
 

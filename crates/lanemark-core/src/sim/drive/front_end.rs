@@ -26,7 +26,7 @@ use crate::workload::Operation;
 
 /// Command decoding and firmware.
 #[derive(Clone, Debug)]
-pub struct FrontEnd {
+pub(crate) struct FrontEnd {
     /// Which drive of the system this is, for its events.
     drive: u16,
     spec: FrontEndSpec,
@@ -61,7 +61,7 @@ struct Booking {
 }
 
 /// What the front end must know of a command.
-pub trait Candidate: Linked {
+pub(crate) trait Candidate: Linked {
     /// The queue that it was submitted to.
     fn queue(&self) -> u32;
     /// What it does.
@@ -72,7 +72,7 @@ pub trait Candidate: Linked {
 
 impl FrontEnd {
     /// The idle front end of drive `drive`.
-    pub fn new(drive: u16, spec: FrontEndSpec) -> Self {
+    pub(crate) fn new(drive: u16, spec: FrontEndSpec) -> Self {
         let FrontEndSpec { read_time, write_time, read_latency, write_latency, .. } = spec;
         let soonest = (read_time + read_latency).min(write_time + write_latency);
         Self {
@@ -94,7 +94,7 @@ impl FrontEnd {
     /// A command is on its way `now` that will arrive at `arrival`, after a time which all commands take at least. Says
     /// whether that needs no event: nothing can come in between and change the order.
     #[inline]
-    pub fn send<C: Candidate>(
+    pub(crate) fn send<C: Candidate>(
         &mut self,
         now: Instant,
         arrival: Instant,
@@ -120,13 +120,13 @@ impl FrontEnd {
 
     /// The front end after its drive has started anew, without any command.
     #[must_use]
-    pub fn restarted(&self, spec: FrontEndSpec, arbiter: Option<Arbiter>) -> Self {
+    pub(crate) fn restarted(&self, spec: FrontEndSpec, arbiter: Option<Arbiter>) -> Self {
         let engines = self.engines.clone();
         Self { engines, ..Self::new(self.drive, spec).arbitrated(arbiter) }
     }
 
     /// A command is on its way, and its arrival will be an event.
-    pub fn expect<C: Candidate>(
+    pub(crate) fn expect<C: Candidate>(
         &mut self,
         now: Instant,
         commands: &mut Slab<C>,
@@ -141,18 +141,18 @@ impl FrontEnd {
     }
 
     /// A command that was expected is here.
-    pub fn expected_is_here(&mut self) {
+    pub(crate) fn expected_is_here(&mut self) {
         self.expected -= 1;
     }
 
     /// The same, which takes commands as `arbiter` says.
     #[must_use]
-    pub fn arbitrated(self, arbiter: Option<Arbiter>) -> Self {
+    pub(crate) fn arbitrated(self, arbiter: Option<Arbiter>) -> Self {
         Self { arbiter, ..self }
     }
 
     /// A command arrives, and waits in its queue or goes to an engine.
-    pub fn arrive<C: Candidate>(
+    pub(crate) fn arrive<C: Candidate>(
         &mut self,
         now: Instant,
         command: Handle,
@@ -191,7 +191,7 @@ impl FrontEnd {
     }
 
     /// An engine is free for the commands that wait.
-    pub fn engine_free<C: Candidate>(
+    pub(crate) fn engine_free<C: Candidate>(
         &mut self,
         now: Instant,
         commands: &mut Slab<C>,
@@ -205,7 +205,7 @@ impl FrontEnd {
     /// Asks the arbiter what it would have been asked until `now`: to be called when a command is decoded, and before
     /// what engines have done is looked at.
     #[inline]
-    pub fn catch_up<C: Candidate>(
+    pub(crate) fn catch_up<C: Candidate>(
         &mut self,
         now: Instant,
         commands: &mut Slab<C>,
@@ -273,14 +273,14 @@ impl FrontEnd {
 
     /// The time in the front end of a command that leaves it `now`.
     #[inline]
-    pub fn span(&self, now: Instant, operation: Operation) -> Span {
+    pub(crate) fn span(&self, now: Instant, operation: Operation) -> Span {
         let (time, latency) = self.times(operation);
         let start = now.picoseconds() - (time + latency).picoseconds();
         Span { start: Instant::from_picoseconds(start), end: now }
     }
 
     /// Time busy until now of each engine.
-    pub fn busy(&self) -> Vec<Duration> {
+    pub(crate) fn busy(&self) -> Vec<Duration> {
         self.engines.iter().map(Station::busy).collect()
     }
 

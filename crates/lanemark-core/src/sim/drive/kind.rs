@@ -13,7 +13,7 @@ use crate::units::{Bytes, Duration, Instant};
 /// A drive at work.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "few of them, and flash is asked at every event")]
-pub enum Drive {
+pub(crate) enum Drive {
     /// Flash.
     SolidState(SolidState),
     /// Platters.
@@ -22,7 +22,7 @@ pub enum Drive {
 
 /// How long media have worked, by what they did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MediaTime {
+pub(crate) enum MediaTime {
     /// Flash.
     Flash(ArrayTime),
     /// A hard disk.
@@ -31,7 +31,7 @@ pub enum MediaTime {
 
 /// A hard disk at work.
 #[derive(Clone, Debug)]
-pub struct HardDisk {
+pub(crate) struct HardDisk {
     /// Command decoding and firmware.
     pub front_end: FrontEnd,
     /// Room for written data.
@@ -43,7 +43,7 @@ pub struct HardDisk {
 impl Drive {
     /// Drive `index` of a system, idle, in its condition with `content`. Its front end takes commands as
     /// `arbiter` says, and what happens by chance in it follows from the run's `key`.
-    pub fn new(
+    pub(crate) fn new(
         index: u16,
         spec: &DriveSpec,
         content: Content,
@@ -66,7 +66,7 @@ impl Drive {
 
     /// Command decoding and firmware.
     #[inline]
-    pub fn front_end(&mut self) -> &mut FrontEnd {
+    pub(crate) fn front_end(&mut self) -> &mut FrontEnd {
         match self {
             Self::SolidState(drive) => &mut drive.front_end,
             Self::Disk(drive) => &mut drive.front_end,
@@ -75,7 +75,7 @@ impl Drive {
 
     /// Room for written data.
     #[inline]
-    pub fn buffer(&mut self) -> &mut Buffer {
+    pub(crate) fn buffer(&mut self) -> &mut Buffer {
         match self {
             Self::SolidState(drive) => &mut drive.buffer,
             Self::Disk(drive) => &mut drive.buffer,
@@ -84,7 +84,7 @@ impl Drive {
 
     /// The solid-state drive, where it is one.
     #[inline]
-    pub fn solid_state(&mut self) -> Option<&mut SolidState> {
+    pub(crate) fn solid_state(&mut self) -> Option<&mut SolidState> {
         match self {
             Self::SolidState(drive) => Some(drive),
             Self::Disk(_) => None,
@@ -92,7 +92,7 @@ impl Drive {
     }
 
     /// The hard disk, where it is one.
-    pub fn hard_disk(&mut self) -> Option<&mut HardDisk> {
+    pub(crate) fn hard_disk(&mut self) -> Option<&mut HardDisk> {
         match self {
             Self::SolidState(_) => None,
             Self::Disk(drive) => Some(drive),
@@ -100,7 +100,7 @@ impl Drive {
     }
 
     /// The power fails: all that is under way is gone. Returns what was acknowledged and is lost.
-    pub fn power_cut(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
+    pub(crate) fn power_cut(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
         let front_end =
             self.front_end().restarted(spec.drive.front_end, Arbiter::of(&spec.protocol));
         *self.front_end() = front_end;
@@ -114,7 +114,7 @@ impl Drive {
     }
 
     /// The drive has its power back.
-    pub fn power_up(&mut self, now: Instant, events: &mut Schedule) {
+    pub(crate) fn power_up(&mut self, now: Instant, events: &mut Schedule) {
         if let Self::SolidState(drive) = self {
             drive.power_up(now, events);
         }
@@ -122,7 +122,7 @@ impl Drive {
 
     /// The drive gets commands.
     #[inline]
-    pub fn takes(&mut self, commands: u32) {
+    pub(crate) fn takes(&mut self, commands: u32) {
         if let Self::SolidState(drive) = self {
             drive.takes(commands);
         }
@@ -130,7 +130,7 @@ impl Drive {
 
     /// The drive has completed a command: when to look whether it is still idle, if that matters.
     #[inline]
-    pub fn gives(&mut self, now: Instant) -> Option<Instant> {
+    pub(crate) fn gives(&mut self, now: Instant) -> Option<Instant> {
         match self {
             Self::SolidState(drive) => drive.gives(now),
             Self::Disk(_) => None,
@@ -138,7 +138,7 @@ impl Drive {
     }
 
     /// What it has written so far.
-    pub fn usage(&self) -> DriveUse {
+    pub(crate) fn usage(&self) -> DriveUse {
         match self {
             Self::SolidState(drive) => DriveUse { buffered: drive.buffer.held(), ..drive.usage() },
             Self::Disk(drive) => DriveUse {
@@ -151,7 +151,7 @@ impl Drive {
 
     /// Whether its media have anything to do.
     #[inline]
-    pub fn works(&self, now: Instant) -> bool {
+    pub(crate) fn works(&self, now: Instant) -> bool {
         match self {
             Self::SolidState(drive) => !drive.flash.is_idle(),
             Self::Disk(drive) => drive.disk.is_working(now),
@@ -159,7 +159,7 @@ impl Drive {
     }
 
     /// How long its media have worked until `at`.
-    pub fn media_time(&self, at: Instant) -> MediaTime {
+    pub(crate) fn media_time(&self, at: Instant) -> MediaTime {
         match self {
             Self::SolidState(drive) => MediaTime::Flash(drive.flash.array_time(at)),
             Self::Disk(drive) => MediaTime::Disk(drive.disk.worked(at)),
@@ -167,7 +167,7 @@ impl Drive {
     }
 
     /// Adds the time busy until now of its parts.
-    pub fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]) {
+    pub(crate) fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]) {
         match self {
             Self::SolidState(drive) => {
                 let (channels, dies) = drive.flash.busy(now);

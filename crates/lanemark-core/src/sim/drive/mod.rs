@@ -17,7 +17,7 @@
 mod array_time;
 mod background;
 mod buffer;
-pub mod disk;
+pub(super) mod disk;
 mod flash;
 #[cfg(test)]
 mod flash_tests;
@@ -30,15 +30,17 @@ mod power;
 mod read_ahead;
 mod translation;
 
-pub use array_time::ArrayTime;
-pub use background::Done;
-pub use buffer::Buffer;
-pub use flash::Flash;
-pub use front_end::{Candidate, FrontEnd};
-pub use kind::{Drive, HardDisk, MediaTime};
-pub use operation::{FlashOperation, FlashTask, Site};
-pub use power::{PowerMeter, PowerTimes};
-pub use translation::{Placed, Translation, write_amplification};
+pub(super) use array_time::ArrayTime;
+pub(super) use background::Done;
+pub(super) use buffer::Buffer;
+pub(super) use flash::Flash;
+pub(super) use front_end::{Candidate, FrontEnd};
+pub(super) use kind::{Drive, MediaTime};
+pub(super) use operation::{FlashOperation, FlashTask, Site};
+pub(super) use power::{PowerMeter, PowerTimes};
+#[cfg(test)]
+pub(super) use translation::write_amplification;
+pub(super) use translation::{Placed, Translation};
 
 use std::collections::VecDeque;
 
@@ -87,7 +89,7 @@ impl From<Bytes> for Content {
 
 /// A solid-state drive at work.
 #[derive(Clone, Debug)]
-pub struct SolidState {
+pub(super) struct SolidState {
     /// Command decoding and firmware.
     pub front_end: FrontEnd,
     /// Room for written data.
@@ -130,7 +132,7 @@ enum Pending {
 
 /// What a command must wait for before its place is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MapMisses {
+pub(super) struct MapMisses {
     /// Pages of the map that come from flash.
     pub from_flash: u32,
     /// Pages that come from the host's memory.
@@ -144,7 +146,7 @@ fn slots_of(offset: Bytes, length: Bytes) -> (u64, u64) {
 }
 
 /// The room that a write takes in the buffer: whole slots.
-pub fn buffered(offset: Bytes, length: Bytes) -> Bytes {
+pub(super) fn buffered(offset: Bytes, length: Bytes) -> Bytes {
     let (first, end) = slots_of(offset, length);
     SLOT * (end - first)
 }
@@ -152,7 +154,7 @@ pub fn buffered(offset: Bytes, length: Bytes) -> Bytes {
 impl SolidState {
     /// Drive `index` of a system, idle, in its condition with `content`. What happens by chance in it follows from the
     /// run's `key`.
-    pub fn new(index: u16, spec: &DriveSpec, content: Content, key: StreamKey) -> Self {
+    pub(super) fn new(index: u16, spec: &DriveSpec, content: Content, key: StreamKey) -> Self {
         let flash = spec.flash();
         let packed = content.packed(flash.translation.compression);
         let window = spec.read_ahead.get() / SLOT.get();
@@ -181,17 +183,17 @@ impl SolidState {
     }
 
     /// Lets reads be repeated so from now on; none where there is no rule.
-    pub fn set_retries(&mut self, retries: Option<ReadRetries>) {
+    pub(super) fn set_retries(&mut self, retries: Option<ReadRetries>) {
         self.retries = retries.filter(|retries| retries.share > Ratio::ZERO);
     }
 
     /// Whether a part of the map may have to be read.
-    pub fn has_partial_map(&self) -> bool {
+    pub(super) fn has_partial_map(&self) -> bool {
         self.map.is_some()
     }
 
     /// Looks up the map for a command, and starts reading what is not at hand.
-    pub fn look_up(
+    pub(super) fn look_up(
         &mut self,
         now: Instant,
         command: Handle,
@@ -227,7 +229,7 @@ impl SolidState {
 
     /// Starts the flash reads of a command, one for each part of it that a die reads at once, and returns
     /// how many bursts will come. What lies in memory, or was never written, comes at once.
-    pub fn read(
+    pub(super) fn read(
         &mut self,
         now: Instant,
         command: Handle,

@@ -5,7 +5,7 @@ use crate::units::{Bytes, Duration, Instant};
 
 /// What a die is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FlashTask {
+pub(crate) enum FlashTask {
     /// Bring data of a command.
     Read {
         /// The command that waits for it.
@@ -46,7 +46,7 @@ pub enum FlashTask {
 
 /// Where and how an operation is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Site {
+pub(crate) struct Site {
     /// The die.
     pub die: u32,
     /// The plane, where planes read for themselves.
@@ -59,7 +59,7 @@ pub struct Site {
 
 /// An operation on its way through a die.
 #[derive(Clone, Copy, Debug)]
-pub struct FlashOperation {
+pub(crate) struct FlashOperation {
     /// What is done.
     pub task: FlashTask,
     /// Data over the channel.

@@ -15,7 +15,7 @@ use crate::units::{Duration, Instant};
 
 /// How long a drive was what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PowerTimes {
+pub(crate) struct PowerTimes {
     /// At work.
     pub working: Duration,
     /// Awake without work, the ways into the first state included.
@@ -30,7 +30,7 @@ pub struct PowerTimes {
 
 /// Follows one drive.
 #[derive(Clone, Debug)]
-pub struct PowerMeter {
+pub(crate) struct PowerMeter {
     states: Vec<PowerState>,
     commands: u32,
     phase: Phase,
@@ -49,7 +49,7 @@ enum Phase {
 
 impl PowerMeter {
     /// A drive that is awake without work at the start.
-    pub fn new(states: &[PowerState]) -> Self {
+    pub(crate) fn new(states: &[PowerState]) -> Self {
         let none = vec![Duration::ZERO; states.len()];
         Self {
             states: states.to_vec(),
@@ -65,7 +65,7 @@ impl PowerMeter {
     }
 
     /// A command is for the drive: when it is awake, where it is not yet.
-    pub fn takes(&mut self, now: Instant) -> Option<Instant> {
+    pub(crate) fn takes(&mut self, now: Instant) -> Option<Instant> {
         self.commands += 1;
         if let Phase::Resting(since) = self.phase {
             self.wake(now, since);
@@ -77,7 +77,7 @@ impl PowerMeter {
     }
 
     /// The drive has answered a command; whether its media are at work still.
-    pub fn gives(&mut self, now: Instant, media: bool) {
+    pub(crate) fn gives(&mut self, now: Instant, media: bool) {
         self.commands -= 1;
         if self.commands == 0 && !media {
             self.enter(now, Phase::Resting(now));
@@ -85,19 +85,19 @@ impl PowerMeter {
     }
 
     /// The drive has lost its power, and with it all commands.
-    pub fn restart(&mut self, now: Instant) {
+    pub(crate) fn restart(&mut self, now: Instant) {
         self.commands = 0;
         self.enter(now, Phase::Resting(now));
     }
 
     /// Whether only its media say if it is at work.
     #[inline]
-    pub fn has_no_command(&self) -> bool {
+    pub(crate) fn has_no_command(&self) -> bool {
         self.commands == 0
     }
 
     /// Its media are at work or not, while it has no command.
-    pub fn background(&mut self, now: Instant, media: bool) {
+    pub(crate) fn background(&mut self, now: Instant, media: bool) {
         match (self.phase, media) {
             (Phase::Resting(_), true) => self.enter(now, Phase::Working(now)),
             (Phase::Working(_) | Phase::Waking { .. }, false) => {
@@ -108,7 +108,7 @@ impl PowerMeter {
     }
 
     /// How long it was what until `at`, which lies no earlier than anything that it was told.
-    pub fn times(&self, at: Instant) -> PowerTimes {
+    pub(crate) fn times(&self, at: Instant) -> PowerTimes {
         let mut times = self.times.clone();
         self.add_phase(&mut times, at);
         times
@@ -164,7 +164,7 @@ impl PowerMeter {
 impl PowerTimes {
     /// What has passed since `earlier`.
     #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
         let each = |own: &[Duration], other: &[Duration]| {
             own.iter().zip(other).map(|(own, other)| own.saturating_sub(*other)).collect()
         };
@@ -179,7 +179,8 @@ impl PowerTimes {
     }
 
     /// Everything together.
-    pub fn total(&self) -> Duration {
+    #[cfg(test)]
+    pub(crate) fn total(&self) -> Duration {
         self.working + self.idle + self.states.iter().chain(&self.exits).copied().sum()
     }
 }

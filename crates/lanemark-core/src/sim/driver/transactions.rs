@@ -21,7 +21,7 @@ use super::super::energy::Metering;
 use super::super::fault::Status;
 use super::super::kernel::EventQueue;
 use super::super::simulator::{Completion, SimError};
-use super::super::spec::SystemSpec;
+use super::super::spec::{CheckedSystem, SystemSpec};
 use super::super::station::Servers;
 use super::super::storage::Storage;
 use super::super::target::Target;
@@ -89,7 +89,7 @@ struct LogWriter {
 /// # Errors
 /// [`SimError`] where the test does not fit the drive.
 pub(super) fn run(
-    spec: &SystemSpec,
+    spec: &CheckedSystem,
     test: &Test,
     transactions: &Transactions,
     key: StreamKey,
@@ -147,7 +147,7 @@ struct Run<'t> {
 }
 
 impl<'t> Run<'t> {
-    fn new(spec: &SystemSpec, test: &'t Test, load: &'t Transactions, key: StreamKey) -> Self {
+    fn new(spec: &CheckedSystem, test: &'t Test, load: &'t Transactions, key: StreamKey) -> Self {
         let counting_from = Instant::ZERO + test.ramp;
         let deadline = counting_from + test.duration.unwrap_or_default();
         // Until it is known: as if nothing had to be waited for.

@@ -21,10 +21,10 @@ pub enum Status {
 }
 
 /// The number of a fault in its plan.
-pub type FaultNumber = u16;
+pub(super) type FaultNumber = u16;
 
 /// The faults of a system at work.
-pub struct Faults {
+pub(super) struct Faults {
     /// The system as it was built: links go back to what they were.
     pub system: SystemSpec,
     /// In the order of their times.
@@ -39,7 +39,7 @@ pub struct Faults {
 
 /// What is wrong with one drive now.
 #[derive(Clone, Debug, Default)]
-pub struct DriveFaults {
+pub(super) struct DriveFaults {
     unreadable: Vec<FaultNumber>,
     latency: Option<FaultNumber>,
     paused: Option<FaultNumber>,
@@ -55,7 +55,7 @@ pub struct DriveFaults {
 
 /// A drive that takes no commands for a while. Answers to commands that were sent before it began are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reset {
+pub(super) struct Reset {
     /// When it began.
     pub at: Instant,
     /// When it is over.
@@ -68,7 +68,7 @@ pub struct Reset {
 
 /// What a command finds where it gets to the media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encounter {
+pub(super) enum Encounter {
     /// Nothing out of the ordinary.
     Nothing,
     /// It is not answered.
@@ -87,7 +87,7 @@ pub enum Encounter {
 impl Faults {
     /// The faults of `system`, of which none has begun; nothing where it has none but reads that are repeated from the
     /// start on, which is what the drive is like.
-    pub fn of(system: &SystemSpec) -> Option<Box<Self>> {
+    pub(super) fn of(system: &SystemSpec) -> Option<Box<Self>> {
         let mut plan: Vec<Fault> = system.faults.clone();
         plan.retain(|fault| standing_retries(fault).is_none());
         if plan.is_empty() {
@@ -113,34 +113,34 @@ impl Faults {
     }
 
     /// The plan in the order of times.
-    pub fn plan(&self) -> &[Fault] {
+    pub(super) fn plan(&self) -> &[Fault] {
         &self.plan
     }
 
     /// What came of each fault that has begun until `now`.
-    pub fn uses(&self, now: Instant) -> Vec<FaultUse> {
+    pub(super) fn uses(&self, now: Instant) -> Vec<FaultUse> {
         let begun = self.plan.iter().zip(&self.uses).filter(|(fault, _)| fault.at <= now);
         begun.map(|(_, one)| one.clone()).collect()
     }
 
     /// What is wrong with a drive.
     #[inline]
-    pub fn drive(&mut self, drive: u16) -> &mut DriveFaults {
+    pub(super) fn drive(&mut self, drive: u16) -> &mut DriveFaults {
         &mut self.drives[usize::from(drive)]
     }
 
     /// Takes note that a fault has begun.
-    pub fn begin(&mut self, number: FaultNumber) {
+    pub(super) fn begin(&mut self, number: FaultNumber) {
         self.unrecovered.push(number);
     }
 
     /// The fault of this plan.
-    pub fn fault(&self, number: FaultNumber) -> &Fault {
+    pub(super) fn fault(&self, number: FaultNumber) -> &Fault {
         &self.plan[usize::from(number)]
     }
 
     /// The commands of a fault that makes them stuck.
-    pub fn stuck(&self, number: FaultNumber) -> Stuck {
+    pub(super) fn stuck(&self, number: FaultNumber) -> Stuck {
         match self.fault(number).kind {
             FaultKind::Stuck(stuck) => stuck,
             _ => Stuck::default(),
@@ -148,17 +148,17 @@ impl Faults {
     }
 
     /// Takes note of a command that a fault held up.
-    pub fn held(&mut self, number: FaultNumber) {
+    pub(super) fn held(&mut self, number: FaultNumber) {
         self.uses[usize::from(number)].held += 1;
     }
 
     /// Takes note of data that a fault took.
-    pub fn lost(&mut self, number: FaultNumber, bytes: Bytes) {
+    pub(super) fn lost(&mut self, number: FaultNumber, bytes: Bytes) {
         self.uses[usize::from(number)].lost += bytes;
     }
 
     /// Takes note of how a request on `drive` ended.
-    pub fn ended(
+    pub(super) fn ended(
         &mut self,
         drive: u16,
         status: Status,
@@ -181,7 +181,7 @@ impl Faults {
     }
 
     /// The last fault for which `of` holds that has begun and is not over at `now`.
-    pub fn last(
+    pub(super) fn last(
         &self,
         drive: u16,
         now: Instant,
@@ -207,7 +207,7 @@ impl Faults {
     }
 
     /// The last fault of this link for which `of` holds now.
-    pub fn last_of_link(
+    pub(super) fn last_of_link(
         &self,
         drive: u16,
         now: Instant,
@@ -218,7 +218,7 @@ impl Faults {
     }
 
     /// Looks again at what is wrong with the media of a drive; a fault that makes commands stuck begins with `begins`.
-    pub fn look(&mut self, drive: u16, now: Instant, begins: Option<FaultNumber>) {
+    pub(super) fn look(&mut self, drive: u16, now: Instant, begins: Option<FaultNumber>) {
         let unreadable: Vec<FaultNumber> =
             self.holding(drive, now, |kind| matches!(kind, FaultKind::MediaError { .. })).collect();
         let latency = self.last(drive, now, |kind| matches!(kind, FaultKind::Latency { .. }));
@@ -235,7 +235,7 @@ impl Faults {
     }
 
     /// Ends the stuck commands of a fault that is over.
-    pub fn end_stuck(&mut self, drive: u16, number: FaultNumber) {
+    pub(super) fn end_stuck(&mut self, drive: u16, number: FaultNumber) {
         let own = self.drive(drive);
         if own.stuck_by == number {
             own.stuck = 0;
@@ -243,7 +243,7 @@ impl Faults {
     }
 
     /// What a command finds that gets to the media; `written` is what the drive has taken of the host.
-    pub fn meet(
+    pub(super) fn meet(
         &mut self,
         now: Instant,
         drive: u16,
@@ -298,14 +298,20 @@ impl Faults {
 
 impl DriveFaults {
     /// Lets answers to what was sent before `now` be lost, and the drive take nothing until `until`.
-    pub fn begin_reset(&mut self, now: Instant, until: Instant, again: bool, fault: FaultNumber) {
+    pub(super) fn begin_reset(
+        &mut self,
+        now: Instant,
+        until: Instant,
+        again: bool,
+        fault: FaultNumber,
+    ) {
         let until = self.reset.map_or(until, |before| before.until.max(until));
         self.reset = Some(Reset { at: now, until, again, fault });
     }
 }
 
 /// Reads that are repeated from the start of a run to its end.
-pub fn standing_retries(fault: &Fault) -> Option<ReadRetries> {
+pub(super) fn standing_retries(fault: &Fault) -> Option<ReadRetries> {
     match fault.kind {
         FaultKind::ReadRetries(retries) if fault.at == Instant::ZERO && fault.length.is_none() => {
             Some(retries)
@@ -315,6 +321,6 @@ pub fn standing_retries(fault: &Fault) -> Option<ReadRetries> {
 }
 
 /// How long a host waits before it tells a request that its drive is gone: long enough for time to go on.
-pub const REFUSAL: Duration = Duration::from_microseconds(1);
+pub(super) const REFUSAL: Duration = Duration::from_microseconds(1);
 /// How often a host sends a command again that a link has spoilt: `SD_MAX_RETRIES` of Linux's SCSI disks.
-pub const LINK_RETRIES: u8 = 5;
+pub(super) const LINK_RETRIES: u8 = 5;

@@ -5,9 +5,9 @@
 
 mod bit_errors;
 mod frame_turns;
-pub mod pcie;
-pub mod sas;
-pub mod sata;
+mod pcie;
+mod sas;
+mod sata;
 #[cfg(test)]
 mod timing_tests;
 
@@ -88,6 +88,19 @@ impl LinkLaw {
         }
     }
 
+    /// How long `bytes` of read data keep the link. SATA announces a command's first burst with a DMA
+    /// Setup frame; behind the last one comes the completion.
+    pub fn read_time(&self, bytes: Bytes, place: Place) -> Duration {
+        let (data, end) = match self {
+            Self::Pcie(pcie) => (pcie.post_time(bytes), completion_packets(pcie)),
+            Self::Sata(sata) => {
+                (sata.read_data_time(bytes, place.first), sata.read_completion_time())
+            }
+            Self::Sas(sas) => (sas.read_data_time(bytes), sas.response_behind_data_time()),
+        };
+        if place.last { data + end } else { data }
+    }
+
     /// The law after the link has trained anew; nothing where it cannot train to that.
     pub fn trained(&self, to: Training) -> Option<Self> {
         let Training { lanes, generation, speed } = to;
@@ -137,7 +150,7 @@ impl fmt::Display for LinkLaw {
 
 /// A link in use: a station for each direction, or one for both where it is half duplex.
 #[derive(Clone, Debug)]
-pub struct Link {
+pub(crate) struct Link {
     law: LinkLaw,
     latency: Duration,
     speed: u32,
@@ -157,7 +170,7 @@ pub struct Link {
 
 impl Link {
     /// An idle link.
-    pub fn new(spec: &LinkSpec) -> Self {
+    pub(crate) fn new(spec: &LinkSpec) -> Self {
         let servers = Servers::new(spec.law.phys() as usize);
         Self {
             law: spec.law,
@@ -174,25 +187,17 @@ impl Link {
     }
 
     /// The time through it besides the length of what is sent.
-    pub fn latency(&self) -> Duration {
+    pub(crate) fn latency(&self) -> Duration {
         self.latency
     }
 
-    /// How long `bytes` of read data keep the link. SATA announces a command's first burst with a DMA
-    /// Setup frame; behind the last one comes the completion.
-    pub fn read_time(&self, bytes: Bytes, place: Place) -> Duration {
-        let (data, end) = match &self.law {
-            LinkLaw::Pcie(pcie) => (pcie.post_time(bytes), completion_packets(pcie)),
-            LinkLaw::Sata(sata) => {
-                (sata.read_data_time(bytes, place.first), sata.read_completion_time())
-            }
-            LinkLaw::Sas(sas) => (sas.read_data_time(bytes), sas.response_behind_data_time()),
-        };
-        at_speed(self.speed, if place.last { data + end } else { data })
+    /// How long `bytes` of read data keep the link.
+    pub(crate) fn read_time(&self, bytes: Bytes, place: Place) -> Duration {
+        at_speed(self.speed, self.law.read_time(bytes, place))
     }
 
     /// Trains anew. What is under way by then goes on as it began.
-    pub fn train(&mut self, law: LinkLaw) {
+    pub(crate) fn train(&mut self, law: LinkLaw) {
         for servers in [&mut self.to_host, &mut self.to_drive] {
             if law.phys() != self.law.phys() {
                 servers.resize(law.phys() as usize);
@@ -202,18 +207,13 @@ impl Link {
         (self.read, self.write, self.issue) = (Memo::new(), Memo::new(), Memo::new());
     }
 
-    /// The law that it has trained to.
-    pub fn law(&self) -> LinkLaw {
-        self.law
-    }
-
     /// Lets a share of bits be wrong from now on, by the draws of `rng`; none where there is no share.
-    pub fn disturb(&mut self, rate: Option<f64>, rng: Rng) {
+    pub(crate) fn disturb(&mut self, rate: Option<f64>, rng: Rng) {
         self.errors = rate.map(|rate| Box::new(BitErrors::new(rate, rng)));
     }
 
     /// Whether the data that it carried last has to be sent again by the host's command.
-    pub fn take_spoilt(&mut self) -> bool {
+    pub(crate) fn take_spoilt(&mut self) -> bool {
         self.errors.as_mut().is_some_and(|errors| errors.take_spoilt())
     }
 
@@ -235,7 +235,13 @@ impl Link {
     }
 
     /// Sends `bytes` of read data towards the host while they flow in during `inflow`.
-    pub fn carry_read(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
+    pub(crate) fn carry_read(
+        &mut self,
+        now: Instant,
+        inflow: Span,
+        bytes: Bytes,
+        place: Place,
+    ) -> Span {
         let mut memo = self.read;
         let (service, back) = memo.answer((bytes, place), || {
             let back = match &self.law {
@@ -263,14 +269,20 @@ impl Link {
     }
 
     /// The instant from which the direction to the host is free.
-    pub fn free_at(&self) -> Instant {
+    pub(crate) fn free_at(&self) -> Instant {
         self.to_host.free_at()
     }
 
     /// Sends `bytes` of write data towards the drive while they flow in during `inflow`. The drive asks
     /// for them first: with read requests over PCIe, with DMA Setup and DMA Activate frames over SATA.
     /// Over SATA the frame that ends the command goes behind its data, before another command's.
-    pub fn carry_write(&mut self, now: Instant, inflow: Span, bytes: Bytes, place: Place) -> Span {
+    pub(crate) fn carry_write(
+        &mut self,
+        now: Instant,
+        inflow: Span,
+        bytes: Bytes,
+        place: Place,
+    ) -> Span {
         let (law, speed) = (&self.law, self.speed);
         let times = || match law {
             LinkLaw::Pcie(pcie) => (pcie.fetch_time(bytes), pcie.read_request_time(bytes)),
@@ -299,7 +311,7 @@ impl Link {
 
     /// Tells the host that a command which brought it no data is complete; over SATA the frame for it has gone
     /// behind the data, where there was any.
-    pub fn complete(&mut self, now: Instant, operation: Operation) -> Span {
+    pub(crate) fn complete(&mut self, now: Instant, operation: Operation) -> Span {
         let time = |time| at_speed(self.speed, time);
         match &self.law {
             LinkLaw::Pcie(pcie) => {
@@ -319,7 +331,7 @@ impl Link {
 
     /// Carries what it takes to hand a command over: the doorbell and the reads of `entry` bytes in
     /// `fetches` requests over PCIe, which nobody waits for longer than the protocol says.
-    pub fn charge_issue(&mut self, now: Instant, entry: Bytes, fetches: u64) {
+    pub(crate) fn charge_issue(&mut self, now: Instant, entry: Bytes, fetches: u64) {
         let speed = self.speed;
         if let LinkLaw::Pcie(pcie) = &self.law {
             let (down, up) = self.issue.answer((entry, fetches), || {
@@ -334,7 +346,7 @@ impl Link {
 
     /// Sends the frames that issue a command, where the link has such. FLUSH CACHE and DATA SET MANAGEMENT
     /// are not queued over SATA: the drive does not release the bus in between.
-    pub fn issue_frames(&mut self, now: Instant, operation: Operation) -> Span {
+    pub(crate) fn issue_frames(&mut self, now: Instant, operation: Operation) -> Span {
         let time = |time| at_speed(self.speed, time);
         match &self.law {
             LinkLaw::Pcie(_) => Span { start: now, end: now },
@@ -361,12 +373,12 @@ impl Link {
     }
 
     /// Whether commands are issued by frames of their own.
-    pub fn issues_by_frames(&self) -> bool {
+    pub(crate) fn issues_by_frames(&self) -> bool {
         matches!(self.law, LinkLaw::Sata(_) | LinkLaw::Sas(_))
     }
 
     /// Time busy: of the direction that was busier, where there are two.
-    pub fn busy(&self) -> Duration {
+    pub(crate) fn busy(&self) -> Duration {
         self.to_host.busy().max(self.to_drive.busy())
     }
 }

@@ -186,7 +186,8 @@ impl Sas {
 
     /// Opening and closing a connection, of the direction that opens it. It is part of every time below
     /// that does not say otherwise.
-    pub fn connection_time(&self) -> Duration {
+    #[cfg(test)]
+    pub(crate) fn connection_time(&self) -> Duration {
         self.connection
     }
 
@@ -196,44 +197,39 @@ impl Sas {
     }
 
     /// Data frames for a burst of `bytes` of a read, to the host.
-    pub fn read_data_time(&self, bytes: Bytes) -> Duration {
+    pub(crate) fn read_data_time(&self, bytes: Bytes) -> Duration {
         self.connection + self.data_time(bytes)
     }
 
     /// The RESPONSE of a read behind its last data, in their connection, to the host.
-    pub fn response_behind_data_time(&self) -> Duration {
+    pub(crate) fn response_behind_data_time(&self) -> Duration {
         self.response
     }
 
     /// Asking for a burst of a write: an XFER_RDY frame to the host.
-    pub fn transfer_ready_time(&self) -> Duration {
+    pub(crate) fn transfer_ready_time(&self) -> Duration {
         self.connection + self.transfer_ready
     }
 
     /// Data frames for a burst of `bytes` of a write, to the drive.
-    pub fn write_data_time(&self, bytes: Bytes) -> Duration {
+    pub(crate) fn write_data_time(&self, bytes: Bytes) -> Duration {
         self.connection + self.data_time(bytes)
     }
 
     /// The RESPONSE of a write, to the host.
-    pub fn response_time(&self) -> Duration {
+    pub(crate) fn response_time(&self) -> Duration {
         self.connection + self.response
     }
 
     /// What a burst of data costs the direction that it does not go: the answers to its connection, and
     /// ACK and R_RDY for each of its frames.
-    pub fn data_acknowledge_time(&self, bytes: Bytes) -> Duration {
+    pub(crate) fn data_acknowledge_time(&self, bytes: Bytes) -> Duration {
         self.connection_answer + self.acknowledge * bytes.get().div_ceil(DATA_FRAME)
     }
 
     /// The same for a COMMAND, an XFER_RDY or the RESPONSE of a write.
-    pub fn frame_acknowledge_time(&self) -> Duration {
+    pub(crate) fn frame_acknowledge_time(&self) -> Duration {
         self.connection_answer + self.acknowledge
-    }
-
-    /// The same for a RESPONSE behind a read's last data.
-    pub fn response_acknowledge_time(&self) -> Duration {
-        self.acknowledge
     }
 
     /// What a connection adds to the frames of a SATA drive that are carried in it over STP. They hold

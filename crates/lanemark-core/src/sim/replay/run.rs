@@ -15,7 +15,7 @@ use crate::sim::driver::path_use;
 use crate::sim::energy::energy;
 use crate::sim::fault::Status;
 use crate::sim::simulator::Completion;
-use crate::sim::spec::SystemSpec;
+use crate::sim::spec::{CheckedSystem, SystemSpec};
 use crate::sim::storage::Storage;
 use crate::sim::target::Target;
 use crate::units::{Bytes, Duration, Instant, Ratio};
@@ -62,7 +62,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(spec: &SystemSpec, plan: &Replay) -> Self {
+    pub(super) fn new(spec: &CheckedSystem, plan: &Replay) -> Self {
         let (outstanding_limit, bytes_limit) = match plan.pace {
             Pace::Recorded(_) => (OUTSTANDING_MAX, OUTSTANDING_BYTES_MAX.get()),
             Pace::AsFastAsPossible { queue_depth } => (queue_depth.max(1), u64::MAX),

@@ -5,7 +5,7 @@ use crate::sim::slab::Handle;
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
-pub enum Event {
+pub(crate) enum Event {
     /// The time of a request has come.
     Submit(Handle),
     /// A core has submitted a command.

@@ -8,7 +8,7 @@ use crate::units::Instant;
 
 /// What a drive's meter shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PowerReading {
+pub(crate) struct PowerReading {
     /// How long it was at work, idle, and in each state.
     pub times: PowerTimes,
     /// How long its media worked.
@@ -18,7 +18,7 @@ pub struct PowerReading {
 impl Simulator {
     /// The meters of all drives at `at`, which must lie between the last event and the next; `None` where what a
     /// drive takes is not known.
-    pub fn power(&self, at: Instant) -> Option<Vec<PowerReading>> {
+    pub(in super::super) fn power(&self, at: Instant) -> Option<Vec<PowerReading>> {
         let reading = |attachment: &Attachment| {
             let times = attachment.meter.as_ref()?.times(at);
             Some(PowerReading { times, media: attachment.drive.media_time(at) })

@@ -6,7 +6,7 @@ use crate::workload::fault::{FAULTS_MAX, Fault, FaultKind, LinkPlace};
 
 impl SystemSpec {
     /// The faults of this system that it cannot have, each with what would be accepted.
-    pub fn fault_errors(&self) -> Vec<SpecError> {
+    pub(crate) fn fault_errors(&self) -> Vec<SpecError> {
         if self.faults.len() > FAULTS_MAX {
             let bound = format!("at most {FAULTS_MAX}");
             let value = self.faults.len().to_string();

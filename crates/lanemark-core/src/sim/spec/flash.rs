@@ -83,7 +83,7 @@ impl PageTimes {
     }
 
     /// Whether all kinds take the same time.
-    pub fn are_alike(&self) -> bool {
+    pub(crate) fn are_alike(&self) -> bool {
         self.kinds == 1
     }
 }
@@ -265,7 +265,7 @@ impl FlashSpec {
     }
 
     /// What one die reads at once: a unit, or a page where the planes read for themselves.
-    pub fn read_unit(&self) -> Bytes {
+    pub(crate) fn read_unit(&self) -> Bytes {
         if self.die.independent_planes { self.page } else { self.unit() }
     }
 
@@ -290,7 +290,7 @@ impl FlashSpec {
     }
 
     /// Superblocks of the pseudo-SLC cache.
-    pub fn pseudo_slc_superblocks(&self) -> u64 {
+    pub(crate) fn pseudo_slc_superblocks(&self) -> u64 {
         self.translation.pseudo_slc.map_or(0, |cache| {
             let each = self.superblock().get() / self.technology.bits() as u64;
             cache.capacity.get().div_ceil(each.max(1))

@@ -82,7 +82,7 @@ pub struct HostPower {
 
 impl PowerState {
     /// How long nothing is asked before the drive is there.
-    pub fn reached_after(&self) -> Duration {
+    pub(crate) fn reached_after(&self) -> Duration {
         self.after + self.entry
     }
 }
@@ -163,7 +163,7 @@ impl DriveSpec {
 
 impl SystemSpec {
     /// All its drives.
-    pub fn drive_specs(&self) -> impl Iterator<Item = &DriveSpec> {
+    pub(crate) fn drive_specs(&self) -> impl Iterator<Item = &DriveSpec> {
         self.attachments.iter().map(|attachment| &attachment.drive)
     }
 

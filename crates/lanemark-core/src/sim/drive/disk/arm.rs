@@ -24,7 +24,7 @@ pub(super) enum Arm {
 
 impl Disk {
     /// The arm has done its operation: returns it, and goes on.
-    pub fn finish(&mut self, now: Instant, events: &mut Schedule) -> Option<DiskOperation> {
+    pub(crate) fn finish(&mut self, now: Instant, events: &mut Schedule) -> Option<DiskOperation> {
         let Arm::Working { operation: handle, end } = self.arm else { return None };
         let operation = self.operations[handle];
         self.operations.free(handle);
@@ -55,7 +55,7 @@ impl Disk {
     }
 
     /// Lets a free arm take the next operation.
-    pub fn serve(&mut self, now: Instant, events: &mut Schedule) {
+    pub(crate) fn serve(&mut self, now: Instant, events: &mut Schedule) {
         while !self.waiting.is_empty() {
             self.catch_up(now);
             let track = match self.arm {

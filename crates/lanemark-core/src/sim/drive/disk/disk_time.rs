@@ -9,7 +9,7 @@ use crate::units::{Duration, Instant};
 
 /// Time worked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DiskTime {
+pub(crate) struct DiskTime {
     /// The arm moved to where an operation begins.
     pub seek: Duration,
     /// Sectors passed that were read or written, changes of track on the way included.
@@ -25,7 +25,7 @@ impl DiskTime {
 
     /// What has passed since `earlier`.
     #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             seek: self.seek.saturating_sub(earlier.seek),
             transfer: self.transfer.saturating_sub(earlier.transfer),
@@ -35,7 +35,7 @@ impl DiskTime {
 
 impl Disk {
     /// The time worked until `at`, which lies no earlier than anything that was asked of it.
-    pub fn worked(&self, at: Instant) -> DiskTime {
+    pub(crate) fn worked(&self, at: Instant) -> DiskTime {
         let mut time = self.worked;
         match self.arm {
             Arm::Working { operation, .. } => time.count(&self.operations[operation], at),
@@ -50,7 +50,7 @@ impl Disk {
     }
 
     /// Whether an operation is under way or waits, or a command waits for what is read ahead.
-    pub fn is_working(&self, now: Instant) -> bool {
+    pub(crate) fn is_working(&self, now: Instant) -> bool {
         match self.arm {
             Arm::Working { .. } => true,
             Arm::Streaming(stream) => !self.waiting.is_empty() || now < stream.promised_at,

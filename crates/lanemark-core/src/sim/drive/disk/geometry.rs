@@ -17,7 +17,7 @@ use crate::units::Duration;
 
 /// The layout of a disk's sectors.
 #[derive(Clone, Debug)]
-pub struct Geometry {
+pub(super) struct Geometry {
     revolution: u64,
     heads: u64,
     track_skew: u64,
@@ -35,7 +35,7 @@ struct ZoneStart {
 
 /// A track, and what is on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Track {
+pub(crate) struct Track {
     /// Its cylinder, 0 for the outermost.
     pub cylinder: u32,
     /// Its head.
@@ -51,7 +51,7 @@ pub struct Track {
 
 impl Geometry {
     /// The layout of a disk that passed [`DiskSpec::check`].
-    pub fn new(spec: &DiskSpec) -> Self {
+    pub(super) fn new(spec: &DiskSpec) -> Self {
         let heads = u64::from(spec.heads);
         let (mut sector, mut cylinder) = (0, 0);
         let mut zones = Vec::with_capacity(spec.zones.len());
@@ -72,12 +72,12 @@ impl Geometry {
     }
 
     /// The time of a revolution.
-    pub fn revolution(&self) -> Duration {
+    pub(super) fn revolution(&self) -> Duration {
         Duration::from_picoseconds(self.revolution)
     }
 
     /// The track that holds `sector`; the last one for what lies behind the end.
-    pub fn track_of(&self, sector: u64) -> Track {
+    pub(super) fn track_of(&self, sector: u64) -> Track {
         let sector = sector.min(self.sectors - 1);
         let behind = self.zones.partition_point(|zone| zone.sector <= sector);
         let zone = self.zones[behind - 1];
@@ -101,22 +101,22 @@ impl Geometry {
 
 impl Track {
     /// The sector behind its last.
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.first + self.sectors
     }
 
     /// How long after the beginning of the track `sector` begins, or the sector before it ends.
-    pub fn boundary(&self, sector: u64) -> u64 {
+    pub(crate) fn boundary(&self, sector: u64) -> u64 {
         (sector - self.first) * self.revolution / self.sectors
     }
 
     /// When after the index `sector` begins.
-    pub fn angle(&self, sector: u64) -> u64 {
+    pub(crate) fn angle(&self, sector: u64) -> u64 {
         (self.skew + self.boundary(sector)) % self.revolution
     }
 
     /// The last sector boundary that comes by within `time` after that of `from`, no later than `limit`.
-    pub fn passed(&self, from: u64, limit: u64, time: u64) -> u64 {
+    pub(crate) fn passed(&self, from: u64, limit: u64, time: u64) -> u64 {
         let until = self.boundary(from) + time;
         // The boundary is rounded down, so the estimate may be one too few and never too many.
         let estimate = self.first + until.min(self.revolution) * self.sectors / self.revolution;

@@ -39,13 +39,11 @@ mod sweep;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use disk_time::DiskTime;
-pub use geometry::{Geometry, Track};
-pub use law::ArmDemand;
-pub use seek::SeekCurve;
-pub use segments::Segments;
-pub use spec::{CYLINDERS, DiskSpec, SeekSpec, Zone};
-pub use sweep::{Mechanics, Sweep};
+pub(crate) use disk_time::DiskTime;
+pub(crate) use law::ArmDemand;
+pub(crate) use segments::Segments;
+pub use spec::{DiskSpec, SeekSpec, Zone};
+pub(crate) use sweep::Mechanics;
 
 use self::arm::Arm;
 use crate::sim::Event;
@@ -59,7 +57,7 @@ const BURST: u64 = Bytes::kibi(128).get() / SECTOR.get();
 
 /// A run of sectors to be read or written.
 #[derive(Clone, Copy, Debug)]
-pub struct DiskOperation {
+pub(crate) struct DiskOperation {
     /// The command that waits for it; none for a write that is complete already.
     pub command: Handle,
     /// Whether it writes.
@@ -83,7 +81,7 @@ pub struct DiskOperation {
 
 /// A hard disk at work.
 #[derive(Clone, Debug)]
-pub struct Disk {
+pub(crate) struct Disk {
     /// Which drive of the system this is, for its events.
     drive: u16,
     spec: DiskSpec,
@@ -111,7 +109,7 @@ pub struct Disk {
 
 impl Disk {
     /// The idle disk of drive `drive`, of which the host sees `capacity`, with room for `buffer` of writes.
-    pub fn new(drive: u16, spec: &DiskSpec, capacity: Bytes, buffer: Bytes) -> Self {
+    pub(crate) fn new(drive: u16, spec: &DiskSpec, capacity: Bytes, buffer: Bytes) -> Self {
         let mechanics = Mechanics::new(spec);
         Self {
             drive,
@@ -136,22 +134,22 @@ impl Disk {
     }
 
     /// Whether a write is complete when it is in the buffer.
-    pub fn caches_writes(&self) -> bool {
+    pub(crate) fn caches_writes(&self) -> bool {
         self.spec.write_cache
     }
 
     /// The operation of `handle`.
-    pub fn operation(&self, handle: Handle) -> &DiskOperation {
+    pub(crate) fn operation(&self, handle: Handle) -> &DiskOperation {
         &self.operations[handle]
     }
 
     /// What the run has written to the media.
-    pub fn written(&self) -> Bytes {
+    pub(crate) fn written(&self) -> Bytes {
         self.written
     }
 
     /// The arm's time until now.
-    pub fn busy(&self, now: Instant) -> Duration {
+    pub(crate) fn busy(&self, now: Instant) -> Duration {
         match self.arm {
             Arm::Working { operation, .. } => {
                 self.busy + now.since(self.operations[operation].begun)
@@ -161,7 +159,7 @@ impl Disk {
     }
 
     /// Starts a read and returns how many bursts will come.
-    pub fn read(
+    pub(crate) fn read(
         &mut self,
         now: Instant,
         command: Handle,
@@ -191,7 +189,7 @@ impl Disk {
     }
 
     /// Takes a write whose data is in the buffer, where it has `room`. With a write cache nobody waits for it.
-    pub fn write(
+    pub(crate) fn write(
         &mut self,
         now: Instant,
         command: Handle,
@@ -219,7 +217,7 @@ impl Disk {
     }
 
     /// The power fails: returns what was written and is not on the media. The heads go where they are parked.
-    pub fn power_cut(&mut self, now: Instant) -> Bytes {
+    pub(crate) fn power_cut(&mut self, now: Instant) -> Bytes {
         self.busy = self.busy(now);
         let operations = self.operations.handles().into_iter().map(|one| &self.operations[one]);
         let buffered = operations.filter(|one| one.writes && one.command == NONE);
@@ -234,7 +232,7 @@ impl Disk {
     }
 
     /// Whether everything that was written is on the media; if not, `command` waits for it.
-    pub fn flush(&mut self, now: Instant, command: Handle, events: &mut Schedule) -> bool {
+    pub(crate) fn flush(&mut self, now: Instant, command: Handle, events: &mut Schedule) -> bool {
         if self.dirty == 0 {
             return true;
         }
@@ -244,7 +242,7 @@ impl Disk {
     }
 
     /// A flush that has nothing to wait for any more.
-    pub fn next_flushed(&mut self) -> Option<Handle> {
+    pub(crate) fn next_flushed(&mut self) -> Option<Handle> {
         let &(command, before) = self.flushes.first()?;
         let working = match self.arm {
             Arm::Working { operation, .. } => Some(operation),
@@ -260,7 +258,7 @@ impl Disk {
     }
 
     /// The firmware has done its part of a read that needs the media.
-    pub fn ready(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
+    pub(crate) fn ready(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
         let DiskOperation { command, first, end, bytes, .. } = self.operations[handle];
         self.operations[handle].waits_since = now;
         self.catch_up(now);
@@ -328,7 +326,7 @@ impl Disk {
 
 impl DiskOperation {
     /// The last burst of a read: what is left behind the full ones.
-    pub fn last_burst(&self) -> Bytes {
+    pub(crate) fn last_burst(&self) -> Bytes {
         let mut last = 0;
         bursts(self.first, self.end, self.bytes, |_, bytes| last = bytes);
         Bytes(last.into())

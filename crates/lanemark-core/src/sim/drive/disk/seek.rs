@@ -20,14 +20,14 @@ use crate::units::Duration;
 
 /// Times by distance.
 #[derive(Clone, Debug)]
-pub struct SeekCurve {
+pub(super) struct SeekCurve {
     /// Picoseconds over so many cylinders, none for no cylinder.
     times: Vec<u64>,
 }
 
 impl SeekCurve {
     /// The curve of a disk of at least three cylinders.
-    pub fn new(spec: &SeekSpec, cylinders: u64) -> Self {
+    pub(super) fn new(spec: &SeekSpec, cylinders: u64) -> Self {
         let shortest = spec.track_to_track.picoseconds() as f64;
         let rise = spec.full_stroke.picoseconds() as f64 - shortest;
         let u = meeting(spec.average_place());
@@ -44,7 +44,7 @@ impl SeekCurve {
     }
 
     /// The time over `distance` cylinders; of the full stroke for more.
-    pub fn time(&self, distance: u32) -> Duration {
+    pub(super) fn time(&self, distance: u32) -> Duration {
         let last = self.times.len() - 1;
         Duration::from_picoseconds(self.times[(distance as usize).min(last)])
     }

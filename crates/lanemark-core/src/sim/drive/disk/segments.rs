@@ -11,7 +11,7 @@ use crate::workload::SECTOR;
 
 /// The read cache of a disk.
 #[derive(Clone, Debug)]
-pub struct Segments {
+pub(crate) struct Segments {
     segments: Vec<Segment>,
     /// Sectors that a segment has room for.
     room: u64,
@@ -28,7 +28,7 @@ struct Segment {
 
 impl Segments {
     /// Empty segments.
-    pub fn new(spec: &DiskSpec) -> Self {
+    pub(crate) fn new(spec: &DiskSpec) -> Self {
         Self {
             segments: vec![Segment::default(); spec.segments as usize],
             room: spec.segment.get() / SECTOR.get(),
@@ -37,14 +37,14 @@ impl Segments {
     }
 
     /// The sector up to which a segment holds everything from `sector` on, and the segment.
-    pub fn held_from(&self, sector: u64) -> Option<(usize, u64)> {
+    pub(crate) fn held_from(&self, sector: u64) -> Option<(usize, u64)> {
         let holds = |segment: &Segment| segment.first <= sector && sector < segment.end;
         let index = self.segments.iter().position(holds)?;
         Some((index, self.segments[index].end))
     }
 
     /// Takes a segment for data from `sector` on.
-    pub fn take(&mut self, sector: u64) -> usize {
+    pub(crate) fn take(&mut self, sector: u64) -> usize {
         let continued = |segment: &Segment| segment.first < segment.end && segment.end == sector;
         let index = self.segments.iter().position(continued).unwrap_or_else(|| {
             let oldest = (0..self.segments.len()).min_by_key(|&index| self.segments[index].used);
@@ -58,20 +58,20 @@ impl Segments {
     }
 
     /// A segment is used.
-    pub fn touch(&mut self, index: usize) {
+    pub(crate) fn touch(&mut self, index: usize) {
         self.uses += 1;
         self.segments[index].used = self.uses;
     }
 
     /// A segment has been filled up to `end`.
-    pub fn fill(&mut self, index: usize, end: u64) {
+    pub(crate) fn fill(&mut self, index: usize, end: u64) {
         let segment = &mut self.segments[index];
         segment.end = segment.end.max(end);
         segment.first = segment.first.max(segment.end.saturating_sub(self.room));
     }
 
     /// A segment that was to go on from `sector`, and of which the end was dropped, begins anew there.
-    pub fn restart_unless_current(&mut self, index: usize, sector: u64) {
+    pub(crate) fn restart_unless_current(&mut self, index: usize, sector: u64) {
         let segment = &mut self.segments[index];
         if segment.end != sector {
             (segment.first, segment.end) = (sector, sector);
@@ -79,7 +79,7 @@ impl Segments {
     }
 
     /// The sectors from `first` up to `end` are overwritten.
-    pub fn forget(&mut self, first: u64, end: u64) {
+    pub(crate) fn forget(&mut self, first: u64, end: u64) {
         for segment in &mut self.segments {
             if segment.first < end && first < segment.end {
                 segment.end = first.max(segment.first);

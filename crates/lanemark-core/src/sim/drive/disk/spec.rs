@@ -60,7 +60,7 @@ pub struct SeekSpec {
 }
 
 /// The fewest and the most cylinders of a disk.
-pub const CYLINDERS: (u64, u64) = (16, 1 << 20);
+pub(super) const CYLINDERS: (u64, u64) = (16, 1 << 20);
 
 impl DiskSpec {
     /// The time of a revolution.
@@ -74,13 +74,13 @@ impl DiskSpec {
     }
 
     /// Everything that the tracks hold.
-    pub fn raw_capacity(&self) -> Bytes {
+    pub(crate) fn raw_capacity(&self) -> Bytes {
         let sectors = |zone: &Zone| u64::from(zone.cylinders) * u64::from(zone.sectors_per_track);
         SECTOR * (self.zones.iter().map(sectors).sum::<u64>() * u64::from(self.heads))
     }
 
     /// What a zone delivers in order: all tracks of a cylinder, each begun after its skew.
-    pub fn sustained_rate(&self, zone: &Zone) -> BytesPerSecond {
+    pub(crate) fn sustained_rate(&self, zone: &Zone) -> BytesPerSecond {
         let heads = u64::from(self.heads);
         let skews = self.track_skew * (heads - 1) + self.cylinder_skew;
         SECTOR * (u64::from(zone.sectors_per_track) * heads) / (self.revolution() * heads + skews)

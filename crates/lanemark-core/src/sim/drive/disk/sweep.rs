@@ -7,7 +7,7 @@ use crate::units::{Duration, Instant};
 
 /// The arm and the platters of a disk.
 #[derive(Clone, Debug)]
-pub struct Mechanics {
+pub(crate) struct Mechanics {
     geometry: Geometry,
     reading: Motion,
     writing: Motion,
@@ -22,7 +22,7 @@ struct Motion {
 
 /// A head on its way over sectors one after the other.
 #[derive(Clone, Copy, Debug)]
-pub struct Sweep {
+pub(crate) struct Sweep {
     /// The track that it is on.
     pub track: Track,
     /// The sector that is next.
@@ -34,7 +34,7 @@ pub struct Sweep {
 
 impl Mechanics {
     /// Those of a disk that passed [`DiskSpec::check`].
-    pub fn new(spec: &DiskSpec) -> Self {
+    pub(crate) fn new(spec: &DiskSpec) -> Self {
         let cylinders = spec.cylinders();
         let settle = spec.write_seek.track_to_track.saturating_sub(spec.read_seek.track_to_track);
         let motion =
@@ -47,13 +47,13 @@ impl Mechanics {
     }
 
     /// The track at which a disk is found in the beginning.
-    pub fn outermost(&self) -> Track {
+    pub(crate) fn outermost(&self) -> Track {
         self.geometry.track_of(0)
     }
 
     /// Moves a head from `track` at `now` to where `sector` begins: seek or head switch, and the rest of
     /// the revolution until it comes by.
-    pub fn reach(&self, now: Instant, track: &Track, sector: u64, writing: bool) -> Sweep {
+    pub(crate) fn reach(&self, now: Instant, track: &Track, sector: u64, writing: bool) -> Sweep {
         let target = self.geometry.track_of(sector);
         let there = now + self.motion(track, &target, writing);
         let turn = self.geometry.revolution().picoseconds();
@@ -63,7 +63,7 @@ impl Mechanics {
     }
 
     /// Lets all sectors before `end` pass, and returns when the last of them has.
-    pub fn pass(&self, sweep: &mut Sweep, end: u64) -> Instant {
+    pub(crate) fn pass(&self, sweep: &mut Sweep, end: u64) -> Instant {
         while sweep.sector < end {
             self.cross(sweep);
             let to = end.min(sweep.track.end());
@@ -74,7 +74,7 @@ impl Mechanics {
     }
 
     /// Lets those sectors before `limit` pass that have passed by `now`.
-    pub fn catch_up(&self, sweep: &mut Sweep, limit: u64, now: Instant) {
+    pub(crate) fn catch_up(&self, sweep: &mut Sweep, limit: u64, now: Instant) {
         while sweep.sector < limit && sweep.at <= now {
             let mut next = *sweep;
             self.cross(&mut next);
@@ -100,7 +100,7 @@ impl Mechanics {
     }
 
     /// How long a head takes to another track.
-    pub fn motion(&self, from: &Track, to: &Track, writing: bool) -> Duration {
+    pub(crate) fn motion(&self, from: &Track, to: &Track, writing: bool) -> Duration {
         let motion = if writing { &self.writing } else { &self.reading };
         let distance = from.cylinder.abs_diff(to.cylinder);
         match from.head == to.head {

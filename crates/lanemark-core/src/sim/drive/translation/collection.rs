@@ -42,7 +42,7 @@ impl Upcoming {
 
 /// Data that is moved: so many slots of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Source {
+pub(crate) struct Source {
     /// The unit that is read.
     pub unit: u32,
     /// Slots that are moved.
@@ -51,7 +51,7 @@ pub struct Source {
 
 /// How far a step of collection came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub(crate) enum Progress {
     /// A unit is to be programmed when what was moved there has been read.
     Filled(Filled),
     /// A superblock holds nothing valid any more, and no unit is full.
@@ -62,7 +62,7 @@ pub enum Progress {
 
 impl Translation {
     /// Whether collection has fallen behind, now that the host has filled `filled` slots more.
-    pub fn owes(&mut self, filled: u32) -> bool {
+    pub(crate) fn owes(&mut self, filled: u32) -> bool {
         let ready = (self.superblocks.erased() + self.superblocks.coming) as u32;
         let least = self.spec.erased_min;
         if ready >= least {
@@ -79,7 +79,7 @@ impl Translation {
     }
 
     /// Whether a drive with nothing else to do has something to move.
-    pub fn works_when_idle(&self) -> bool {
+    pub(crate) fn works_when_idle(&self) -> bool {
         !self.pseudo_slc.is_empty()
             || (self.superblocks.erased() < self.spec.erased_idle as usize
                 && (self.victim.is_some()
@@ -105,7 +105,7 @@ impl Translation {
 
     /// Moves valid data until a unit is full, or a superblock is empty; what has to be read for it is added
     /// to `sources`. With `fold` the pseudo-SLC cache is emptied first.
-    pub fn relocate(&mut self, fold: bool, sources: &mut Vec<Source>) -> Progress {
+    pub(crate) fn relocate(&mut self, fold: bool, sources: &mut Vec<Source>) -> Progress {
         let Some(victim) = self.choose_victim(fold) else {
             return self.pad_moved();
         };

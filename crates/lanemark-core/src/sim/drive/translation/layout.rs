@@ -130,7 +130,8 @@ pub(crate) fn decay(ratio: f64) -> f64 {
 
 /// Write amplification of greedy collection under uniform random writes, where `ratio` times as much flash
 /// is filled as the drive holds: T / L above.
-pub fn write_amplification(ratio: f64) -> f64 {
+#[cfg(test)]
+pub(crate) fn write_amplification(ratio: f64) -> f64 {
     1.0 / (1.0 - libm::exp(-decay(ratio)))
 }
 

@@ -34,14 +34,15 @@ use super::Content;
 use crate::units::Bytes;
 pub(crate) use collection::{Progress, Source};
 use collection::{Upcoming, Victim};
-pub use layout::write_amplification;
+#[cfg(test)]
+pub(crate) use layout::write_amplification;
 use layout::{EMPTY, Layout, Scattered};
 use map::Overrides;
 use superblock::{Purpose, State, Superblocks};
 
 /// Where a run of logical slots lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub(crate) struct Placed {
     /// The first place, or `None` where nothing was ever written.
     pub place: Option<u32>,
     /// How many slots of the run are read with it.
@@ -50,7 +51,7 @@ pub struct Placed {
 
 /// A unit that is full and is to be programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Filled {
+pub(crate) struct Filled {
     /// Which.
     pub unit: u32,
     /// How many slots of it hold data.
@@ -59,7 +60,7 @@ pub struct Filled {
 
 /// What is written together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub(crate) enum Stream {
     /// What the host writes.
     Host,
     /// What the host writes and will soon write again.
@@ -82,7 +83,7 @@ impl Stream {
 
 /// Slots written to flash, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub(crate) struct Written {
     /// By the host.
     pub host: u64,
     /// Moved by collection and wear levelling.
@@ -115,7 +116,7 @@ const EXPECTED: usize = 16;
 
 /// The map and the space behind it.
 #[derive(Clone, Debug)]
-pub struct Translation {
+pub(crate) struct Translation {
     spec: TranslationSpec,
     /// Logical slots.
     slots: u32,
@@ -147,7 +148,7 @@ pub struct Translation {
 
 impl Translation {
     /// A drive in its condition, which holds `content`.
-    pub fn new(drive: &DriveSpec, content: Content) -> Self {
+    pub(crate) fn new(drive: &DriveSpec, content: Content) -> Self {
         let flash = drive.flash();
         let spec = flash.translation;
         let packed = content.packed(spec.compression);
@@ -208,7 +209,7 @@ impl Translation {
 
     /// Some slots will be written before long. What the map holds of them is brought near with that of others.
     #[inline]
-    pub fn expect(&mut self, slots: impl Iterator<Item = u64>) {
+    pub(crate) fn expect(&mut self, slots: impl Iterator<Item = u64>) {
         for slot in slots {
             if self.expected.len() == EXPECTED {
                 self.overrides.touch(self.expected.drain(..));
@@ -222,29 +223,29 @@ impl Translation {
     }
 
     /// The unit of a place.
-    pub fn unit_of(&self, place: u32) -> u32 {
+    pub(crate) fn unit_of(&self, place: u32) -> u32 {
         place / self.slots_per_unit
     }
 
     /// The slot's place within its unit, in reads: the plane, where planes read for themselves.
-    pub fn read_in_unit(&self, place: u32) -> u32 {
+    pub(crate) fn read_in_unit(&self, place: u32) -> u32 {
         place % self.slots_per_unit / self.slots_per_read
     }
 
     /// Whether `unit` lies in the pseudo-SLC cache.
-    pub fn is_pseudo_slc(&self, unit: u32) -> bool {
+    pub(crate) fn is_pseudo_slc(&self, unit: u32) -> bool {
         self.pseudo_slc_max > 0
             && self.superblocks.get(self.superblock_of(unit * self.slots_per_unit)).pseudo_slc
     }
 
     /// Program and erase cycles of the block of `unit`.
-    pub fn cycles(&self, unit: u32) -> u32 {
+    pub(crate) fn cycles(&self, unit: u32) -> u32 {
         self.superblocks.get(self.superblock_of(unit * self.slots_per_unit)).cycles
     }
 
     /// Whether the content of `unit` is still in the drive's memory.
     #[inline]
-    pub fn is_unstored(&self, unit: u32) -> bool {
+    pub(crate) fn is_unstored(&self, unit: u32) -> bool {
         let open = |frontier: &Option<Frontier>| {
             frontier.as_ref().is_some_and(|frontier| {
                 frontier.next % self.slots_per_unit > 0
@@ -257,7 +258,7 @@ impl Translation {
 
     /// Where `slot` lies, and how many of the slots from it up to `end` are read with it.
     #[inline]
-    pub fn locate(&self, slot: u64, end: u64) -> Placed {
+    pub(crate) fn locate(&self, slot: u64, end: u64) -> Placed {
         let first = self.place_of(slot as u32);
         let reads = self.slots_per_read;
         if let Layout::InOrder { slots } = self.layout
@@ -284,7 +285,7 @@ impl Translation {
     /// The stream for what the host writes to `slot`, which superblock to open included; `None` where
     /// nothing is erased for it and it must wait.
     #[inline]
-    pub fn stream_for(&mut self, slot: u64) -> Option<Stream> {
+    pub(crate) fn stream_for(&mut self, slot: u64) -> Option<Stream> {
         let mut stream = Stream::Host;
         if self.pseudo_slc_max > 0 {
             let opens = self.frontiers[Stream::PseudoSlc as usize].is_none();
@@ -342,7 +343,7 @@ impl Translation {
 
     /// Maps `slot` to the next place of `stream`, which must be open, and returns the unit when that fills it.
     #[inline]
-    pub fn append(&mut self, stream: Stream, slot: u64) -> Option<Filled> {
+    pub(crate) fn append(&mut self, stream: Stream, slot: u64) -> Option<Filled> {
         self.written.host += 1;
         self.place_next(stream, slot as u32)
     }
@@ -409,7 +410,7 @@ impl Translation {
     }
 
     /// Ends the unit that `stream` is filling, if there is one, with its rest left empty.
-    pub fn pad(&mut self, stream: Stream) -> Option<Filled> {
+    pub(crate) fn pad(&mut self, stream: Stream) -> Option<Filled> {
         let slots_per_unit = self.slots_per_unit;
         let frontier = self.frontiers[stream as usize].as_mut()?;
         let rest = (slots_per_unit - frontier.next % slots_per_unit) % slots_per_unit;
@@ -430,7 +431,7 @@ impl Translation {
     }
 
     /// The unit is programmed: what it replaces is no longer needed.
-    pub fn stored(&mut self, unit: u32) {
+    pub(crate) fn stored(&mut self, unit: u32) {
         let Some(Unstored { previous }) = self.unstored.remove(unit) else { return };
         for &place in previous.iter().filter(|&&place| place != EMPTY) {
             let index = self.superblock_of(place);
@@ -453,19 +454,19 @@ impl Translation {
     }
 
     /// A superblock to erase now.
-    pub fn next_to_erase(&mut self) -> Option<u32> {
+    pub(crate) fn next_to_erase(&mut self) -> Option<u32> {
         self.to_erase.pop()
     }
 
     /// All dies have erased their part of `superblock`.
-    pub fn erased(&mut self, superblock: u32) {
+    pub(crate) fn erased(&mut self, superblock: u32) {
         let index = superblock as usize;
         self.pseudo_slc_used -= usize::from(self.superblocks.get(index).pseudo_slc);
         self.superblocks.erased_now(index);
     }
 
     /// Forgets what lies in the slots from `first` up to `end`.
-    pub fn trim(&mut self, first: u64, end: u64) {
+    pub(crate) fn trim(&mut self, first: u64, end: u64) {
         if first == 0 && end >= self.slots.into() {
             return self.trim_all();
         }
@@ -492,23 +493,17 @@ impl Translation {
     }
 
     /// The host wrote a slot in place, which changes no map.
-    pub fn write_in_place(&mut self) {
+    pub(crate) fn write_in_place(&mut self) {
         self.written.host += 1;
     }
 
     /// What was written to flash so far, by reason.
-    pub fn written(&self) -> Written {
+    pub(crate) fn written(&self) -> Written {
         self.written
     }
 
-    /// What the run has written to flash in all.
-    pub fn written_bytes(&self) -> Bytes {
-        let Written { host, moved, folded, padded } = self.written;
-        SLOT * (host + moved + folded + padded)
-    }
-
     /// Superblocks erased so far.
-    pub fn erases(&self) -> u64 {
+    pub(crate) fn erases(&self) -> u64 {
         self.superblocks.erases
     }
 }

@@ -7,7 +7,7 @@ use super::{Frontier, Stream, Translation};
 impl Translation {
     /// The power fails: what is not stored is lost, and its former content is back. With `protected` buffers
     /// everything is stored instead. Returns how many slots the host had written and finds as they were before.
-    pub fn power_cut(&mut self, protected: bool) -> u64 {
+    pub(crate) fn power_cut(&mut self, protected: bool) -> u64 {
         let mut lost = 0;
         for stream in Stream::ALL {
             self.pad(stream);

@@ -142,7 +142,7 @@ impl Pcie {
     /// What a packet with a wrong LCRC costs (PCI Express Base Specification 5.0, 3.6): it goes again, behind the time
     /// in which the NAK comes back. What was sent until then is thrown away and goes again in order, so that
     /// the link carries nothing of use for the round trip.
-    pub fn replay_time(&self) -> Duration {
+    pub(crate) fn replay_time(&self) -> Duration {
         let packet = self.wire_time(self.payload_max + self.request_overhead);
         packet + self.wire_time(DLLP as u64) + self.latency * 2
     }
@@ -174,14 +174,14 @@ impl Pcie {
     }
 
     /// Bytes on the wire for the completions that bring `payload` back to a reader.
-    pub fn completion_bytes(&self, payload: Bytes) -> u64 {
+    pub(crate) fn completion_bytes(&self, payload: Bytes) -> u64 {
         // Sizes are powers of two, so that only the last request's last completion can be a short one.
         let packets = payload.get().div_ceil(self.completion_payload);
         payload.get() + packets * self.completion_overhead
     }
 
     /// Bytes on the wire for the requests that ask for `payload`.
-    pub fn read_request_bytes(&self, payload: Bytes) -> u64 {
+    pub(crate) fn read_request_bytes(&self, payload: Bytes) -> u64 {
         payload.get().div_ceil(self.read_request_max) * self.request_overhead
     }
 
@@ -191,12 +191,12 @@ impl Pcie {
     }
 
     /// The time of [`Self::completion_bytes`].
-    pub fn completion_time(&self, payload: Bytes) -> Duration {
+    pub(crate) fn completion_time(&self, payload: Bytes) -> Duration {
         self.wire_time(self.completion_bytes(payload))
     }
 
     /// The time of [`Self::read_request_bytes`].
-    pub fn read_request_time(&self, payload: Bytes) -> Duration {
+    pub(crate) fn read_request_time(&self, payload: Bytes) -> Duration {
         self.wire_time(self.read_request_bytes(payload))
     }
 
@@ -208,12 +208,12 @@ impl Pcie {
 
     /// How long the completions with `payload` keep their direction: their time on the wire, or the time
     /// in which tags to ask for it come back if that is longer.
-    pub fn fetch_time(&self, payload: Bytes) -> Duration {
+    pub(crate) fn fetch_time(&self, payload: Bytes) -> Duration {
         longer(self.completion_time(payload), self.fetch_window, payload)
     }
 
     /// The time of so many bytes on the wire. Up to 64 MiB a call stay inside 64 bits.
-    pub fn wire_time(&self, bytes: u64) -> Duration {
+    pub(crate) fn wire_time(&self, bytes: u64) -> Duration {
         Duration::from_picoseconds((bytes * self.byte_time + (1 << 19)) >> 20)
     }
 }

@@ -56,7 +56,7 @@ impl PcieSetup {
     }
 
     /// The round trip over a link that takes `latency` each way, where nothing better is known.
-    pub fn usual_round_trip(latency: Duration) -> Duration {
+    pub(crate) fn usual_round_trip(latency: Duration) -> Duration {
         latency * 2 + TURN_AROUND
     }
 }

@@ -240,39 +240,39 @@ impl Sata {
     }
 
     /// A Register frame, either way: what issues a command that is not queued, and what ends one.
-    pub fn register_time(&self) -> Duration {
+    pub(crate) fn register_time(&self) -> Duration {
         self.rate.frame(REGISTER)
     }
 
     /// Issuing a command, up to the drive's release of a queued one.
-    pub fn issue_time(&self) -> Duration {
+    pub(crate) fn issue_time(&self) -> Duration {
         self.issue
     }
 
     /// A full Data frame of a read.
-    pub fn data_frame_time(&self) -> Duration {
+    pub(crate) fn data_frame_time(&self) -> Duration {
         self.read.full
     }
 
     /// Ending a read behind its last data; the status of a PIO read came before it.
-    pub fn read_completion_time(&self) -> Duration {
+    pub(crate) fn read_completion_time(&self) -> Duration {
         self.read_completion
     }
 
     /// Ending any other command.
-    pub fn completion_time(&self) -> Duration {
+    pub(crate) fn completion_time(&self) -> Duration {
         self.completion
     }
 
     /// Data frames for `bytes` of a read, with PIO each set up; the first burst of a queued command is
     /// announced.
-    pub fn read_data_time(&self, bytes: Bytes, first: bool) -> Duration {
+    pub(crate) fn read_data_time(&self, bytes: Bytes, first: bool) -> Duration {
         self.data_time(bytes, first, &self.read)
     }
 
     /// Data frames for `bytes` of a write, each asked for; the first burst of a queued command is
     /// announced.
-    pub fn write_data_time(&self, bytes: Bytes, first: bool) -> Duration {
+    pub(crate) fn write_data_time(&self, bytes: Bytes, first: bool) -> Duration {
         self.data_time(bytes, first, &self.write)
     }
 

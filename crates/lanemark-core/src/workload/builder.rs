@@ -1,0 +1,290 @@
+//! Tests that passed their check, and the short way to one.
+
+use std::ops::Deref;
+
+use super::{Load, Mix, Pattern, Start, Test, TestError};
+use crate::units::{Bytes, Duration, QuantityError, Ratio};
+
+/// A test whose every value is within the bounds that whoever runs it relies on. It is read as the [`Test`] that it was
+/// made of; one that is changed is checked anew.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckedTest(Test);
+
+impl CheckedTest {
+    /// The plain values, to be changed.
+    pub fn into_test(self) -> Test {
+        self.0
+    }
+}
+
+impl Deref for CheckedTest {
+    type Target = Test;
+
+    fn deref(&self) -> &Test {
+        &self.0
+    }
+}
+
+/// A test in the making: one thread, one request at a time, over the first GiB of the target. Quantities are text with
+/// a unit or typed values. A volume or a duration has to be given, so that the test ends.
+///
+/// ```
+/// use lanemark_core::units::{Bytes, Duration};
+/// use lanemark_core::workload::Test;
+///
+/// let test = Test::random_read("4 KiB").queue_depth(32).duration("2 s").build()?;
+/// assert_eq!((test.name.as_str(), test.block), ("4 KiB random read, QD 32", Bytes::kibi(4)));
+///
+/// let typed = Test::random_read(Bytes::kibi(4)).queue_depth(32).duration(Duration::from_seconds(2));
+/// assert_eq!(typed.build()?, test);
+///
+/// let error = Test::random_read("4 kB/s").duration("2 s").build().unwrap_err();
+/// assert!(error.to_string().starts_with("block = 4 kB/s: `kB/s` is not a unit of"));
+/// # Ok::<(), lanemark_core::workload::TestError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct TestBuilder {
+    test: Test,
+    /// The first quantity that could not be read.
+    error: Option<TestError>,
+}
+
+/// What is read as a `T`: such a value, or text with its unit.
+pub trait Quantity<T> {
+    /// The value.
+    ///
+    /// # Errors
+    /// The text, and why it is no such quantity.
+    fn quantity(self) -> Result<T, (String, QuantityError)>;
+}
+
+impl Quantity<Bytes> for Bytes {
+    fn quantity(self) -> Result<Bytes, (String, QuantityError)> {
+        Ok(self)
+    }
+}
+
+impl Quantity<Duration> for Duration {
+    fn quantity(self) -> Result<Duration, (String, QuantityError)> {
+        Ok(self)
+    }
+}
+
+impl Quantity<Ratio> for Ratio {
+    fn quantity(self) -> Result<Ratio, (String, QuantityError)> {
+        Ok(self)
+    }
+}
+
+impl<T: std::str::FromStr<Err = QuantityError>> Quantity<T> for &str {
+    fn quantity(self) -> Result<T, (String, QuantityError)> {
+        self.parse().map_err(|error| (self.to_owned(), error))
+    }
+}
+
+impl Test {
+    /// The test, if a target can be asked for it.
+    ///
+    /// # Errors
+    /// As [`Test::check`].
+    pub fn checked(self) -> Result<CheckedTest, TestError> {
+        self.check()?;
+        Ok(CheckedTest(self))
+    }
+
+    /// Reads of `block` anywhere in the span.
+    pub fn random_read(block: impl Quantity<Bytes>) -> TestBuilder {
+        TestBuilder::new(block, Pattern::Uniform, Ratio::ONE)
+    }
+
+    /// Writes of `block` anywhere in the span.
+    pub fn random_write(block: impl Quantity<Bytes>) -> TestBuilder {
+        TestBuilder::new(block, Pattern::Uniform, Ratio::ZERO)
+    }
+
+    /// Reads of `block` one behind the other.
+    pub fn sequential_read(block: impl Quantity<Bytes>) -> TestBuilder {
+        TestBuilder::new(block, Pattern::Sequential, Ratio::ONE)
+    }
+
+    /// Writes of `block` one behind the other.
+    pub fn sequential_write(block: impl Quantity<Bytes>) -> TestBuilder {
+        TestBuilder::new(block, Pattern::Sequential, Ratio::ZERO)
+    }
+}
+
+impl TestBuilder {
+    fn new(block: impl Quantity<Bytes>, pattern: Pattern, read_share: Ratio) -> Self {
+        let test = Test {
+            name: String::new(),
+            block: Bytes::ZERO,
+            pattern,
+            read_share,
+            queue_depth: 1,
+            threads: 1,
+            span: Bytes::mebi(1024),
+            offset: Bytes::ZERO,
+            alignment: Bytes::ZERO,
+            volume: None,
+            duration: None,
+            rounds: None,
+            interval: None,
+            ramp: Duration::ZERO,
+            think: Duration::ZERO,
+            compressibility: Ratio::ZERO,
+            mix: Mix::default(),
+            load: Load::Closed,
+            start: Start::default(),
+        };
+        Self { test, error: None }.set("block", block, |test, block| {
+            test.block = block;
+            test.alignment = block;
+        })
+    }
+
+    fn set<T>(
+        mut self,
+        field: &'static str,
+        value: impl Quantity<T>,
+        to: impl FnOnce(&mut Test, T),
+    ) -> Self {
+        match value.quantity() {
+            Ok(value) => to(&mut self.test, value),
+            Err((value, error)) => {
+                let bound = error.to_string();
+                self.error.get_or_insert(TestError { field, value, bound });
+            }
+        }
+        self
+    }
+
+    /// The name for people; without one it says block, pattern and depth.
+    pub fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.test.name);
+        self
+    }
+
+    /// Where the requests go.
+    pub fn pattern(mut self, pattern: Pattern) -> Self {
+        self.test.pattern = pattern;
+        self
+    }
+
+    /// Requests outstanding per thread, 1 to [`QUEUE_DEPTH_MAX`](super::QUEUE_DEPTH_MAX).
+    pub fn queue_depth(mut self, queue_depth: u32) -> Self {
+        self.test.queue_depth = queue_depth;
+        self
+    }
+
+    /// Threads, 1 to [`THREADS_MAX`](super::THREADS_MAX), each with its own queue.
+    pub fn threads(mut self, threads: u32) -> Self {
+        self.test.threads = threads;
+        self
+    }
+
+    /// The share of requests that are reads, `"70%"`.
+    pub fn read_share(self, share: impl Quantity<Ratio>) -> Self {
+        self.set("read", share, |test, share| test.read_share = share)
+    }
+
+    /// How much of the target is used.
+    pub fn span(self, span: impl Quantity<Bytes>) -> Self {
+        self.set("span", span, |test, span| test.span = span)
+    }
+
+    /// Where on the target the span begins.
+    pub fn offset(self, offset: impl Quantity<Bytes>) -> Self {
+        self.set("offset", offset, |test, offset| test.offset = offset)
+    }
+
+    /// What every request's place within the span is a multiple of; without it the block.
+    pub fn alignment(self, alignment: impl Quantity<Bytes>) -> Self {
+        self.set("alignment", alignment, |test, alignment| test.alignment = alignment)
+    }
+
+    /// How much data there is to the end of the test.
+    pub fn volume(self, volume: impl Quantity<Bytes>) -> Self {
+        self.set("volume", volume, |test, volume| test.volume = Some(volume))
+    }
+
+    /// How long the test counts.
+    pub fn duration(self, duration: impl Quantity<Duration>) -> Self {
+        self.set("duration", duration, |test, duration| test.duration = Some(duration))
+    }
+
+    /// How long the load runs before anything is counted.
+    pub fn ramp(self, ramp: impl Quantity<Duration>) -> Self {
+        self.set("ramp", ramp, |test, ramp| test.ramp = ramp)
+    }
+
+    /// How long a thread waits between a completion and its next request.
+    pub fn think(self, think: impl Quantity<Duration>) -> Self {
+        self.set("think", think, |test, think| test.think = think)
+    }
+
+    /// When requests are asked for.
+    pub fn load(mut self, load: Load) -> Self {
+        self.test.load = load;
+        self
+    }
+
+    /// The test, checked.
+    ///
+    /// # Errors
+    /// The first quantity that could not be read, else as [`Test::check`].
+    pub fn build(self) -> Result<CheckedTest, TestError> {
+        let Self { mut test, error } = self;
+        if let Some(error) = error {
+            return Err(error);
+        }
+        if test.name.is_empty() {
+            test.name = name(&test);
+        }
+        test.checked()
+    }
+}
+
+/// What a test is called that was given no name.
+fn name(test: &Test) -> String {
+    let places = if test.is_in_order() { "sequential" } else { "random" };
+    let what = match (test.reads(), test.writes()) {
+        (true, false) => "read",
+        (false, true) => "write",
+        _ => "mixed",
+    };
+    let threads = match test.threads {
+        1 => String::new(),
+        threads => format!(" x {threads}"),
+    };
+    format!("{} {places} {what}, QD {}{threads}", test.block, test.queue_depth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_said_is_as_in_a_workload_file() {
+        let test = Test::random_read("4 KiB").named("RND4K Q1T1 read").volume("16 MiB");
+        assert_eq!(test.build().unwrap().into_test(), super::super::tests::random_read());
+    }
+
+    #[test]
+    fn the_first_of_several_faults_is_told_with_its_field() {
+        let wrong = Test::sequential_write("128 KiB").ramp("5").span("x").queue_depth(0);
+        let error = wrong.build().unwrap_err();
+        assert_eq!((error.field, error.value.as_str()), ("ramp", "5"));
+        let endless = Test::random_write(Bytes::kibi(4)).build().unwrap_err();
+        assert_eq!(endless.field, "volume");
+    }
+
+    #[test]
+    fn a_name_says_what_is_asked() {
+        let test = Test::sequential_write("1 MiB").threads(2).queue_depth(8).duration("1 s");
+        let name = |test: TestBuilder| test.build().unwrap().name.clone();
+        assert_eq!(name(test.clone()), "1 MiB sequential write, QD 8 x 2");
+        let mixed = test.pattern(Pattern::Uniform).read_share("70%");
+        assert_eq!(name(mixed), "1 MiB random mixed, QD 8 x 2");
+    }
+}
