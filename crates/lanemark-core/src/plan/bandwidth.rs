@@ -1,4 +1,4 @@
-//! What a stream of data needs, and which interfaces carry it.
+//! The rate that a stream of data needs, and the interfaces that carry it.
 //!
 //! Interfaces are held against the stream by the laws of the simulator, for sequential requests of 1 MiB; a drive behind
 //! them has limits of its own.
@@ -38,9 +38,9 @@ pub struct Stream {
 /// An interface, and what it carries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Carrier {
-    /// Its name, `PCIe 3.0 x4`.
+    /// Name of the interface, `PCIe 3.0 x4`.
     pub name: String,
-    /// What it carries of sequential reads of 1 MiB.
+    /// Throughput of sequential reads of 1 MiB over the interface.
     #[serde(rename = "rate_bytes_per_second")]
     pub rate: BytesPerSecond,
     /// How many such streams it carries; below 1 not one.
@@ -48,7 +48,7 @@ pub struct Carrier {
 }
 
 impl Video {
-    /// What it needs.
+    /// Computes the rate that the stream needs and the interfaces that carry it.
     ///
     /// # Errors
     /// Where an input is not above zero.

@@ -1,4 +1,4 @@
-//! What a result can hold: the bounds of its schema, in this one place.
+//! The bounds of the result schema: the values that a result can hold.
 //!
 //! A file may come from anywhere. What lies outside of these is no result of ours, and would be drawn as one: a hop that
 //! is busy -7 times, no time in which something was done, more bytes than sums can hold. Readers check what they read,
@@ -33,11 +33,11 @@ const SHARE_SLACK: f64 = 0.01;
 /// A value that no result can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfRange {
-    /// Where it is, `tests[2].samples[0].elapsed_ns`.
+    /// Path of the value in the result, `tests[2].samples[0].elapsed_ns`.
     pub place: String,
     /// The value.
     pub value: String,
-    /// What would be right.
+    /// The values that are accepted.
     pub bound: String,
 }
 
@@ -87,7 +87,7 @@ fn sweep_figures(at: &At, one: &SweepFigures) -> Checked {
     one.busiest.as_ref().map_or(Ok(()), |(_, busy)| share(&at.key("utilisation"), *busy))
 }
 
-/// Where in a result something is.
+/// The path of a value in a result.
 #[derive(Clone)]
 struct At(String);
 
@@ -260,7 +260,7 @@ fn direction_result(at: &At, one: &DirectionResult) -> Checked {
     latency(&at.key("latency"), &one.latency)
 }
 
-/// As many kinds and numbers as there are, each once and in order, none of them without requests.
+/// Checks the outcome of a fault: its text and its times.
 fn fault(at: &At, one: &FaultUse) -> Checked {
     let text = at.key("fault");
     match one.fault.parse::<Fault>() {

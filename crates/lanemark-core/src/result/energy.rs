@@ -1,4 +1,4 @@
-//! What the drives of a simulated system took, by part and by state.
+//! The energy of the drives of a simulated system, by part and by power state.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::{Sample, Statistic, TestResult};
 use crate::units::Duration;
 use crate::workload::Average;
 
-/// What all drives of a system took. Parts sum to the whole; the times of states sum to the elapsed time once for
+/// The energy of all drives of a system. Parts sum to the whole; the times of states sum to the elapsed time once for
 /// each drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyUse {
@@ -17,23 +17,23 @@ pub struct EnergyUse {
     pub drives: u32,
     /// Everything together.
     pub energy_joules: f64,
-    /// The same over the time.
+    /// Mean power of the drives over the elapsed time, in W.
     pub power_mean_watts: f64,
-    /// What it went to.
+    /// Energy by part of the drives.
     pub parts: Vec<EnergyPart>,
     /// How long the drives were what.
     pub states: Vec<PowerStateUse>,
-    /// What the platform makes of it, where what that takes is known.
+    /// Power of the whole platform, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<PlatformPower>,
 }
 
-/// What a part of the drives took.
+/// The energy of one part of the drives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyPart {
     /// `idle`, `controller`, `flash read` and so on.
     pub name: String,
-    /// What it took.
+    /// Energy of the part, in J.
     pub energy_joules: f64,
 }
 
@@ -42,7 +42,7 @@ pub struct EnergyPart {
 pub struct PowerStateUse {
     /// `working`, `idle`, a state by its name, or `waking`.
     pub name: String,
-    /// For how long, over all drives.
+    /// Time in the state, summed over all drives.
     #[serde(rename = "time_ns")]
     pub time: Duration,
     /// How often a state was reached.
@@ -50,7 +50,7 @@ pub struct PowerStateUse {
     pub reached: Option<u64>,
 }
 
-/// What a platform takes, and how long its battery lasts.
+/// The power of a platform, and how long its battery lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlatformPower {
     /// Everything but the drives.

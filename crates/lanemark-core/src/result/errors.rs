@@ -20,7 +20,7 @@ pub enum ErrorKind {
     Aborted,
     /// A link lost or spoilt it, and repeating did not help (`ENOLINK`).
     Link,
-    /// There was no room left (`ENOSPC`).
+    /// No space was left on the target (`ENOSPC`).
     NoSpace,
     /// The device is not there any more (`ENODEV`).
     DeviceGone,

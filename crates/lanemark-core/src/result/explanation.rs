@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::BytesPerSecond;
 
-/// What limited a measured test.
+/// The explanation of what limited a measured test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// What each hop of the path could carry for this test, where that is known, from the processor on.
+    /// Ceiling of each hop of the path for this test, where it is known, from the processor on.
     pub ceilings: Vec<HopCeiling>,
     /// The place of the narrowest among them.
     pub narrowest: Option<usize>,
     /// The throughput as a share of that ceiling; of the most that it may be where that is not known.
     pub ceiling_share: Option<f64>,
-    /// What limited it.
+    /// Part of the system that was the limit.
     pub verdict: Verdict,
-    /// What speaks for it.
+    /// Evidence for the verdict.
     pub evidence: Vec<Sign>,
 }
 
-/// What one hop of a real path can carry for a test, by the simulator's law.
+/// The ceiling of one hop of a real path for a test, by the simulator's law.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HopCeiling {
     /// The link's lower end, `0000:01:00.0`.
@@ -42,13 +42,13 @@ pub struct HopCeiling {
 }
 
 impl HopCeiling {
-    /// What it cannot exceed, whatever the size of its packets is.
+    /// Returns the rate that the hop cannot exceed, whatever the size of its packets.
     pub fn bound(&self) -> BytesPerSecond {
         self.rate_most.unwrap_or(self.rate)
     }
 }
 
-/// What limited a test.
+/// The part of the system that limited a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -123,7 +123,7 @@ pub enum Sign {
         /// The share.
         share: f64,
     },
-    /// What others took of the processors could explain what else was seen, so that nothing is decided by it.
+    /// Other programs took enough processor time to explain the rest of the evidence, so that it decides nothing.
     Crowded,
     /// A limit of a control group on the device, and how much of it was used.
     DeviceLimit {
@@ -143,19 +143,19 @@ pub enum Sign {
     NoDevice,
     /// How long the device had anything outstanding, as a share of the time.
     DeviceBusy {
-        /// Its name.
+        /// Name of the device.
         device: String,
         /// The share.
         share: f64,
     },
     /// The mean time of a request at the device, and as the program saw it.
     DeviceTime {
-        /// At the device, in ns.
+        /// Latency at the device, in ns.
         device_ns: f64,
-        /// As the program saw it, in ns.
+        /// Latency seen by the program, in ns.
         request_ns: f64,
     },
-    /// What twice as many outstanding requests give.
+    /// The gain from twice as many outstanding requests.
     DeeperQueue {
         /// Requests outstanding in the test.
         queue_depth: u32,

@@ -91,8 +91,8 @@ impl LatencyHistogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// What was counted since `earlier`, an earlier state of this histogram. Least and greatest are those of the
-    /// buckets.
+    /// Returns the requests counted since `earlier`, an earlier state of this histogram. Least and greatest are those
+    /// of the buckets.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut buckets = self.buckets.clone();
@@ -162,7 +162,7 @@ struct Stored {
     mean_ns: f64,
     #[serde(skip_deserializing)]
     percentiles_ns: std::collections::BTreeMap<String, u64>,
-    /// For each of them how many requests support it: those that took no less.
+    /// Number of requests that support each percentile: those that took no less.
     #[serde(skip_deserializing)]
     percentiles_support: std::collections::BTreeMap<String, u64>,
     /// Pairs of the greatest latency in a bucket and its count.

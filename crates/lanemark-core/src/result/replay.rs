@@ -1,4 +1,4 @@
-//! What a replayed trace adds to a sample.
+//! The figures that a replayed trace adds to a sample.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct ReplayUse {
     pub speed: Option<f64>,
     /// The requests kept outstanding where it went as fast as possible.
     pub queue_depth: Option<u32>,
-    /// From the first request's time to the last one's, at that speed; absent where times did not count.
+    /// Time from the first request to the last one, at that speed; absent where times did not count.
     #[serde(rename = "span_ns")]
     pub span: Option<Duration>,
     /// Requests that had come and were not complete, averaged over the time.

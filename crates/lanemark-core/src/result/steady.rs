@@ -29,7 +29,7 @@ const ROUNDING: f64 = 1e-12;
 /// The rounds of a test, and whether they became steady.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyState {
-    /// What a round is, and which figure is followed.
+    /// Length of a round, and the figure that is followed.
     pub rule: Rounds,
     /// Every round, in its order.
     pub rounds: Vec<Round>,
@@ -39,7 +39,7 @@ pub struct SteadyState {
     pub window: Option<Window>,
 }
 
-/// One round.
+/// A round of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     /// Requests a second.
@@ -48,7 +48,7 @@ pub struct Round {
     pub throughput_bytes_per_second: f64,
     /// The mean latency.
     pub latency_mean_ns: f64,
-    /// What the drive wrote; known for simulated runs.
+    /// Writes to the drive's flash; known for simulated runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<DriveUse>,
 }
@@ -73,28 +73,28 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// There were fewer than five rounds.
+    /// The test had fewer than five rounds.
     FewRounds,
     /// The figures lie too far apart.
     Range,
-    /// They rise or fall.
+    /// The figures rise or fall.
     Slope,
-    /// They are zero, or no numbers.
+    /// The figures are zero, or no numbers.
     NoFigures,
 }
 
 /// The figures of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
-    /// Its first round, from 1.
+    /// First round of the window, from 1.
     pub first_round: u32,
-    /// Their mean.
+    /// Mean of the figures.
     pub mean: f64,
     /// The greatest less the least, as a share of the mean.
     pub range: f64,
     /// The rise of the best-fit line from round to round.
     pub slope: f64,
-    /// Its rise or fall over the window, as a share of the mean, never negative.
+    /// Rise or fall of the fitted line over the window, as a share of the mean, never negative.
     pub slope_range: f64,
 }
 
@@ -207,14 +207,14 @@ impl Round {
     }
 }
 
-/// What a series shows of a drive's way to its steady state.
+/// The phases of a drive on the way to its steady state, found in a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phases {
     /// How long nothing had to be moved, where the drive's writes are known.
     pub nothing_moved: Option<Duration>,
     /// The length of the rounds that the series was cut into.
     pub round: Duration,
-    /// From when on every window of five rounds is steady, where the last one is.
+    /// Time from which on every window of five rounds is steady, where the last one is.
     pub steady_from: Option<Duration>,
     /// The last window, of requests a second.
     pub window: Option<Window>,

@@ -11,10 +11,10 @@ pub struct Sweep {
     pub points: Vec<SweepPoint>,
 }
 
-/// One point.
+/// A point of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepPoint {
-    /// Its number in the sweep, from 0.
+    /// Number of the point in the sweep, from 0.
     pub number: u64,
     /// The system, `drive@platform:port`.
     pub system: String,
@@ -22,7 +22,7 @@ pub struct SweepPoint {
     pub test: String,
     /// The value of each axis, as written.
     pub values: Vec<String>,
-    /// What came out, or why nothing did.
+    /// Figures of the point, or why there are none.
     pub outcome: Result<SweepFigures, String>,
 }
 

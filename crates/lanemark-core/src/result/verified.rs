@@ -1,4 +1,4 @@
-//! What a verification wrote, and what a check of it found.
+//! The results of a verification: the data written, and the findings of its check.
 //!
 //! Plain data. How it is judged is told in `lanemark-measure`, module `verify`.
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Bytes, Duration};
 
-/// What a verification wrote.
+/// The writing part of a verification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WrittenToVerify {
     /// The target.
@@ -15,11 +15,11 @@ pub struct WrittenToVerify {
     pub journal: String,
     /// The workload's id.
     pub workload: String,
-    /// Which run it was; every unit names it.
+    /// Number of the run; every unit names it.
     pub run: u64,
     /// The smallest piece that is judged.
     pub unit_bytes: Bytes,
-    /// Where on the target the first test begins, and where the last one ends.
+    /// Range on the target: from the start of the first test to the end of the last one.
     pub from_bytes: Bytes,
     /// See there.
     pub to_bytes: Bytes,
@@ -40,11 +40,11 @@ pub struct WrittenToVerify {
     pub load_bytes: Bytes,
     /// False where it was stopped.
     pub complete: bool,
-    /// What makes it tell less.
+    /// Reasons why the verification tells less than it could.
     pub doubts: Vec<VerifyDoubt>,
 }
 
-/// What happened between writing and checking.
+/// The event between writing and checking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Since {
@@ -54,7 +54,7 @@ pub enum Since {
     PowerCut,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
     /// The target.
@@ -67,21 +67,21 @@ pub struct Verified {
     pub begun_unix_s: u64,
     /// The smallest piece that is judged.
     pub unit_bytes: Bytes,
-    /// What was taken to have happened since.
+    /// Event that was assumed between writing and checking.
     pub since: Since,
     /// Whether what was acknowledged and not flushed was allowed to be gone.
     pub volatile_cache: bool,
-    /// What the units were found to be.
+    /// Units by finding.
     pub units: UnitCounts,
     /// Requests of the journal.
     pub requests: RequestCounts,
-    /// What is wrong, in the order of the target.
+    /// Damaged ranges, in the order of the target.
     pub damage: Vec<Damage>,
     /// Ranges that are wrong, beyond those in `damage`.
     pub damage_more: u64,
     /// Acknowledged data that is gone and was never flushed, where that is allowed.
     pub unflushed: Vec<Damage>,
-    /// What makes it tell less.
+    /// Reasons why the check tells less than it could.
     pub doubts: Vec<VerifyDoubt>,
 }
 
@@ -95,19 +95,19 @@ impl Verified {
 /// Units by what was found in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitCounts {
-    /// All that were read.
+    /// Units read.
     pub read: u64,
-    /// Those with what they must or may hold.
+    /// Units with data that they must or may hold.
     pub intact: u64,
-    /// Those of them with sectors of several writes that were under way at once.
+    /// Intact units with sectors of several writes that were under way at once.
     pub mixed: u64,
-    /// Those in which nothing that was acknowledged had to be.
+    /// Intact units in which no acknowledged data had to be.
     pub unjudged: u64,
     /// Acknowledged, gone and never flushed, where that is allowed.
     pub unflushed: u64,
-    /// Of a write that the journal lost together with its end, where that is allowed.
+    /// Units of a write that the journal lost together with its end, where that is allowed.
     pub unjournalled: u64,
-    /// Those that are wrong.
+    /// Units with wrong data.
     pub wrong: u64,
 }
 
@@ -116,35 +116,35 @@ pub struct UnitCounts {
 pub struct RequestCounts {
     /// Writes and trims.
     pub asked: u64,
-    /// Those acknowledged.
+    /// Writes acknowledged.
     pub acknowledged: u64,
-    /// Those acknowledged and then covered by an acknowledged flush.
+    /// Writes acknowledged and then covered by an acknowledged flush.
     pub flushed: u64,
     /// Writes not acknowledged of which nothing is there.
     pub unacknowledged_absent: u64,
-    /// Those of which a part is there: torn, which is allowed, or overwritten in part.
+    /// Writes not acknowledged of which a part is there: torn, which is allowed, or overwritten in part.
     pub unacknowledged_partly: u64,
-    /// Those that are there whole.
+    /// Writes not acknowledged that are there whole.
     pub unacknowledged_whole: u64,
 }
 
-/// In what way a range is wrong.
+/// The way in which a range is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DamageKind {
-    /// What was there right before the newest acknowledged write is there still.
+    /// The data from right before the newest acknowledged write is still there.
     Lost,
-    /// What is there is older than that.
+    /// The data is older than that.
     Stale,
     /// A part of the newest acknowledged write is there, and the rest is older.
     Torn,
-    /// What is there belongs elsewhere.
+    /// The data belongs elsewhere.
     Misplaced,
-    /// What is there is nothing that was ever written.
+    /// The data was never written.
     Corrupt,
-    /// What is there was written by another run.
+    /// The data was written by another run.
     Foreign,
-    /// What is there calls itself a write that the journal does not know.
+    /// The data names a write that the journal does not know.
     Unrecorded,
     /// The device gives an error instead of what is there.
     Unreadable,
@@ -181,24 +181,24 @@ impl DamageKind {
 /// Units side by side that are wrong in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
-    /// In what way.
+    /// Kind of the damage.
     pub kind: DamageKind,
-    /// Where it begins.
+    /// Start of the range on the target.
     pub offset_bytes: Bytes,
     /// How long it is.
     pub length_bytes: Bytes,
     /// The newest acknowledged write there; none where nothing was.
     pub expected: Option<Acknowledged>,
-    /// What is there.
+    /// Data found in the range.
     pub found: Found,
 }
 
 /// An acknowledged write or trim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledged {
-    /// Its number in the run.
+    /// Number of the write in the run, its generation.
     pub generation: u64,
-    /// Where it began.
+    /// Start of the write on the target.
     pub offset_bytes: Bytes,
     /// How long it was.
     pub length_bytes: Bytes,
@@ -211,7 +211,7 @@ pub struct Acknowledged {
     pub acknowledged: Duration,
 }
 
-/// What a unit held.
+/// The data found in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
@@ -221,7 +221,7 @@ pub enum Found {
     Generation(u64),
     /// A unit of this run that belongs to another place.
     Elsewhere {
-        /// Where it belongs.
+        /// Offset that the data was written for.
         offset_bytes: Bytes,
         /// The write that it came with.
         generation: u64,
@@ -238,13 +238,13 @@ pub enum Found {
         /// The write that it says to have come with.
         generation: u64,
     },
-    /// Nothing of ours.
+    /// Data without a valid header.
     Unknown,
-    /// It could not be read.
+    /// The unit could not be read.
     Error,
 }
 
-/// What makes a verification tell less than it could.
+/// The reason why a verification tells less than it could.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerifyDoubt {
@@ -257,7 +257,7 @@ pub enum VerifyDoubt {
     JournalNotSynced,
     /// The journal ends in a record that is none.
     JournalTail {
-        /// What was not read.
+        /// Bytes not read.
         bytes: Bytes,
     },
     /// The run did not come to its end; its last requests may or may not be there.
@@ -278,13 +278,13 @@ pub enum VerifyDoubt {
     },
     /// Requests of the workload that do not write were left out.
     TestsLeftOut {
-        /// Their names.
+        /// Names of the tests.
         tests: Vec<String>,
     },
 }
 
 impl VerifyDoubt {
-    /// What it is and what to do about it, in a sentence each.
+    /// Returns the doubt and its advice, in a sentence each.
     pub fn text(&self) -> String {
         match self {
             Self::JournalOnTarget { device } => format!(

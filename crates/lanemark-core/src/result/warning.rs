@@ -15,12 +15,12 @@ use crate::units::{Bytes, Duration};
 pub enum Warning {
     /// The file system would not bypass the page cache.
     PageCache {
-        /// What the kernel answered.
+        /// The kernel's answer.
         reason: String,
     },
     /// Buffers or files could not be registered with the kernel.
     NotRegistered {
-        /// What the kernel answered.
+        /// The kernel's answer.
         reason: String,
     },
     /// Fewer than three repeats: no spread can be told.
@@ -47,9 +47,9 @@ pub enum Warning {
     Interrupted,
     /// A drive has more lanes or a later generation than the port that it is in.
     TrainedDown {
-        /// What the drive could do, `PCIe 3.0 x4`.
+        /// Link that the drive supports, `PCIe 3.0 x4`.
         drive: String,
-        /// What the port allows, `PCIe 2.0 x1`.
+        /// Link that the port allows, `PCIe 2.0 x1`.
         port: String,
     },
     /// Requests of a trace came before their predecessors, and were taken to come with them.
@@ -93,7 +93,7 @@ pub enum Warning {
         test: String,
         /// How many rounds there were.
         rounds: u32,
-        /// What the last five of them failed.
+        /// Condition that the last five of them failed.
         reason: Reason,
         /// How far they lay apart, as a share of their mean.
         range: f64,
@@ -118,18 +118,18 @@ pub enum Warning {
     NotFromDevice {
         /// The test.
         test: String,
-        /// What the requests moved.
+        /// Bytes of the requests.
         asked_bytes: Bytes,
-        /// What the device moved.
+        /// Bytes that the device moved.
         device_bytes: Bytes,
     },
     /// The device under the target moved more than was asked for: others used it, too.
     OtherUse {
         /// The test.
         test: String,
-        /// What the requests moved.
+        /// Bytes of the requests.
         asked_bytes: Bytes,
-        /// What the device moved.
+        /// Bytes that the device moved.
         device_bytes: Bytes,
     },
     /// A part of what is to be read was never written: it is read from no medium.
@@ -140,11 +140,11 @@ pub enum Warning {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         below: Option<String>,
     },
-    /// Nothing was asked of the target: the figures are those of the program itself.
+    /// The target received no requests: the figures are those of the program itself.
     NothingAsked,
     /// The target compresses or deduplicates what is written.
     Compresses {
-        /// What does so, `the file system`.
+        /// Part of the system that does so, `the file system`.
         what: String,
     },
     /// A cache under the device may answer.
@@ -154,9 +154,9 @@ pub enum Warning {
     },
     /// The device was not written full before, and a drive that is fresh is faster than one that is worn in.
     Fresh {
-        /// What the workload writes.
+        /// Bytes that the workload writes.
         written_bytes: Bytes,
-        /// What the device holds.
+        /// Capacity of the device.
         capacity_bytes: Bytes,
     },
     /// The target is held back by a limit.
@@ -212,7 +212,7 @@ pub enum Warning {
         /// Throughput times latency.
         accounted: f64,
     },
-    /// Other programs were busy on the processors.
+    /// Processors were busy with other programs.
     OthersBusy {
         /// The test.
         test: String,
@@ -225,7 +225,7 @@ pub enum Warning {
     CoreWait {
         /// The test.
         test: String,
-        /// For what share of its time.
+        /// Share of the time.
         share: f64,
     },
     /// An open loop could not keep its times.
@@ -240,12 +240,12 @@ pub enum Warning {
         /// Requests that were due before the end and were never submitted.
         #[serde(default)]
         unsubmitted: u64,
-        /// All requests.
+        /// Requests in all.
         requests: u64,
     },
     /// The clocks of the machine went apart.
     ClockDrift {
-        /// By how much, as a share of the time.
+        /// Deviation, as a share of the time.
         share: f64,
     },
     /// The drive was fresh, and nothing had to make room for what was written: in the long run it is slower.
@@ -290,7 +290,7 @@ impl Warning {
         }
     }
 
-    /// What a person can do about it.
+    /// Returns the advice for the warning.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::PageCache { .. } => "use a file system with direct I/O (ext4, xfs, btrfs)",

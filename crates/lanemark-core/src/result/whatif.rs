@@ -1,4 +1,4 @@
-//! The same work on another path: what there is, and what would be.
+//! The same work on another path: measured or modelled now, and modelled there.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,16 +17,16 @@ pub struct WhatIf {
     pub tests: Vec<WhatIfTest>,
 }
 
-/// One test on both.
+/// One test on both systems.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WhatIfTest {
     /// The test's name.
     pub test: String,
-    /// As measured, where it was.
+    /// Measured figures of the present system, where there are any.
     pub measured: Option<Outlook>,
-    /// As the model of the present system has it.
+    /// Modelled figures of the present system.
     pub present: Outlook,
-    /// As the model of the other one has it.
+    /// Modelled figures of the other system.
     pub other: Outlook,
     /// How far the throughput on the other system may be off, as a share of it, by what the fit does not know better;
     /// only where a fit with intervals was given.
@@ -62,7 +62,7 @@ impl Outlook {
 }
 
 impl WhatIfTest {
-    /// What the other system does for each byte a second of the present one's model.
+    /// Returns the other system's throughput over that of the present one's model.
     pub fn ratio(&self) -> f64 {
         self.other.bytes_per_second / self.present.bytes_per_second
     }

@@ -8,16 +8,16 @@ use super::places::{Field, Places};
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Ratio};
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// From the target to memory.
+    /// Data goes from the target to memory.
     Read,
-    /// From memory to the target.
+    /// Data goes from memory to the target.
     Write,
     /// Everything that was written before is to outlast a loss of power. Has no data and no place.
     Flush,
-    /// What lies there is needed no longer (DATA SET MANAGEMENT, Deallocate, discard). Has no data.
+    /// The host no longer needs the data in the range (DATA SET MANAGEMENT, Deallocate, discard). Has no data.
     Trim,
 }
 
@@ -28,12 +28,12 @@ impl Operation {
     }
 }
 
-/// One request of a test.
+/// A request of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// What it does.
+    /// Operation of the request.
     pub operation: Operation,
-    /// Where it begins on the target.
+    /// Start of the request on the target.
     pub offset: Bytes,
     /// How long it is.
     pub length: Bytes,

@@ -1,4 +1,4 @@
-//! What users ask of a real database: a mix of five transactions, derived from TPC-C 5.11.
+//! The load of users on a real database: a mix of five transactions, derived from TPC-C 5.11.
 //!
 //! This says what was asked for. The transactions themselves, in SQL and against a seed, are the driver's; a simulated
 //! database is asked for what [`Transactions`](super::Transactions) says instead.
@@ -45,7 +45,7 @@ pub enum TransactionKind {
 }
 
 impl TransactionKind {
-    /// All five.
+    /// All five kinds of transaction.
     pub const ALL: [Self; 5] =
         [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
 
@@ -70,10 +70,10 @@ impl TransactionKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// As the specification has it.
+    /// The mix of the TPC-C specification.
     #[default]
     Tpcc,
-    /// As HammerDB has it.
+    /// The mix of HammerDB.
     Hammerdb,
 }
 

@@ -23,18 +23,18 @@ pub enum Load {
     /// The next when one is complete, so that as many as the queue depth are outstanding.
     #[default]
     Closed,
-    /// At times of their own; at most as many as the queue depth are outstanding, and what comes beyond waits.
+    /// Requests arrive at times of their own; at most as many as the queue depth are outstanding, and others wait.
     Open {
         /// Requests a second, of all threads together.
         rate_per_second: f64,
         /// How they come.
         process: Process,
     },
-    /// As the transactions of a database need them; each thread is a user. That is simulated: a real database
-    /// is measured by what asks it for real transactions.
+    /// Requests come from simulated transactions of a database; each thread is a user. That is simulated: a real
+    /// database is measured by what asks it for real transactions.
     Transactions(Box<Transactions>),
-    /// As the users of a real database needed them; each thread is a user, a page is the block, and what was loaded is
-    /// the span. Such a test tells what was run and cannot be asked of a drive or a model.
+    /// Requests come from the users of a real database; each thread is a user, a page is the block, and the loaded data
+    /// is the span. Such a test tells what was run and cannot be asked of a drive or a model.
     Database(DatabaseUsers),
 }
 
@@ -42,7 +42,7 @@ pub enum Load {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Process {
-    /// At equal intervals; the threads take turns.
+    /// Requests arrive at equal intervals; the threads take turns.
     #[default]
     Even,
     /// A Poisson process: independent of each other, with exponential intervals.

@@ -1,4 +1,4 @@
-//! What kinds of requests a test mixes beside reads and writes of one size, and when tests begin.
+//! The kinds and sizes of requests that a test mixes beside reads and writes of one size, and the start of tests.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ pub const SIZES_MAX: usize = 64;
 /// The longest that a test waits before it begins.
 const DELAY_MAX: Duration = Duration::from_seconds(86_400);
 
-/// What a test asks for beside reads and writes of its block size. By default nothing.
+/// The requests of a test beside reads and writes of its block size. By default nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mix {
@@ -25,7 +25,7 @@ pub struct Mix {
     pub flush_every: Option<u32>,
 }
 
-/// One size of requests in a mix.
+/// A request size and its share in a mix.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizeShare {
     /// How long such a request is.
@@ -42,7 +42,7 @@ pub struct SizeShare {
 pub struct Start {
     /// Together with the test before it, and not when that has ended.
     pub beside: bool,
-    /// So long after that.
+    /// Delay after that moment.
     #[serde(rename = "delay_ns")]
     pub delay: Duration,
 }

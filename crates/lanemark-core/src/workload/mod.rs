@@ -1,4 +1,4 @@
-//! What is asked of a target: tests of one block size, pattern, mix and depth each.
+//! The workload of a target: tests of one block size, pattern, mix and depth each.
 //!
 //! A [`Workload`] is a named list of [`Test`]s, as a benchmark program runs them. The same value is
 //! given to a modelled drive and to a real one, and [`Accesses`] turns it into the same offsets for
@@ -57,17 +57,17 @@ pub struct Workload {
     pub repeats: u32,
     /// How the repeats become one figure.
     pub average: Average,
-    /// In which order tests and repeats are measured.
+    /// Order in which tests and repeats are measured.
     #[serde(default)]
     pub order: Order,
-    /// What goes wrong in each repeat of each test, which only a simulation can do.
+    /// Faults in each repeat of each test, which only a simulation can inject.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
     /// The tests, in the order in which they run.
     pub tests: Vec<Test>,
 }
 
-/// In which order the tests of a workload are measured. A simulation has none: each of its runs is alone.
+/// The order in which the tests of a workload are measured. A simulation has none: each of its runs is alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
@@ -89,7 +89,7 @@ pub enum Average {
     Median,
 }
 
-/// One test: a pattern of requests that stays the same until its limit.
+/// A test: a pattern of requests that stays the same until its limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Test {
     /// The name for people, `RND4K Q32T1 read`.
@@ -97,7 +97,7 @@ pub struct Test {
     /// The size of each request, or of the largest in a mix.
     #[serde(rename = "block_bytes")]
     pub block: Bytes,
-    /// Where the requests go.
+    /// Order of the requests' addresses.
     pub pattern: Pattern,
     /// The share of requests that are reads.
     pub read_share: Ratio,
@@ -108,7 +108,7 @@ pub struct Test {
     /// How much of the target is used, from [`Test::offset`] on.
     #[serde(rename = "span_bytes")]
     pub span: Bytes,
-    /// Where on the target the span begins.
+    /// Start of the span on the target.
     #[serde(rename = "offset_bytes")]
     pub offset: Bytes,
     /// Every request starts at a multiple of this within the span.
@@ -134,7 +134,7 @@ pub struct Test {
     pub think: Duration,
     /// The share of each written 4 KiB that is zeros, and so can be compressed away.
     pub compressibility: Ratio,
-    /// What it asks for beside reads and writes of one size.
+    /// Requests beside reads and writes of one size.
     #[serde(default, skip_serializing_if = "Mix::is_plain")]
     pub mix: Mix,
     /// When requests are asked for.
@@ -150,17 +150,17 @@ pub struct Test {
 pub struct Zone {
     /// The share of requests that go there.
     pub share: Ratio,
-    /// Its share of the span.
+    /// Share of the span that the zone covers.
     pub span: Ratio,
 }
 
-/// Where the requests of a test go.
+/// The order of the addresses of a test's requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// One after the other; each thread has an equal part of the span and starts over at its end.
+    /// Requests follow one another; each thread has an equal part of the span and starts over at its end.
     Sequential,
-    /// The same from the end to the beginning.
+    /// Requests run from the end of the thread's part of the span to its beginning.
     Backward,
     /// Anywhere in the span, all places alike.
     Uniform,
@@ -193,8 +193,8 @@ pub enum Pattern {
         /// The share of requests that go there.
         hot_share: Ratio,
     },
-    /// Where a recorded trace went. Such a test tells what was replayed and cannot be run again by itself:
-    /// its block is the mean of the requests, its span ends with the last byte that they touched.
+    /// Requests go to the addresses of a recorded trace. Such a test tells what was replayed and cannot be run again by
+    /// itself: its block is the mean of the requests, its span ends with the last byte that they touched.
     Trace,
 }
 
@@ -206,7 +206,7 @@ pub struct TestError {
     pub field: &'static str,
     /// The value as given.
     pub value: String,
-    /// What would be accepted.
+    /// The values that are accepted.
     pub bound: String,
 }
 

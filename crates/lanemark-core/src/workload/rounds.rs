@@ -18,7 +18,7 @@ pub struct Rounds {
     pub tracked: Tracked,
 }
 
-/// What is to be steady.
+/// The figure that is to be steady.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tracked {
@@ -50,7 +50,7 @@ impl Tracked {
     pub const ALL: [(&'static str, Self); 3] =
         [("iops", Self::Iops), ("throughput", Self::Throughput), ("latency", Self::Latency)];
 
-    /// Its name in files and on the command line.
+    /// Returns the figure's name in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Iops => "iops",

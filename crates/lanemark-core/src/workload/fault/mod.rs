@@ -36,20 +36,20 @@ pub struct Fault {
     pub length: Option<Duration>,
     /// The drive that it hurts, from 0; all of them where there is none.
     pub drive: Option<u16>,
-    /// What it is.
+    /// Kind of the fault.
     pub kind: FaultKind,
 }
 
-/// What can go wrong. A new kind is an arm here, its keys in `text`, and what it does in `sim/simulator/faults.rs`.
+/// The kind of a fault. A new kind is an arm here, its keys in `text`, and what it does in `sim/simulator/faults.rs`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultKind {
     /// Flash reads have to be repeated with other thresholds.
     ReadRetries(ReadRetries),
     /// A range of the drive cannot be read.
     MediaError {
-        /// Its first byte.
+        /// First byte of the range.
         start: Bytes,
-        /// The byte behind it.
+        /// First byte after the range.
         end: Bytes,
         /// How long the drive tries before it gives up.
         recovery: Duration,
@@ -69,14 +69,14 @@ pub enum FaultKind {
         link: LinkPlace,
         /// The share of bits that are wrong.
         rate: f64,
-        /// From a command's error until the host sends it again, over SATA and SAS.
+        /// Time from a command's error until the host sends it again, over SATA and SAS.
         recovery: Duration,
     },
     /// A link trains to other lanes or to another rate.
     Retrain {
         /// The link.
         link: LinkPlace,
-        /// What it trains to.
+        /// Rate and width that the link trains to.
         to: Training,
     },
     /// No answer comes over a port.
@@ -88,7 +88,7 @@ pub enum FaultKind {
     },
     /// The drive takes no writes.
     ReadOnly {
-        /// What it takes of the host before that, from the beginning of the run on.
+        /// Bytes that the drive takes from the host before that, from the beginning of the run on.
         written: Bytes,
     },
     /// The power fails, and comes back at once.
@@ -130,11 +130,11 @@ pub struct Stuck {
 pub struct LinkPlace {
     /// The drive's port, 0 for the first.
     pub port: u8,
-    /// Its number on the way, 0 for the nearest to the host; the last, at the drive, where there is none.
+    /// Number of the link on the path, 0 for the nearest to the host; the last, at the drive, where there is none.
     pub number: Option<u8>,
 }
 
-/// What a link trains to. What is left out stays as it is.
+/// The rate and width that a link trains to. What is left out stays as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Training {
     /// Lanes of PCI Express, phys of SAS.
@@ -157,7 +157,7 @@ impl ReadRetries {
 }
 
 impl Default for Stuck {
-    /// One command, Linux's timeout, and a reset of 1 s, which is assumed.
+    /// A fault of one command, with Linux's timeout, and a reset of 1 s, which is assumed.
     fn default() -> Self {
         Self {
             commands: 1,
