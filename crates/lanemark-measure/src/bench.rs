@@ -1,4 +1,4 @@
-//! One workload on one real target: all tests with all repeats, and what a caller hears meanwhile.
+//! The measurement of a workload on a real target: all tests with all repeats, and the events for its caller.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -42,14 +42,14 @@ const PRECONDITION_PASSES: u64 = 2;
 /// Below this no spread can be told.
 const FEW_REPEATS: u32 = 3;
 
-/// One workload on one real target.
+/// A measurement of one workload on one real target.
 #[derive(Clone, Copy, Debug)]
 pub struct Bench<'a> {
     /// A file or block device, or a folder or path where a file is to be made for the run.
     pub path: &'a Path,
-    /// What is asked. Each test must have passed [`Test::check`].
+    /// The workload. Each test must have passed [`Test::check`].
     pub workload: &'a Workload,
-    /// Where all random numbers come from.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// The existing file whose content may be lost; it must be the file that `path` names.
     pub overwrite: Option<&'a Path>,

@@ -24,7 +24,7 @@ use crate::kernel_threads::KernelThreads;
 /// The rate of the counter is taken over at least this time; an error of 100 ns in a stamp is then one of 2e-5.
 const BASELINE_NS: u64 = 5_000_000;
 
-/// What the loop of a thread knows of time.
+/// The clock of a thread's loop.
 pub(crate) trait Timekeeper {
     /// Monotonic time in nanoseconds.
     fn now_ns(&self) -> u64;
@@ -32,7 +32,8 @@ pub(crate) trait Timekeeper {
     /// Waits without asking anything of anybody.
     fn sleep(&self, ns: u64);
 
-    /// What the calling thread and the kernel's threads that work for it have used since they began.
+    /// Returns the processor time of the calling thread, and of the kernel's threads that work for it, since they
+    /// began.
     fn used(&self) -> (CpuTime, KernelThreads);
 }
 
@@ -154,12 +155,12 @@ fn system_ns() -> u64 {
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
-/// What one thread used.
+/// The processor time of one thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CpuTime {
-    /// In the program.
+    /// Time in the program.
     pub(crate) user_ns: u64,
-    /// In the kernel, on the program's behalf.
+    /// Time in the kernel, on the program's behalf.
     pub(crate) system_ns: u64,
     /// How often it gave the processor up.
     pub(crate) switches_voluntary: u64,
@@ -170,7 +171,7 @@ pub(crate) struct CpuTime {
 }
 
 impl CpuTime {
-    /// What the calling thread has used since it began.
+    /// Reads the processor time of the calling thread since it began.
     pub(crate) fn of_this_thread() -> Self {
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: the pointer is to a writable `rusage`; the call writes nothing else.
@@ -187,7 +188,7 @@ impl CpuTime {
         }
     }
 
-    /// What was used from `earlier` to `self`.
+    /// Returns the processor time from `earlier` to `self`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         // The kernel's split may move between user and system by a tick, so neither may underflow.
         Self {
@@ -202,7 +203,7 @@ impl CpuTime {
         }
     }
 
-    /// Both together.
+    /// Returns the sum of both.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             user_ns: self.user_ns + other.user_ns,

@@ -38,7 +38,7 @@ const LOOKED_AT_MAX: usize = 10_000;
 /// The files that are removed when their run ends.
 static MADE: Mutex<Vec<Arc<Named>>> = Mutex::new(Vec::new());
 
-/// Which file something is, whatever it is called.
+/// The identity of a file, whatever it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -65,7 +65,7 @@ struct Named {
 /// A file that was left by a run that was killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOver {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
     /// How long it is.
     pub size: Bytes,
@@ -153,7 +153,7 @@ impl CreatedFile {
         self.named.unlink()
     }
 
-    /// From now on the end of the program does nothing to it.
+    /// Leaves the file in place when the program ends.
     fn forget(&self) {
         made().retain(|one| !Arc::ptr_eq(one, &self.named));
     }

@@ -16,7 +16,7 @@ pub enum MeasureError {
     /// The workload has no tests or no repeats.
     #[error("workload `{workload}` has nothing to run")]
     NothingToRun {
-        /// Its id.
+        /// Id of the workload.
         workload: String,
     },
     /// A test of rounds beside another one.
@@ -38,9 +38,9 @@ pub enum MeasureError {
         "{path}: {reason}; keeping the processors awake takes root, or the right to write that file"
     )]
     NoIdle {
-        /// Where the kernel is asked.
+        /// File of the kernel that sets it.
         path: &'static str,
-        /// What the kernel answered.
+        /// The kernel's answer.
         reason: String,
     },
     /// The folder that a new file would be created in is not there.
@@ -56,7 +56,7 @@ pub enum MeasureError {
     Permission {
         /// The target as given.
         path: PathBuf,
-        /// What was tried.
+        /// Action that was tried.
         action: &'static str,
     },
     /// The file is there, the workload writes, and nobody said that it may be overwritten.
@@ -75,7 +75,7 @@ pub enum MeasureError {
         /// The target as given.
         path: PathBuf,
     },
-    /// What may be overwritten is not what would be.
+    /// The file that may be overwritten is not the target.
     #[error(
         "the target {} and the file that may be overwritten, {}, are not the same file",
         path.display(), overwrite.display()
@@ -83,7 +83,7 @@ pub enum MeasureError {
     OverwriteMismatch {
         /// The target as given.
         path: PathBuf,
-        /// What may be overwritten.
+        /// File that may be overwritten.
         overwrite: PathBuf,
     },
     /// The file is the medium of a loop device, on which a file system may be mounted.
@@ -99,7 +99,7 @@ pub enum MeasureError {
     DeviceInUse {
         /// The target as given.
         path: PathBuf,
-        /// By what, in words.
+        /// Users of the device, in words.
         uses: Vec<String>,
     },
     /// A block device would be written, and nobody offered it.
@@ -107,10 +107,10 @@ pub enum MeasureError {
     DeviceNotOffered {
         /// The target as given.
         path: PathBuf,
-        /// What lies on it, in words.
+        /// Content of the device, in words.
         holds: Vec<String>,
     },
-    /// What was offered is not the block device that would be written.
+    /// The device that was offered is not the target.
     #[error(
         "the target {} and the device whose data may be lost, {}, are not the same block device",
         path.display(), offered.display()
@@ -118,7 +118,7 @@ pub enum MeasureError {
     OfferMismatch {
         /// The target as given.
         path: PathBuf,
-        /// What was offered.
+        /// Device that was offered.
         offered: PathBuf,
     },
     /// A device could not be purged.
@@ -126,7 +126,7 @@ pub enum MeasureError {
     Purge {
         /// The target as given.
         path: PathBuf,
-        /// What the kernel or the command answered.
+        /// Answer of the kernel or of the command.
         reason: String,
     },
     /// Only block devices can be purged.
@@ -146,7 +146,7 @@ pub enum MeasureError {
     WrongKind {
         /// The target as given.
         path: PathBuf,
-        /// What it is.
+        /// Kind of the file.
         kind: &'static str,
     },
     /// The path came to name another file while it was being opened.
@@ -160,9 +160,9 @@ pub enum MeasureError {
     TargetTooSmall {
         /// The target as given.
         path: PathBuf,
-        /// Its size.
+        /// Size of the target.
         size: Bytes,
-        /// What the workload needs.
+        /// Size that the workload needs.
         needed: Bytes,
         /// The test that reaches furthest.
         test: String,
@@ -172,9 +172,9 @@ pub enum MeasureError {
     NoSpace {
         /// The target as given.
         path: PathBuf,
-        /// What is free for this user.
+        /// Free space for this user.
         free: Bytes,
-        /// What would be taken.
+        /// Space that would be taken.
         needed: Bytes,
     },
     /// Direct I/O wants coarser steps than a test makes.
@@ -189,9 +189,9 @@ pub enum MeasureError {
         test: String,
         /// The field's name in a workload file.
         field: &'static str,
-        /// Its value.
+        /// Value of the field.
         value: Bytes,
-        /// What it must be a multiple of.
+        /// Size that the value must be a multiple of.
         step: Bytes,
     },
     /// More requests outstanding than one ring takes.
@@ -201,7 +201,7 @@ pub enum MeasureError {
     QueueDepth {
         /// The test.
         test: String,
-        /// What it asks for.
+        /// Queue depth of the test.
         queue_depth: u32,
         /// The engine.
         engine: &'static str,
@@ -215,13 +215,13 @@ pub enum MeasureError {
         test: String,
         /// Block times queue depth times threads.
         needed: Bytes,
-        /// What the kernel says is available.
+        /// Memory that the kernel reports as available.
         available: Bytes,
     },
     /// The kernel gives no ring.
     #[error("io_uring cannot be used: {source}")]
     Ring {
-        /// What the kernel answered.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// The kernel gives no more threads or memory.
@@ -229,9 +229,9 @@ pub enum MeasureError {
     Start {
         /// The test.
         test: String,
-        /// What was tried.
+        /// Action that was tried.
         action: &'static str,
-        /// What the kernel answered.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// A request failed.
@@ -242,13 +242,13 @@ pub enum MeasureError {
     Request {
         /// The target as given.
         path: PathBuf,
-        /// What was asked.
+        /// Operation of the request.
         operation: Operation,
         /// Where.
         offset: Bytes,
         /// How much.
         length: Bytes,
-        /// What the kernel answered.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// Requests may fail, and nothing else happened any more.
@@ -267,19 +267,19 @@ pub enum MeasureError {
     Ended {
         /// The target as given.
         path: PathBuf,
-        /// What was asked.
+        /// Operation of the request.
         operation: Operation,
         /// Where.
         offset: Bytes,
     },
-    /// Another call on the target failed.
+    /// A call on the target other than a request failed.
     #[error("{}: could not {action} it: {source}", path.display())]
     System {
         /// The target as given.
         path: PathBuf,
-        /// What was tried.
+        /// Action that was tried.
         action: &'static str,
-        /// What the kernel answered.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// The run ended well, but the file that was made for it is still there.
@@ -287,13 +287,13 @@ pub enum MeasureError {
     NotRemoved {
         /// The file.
         path: PathBuf,
-        /// What the kernel answered.
+        /// The kernel's answer.
         source: io::Error,
     },
 }
 
 impl MeasureError {
-    /// One line on how to go on, where there is a way.
+    /// Returns one line on how to go on, where there is a way.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NoFolder { folder, .. } => {
@@ -393,7 +393,7 @@ fn request_hint(source: &io::Error) -> Option<String> {
     }
 }
 
-/// What lies on a device, in a sentence.
+/// Writes the content of a device as a sentence.
 fn on_it(holds: &[String]) -> String {
     match holds {
         [] => "there is no signature that blkid knows".to_owned(),

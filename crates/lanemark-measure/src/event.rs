@@ -1,4 +1,4 @@
-//! What a caller hears of a run, and what comes out of it.
+//! The events of a run for its caller, and its outcome.
 
 use lanemark_core::result::{DeviceUse, LatencyHistogram, MeasuredTarget, TestResult, Warning};
 use lanemark_core::units::{Bytes, Duration};
@@ -6,7 +6,7 @@ use lanemark_core::workload::Test;
 
 use crate::error::MeasureError;
 
-/// What a caller hears while a run goes on.
+/// An event of a run for its caller.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The file is being written full.
@@ -30,7 +30,7 @@ pub enum Event<'a> {
 pub struct Running<'a> {
     /// The first of the tests that run side by side.
     pub test: &'a Test,
-    /// Its place among the tests, from 0.
+    /// Index of the test, from 0.
     pub index: usize,
     /// The repeat, from 0; one more than there are where a deeper queue is tried.
     pub repeat: u32,
@@ -48,10 +48,10 @@ pub struct Running<'a> {
     pub device: Option<DeviceUse>,
 }
 
-/// What came out.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was measured.
+    /// Target that was measured.
     pub target: MeasuredTarget,
     /// The tests with the samples that were taken, and the one that was cut short if it counted anything.
     pub tests: Vec<TestResult>,

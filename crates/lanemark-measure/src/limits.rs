@@ -1,4 +1,4 @@
-//! What control groups hold a run back by: rates of devices, and processor time.
+//! The limits that control groups set to a run: rates of devices, and processor time.
 //!
 //! Both versions of control groups (kernel documentation, `cgroup-v1/blkio-controller.rst`, `cgroup-v2.rst`: `io.max`,
 //! `cpu.max`, `cpu.stat`), those of this thread and all above them that can be seen. The limits of a device hold for what it
@@ -55,7 +55,7 @@ struct Quota {
     throttled_ns: u64,
 }
 
-/// What a sample did in a second: bytes and requests, read and written.
+/// The rates of a sample: bytes and requests a second, read and written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rates {
     pub(crate) read: (f64, f64),
@@ -225,7 +225,7 @@ fn throttled_ns(place: &Path) -> Option<u64> {
     value("throttled_time").or_else(|| value("throttled_usec")?.checked_mul(1000))
 }
 
-/// Where the hierarchy with a controller is mounted, and the group in it; no controller is the unified one.
+/// Finds the mount point of a controller's hierarchy, and the group in it; no controller is the unified one.
 fn hierarchy(groups: &str, mounts: &str, controller: &str) -> Option<(PathBuf, PathBuf)> {
     let has = |list: &str| list.split(',').any(|one| one == controller);
     let group = groups.lines().find_map(|line| {

@@ -1,4 +1,4 @@
-//! Which processors threads are pinned to: those beside the device first.
+//! The processors that threads are pinned to: those of the device's NUMA node first.
 
 use std::fs;
 use std::io;
@@ -6,9 +6,9 @@ use std::path::Path;
 
 use rustix::thread::CpuSet;
 
-/// The processors that this process may use, those of the memory node that `device` hangs on before all others.
+/// Returns the processors that this process may use, those of the NUMA node of `device` first.
 ///
-/// `device` is the kernel's name of a block device. Where the node is not told, the order is the kernel's.
+/// `device` is the kernel's name of a block device. Where the node is not known, the order is the kernel's.
 pub(crate) fn processors(device: Option<&str>) -> Vec<usize> {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
     let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();

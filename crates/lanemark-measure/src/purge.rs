@@ -20,11 +20,11 @@ const BLKSECDISCARD: libc::Ioctl = 0x127d;
 /// How a device is purged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purge<'a> {
-    /// By telling it that all of it is of no use.
+    /// A discard of the whole device.
     Discard,
-    /// So that nothing can be found again.
+    /// A secure discard of the whole device: its data cannot be recovered.
     SecureDiscard,
-    /// By a command of the shell.
+    /// A command of the shell.
     Command(&'a str),
 }
 

@@ -1,4 +1,5 @@
-//! One repeat of the tests that run side by side: their threads start together, and what they counted is added up.
+//! The sample of one repeat of tests that run side by side: their threads start together, and their counts are added
+//! up.
 //!
 //! Each thread makes its own engine and buffers first and then waits at a gate, so that nothing of the
 //! setting up falls into the measurement. The time of a test runs from the gate, its delay and its ramp to the moment
@@ -44,7 +45,7 @@ pub(crate) struct Job<'a> {
     pub(crate) trace: Mutex<Option<TraceSource>>,
 }
 
-/// One repeat of tests side by side, about to run.
+/// A repeat of tests side by side, about to run.
 pub(crate) struct SampleRun<'a> {
     pub(crate) jobs: &'a [Job<'a>],
     pub(crate) file: BorrowedFd<'a>,
@@ -53,13 +54,13 @@ pub(crate) struct SampleRun<'a> {
     pub(crate) processors: &'a [usize],
 }
 
-/// What a sample shows while it runs.
+/// The progress of a sample while it runs.
 pub(crate) struct Look {
     /// How long requests of the first test have been counted.
     pub(crate) elapsed: Duration,
     pub(crate) requests: u64,
     pub(crate) bytes: Bytes,
-    /// All latencies so far, where they are watched.
+    /// Latencies so far, where they are watched.
     pub(crate) latency: Option<LatencyHistogram>,
 }
 
@@ -68,13 +69,13 @@ pub(crate) struct Taken {
     pub(crate) sample: Sample,
     /// Why something was not registered that should be.
     pub(crate) refusal: Option<String>,
-    /// What all requests moved, those of the ramp included.
+    /// Bytes of all requests, with those of the ramp.
     pub(crate) moved: Bytes,
     /// The failed request that ended the run.
     pub(crate) failure: Option<MeasureError>,
 }
 
-/// What a thread tells the one that started it.
+/// A message from a thread to the one that started it.
 enum Message {
     Ready,
     /// A round of a test ended in one of its threads.
@@ -85,7 +86,7 @@ enum Message {
 /// How a thread ended: with what it counted (nothing, if it never started), an error or a panic.
 type End = thread::Result<Result<Option<Ended>, MeasureError>>;
 
-/// Where threads wait until all are ready.
+/// The gate at which threads wait until all are ready.
 struct Gate {
     /// Whether to start, once that is known.
     go: OnceLock<bool>,
@@ -182,11 +183,11 @@ impl Job<'_> {
     }
 }
 
-/// One thread of a sample.
+/// A thread of a sample.
 struct Thread<'a> {
     run: &'a SampleRun<'a>,
     job: usize,
-    /// Its number in its test, and among all.
+    /// Number of the thread in its test, and among all.
     thread: u32,
     number: usize,
     gate: &'a Gate,
@@ -259,7 +260,7 @@ fn start_error(job: &Job<'_>, action: &'static str, source: io::Error) -> Measur
     MeasureError::Start { test: job.shared.test.name.clone(), action, source }
 }
 
-/// What came from the threads so far.
+/// The results of the threads so far.
 #[derive(Default)]
 struct Gathered {
     running: u32,

@@ -2,7 +2,7 @@
 
 use crate::engine::EngineKind;
 
-/// What happens when a request fails.
+/// The reaction to a failed request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
     /// The run ends, with what there is.
@@ -36,7 +36,7 @@ pub struct Settings {
     pub no_idle: bool,
     /// Whether [`Event::Running`](crate::Event::Running) tells latencies.
     pub watched: bool,
-    /// What happens when a request fails.
+    /// Reaction to a failed request.
     pub on_error: OnError,
 }
 

@@ -1,4 +1,4 @@
-//! Where the requests of a thread come from, and when each is due: drawn from a test, or read from a trace.
+//! The source of a thread's requests and their due times: drawn from a test, or read from a trace.
 //!
 //! A trace is read by another thread, some thousands of requests ahead; where it comes too late all the same, the
 //! requests are late by their own fault and told to be so.
@@ -25,7 +25,7 @@ pub(crate) struct TraceSource {
     speed: Option<f64>,
 }
 
-/// Where a trace goes in, and comes out.
+/// Creates a channel for a trace: its sending end, and its source.
 pub(crate) fn trace(speed: Option<f64>) -> (SyncSender<Arrival>, TraceSource) {
     let (sender, arrivals) = sync_channel(AHEAD);
     (sender, TraceSource { arrivals, next: None, speed })

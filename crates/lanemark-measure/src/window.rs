@@ -21,7 +21,7 @@ pub(crate) struct Window {
     pub(crate) state: State,
 }
 
-/// Where a thread is in its test.
+/// The phase of a thread in its test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
     /// Requests are made and not counted.
@@ -31,7 +31,7 @@ pub(crate) enum State {
     Open,
     /// The time is over: no new requests begin, and those that are outstanding are counted as they come.
     Draining,
-    /// Nothing is counted any more.
+    /// Requests are counted no more.
     Closed,
 }
 

@@ -68,7 +68,7 @@ const OVERDUE_NS: u64 = 1_000_000_000;
 /// How often latencies are shown to whoever looks on.
 const SHOW_NS: u64 = 250_000_000;
 
-/// What all threads of a test share.
+/// The state that all threads of a test share.
 pub(crate) struct Shared<'a, C = Clock> {
     pub(crate) path: &'a Path,
     pub(crate) test: &'a Test,
@@ -84,17 +84,17 @@ pub(crate) struct Shared<'a, C = Clock> {
     pub(crate) on_error: OnError,
 }
 
-/// What one thread shows while it runs, alone on its cache lines.
+/// The progress of one thread while it runs, alone on its cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 pub(crate) struct Progress {
     pub(crate) requests: AtomicU64,
     pub(crate) bytes: AtomicU64,
-    /// All latencies that were counted, where anybody looks on.
+    /// Latencies counted, where somebody watches.
     pub(crate) latency: Mutex<Option<LatencyHistogram>>,
 }
 
-/// One thread of a test.
+/// A thread of a test.
 pub(crate) struct Worker<'a, E, C = Clock> {
     shared: &'a Shared<'a, C>,
     progress: &'a Progress,
@@ -115,7 +115,7 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     think_ns: u64,
     begun_ns: u64,
     window: Window,
-    /// Where the tallies of rounds go, and the number of the one that goes on.
+    /// Receiver of the tallies of rounds, and the number of the current round.
     rounds: Option<(&'a dyn Fn(usize, Tally), usize)>,
     tally: Tally,
     series: Option<Recorder>,
@@ -140,20 +140,20 @@ struct Slot {
     operation: Operation,
     offset: u64,
     length: u32,
-    /// What has been moved of it.
+    /// Bytes moved so far.
     done: u32,
-    /// Where its latency begins.
+    /// Start of the request's latency.
     asked_ns: u64,
     /// When the slot became free for it.
     free_ns: u64,
 }
 
-/// What an answer of the engine's says of the request.
+/// An engine's answer to a request.
 enum Answer {
     Whole,
-    /// What is left of it must be asked for again.
+    /// Part of the data moved: the rest must be asked for again.
     Part,
-    /// With the error number, or none where no data was moved.
+    /// The request failed, with the error number, or none where no data was moved.
     Failed(Option<u32>),
 }
 

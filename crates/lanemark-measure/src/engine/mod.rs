@@ -24,7 +24,7 @@ pub enum EngineKind {
     IoUring,
     /// `preadv2` and `pwritev2`, one request at a time.
     Synchronous,
-    /// Nothing is asked of the target: shows what the program itself takes.
+    /// Requests do not reach the target: shows the cost of the program itself.
     Null,
 }
 
@@ -33,7 +33,7 @@ impl EngineKind {
     pub const ALL: [(&'static str, Self); 3] =
         [("io_uring", Self::IoUring), ("sync", Self::Synchronous), ("null", Self::Null)];
 
-    /// Its name on the command line and in results.
+    /// Returns the engine's name on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::IoUring => "io_uring",
@@ -55,9 +55,9 @@ impl std::str::FromStr for EngineKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transfer {
     pub(crate) operation: Operation,
-    /// Where on the target.
+    /// Offset on the target.
     pub(crate) offset: u64,
-    /// Where in the slot's buffer.
+    /// Offset in the slot's buffer.
     pub(crate) skip: u32,
     /// How much.
     pub(crate) length: u32,
@@ -74,7 +74,7 @@ pub(crate) fn batch(queue_depth: u32) -> usize {
     (queue_depth / 4).clamp(4, 32) as usize
 }
 
-/// What the loop of a thread needs.
+/// The interface of an engine to a thread's loop.
 pub(crate) trait Engine {
     /// Why something is not registered that should be.
     fn refusal(&self) -> Option<&str>;

@@ -85,7 +85,7 @@ pub(crate) fn open_uring(entries: u32, options: RingOptions) -> io::Result<IoUri
     Err(refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into()))
 }
 
-/// From the best to the plainest, as kernels became able.
+/// Set-ups of the ring from the best to the plainest, as kernels became able.
 const UNPOLLED: [fn(&mut Builder) -> &mut Builder; 4] = [
     |builder| builder.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray(),
     |builder| builder.setup_single_issuer().setup_defer_taskrun(),

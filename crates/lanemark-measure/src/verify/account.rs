@@ -21,13 +21,13 @@ struct Range {
 pub(super) struct Account<'a> {
     history: &'a History,
     units: UnitCounts,
-    /// In how many of its units each change was found.
+    /// Number of units in which each change was found.
     held: Vec<u32>,
     wrong: Ranges,
     unflushed: Ranges,
 }
 
-/// What all verdicts come to.
+/// The sum of all verdicts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sum {
     pub(super) units: UnitCounts,

@@ -34,11 +34,11 @@ use crate::worker::POLL_NS;
 /// A target to be judged by a journal.
 #[derive(Clone, Copy, Debug)]
 pub struct Check<'a> {
-    /// What was written. It is opened for reading only.
+    /// Target that was written. It is opened for reading only.
     pub path: &'a Path,
     /// The journal of it.
     pub journal: &'a Path,
-    /// What happened since; where it is not said, a power cut if the machine was started anew.
+    /// Event since then; where it is not given, a power cut if the machine was started anew.
     pub since: Option<Since>,
     /// How requests reach the kernel.
     pub engine: EngineKind,
@@ -318,7 +318,7 @@ impl Piece {
     }
 }
 
-/// What opening a target to read back `held` units asks of it.
+/// Returns a workload that stands for reading back `held` units, for opening the target.
 fn reading(history: &History, held: u64) -> Workload {
     let header = &history.header;
     let unit = Bytes(header.unit.into());

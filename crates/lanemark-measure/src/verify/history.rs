@@ -1,4 +1,4 @@
-//! What a journal says was done to each unit, in the order in which it was asked for.
+//! The history of each unit according to a journal, in the order of submission.
 //!
 //! Positions are numbers of records, and so an order of events (see `journal`). A request that was answered with an
 //! error, or not at all, is *open*: it may have been done, in part or whole, at any time after it was asked for.
@@ -41,14 +41,14 @@ impl Change {
     }
 }
 
-/// All changes of a run.
+/// The changes of a run.
 #[derive(Debug)]
 pub(super) struct History {
     pub(super) header: Header,
     pub(super) changes: Vec<Change>,
     /// Each unit that a change touches with the number of the change, in order.
     touches: Vec<(u32, u32)>,
-    /// Where the last flush was asked for that was acknowledged.
+    /// Start of the last flush that was acknowledged.
     flushed: Option<u64>,
     /// The greatest generation that was asked for.
     pub(super) generation_last: u64,
@@ -137,7 +137,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// What was read. `tail_missing` says whether the journal may have lost its end.
+    /// Returns the history read. `tail_missing` says whether the journal may have lost its end.
     pub(super) fn finish(self, tail_missing: bool) -> History {
         let mut history = self.history;
         history.tail_missing = tail_missing && !history.ended;

@@ -27,17 +27,17 @@ use super::unit::{SECTOR, UNIT_MAX};
 const HEADER: usize = 2 * RECORD;
 const MARK: [u8; 8] = *b"LNMKJRN1";
 
-/// What a journal is of.
+/// The header of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) run: u64,
     /// The smallest piece that is judged.
     pub(super) unit: u32,
-    /// What of the target is written.
+    /// Range of the target that is written, in bytes.
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) begun_unix_ns: u64,
-    /// Which start of the machine it was; zero where that is not known.
+    /// Boot id of the machine; zero where it is not known.
     pub(super) boot: u128,
     /// Whether requests waited until they were on the journal's media.
     pub(super) sync: bool,
@@ -101,7 +101,7 @@ pub(super) struct Journal {
     synced: Mutex<u64>,
 }
 
-/// What was appended.
+/// The number of records appended and synced.
 struct Written {
     records: u64,
     bytes: Vec<u8>,
@@ -186,7 +186,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was read of a journal besides its records.
+/// The end of a journal as read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End {
     /// Bytes behind the last record.
@@ -263,7 +263,7 @@ fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(length)
 }
 
-/// Which start of the machine this is; zero where the kernel does not tell.
+/// Returns the boot id of the machine; zero where the kernel does not tell.
 pub(super) fn boot() -> u128 {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     u128::from_str_radix(&id.trim().replace('-', ""), 16).unwrap_or(0)

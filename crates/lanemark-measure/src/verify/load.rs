@@ -20,7 +20,7 @@ use crate::worker::POLL_NS;
 /// The most requests that one append takes down: one call for them, while a drive still has others to do.
 const BATCH: usize = 32;
 
-/// What all threads of a run share.
+/// The state that all threads of a run share.
 pub(super) struct Shared<'a> {
     pub(super) path: &'a Path,
     pub(super) journal: &'a Journal,
@@ -34,7 +34,7 @@ pub(super) struct Shared<'a> {
     pub(super) counts: Counts,
 }
 
-/// What was answered well so far.
+/// The requests that succeeded so far.
 #[derive(Default)]
 pub(super) struct Counts {
     pub(super) writes: AtomicU64,
@@ -44,7 +44,7 @@ pub(super) struct Counts {
     pub(super) reads: AtomicU64,
 }
 
-/// One thread with its engine.
+/// A thread of the load with its engine.
 pub(super) struct Load<'a, E> {
     shared: &'a Shared<'a>,
     engine: E,

@@ -36,11 +36,11 @@ pub(super) const FILL_DEPTH: u32 = 8;
 pub struct Verification<'a> {
     /// A file or block device, or a path where a file is to be made. It is kept.
     pub path: &'a Path,
-    /// Where the journal is to be made.
+    /// Path at which the journal is made.
     pub journal: &'a Path,
-    /// What is asked. Each test must have passed [`Test::check`].
+    /// The workload. Each test must have passed [`Test::check`].
     pub workload: &'a Workload,
-    /// Where the random numbers of its places come from.
+    /// Seed of the random numbers of its places.
     pub seed: u64,
     /// The existing file whose content may be lost; it must be the file that `path` names.
     pub overwrite: Option<&'a Path>,
@@ -65,7 +65,7 @@ pub struct VerifyProgress {
     pub filling: bool,
     /// Data written or read so far.
     pub done: Bytes,
-    /// All of it, where that is known.
+    /// Bytes in all, where that is known.
     pub total: Option<Bytes>,
 }
 
@@ -263,7 +263,7 @@ impl Verification<'_> {
         failed.map_or_else(|| Ok(!self.stop.load(Ordering::Relaxed)), Err)
     }
 
-    /// One thread of a test, until its volume or time is over.
+    /// Runs one thread of a test, until its volume or time is over.
     fn thread(
         &self,
         file: BorrowedFd<'_>,

@@ -17,7 +17,7 @@ pub(super) enum End {
     PowerCut,
 }
 
-/// What really happened with a change, by the count of appends to the journal.
+/// The true course of a change, by the count of appends to the journal.
 #[derive(Clone, Debug)]
 pub(super) struct Truth {
     pub(super) offset: u64,
@@ -55,7 +55,7 @@ struct Thread {
     flushes: Vec<(u64, BTreeSet<u64>)>,
 }
 
-/// What comes before chance: writes to all places, then a flush with nothing else under way.
+/// The fill before the random requests: writes to all places, then a flush with nothing else under way.
 enum Fill {
     Write(u64, u32),
     Flush,
