@@ -3,7 +3,7 @@
 use lanemark_core::result::{RunResult, Sample, SweepPoint};
 use lanemark_core::sim::Progress;
 
-/// Which repeat of which test an event is of.
+/// The test and repeat of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct At {
     /// The number of the run among those that go on together: a study's system, a what-if's side; 0 where there is one.

@@ -21,7 +21,7 @@ use crate::pool::Pool;
 /// How often a repeat tells how far it is.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
-/// Where runs are made: with how many threads, and who may end them.
+/// The place where runs are made: its number of threads, and the way to end them.
 #[derive(Clone, Debug, Default)]
 pub struct Lab {
     /// The threads.

@@ -14,7 +14,7 @@ pub struct Pool {
 }
 
 impl Default for Pool {
-    /// As many threads as this process may use cores.
+    /// Creates a pool of as many threads as this process may use cores.
     fn default() -> Self {
         Self { threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN) }
     }

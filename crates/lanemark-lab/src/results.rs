@@ -23,7 +23,7 @@ pub enum Saved {
     Study(Box<StudyOutcome>),
 }
 
-/// Where one result is saved, again and again as it grows.
+/// The file that a result is saved to, again and again as it grows.
 #[derive(Debug)]
 pub struct Place(Reserved);
 
@@ -122,7 +122,7 @@ fn listed(path: PathBuf) -> Option<Listed> {
     known.then_some(Listed { path, title, started_at, study })
 }
 
-/// What tells the kinds of saved files from each other.
+/// The fields that tell the kinds of saved files from each other.
 #[derive(Deserialize)]
 struct Head {
     schema_version: Option<u64>,
@@ -187,7 +187,7 @@ pub fn load(path: &Path) -> Result<Saved, LabError> {
     }
 }
 
-/// What `text` is by its first level; none where that is JSON and no object of ours.
+/// Reads the kind of `text` from its first level; none where that is JSON and no object of ours.
 fn head(path: &Path, text: &str) -> Result<Option<Head>, LabError> {
     match serde_json::from_str(text) {
         Ok(head) => Ok(Some(head)),

@@ -1,4 +1,4 @@
-//! One workload on two paths: both systems side by side, and how far a fitted drive may be off.
+//! A workload on two systems: both side by side, and how far a fitted drive may be off.
 
 use lanemark_core::result::{
     Calibration, FittedDrive, Outlook, Provenance, RunResult, Standing, TestResult, WhatIf,
@@ -14,7 +14,7 @@ use crate::lab::{Lab, Work, assemble, setting};
 /// A system with the tests that it runs, and what they are called together.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// Its name for people.
+    /// Name for people.
     pub name: String,
     /// The system.
     pub system: System,
