@@ -78,7 +78,7 @@ pub(crate) fn sentence(asked: &Sensitivity) -> String {
     format!("{}{busy}: {} {given}{load}.", most.hop, most.change)
 }
 
-/// All gains; the bottleneck stands out.
+/// Builds the table of all gains; the bottleneck stands out.
 pub(crate) fn table(asked: &Sensitivity) -> Table {
     let mut table = Table::new(vec![
         Column::name("changed"),

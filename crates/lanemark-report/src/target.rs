@@ -1,4 +1,4 @@
-//! What a run ran on, as a short label and as a sentence.
+//! The target of a run, as a short label and as a sentence.
 
 use std::mem::discriminant;
 

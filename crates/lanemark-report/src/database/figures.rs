@@ -26,7 +26,7 @@ pub(crate) struct Figure {
 const PLAIN: Figure =
     Figure { name: "", unit: "", of: |_| None, more: false, compared: false, drawn: false };
 
-/// All of them. Those that are compared are in the order of the published chart.
+/// All figures of a database run. Those that are compared are in the order of the published chart.
 pub(crate) const FIGURES: [Figure; 18] = [
     Figure {
         name: "tpm",

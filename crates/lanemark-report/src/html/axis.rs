@@ -23,7 +23,7 @@ impl Axis {
         Self::with_ticks(values, width, 4.0)
     }
 
-    /// The same for a wide plot, with more ticks.
+    /// Builds the axis of a wide plot, with more ticks.
     pub(super) fn finer(values: impl Iterator<Item = f64>, width: f64) -> Self {
         Self::with_ticks(values, width, 12.0)
     }

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use super::{chart, grid};
 use crate::database::{FIGURES, groups, table};
 
-/// What transactions came to in `runs`; `None` where there were none.
+/// Draws the transactions of `runs` side by side; `None` where there were none.
 pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let groups = groups(runs);
     let colour = |label: &str| {
@@ -36,7 +36,7 @@ pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Which of the runs are real, and what that means for their figures.
+/// Says which of the runs are real, and what that means for their figures.
 fn kinds(runs: &[(&str, &RunResult)]) -> String {
     let asked = runs.iter().filter(|(_, run)| run.tests.iter().any(|test| test.has_transactions()));
     let (mut real, mut simulated) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What the figures rest on: errors, calibrations, model values, notes and doubts.
+//! The evidence for the figures: errors, calibrations, model values, notes and doubts.
 
 use lanemark_core::result::{Role, RunResult, StudyOutcome, Target};
 use maud::{Markup, html};
@@ -22,7 +22,7 @@ pub(super) fn errors(outcome: &StudyOutcome) -> Markup {
     }
 }
 
-/// Which value was set from which figure, and why; `None` where none was.
+/// Lists the values set from figures, with the reason; `None` where there were none.
 pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
     let settings = settings(outcome);
     (!settings.is_empty()).then(|| {

@@ -1,4 +1,4 @@
-//! What would help: for each test a bar for each hop at twice its speed, as long as the throughput that it gives.
+//! The sensitivity chart: for each test a bar for each hop at twice its speed, as long as the throughput that it gives.
 //!
 //! Losses have no bar; they are told beside it, as is the change of the mean latency.
 

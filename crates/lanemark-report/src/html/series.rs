@@ -113,7 +113,7 @@ fn draw(caption: &str, test: &Test, sample: &Sample, series: &Series) -> Markup 
     image(WIDTH, top + AXIS, &told(caption, &plots, series), &content)
 }
 
-/// What is shown: the rate, and write amplification where it is known.
+/// Returns the plots of a series: the rate, and write amplification where it is known.
 fn plots(test: &Test, series: &Series) -> Vec<Plot> {
     let points = 0..series.points.len();
     let large = test.block >= LARGE;

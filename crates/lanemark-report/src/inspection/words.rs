@@ -170,7 +170,7 @@ fn named(kind: &str, identity: &Identity) -> String {
     words.join(" ")
 }
 
-/// What a device is, for the line above its way.
+/// Describes a device, for the line above its path.
 pub(super) fn device(device: &InspectedDevice) -> String {
     let identity = named("", &device.identity);
     let kind = match &device.kind {

@@ -57,8 +57,8 @@ fn draw_children(sheet: &mut Sheet, parent: &TopologyNode, prefix: &str, narrow:
     }
 }
 
-/// One line: the branch, the link on it, drawn out to `aligned` columns where there is room, the node, and a mark where
-/// the link is the narrowest hop.
+/// Draws one line: the branch, the link on it, drawn out to `aligned` columns where there is room, the node, and a mark
+/// where the link is the narrowest hop.
 fn draw_branch(sheet: &mut Sheet, node: &TopologyNode, branch: &str, aligned: usize, narrow: bool) {
     let ink = if node.on_path { Ink::Plain } else { Ink::Faint };
     // A tree may be deeper than a line is wide.

@@ -32,7 +32,7 @@ pub(crate) struct Curves {
 /// The curves that share the values of all other axes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Panel {
-    /// Those values, `block 4 KiB`; empty where there is one panel.
+    /// Values of the other axes, `block 4 KiB`; empty where there is one panel.
     pub(crate) name: String,
     pub(crate) curves: Vec<Curve>,
 }
@@ -54,13 +54,13 @@ pub(crate) struct Place {
     pub(crate) figures: SweepFigures,
 }
 
-/// Where a curve bends.
+/// The point at which a curve bends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Knee {
     At(usize),
-    /// It grows on to its end.
+    /// The curve grows on to its end.
     Beyond,
-    /// It is at or before its first point.
+    /// The bend is at or before the first point.
     Before,
 }
 
@@ -133,7 +133,7 @@ fn told_by_data(points: &[SweepPoint]) -> bool {
 }
 
 impl Curve {
-    /// Its knee; none where it has fewer than three points.
+    /// Returns the curve's knee; none where it has fewer than three points.
     pub(crate) fn knee(&self) -> Option<Knee> {
         let power = |place: &Place| place.figures.bytes_per_second / place.figures.latency_mean_us;
         let powers: Vec<f64> = self.points.iter().map(power).collect();

@@ -59,7 +59,7 @@ fn title(sweep: &Sweep) -> String {
     format!("{test} over {over}")
 }
 
-/// What each curve comes to.
+/// Writes a sentence about each curve.
 fn sentences(curves: &Curves) -> Vec<String> {
     let panels = curves.panels.iter();
     panels
@@ -149,7 +149,7 @@ fn errors(sweep: &Sweep) -> Vec<(&str, usize)> {
     errors
 }
 
-/// All points with figures.
+/// Builds the table of all points with figures.
 fn table(sweep: &Sweep) -> Table {
     let ok = |point: &SweepPoint| point.outcome.clone().ok();
     let latencies = sweep.points.iter().filter_map(ok).map(|one| one.latency_mean_us * 1e3);

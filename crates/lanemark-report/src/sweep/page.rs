@@ -26,8 +26,8 @@ const COLOURS: usize = 6;
 const PANELS: usize = 24;
 const ROWS: usize = 2_000;
 
-/// One self-contained HTML file of a sweep: its knees in words, its curves, its points as numbers, and who made it, where
-/// that is known.
+/// Writes one self-contained HTML file of a sweep: its knees in words, its curves, its points as numbers, and its
+/// provenance, where that is known.
 pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
     let title = title(sweep);
     let mut systems: Vec<&str> = Vec::new();
@@ -105,7 +105,7 @@ fn answer(curves: &Curves) -> Markup {
     }
 }
 
-/// From left to right.
+/// The horizontal axis of the curves.
 struct Across<'c> {
     curves: &'c Curves,
     least: f64,
