@@ -23,7 +23,7 @@ pub(crate) struct Attached {
     second: Option<Place>,
 }
 
-/// One port with what is plugged into it.
+/// A port with the drive in it.
 struct Place {
     port: Port,
     plugged: Plugged,
@@ -78,7 +78,7 @@ impl Attached {
         Ok(attached)
     }
 
-    /// Of the ways to a drive one must go on working.
+    /// Checks that one of the paths to the drive goes on working.
     fn check_failing(&self, platform: &Platform) -> Result<(), String> {
         let after = |place: &Place| Some((place.port.name.clone(), place.port.fails_after?));
         let Some((port, time)) = after(&self.first) else { return Ok(()) };
@@ -102,12 +102,12 @@ impl Attached {
         self.places().any(|place| place.port.name == port)
     }
 
-    /// Its port or ports for people.
+    /// Returns the drive's port or ports for people.
     pub(crate) fn port(&self) -> String {
         self.places().map(|place| place.port.name.as_str()).collect::<Vec<_>>().join(" and ")
     }
 
-    /// Each of its ports.
+    /// Returns each port of the drive.
     pub(crate) fn taken(&self) -> Vec<Taken> {
         let taken = |place: &Place| Taken {
             port: place.port.name.clone(),
@@ -133,8 +133,8 @@ impl Attached {
         warnings
     }
 
-    /// What is wrong with it and with its ways, as drive number `drive`, by what the files say. Links that it shares are
-    /// the first drive's.
+    /// Returns the faults of the drive and of its paths, as drive number `drive`, by what the files say. Links that it
+    /// shares are the first drive's.
     fn faults(&self, drive: u16, (first, second): (usize, Option<usize>)) -> Vec<Fault> {
         let mut faults = Vec::new();
         let mut add = |after: Duration, kind| {

@@ -30,11 +30,11 @@ pub struct Document {
     file: String,
     text: String,
     root: Table,
-    /// What was found wrong, while [`Document::read`] is at work.
+    /// Errors found so far, while [`Document::read`] is at work.
     problems: RefCell<Option<Problems>>,
 }
 
-/// What reading a model file involves besides the file: the ledger of its values, and overrides.
+/// The context in which a model file is read: the ledger of its values, and overrides.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'c> {
     /// Takes down every model value.
@@ -100,8 +100,8 @@ impl Document {
         }
     }
 
-    /// Where the model value `parameter` stands, `drive.flash.page` with `kind` `drive`; the file where
-    /// it is not written in it.
+    /// Returns the location of the model value `parameter`, `drive.flash.page` with `kind` `drive`; the file where it
+    /// is not written in it.
     pub fn location_of_parameter(&self, kind: &str, parameter: &str) -> Location {
         let nowhere = Location::file(&self.file);
         let Some(keys) = parameter.strip_prefix(kind) else { return nowhere };

@@ -17,7 +17,7 @@ use crate::error::StudyError;
 use crate::flash;
 use crate::power;
 
-/// What becomes of data in the write buffer when the power fails: `buffer.power_loss`.
+/// Fates of data in the write buffer when the power fails: `buffer.power_loss`.
 const WRITE_CACHES: &[(&str, WriteCache)] = &[
     ("lost", WriteCache::Volatile),
     ("stored", WriteCache::Protected),
@@ -31,9 +31,9 @@ pub struct Drive {
     pub name: String,
     /// How it is spoken to.
     pub protocol: ProtocolKind,
-    /// What it is plugged in with.
+    /// Connector of the drive.
     pub plug: Plug,
-    /// Which commands it takes; a SATA drive may not queue them.
+    /// Command set of the drive; a SATA drive may have no command queue.
     pub commands: SataCommands,
     /// The second port that it can be plugged in by, where it has one.
     pub second: Option<Second>,
@@ -49,7 +49,7 @@ pub struct Drive {
     pub spec: DriveSpec,
 }
 
-/// What a drive with two ports needs of its host.
+/// The host settings for a drive with two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Second {
     /// How commands are spread over both ports.
@@ -58,14 +58,14 @@ pub struct Second {
     pub path_timeout: Duration,
 }
 
-/// What a drive file describes.
+/// The kind of drive that a file describes.
 #[derive(Clone, Copy)]
 enum Kind {
     SolidState,
     Disk,
 }
 
-/// What a drive is plugged in with, or a port takes: the most that it can train to.
+/// The connector of a drive or port: the most that it can train to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plug {
     /// SATA up to a rate.
@@ -77,7 +77,7 @@ pub enum Plug {
 }
 
 impl Plug {
-    /// What each port has of a drive that is plugged in by two: half of the lanes or phys.
+    /// Returns the connector of each port of a drive that is plugged in by two: half of the lanes or phys.
     #[must_use]
     pub fn half(self) -> Self {
         match self {
@@ -87,7 +87,7 @@ impl Plug {
         }
     }
 
-    /// What a link trains to that trains to this.
+    /// Returns the training of a link that runs at this connector's rate and width.
     pub(crate) fn training(self) -> Training {
         match self {
             Self::Sata(rate) => Training { speed: Some(rate.line_rate()), ..Training::default() },

@@ -17,13 +17,13 @@ pub struct Location {
 /// Something wrong in a file, or all that is wrong in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct StudyError {
-    /// Where it stands.
+    /// Location of the error.
     pub location: Location,
-    /// What is wrong, with the value.
+    /// Description of the error, with the value.
     pub message: String,
     /// How to put it right.
     pub hint: Option<String>,
-    /// What else is wrong in the same file.
+    /// Further errors in the file.
     pub beside: Vec<StudyError>,
 }
 
@@ -65,7 +65,7 @@ impl StudyError {
         Self { location, message: message.into(), hint: None, beside: Vec::new() }
     }
 
-    /// This error with a hint.
+    /// Returns the error with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

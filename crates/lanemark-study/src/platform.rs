@@ -36,7 +36,7 @@ pub struct Platform {
     pub name: String,
     /// The processor.
     pub cpu: CpuSpec,
-    /// What it takes besides its drives, where that is known.
+    /// Power of the platform besides its drives, where that is known.
     pub power: Option<HostPower>,
     /// The protocols that its driver stack speaks.
     pub protocols: Vec<ProtocolSpec>,
@@ -44,16 +44,16 @@ pub struct Platform {
     pub ports: Vec<Port>,
 }
 
-/// Where a drive can be plugged in.
+/// A port of a platform, for a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Port {
-    /// Its name.
+    /// Name of the port.
     pub name: String,
-    /// What it takes.
+    /// Connector of the port.
     pub plug: Plug,
-    /// What drives a SATA port.
+    /// Controller of a SATA port.
     pub controller: ProtocolKind,
-    /// What PCI Express drives in it are limited to.
+    /// Limits of PCI Express drives in the port.
     pub packets: PcieSetup,
     /// The time through the port's own link besides its length.
     pub latency: Duration,
@@ -68,7 +68,7 @@ pub struct Port {
 /// A link inside a platform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedLink {
-    /// Its name in the platform file.
+    /// Name of the link in the platform file.
     pub name: String,
     /// The chip at its far end.
     pub to: String,

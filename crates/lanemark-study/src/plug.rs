@@ -72,7 +72,7 @@ pub fn plug_in(
     Ok(Plugged { protocol, link, retrain, warnings: trained_down.into_iter().collect() })
 }
 
-/// What drive and port train to: the lesser of both.
+/// Returns the connector and law that drive and port train to: the lesser of both.
 fn train(
     drive: &Drive,
     platform: &Platform,

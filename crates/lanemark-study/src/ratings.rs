@@ -28,19 +28,19 @@ pub const MISS: f64 = 0.10;
 pub struct RatedDrive {
     /// The system that its ratings are run on.
     pub parts: SystemName,
-    /// Who published the ratings.
+    /// Publisher of the ratings.
     pub source: String,
     /// The ratings.
     pub ratings: Vec<Rating>,
     at: Location,
 }
 
-/// One published figure of a drive.
+/// A published figure of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rating {
     /// The test of the workload `data-sheet`.
     pub test: String,
-    /// What is told.
+    /// Quantity that the figure tells.
     pub metric: Metric,
     /// The value in the metric's unit.
     pub published: f64,
@@ -58,10 +58,10 @@ pub struct Rating {
     pub miss: Option<String>,
 }
 
-/// What the model says to a rating.
+/// The model's figure for a rating.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rated {
-    /// In the rating's unit.
+    /// Simulated figure, in the rating's unit.
     pub simulated: f64,
     /// Over what was published, less one.
     pub error: f64,
@@ -152,7 +152,7 @@ impl RatedDrive {
         System::assemble(library, &self.parts, &NamedAt::all(&self.at), &name, &settings)
     }
 
-    /// What the model says to one of the ratings.
+    /// Simulates the test of one of the ratings.
     ///
     /// # Errors
     /// Where the drive does not fit its port, or the test the drive.

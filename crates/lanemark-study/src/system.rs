@@ -34,7 +34,7 @@ pub struct SystemName {
     pub volume: Option<VolumeSpec>,
 }
 
-/// Where the names of a system's parts stand, for errors about them.
+/// The locations of the names of a system's parts, for errors about them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedAt {
     /// The drive's name.
@@ -48,11 +48,11 @@ pub struct NamedAt {
 /// A system, assembled and checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct System {
-    /// What the simulator needs.
+    /// Specification for the simulator.
     pub spec: SystemSpec,
     /// The platform, for its other ports.
     pub platform: Platform,
-    /// What a result says about it.
+    /// Description of the system in results.
     pub target: SimulatedTarget,
     /// The ports that are taken, with what is in each.
     pub taken: Vec<Taken>,
@@ -160,7 +160,7 @@ fn volume(text: &str) -> Result<(Option<VolumeSpec>, &str), StudyError> {
 }
 
 impl NamedAt {
-    /// All three in one place, such as the command line.
+    /// Returns all three at one location, such as the command line.
     pub fn all(location: &Location) -> Self {
         Self { drive: location.clone(), platform: location.clone(), port: location.clone() }
     }
@@ -258,7 +258,7 @@ impl System {
         Ok(Self { spec, platform, target, taken, warnings })
     }
 
-    /// What its volume holds, or its first drive.
+    /// Returns the capacity of the system's volume, or of its first drive.
     pub fn capacity(&self) -> Bytes {
         self.spec.volume_capacity().unwrap_or(self.spec.first().drive.capacity)
     }
@@ -295,7 +295,8 @@ impl System {
         Ok(self.result(workload, provenance, samples))
     }
 
-    /// One repeat of a test of `workload`, by the numbers of both; none where `watch` ended it by returning false.
+    /// Simulates one repeat of a test of `workload`, by the numbers of both; none where `watch` ended it by returning
+    /// false.
     ///
     /// # Errors
     /// Where the test does not fit the drive.

@@ -7,7 +7,7 @@
 use crate::error::StudyError;
 use crate::platform::{NamedLink, Port};
 
-/// What stands before the first link of every way.
+/// Name of what comes before the first link of every path.
 const PROCESSOR: &str = "the processor";
 
 /// Checks that `link` is none of `known`.
@@ -62,7 +62,7 @@ pub(crate) fn check_way(
     Ok(())
 }
 
-/// What link `index` of a way comes from: a chip, and the link that it is at the end of.
+/// Names the upper end of link `index` of a path: a chip, and the link that it is at the end of.
 fn parent_of(behind: &[NamedLink], index: usize) -> String {
     index.checked_sub(1).map_or(PROCESSOR.to_owned(), |before| {
         let NamedLink { name, to, .. } = &behind[before];

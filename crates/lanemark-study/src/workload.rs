@@ -26,7 +26,7 @@ pub fn open(library: &Library, name: &str) -> Result<Workload, StudyError> {
     open_set(library, name, &Overrides::default())
 }
 
-/// The same with some values set otherwise, `workload.transactions.processor` for one.
+/// Opens a workload with some values overridden, `workload.transactions.processor` for one.
 ///
 /// # Errors
 /// As [`open`], and where there is no such value.

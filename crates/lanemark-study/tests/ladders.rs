@@ -33,7 +33,7 @@ const BUFFER: Bytes = Bytes::mebi(2);
 /// Makes a part so many times as fast.
 type Faster = fn(&mut SystemSpec, u64);
 
-/// What a ladder makes faster.
+/// Parts that the ladders make faster.
 const PARTS: [(&str, Faster); 12] = [
     ("front_end.read_time", |spec, by| front_end(spec).read_time = front_end(spec).read_time / by),
     ("front_end.write_time", |spec, by| {
@@ -149,7 +149,7 @@ fn rate(sample: &Sample) -> f64 {
     sample.throughput().0 as f64
 }
 
-/// What each rung of a ladder carries, up to the first that no system can have or that is not settled.
+/// Returns the rate at each rung of a ladder, up to the first that no system can have or that is not settled.
 fn rungs(spec: &SystemSpec, test: &Test, faster: Faster, seed: u64) -> Vec<f64> {
     let rung = |by: &u64| {
         let mut spec = spec.clone();

@@ -15,12 +15,12 @@ use crate::error::{Location, StudyError};
 /// A swept parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Its name: of the workload, `queue_depth`; `drive`, `platform` or `port`; or a model value,
+    /// Name of the axis: of the workload, `queue_depth`; `drive`, `platform` or `port`; or a model value,
     /// `drive.flash.channels`.
     pub name: String,
-    /// Its values in order, as written.
+    /// Values of the axis in order, as written.
     pub values: Vec<String>,
-    /// Where it was written.
+    /// Location of the axis in the file or on the command line.
     pub location: Location,
 }
 

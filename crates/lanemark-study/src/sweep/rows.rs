@@ -57,18 +57,18 @@ pub fn row(point: &SweepPoint, key: &str) -> String {
     fields.join(",") + "\n"
 }
 
-/// Which point a line is of.
+/// The identity of a point of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointId {
-    /// Its number.
+    /// Number of the point.
     pub number: u64,
-    /// Its key.
+    /// Key of the point.
     pub key: String,
-    /// Its value of each axis.
+    /// Value of each axis.
     pub values: Vec<String>,
 }
 
-/// Which point a line is of that [`row`] wrote for a sweep of so many axes, without its end.
+/// Reads the point's identity from a line that [`row`] wrote for a sweep of that many axes, without its end.
 pub fn id(line: &str, axes: usize) -> Option<PointId> {
     let fields = fields(line)?;
     let values = fields.get(BEFORE..BEFORE + axes)?.to_vec();
