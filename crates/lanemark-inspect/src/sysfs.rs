@@ -34,9 +34,9 @@ const UNREAD_MAX: usize = 4096;
 /// A sysfs tree.
 #[derive(Debug)]
 pub struct Sysfs {
-    /// As given, for messages.
+    /// Path of the tree as given, for messages.
     named: PathBuf,
-    /// Without links.
+    /// Path of the tree without links.
     root: PathBuf,
     unread: RefCell<BTreeSet<Unread>>,
 }
@@ -96,17 +96,17 @@ impl Sysfs {
         &self.named
     }
 
-    /// What could not be read so far, in order of path.
+    /// Returns the files that could not be read so far, in order of path.
     pub(crate) fn unread(&self) -> Vec<Unread> {
         self.unread.borrow().iter().cloned().collect()
     }
 
-    /// Where `path` leads to, if it is there.
+    /// Returns the place that `path` leads to, if it is there.
     pub(crate) fn place(&self, path: impl AsRef<Path>) -> Option<Place> {
         self.told(path.as_ref(), self.resolve(Path::new(""), path.as_ref()))
     }
 
-    /// Where `path` leads to from `at`, if it is there.
+    /// Returns the place that `path` leads to from `at`, if it is there.
     pub(crate) fn place_in(&self, at: &Place, path: impl AsRef<Path>) -> Option<Place> {
         self.told(&at.0.join(path.as_ref()), self.resolve(&at.0, path.as_ref()))
     }
@@ -126,7 +126,7 @@ impl Sysfs {
         }
     }
 
-    /// What `parse` makes of a file's text; text with no meaning is written down.
+    /// Reads a file's text with `parse`; text with no meaning is written down.
     pub(crate) fn value<T>(
         &self,
         at: &Place,
@@ -298,8 +298,8 @@ enum Unreadable {
     System(io::Error),
 }
 
-/// At most one byte more than [`READ_MAX`] of a regular file. Named pipes and devices, which a captured
-/// tree may hold, are not opened.
+/// Reads at most one byte more than [`READ_MAX`] of a regular file. Named pipes and devices, which a captured tree may
+/// hold, are not opened.
 fn read_bounded(path: &Path) -> Result<Vec<u8>, Unreadable> {
     let metadata = fs::symlink_metadata(path).map_err(Unreadable::System)?;
     if !metadata.is_file() {

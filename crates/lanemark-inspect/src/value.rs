@@ -1,4 +1,4 @@
-//! What the kernel's words mean: numbers, line rates, link speeds, PCI addresses, and their order.
+//! The meaning of the kernel's words: numbers, line rates, link speeds, PCI addresses, and their order.
 //!
 //! Every parser takes trimmed text and answers nothing where it has no meaning.
 
