@@ -11,12 +11,12 @@ use crate::schema::Table;
 use crate::session::Connection;
 use crate::value::Value;
 
-/// Where a condition comes from.
+/// The source of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Clause 3.3.2 of the specification, by its last number from 1 to 12.
     Clause(u32),
-    /// What a table must hold: its rows, its values, and what they say of other tables.
+    /// A rule for a table: its rows, its values, and their relation to other tables.
     Table(Table),
 }
 
@@ -29,12 +29,12 @@ impl std::fmt::Display for Source {
     }
 }
 
-/// What a condition came to.
+/// The outcome of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Where it comes from.
+    /// Source of the condition.
     pub source: Source,
-    /// What it says.
+    /// Text of the condition.
     pub text: &'static str,
     /// Rows, warehouses, districts, orders or customers that break it, those that are missing with them.
     pub broken: i64,

@@ -1,4 +1,4 @@
-//! What the users ask for (TPC-C 5.11, clauses 2.4.1 to 2.8.1), drawn from a seed and from nothing else.
+//! The inputs of the users' transactions (TPC-C 5.11, clauses 2.4.1 to 2.8.1), drawn from a seed and from nothing else.
 //!
 //! The lines of an order are sorted by where their stock lies, so that orders that want the same stock meet
 //! without a deadlock; the specification leaves their order open. An invalid item stays last.
@@ -16,13 +16,13 @@ const STREAM: u32 = 100;
 /// How a transaction names its customer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CustomerKey {
-    /// By number.
+    /// The customer's number.
     Number(i64),
-    /// By last name: the middle one of those who bear it.
+    /// The customer's last name: the middle one of those who bear it.
     LastName(String),
 }
 
-/// One line of an order.
+/// A line of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line {
     /// The warehouse that supplies it.
@@ -53,7 +53,7 @@ pub struct NewOrder {
 pub struct Payment {
     /// The terminal's warehouse.
     pub warehouse: i64,
-    /// Where it is paid.
+    /// District in which the payment is made.
     pub district: i64,
     /// The customer's warehouse; another one in 15 of 100.
     pub customer_warehouse: i64,
@@ -61,7 +61,7 @@ pub struct Payment {
     pub customer_district: i64,
     /// The customer.
     pub customer: CustomerKey,
-    /// In cents.
+    /// Amount of the payment, in cents.
     pub amount: i64,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
@@ -83,7 +83,7 @@ pub struct OrderStatus {
 pub struct Delivery {
     /// The terminal's warehouse.
     pub warehouse: i64,
-    /// Who carries, from 1 to 10.
+    /// Number of the carrier, from 1 to 10.
     pub carrier: i64,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
@@ -100,7 +100,7 @@ pub struct StockLevel {
     pub threshold: i64,
 }
 
-/// What one user asks for, one transaction after another.
+/// The inputs of one user, one transaction after another.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     rng: Rng,
@@ -193,7 +193,7 @@ impl Inputs {
         StockLevel { warehouse: self.warehouse, district: self.district, threshold }
     }
 
-    /// By last name in 60 of 100.
+    /// Draws a customer: by last name in 60 of 100, else by number.
     fn customer(&mut self) -> CustomerKey {
         if self.rng.below(100) >= 60 {
             return CustomerKey::Number(self.customer_number());
@@ -216,7 +216,7 @@ impl Inputs {
         }
     }
 
-    /// Any warehouse but the terminal's; the same where there is one alone.
+    /// Draws any warehouse but the terminal's; the terminal's own where there is no other.
     fn other_warehouse(&mut self) -> i64 {
         if self.scale.warehouses == 1 {
             return self.warehouse;

@@ -17,7 +17,7 @@ use crate::session::Connection;
 /// Rows between two looks at whether to stop.
 const ROWS_A_LOOK: u64 = 4_096;
 
-/// What is to be loaded, and how.
+/// The options for loading a database.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
     /// How much, and from which seed.
@@ -28,7 +28,7 @@ pub struct LoadOptions {
     pub overwrite: Option<String>,
 }
 
-/// What was loaded.
+/// The outcome of loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoadReport {
     /// Rows that were loaded now.
@@ -151,7 +151,7 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
     })
 }
 
-/// What somebody else has loaded meanwhile cannot be loaded again.
+/// Returns the error for data that somebody else has loaded meanwhile.
 fn loaded_twice(name: &str) -> OltpError {
     OltpError::InUse(format!("{name}: another load goes on there"))
 }

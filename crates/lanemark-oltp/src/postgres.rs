@@ -42,7 +42,7 @@ pub(crate) const CACHE: &str = "SELECT (SELECT setting::BIGINT * current_setting
 
 /// Bytes that are gathered before they go to the server.
 const COPY_CHUNK: usize = 64 * 1024;
-/// What a binary COPY begins with: its signature, no flags, no extension.
+/// Head of a binary COPY: its signature, no flags, no extension.
 const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// A connection to a server.
@@ -85,7 +85,7 @@ impl Postgres {
         Ok(Self { client, prepared, procedures, open, batched, statements: 0, ways: 0 })
     }
 
-    /// From now on the five transactions are procedures of the server, which are made where there are none.
+    /// Runs the five transactions as procedures of the server from now on, which are made where there are none.
     pub(crate) fn use_procedures(mut self) -> Result<Self, OltpError> {
         self.procedures = Some(Procedures::make(&mut self.client)?);
         Ok(self)
@@ -405,7 +405,7 @@ fn reason(error: &postgres::Error) -> String {
     }
 }
 
-/// What an error of COPY means, which the crate wraps as one of input and output.
+/// Returns the error for one of COPY, which the crate wraps as one of input and output.
 fn from_copy(error: &std::io::Error) -> OltpError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<postgres::Error>()) {
         Some(inner) => classify(inner),
@@ -418,7 +418,7 @@ fn from_postgres(error: postgres::Error) -> OltpError {
     classify(&error)
 }
 
-/// What an error means to the driver, by its SQLSTATE.
+/// Returns the error for one that comes while users work, by its SQLSTATE.
 fn classify(error: &postgres::Error) -> OltpError {
     let text = reason(error);
     match error.code().map(|code| code.code()) {

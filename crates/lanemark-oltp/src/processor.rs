@@ -52,9 +52,9 @@ fn parse(text: &str) -> Option<ProcessorTime> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     parent: u32,
-    /// Its ticks.
+    /// Ticks of the process.
     own: u64,
-    /// Those of its children that have ended.
+    /// Ticks of those of its children that have ended.
     ended: u64,
 }
 
@@ -135,7 +135,7 @@ impl Task {
         Self(format!("/proc/{number}/schedstat").into())
     }
 
-    /// Its time until now.
+    /// Reads the task's time until now.
     pub(crate) fn time(&self) -> Option<TaskTime> {
         TaskTime::parse(&fs::read_to_string(&self.0).ok()?)
     }
@@ -148,7 +148,7 @@ impl TaskTime {
         Some(Self { running, ready })
     }
 
-    /// What was added since `earlier`.
+    /// Returns the time since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> SessionTime {
         SessionTime {
             running_s: self.running.saturating_sub(earlier.running) as f64 / 1e9,

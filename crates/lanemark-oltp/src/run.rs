@@ -30,7 +30,7 @@ const KEPT_FROM: Duration = Duration::from_secs(1);
 /// The stack of a user's thread, so that a thousand of them fit anywhere.
 const STACK: usize = 512 * 1024;
 
-/// Where the dates of transactions come from.
+/// The source of the dates of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// The machine's.
@@ -93,7 +93,7 @@ pub(crate) struct Span {
     pub(crate) ends: Instant,
 }
 
-/// What all threads of a repeat see.
+/// The state that all threads of a repeat share.
 pub(crate) struct Shared<'a> {
     pub(crate) span: Span,
     /// Whether users make the database count what they have done ([`crate::session::Connection::report`]).
@@ -130,11 +130,11 @@ impl Shared<'_> {
     }
 }
 
-/// What users did in a repeat.
+/// The work of users in a repeat.
 #[derive(Default)]
 struct Work {
     counters: Counters,
-    /// Of those of whom it is known.
+    /// Processor time of the sessions for which it is known.
     sessions: Option<SessionTime>,
 }
 
@@ -149,7 +149,7 @@ impl Work {
     }
 }
 
-/// One user's part of a repeat.
+/// Runs one user's part of a repeat.
 fn work(
     user: &mut User,
     options: &RunOptions,

@@ -15,7 +15,7 @@ use lanemark_core::result::Counters;
 /// Gives all rows to the sink that it is handed.
 pub type Producer<'a> = dyn FnMut(&mut Sink<'_>) -> Result<(), OltpError> + 'a;
 
-/// One connection.
+/// A connection to a database.
 pub trait Connection: Send {
     /// Begins a transaction, and says whether it writes.
     fn begin(&mut self, writes: bool) -> Result<(), OltpError>;
@@ -61,7 +61,7 @@ pub trait Connection: Send {
         Ok(())
     }
 
-    /// What this connection alone has counted until now, where the database is inside the driver.
+    /// Reads the counters of this connection alone until now, where the database is inside the driver.
     fn own_counters(&mut self) -> Result<Counters, OltpError> {
         Ok(Counters::default())
     }

@@ -1,4 +1,4 @@
-//! What goes to a database and comes back.
+//! The values that go to a database and come back.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ impl Value<'_> {
         if let Self::Int(number) = self { *number } else { 0 }
     }
 
-    /// The same, borrowed from nobody.
+    /// Returns the value, borrowed from nobody.
     pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
             Self::Null => Value::Null,

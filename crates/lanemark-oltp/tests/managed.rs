@@ -29,7 +29,7 @@ fn start(folder: &Path) -> Result<ManagedServer, OltpError> {
     ManagedServer::start(folder, &ServerOptions::default())
 }
 
-/// What plays a driver; by itself it does nothing.
+/// The driver's process in the tests; by itself it does nothing.
 #[test]
 fn driver_with_a_server() {
     let Ok(folder) = std::env::var(PLAYED) else { return };

@@ -85,12 +85,12 @@ pub(super) struct Message {
 }
 
 impl Message {
-    /// One with which a transaction begins.
+    /// Creates a message with which a transaction begins.
     pub(super) fn begin() -> Self {
         Self { sql: "BEGIN".to_owned(), statements: 1, begins: true, ends: false }
     }
 
-    /// One within a transaction.
+    /// Creates a message within a transaction.
     pub(super) fn within() -> Self {
         Self { sql: String::new(), statements: 0, begins: false, ends: false }
     }

@@ -155,7 +155,7 @@ fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Writes the settings of a database's users; `None` where there were none.
+/// Writes the table of simulated transactions; `None` where there were none.
 fn asked(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = transactions::by_test(runs)?;
     Some(markup! {
