@@ -1,4 +1,4 @@
-//! What can be wrong with what a fit is given.
+//! The errors in the input of a fit.
 
 use lanemark_core::sim::SimError;
 use lanemark_study::StudyError;
@@ -27,11 +27,11 @@ pub enum PredictError {
     SeveralDrives {
         /// A result.
         one_result: String,
-        /// What it is of.
+        /// Drive of that result.
         one: String,
-        /// Another one.
+        /// Name of another result.
         other_result: String,
-        /// What that is of.
+        /// Drive of the other result.
         other: String,
     },
     /// A test has a figure that cannot be.
@@ -43,13 +43,13 @@ pub enum PredictError {
         test: String,
         /// The figure.
         figure: &'static str,
-        /// What it is.
+        /// Value of the figure.
         value: f64,
     },
     /// Tests are missing without which nothing can be told.
     #[error("the results lack {}", .missing.join(", and "))]
     Missing {
-        /// What is missing, each in words.
+        /// Missing tests, each in words.
         missing: Vec<&'static str>,
     },
     /// The template is a hard disk.

@@ -17,7 +17,8 @@ use crate::PredictError;
 
 /// How much better a doubling must fit than none, as a difference of the sum of squares.
 const WORTH: f64 = 3.0;
-/// What lies within so much of the best is no worse: 95% of a chi-square with one degree of freedom.
+/// Difference of the sum of squares up to which a fit is no worse than the best: 95% of a chi-square with one degree of
+/// freedom.
 const AS_GOOD: f64 = 3.84;
 /// The most dies, and the greatest unit in slots, that are tried.
 const DIES_MAX: u64 = 512;
@@ -30,7 +31,7 @@ pub(super) struct Geometry {
     pub(super) unit: u64,
 }
 
-/// What the search over geometries found.
+/// The result of the search over geometries.
 #[derive(Clone, Debug)]
 pub(super) struct Explored {
     pub(super) best: Geometry,
@@ -40,7 +41,7 @@ pub(super) struct Explored {
 }
 
 impl Geometry {
-    /// That of a drive.
+    /// Returns the geometry of a drive.
     pub(super) fn of(drive: &DriveSpec) -> Option<Self> {
         let flash = flash(drive)?;
         Some(Self { dies: flash.dies(), unit: flash.unit().get() / SLOT.get() })
@@ -78,7 +79,7 @@ impl Geometry {
         });
     }
 
-    /// Those next to it.
+    /// Returns the neighbouring geometries.
     fn neighbours(self) -> impl Iterator<Item = Self> {
         let Self { dies, unit } = self;
         let dies_around = [dies * 2, dies / 2].into_iter().map(move |dies| Self { dies, unit });

@@ -1,4 +1,4 @@
-//! What runs tell of the host they were made on: processor time per request, and cores.
+//! The host's values from runs made on it: processor time per request, and cores.
 //!
 //! A run tells how long its threads were at work for a request, in the program and in the kernel. With many requests
 //! outstanding that is what limits a core, and the platform's three times for it (from the application to the driver, in the

@@ -1,4 +1,4 @@
-//! Where a fit begins: bounds tell what could be the limit, and several such guesses are tried.
+//! The starting points of a fit: bounds tell what could be the limit, and several such guesses are tried.
 //!
 //! A limit that another one hides has no slope, so a search by slopes alone would never find it. Asymptotic bounds do:
 //! the most requests a second that were seen are what the drive's processor takes at least, the highest rate what its data
