@@ -15,10 +15,10 @@ use lanemark_core::workload::Average;
 /// How lines end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineEnd {
-    /// As the program writes them.
+    /// Carriage return and line feed, as the program writes them.
     #[default]
     CrLf,
-    /// As this system does.
+    /// Line feed, as on this system.
     Lf,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong in a file, and what is only nearly kept: the place, the value, why, and what to do.
+//! The errors in a file, and the values that are only nearly kept: the place, the value, why, and what to do.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct FormatError {
     pub file: String,
     /// The line, from 1; absent where it is about the whole file.
     pub line: Option<u64>,
-    /// What is wrong, with the value and what was expected.
+    /// Description of the error, with the value and what was expected.
     pub message: String,
     /// How to put it right.
     pub hint: Option<String>,
@@ -41,7 +41,7 @@ pub struct Note {
     pub option: String,
     /// How much of it is kept.
     pub kept: Kept,
-    /// What is done in its place.
+    /// Action in place of the value.
     pub reason: String,
 }
 
@@ -56,7 +56,7 @@ impl FormatError {
         Self { file: file.to_owned(), line: None, message: message.into(), hint: None }
     }
 
-    /// The same with a hint.
+    /// Returns the error with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -2,16 +2,16 @@
 //!
 //! The names are those of `fio --cmdhelp`, 3.33 and what came since. An option that is not here is not known.
 
-/// What becomes of an option.
+/// The treatment of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is read, and becomes a part of the workload or of its settings.
+    /// The option is read, and becomes a part of the workload or of its settings.
     Read,
     /// The figures are the same without it.
     Needless(&'static str),
     /// Something close is done in its place.
     Nearly(&'static str),
-    /// It is not supported, unless it is switched off.
+    /// The option is not supported, unless it is switched off.
     Refused(&'static str),
 }
 
@@ -20,13 +20,13 @@ use Fate::{Nearly, Needless, Read, Refused};
 /// How much of an option is supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Support {
-    /// It is read. Where a value of it is only nearly kept, a note says so.
+    /// The option is read. Where a value of it is only nearly kept, a note says so.
     Read,
-    /// It is told to be only nearly kept, whatever its value.
+    /// The option is reported as only nearly kept, whatever its value.
     Nearly,
-    /// It is told to be needless.
+    /// The option is reported as needless.
     Needless,
-    /// It is an error, unless its value switches it off.
+    /// The option is an error, unless its value switches it off.
     Refused,
 }
 

@@ -16,10 +16,10 @@ const ZONES_MAX: u64 = 4095;
 /// The most clones that are tests of their own.
 const CLONES_MAX: u64 = 1024;
 
-/// What a job says of its place.
+/// The files and range that a job asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
-    /// What the files are called; alike for jobs that share them.
+    /// Names of the files; equal for jobs that share them.
     key: String,
     /// How many files there are, of one clone.
     files: u64,
@@ -32,13 +32,13 @@ pub(crate) struct Wanted {
     filesize: Option<u64>,
 }
 
-/// Where a job's requests go: one part for each of its clones that lies elsewhere.
+/// The range of a job's requests: one part for each of its clones that lies elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
     pub(crate) offset: Bytes,
     pub(crate) span: Bytes,
     pub(crate) threads: u32,
-    /// What one clone moves when it moves its size once.
+    /// Bytes that one clone moves when it moves its size once.
     pub(crate) each: Bytes,
     /// Whether it begins when the part before it is through, as the zones of one stride do.
     pub(crate) after: bool,
@@ -173,7 +173,7 @@ pub(crate) fn place(
 struct Part {
     key: String,
     offset: u64,
-    /// Of one clone's files; absent where it cannot be known.
+    /// Length of one clone's files; absent where it cannot be known.
     length: Option<u64>,
 }
 

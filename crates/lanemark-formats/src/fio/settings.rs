@@ -1,4 +1,4 @@
-//! What a job file asks of the program that runs it, beside the workload.
+//! The settings of a job file for the program that runs it, beside the workload.
 
 use std::path::PathBuf;
 
@@ -6,18 +6,18 @@ use lanemark_core::workload::Workload;
 
 use crate::error::Note;
 
-/// What became of a job file.
+/// The content of a job file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioJobs {
-    /// Its jobs as tests.
+    /// The jobs as tests.
     pub workload: Workload,
-    /// What is asked of the program that runs them.
+    /// Settings for the program that runs the jobs.
     pub settings: FioSettings,
     /// The options that are not kept to the letter, in the order of the file, each once.
     pub notes: Vec<Note>,
 }
 
-/// What is asked of the program that runs the jobs. What the file does not say is absent.
+/// The settings for the program that runs the jobs. What the file does not say is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FioSettings {
     /// How requests are made. Jobs of the file that differ are told in the notes.
@@ -37,11 +37,11 @@ pub struct FioSettings {
 /// How requests are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// By rings: `io_uring`, and what is asynchronous besides.
+    /// Requests go through rings: `io_uring`, and other asynchronous engines.
     IoUring,
-    /// By calls that wait: `sync`, `psync`, `pvsync` and their kin.
+    /// Requests go through blocking calls: `sync`, `psync`, `pvsync` and their kin.
     Sync,
-    /// Not at all.
+    /// Requests are not made.
     Null,
 }
 

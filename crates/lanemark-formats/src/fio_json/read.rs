@@ -22,14 +22,14 @@ use crate::fio::{self, Surroundings};
 /// The most tests that are read.
 const TESTS_MAX: usize = 10_000;
 
-/// What was read.
+/// The content of a file of fio's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// The result. Its provenance has no times and no command.
     pub result: RunResult,
     /// When fio began, in seconds since 1970, where it says so.
     pub timestamp: Option<u64>,
-    /// What could not be kept, in sentences.
+    /// Values that could not be kept, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -195,7 +195,7 @@ impl Draft {
         self.options.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
-    /// What the job asked for, as far as its options tell.
+    /// Returns the job's test, as far as its options tell.
     fn test(&self, name: String, file: &str, notes: &mut Vec<String>) -> Test {
         let moved = Bytes(self.sample.bytes().get().max(1 << 20));
         let clean = |text: &str| -> String {

@@ -1,4 +1,4 @@
-//! One job's figures in fio's JSON, of version 2 or 3, as a sample.
+//! The figures of a job in fio's JSON, of version 2 or 3, as a sample.
 //!
 //! Version 3 counts bytes in `io_bytes` and nanoseconds in `clat_ns`; version 2 counts KiB in `io_bytes` and
 //! microseconds in `clat`. A direction's latencies are its `lat_ns` where that has bins or percentiles
@@ -18,9 +18,9 @@ const BYTES_MAX: u64 = 1 << 60;
 /// How well the latencies of a direction are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// By bins.
+    /// Latencies are known by bins.
     Whole,
-    /// By so many percentiles.
+    /// Latencies are known by that many percentiles.
     Percentiles(u32),
 }
 
@@ -33,7 +33,7 @@ struct Direction {
     submission_ns: Option<f64>,
 }
 
-/// What one entry of `jobs` says.
+/// The content of one entry of `jobs`.
 pub(super) struct Sampled {
     pub(super) sample: Sample,
     /// The least that is known of any direction.
