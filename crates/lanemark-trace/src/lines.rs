@@ -72,7 +72,7 @@ impl<R: BufRead> Lines<R> {
         &self.buffer
     }
 
-    /// Its number, from 1; 0 before the first.
+    /// Returns the line's number, from 1; 0 before the first.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }

@@ -8,7 +8,7 @@ pub(crate) enum Parsed<'l> {
     Request(Request<'l>),
     /// A device that is about to be used.
     Device(&'l [u8]),
-    /// Nothing to do.
+    /// Line without a request.
     Nothing,
 }
 

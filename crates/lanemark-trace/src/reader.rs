@@ -1,4 +1,4 @@
-//! Any trace as a stream of requests.
+//! The reader of a trace in any format, as a stream of requests.
 
 use std::io::BufRead;
 
@@ -20,16 +20,16 @@ use crate::{mqsim, msr};
 /// How a trace is to be read.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Its format; told from its first line where none is given.
+    /// Format of the trace; told from its first line where none is given.
     pub format: Option<Format>,
     /// The devices whose requests are read, the first as number 0; all, in the order in which they appear,
     /// where none is given.
     pub devices: Vec<String>,
-    /// Which of blkparse's events are requests.
+    /// Event of blkparse that counts as a request.
     pub action: Action,
 }
 
-/// What a reader met that is worth telling.
+/// The oddities of a trace that a reader met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     /// Requests whose time lay before their predecessor's, and was taken to be that.
@@ -128,12 +128,12 @@ impl<R: BufRead> Reader<R> {
         self.devices.names()
     }
 
-    /// Some devices that were met and not chosen.
+    /// Returns some devices that were met and not chosen.
     pub fn other_devices(&self) -> Vec<String> {
         self.devices.others()
     }
 
-    /// What is worth telling so far.
+    /// Returns the notes so far.
     pub fn notes(&self) -> Notes {
         Notes {
             backward: self.clock.backward,
