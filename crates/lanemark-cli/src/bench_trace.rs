@@ -29,11 +29,11 @@ pub(crate) struct Recorded {
     pub(crate) speed: Option<f64>,
     limit: u64,
     options: Options,
-    /// Where requests behind it are moved into, where they are.
+    /// Size of the span into which requests after its end are moved, if they are.
     wrap: Option<u64>,
 }
 
-/// What a look through a trace finds.
+/// The summary of a trace.
 struct Found {
     requests: u64,
     reads: u64,

@@ -43,13 +43,13 @@ impl Failure {
         Self(LabError::run(message))
     }
 
-    /// This failure with `text` as its hint.
+    /// Returns the failure with `text` as its hint.
     #[must_use]
     pub(crate) fn hint(self, text: impl Into<String>) -> Self {
         Self(self.0.hint(text))
     }
 
-    /// This failure with `text` as its hint, where it has no hint of its own.
+    /// Returns the failure with `text` as its hint, where it has no hint of its own.
     #[must_use]
     pub(crate) fn or_hint(self, text: &str) -> Self {
         match self.0.hint {

@@ -1,4 +1,4 @@
-//! What goes to stdout, and how it looks there.
+//! The output on stdout, and its style.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Outcome, Failure> {
 struct Examples(Vec<String>);
 
 impl Examples {
-    /// What was given, or the example's, which is noted.
+    /// Returns the given value, or the example's, which is noted.
     fn or<T>(&mut self, option: &str, given: Option<T>, shown: &str, example: T) -> T {
         given.unwrap_or_else(|| {
             self.0.push(format!("{option} {shown}"));

@@ -86,7 +86,7 @@ fn plan(args: &ReplayArgs, system: &System) -> Replay {
     }
 }
 
-/// What is going on, in a line.
+/// Describes the progress in a line.
 fn line(so_far: &SoFar, seen: &Seen) -> String {
     let share = seen.share().map_or_else(String::new, |share| format!("{:.0}%: ", share * 100.0));
     let seconds = so_far.now.picoseconds() as f64 / 1e12;
@@ -129,7 +129,7 @@ fn result(
     }
 }
 
-/// What a replay leaves in doubt.
+/// Returns the doubts about a replay.
 fn doubts(sample: &Sample, notes: &Notes) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if notes.backward > 0 {

@@ -20,7 +20,7 @@ pub(crate) struct TraceFile {
     seen: Rc<Seen>,
 }
 
-/// What went by.
+/// The bytes of a trace read so far: hash and count.
 #[derive(Default)]
 pub(crate) struct Seen {
     hasher: RefCell<Sha256>,

@@ -24,7 +24,7 @@ static SHOWN: AtomicBool = AtomicBool::new(false);
 /// The view.
 pub(crate) struct Watch {
     shown: bool,
-    /// What the last look saw, to tell the difference.
+    /// Readings of the last look.
     last: Option<Last>,
     rates: VecDeque<f64>,
 }
@@ -126,7 +126,7 @@ pub(crate) fn give_back() {
     }
 }
 
-/// What happened between two looks.
+/// The rates between two looks.
 struct Moment {
     bytes_per_second: f64,
     iops: f64,

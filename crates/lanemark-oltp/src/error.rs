@@ -21,7 +21,7 @@ pub enum OltpError {
     /// A run that does not know what it is asked for.
     #[error("the run does not know {what}")]
     Unknown {
-        /// Name of the missing part.
+        /// Name of the missing setting.
         what: &'static str,
     },
     /// A database's name that means none.

@@ -308,7 +308,7 @@ impl Connection for Mysql {
     }
 }
 
-/// Returns the error for one that comes while a database is opened.
+/// Converts an error of the client library that comes while a database is opened.
 fn at_opening(shown: &str, error: mysql::Error) -> OltpError {
     if matches!(&error, mysql::Error::MySqlError(told) if told.code == 1049) {
         return OltpError::NotLoaded(shown.to_owned());
@@ -316,7 +316,7 @@ fn at_opening(shown: &str, error: mysql::Error) -> OltpError {
     from_mysql(error)
 }
 
-/// Returns the error for one that comes while users work, by the server's number.
+/// Converts an error of the client library that comes while users work, by the server's number.
 #[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
 fn from_mysql(error: mysql::Error) -> OltpError {
     let mysql::Error::MySqlError(told) = &error else {

@@ -405,7 +405,7 @@ fn reason(error: &postgres::Error) -> String {
     }
 }
 
-/// Returns the error for one of COPY, which the crate wraps as one of input and output.
+/// Converts an error of COPY, which the crate wraps as one of input and output.
 fn from_copy(error: &std::io::Error) -> OltpError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<postgres::Error>()) {
         Some(inner) => classify(inner),
@@ -418,7 +418,7 @@ fn from_postgres(error: postgres::Error) -> OltpError {
     classify(&error)
 }
 
-/// Returns the error for one that comes while users work, by its SQLSTATE.
+/// Converts an error of the client library that comes while users work, by its SQLSTATE.
 fn classify(error: &postgres::Error) -> OltpError {
     let text = reason(error);
     match error.code().map(|code| code.code()) {

@@ -212,7 +212,7 @@ impl Connection for Sqlite {
     }
 }
 
-/// Returns the error for one that comes while a file is opened.
+/// Converts an error of the library that comes while a file is opened.
 fn at_opening(path: &Path, error: &rusqlite::Error) -> OltpError {
     let (database, reason) = (path.display().to_string(), error.to_string());
     match error.sqlite_error_code() {
@@ -227,7 +227,7 @@ fn at_opening(path: &Path, error: &rusqlite::Error) -> OltpError {
     }
 }
 
-/// Returns the error for one that comes while users work.
+/// Converts an error of the library that comes while users work.
 #[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
 fn from_sqlite(error: rusqlite::Error) -> OltpError {
     // With statements that can't be prepared the crate tells all of their text.

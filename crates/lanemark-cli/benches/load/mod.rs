@@ -74,7 +74,7 @@ fn everywhere(case: Case) -> Case {
     Case { test: Test { span: Bytes(1_000_000_000_000 / 4096 * 4096), ..case.test }, ..case }
 }
 
-/// All of them.
+/// Returns all cases.
 pub(crate) fn cases() -> Vec<Case> {
     let mut sequential = case("128 KiB sequential read QD32", WRITTEN, 1.0, 400_000);
     sequential.test.block = Bytes::kibi(128);
@@ -134,12 +134,12 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// Its test with so many requests.
+    /// Returns the case's test with that many requests.
     pub(crate) fn test(&self, requests: u64) -> Test {
         Test { volume: Some(Bytes(self.test.block.get() * requests)), ..self.test.clone() }
     }
 
-    /// Its system.
+    /// Returns the case's system.
     pub(crate) fn system(&self) -> System {
         let parts = SystemName::parse(self.system).expect("a system's name");
         let at = Location::file(self.system);

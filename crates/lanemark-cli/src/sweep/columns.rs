@@ -18,7 +18,7 @@ use parquet::schema::types::Type;
 
 use crate::failure::Failure;
 
-/// Who wrote it, as its footer tells.
+/// Author of the file, named in its footer.
 const AUTHOR: &str = concat!("lanemark version ", env!("CARGO_PKG_VERSION"));
 
 /// A column by name.
