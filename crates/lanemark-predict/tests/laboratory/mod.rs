@@ -75,7 +75,7 @@ pub(crate) fn run(system: &System, workload: &Workload, seed: u64) -> RunResult 
     system.run(workload, provenance).unwrap()
 }
 
-/// Runs the drive with noise: every repeat takes another time, `noise` being the deviation of its logarithm.
+/// Adds noise to a run: every repeat takes another time, `noise` being the deviation of its logarithm.
 pub(crate) fn noisy(run: &RunResult, noise: f64, seed: u64) -> RunResult {
     let mut rng = Rng::new(StreamKey::from_seed(seed));
     let mut run = run.clone();
