@@ -129,7 +129,7 @@ impl Recorded {
     }
 }
 
-/// A request that lies behind `end` moved into what is before it, by the remainder of its offset.
+/// A request that lies beyond `end` moved into what is before it, by the remainder of its offset.
 fn wrapped(mut arrival: Arrival, end: Option<u64>) -> Arrival {
     let length = arrival.access.length.get();
     if let Some(end) = end.filter(|&end| length <= end) {

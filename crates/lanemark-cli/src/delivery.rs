@@ -29,7 +29,7 @@ struct Places {
     series: Option<Outlet>,
     shown: Shown,
     so_far: Mutex<Option<RunResult>>,
-    /// Whether it was told that saving failed.
+    /// Whether the user was told that saving failed.
     told: AtomicBool,
 }
 

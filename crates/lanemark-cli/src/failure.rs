@@ -9,7 +9,7 @@ use lanemark_measure::MeasureError;
 use lanemark_predict::PredictError;
 use lanemark_study::StudyError;
 
-/// How a command ended that did not fail.
+/// The outcome of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Done,

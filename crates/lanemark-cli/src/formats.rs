@@ -82,7 +82,7 @@ fn is_foreign(file: &str) -> bool {
     file.ends_with(".fio") || file.ends_with(".icf")
 }
 
-/// SHA-256.
+/// Computes the SHA-256 of `bytes`, in hexadecimal.
 pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

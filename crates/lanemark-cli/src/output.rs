@@ -67,7 +67,7 @@ pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), Failure> 
     print(&json::text(value)?)
 }
 
-/// How tables look on this stdout: as wide as the terminal, in colour where it is one.
+/// Returns the style of tables on this stdout: as wide as the terminal, in colour where it is one.
 pub(crate) fn style() -> Style {
     let terminal = io::stdout().is_terminal();
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());

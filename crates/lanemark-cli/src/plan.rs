@@ -189,8 +189,8 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
     Ok(examples.plan(fleet.plan()?))
 }
 
-/// `NAME=RATE`, or a saved result with its test, whose transactions a minute are taken, or requests a second where no
-/// database asked for them.
+/// Reads `NAME=RATE`, or a saved result with its test, whose transactions a minute are taken, or requests a second
+/// where it has no transactions.
 fn rate(option: &str, text: &str) -> Result<((String, f64), Option<TestResult>), Failure> {
     if let Some((name, rate)) = text.split_once('=')
         && let Ok(rate) = rate.trim().parse()

@@ -164,7 +164,7 @@ impl From<TraceError> for Failure {
     }
 }
 
-/// Why a replay ended, in words and with a way out. `devices` are those of the trace, by number.
+/// Converts the error that ended a replay to a failure, with a way out. `devices` are those of the trace, by number.
 fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> Failure {
     match error {
         ReplayError::Trace(error) => error.into(),

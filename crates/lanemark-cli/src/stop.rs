@@ -19,7 +19,7 @@ use signal_hook::iterator::Signals;
 use crate::failure::Failure;
 use crate::watch;
 
-/// How long a command has to end by itself, before another ends it with what it left to do.
+/// Time that a command has to end by itself, before another ends it with what it left to do.
 const PATIENCE: Duration = Duration::from_millis(450);
 /// How long after the signal the program ends, whatever is going on.
 const END: Duration = Duration::from_millis(900);

@@ -21,7 +21,7 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Whether a view has the screen.
 static SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// The view.
+/// The full-screen view of a run.
 pub(crate) struct Watch {
     shown: bool,
     /// Readings of the last look.

@@ -51,7 +51,7 @@ impl Rng {
         Self(Xoshiro256PlusPlus::seed_from_u64(state))
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }

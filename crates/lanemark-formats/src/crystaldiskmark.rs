@@ -12,7 +12,7 @@ use lanemark_core::result::{RunResult, Sample, Statistic, Target, TestResult};
 use lanemark_core::text::shown;
 use lanemark_core::workload::Average;
 
-/// How lines end.
+/// The end of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineEnd {
     /// Carriage return and line feed, as the program writes them.

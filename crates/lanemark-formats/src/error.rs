@@ -13,11 +13,11 @@ pub struct FormatError {
     pub line: Option<u64>,
     /// Description of the error, with the value and what was expected.
     pub message: String,
-    /// How to put it right.
+    /// Advice on how to correct the value.
     pub hint: Option<String>,
 }
 
-/// Everything that is wrong in a file; at least one thing.
+/// The errors of a file; at least one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FormatErrors(pub Vec<FormatError>);
 
@@ -39,14 +39,14 @@ pub struct Note {
     pub line: u64,
     /// The option, by the name that the file gives it.
     pub option: String,
-    /// How much of it is kept.
+    /// Degree to which the value is kept.
     pub kept: Kept,
     /// Action in place of the value.
     pub reason: String,
 }
 
 impl FormatError {
-    /// About a line.
+    /// Creates an error about a line.
     pub fn at(file: &str, line: u64, message: impl Into<String>) -> Self {
         Self { file: file.to_owned(), line: Some(line), message: message.into(), hint: None }
     }

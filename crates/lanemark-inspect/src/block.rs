@@ -118,7 +118,7 @@ fn is_partition(sysfs: &Sysfs, place: &Place) -> bool {
     sysfs.place_in(place, "partition").is_some()
 }
 
-/// Whether it is only a way to another device, as with NVMe over several controllers.
+/// Returns whether a device is only a path to another one, as with NVMe over several controllers.
 fn is_hidden(sysfs: &Sysfs, place: &Place) -> bool {
     sysfs.value(place, "hidden", flag) == Some(true)
 }
@@ -195,7 +195,7 @@ fn ways(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<Inspected
     if way.hops.is_empty() { Vec::new() } else { vec![way] }
 }
 
-/// Gives the memory node that stands beside a namespace or its path to the last hop, where no hop has one.
+/// Gives the NUMA node that stands beside a namespace or its path to the last hop, where no hop has one.
 fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
     if hops.iter().all(|hop| hop.numa_node.is_none())
         && let Some(last) = hops.last_mut()

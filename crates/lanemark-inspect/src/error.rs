@@ -1,4 +1,4 @@
-//! Why nothing could be inspected: what, where, and one hint how to go on.
+//! The errors of an inspection: what, where, and one hint how to go on.
 
 use std::io;
 use std::path::PathBuf;

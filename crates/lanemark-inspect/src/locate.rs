@@ -16,7 +16,7 @@ use crate::error::InspectError;
 pub(crate) struct Location {
     /// Numbers that may be its block device's, the likeliest first.
     pub(crate) numbers: Vec<String>,
-    /// The kind of its file system.
+    /// Kind of the path's file system.
     pub(crate) file_system: Option<String>,
 }
 

@@ -46,7 +46,7 @@ pub struct Sysfs {
 pub(crate) struct Place(PathBuf);
 
 impl Place {
-    /// The last component, where it can be shown as it is.
+    /// Returns the last component, where it can be shown as it is.
     pub(crate) fn name(&self) -> String {
         self.0.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -56,12 +56,12 @@ impl Place {
         self.0.to_string_lossy().into_owned()
     }
 
-    /// The folder that it lies in.
+    /// Returns the folder of the place.
     pub(crate) fn parent(&self) -> Self {
         Self(self.0.parent().map(Path::to_owned).unwrap_or_default())
     }
 
-    /// Whether it is below a folder of the root.
+    /// Returns whether the place is below a folder of the root.
     pub(crate) fn is_below(&self, folder: &str) -> bool {
         self.0.starts_with(folder)
     }
@@ -86,7 +86,7 @@ impl Sysfs {
         Ok(Self { named: root.to_owned(), root: canonical, unread: RefCell::default() })
     }
 
-    /// Whether it is that of the running machine.
+    /// Returns whether the tree is that of the running machine.
     pub fn is_live(&self) -> bool {
         self.root == Path::new("/sys")
     }

@@ -1,4 +1,4 @@
-//! Why something in the laboratory failed: one type for all of it, with the words that a person is told.
+//! The errors of the laboratory: one type for all of it, with the words that a person is told.
 
 use lanemark_study::StudyError;
 

@@ -33,7 +33,7 @@ pub enum Event<'e> {
     },
     /// A run of a test with one thing changed has ended.
     Asked {
-        /// How many such runs have ended.
+        /// Number of such runs that have ended.
         ended: usize,
         /// How many such runs there are.
         total: usize,
@@ -42,7 +42,7 @@ pub enum Event<'e> {
     Point {
         /// The point.
         point: &'e SweepPoint,
-        /// How many points have ended, with those that were in the file before.
+        /// Number of points that have ended, with those that were in the file before.
         ended: u64,
         /// How many points are asked for.
         total: u64,

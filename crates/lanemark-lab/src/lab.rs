@@ -18,13 +18,13 @@ use crate::error::LabError;
 use crate::event::{At, Event, Watch};
 use crate::pool::Pool;
 
-/// How often a repeat tells how far it is.
+/// Interval at which a repeat tells its progress.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
 /// The place where runs are made: its number of threads, and the way to end them.
 #[derive(Clone, Debug, Default)]
 pub struct Lab {
-    /// The threads.
+    /// Threads that run tests.
     pub pool: Pool,
     /// The wish to end what goes on.
     pub cancel: Cancel,
@@ -39,7 +39,7 @@ pub struct Work<'w> {
     pub workload: &'w Workload,
 }
 
-/// Something that a thread tells of its repeat.
+/// A message of a thread about its repeat.
 enum Told {
     Begun,
     Advanced(Progress),

@@ -43,7 +43,7 @@ impl Place {
         Ok(Self(Reserved::in_folder(out, name)?))
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
@@ -81,13 +81,13 @@ fn unreadable(error: &OutOfRange) -> LabError {
 /// A saved result by what its file says first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
     /// The study's title, or the workload's name.
     pub title: String,
-    /// When it began, in RFC 3339.
+    /// Time at which the run began, in RFC 3339.
     pub started_at: String,
-    /// Whether it is a study.
+    /// Whether the result is of a study.
     pub study: bool,
 }
 
@@ -282,7 +282,7 @@ impl Outlet {
         path.map(|path| Self::open(path, kind)).transpose()
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.reserved.path()
     }

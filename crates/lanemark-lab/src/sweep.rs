@@ -56,7 +56,7 @@ impl<'s> SweepFile<'s> {
         Ok(Self { sweep, journal, pending, total: to - from + 1 })
     }
 
-    /// How many of its points had ended before.
+    /// Returns the number of points that had ended before.
     pub fn before(&self) -> u64 {
         self.total - self.pending.len() as u64
     }

@@ -38,7 +38,7 @@ struct Device {
 }
 
 impl Claim {
-    /// Claims the device `number` behind `path`, where `offered` names the same device.
+    /// Claims the device `number` at `path`, where `offered` names the same device.
     ///
     /// # Errors
     /// What uses it, what lies on it, or that something else was offered.
@@ -114,7 +114,7 @@ impl Device {
         Some(Self { name: folder.file_name()?.to_str()?.to_owned(), folder })
     }
 
-    /// The disk that it is a partition of, or itself.
+    /// Returns the disk that the device is a partition of, or the device itself.
     fn disk(&self) -> Self {
         let parent = || {
             let folder = self.folder.parent()?.to_owned();

@@ -94,8 +94,8 @@ impl Clock {
         }
     }
 
-    /// How far this clock and the kernel's have gone apart since it began, as a share of the time; absent where
-    /// they are one.
+    /// Returns the drift of this clock against the kernel's since it began, as a share of the time; absent where they
+    /// are one.
     pub(crate) fn drift(&self) -> Option<f64> {
         let (start, scale) = self.counter?;
         let (count, now_ns) = both();
@@ -162,11 +162,11 @@ pub(crate) struct CpuTime {
     pub(crate) user_ns: u64,
     /// Time in the kernel, on the program's behalf.
     pub(crate) system_ns: u64,
-    /// How often it gave the processor up.
+    /// Number of times that the thread gave the processor up.
     pub(crate) switches_voluntary: u64,
-    /// How often it was taken away.
+    /// Number of times that the processor was taken away.
     pub(crate) switches_involuntary: u64,
-    /// How long it was ready and had no core, where the kernel tells.
+    /// Time in which the thread was ready and had no core, where the kernel tells.
     pub(crate) ready_ns: Option<u64>,
 }
 
@@ -215,7 +215,7 @@ impl CpuTime {
     }
 }
 
-/// How long the calling thread has been ready without a core since it began.
+/// Reads the time in which the calling thread was ready without a core since it began.
 fn ready_ns() -> Option<u64> {
     let told = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     told.split_whitespace().nth(1)?.parse().ok()

@@ -67,7 +67,7 @@ struct Named {
 pub struct LeftOver {
     /// Path of the file.
     pub path: PathBuf,
-    /// How long it is.
+    /// Size of the file.
     pub size: Bytes,
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct Place<'a> {
     pub(crate) block_device: Option<&'a str>,
     /// Range of the target that is read without having been written full before.
     pub(crate) read_as_found: Option<(u64, u64)>,
-    /// Whether it is a block device.
+    /// Whether the target is a block device.
     pub(crate) device: bool,
 }
 
@@ -229,7 +229,7 @@ fn crowd(test: &Test, sample: &Sample) -> Vec<Warning> {
     found
 }
 
-/// Whether throughput times latency is what was outstanding, as Little's law has it.
+/// Returns the doubt where throughput times latency is not the number of outstanding requests (Little's law).
 fn unaccounted(test: &Test, sample: &Sample) -> Option<Warning> {
     let Outstanding { mean, accounted } = sample.evidence.as_ref()?.outstanding?;
     ((accounted - mean).abs() > UNACCOUNTED_MAX * mean).then(|| Warning::Unaccounted {

@@ -1,4 +1,4 @@
-//! Why a target could not be measured: what, where, and one hint how to go on.
+//! The errors of a measurement: what, where, and one hint how to go on.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub enum MeasureError {
     /// A test of rounds beside another one.
     #[error("test `{test}` runs in rounds until it is steady, and beside another test it cannot")]
     RoundsBeside {
-        /// The test.
+        /// Name of the test.
         test: String,
     },
     /// A test of a database's transactions.
@@ -30,7 +30,7 @@ pub enum MeasureError {
         "test `{test}` is of a database's transactions: what single requests it makes depends on the drive"
     )]
     Transactions {
-        /// The test.
+        /// Name of the test.
         test: String,
     },
     /// The processors cannot be kept out of their idle states.
@@ -185,7 +185,7 @@ pub enum MeasureError {
     Misaligned {
         /// The target as given.
         path: PathBuf,
-        /// The test.
+        /// Name of the test.
         test: String,
         /// The field's name in a workload file.
         field: &'static str,
@@ -199,19 +199,19 @@ pub enum MeasureError {
         "test `{test}` has queue_depth = {queue_depth}: {engine} takes at most {most} a thread"
     )]
     QueueDepth {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// Queue depth of the test.
         queue_depth: u32,
-        /// The engine.
+        /// Name of the engine.
         engine: &'static str,
-        /// The most that it takes.
+        /// Greatest queue depth of the engine.
         most: u32,
     },
     /// The buffers of a test do not fit into memory.
     #[error("the buffers of test `{test}` take {needed}, and {available} of memory are available")]
     Memory {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// Block times queue depth times threads.
         needed: Bytes,
@@ -227,7 +227,7 @@ pub enum MeasureError {
     /// The kernel gives no more threads or memory.
     #[error("test `{test}` could not start: {action}: {source}")]
     Start {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// Action that was tried.
         action: &'static str,
@@ -244,9 +244,9 @@ pub enum MeasureError {
         path: PathBuf,
         /// Operation of the request.
         operation: Operation,
-        /// Where.
+        /// Offset of the request.
         offset: Bytes,
-        /// How much.
+        /// Length of the request.
         length: Bytes,
         /// The kernel's answer.
         source: io::Error,
@@ -256,7 +256,7 @@ pub enum MeasureError {
     NothingElse {
         /// How many in a row.
         requests: u32,
-        /// The last of them.
+        /// Last failure.
         last: Box<MeasureError>,
     },
     /// A request moved nothing: the target ended, as when somebody truncates it meanwhile.
@@ -269,7 +269,7 @@ pub enum MeasureError {
         path: PathBuf,
         /// Operation of the request.
         operation: Operation,
-        /// Where.
+        /// Offset of the request.
         offset: Bytes,
     },
     /// A call on the target other than a request failed.
@@ -285,7 +285,7 @@ pub enum MeasureError {
     /// The run ended well, but the file that was made for it is still there.
     #[error("{}: the file made for the run could not be removed: {source}", path.display())]
     NotRemoved {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The kernel's answer.
         source: io::Error,

@@ -11,7 +11,7 @@ use crate::error::MeasureError;
 pub enum Event<'a> {
     /// The file is being written full.
     LayingOut {
-        /// How much of it is written.
+        /// Bytes written so far.
         done: Bytes,
         /// How much is to be.
         total: Bytes,

@@ -102,7 +102,7 @@ impl Reading {
 }
 
 impl Reading {
-    /// How long ago it was taken.
+    /// Returns the time since the reading.
     pub(crate) fn elapsed(&self) -> Duration {
         Duration::from_nanoseconds(self.clock.now_ns().saturating_sub(self.at_ns))
     }

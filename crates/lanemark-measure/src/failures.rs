@@ -24,7 +24,7 @@ pub(crate) struct Failures {
     on_error: OnError,
     /// Failed requests by kind.
     pub(crate) errors: RequestErrors,
-    /// The one that ended the run.
+    /// Failure that ended the run.
     pub(crate) ended_by: Option<MeasureError>,
     /// Slots that rest, and until when.
     resting: VecDeque<(u64, u32)>,

@@ -14,7 +14,7 @@ use rustix::fs::{Mode, OFlags};
 
 /// `NVME_IOCTL_ADMIN_CMD` of `linux/nvme_ioctl.h`: `_IOWR('N', 0x41, struct nvme_passthru_cmd)` of 72 bytes.
 const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xC048_4E41_u32 as libc::Ioctl;
-/// Get Log Page.
+/// Opcode of Get Log Page.
 const GET_LOG_PAGE: u8 = 0x02;
 /// SMART / health information.
 const HEALTH: u32 = 0x02;

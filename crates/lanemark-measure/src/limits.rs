@@ -51,7 +51,7 @@ struct DeviceLimit {
 struct Quota {
     text: String,
     folder: PathBuf,
-    /// How long the group was kept from the processors when it was read.
+    /// Time that the group was kept from the processors when it was read.
     throttled_ns: u64,
 }
 
@@ -150,7 +150,7 @@ impl Limits {
         texts
     }
 
-    /// How far each was met in a sample that began when they were read and took `elapsed`.
+    /// Returns how far each limit was met in a sample that began when they were read and took `elapsed`.
     pub(crate) fn met(&self, rates: Rates, elapsed: Duration) -> Vec<Limit> {
         let of_device = |limit: &DeviceLimit| {
             let (bytes, requests) = if limit.reads { rates.read } else { rates.written };
@@ -215,7 +215,7 @@ fn quota(place: &Path, group: &str) -> Option<Quota> {
     Some(Quota { text, throttled_ns: throttled_ns(place)?, folder: place.to_owned() })
 }
 
-/// How long a group was kept from the processors, by its `cpu.stat`.
+/// Reads the time that a group was kept from the processors, from its `cpu.stat`.
 fn throttled_ns(place: &Path) -> Option<u64> {
     let told = fs::read_to_string(place.join("cpu.stat")).ok()?;
     let value = |key: &str| {

@@ -26,13 +26,13 @@ pub(crate) fn pin(processor: usize) -> io::Result<()> {
     rustix::thread::sched_setaffinity(None, &one).map_err(io::Error::from)
 }
 
-/// The processors of the memory node of a device.
+/// Returns the processors of a device's NUMA node.
 fn near(device: &str) -> Option<Vec<usize>> {
     let node = node(&fs::canonicalize(format!("/sys/class/block/{device}")).ok()?)?;
     list(fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist")).ok()?.trim())
 }
 
-/// The memory node of the device in `folder`: the nearest that stands beside it or above it in the tree of devices. One
+/// Returns the NUMA node of the device in `folder`: the nearest that stands beside it or above it in the tree of devices. One
 /// whose ways the kernel joins, or that is made of others, has none above it; then that of the first of them which has one.
 fn node(folder: &Path) -> Option<u32> {
     // A machine of one node tells -1.

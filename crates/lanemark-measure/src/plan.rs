@@ -15,15 +15,15 @@ pub(crate) struct Plan {
 /// Tests that run side by side, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Turn {
-    /// The first of them.
+    /// Index of the first test.
     pub(crate) first: usize,
-    /// How many.
+    /// Number of tests.
     pub(crate) count: usize,
     pub(crate) repeat: u32,
 }
 
 impl Turn {
-    /// The places of its tests in the workload.
+    /// Returns the indices of the turn's tests in the workload.
     pub(crate) fn tests(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.count
     }

@@ -20,7 +20,7 @@ pub(crate) struct RoundsRun {
     state: SteadyState,
     /// Rounds that not all threads have handed in, with how many have.
     pending: VecDeque<(Tally, u32)>,
-    /// The last rounds, at most a window of them.
+    /// Tallies of the last rounds, at most a window.
     window: VecDeque<Tally>,
     over: bool,
 }

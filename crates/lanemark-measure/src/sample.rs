@@ -39,7 +39,7 @@ pub(crate) const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::f
 /// A test that runs beside others.
 pub(crate) struct Job<'a> {
     pub(crate) shared: Shared<'a>,
-    /// The key of its first thread.
+    /// Key of the job's first thread.
     pub(crate) key: StreamKey,
     /// The requests, where they come from a trace; taken by its one thread.
     pub(crate) trace: Mutex<Option<TraceSource>>,
@@ -83,7 +83,7 @@ enum Message {
     Ended(usize, Box<End>),
 }
 
-/// How a thread ended: with what it counted (nothing, if it never started), an error or a panic.
+/// The end of a thread: its counts (nothing, if it never started), an error or a panic.
 type End = thread::Result<Result<Option<Ended>, MeasureError>>;
 
 /// The gate at which threads wait until all are ready.
@@ -172,12 +172,12 @@ impl SampleRun<'_> {
 }
 
 impl Job<'_> {
-    /// When its load begins, where the gate opened at `started_ns`.
+    /// Returns the time at which the job's load begins, where the gate opened at `started_ns`.
     fn begins_ns(&self, started_ns: u64) -> u64 {
         started_ns.saturating_add(self.shared.test.start.delay.nanoseconds())
     }
 
-    /// When its requests begin to count.
+    /// Returns the time at which the job's requests begin to count.
     fn opens_ns(&self, started_ns: u64) -> u64 {
         self.begins_ns(started_ns).saturating_add(self.shared.test.ramp.nanoseconds())
     }
@@ -265,7 +265,7 @@ fn start_error(job: &Job<'_>, action: &'static str, source: io::Error) -> Measur
 struct Gathered {
     running: u32,
     ready: u32,
-    /// How the threads of each test ended.
+    /// Ends of the threads of each test.
     ended: Vec<Vec<Ended>>,
     rounds: Option<RoundsRun>,
     error: Option<MeasureError>,

@@ -22,17 +22,17 @@ pub(crate) struct Tally {
     pub(crate) punctuality: Option<Box<Punctuality>>,
     pub(crate) cpu: CpuTime,
     pub(crate) kernel: KernelThreads,
-    /// How busy the busiest thread was, as a share of one core.
+    /// Processor time of the busiest thread, as a share of one core.
     pub(crate) busiest: f64,
-    /// The greatest share of its time that a thread was ready and had no core, where that is known.
+    /// Greatest share of its time that a thread was ready and had no core, where that is known.
     pub(crate) core_wait: Option<f64>,
     /// Requests that were submitted and not complete, added up over time.
     pub(crate) outstanding_ns: u64,
-    /// How long those of them took that failed.
+    /// Time of failed requests, in ns.
     pub(crate) failed_ns: u64,
 }
 
-/// How one thread ended.
+/// The counts of a thread that ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) tally: Tally,

@@ -37,11 +37,11 @@ pub(crate) struct Target {
     held: Held,
     /// Size of the target while it is measured, in bytes.
     pub(crate) size: u64,
-    /// Whether it is a block device.
+    /// Whether the target is a block device.
     pub(crate) device: bool,
-    /// How much of it is to be written before it is measured.
+    /// Bytes to write before the target is measured.
     pub(crate) layout: Option<u64>,
-    /// Why the page cache is in use, where it is.
+    /// Reason why the page cache is in use, where it is.
     pub(crate) page_cache: Option<String>,
     /// The kind of file system, `ext4`; none for a block device.
     pub(crate) file_system: Option<String>,

@@ -201,7 +201,7 @@ impl Table {
         }
     }
 
-    /// The columns of its primary key; none for the history.
+    /// Returns the columns of the table's primary key; none for the history.
     pub fn key(self) -> Option<&'static str> {
         match self {
             Self::Item => Some("i_id"),

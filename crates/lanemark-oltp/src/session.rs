@@ -66,7 +66,7 @@ pub trait Connection: Send {
         Ok(Counters::default())
     }
 
-    /// New-Order.
+    /// Runs New-Order.
     fn new_order(&mut self, input: &NewOrder) -> Result<NewOrderOutcome, OltpError> {
         transactions::new_order(self, input)
     }
@@ -81,7 +81,7 @@ pub trait Connection: Send {
         transactions::order_status(self, input)
     }
 
-    /// Delivery.
+    /// Runs Delivery.
     fn delivery(&mut self, input: &Delivery) -> Result<DeliveryOutcome, OltpError> {
         transactions::delivery(self, input)
     }

@@ -34,7 +34,7 @@ enum Server {
     Within,
     /// A process of this machine.
     Here(i64),
-    /// Out of sight.
+    /// On another machine.
     Elsewhere,
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// A value of a statement or of a row that is loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value<'a> {
-    /// Nothing.
+    /// No value (SQL's NULL).
     Null,
     /// A whole number.
     Int(i64),

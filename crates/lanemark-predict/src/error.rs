@@ -15,7 +15,7 @@ pub enum PredictError {
     /// A run was cut short.
     #[error("{result}: the run was cut short after {tests} of {all} tests")]
     CutShort {
-        /// The result.
+        /// Name of the result.
         result: String,
         /// Tests that ended.
         tests: usize,
@@ -37,9 +37,9 @@ pub enum PredictError {
     /// A test has a figure that cannot be.
     #[error("{result}: test `{test}`: {figure} is {value}")]
     Figure {
-        /// The result.
+        /// Name of the result.
         result: String,
-        /// The test.
+        /// Name of the test.
         test: String,
         /// The figure.
         figure: &'static str,
@@ -55,13 +55,13 @@ pub enum PredictError {
     /// The template is a hard disk.
     #[error("{template} is a hard disk, and only flash drives are fitted")]
     HardDisk {
-        /// The template.
+        /// Name of the template.
         template: String,
     },
     /// The simulator refused a test.
     #[error("test `{test}`: {error}")]
     Refused {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// Why.
         error: SimError,
@@ -69,7 +69,7 @@ pub enum PredictError {
 }
 
 impl PredictError {
-    /// How to put it right.
+    /// Returns advice on how to go on.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Study(error) => return error.hint.clone(),

@@ -17,7 +17,7 @@ pub(crate) struct Budget {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HopShare {
     pub(crate) name: String,
-    /// How many hops of the same name stand before it.
+    /// Number of hops of the same name before this one.
     pub(crate) occurrence: usize,
     pub(crate) utilisation: f64,
     pub(crate) ceiling_megabytes: Option<f64>,

@@ -101,7 +101,7 @@ pub(crate) fn time_unit(longest: Duration) -> (&'static str, f64) {
     }
 }
 
-/// `3.06 h`.
+/// Formats a time, `3.06 h`.
 pub(crate) fn time_told(time: Duration) -> String {
     let (unit, seconds) = time_unit(time);
     format!("{} {unit}", significant(time.as_seconds() / seconds))

@@ -38,7 +38,7 @@ pub(crate) enum ColumnKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
-    /// Whether a line parts it from the row above.
+    /// Whether a line separates the row from the one above.
     pub(crate) ruled: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Row {
 pub(crate) struct Cell {
     pub(crate) text: String,
     pub(crate) ink: Ink,
-    /// Whether it says the same as the cell above and belongs with it.
+    /// Whether the cell repeats the one above and belongs with it.
     pub(crate) repeated: bool,
 }
 

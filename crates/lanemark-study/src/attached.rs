@@ -97,7 +97,7 @@ impl Attached {
         }
     }
 
-    /// Whether it stands in the port of that name.
+    /// Returns whether the drive is in the port of that name.
     pub(crate) fn takes(&self, port: &str) -> bool {
         self.places().any(|place| place.port.name == port)
     }

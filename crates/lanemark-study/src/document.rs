@@ -65,7 +65,7 @@ impl Document {
         &self.file
     }
 
-    /// The text.
+    /// Returns the text of the document.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -29,7 +29,7 @@ const WRITE_CACHES: &[(&str, WriteCache)] = &[
 pub struct Drive {
     /// The name for people.
     pub name: String,
-    /// How it is spoken to.
+    /// Protocol of the drive.
     pub protocol: ProtocolKind,
     /// Connector of the drive.
     pub plug: Plug,
@@ -37,15 +37,15 @@ pub struct Drive {
     pub commands: SataCommands,
     /// The second port that it can be plugged in by, where it has one.
     pub second: Option<Second>,
-    /// How much of a SATA frame its FIFO holds, where that is less than all of it.
+    /// Size of the drive's SATA FIFO, where that is less than a frame.
     pub frame_fifo: Option<Bytes>,
     /// The largest command that it takes, where it has a limit of its own.
     pub transfer_max: Option<Bytes>,
-    /// How long each of its namespaces is; none where it is one of all its capacity.
+    /// Size of each namespace; none where there is one of all the capacity.
     pub namespaces: Vec<Bytes>,
     /// Reads that have to be repeated, as the flash ages.
     pub retries: Option<ReadRetries>,
-    /// The model.
+    /// Model of the drive.
     pub spec: DriveSpec,
 }
 
@@ -101,7 +101,7 @@ impl Plug {
         }
     }
 
-    /// Whether it can be split in two.
+    /// Returns whether the connector can be split in two.
     fn is_wide(self) -> bool {
         self.half() != self
     }

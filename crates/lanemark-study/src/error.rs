@@ -14,14 +14,14 @@ pub struct Location {
     pub position: Option<(usize, usize)>,
 }
 
-/// Something wrong in a file, or all that is wrong in it.
+/// The error of a file, with all others in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct StudyError {
     /// Location of the error.
     pub location: Location,
     /// Description of the error, with the value.
     pub message: String,
-    /// How to put it right.
+    /// Advice on how to correct the value.
     pub hint: Option<String>,
     /// Further errors in the file.
     pub beside: Vec<StudyError>,
@@ -72,7 +72,7 @@ impl StudyError {
         self
     }
 
-    /// Whether it is about a name that does not exist.
+    /// Returns whether the error is about a name that does not exist.
     pub fn is_unknown_name(&self) -> bool {
         self.message.starts_with(UNKNOWN)
     }

@@ -8,7 +8,7 @@ use crate::error::{Location, StudyError};
 /// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Somebody published it.
+    /// A publication has the value.
     Sourced(String),
     /// We worked it out from published values.
     Derived(String),

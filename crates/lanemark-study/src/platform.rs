@@ -34,13 +34,13 @@ const ROUND_TRIP_MAX: Duration = Duration::from_microseconds(1000);
 pub struct Platform {
     /// The name for people.
     pub name: String,
-    /// The processor.
+    /// Processor of the platform.
     pub cpu: CpuSpec,
     /// Power of the platform besides its drives, where that is known.
     pub power: Option<HostPower>,
-    /// The protocols that its driver stack speaks.
+    /// Protocols of the driver stack.
     pub protocols: Vec<ProtocolSpec>,
-    /// The ports.
+    /// Ports for drives.
     pub ports: Vec<Port>,
 }
 
@@ -57,9 +57,9 @@ pub struct Port {
     pub packets: PcieSetup,
     /// The time through the port's own link besides its length.
     pub latency: Duration,
-    /// When the port's own link trains anew, and what it then takes.
+    /// Time at which the port's own link trains anew, and its training then.
     pub retrain: Option<(Duration, Plug)>,
-    /// When the way to it fails for good, where it does.
+    /// Time at which the path to the port fails for good, where it does.
     pub fails_after: Option<Duration>,
     /// The links between it and the processor, nearest to the processor first.
     pub behind: Vec<NamedLink>,
@@ -72,7 +72,7 @@ pub struct NamedLink {
     pub name: String,
     /// The chip at its far end.
     pub to: String,
-    /// The link.
+    /// Specification of the link.
     pub spec: LinkSpec,
     /// After how long it trains anew, and to what.
     pub retrain: Option<(Duration, Training)>,

@@ -13,7 +13,7 @@ use crate::platform::{Platform, Port, table_of};
 /// A drive in a port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plugged {
-    /// How commands reach it.
+    /// Protocol by which commands reach the drive.
     pub protocol: ProtocolSpec,
     /// The port's own link, as trained.
     pub link: LinkSpec,

@@ -26,11 +26,11 @@ pub const MISS: f64 = 0.10;
 /// A drive in a port, and what it is rated at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatedDrive {
-    /// The system that its ratings are run on.
+    /// Name of the system that the ratings are run on.
     pub parts: SystemName,
     /// Publisher of the ratings.
     pub source: String,
-    /// The ratings.
+    /// Ratings of the drive.
     pub ratings: Vec<Rating>,
     at: Location,
 }
@@ -46,15 +46,15 @@ pub struct Rating {
     pub published: f64,
     /// The model value that was set from it.
     pub sets: Option<String>,
-    /// Whether it is that of a steady load over the whole drive.
+    /// Whether the rating is of a steady load over the whole drive.
     pub steady: bool,
-    /// How long the load runs before it counts, where that matters.
+    /// Time that the load runs before it counts, where that matters.
     pub after: Option<Duration>,
-    /// How much of the drive it uses, where that matters.
+    /// Part of the drive that the test uses, where that matters.
     pub span: Option<Bytes>,
-    /// How far its data compresses.
+    /// Compressibility of the test's data.
     pub compressibility: Ratio,
-    /// Why the model misses it.
+    /// Reason why the model misses the rating.
     pub miss: Option<String>,
 }
 
@@ -68,7 +68,7 @@ pub struct Rated {
 }
 
 impl Rating {
-    /// Whether a model value was set from it.
+    /// Returns the rating's role: whether a model value was set from it.
     pub fn role(&self) -> Role {
         if self.sets.is_some() { Role::Calibrated } else { Role::Predicted }
     }

@@ -128,7 +128,7 @@ impl Study {
         })
     }
 
-    /// The name of its file.
+    /// Returns the name of the study's file.
     pub fn id(&self) -> &str {
         &self.id
     }

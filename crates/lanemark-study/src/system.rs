@@ -30,7 +30,7 @@ pub struct SystemName {
     pub port: String,
     /// Further drives, each with its port, at work at the same time.
     pub beside: Vec<(String, String)>,
-    /// How all of them are one volume, where they are.
+    /// Volume of all the drives, where they are one.
     pub volume: Option<VolumeSpec>,
 }
 
@@ -128,14 +128,14 @@ impl SystemName {
         })
     }
 
-    /// Every drive with its port, the first first.
+    /// Returns every drive with its port, in order.
     pub fn places(&self) -> impl Iterator<Item = (&str, &str)> {
         let further = self.beside.iter().map(|(drive, port)| (drive.as_str(), port.as_str()));
         std::iter::once((self.drive.as_str(), self.port.as_str())).chain(further)
     }
 }
 
-/// Reads how drives are one volume from before the first of them, and returns what is behind it.
+/// Reads how drives are one volume from before the first of them, and returns what follows.
 fn volume(text: &str) -> Result<(Option<VolumeSpec>, &str), StudyError> {
     let Some((before, behind)) = text.split_once(':') else { return Ok((None, text)) };
     let fail = |message: String| {

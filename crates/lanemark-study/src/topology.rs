@@ -1,4 +1,4 @@
-//! Whether a platform's links hang together: each comes from one place, and no way leads back to where it was.
+//! The check that a platform's links form a tree: each comes from one place, and no path leads back to where it was.
 //!
 //! A platform file lists the links on the way to each port. A link that is listed behind one chip for one port and
 //! behind another for the next would have two parents; two links that are each listed behind the other, a loop. Both

@@ -16,7 +16,7 @@ pub(crate) struct Devices {
     others: Vec<Vec<u8>>,
 }
 
-/// How many of those not chosen are remembered.
+/// Number of devices not chosen that are remembered.
 const OTHERS_MAX: usize = 8;
 
 impl Devices {

@@ -13,7 +13,7 @@ pub struct TraceError {
     pub column: Option<usize>,
     /// Description of the error, with the value and what was expected.
     pub message: String,
-    /// How to put it right.
+    /// Advice on how to correct the value.
     pub hint: Option<String>,
     /// Whether the file could not be read at all, rather than be understood.
     pub unreadable: bool,

@@ -38,7 +38,7 @@ impl Format {
         }
     }
 
-    /// The one format that `line`, the first of a trace, can belong to.
+    /// Returns the one format that `line`, the first of a trace, can belong to.
     pub(crate) fn of(line: &[u8]) -> Option<Self> {
         let text = line.trim_ascii_start();
         let words: Vec<Field<'_>> = {

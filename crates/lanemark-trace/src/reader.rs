@@ -40,7 +40,7 @@ pub struct Notes {
     pub skipped: u64,
 }
 
-/// A trace, request by request. It ends with the input or behind the first error.
+/// A trace, request by request. It ends with the input or after the first error.
 pub struct Reader<R> {
     file: String,
     lines: Lines<R>,
@@ -48,7 +48,7 @@ pub struct Reader<R> {
     clock: Clock,
     devices: Devices,
     skipped: u64,
-    /// The write behind a flush that came in the same line.
+    /// The write after a flush that came in the same line.
     queued: Option<Arrival>,
     over: bool,
 }

@@ -16,7 +16,7 @@ use crate::workload::{Load, Mix, Pattern, Start, Test};
 pub struct Video {
     /// Pixels in a line.
     pub width: u32,
-    /// Lines.
+    /// Height of the picture, in lines.
     pub height: u32,
     /// Bits of one sample.
     pub bits: u32,
@@ -43,7 +43,7 @@ pub struct Carrier {
     /// Throughput of sequential reads of 1 MiB over the interface.
     #[serde(rename = "rate_bytes_per_second")]
     pub rate: BytesPerSecond,
-    /// How many such streams it carries; below 1 not one.
+    /// Number of such streams that the interface carries; below 1 not one.
     pub streams: f64,
 }
 

@@ -7,7 +7,7 @@ use super::{Plan, PlanError, not_negative, positive, told};
 pub struct Battery {
     /// Mean power of the whole computer with the first drive, in W.
     pub system_watts: f64,
-    /// How long its battery lasts then, in hours.
+    /// Battery life with that power, in hours.
     pub hours: f64,
     /// Mean power of the first drive, in W.
     pub drive_watts: f64,
@@ -22,7 +22,7 @@ pub struct Duty {
     pub busy_watts: f64,
     /// Power of the drive while idle, in W.
     pub idle_watts: f64,
-    /// The share of the time in which it is busy.
+    /// Share of the time in which the drive is busy.
     pub busy_share: f64,
 }
 

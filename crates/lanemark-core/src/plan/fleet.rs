@@ -1,4 +1,4 @@
-//! How many servers a load takes with one drive and with another, and what they cost.
+//! The number of servers that a load takes with one drive and with another, and their costs.
 //!
 //! The published model is one line: a server that does 25% more leaves out one in five. This one takes whole servers,
 //! spare capacity, prices, licences and energy, and says at which price of the drive the gain is used up.
@@ -16,7 +16,7 @@ pub struct Node {
     pub rate: f64,
     /// Power of one server, drives included, in W.
     pub watts: f64,
-    /// The price of one of its drives.
+    /// Price of one of the server's drives.
     pub drive_price: f64,
 }
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub struct Step {
     /// Name of the step, `energy of the battery`.
     pub name: String,
-    /// How it was come by, `9.6 W x 5.2 h`.
+    /// Formula of the result with its values, `9.6 W x 5.2 h`.
     pub formula: String,
     /// Result of the step, in `unit`.
     pub value: f64,
@@ -30,7 +30,7 @@ pub struct Step {
 /// A plan worked out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The question.
+    /// Question that the plan answers.
     pub question: String,
     /// The steps, in their order.
     pub steps: Vec<Step>,

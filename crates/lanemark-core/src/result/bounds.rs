@@ -15,7 +15,7 @@ use crate::result::series::POINTS_MAX;
 use crate::units::{Bytes, Duration};
 use crate::workload::{Fault, Load, QUEUE_DEPTH_MAX, THREADS_MAX, Test, USERS_MAX, WAREHOUSES_MAX};
 
-/// The longest time in a result, in ns: 5,000 hours. Picoseconds end little behind it.
+/// The longest time in a result, in ns: 5,000 hours. Picoseconds end little beyond it.
 pub const TIME_MAX_NS: f64 = 1.8e16;
 /// The most data in a figure: 2^60 bytes, of which sums of several still are 64-bit numbers.
 pub const BYTES_MAX: Bytes = Bytes(1 << 60);
@@ -27,7 +27,7 @@ pub const FIGURE_MAX: f64 = 1e18;
 pub const ENTRIES_MAX: usize = 1_000_000;
 /// The most kinds and numbers of errors: error numbers end at 4,095, by `MAX_ERRNO` of Linux.
 pub const ERRORS_MAX: usize = 8192;
-/// How far a share may lie beyond 1 by rounding, or by what was booked in an interval and ended behind it.
+/// Excess of a share over 1 that is accepted: by rounding, or by what was booked in an interval and ended after it.
 const SHARE_SLACK: f64 = 0.01;
 
 /// A value that no result can have.
@@ -35,7 +35,7 @@ const SHARE_SLACK: f64 = 0.01;
 pub struct OutOfRange {
     /// Path of the value in the result, `tests[2].samples[0].elapsed_ns`.
     pub place: String,
-    /// The value.
+    /// The value, as text.
     pub value: String,
     /// The values that are accepted.
     pub bound: String,
@@ -49,11 +49,11 @@ impl fmt::Display for OutOfRange {
 
 impl std::error::Error for OutOfRange {}
 
-/// Whether a value is possible, and where the one is that is not.
+/// The outcome of a check: the first value that is out of range, where there is one.
 type Checked = Result<(), OutOfRange>;
 
 impl RunResult {
-    /// Whether all of it is possible.
+    /// Checks that every value of the result is possible.
     ///
     /// # Errors
     /// The first value that is not.

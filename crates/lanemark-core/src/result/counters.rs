@@ -53,7 +53,7 @@ impl Counters {
         self.0.get(&counter).copied()
     }
 
-    /// Sets one.
+    /// Sets a counter.
     pub fn set(&mut self, counter: Counter, value: u64) {
         self.0.insert(counter, value);
     }

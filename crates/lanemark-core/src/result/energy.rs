@@ -55,7 +55,7 @@ pub struct PowerStateUse {
 pub struct PlatformPower {
     /// Everything but the drives.
     pub base_watts: f64,
-    /// How long the battery lasts with these drives, where there is one.
+    /// Battery life with these drives, in hours, where there is a battery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery_hours: Option<f64>,
 }
@@ -98,7 +98,7 @@ impl TestResult {
         self.over(Sample::iops_per_watt)
     }
 
-    /// How long the platform's battery lasts, in hours, over the repeats, where each knows it.
+    /// Returns the battery life of the platform, in hours, over the repeats, where each knows it.
     pub fn battery_hours(&self) -> Option<Statistic> {
         self.over(|sample| sample.energy.as_ref()?.platform?.battery_hours)
     }

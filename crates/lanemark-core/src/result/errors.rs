@@ -28,7 +28,7 @@ pub enum ErrorKind {
     ReadOnly,
     /// No data was moved: the target ended before.
     Ended,
-    /// Anything else, by its error number where there is one.
+    /// Another error, by its number where there is one.
     Other,
 }
 
@@ -92,7 +92,7 @@ const ERRNOS: [(u32, &str, ErrorKind); 26] = [
 /// The requests that failed in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
-    /// Why they failed.
+    /// Reason of the failures.
     pub kind: ErrorKind,
     /// The kernel's error number, where there was a kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]

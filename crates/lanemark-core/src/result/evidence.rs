@@ -64,7 +64,7 @@ pub struct DeviceUse {
     /// How long requests took, summed over the writes.
     #[serde(rename = "write_time_ns")]
     pub write_time: Duration,
-    /// How long requests took, summed over the flushes; zero where the kernel does not count them.
+    /// Time of the flushes, summed; zero where the kernel does not count them.
     #[serde(rename = "flush_time_ns", default)]
     pub flush_time: Duration,
     /// How long anything was outstanding.
@@ -80,7 +80,7 @@ pub struct DeviceUse {
 pub struct DriveHealth {
     /// Temperature of the drive, in °C.
     pub temperature_celsius: Option<f64>,
-    /// The bits of its critical warning.
+    /// Critical warning of the health log, as bits.
     pub warnings: u8,
     /// The spare that is left.
     pub spare_percent: u8,
@@ -119,7 +119,7 @@ pub struct ProcessorUse {
     /// Part of `system` taken by the kernel's own threads, where they can be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<f64>,
-    /// How often a processor left an idle state, a second and over all of them, where the kernel counts that.
+    /// Number of times that processors left an idle state, a second and over all of them, where the kernel counts that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakes: Option<f64>,
     /// Whether the processors are those of a virtual machine, where waking one takes a detour over the host.
@@ -168,12 +168,12 @@ pub struct Limit {
 pub enum LimitKind {
     /// Bytes or requests of a device in a second.
     Device,
-    /// Processor time.
+    /// Processor time of the group.
     Processor,
 }
 
 impl Limit {
-    /// Whether it held the sample back.
+    /// Returns whether the limit held the sample back.
     pub fn is_met(&self) -> bool {
         match self.kind {
             LimitKind::Device => self.share >= DEVICE_LIMIT_MET,
@@ -185,13 +185,13 @@ impl Limit {
 /// The processor time of the threads that submitted requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadUse {
-    /// How busy the busiest of them was, as a share of one core.
+    /// Processor time of the busiest thread, as a share of one core.
     pub busiest: f64,
-    /// How often they gave up the processor to wait.
+    /// Number of times that threads gave up the processor to wait.
     pub switches_voluntary: u64,
-    /// How often it was taken from them.
+    /// Number of times that the processor was taken from a thread.
     pub switches_involuntary: u64,
-    /// The greatest share of its time that one of them was ready and waited for a core, where the kernel tells.
+    /// Greatest share of its time that a thread was ready and waited for a core, where the kernel tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_wait: Option<f64>,
 }
@@ -208,14 +208,14 @@ pub struct Outstanding {
 /// How well the times of an open loop were kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Punctuality {
-    /// How long after its time each request was submitted.
+    /// Delay from each request's due time to its submission.
     pub lateness: LatencyHistogram,
     /// Requests that were late because as many as allowed were outstanding: the target's fault, not the generator's.
     pub held_back: u64,
     /// Requests that were due before the end and were not submitted even a second after it.
     #[serde(default)]
     pub unsubmitted: u64,
-    /// How long after its time each request was submitted for which there was room: the generator's fault.
+    /// Delay from the due time to the submission of requests for which there was room: the generator's fault.
     pub own_lateness: LatencyHistogram,
 }
 

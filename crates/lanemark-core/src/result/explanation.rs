@@ -1,4 +1,4 @@
-//! Why a measured test was no faster: a verdict, and the evidence that it rests on.
+//! The reason why a measured test was no faster: a verdict, and the evidence for it.
 //!
 //! A verdict is given only where its evidence is complete; else it is undecided, and the evidence says what is missing.
 
@@ -28,7 +28,7 @@ pub struct HopCeiling {
     pub hop: String,
     /// The link in words, `PCIe 3.0 x4`.
     pub link: String,
-    /// The most that it carries for this test; where the size of its packets is not known, with the smallest.
+    /// Greatest throughput of the hop for this test; where the size of its packets is not known, with the smallest.
     #[serde(rename = "rate_bytes_per_second")]
     pub rate: BytesPerSecond,
     /// The most that the link carries with the largest packets, where their size is not known: the ceiling is somewhere
@@ -93,34 +93,34 @@ pub enum Sign {
         link: String,
         /// The share; the least that it may be where the size of the link's packets is not known.
         share: f64,
-        /// The most that it may be, where that is not known.
+        /// Greatest value of the share, where it is not known exactly.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share_most: Option<f64>,
     },
     /// No link of the path tells what it could carry.
     NoCeiling,
-    /// How busy the busiest thread of the program was, as a share of one core.
+    /// The processor time of the program's busiest thread, as a share of one core.
     ThreadBusy {
-        /// The share.
+        /// Share, from 0 to 1.
         share: f64,
     },
-    /// How much of the machine's processors was used.
+    /// The processor time used on the whole machine, in cores.
     MachineBusy {
-        /// Cores in use.
+        /// Processor time, in cores.
         used: f64,
-        /// Cores there are.
+        /// Cores of the machine.
         cores: u32,
     },
-    /// How much of the machine's processors other programs took.
+    /// The processor time of other programs, in cores.
     OthersBusy {
-        /// Cores that they used.
+        /// Processor time, in cores.
         used: f64,
-        /// Cores there are.
+        /// Cores of the machine.
         cores: u32,
     },
-    /// How long a thread of the program was ready and waited for a core, as a share of the time.
+    /// The share of the time in which a thread of the program was ready and waited for a core.
     CoreWait {
-        /// The share.
+        /// Share, from 0 to 1.
         share: f64,
     },
     /// Other programs took enough processor time to explain the rest of the evidence, so that it decides nothing.
@@ -129,23 +129,23 @@ pub enum Sign {
     DeviceLimit {
         /// The limit, as it stands.
         limit: String,
-        /// The share.
+        /// Share, from 0 to 1.
         share: f64,
     },
     /// A quota of processor time, and the share of the time in which it kept the program from the processors.
     Quota {
         /// The quota, as it stands.
         limit: String,
-        /// The share.
+        /// Share, from 0 to 1.
         share: f64,
     },
-    /// The requests did not go to a device: the engine asks nothing, or the page cache answers.
+    /// The requests did not reach a device: the engine submits none, or the page cache answers.
     NoDevice,
-    /// How long the device had anything outstanding, as a share of the time.
+    /// The share of the time in which the device had requests outstanding.
     DeviceBusy {
         /// Name of the device.
         device: String,
-        /// The share.
+        /// Share, from 0 to 1.
         share: f64,
     },
     /// The mean time of a request at the device, and as the program saw it.

@@ -9,7 +9,7 @@ use crate::units::{Bytes, Duration};
 pub struct FaultUse {
     /// The fault as it is written, `power-cut boot=10s at=2s`.
     pub fault: String,
-    /// When it began.
+    /// Time at which the fault began.
     #[serde(rename = "at_ns")]
     pub at: Duration,
     /// Requests that failed by it.

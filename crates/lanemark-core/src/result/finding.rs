@@ -34,7 +34,7 @@ pub enum Finding {
     SlotBelowDevice {
         /// The device.
         hop: String,
-        /// The port.
+        /// Name of the port.
         port: String,
         /// Rate and width that the device supports.
         device_max: PcieRate,
@@ -62,7 +62,7 @@ pub enum Finding {
         /// Sum of the throughputs of the links to the devices below.
         #[serde(rename = "below_bytes_per_second")]
         below: BytesPerSecond,
-        /// Whether the size of packets is not known: then the uplink carries at most so much, those below at least.
+        /// Whether the size of packets is not known: then `uplink` is an upper bound, and `below` a lower one.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         bounds: bool,
     },
@@ -89,7 +89,7 @@ pub enum Finding {
         negotiated_bits_per_second: u64,
         /// Rate that both ends support.
         capable_bits_per_second: u64,
-        /// Whether the drive says that it can do so too.
+        /// Whether the drive reports that it supports that rate too.
         drive_known: bool,
     },
     /// A SAS phy trained to less than it can do.
@@ -105,14 +105,14 @@ pub enum Finding {
     WithoutQueueing {
         /// Commands that it takes at once.
         queue_depth: u32,
-        /// Whether it says that it could take more.
+        /// Whether the drive reports that it supports more.
         drive_capable: Option<bool>,
     },
     /// The drive's write cache is off.
     WriteCacheOff,
     /// A scheduler that suits another kind of drive.
     SchedulerUnsuited {
-        /// The scheduler.
+        /// Name of the scheduler.
         scheduler: String,
         /// Setting that suits the device.
         suited: String,
@@ -121,7 +121,7 @@ pub enum Finding {
     },
     /// A partition does not begin at a physical block.
     PartitionMisaligned {
-        /// The partition.
+        /// Name of the partition.
         partition: String,
         /// How far off, as the kernel tells.
         offset_bytes: i64,
@@ -139,7 +139,7 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// Whether it is something that may be as wanted, and need not cost anything.
+    /// Returns whether the finding may be as wanted, and need not cost anything.
     pub fn is_note(&self) -> bool {
         matches!(
             self,

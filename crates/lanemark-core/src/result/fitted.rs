@@ -19,9 +19,9 @@ pub struct FittedDrive {
     pub results: Vec<String>,
     /// The drive whose values stand where the measurements say nothing.
     pub template: String,
-    /// The platform that it was measured on.
+    /// Platform that the drive was measured on.
     pub platform: String,
-    /// The port.
+    /// Name of the port.
     pub port: String,
     /// Values that were free, and what became of each.
     pub parameters: Vec<FittedParameter>,
@@ -63,7 +63,7 @@ pub enum Standing {
     Open {
         /// The template's value is kept, or where that contradicts the measurements the nearest one that does not.
         kept_template: bool,
-        /// The other value with which it goes up and down, where there is one.
+        /// The other value that it correlates with, where there is one.
         with: Option<String>,
         /// The test that would tell it.
         needs: String,
@@ -75,14 +75,14 @@ pub enum Standing {
 pub struct Unseen {
     /// Path of the value.
     pub parameter: String,
-    /// Why, and what would tell it.
+    /// Reason why the value is not seen, and what would determine it.
     pub needs: String,
 }
 
 /// One figure of one test, measured and modelled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedFigure {
-    /// The test.
+    /// Name of the test.
     pub test: String,
     /// Kind of the figure.
     pub kind: FigureKind,
@@ -138,33 +138,33 @@ impl FittedDrive {
 pub enum FitDoubt {
     /// The figures are those of a model.
     Simulated {
-        /// Which.
+        /// Name of the simulated system.
         system: String,
     },
     /// The runs wrote nothing.
     NoWrites,
     /// A test was left out.
     LeftOut {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// Why.
+        /// Reason, in words.
         reason: String,
     },
     /// The model misses a test by more than a tenth.
     Misses {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// Relative error.
         error: f64,
     },
     /// The measurements scatter more around the model than around each other.
     Scatter {
-        /// How many times as much.
+        /// Ratio of both scatters.
         times: f64,
     },
     /// The runs themselves carry doubts.
     Doubtful {
-        /// How many.
+        /// Number of warnings.
         warnings: u32,
     },
 }

@@ -30,7 +30,7 @@ pub struct Inspection {
 pub struct Unread {
     /// Where, relative to the root of the tree.
     pub path: String,
-    /// Why.
+    /// Reason why the file could not be read.
     pub reason: UnreadReason,
 }
 
@@ -51,7 +51,7 @@ pub enum UnreadReason {
     NotText,
     /// Text with no meaning there.
     Meaningless {
-        /// The text, cut.
+        /// Text of the file, cut.
         value: String,
     },
     /// A link that leads out of the tree.
@@ -80,12 +80,12 @@ pub struct InspectedDevice {
     pub number: Option<String>,
     /// Kind of the block device.
     pub kind: BlockKind,
-    /// How much it holds.
+    /// Size of the device.
     #[serde(rename = "size_bytes")]
     pub size: Option<Bytes>,
-    /// Whether it can be taken out.
+    /// Whether the media can be removed.
     pub removable: Option<bool>,
-    /// Whether it cannot be written.
+    /// Whether the device cannot be written.
     pub read_only: Option<bool>,
     /// Identity that the device reports.
     pub identity: Identity,
@@ -93,7 +93,7 @@ pub struct InspectedDevice {
     pub queue: QueueLimits,
     /// The ways from the processor: several for multipath, none for what is made of other devices.
     pub ways: Vec<InspectedWay>,
-    /// The devices that it is made of or lies on.
+    /// Devices that this one is made of or lies on.
     pub below: Vec<String>,
     /// Partitions of the device.
     pub partitions: Vec<InspectedPartition>,
@@ -123,11 +123,11 @@ pub enum BlockKind {
     },
     /// RAID by the kernel.
     Md {
-        /// `raid1`.
+        /// RAID level, `raid1`.
         level: Option<String>,
-        /// How many devices belong to it.
+        /// Number of member devices.
         members: Option<u32>,
-        /// The chunk of its stripes.
+        /// Chunk size of the stripes.
         #[serde(rename = "chunk_bytes")]
         chunk: Option<Bytes>,
         /// How many members are missing.
@@ -135,14 +135,14 @@ pub enum BlockKind {
     },
     /// A file as a device.
     Loop {
-        /// The file.
+        /// Path of the backing file.
         backing_file: Option<String>,
     },
     /// Compressed memory.
     Zram,
-    /// Memory.
+    /// A disk in memory.
     Ram,
-    /// Something else that has no hardware of its own.
+    /// A virtual device of another kind, without hardware of its own.
     Virtual,
 }
 
@@ -154,10 +154,10 @@ pub struct InspectedPartition {
     /// Start of the partition on its device.
     #[serde(rename = "start_bytes")]
     pub start: Option<Bytes>,
-    /// How much it holds.
+    /// Size of the partition.
     #[serde(rename = "size_bytes")]
     pub size: Option<Bytes>,
-    /// How far its beginning is from the device's physical blocks; -1 where it cannot be aligned.
+    /// Distance of the partition's start from the device's physical blocks; -1 where it cannot be aligned.
     pub alignment_offset_bytes: Option<i64>,
 }
 
@@ -170,14 +170,14 @@ pub struct Identity {
     pub model: Option<String>,
     /// Serial number.
     pub serial: Option<String>,
-    /// The revision of its firmware.
+    /// Firmware revision.
     pub firmware: Option<String>,
 }
 
 /// How a device's requests are queued and cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueLimits {
-    /// Whether it turns.
+    /// Whether the device is rotational.
     pub rotational: Option<bool>,
     /// The scheduler in use, `none`.
     pub scheduler: Option<String>,
@@ -185,7 +185,7 @@ pub struct QueueLimits {
     pub write_cache: Option<WriteCache>,
     /// Whether single writes can be forced to the media.
     pub force_unit_access: Option<bool>,
-    /// Requests that the kernel keeps for it.
+    /// Requests that the kernel queues for the device.
     pub requests_max: Option<u32>,
     /// Commands that a SCSI or ATA device takes at once.
     pub queue_depth: Option<u32>,
@@ -241,7 +241,7 @@ pub struct InspectedHop {
     pub part: HopPart,
     /// The link from the hop before, where there is one that the kernel tells of.
     pub link: Option<InspectedLink>,
-    /// The memory that it is close to.
+    /// NUMA node of the hop.
     pub numa_node: Option<u32>,
 }
 
@@ -259,7 +259,8 @@ pub enum HopPart {
         device: Option<u16>,
         /// The kernel's driver.
         driver: Option<String>,
-        /// Whether its address says that it is in an Intel chipset, whose uplink the kernel does not show.
+        /// Whether the address of the device says that it is in an Intel chipset, whose uplink the kernel does not
+        /// show.
         chipset: bool,
     },
     /// A port of an ATA host.
@@ -289,18 +290,18 @@ pub enum HopPart {
         transport: Option<String>,
         /// Address that a fabric leads to.
         address: Option<String>,
-        /// `live`.
+        /// State of the controller, `live`.
         state: Option<String>,
         /// Number of queues, with the administration queue.
         queues: Option<u32>,
     },
     /// A USB hub, or a device.
     Usb {
-        /// Whether devices hang below it.
+        /// Whether the device is a hub.
         hub: bool,
         /// Identity that the hop reports.
         identity: Identity,
-        /// The driver of its storage interface, `uas`.
+        /// Driver of the storage interface, `uas`.
         driver: Option<String>,
     },
     /// A virtio device.
@@ -329,21 +330,21 @@ pub enum PciRole {
     DownstreamPort,
     /// A bridge of another kind.
     Bridge,
-    /// NVMe.
+    /// An NVMe controller.
     Nvme,
-    /// SATA.
+    /// A SATA host.
     Ahci,
     /// An ATA host of the older kind.
     Ide,
-    /// SAS.
+    /// A SAS host.
     Sas,
-    /// RAID.
+    /// A RAID controller.
     Raid,
     /// SCSI or other storage.
     Storage,
-    /// USB.
+    /// A USB host.
     Usb,
-    /// Fibre Channel.
+    /// A Fibre Channel host.
     FibreChannel,
     /// A network adapter.
     Network,
@@ -351,6 +352,6 @@ pub enum PciRole {
     VolumeManagement,
     /// Virtio over PCI.
     Virtio,
-    /// Anything else.
+    /// A function of another kind.
     Other,
 }

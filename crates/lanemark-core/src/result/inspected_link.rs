@@ -30,7 +30,7 @@ pub enum InspectedLink {
 pub struct PcieRate {
     /// 1 for 2.5 GT/s, 6 for 64 GT/s.
     pub generation: u8,
-    /// Lanes.
+    /// Number of lanes.
     pub lanes: u8,
 }
 
@@ -85,7 +85,7 @@ pub struct SataLink {
     pub port_bits_per_second: Option<u64>,
     /// Rate that the drive reports to support.
     pub drive_bits_per_second: Option<u64>,
-    /// Whether the drive says that it takes queued commands.
+    /// Whether the drive reports to support queued commands.
     pub queueing: Option<bool>,
     /// After the line code, in either direction at a time.
     #[serde(rename = "line_bytes_per_second")]
@@ -154,8 +154,8 @@ impl InspectedLink {
         }
     }
 
-    /// The least and the most that it may carry, which differ where the size of a packet's data is not known: by packets
-    /// or frames where there is a law for that, else by the line code.
+    /// Returns the least and the greatest throughput of the link, which differ where the size of a packet's data is not
+    /// known: by packets or frames where there is a law for that, else by the line code.
     pub fn range(&self) -> Option<(BytesPerSecond, BytesPerSecond)> {
         match self {
             Self::Pcie(PcieLink { usable_least: Some(least), usable_most: Some(most), .. }) => {
@@ -165,7 +165,7 @@ impl InspectedLink {
         }
     }
 
-    /// The most that it may carry.
+    /// Returns the greatest throughput of the link.
     pub fn rate(&self) -> Option<BytesPerSecond> {
         self.range().map(|(_, most)| most)
     }
@@ -187,7 +187,7 @@ impl PcieRate {
         }
     }
 
-    /// Whether it is behind `other` in generation or width.
+    /// Returns whether the generation or width is less than that of `other`.
     pub fn below(self, other: Self) -> bool {
         self.generation < other.generation || self.lanes < other.lanes
     }

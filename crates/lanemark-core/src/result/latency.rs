@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::units::Duration;
 
-/// The longest latency that is told apart; longer ones count as this long.
+/// Greatest latency that is told apart, in ns; longer ones count as this long.
 const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
 
 /// The percentiles that every view shows.
@@ -126,7 +126,7 @@ impl LatencyHistogram {
         (self.count() > 0).then_some(self.max_ns)
     }
 
-    /// How many requests took no less than a percentile: what it rests on. Absent where the percentile is.
+    /// Returns the number of requests that took no less than a percentile: its support. Absent where the percentile is.
     pub fn support(&self, percentile: f64) -> Option<u64> {
         self.percentile_ns(percentile)?;
         let below = self.count() as f64 * percentile / 100.0;

@@ -159,11 +159,11 @@ pub struct SimulatedTarget {
     pub drive: String,
     /// The platform's name for people.
     pub platform: String,
-    /// The port.
+    /// Name of the port.
     pub port: String,
     /// How many of the model's values have a source.
     pub values_sourced: u32,
-    /// How many were derived by us from sourced ones.
+    /// Number of values that were derived by us from sourced ones.
     pub values_derived: u32,
     /// The values that nobody published, by their place in the library file.
     pub values_assumed: Vec<String>,
@@ -206,7 +206,7 @@ pub struct TestResult {
     /// The test for a moment with a deeper queue, where that was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_probe: Option<QueueProbe>,
-    /// Why it was no faster; known for measured runs.
+    /// Explanation of why the test was no faster; known for measured runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
     /// Gain from making one hop faster; known for simulated runs, where it was asked for.

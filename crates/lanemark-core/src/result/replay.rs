@@ -23,7 +23,7 @@ pub struct ReplayUse {
     pub outstanding_max: u64,
     /// Requests that came and had to wait to be submitted.
     pub held_back: u64,
-    /// Requests that lay behind the end of their drive and were moved into it.
+    /// Requests that lay beyond the end of their drive and were moved into it.
     pub wrapped: u64,
     /// Reads and writes of no length, which were left out.
     pub empty: u64,

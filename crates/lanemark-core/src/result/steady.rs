@@ -33,7 +33,7 @@ pub struct SteadyState {
     pub rule: Rounds,
     /// Every round, in its order.
     pub rounds: Vec<Round>,
-    /// How it ended.
+    /// Outcome of the test.
     pub outcome: Outcome,
     /// The last window that there was; the figures of the sample are those of its rounds.
     pub window: Option<Window>,
@@ -127,7 +127,7 @@ impl Window {
         })
     }
 
-    /// Why it is not steady, where it is not.
+    /// Returns the reason why the window is not steady, where it is not.
     pub fn fault(&self) -> Option<Reason> {
         let within = |value: f64, bound: f64| value <= bound * (1.0 + ROUNDING);
         match () {
@@ -176,12 +176,12 @@ impl SteadyState {
         self.reached() || self.rounds.len() >= ROUNDS_MAX
     }
 
-    /// Whether it became steady.
+    /// Returns whether the test became steady.
     pub fn reached(&self) -> bool {
         matches!(self.outcome, Outcome::Reached { .. })
     }
 
-    /// The doubt about `test` where it did not.
+    /// Returns the doubt about `test` where it did not become steady.
     pub fn doubt(&self, test: &str) -> Option<Warning> {
         let Outcome::NotReached { reason } = self.outcome else { return None };
         let window = self.window;

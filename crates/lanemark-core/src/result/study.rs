@@ -12,13 +12,13 @@ pub struct StudyOutcome {
     pub schema_version: u32,
     /// Program, machine and time that the result came from.
     pub provenance: Provenance,
-    /// The name of its file, `sata-vs-nvme-crystaldiskmark`.
+    /// Name of the study's file, `sata-vs-nvme-crystaldiskmark`.
     pub id: String,
     /// The name for people.
     pub title: String,
     /// Question of the study.
     pub question: String,
-    /// The publication that it is held against.
+    /// Publication that the study is held against.
     pub document: Document,
     /// The systems, in the order of the columns.
     pub systems: Vec<StudySystem>,
@@ -71,7 +71,7 @@ pub struct Calibration {
 pub struct Figure {
     /// Id of the figure in the references, `NV001`.
     pub id: String,
-    /// The system that it was taken on, by its name in the study.
+    /// Name of the system in the study that the figure is of.
     pub system: String,
     /// The test, by its name in the workload.
     pub test: String,
@@ -87,7 +87,7 @@ pub struct Figure {
     pub over: Option<String>,
     /// Place of the figure in the document, `Table 1`.
     pub place: String,
-    /// Whether a model value was set from it.
+    /// Role of the figure: whether a model value was set from it.
     pub role: Role,
 }
 
@@ -96,7 +96,7 @@ pub struct Figure {
 pub struct NotModelled {
     /// Ids of the figures in the references.
     pub figures: Vec<String>,
-    /// Why not.
+    /// Reason why they are not modelled.
     pub reason: String,
 }
 

@@ -31,9 +31,9 @@ pub struct SweepPoint {
 pub struct SweepFigures {
     /// Requests a second.
     pub iops: f64,
-    /// Data a second.
+    /// Throughput, in bytes a second.
     pub bytes_per_second: f64,
-    /// Mean latency.
+    /// Mean latency, in µs.
     pub latency_mean_us: f64,
     /// Percentiles of the latency, 50, 99 and 99.9, where enough requests support them.
     pub latency_percentiles_us: [Option<f64>; 3],

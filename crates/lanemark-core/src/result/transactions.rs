@@ -35,7 +35,7 @@ pub struct DatabaseTarget {
 /// The transactions of a sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TransactionsUse {
-    /// How many ended, with those that were rolled back as they should.
+    /// Number of transactions that ended, with those that were rolled back as they should.
     pub count: u64,
     /// Transactions that ended in a minute.
     pub per_minute: f64,
@@ -94,7 +94,7 @@ fn is_zero(count: &u64) -> bool {
 /// The figures of one kind of transaction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KindUse {
-    /// How many ended, with those that were rolled back as the specification wants.
+    /// Number of transactions that ended, with those that were rolled back as the specification wants.
     pub count: u64,
     /// New orders with an invalid item.
     pub rolled_back: u64,
@@ -140,16 +140,16 @@ pub struct SessionTime {
 /// Requests of the drives in a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceRates {
-    /// Reads.
+    /// Reads a second.
     pub reads: f64,
     /// Writes, with those of the log.
     pub writes: f64,
-    /// Flushes.
+    /// Flushes a second.
     pub flushes: f64,
 }
 
 impl TransactionsUse {
-    /// A sum over the sample for each transaction of it.
+    /// Returns a sum over the sample divided by its number of transactions.
     pub fn each(&self, sum: f64) -> Option<f64> {
         (self.count > 0).then(|| sum / self.count as f64)
     }
@@ -175,7 +175,7 @@ impl TransactionsUse {
 }
 
 impl Sample {
-    /// Whether a database asked for the requests and only the device's own counts of them are known.
+    /// Returns whether a database made the requests and only the device's own counts of them are known.
     pub fn is_counted_by_device(&self) -> bool {
         self.transactions.is_some() && self.reads.is_none() && self.writes.is_none()
     }

@@ -9,9 +9,9 @@ use crate::units::{Bytes, Duration};
 /// The writing part of a verification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WrittenToVerify {
-    /// The target.
+    /// Path of the target.
     pub path: String,
-    /// The journal.
+    /// Path of the journal.
     pub journal: String,
     /// The workload's id.
     pub workload: String,
@@ -21,11 +21,11 @@ pub struct WrittenToVerify {
     pub unit_bytes: Bytes,
     /// Range on the target: from the start of the first test to the end of the last one.
     pub from_bytes: Bytes,
-    /// See there.
+    /// End of that range.
     pub to_bytes: Bytes,
     /// Writes acknowledged, those that filled the target first among them.
     pub writes: u64,
-    /// Data of those.
+    /// Bytes of those writes.
     pub written_bytes: Bytes,
     /// Flushes acknowledged.
     pub flushes: u64,
@@ -57,11 +57,11 @@ pub enum Since {
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
-    /// The target.
+    /// Path of the target.
     pub path: String,
-    /// The journal.
+    /// Path of the journal.
     pub journal: String,
-    /// The run that it is the journal of.
+    /// Number of the run that the journal is of.
     pub run: u64,
     /// When that began, in seconds since 1970.
     pub begun_unix_s: u64,
@@ -151,7 +151,7 @@ pub enum DamageKind {
 }
 
 impl DamageKind {
-    /// Every one of them.
+    /// All kinds of damage.
     pub const ALL: [Self; 8] = [
         Self::Lost,
         Self::Stale,
@@ -163,7 +163,7 @@ impl DamageKind {
         Self::Unreadable,
     ];
 
-    /// The word for it.
+    /// Returns the kind's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lost => "lost",
@@ -185,7 +185,7 @@ pub struct Damage {
     pub kind: DamageKind,
     /// Start of the range on the target.
     pub offset_bytes: Bytes,
-    /// How long it is.
+    /// Length of the range.
     pub length_bytes: Bytes,
     /// The newest acknowledged write there; none where nothing was.
     pub expected: Option<Acknowledged>,
@@ -200,13 +200,13 @@ pub struct Acknowledged {
     pub generation: u64,
     /// Start of the write on the target.
     pub offset_bytes: Bytes,
-    /// How long it was.
+    /// Length of the write.
     pub length_bytes: Bytes,
-    /// Whether it was a trim.
+    /// Whether the request was a trim.
     pub trim: bool,
-    /// Whether a flush that was acknowledged, or its own mark, had made it durable.
+    /// Whether an acknowledged flush, or the write's own mark, had made it durable.
     pub durable: bool,
-    /// When its acknowledgement was taken down, since the run began.
+    /// Time at which its acknowledgement was recorded, since the run began.
     #[serde(rename = "acknowledged_ns")]
     pub acknowledged: Duration,
 }
@@ -223,19 +223,19 @@ pub enum Found {
     Elsewhere {
         /// Offset that the data was written for.
         offset_bytes: Bytes,
-        /// The write that it came with.
+        /// Number of the write.
         generation: u64,
     },
     /// A unit of another run.
     Foreign {
-        /// Which.
+        /// Number of that run.
         run: u64,
     },
     /// Sectors of several writes.
     Sectors,
     /// A unit of ours by its mark, with something in it changed.
     Changed {
-        /// The write that it says to have come with.
+        /// Number of the write that the unit names.
         generation: u64,
     },
     /// Data without a valid header.
@@ -250,7 +250,7 @@ pub enum Found {
 pub enum VerifyDoubt {
     /// Journal and target lie on one device, which may lose both.
     JournalOnTarget {
-        /// The device.
+        /// Name of the device.
         device: String,
     },
     /// The journal was not synced, and the power may have failed since.
@@ -262,7 +262,7 @@ pub enum VerifyDoubt {
     },
     /// The run did not come to its end; its last requests may or may not be there.
     NotEnded,
-    /// The target ends before what was written does; what lies behind is judged as gone.
+    /// The target ends before what was written does; data beyond its end is judged as gone.
     TargetShort {
         /// How many bytes of the written span the target still holds.
         #[serde(rename = "held_bytes")]
@@ -273,7 +273,7 @@ pub enum VerifyDoubt {
     },
     /// Writes went through the page cache, which a power cut empties.
     PageCache {
-        /// Why.
+        /// Reason, in words.
         reason: String,
     },
     /// Requests of the workload that do not write were left out.

@@ -29,7 +29,7 @@ pub enum WaitClass {
     Latch,
     /// The session waits for its user, who has the next statement to send.
     Client,
-    /// Anything else.
+    /// The session waits for something else.
     Other,
 }
 

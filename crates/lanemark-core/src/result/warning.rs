@@ -30,16 +30,16 @@ pub enum Warning {
     },
     /// Requests failed.
     Failed {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// How many of which kind, over all repeats.
         errors: RequestErrors,
     },
     /// A sample lasted too short to be trusted.
     ShortSample {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How long it lasted.
+        /// Length of the sample.
         #[serde(rename = "elapsed_ns")]
         elapsed: Duration,
     },
@@ -54,7 +54,7 @@ pub enum Warning {
     },
     /// Requests of a trace came before their predecessors, and were taken to come with them.
     TimesBackward {
-        /// How many.
+        /// Number of such requests.
         requests: u64,
         /// The longest step back.
         #[serde(rename = "step_most_ns")]
@@ -67,56 +67,56 @@ pub enum Warning {
         /// The most that were outstanding.
         outstanding: u64,
     },
-    /// Requests of a trace lay behind the end of their drive, and were moved into it.
+    /// Requests of a trace lay beyond the end of their drive, and were moved into it.
     Wrapped {
-        /// How many.
+        /// Number of such requests.
         requests: u64,
     },
     /// Reads and writes of a trace had no length, and were left out.
     EmptyRequests {
-        /// How many.
+        /// Number of such requests.
         requests: u64,
     },
-    /// The way to one port of a drive fails during the run, and the other takes its commands.
+    /// The path to one port of a drive fails during the run, and the other takes its commands.
     PathFails {
-        /// The port.
+        /// Name of the port.
         port: String,
-        /// The one that takes over.
+        /// Name of the port that takes over.
         other: String,
-        /// When.
+        /// Time from the beginning of the run.
         #[serde(rename = "after_ns")]
         after: Duration,
     },
     /// A test of rounds did not become steady.
     NotSteady {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// How many rounds there were.
         rounds: u32,
         /// Condition that the last five of them failed.
         reason: Reason,
-        /// How far they lay apart, as a share of their mean.
+        /// Range of the figures, as a share of their mean.
         range: f64,
         /// How far their best-fit line rose or fell, as a share of their mean.
         slope_range: f64,
     },
     /// The latencies of a test that another program measured are known by some percentiles only.
     FromPercentiles {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// How many percentiles; without any, all latencies are taken as the mean.
         known: u32,
     },
     /// The kernel handed requests to worker threads, because they could not be submitted without waiting.
     Punted {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// How many threads worked.
         workers: u64,
     },
     /// The device under the target moved less than was asked for: something before it answered.
     NotFromDevice {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// Bytes of the requests.
         asked_bytes: Bytes,
@@ -125,7 +125,7 @@ pub enum Warning {
     },
     /// The device under the target moved more than was asked for: others used it, too.
     OtherUse {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// Bytes of the requests.
         asked_bytes: Bytes,
@@ -166,7 +166,7 @@ pub enum Warning {
     },
     /// A sample was faster in one half than in the other.
     Transient {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// Requests a second in the first half.
         first_iops: f64,
@@ -177,35 +177,35 @@ pub enum Warning {
     },
     /// The program itself was the limit.
     GeneratorBound {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How busy its busiest thread was, as a share of one core.
+        /// Processor time of the busiest thread, as a share of one core.
         busiest: f64,
     },
     /// Part of what was written only filled the write buffer.
     BufferFilling {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// The share of what was written.
         share: f64,
     },
     /// The hypervisor took processor time away.
     Stolen {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// How much, in cores.
         cores: f64,
     },
     /// Requests waited for processors of a virtual machine that had gone idle.
     Asleep {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// How often a processor woke, a request.
         wakes: f64,
     },
     /// The latencies of a sample do not add up to what was outstanding in its time.
     Unaccounted {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// How many requests were outstanding on average.
         outstanding: f64,
@@ -214,23 +214,23 @@ pub enum Warning {
     },
     /// Processors were busy with other programs.
     OthersBusy {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How much they took, in cores.
+        /// Processor time of the other programs, in cores.
         used: f64,
         /// Cores there are.
         cores: u32,
     },
     /// A thread that asks was ready and had to wait for a core.
     CoreWait {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// Share of the time.
         share: f64,
     },
     /// An open loop could not keep its times.
     Late {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// How late half of the requests were for which there was room.
         #[serde(rename = "lateness_p50_ns")]
@@ -256,7 +256,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// The test that it is about, where it is about one.
+    /// Returns the test that the warning is about, where it is about one.
     pub fn test(&self) -> Option<&str> {
         match self {
             Self::Failed { test, .. }

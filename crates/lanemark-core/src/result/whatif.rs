@@ -9,7 +9,7 @@ use super::TestResult;
 pub struct WhatIf {
     /// The system that is there, `drive@platform:port`.
     pub present: String,
-    /// The other one.
+    /// Name of the other system.
     pub other: String,
     /// The result that was measured on the first, where one was given.
     pub measured: Option<String>,
@@ -28,19 +28,19 @@ pub struct WhatIfTest {
     pub present: Outlook,
     /// Modelled figures of the other system.
     pub other: Outlook,
-    /// How far the throughput on the other system may be off, as a share of it, by what the fit does not know better;
-    /// only where a fit with intervals was given.
+    /// Uncertainty of the throughput on the other system, as a share of it, from the fit's intervals; only where a fit
+    /// with intervals was given.
     pub uncertainty: Option<f64>,
 }
 
 /// The figures of a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outlook {
-    /// Bytes a second.
+    /// Throughput, in bytes a second.
     pub bytes_per_second: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Mean latency.
+    /// Mean latency, in ns.
     pub latency_mean_ns: f64,
     /// The busiest hop with its share of the time; none for measured runs.
     pub busiest: Option<(String, f64)>,

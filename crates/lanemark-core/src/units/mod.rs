@@ -91,7 +91,7 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// The duration 0.
     pub const ZERO: Self = Self(0);
     /// The longest time that can be told, 213 days.
     pub const MAX: Self = Self(u64::MAX);
@@ -158,12 +158,12 @@ impl Duration {
 }
 
 impl Bytes {
-    /// Whether it is nothing.
+    /// Returns whether the size is 0.
     pub fn is_zero(&self) -> bool {
         *self == Self::ZERO
     }
 
-    /// No data.
+    /// The size 0.
     pub const ZERO: Self = Self(0);
 
     /// Returns a size in KiB (2^10 bytes).
@@ -176,7 +176,7 @@ impl Bytes {
         Self(mebibytes << 20)
     }
 
-    /// The bare count.
+    /// Returns the number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -212,7 +212,7 @@ impl Ratio {
         self.0
     }
 
-    /// Whether it is nothing.
+    /// Returns whether the ratio is 0.
     pub fn is_zero(&self) -> bool {
         *self == Self::ZERO
     }

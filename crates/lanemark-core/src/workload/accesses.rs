@@ -22,7 +22,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether it moves data of the host's.
+    /// Returns whether the operation moves data of the host's.
     pub fn moves_data(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
@@ -35,7 +35,7 @@ pub struct Access {
     pub operation: Operation,
     /// Start of the request on the target.
     pub offset: Bytes,
-    /// How long it is.
+    /// Length of the request.
     pub length: Bytes,
 }
 
@@ -91,8 +91,8 @@ impl Accesses {
         Access { operation, offset: Bytes(self.start + place * self.step), length }
     }
 
-    /// Whether the next request is a flush, which follows the writes before it at once and has no time of its own in an
-    /// open loop.
+    /// Returns whether the next request is a flush, which follows the writes before it at once and has no time of its
+    /// own in an open loop.
     #[inline]
     pub fn is_flush_next(&self) -> bool {
         self.flush_every.is_some_and(|every| self.written >= every)

@@ -6,9 +6,9 @@ use crate::units::Instant;
 /// A request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When it came, since the first request of the trace; absent where the trace has no times.
+    /// Time of arrival since the first request of the trace; absent where the trace has no times.
     pub at: Option<Instant>,
-    /// The number of its device in the trace, from 0.
+    /// Number of the device in the trace, from 0.
     pub device: u32,
     /// The thread or processor that it came from; 0 where the trace does not tell.
     pub thread: u32,

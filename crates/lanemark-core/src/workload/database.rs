@@ -14,7 +14,7 @@ pub const WAREHOUSES_MAX: i64 = 10_000_000;
 /// loaded is its span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatabaseUsers {
-    /// The mix.
+    /// Mix of transactions.
     pub profile: Profile,
     /// Warehouses that were loaded.
     pub warehouses: i64,

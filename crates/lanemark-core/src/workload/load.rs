@@ -1,4 +1,4 @@
-//! When requests are asked for: each when one is complete (closed loop), or at times of its own (open loop).
+//! The arrival of requests: each when one is complete (closed loop), or at times of its own (open loop).
 //!
 //! In an open loop the latency of a request counts from the time at which it was to be submitted, however late
 //! that happened. A closed loop asks less of a target that stalls, and so hides the stall from all requests but
@@ -27,7 +27,7 @@ pub enum Load {
     Open {
         /// Requests a second, of all threads together.
         rate_per_second: f64,
-        /// How they come.
+        /// Process by which requests arrive.
         process: Process,
     },
     /// Requests come from simulated transactions of a database; each thread is a user. That is simulated: a real
@@ -50,7 +50,7 @@ pub enum Process {
 }
 
 impl Process {
-    /// Every one of them by its name.
+    /// All processes by their names.
     pub const ALL: [(&'static str, Self); 2] = [("even", Self::Even), ("poisson", Self::Poisson)];
 }
 

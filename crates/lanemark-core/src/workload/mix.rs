@@ -7,7 +7,7 @@ use crate::units::{Bytes, Duration, Ratio};
 
 /// The most sizes of a mix: as many as there are kinds of blocks in JESD219, twice.
 pub const SIZES_MAX: usize = 64;
-/// The longest that a test waits before it begins.
+/// Longest delay before a test begins.
 const DELAY_MAX: Duration = Duration::from_seconds(86_400);
 
 /// The requests of a test beside reads and writes of its block size. By default nothing.
@@ -48,7 +48,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// When the test before it has ended, at once.
+    /// Returns whether the test begins at once when the one before it has ended.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }

@@ -49,13 +49,13 @@ pub const BLOCK_MAX: Bytes = Bytes::mebi(64);
 /// A named list of tests that run one after the other on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
-    /// The name of its file in the library, `crystaldiskmark-8`.
+    /// Name of the workload's file in the library, `crystaldiskmark-8`.
     pub id: String,
     /// The name for people.
     pub name: String,
     /// How often each test is run.
     pub repeats: u32,
-    /// How the repeats become one figure.
+    /// Average by which the repeats become one figure.
     pub average: Average,
     /// Order in which tests and repeats are measured.
     #[serde(default)]
@@ -79,7 +79,7 @@ pub enum Order {
     Shuffled,
 }
 
-/// How repeats become one figure. There is no best-of-N: it grows with N on any noisy target.
+/// The average by which repeats become one figure. There is no best-of-N: it grows with N on any noisy target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Average {
@@ -129,7 +129,7 @@ pub struct Test {
     /// How long the load runs before anything is counted.
     #[serde(rename = "ramp_ns")]
     pub ramp: Duration,
-    /// How long a thread waits between a completion and its next request.
+    /// Time that a thread waits between a completion and its next request.
     #[serde(rename = "think_ns")]
     pub think: Duration,
     /// The share of each written 4 KiB that is zeros, and so can be compressed away.
@@ -140,7 +140,7 @@ pub struct Test {
     /// When requests are asked for.
     #[serde(default, skip_serializing_if = "Load::is_closed")]
     pub load: Load,
-    /// When it begins.
+    /// Start of the test.
     #[serde(default, skip_serializing_if = "Start::is_plain")]
     pub start: Start,
 }

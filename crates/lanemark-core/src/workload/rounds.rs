@@ -1,4 +1,4 @@
-//! How long a test runs, and in which pieces it is looked at.
+//! The length of a test, and its rounds and intervals.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub const ROUND_MAX: Duration = Duration::from_seconds(7 * 86_400);
 /// Rounds that follow each other until a figure of theirs is steady (`result::steady`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
-    /// How long each of them is.
+    /// Length of a round.
     #[serde(rename = "length_ns")]
     pub length: Duration,
     /// The figure that is to be steady.
@@ -46,7 +46,7 @@ pub enum Interval {
 }
 
 impl Tracked {
-    /// Every one of them by its name.
+    /// All figures by their names.
     pub const ALL: [(&'static str, Self); 3] =
         [("iops", Self::Iops), ("throughput", Self::Throughput), ("latency", Self::Latency)];
 

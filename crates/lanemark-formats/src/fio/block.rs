@@ -14,7 +14,7 @@ const BLOCK: u64 = 4096;
 /// The requests' lengths and their alignment.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Blocks {
-    /// The largest.
+    /// Largest block size.
     pub(crate) block: Bytes,
     /// All block sizes with their shares, where there are several.
     pub(crate) sizes: Vec<SizeShare>,

@@ -1,4 +1,4 @@
-//! Every option of fio that a job for a local file can have, and what becomes of it.
+//! The options of fio that a job for a local file can have, and the treatment of each.
 //!
 //! The names are those of `fio --cmdhelp`, 3.33 and what came since. An option that is not here is not known.
 

@@ -21,7 +21,7 @@ const CLONES_MAX: u64 = 1024;
 pub(crate) struct Wanted {
     /// Names of the files; equal for jobs that share them.
     key: String,
-    /// How many files there are, of one clone.
+    /// Number of files of one clone.
     files: u64,
     /// Whether each clone has files of its own.
     own: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Placed {
     pub(crate) threads: u32,
     /// Bytes that one clone moves when it moves its size once.
     pub(crate) each: Bytes,
-    /// Whether it begins when the part before it is through, as the zones of one stride do.
+    /// Whether the part begins when the one before it is through, as the zones of one stride do.
     pub(crate) after: bool,
     /// Whether the threads have adjoining parts of their own, as `offset_increment` asks.
     pub(crate) parted: bool,

@@ -30,7 +30,7 @@ pub struct FioSettings {
     pub sync: Option<Sync>,
     /// Whether the run goes on when a request fails.
     pub goes_on: Option<bool>,
-    /// How fio would check what it reads, `crc32c`.
+    /// Check of the data read that fio would make, `crc32c`.
     pub verify: Option<String>,
 }
 

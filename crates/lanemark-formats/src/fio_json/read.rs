@@ -1,7 +1,7 @@
 //! fio's JSON output as a result.
 //!
 //! Read are `json` and `json+` of fio 2 and 3, of one machine (`jobs`) and of several (`client_stats`). What stands
-//! before and behind the JSON is left out and told. Entries of one name in one group are the clones of a job and
+//! before and after the JSON is left out and told. Entries of one name in one group are the clones of a job and
 //! become one test; their figures are added. The tests are what the job options say, read as a job file.
 //!
 //! Not read: the steady state's data, the distribution of depths, disk utilisation of old versions, which has no
@@ -27,7 +27,7 @@ const TESTS_MAX: usize = 10_000;
 pub struct Imported {
     /// The result. Its provenance has no times and no command.
     pub result: RunResult,
-    /// When fio began, in seconds since 1970, where it says so.
+    /// Time at which fio began, in seconds since 1970, where the file has it.
     pub timestamp: Option<u64>,
     /// Values that could not be kept, in sentences.
     pub notes: Vec<String>,

@@ -21,7 +21,7 @@ struct Load<'a> {
     /// Throughput of the last link of each path, by its position in the device tree.
     below: BTreeMap<&'a str, u64>,
     devices: BTreeSet<&'a str>,
-    /// Whether a rate of these is not known but for its bounds.
+    /// Whether a rate is known only by its bounds.
     bounds: bool,
     order: usize,
 }

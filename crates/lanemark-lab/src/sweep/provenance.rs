@@ -22,7 +22,7 @@ pub(super) struct Beside {
     /// How many points the sweep has, of which the file may be a part; 0 where that is not noted.
     #[serde(default)]
     pub(super) points: u64,
-    /// The names of its axes.
+    /// Names of the sweep's axes.
     #[serde(default)]
     pub(super) axes: Vec<String>,
     pub(super) provenance: Provenance,

@@ -1,4 +1,4 @@
-//! How requests reach the kernel: what all engines have in common, and the choice between them.
+//! The engines by which requests reach the kernel: their common parts, and the choice between them.
 //!
 //! An engine has as many slots as requests may be outstanding, each with a buffer. A request is pushed to a free
 //! slot, submitted with others or together with a wait, and its slot comes back with the answer. The loop of
@@ -29,7 +29,7 @@ pub enum EngineKind {
 }
 
 impl EngineKind {
-    /// Every one of them by its name.
+    /// All engines by their names.
     pub const ALL: [(&'static str, Self); 3] =
         [("io_uring", Self::IoUring), ("sync", Self::Synchronous), ("null", Self::Null)];
 
@@ -59,7 +59,7 @@ pub(crate) struct Transfer {
     pub(crate) offset: u64,
     /// Offset in the slot's buffer.
     pub(crate) skip: u32,
-    /// How much.
+    /// Length in bytes.
     pub(crate) length: u32,
 }
 

@@ -58,7 +58,7 @@ impl Default for RingOptions {
     }
 }
 
-/// How long the kernel's thread looks for requests in vain before it sleeps, in ms.
+/// Time that the kernel's thread looks for requests in vain before it sleeps, in ms.
 const SUBMISSION_POLL_IDLE_MS: u32 = 100;
 
 /// Makes the kernel's part of a ring for `entries` requests, with the best flags that it knows.

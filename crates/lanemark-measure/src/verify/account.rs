@@ -117,7 +117,7 @@ impl Ranges {
 }
 
 impl Range {
-    /// Whether the unit belongs to it too.
+    /// Returns whether the unit belongs to the range too.
     fn goes_on_with(&self, number: u32, wrong: &Wrong) -> bool {
         let length = u64::from(number - self.first);
         let alike = match (self.wrong.found, wrong.found) {

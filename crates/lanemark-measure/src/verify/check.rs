@@ -36,13 +36,13 @@ use crate::worker::POLL_NS;
 pub struct Check<'a> {
     /// Target that was written. It is opened for reading only.
     pub path: &'a Path,
-    /// The journal of it.
+    /// Path of the journal.
     pub journal: &'a Path,
     /// Event since then; where it is not given, a power cut if the machine was started anew.
     pub since: Option<Since>,
     /// How requests reach the kernel.
     pub engine: EngineKind,
-    /// Set to end it early.
+    /// Flag that ends the check early.
     pub stop: &'a AtomicBool,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Change {
     pub(super) offset: u64,
     pub(super) length: u32,
     pub(super) trim: bool,
-    /// Whether its acknowledgement says that it is on the media.
+    /// Whether the acknowledgement says that the change is on the media.
     durable: bool,
     asked: u64,
     answered: u64,
@@ -186,7 +186,7 @@ impl History {
         &self.changes[number as usize]
     }
 
-    /// Whether it was acknowledged and outlasts a loss of power after that.
+    /// Returns whether the change was acknowledged and outlasts a loss of power after that.
     pub(super) fn is_durable(&self, change: &Change) -> bool {
         let flushed = || self.flushed.is_some_and(|flush| change.answered < flush);
         change.is_acknowledged() && (change.durable || flushed())

@@ -10,7 +10,7 @@
 //! Answers go with the next batch of requests. One that a cut took with it makes its write unacknowledged, which again
 //! only allows more.
 //!
-//! **A torn end** is where the first record is none. Nothing behind it was acted upon, unless a later record is whole
+//! **A torn end** is where the first record is none. Nothing after it was acted upon, unless a later record is whole
 //! and says that the bad one had been synced, or nothing was cut off but the program; then the journal was damaged
 //! itself, and is refused.
 
@@ -189,7 +189,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The end of a journal as read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End {
-    /// Bytes behind the last record.
+    /// Bytes after the last record.
     pub(super) tail: u64,
     /// How many records there were.
     pub(super) records: u64,
@@ -208,7 +208,7 @@ pub(super) fn read_header(from: &mut impl Read, path: &Path) -> Result<Header, V
     Header::decode(&bytes).ok_or_else(|| VerifyError::NoJournal { path: path.to_owned() })
 }
 
-/// Reads the records behind `header` and hands each to `take`. `cut` says whether the power may have failed since,
+/// Reads the records after `header` and hands each to `take`. `cut` says whether the power may have failed since,
 /// so that a part may be missing though later ones are there.
 pub(super) fn read_records(
     from: impl Read,

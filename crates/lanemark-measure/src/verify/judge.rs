@@ -32,7 +32,7 @@ pub(super) enum Verdict {
     Unflushed(u32, Found),
     /// A change that the journal lost with its end.
     Unjournalled,
-    /// Wrong.
+    /// The unit is damaged.
     Wrong(Wrong),
 }
 
@@ -80,7 +80,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Judges the unit with this number, which lies behind the end of the target: lost, unless zeros would do.
+    /// Judges the unit with this number, which lies beyond the end of the target: lost, unless zeros would do.
     pub(super) fn gone(&self, number: u32, zeros: &[u8]) -> Verdict {
         match self.judge(number, zeros) {
             Verdict::Wrong(wrong) => Verdict::Wrong(Wrong { kind: DamageKind::Lost, ..wrong }),

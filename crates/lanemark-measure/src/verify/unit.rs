@@ -28,7 +28,7 @@ pub(super) struct Stamp {
     pub(super) offset: u64,
     /// Number of the write in the run.
     pub(super) generation: u64,
-    /// How far behind the start of that write it lies.
+    /// Distance of the unit from the start of that write.
     pub(super) place: u32,
     /// How long that write is.
     pub(super) length: u32,
@@ -82,7 +82,7 @@ impl Stamp {
         })
     }
 
-    /// The words behind the stamp, without end.
+    /// Generates the words after the stamp, without end.
     fn body(&self) -> impl Iterator<Item = [u8; 8]> {
         let base = mix(self.run ^ mix(self.offset ^ mix(self.generation)));
         (1u64..).map(move |number| mix(base.wrapping_add(number.wrapping_mul(STEP))).to_le_bytes())

@@ -25,7 +25,7 @@ use lanemark_core::result::Counters;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Offset of the file's write version in the head, and its value for a write-ahead log.
 const WRITE_VERSION: (usize, u8) = (18, 2);
-/// How long a look waits for a writer before the file is read as it lies there.
+/// Time that a look waits for a writer before the file is read as it lies there.
 const BUSY: Duration = Duration::from_secs(1);
 /// Everything that has a name, which a file that nobody has used lacks.
 const NAMES: &str = "SELECT name FROM sqlite_master";

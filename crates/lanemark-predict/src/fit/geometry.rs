@@ -1,4 +1,4 @@
-//! How many dies a drive has, and how much one of them programs at once.
+//! The geometry of a drive: its number of dies, and how much one of them programs at once.
 //!
 //! Both are whole numbers, so they are not searched by slopes. From the template's on, one is doubled or halved as long
 //! as the reads fit better by more than what a coincidence would give; each step's times are fitted before it is judged.

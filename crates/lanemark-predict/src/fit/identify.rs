@@ -34,7 +34,7 @@ pub(super) struct Known {
 /// The determination of one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Told {
-    /// The deviation of its logarithm.
+    /// The value is determined, with the standard deviation of its logarithm.
     Identified(f64),
     /// The value is held, at the template's value or not, maybe for its correlation with another one.
     Held { at_template: bool, with: Option<usize> },

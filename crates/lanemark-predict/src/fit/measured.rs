@@ -73,7 +73,7 @@ impl Trial {
         self.figures.iter().find(|figure| figure.kind == kind).map(|figure| figure.value)
     }
 
-    /// Bytes a second.
+    /// Returns the throughput, in bytes a second.
     pub(super) fn throughput(&self) -> f64 {
         self.figure(FigureKind::Throughput).unwrap_or_default()
     }

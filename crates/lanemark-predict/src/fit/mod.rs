@@ -42,7 +42,7 @@ pub struct Job<'j> {
     pub results: &'j [(String, RunResult)],
     /// The platform that the drive was measured on.
     pub platform: &'j str,
-    /// The port.
+    /// Name of the port.
     pub port: &'j str,
     /// A drive like it; none for a generic one of the port's protocol.
     pub like: Option<&'j str>,

@@ -8,7 +8,7 @@ use lanemark_core::units::{Bytes, BytesPerSecond};
 
 use crate::number::significant;
 
-/// `1000 MB/s`.
+/// Formats a rate, `1000 MB/s`.
 pub(super) fn rate(rate: BytesPerSecond) -> String {
     format!("{} MB/s", significant(rate.as_megabytes()))
 }

@@ -1,4 +1,4 @@
-//! How wide a link is drawn: in proportion to its rate, within bounds that keep it visible and apart.
+//! The width of a drawn link: in proportion to its rate, within bounds that keep it visible and apart.
 //!
 //! The slots of a platform may carry thirty times what the path does. The scale is therefore set by the
 //! path: none of its links is cut, and its slowest is about three units wide where the widest allows. What

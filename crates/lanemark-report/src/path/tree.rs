@@ -131,7 +131,7 @@ fn line_of(node: &TopologyNode, length: usize) -> String {
     if node.on_path { "━" } else { "─" }.repeat(length)
 }
 
-/// A node behind its mark.
+/// A node after its mark.
 fn node_piece(on_path: bool, label: &str) -> (String, Ink) {
     match on_path {
         true => (format!("● {label}"), Ink::Strong),

@@ -4,7 +4,7 @@
 //! *The knee* of a curve over load (queue depth, threads, rate) is the point of the most *power*, throughput over mean
 //! latency (L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer
 //! communications", ICC 1979, 43.1). Below it more load gives more throughput than it costs latency in proportion, above
-//! it less. In a closed system that is full at N requests, with throughput in proportion up to there and level behind,
+//! it less. In a closed system that is full at N requests, with throughput in proportion up to there and level beyond,
 //! it is at N exactly. A knee at the end of a curve is none: it may lie beyond.
 
 use lanemark_core::result::{Sweep, SweepFigures, SweepPoint};
@@ -24,7 +24,7 @@ pub(crate) struct Curves {
     pub(crate) by: Option<String>,
     /// Whether the places of x go by their logarithm.
     pub(crate) logarithmic: bool,
-    /// Whether throughput is told as data, where else it is requests.
+    /// Whether throughput is told as bytes; else it is requests.
     pub(crate) data: bool,
     pub(crate) panels: Vec<Panel>,
 }
@@ -150,7 +150,7 @@ impl Curve {
         })
     }
 
-    /// The most throughput of its points.
+    /// Returns the greatest throughput of the curve.
     pub(crate) fn most(&self) -> f64 {
         self.points.iter().map(|place| place.figures.bytes_per_second).fold(0.0, f64::max)
     }
@@ -179,7 +179,7 @@ pub(crate) fn number(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// A closed system that is full at `full` requests: throughput is level behind, and latency grows.
+    /// A closed system that is full at `full` requests: throughput is level beyond, and latency grows.
     fn saturating(full: f64, depths: &[u32]) -> Curve {
         let points = depths.iter().map(|&depth| {
             let throughput = f64::from(depth).min(full) * 1e6;

@@ -158,7 +158,7 @@ fn numbers(text: &str, low: f64, high: f64, step: Step) -> Result<Vec<f64>, Stri
     }
 }
 
-/// The number at the start of a text, and the unit behind it.
+/// The number at the start of a text, and the unit after it.
 fn split(text: &str) -> (Option<f64>, &str) {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_')));

@@ -7,7 +7,7 @@ use lanemark_core::result::{Sweep, SweepFigures, SweepPoint};
 
 /// How the first line of every sweep begins.
 pub const MARK: &str = "point,key,system,test,";
-/// The columns behind the axes.
+/// The columns after the axes.
 const FIGURES: [&str; 10] = [
     "iops",
     "bytes_per_second",
@@ -23,7 +23,7 @@ const FIGURES: [&str; 10] = [
 /// The columns before the axes.
 const BEFORE: usize = 4;
 
-/// The first line, with its end.
+/// Returns the first line of a sweep's file, with its end.
 pub fn header(axes: &[String]) -> String {
     let axes: String = axes.iter().map(|axis| format!("{},", quoted(axis))).collect();
     format!("{MARK}{axes}{}\n", FIGURES.join(","))

@@ -30,11 +30,11 @@ pub const COMMAND_TIMEOUT: Duration = Duration::from_seconds(30);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Fault {
-    /// When it begins.
+    /// Time at which the fault begins.
     pub at: Instant,
-    /// How long it lasts; for good where there is none.
+    /// Length of the fault; for good where there is none.
     pub length: Option<Duration>,
-    /// The drive that it hurts, from 0; all of them where there is none.
+    /// Number of the drive at fault, from 0; all drives where there is none.
     pub drive: Option<u16>,
     /// Kind of the fault.
     pub kind: FaultKind,
@@ -93,7 +93,7 @@ pub enum FaultKind {
     },
     /// The power fails, and comes back at once.
     PowerCut {
-        /// How long it takes until requests can be submitted again.
+        /// Time until requests can be submitted again.
         boot: Duration,
     },
 }
@@ -149,7 +149,7 @@ impl ReadRetries {
     /// The endurance where none is told.
     pub const ENDURANCE: u32 = 3_000;
 
-    /// The share of reads of a block with `cycles` behind it that must be repeated.
+    /// Returns the share of reads to repeat in a block with `cycles` program and erase cycles.
     pub fn probability(&self, cycles: u32) -> f64 {
         let age = f64::from(cycles) / f64::from(self.endurance.max(1));
         (self.share.get() * age * age).min(0.95)
@@ -175,12 +175,12 @@ impl Fault {
         Self { at: Instant::ZERO + at, length: None, drive: None, kind }
     }
 
-    /// Whether it hurts `drive`.
+    /// Returns whether the fault affects `drive`.
     pub fn hurts(&self, drive: u16) -> bool {
         self.drive.is_none_or(|own| own == drive)
     }
 
-    /// When it is over, where it ever is.
+    /// Returns the time at which the fault is over, where it ever is.
     pub fn over_at(&self) -> Option<Instant> {
         match self.kind {
             FaultKind::PowerCut { boot } => Some(self.at + boot),

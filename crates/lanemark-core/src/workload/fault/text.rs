@@ -41,7 +41,7 @@ const TEXT_MAX: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct FaultError {
-    /// The key that it is about; `kind` for the kind.
+    /// Key in error; `kind` for the kind.
     pub key: String,
     /// Message that says what is wrong, and what would be right.
     pub message: String,

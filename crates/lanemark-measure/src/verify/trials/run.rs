@@ -174,7 +174,7 @@ impl Run {
         (kind, self.rng.below(units - count + 1), count as u32)
     }
 
-    /// Takes requests down, behind the answers that the thread has, and asks the device for them.
+    /// Takes requests down, after the answers that the thread has, and asks the device for them.
     fn ask(&mut self, thread: usize, batch: Vec<(Kind, u64, u32)>) {
         self.tell(thread);
         let unit = u64::from(self.header.unit);
