@@ -169,8 +169,8 @@ impl PciFunction {
     }
 }
 
-/// The class of a function that has `next` below it. What has an ATA port may be of the parallel or the serial kind: its
-/// driver says which, or nobody.
+/// The class of a function that has `next` below it. What has an ATA port may be of the parallel or the serial kind:
+/// its driver says which, or nobody.
 fn class_before(next: &str, driver: Option<&str>) -> u32 {
     match next {
         next if is_pci_address(next) => 0x06_0400,

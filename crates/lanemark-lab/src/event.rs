@@ -14,8 +14,8 @@ pub struct At {
     pub repeat: u32,
 }
 
-/// Something that happened. Those of one repeat come in their order: begun, then how far it is, then its sample. Those of
-/// others come between, since repeats run side by side.
+/// Something that happened. Those of one repeat come in their order: begun, then how far it is, then its sample. Those
+/// of others come between, since repeats run side by side.
 #[non_exhaustive]
 pub enum Event<'e> {
     /// A repeat begins.

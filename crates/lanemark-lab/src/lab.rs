@@ -88,8 +88,8 @@ pub fn settings(texts: &[String]) -> Result<Vec<(Calibration, Location)>, LabErr
 }
 
 impl Lab {
-    /// Runs all tests of `workload` on `system`. Where that is cancelled the result has the tests that had ended by then,
-    /// and is not complete.
+    /// Runs all tests of `workload` on `system`. Where that is cancelled the result has the tests that had ended by
+    /// then, and is not complete.
     ///
     /// # Errors
     /// Where a test does not fit the system.

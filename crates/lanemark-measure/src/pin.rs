@@ -32,8 +32,9 @@ fn near(device: &str) -> Option<Vec<usize>> {
     list(fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist")).ok()?.trim())
 }
 
-/// Returns the NUMA node of the device in `folder`: the nearest that stands beside it or above it in the tree of devices. One
-/// whose ways the kernel joins, or that is made of others, has none above it; then that of the first of them which has one.
+/// Returns the NUMA node of the device in `folder`: the nearest that stands beside it or above it in the tree of
+/// devices. One whose ways the kernel joins, or that is made of others, has none above it; then that of the first of
+/// them which has one.
 fn node(folder: &Path) -> Option<u32> {
     // A machine of one node tells -1.
     let told =

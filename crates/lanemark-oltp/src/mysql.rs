@@ -1,4 +1,5 @@
-//! MariaDB and MySQL, by the synchronous `mysql` crate: statements prepared once a connection, rows loaded by the batch.
+//! MariaDB and MySQL, by the synchronous `mysql` crate: statements prepared once a connection, rows loaded by the
+//! batch.
 //!
 //! Everything lies in a database that is made where there is none. Transactions are read committed, as they are by
 //! default in PostgreSQL. MySQL has no RETURNING and MariaDB none for UPDATE, so such a statement becomes two: the

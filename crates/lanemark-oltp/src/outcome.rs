@@ -142,7 +142,8 @@ fn device_use(work: &DeviceWork, elapsed: Duration) -> DeviceUse {
     }
 }
 
-/// A database as the target of a run, with the settings that decide what its figures mean, and the bytes that are loaded.
+/// A database as the target of a run, with the settings that decide what its figures mean, and the bytes that are
+/// loaded.
 ///
 /// # Errors
 /// Where the database does not answer.

@@ -53,8 +53,8 @@ pub(crate) fn footprint(database: &Database, scale: &Scale) -> u64 {
     Footprint::of(database).bytes(scale, scale.warehouses, true)
 }
 
-/// Refuses a load for which there is no room. `there` are the warehouses that are loaded already, nothing where not even
-/// the items are; `freed` are bytes that go first.
+/// Refuses a load for which there is no room. `there` are the warehouses that are loaded already, nothing where not
+/// even the items are; `freed` are bytes that go first.
 pub(crate) fn require(
     database: &Database,
     scale: &Scale,

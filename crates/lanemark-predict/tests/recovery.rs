@@ -1,5 +1,5 @@
-//! Values come back: a drive whose values are known is simulated, its figures get 3% of noise, and the fit must find the values
-//! that it calls identified.
+//! Values come back: a drive whose values are known is simulated, its figures get 3% of noise, and the fit must find
+//! the values that it calls identified.
 
 mod laboratory;
 

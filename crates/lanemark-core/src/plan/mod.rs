@@ -1,5 +1,5 @@
-//! Planning arithmetic with every step shown: what a faster drive does to a battery, what a stream needs of an interface,
-//! and how many servers a load takes.
+//! Planning arithmetic with every step shown: what a faster drive does to a battery, what a stream needs of an
+//! interface, and how many servers a load takes.
 //!
 //! Each plan is a list of [`Step`]s, each with its formula in words and numbers, so that a person can follow it and
 //! disagree with one input. None of them is a simulation; what goes in may come from one.

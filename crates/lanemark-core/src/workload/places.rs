@@ -19,7 +19,8 @@ pub(super) enum Places {
         next: u64,
         count: u64,
     },
-    /// Requests of several sizes one after the other: `step` is one alignment, and each request takes as many as it needs.
+    /// Requests of several sizes one after the other: `step` is one alignment, and each request takes as many as it
+    /// needs.
     Running {
         next: u64,
         count: u64,

@@ -88,8 +88,8 @@ pub(super) fn read(job: &Value) -> Result<Sampled, String> {
     Ok(Sampled { sample, known, submission_ns })
 }
 
-/// The requests that failed: fio counts them where a job goes on after errors (`continue_on_error`), and tells the number
-/// of the first error alone; else the one that ended the job is told.
+/// The requests that failed: fio counts them where a job goes on after errors (`continue_on_error`), and tells the
+/// number of the first error alone; else the one that ended the job is told.
 fn errors(job: &Value) -> Result<RequestErrors, String> {
     let number = |key: &str| match job.get(key) {
         None => Ok(0),

@@ -28,8 +28,8 @@ pub(super) struct Beside {
     pub(super) provenance: Provenance,
 }
 
-/// Notes beside the sweep's file at `path` who made the sweep of that hash, so many points and these axes, unless that is
-/// noted already.
+/// Notes beside the sweep's file at `path` who made the sweep of that hash, so many points and these axes, unless that
+/// is noted already.
 pub(super) fn note(
     path: &Path,
     (sweep, points, axes): (&str, u64, Vec<String>),

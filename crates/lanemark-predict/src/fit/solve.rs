@@ -39,8 +39,8 @@ pub(super) struct Found {
     pub(super) cost: f64,
 }
 
-/// Searches from `logs` on, over the parameters `free`, for the least cost of `trials`. It takes at most `patience` steps
-/// for each parameter and one more.
+/// Searches from `logs` on, over the parameters `free`, for the least cost of `trials`. It takes at most `patience`
+/// steps for each parameter and one more.
 pub(super) fn search(
     engine: &Engine,
     logs: &[f64],

@@ -1,5 +1,5 @@
-//! Drives whose truth is known: taken from the library and changed at random, run on the workload `fit`, and "measured" by
-//! multiplying what came out with noise.
+//! Drives whose truth is known: taken from the library and changed at random, run on the workload `fit`, and "measured"
+//! by multiplying what came out with noise.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 

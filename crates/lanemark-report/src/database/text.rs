@@ -1,5 +1,5 @@
-//! A run on a real database as text of a fixed layout: its figures with their spread, where the time of a transaction went,
-//! and each kind of transaction.
+//! A run on a real database as text of a fixed layout: its figures with their spread, where the time of a transaction
+//! went, and each kind of transaction.
 
 use std::fmt::Write;
 

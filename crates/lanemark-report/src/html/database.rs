@@ -1,5 +1,5 @@
-//! Transactions of databases, real and simulated ones side by side: a panel of bars for each figure, and all of them as a
-//! table.
+//! Transactions of databases, real and simulated ones side by side: a panel of bars for each figure, and all of them as
+//! a table.
 //!
 //! A run keeps its colour through all panels, each of which has its own scale from zero. A figure that no run of a group
 //! knows has no panel.
