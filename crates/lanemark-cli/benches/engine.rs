@@ -281,7 +281,8 @@ fn main() {
     start_up(&medium.path(), folder.path(), if full { 21 } else { 1 });
 }
 
-/// How long a run of one request takes from its start to its end, with the null engine: start-up and nothing else.
+/// Measures the time of a run of one request from its start to its end, with the null engine: start-up and nothing
+/// else.
 fn start_up(medium: &Path, folder: &Path, rounds: usize) {
     let case = Case { name: "", kibi: 4, queue_depth: 128, requests: 1, target: "" };
     let mut times: Vec<f64> = (0..rounds)

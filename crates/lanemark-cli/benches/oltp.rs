@@ -28,7 +28,7 @@ use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
 use lanemark_oltp::schema::{Scale, Table};
 
-/// How much is done.
+/// The extent of the benchmark.
 struct Extent {
     rounds: usize,
     /// Scale of the loaded data.

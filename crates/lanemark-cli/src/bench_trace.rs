@@ -25,7 +25,7 @@ const OUTSTANDING_USUAL: u32 = 128;
 /// A trace that has been looked through.
 pub(crate) struct Recorded {
     pub(crate) workload: Workload,
-    /// How many times as fast as recorded; none for as fast as possible.
+    /// Speed as a multiple of the recorded one; none for as fast as possible.
     pub(crate) speed: Option<f64>,
     limit: u64,
     options: Options,

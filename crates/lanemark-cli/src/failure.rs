@@ -1,4 +1,4 @@
-//! How a command ends: done, interrupted, or an error with a hint and an exit code.
+//! The end of a command: done, interrupted, or an error with a hint and an exit code.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub(crate) enum Outcome {
     Interrupted,
 }
 
-/// Why a command failed.
+/// The error of a command.
 #[derive(Debug)]
 pub(crate) struct Failure(LabError);
 

@@ -113,7 +113,7 @@ fn same_test(
     }
 }
 
-/// How far the rates of the same work may lie apart.
+/// Greatest difference between rates of the same work, as a share.
 const SAME_RATE: f64 = 0.02;
 
 /// Refuses two results that did not do as much in the same time.

@@ -21,7 +21,7 @@ use crate::watch;
 
 /// Time that a command has to end by itself, before another ends it with what it left to do.
 const PATIENCE: Duration = Duration::from_millis(450);
-/// How long after the signal the program ends, whatever is going on.
+/// Time after the signal at which the program ends, whatever is going on.
 const END: Duration = Duration::from_millis(900);
 
 /// The state of signal handling.

@@ -13,7 +13,7 @@ use lanemark_core::text::shown;
 use lanemark_core::units::Duration;
 use lanemark_measure::Running;
 
-/// How many moments the curve shows.
+/// Number of moments that the curve shows.
 const MOMENTS: usize = 60;
 /// The height of a moment in the curve.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

@@ -21,7 +21,7 @@ pub struct FormatError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FormatErrors(pub Vec<FormatError>);
 
-/// How much of an option is kept.
+/// The degree to which an option is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// Nearly what was asked.

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use crate::error::InspectError;
 use crate::value::{cut, natural};
 
-/// The most that is read of a file; the kernel tells at most a page in nearly all of them.
+/// Greatest size that is read of a file; the kernel writes at most a page in nearly all files.
 const READ_MAX: u64 = 64 * 1024;
 /// Links that one path may go through, as the kernel has it.
 const LINKS_MAX: u32 = 40;

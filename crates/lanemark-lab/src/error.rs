@@ -13,7 +13,7 @@ pub enum Fault {
     Run,
 }
 
-/// Why something failed.
+/// The error of the laboratory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LabError {

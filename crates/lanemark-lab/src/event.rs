@@ -20,7 +20,7 @@ pub struct At {
 pub enum Event<'e> {
     /// A repeat begins.
     Begun(At),
-    /// How far a repeat is; told several times a second.
+    /// A repeat goes on; told several times a second.
     Advanced(At, Progress),
     /// A repeat has ended.
     Sampled(At, &'e Sample),
@@ -35,7 +35,7 @@ pub enum Event<'e> {
     Asked {
         /// Number of such runs that have ended.
         ended: usize,
-        /// How many such runs there are.
+        /// Number of such runs in all.
         total: usize,
     },
     /// A point of a sweep has ended, and is in its file.
@@ -44,7 +44,7 @@ pub enum Event<'e> {
         point: &'e SweepPoint,
         /// Number of points that have ended, with those that were in the file before.
         ended: u64,
-        /// How many points are asked for.
+        /// Number of points that are asked for.
         total: u64,
     },
 }

@@ -26,7 +26,7 @@ impl Pool {
         Self { threads }
     }
 
-    /// How many threads may be at work.
+    /// Returns the number of threads that may be at work.
     pub fn threads(&self) -> usize {
         self.threads.get()
     }

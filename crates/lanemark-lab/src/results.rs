@@ -73,7 +73,7 @@ pub fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
-/// Why a result cannot be saved that no reader would take.
+/// Returns the error for a result that no reader would take.
 fn unreadable(error: &OutOfRange) -> LabError {
     LabError::run(format!("the result can't be saved, since it could not be read: {error}"))
 }

@@ -61,7 +61,7 @@ impl<'s> SweepFile<'s> {
         self.total - self.pending.len() as u64
     }
 
-    /// How many points are asked for.
+    /// Returns the number of points that are asked for.
     pub fn total(&self) -> u64 {
         self.total
     }

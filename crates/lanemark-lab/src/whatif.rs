@@ -16,7 +16,7 @@ use crate::lab::{Lab, Work, assemble, setting};
 pub struct Side {
     /// Name for people.
     pub name: String,
-    /// The system.
+    /// System of the side.
     pub system: System,
     /// The tests; both sides have the same by name.
     pub workload: Workload,

@@ -71,7 +71,7 @@ impl Arena {
         Ok(arena)
     }
 
-    /// How many buffers there are.
+    /// Returns the number of buffers.
     pub(crate) fn slots(&self) -> u32 {
         self.slots
     }

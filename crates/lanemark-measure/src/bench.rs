@@ -33,7 +33,7 @@ use crate::worker::Shared;
 
 /// Below this a sample is mostly start and end.
 const SHORT_SAMPLE: Duration = Duration::from_microseconds(100_000);
-/// How long a deeper queue is tried, after how long a ramp.
+/// Time for which a deeper queue is tried, and its ramp before.
 const PROBE: Duration = Duration::from_microseconds(600_000);
 const PROBE_RAMP: Duration = Duration::from_microseconds(100_000);
 /// The block and the passes of SNIA's workload-independent preconditioning.
@@ -47,7 +47,7 @@ const FEW_REPEATS: u32 = 3;
 pub struct Bench<'a> {
     /// A file or block device, or a folder or path where a file is to be made for the run.
     pub path: &'a Path,
-    /// The workload. Each test must have passed [`Test::check`].
+    /// Workload of the run. Each test must have passed [`Test::check`].
     pub workload: &'a Workload,
     /// Seed of all random numbers.
     pub seed: u64,
@@ -55,9 +55,9 @@ pub struct Bench<'a> {
     pub overwrite: Option<&'a Path>,
     /// The block device whose data may all be lost; it must be the one that `path` names.
     pub offered: Option<&'a Path>,
-    /// How an offered device is brought back to new before the run.
+    /// Way to bring an offered device back to new before the run.
     pub purge: Option<Purge<'a>>,
-    /// How requests are made.
+    /// Settings of the run.
     pub settings: Settings,
     /// Set to end the run early.
     pub stop: &'a AtomicBool,

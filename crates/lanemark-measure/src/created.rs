@@ -283,7 +283,7 @@ fn open_folder(path: &Path, folder: &Path) -> Result<OwnedFd, MeasureError> {
     })
 }
 
-/// Why something has a name that led nowhere before.
+/// Returns the reason why something has a name that led nowhere before.
 fn existing(path: &Path, folder: &OwnedFd, name: &OsStr) -> MeasureError {
     let path = path.to_owned();
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {

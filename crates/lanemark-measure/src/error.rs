@@ -9,7 +9,7 @@ use lanemark_core::workload::Operation;
 /// The most requests that one ring takes, `IORING_MAX_ENTRIES` of the kernel.
 pub(crate) const RING_ENTRIES_MAX: u32 = 32_768;
 
-/// Why a target could not be measured.
+/// The error of a measurement.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
@@ -254,7 +254,7 @@ pub enum MeasureError {
     /// Requests may fail, and nothing else happened any more.
     #[error("{last}; it was the last of {requests} in a row that failed")]
     NothingElse {
-        /// How many in a row.
+        /// Number of failures in a row.
         requests: u32,
         /// Last failure.
         last: Box<MeasureError>,

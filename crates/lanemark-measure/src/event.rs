@@ -13,7 +13,7 @@ pub enum Event<'a> {
     LayingOut {
         /// Bytes written so far.
         done: Bytes,
-        /// How much is to be.
+        /// Bytes to write.
         total: Bytes,
     },
     /// A sample is being taken.
@@ -25,7 +25,7 @@ pub enum Event<'a> {
     },
 }
 
-/// How a sample goes on.
+/// The progress of a sample.
 #[derive(Debug)]
 pub struct Running<'a> {
     /// The first of the tests that run side by side.
@@ -36,13 +36,13 @@ pub struct Running<'a> {
     pub repeat: u32,
     /// Samples that ended, and how many there will be.
     pub samples: (usize, usize),
-    /// How long requests have been counted; zero during the ramp.
+    /// Time in which requests have been counted; zero during the ramp.
     pub elapsed: Duration,
     /// Data moved by the requests counted.
     pub bytes: Bytes,
     /// Requests counted.
     pub requests: u64,
-    /// How long they took, where [`Settings::watched`](crate::Settings::watched).
+    /// Latencies of the requests, where [`Settings::watched`](crate::Settings::watched).
     pub latency: Option<LatencyHistogram>,
     /// The device since the sample began, where [`Settings::watched`](crate::Settings::watched) and known.
     pub device: Option<DeviceUse>,

@@ -27,7 +27,7 @@ pub(crate) struct Reading {
     at_ns: u64,
     device: Option<(String, Stat)>,
     processors: Option<Processors>,
-    /// How often the processors have left their idle states.
+    /// Number of times that the processors have left their idle states.
     wakes: Option<u64>,
     /// Processor time of this program and of the kernel's threads, in ns.
     own_ns: u64,

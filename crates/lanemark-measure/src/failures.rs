@@ -105,7 +105,7 @@ impl Failures {
         self.resting.push_back((until_ns, slot));
     }
 
-    /// When the next slot has rested.
+    /// Returns the time at which the next slot has rested.
     #[inline]
     pub(crate) fn rest_until(&self) -> Option<u64> {
         self.resting.front().map(|(until_ns, _)| *until_ns)

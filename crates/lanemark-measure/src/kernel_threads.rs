@@ -10,7 +10,7 @@ use std::path::Path;
 /// The processor time of the kernel's threads of one owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KernelThreads {
-    /// How many do requests.
+    /// Number of threads that do requests.
     pub(crate) punting: u64,
     pub(crate) cpu_ns: u64,
 }

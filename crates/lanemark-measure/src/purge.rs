@@ -17,7 +17,7 @@ const BLKDISCARD: libc::Ioctl = 0x1277;
 /// `_IO(0x12, 125)`: and must not be found again.
 const BLKSECDISCARD: libc::Ioctl = 0x127d;
 
-/// How a device is purged.
+/// The way in which a device is purged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purge<'a> {
     /// A discard of the whole device.

@@ -33,7 +33,7 @@ use crate::source::{Source, TraceSource};
 use crate::tally::{Ended, Tally, counted};
 use crate::worker::{Progress, Shared, Worker};
 
-/// How often whoever looks on hears of progress.
+/// Interval at which progress is reported.
 pub(crate) const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// A test that runs beside others.
@@ -56,7 +56,7 @@ pub(crate) struct SampleRun<'a> {
 
 /// The progress of a sample while it runs.
 pub(crate) struct Look {
-    /// How long requests of the first test have been counted.
+    /// Time in which requests of the first test have been counted.
     pub(crate) elapsed: Duration,
     pub(crate) requests: u64,
     pub(crate) bytes: Bytes,
@@ -67,7 +67,7 @@ pub(crate) struct Look {
 /// A sample, and what is known of it beside.
 pub(crate) struct Taken {
     pub(crate) sample: Sample,
-    /// Why something was not registered that should be.
+    /// Reason why something was not registered that should be.
     pub(crate) refusal: Option<String>,
     /// Bytes of all requests, with those of the ramp.
     pub(crate) moved: Bytes,
@@ -90,7 +90,7 @@ type End = thread::Result<Result<Option<Ended>, MeasureError>>;
 struct Gate {
     /// Whether to start, once that is known.
     go: OnceLock<bool>,
-    /// When the first thread started.
+    /// Time at which the first thread started.
     started_ns: OnceLock<u64>,
 }
 

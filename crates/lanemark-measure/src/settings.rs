@@ -1,4 +1,4 @@
-//! How requests are made.
+//! The settings of a measurement, whatever the workload is.
 
 use crate::engine::EngineKind;
 
@@ -13,10 +13,10 @@ pub enum OnError {
     Continue,
 }
 
-/// How requests are made, whatever the workload is.
+/// The settings of a measurement, whatever the workload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How requests reach the kernel.
+    /// Engine by which requests reach the kernel.
     pub engine: EngineKind,
     /// Whether to go through the page cache on purpose.
     pub buffered: bool,

@@ -37,13 +37,13 @@ pub(crate) struct Tally {
 pub(crate) struct Ended {
     pub(crate) tally: Tally,
     pub(crate) series: Option<Recorder>,
-    /// When the window closed.
+    /// Time at which the window closed.
     pub(crate) closed_ns: u64,
     /// Bytes of all requests, with those of the ramp.
     pub(crate) moved: u64,
     /// False where the thread was stopped before its limit.
     pub(crate) complete: bool,
-    /// Why something was not registered that should be.
+    /// Reason why something was not registered that should be.
     pub(crate) refusal: Option<String>,
     /// The requests that failed, those of the ramp included.
     pub(crate) errors: RequestErrors,

@@ -63,9 +63,9 @@ use crate::window::{Quota, State, Window, quota};
 pub(crate) const POLL_NS: u64 = 50_000_000;
 /// An open loop does not sleep when its next request is due within this time: waking up takes as long.
 const SPIN_NS: u64 = 60_000;
-/// How long after the end of its time an open loop submits what was due before it.
+/// Time after its end in which an open loop submits what was due before it.
 const OVERDUE_NS: u64 = 1_000_000_000;
-/// How often latencies are shown to whoever looks on.
+/// Interval at which latencies are shown to whoever watches.
 const SHOW_NS: u64 = 250_000_000;
 
 /// The state that all threads of a test share.
@@ -120,14 +120,14 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     tally: Tally,
     series: Option<Recorder>,
     complete: bool,
-    /// When the last request was counted.
+    /// Time at which the last request was counted.
     counted_ns: u64,
     /// Requests that were submitted and are not complete, and since when there are so many.
     level: u64,
     level_since_ns: u64,
     /// Bytes of all requests that were complete, those of the ramp included.
     moved: u64,
-    /// When processor time was read as the window opened.
+    /// Time at which processor time was read as the window opened.
     cpu_opened_ns: u64,
     cpu_opened: CpuTime,
     kernel_opened: KernelThreads,
@@ -144,7 +144,7 @@ struct Slot {
     done: u32,
     /// Start of the request's latency.
     asked_ns: u64,
-    /// When the slot became free for it.
+    /// Time at which the slot became free for the request.
     free_ns: u64,
 }
 

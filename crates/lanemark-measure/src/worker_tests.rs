@@ -39,7 +39,7 @@ impl Timekeeper for Scripted<'_> {
 /// The behaviour of the engine towards requests.
 #[derive(Clone, Copy)]
 struct Script {
-    /// How long each takes, one after the other.
+    /// Time of each request, one after the other.
     service_ns: u64,
     /// Period in which no request completes.
     stall_ns: (u64, u64),
@@ -155,14 +155,14 @@ fn open(rate_per_second: f64) -> Test {
 struct Done {
     ended: Ended,
     rounds: Vec<(usize, Tally)>,
-    /// How long it counted.
+    /// Time in which requests counted.
     elapsed_ns: u64,
     aborted: bool,
-    /// When it returned.
+    /// Time at which the thread returned.
     over_ns: u64,
 }
 
-/// When every script begins: not at zero, so that nothing is right by chance.
+/// Time at which every script begins: not at zero, so that nothing is right by chance.
 const BEGUN: u64 = 7 * SECOND;
 
 fn run(test: &Test, script: Script) -> Done {

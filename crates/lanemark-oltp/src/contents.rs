@@ -10,7 +10,7 @@ use crate::value::Value;
 /// The contents of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableContents {
-    /// The table.
+    /// Table of the contents.
     pub table: Table,
     /// Number of rows.
     pub rows: u64,

@@ -29,7 +29,7 @@ pub enum Database {
 /// The contents of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holding {
-    /// Nothing.
+    /// No tables.
     Nothing,
     /// Something that is not ours.
     Foreign,
@@ -42,7 +42,7 @@ pub enum Holding {
 pub struct Loaded {
     /// The version of the data.
     pub version: i64,
-    /// How much it is to be.
+    /// Scale of the data.
     pub scale: Scale,
     /// Warehouses that are there.
     pub warehouses: i64,

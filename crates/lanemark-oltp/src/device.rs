@@ -16,7 +16,7 @@ const SECTOR: u64 = 512;
 pub struct DeviceWork {
     /// The kernel's name.
     pub device: String,
-    /// Reads, and the bytes and the time of all of them.
+    /// Number of reads, and the bytes and the time of all reads.
     pub reads: u64,
     /// Bytes read.
     pub read_bytes: u64,

@@ -2,7 +2,7 @@
 
 use crate::known::{DATA_VERSION, NAMES};
 
-/// Why loading, running or checking failed.
+/// The error of loading, running or checking.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OltpError {
@@ -11,11 +11,11 @@ pub enum OltpError {
     Bound {
         /// Name of the number.
         what: &'static str,
-        /// The number.
+        /// Value of the number.
         value: i64,
-        /// The least.
+        /// Least value.
         min: i64,
-        /// The greatest.
+        /// Greatest value.
         max: i64,
     },
     /// A run that does not know what it is asked for.
@@ -141,7 +141,7 @@ pub enum OltpError {
     Lacks {
         /// Feature that was asked for.
         what: String,
-        /// Why there is none.
+        /// Reason why it is not there.
         reason: String,
     },
     /// Another transaction conflicted with this one; a retry may succeed.
@@ -159,7 +159,7 @@ pub enum OltpError {
         needed: u64,
         /// Bytes that are free, or will be.
         free: u64,
-        /// Where.
+        /// Folder of the file system.
         below: std::path::PathBuf,
     },
     /// No room left.
@@ -220,7 +220,7 @@ impl OltpError {
         )
     }
 
-    /// How to go on.
+    /// Returns advice on how to go on.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Name(_) => format!("write {NAMES}"),

@@ -13,7 +13,7 @@ use crate::text::{between, last_name};
 /// The streams of users begin here, apart from those of the contents.
 const STREAM: u32 = 100;
 
-/// How a transaction names its customer.
+/// The way in which a transaction names its customer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CustomerKey {
     /// The customer's number.
@@ -27,9 +27,9 @@ pub enum CustomerKey {
 pub struct Line {
     /// The warehouse that supplies it.
     pub supply_warehouse: i64,
-    /// The item.
+    /// Number of the item.
     pub item: i64,
-    /// How many, from 1 to 10.
+    /// Quantity of the item, from 1 to 10.
     pub quantity: i64,
 }
 
@@ -40,11 +40,11 @@ pub struct NewOrder {
     pub warehouse: i64,
     /// The customer's district.
     pub district: i64,
-    /// The customer.
+    /// Number of the customer.
     pub customer: i64,
     /// 5 to 15 lines.
     pub lines: Vec<Line>,
-    /// When, in milliseconds since 1970.
+    /// Time of entry, in milliseconds since 1970.
     pub at_ms: i64,
 }
 
@@ -63,7 +63,7 @@ pub struct Payment {
     pub customer: CustomerKey,
     /// Amount of the payment, in cents.
     pub amount: i64,
-    /// When, in milliseconds since 1970.
+    /// Time of payment, in milliseconds since 1970.
     pub at_ms: i64,
 }
 
@@ -85,7 +85,7 @@ pub struct Delivery {
     pub warehouse: i64,
     /// Number of the carrier, from 1 to 10.
     pub carrier: i64,
-    /// When, in milliseconds since 1970.
+    /// Time of delivery, in milliseconds since 1970.
     pub at_ms: i64,
 }
 

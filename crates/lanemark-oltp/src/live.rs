@@ -1,4 +1,4 @@
-//! How a run goes on while it does: what users have done so far, for whoever looks on.
+//! The progress of a run: the transactions of users so far, for whoever watches.
 //!
 //! Each user writes numbers of its own, on cache lines of its own, without waiting for anybody; a reader adds up.
 
@@ -52,7 +52,7 @@ impl Sums {
 /// A look at a run, of what is counted or, before that, of the ramp.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
-    /// Whether it counts already.
+    /// Whether transactions count already.
     pub counts: bool,
     /// Time since counting or the ramp began.
     pub elapsed: Duration,
@@ -60,7 +60,7 @@ pub struct Moment {
     pub of: Duration,
     /// Transactions that have ended in it.
     pub transactions: u64,
-    /// New orders of these.
+    /// New orders among the transactions.
     pub new_orders: u64,
     /// Mean response time of the transactions.
     pub latency: Option<Duration>,

@@ -20,7 +20,7 @@ const ROWS_A_LOOK: u64 = 4_096;
 /// The options for loading a database.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
-    /// How much, and from which seed.
+    /// Scale and seed of the data.
     pub scale: Scale,
     /// Connections that load at once, where the database can.
     pub jobs: usize,
@@ -35,9 +35,9 @@ pub struct LoadReport {
     pub rows: u64,
     /// Warehouses that were there before.
     pub kept: i64,
-    /// How long it took.
+    /// Time that loading took, in seconds.
     pub seconds: f64,
-    /// How much of that went by between the empty tables and the last row, before keys and indexes.
+    /// Time between the empty tables and the last row, before keys and indexes, in seconds.
     pub rows_seconds: f64,
 }
 

@@ -23,7 +23,7 @@ use lanemark_core::result::SessionWaits;
 const PERIOD: Duration = Duration::from_millis(20);
 /// The period in which a person is told.
 const SHOWN_EACH: Duration = Duration::from_secs(1);
-/// How long users have to pass the edge; a server's session counts by itself again a second after it did.
+/// Time that users have to pass the edge; a server's session counts by itself again a second after it did.
 const EDGE_MAX: Duration = Duration::from_millis(900);
 
 /// The observations of a repeat.

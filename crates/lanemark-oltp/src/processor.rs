@@ -1,4 +1,4 @@
-//! How busy the machine's processors were (`/proc/stat`), and who was: a server's processes, a thread.
+//! The processor time of the machine (`/proc/stat`), of a server's processes, and of a thread.
 //!
 //! Processes are counted in ticks of their accounting (`/proc/PID/stat`, a hundredth of a second), threads in
 //! nanoseconds by the scheduler (`schedstat`): those on a processor, and those ready for one while none was free.

@@ -217,7 +217,7 @@ impl Table {
     }
 }
 
-/// How much a database holds, and from what.
+/// The scale of a database and the seed of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Scale {
     /// Warehouses, from 1.

@@ -34,7 +34,7 @@ pub trait Connection: Send {
     /// The rows that a statement gives.
     fn query(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<Vec<Row>, OltpError>;
 
-    /// How many rows a statement without rows changed.
+    /// Executes a statement without result rows; returns the number of rows that it changed.
     fn execute(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<u64, OltpError>;
 
     /// Runs statements without parameters and rows.

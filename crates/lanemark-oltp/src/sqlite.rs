@@ -19,9 +19,9 @@ use crate::statement::Statement;
 use crate::value::{Row, Value};
 use lanemark_core::result::{Counter, Counters};
 
-/// How long a writer waits for another.
+/// Time that a writer waits for another.
 const BUSY: Duration = Duration::from_secs(60);
-/// How long everybody else may take to go where the file is wanted alone.
+/// Time that all others may take to leave where the file is wanted alone.
 const ALONE: Duration = Duration::from_secs(5);
 /// Statements that a connection keeps prepared.
 const PREPARED: usize = 64;

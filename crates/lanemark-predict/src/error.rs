@@ -3,7 +3,7 @@
 use lanemark_core::sim::SimError;
 use lanemark_study::StudyError;
 
-/// Why there is no fit.
+/// The reason why there is no fit.
 #[derive(Debug, thiserror::Error)]
 pub enum PredictError {
     /// A library file or a system is wrong.
@@ -41,7 +41,7 @@ pub enum PredictError {
         result: String,
         /// Name of the test.
         test: String,
-        /// The figure.
+        /// Name of the figure.
         figure: &'static str,
         /// Value of the figure.
         value: f64,
@@ -63,7 +63,7 @@ pub enum PredictError {
     Refused {
         /// Name of the test.
         test: String,
-        /// Why.
+        /// Error of the simulation.
         error: SimError,
     },
 }

@@ -67,7 +67,7 @@ pub(crate) fn parts(test: &TestResult) -> Table {
     table
 }
 
-/// How long the drives were in each state.
+/// Builds the table of the drives' time in each state.
 pub(crate) fn states(test: &TestResult) -> Table {
     let mut table = Table::new(vec![
         Column::name("state"),

@@ -1,4 +1,4 @@
-//! Why a measured test was no faster, in words; and what the links of a real path can carry.
+//! The explanation of a measured test in words, and the ceilings of a real path's links.
 
 use lanemark_core::result::{Explanation, HopCeiling, RunResult, Sign, TestResult, Verdict};
 

@@ -116,7 +116,7 @@ pub(crate) fn label(asked: &Sensitivity, place: usize) -> String {
     }
 }
 
-/// How the mean latency changes.
+/// Returns the change of the mean latency, as text.
 pub(crate) fn latency(gain: &Gain) -> String {
     signed(-gain.latency_gain)
 }

@@ -51,7 +51,7 @@ pub(crate) struct Cell {
     pub(crate) repeated: bool,
 }
 
-/// How much a cell matters.
+/// The importance of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Ink {
     #[default]

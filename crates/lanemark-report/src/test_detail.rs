@@ -217,7 +217,7 @@ fn comes_in_its_own_time(sample: &Sample) -> bool {
     sample.replay.as_ref().is_some_and(|replay| replay.speed.is_some())
 }
 
-/// How a trace was replayed, in a sentence.
+/// Describes the replay of a trace in a sentence.
 fn replayed(replay: &ReplayUse) -> String {
     let pace = match (replay.speed, replay.span) {
         (Some(speed), Some(span)) => {

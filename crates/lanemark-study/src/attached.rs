@@ -195,7 +195,7 @@ impl Attached {
 }
 
 impl Place {
-    /// How many links, counted from the host, lie on the ways to both.
+    /// Returns the number of links, counted from the host, that both paths have in common.
     fn shared_with(&self, other: &Self) -> usize {
         let both = self.port.behind.iter().zip(&other.port.behind);
         both.take_while(|(own, other)| own.name == other.name).count()

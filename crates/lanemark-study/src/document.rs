@@ -127,12 +127,12 @@ impl Document {
         self.problems.borrow().is_some()
     }
 
-    /// How many problems are noted.
+    /// Returns the number of problems noted.
     fn noted(&self) -> usize {
         self.problems.borrow().as_ref().map_or(0, Problems::count)
     }
 
-    /// How many tables could not be read to their end.
+    /// Returns the number of tables that could not be read to their end.
     fn cut_short(&self) -> usize {
         self.problems.borrow().as_ref().map_or(0, |problems| problems.cut_short)
     }

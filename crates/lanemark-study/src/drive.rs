@@ -52,9 +52,9 @@ pub struct Drive {
 /// The host settings for a drive with two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Second {
-    /// How commands are spread over both ports.
+    /// Distribution of commands over both ports.
     pub multipath: Multipath,
-    /// How long the host waits for an answer over a way that has failed.
+    /// Time that the host waits for an answer over a path that has failed.
     pub path_timeout: Duration,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How a message about a name that does not exist begins.
+/// First word of a message about a name that does not exist.
 const UNKNOWN: &str = "unknown";
 
 /// A place in a file, or on the command line.

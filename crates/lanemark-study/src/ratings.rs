@@ -16,8 +16,8 @@ use crate::workload;
 
 /// The workload whose tests ratings name.
 const WORKLOAD: &str = "data-sheet";
-/// How long a steady load runs before it counts: several superblocks of the largest drive must have been
-/// collected before. How long it counts, and what comes after a full cache: caches are emptied in lumps.
+/// Time that a steady load runs before it counts: several superblocks of the largest drive must have been collected
+/// before. How long it counts, and what comes after a full cache: caches are emptied in lumps.
 const STEADY_RAMP: Duration = Duration::from_microseconds(16_000_000);
 const STEADY_DURATION: Duration = Duration::from_microseconds(4_000_000);
 /// A larger error must have its cause told.

@@ -21,7 +21,7 @@ const UNEXPLAINED: [&str; 1] = [
     // Four writes at a time over two phys of SAS: a driver that takes half its time costs 3.1%.
     "samsung-pm1653-3840gb@server-pcie5:sas driver: 128 KiB Sequential QD4, 0 reads",
 ];
-/// How much faster each rung makes the part, by the first.
+/// Factors by which the rungs make the part faster than the first.
 const RUNGS: [u64; 4] = [1, 2, 4, 8];
 /// Ports for drives of each kind, the first that fits.
 const PORTS: [&str; 4] =

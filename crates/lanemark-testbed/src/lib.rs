@@ -24,7 +24,7 @@ pub fn skipped(what: &str) {
     eprintln!("skipped: {what}");
 }
 
-/// Whether this is CI.
+/// Returns whether this is CI.
 pub fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
 }

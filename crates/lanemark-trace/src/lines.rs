@@ -20,7 +20,7 @@ pub(crate) struct Lines<R> {
     ended: bool,
 }
 
-/// Why there is no line.
+/// The reason why there is no line.
 pub(crate) enum LineError {
     /// The input failed.
     Input(io::Error),

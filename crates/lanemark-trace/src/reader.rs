@@ -17,7 +17,7 @@ use crate::lines::{LINE_MAX, LineError, Lines};
 use crate::parsed::{Parsed, Request};
 use crate::{mqsim, msr};
 
-/// How a trace is to be read.
+/// The options for reading a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Format of the trace; told from its first line where none is given.

@@ -39,7 +39,7 @@ pub(crate) struct Case {
     system: &'static str,
     settings: Vec<(&'static str, String)>,
     test: Test,
-    /// How many requests tell its speed.
+    /// Number of requests that tell the case's speed.
     pub(crate) requests: u64,
 }
 

@@ -31,7 +31,7 @@ pub struct Video {
 pub struct Stream {
     /// Bytes a second of one.
     pub bytes_per_second: f64,
-    /// How many at once.
+    /// Number of streams at once.
     pub streams: u32,
 }
 

@@ -40,7 +40,7 @@ impl Duty {
 }
 
 impl Battery {
-    /// How much longer the battery lasts with the other drive.
+    /// Computes how much longer the battery lasts with the other drive.
     ///
     /// # Errors
     /// Where an input is no power or time, or the drive takes more than the whole.

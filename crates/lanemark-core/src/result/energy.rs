@@ -13,7 +13,7 @@ pub struct EnergyUse {
     /// The time over which it was metered.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Duration,
-    /// How many drives.
+    /// Number of drives.
     pub drives: u32,
     /// Everything together.
     pub energy_joules: f64,
@@ -21,7 +21,7 @@ pub struct EnergyUse {
     pub power_mean_watts: f64,
     /// Energy by part of the drives.
     pub parts: Vec<EnergyPart>,
-    /// How long the drives were what.
+    /// Time of the drives in each power state.
     pub states: Vec<PowerStateUse>,
     /// Power of the whole platform, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub struct EnergyPart {
     pub energy_joules: f64,
 }
 
-/// How long drives were in a state.
+/// The time of drives in a power state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PowerStateUse {
     /// `working`, `idle`, a state by its name, or `waking`.
@@ -45,7 +45,7 @@ pub struct PowerStateUse {
     /// Time in the state, summed over all drives.
     #[serde(rename = "time_ns")]
     pub time: Duration,
-    /// How often a state was reached.
+    /// Number of times that the state was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
 }

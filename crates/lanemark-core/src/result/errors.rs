@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Why requests fail.
+/// The reason of a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorKind {
@@ -97,7 +97,7 @@ pub struct ErrorCount {
     /// The kernel's error number, where there was a kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errno: Option<u32>,
-    /// How many failed.
+    /// Number of failed requests.
     pub requests: u64,
 }
 
@@ -143,7 +143,7 @@ impl RequestErrors {
         &self.counts
     }
 
-    /// How many failed.
+    /// Returns the number of failed requests.
     pub fn total(&self) -> u64 {
         self.counts.iter().fold(0, |sum, one| sum.saturating_add(one.requests))
     }

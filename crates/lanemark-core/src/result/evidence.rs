@@ -24,7 +24,7 @@ pub struct Evidence {
     /// Limits that held for the run, and how far they were met.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Limit>,
-    /// How many requests were outstanding.
+    /// Number of requests outstanding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outstanding: Option<Outstanding>,
     /// Requests that the kernel handed to worker threads of its own, where it can be told.
@@ -36,7 +36,7 @@ pub struct Evidence {
     /// The drive's own health report at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<DriveHealth>,
-    /// How far the two clocks of the machine went apart, as a share of the time.
+    /// Drift between the two clocks of the machine, as a share of the time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_drift: Option<f64>,
 }
@@ -58,16 +58,16 @@ pub struct DeviceUse {
     pub read_bytes: Bytes,
     /// Data written.
     pub written_bytes: Bytes,
-    /// How long requests took, summed over the reads.
+    /// Time of the reads, summed.
     #[serde(rename = "read_time_ns")]
     pub read_time: Duration,
-    /// How long requests took, summed over the writes.
+    /// Time of the writes, summed.
     #[serde(rename = "write_time_ns")]
     pub write_time: Duration,
     /// Time of the flushes, summed; zero where the kernel does not count them.
     #[serde(rename = "flush_time_ns", default)]
     pub flush_time: Duration,
-    /// How long anything was outstanding.
+    /// Time in which the device had requests outstanding.
     #[serde(rename = "busy_ns")]
     pub busy: Duration,
     /// The time between the two readings.
@@ -101,7 +101,7 @@ pub struct DriveHealth {
 /// The processor time of the machine during a sample, in cores: 1 is one core all the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorUse {
-    /// How many there are.
+    /// Number of cores.
     pub cores: u32,
     /// Time in programs.
     pub user: f64,
@@ -196,7 +196,7 @@ pub struct ThreadUse {
     pub core_wait: Option<f64>,
 }
 
-/// How many requests were outstanding on average, counted in two ways that must agree (Little's law).
+/// The mean number of requests outstanding, counted in two ways that must agree (Little's law).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outstanding {
     /// Requests that were submitted and not complete, averaged over time.
@@ -205,7 +205,7 @@ pub struct Outstanding {
     pub accounted: f64,
 }
 
-/// How well the times of an open loop were kept.
+/// The punctuality of an open loop: the delays from due times to submissions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Punctuality {
     /// Delay from each request's due time to its submission.

@@ -12,7 +12,7 @@ use crate::units::{Bytes, BytesPerSecond};
 pub struct InspectedFinding {
     /// The kernel's names of the devices.
     pub devices: Vec<String>,
-    /// The finding.
+    /// Kind of the finding, with its figures.
     #[serde(flatten)]
     pub finding: Finding,
 }
@@ -123,7 +123,7 @@ pub enum Finding {
     PartitionMisaligned {
         /// Name of the partition.
         partition: String,
-        /// How far off, as the kernel tells.
+        /// Offset from alignment, as the kernel tells.
         offset_bytes: i64,
         /// The device's physical block.
         #[serde(rename = "physical_block_bytes")]

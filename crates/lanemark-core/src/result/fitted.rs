@@ -48,11 +48,11 @@ pub struct FittedParameter {
     pub interval_95: Option<(String, String)>,
     /// The template's value.
     pub template: Option<String>,
-    /// How far the measurements determine the value.
+    /// Degree to which the measurements determine the value.
     pub standing: Standing,
 }
 
-/// How far measurements determine a value.
+/// The degree to which measurements determine a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Standing {
@@ -63,7 +63,7 @@ pub enum Standing {
     Open {
         /// The template's value is kept, or where that contradicts the measurements the nearest one that does not.
         kept_template: bool,
-        /// The other value that it correlates with, where there is one.
+        /// Path of the other value that it correlates with, where there is one.
         with: Option<String>,
         /// The test that would tell it.
         needs: String,

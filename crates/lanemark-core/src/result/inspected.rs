@@ -34,7 +34,7 @@ pub struct Unread {
     pub reason: UnreadReason,
 }
 
-/// Why something could not be read.
+/// The reason why a file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum UnreadReason {
@@ -89,7 +89,7 @@ pub struct InspectedDevice {
     pub read_only: Option<bool>,
     /// Identity that the device reports.
     pub identity: Identity,
-    /// How requests are queued and cut.
+    /// Limits and settings of the device's queue.
     pub queue: QueueLimits,
     /// The ways from the processor: several for multipath, none for what is made of other devices.
     pub ways: Vec<InspectedWay>,
@@ -130,7 +130,7 @@ pub enum BlockKind {
         /// Chunk size of the stripes.
         #[serde(rename = "chunk_bytes")]
         chunk: Option<Bytes>,
-        /// How many members are missing.
+        /// Number of missing member devices.
         degraded: Option<u32>,
     },
     /// A file as a device.
@@ -174,7 +174,7 @@ pub struct Identity {
     pub firmware: Option<String>,
 }
 
-/// How a device's requests are queued and cut.
+/// The limits and settings of a device's queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueLimits {
     /// Whether the device is rotational.

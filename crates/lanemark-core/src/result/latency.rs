@@ -15,7 +15,7 @@ const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
 /// The percentiles that every view shows.
 pub const PERCENTILES: [f64; 8] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 
-/// How long requests took.
+/// The latencies of requests, as a histogram.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyHistogram {
     buckets: Histogram<u64>,

@@ -115,9 +115,9 @@ pub struct Provenance {
     pub command: Vec<String>,
     /// The seed that all random numbers come from.
     pub seed: u64,
-    /// When the run began, RFC 3339 in UTC.
+    /// Time at which the run began, RFC 3339 in UTC.
     pub started_at: String,
-    /// When this file was written, RFC 3339 in UTC.
+    /// Time at which this file was written, RFC 3339 in UTC.
     pub finished_at: String,
     /// The machine that ran it, where asked.
     pub machine: Option<Machine>,
@@ -161,7 +161,7 @@ pub struct SimulatedTarget {
     pub platform: String,
     /// Name of the port.
     pub port: String,
-    /// How many of the model's values have a source.
+    /// Number of the model's values that have a source.
     pub values_sourced: u32,
     /// Number of values that were derived by us from sourced ones.
     pub values_derived: u32,
@@ -241,7 +241,7 @@ pub struct Sample {
     /// Readings of the machine; known for measured runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// How well the times of an open loop were kept.
+    /// Punctuality of an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub punctuality: Option<Punctuality>,
     /// Use of each hop of the path; known for simulated runs.
@@ -252,7 +252,7 @@ pub struct Sample {
     /// Energy of the drives; known for simulated runs of drives whose power is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergyUse>,
-    /// How a trace was replayed, where the sample is of one.
+    /// Replay of a trace, where the sample is of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayUse>,
     /// The sample in equal intervals, where it was asked for or took long.
@@ -273,7 +273,7 @@ pub struct Sample {
 pub struct DirectionResult {
     /// Data moved.
     pub bytes: Bytes,
-    /// How long each request took, from submission to completion.
+    /// Latency of each request, from submission to completion.
     pub latency: LatencyHistogram,
 }
 
@@ -298,7 +298,7 @@ pub struct DriveUse {
     /// Data moved out of the pseudo-SLC cache.
     #[serde(rename = "folded_bytes")]
     pub folded: Bytes,
-    /// Left empty because a unit had to be stored before it was full.
+    /// Bytes left empty because a unit had to be stored before it was full.
     #[serde(rename = "padded_bytes")]
     pub padded: Bytes,
     /// Pages of the map.

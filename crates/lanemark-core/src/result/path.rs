@@ -28,9 +28,9 @@ pub struct HopUse {
     pub utilisation: f64,
     /// Throughput of the hop for this workload if it alone were the limit: throughput over utilisation.
     pub ceiling: Option<BytesPerSecond>,
-    /// Mean time per request spent waiting for it.
+    /// Mean time per request spent waiting for the hop, in ns.
     pub wait_ns: f64,
-    /// Mean time per request spent in it.
+    /// Mean time per request spent in the hop, in ns.
     pub service_ns: f64,
 }
 
@@ -109,7 +109,7 @@ pub struct PathHop {
     pub name: String,
     /// Law of the hop in words, `8b/10b, 8 KiB frames, 0.5 us turn-around`.
     pub law: String,
-    /// The most that it carries for the test by its law alone, where it has a limit.
+    /// Greatest throughput of the hop for the test by its law alone, where it has a limit.
     pub ceiling: Option<BytesPerSecond>,
     /// Time of a small message through the hop in one direction, where it is known.
     #[serde(rename = "latency_ns")]
@@ -121,17 +121,17 @@ pub struct PathHop {
 pub struct TopologyNode {
     /// Name for people, `chipset`, `port sata`, `Samsung SSD 850 PRO 1TB`.
     pub label: String,
-    /// The link from its parent, `DMI 3.0: PCIe 3.0 x4`; absent at the root.
+    /// Link from the parent, `DMI 3.0: PCIe 3.0 x4`; absent at the root.
     pub link: Option<String>,
     /// Greatest throughput of that link in one direction, which sets how wide it is drawn.
     pub link_rate: Option<BytesPerSecond>,
-    /// The least that it may carry, where that is not known for certain.
+    /// Least throughput of that link, where it is not known for certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_rate_least: Option<BytesPerSecond>,
     /// Hop of a system's path that the link is, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hop: Option<HopId>,
-    /// Whether the system's path goes through it.
+    /// Whether the system's path goes through the node.
     pub on_path: bool,
     /// Nodes below this one.
     pub children: Vec<TopologyNode>,

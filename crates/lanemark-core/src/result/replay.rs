@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::DirectionResult;
 use crate::units::Duration;
 
-/// How a trace was replayed, and what only a trace has.
+/// The replay of a trace, with the counts that only a trace has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayUse {
     /// Requests that were submitted.
     pub requests: u64,
-    /// How many times as fast as recorded; absent where it went as fast as possible.
+    /// Speed as a multiple of the recorded one; absent where requests came as fast as possible.
     pub speed: Option<f64>,
     /// The requests kept outstanding where it went as fast as possible.
     pub queue_depth: Option<u32>,

@@ -46,7 +46,7 @@ pub struct Gain {
     pub hop: String,
     /// The change in words.
     pub change: String,
-    /// How busy the hop was before.
+    /// Utilisation of the hop before the change.
     pub utilisation: Option<f64>,
     /// The change of throughput as a share of what it was; 1 is twice as much.
     pub throughput_gain: f64,

@@ -43,7 +43,7 @@ pub struct Point {
     pub written_bytes: Bytes,
     /// The mean latency of reads and writes, zero where there were none.
     pub latency_mean_ns: f64,
-    /// The greatest latency of them.
+    /// Greatest latency of the requests, in ns.
     pub latency_max_ns: u64,
     /// Writes to the drive's flash; known for simulated runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,12 +98,12 @@ impl Series {
         if index + 1 == self.points.len() { self.last } else { self.interval }
     }
 
-    /// When point `index` began, since the start of the sample.
+    /// Returns the start of point `index`, since the start of the sample.
     pub fn start(&self, index: usize) -> Duration {
         self.interval * index as u64
     }
 
-    /// How long all of it took.
+    /// Returns the time that all points cover.
     pub fn elapsed(&self) -> Duration {
         match self.points.len() {
             0 => Duration::ZERO,
@@ -191,7 +191,7 @@ impl Recorder {
         }
     }
 
-    /// Points of `interval` each, doubled whenever there are `points_max` of them.
+    /// Creates a recorder of points of `interval` each, which doubles whenever there are `points_max` of them.
     pub fn new(interval: Duration, points_max: usize) -> Self {
         let interval = interval.max(Duration::from_picoseconds(1));
         Self {

@@ -12,7 +12,7 @@ use crate::workload::Average;
 
 /// The fewest repeats of which an interval is told.
 const INTERVAL_FROM: usize = 3;
-/// How often repeats are drawn.
+/// Number of draws of the repeats.
 const DRAWS: usize = 2000;
 /// Seed of the draws.
 const SEED: u64 = 0x5eed_0f5a_b007_57a9;
@@ -28,7 +28,7 @@ pub struct Statistic {
     pub max: f64,
     /// The sample standard deviation, where there are at least two repeats.
     pub deviation: Option<f64>,
-    /// How many repeats.
+    /// Number of repeats.
     pub count: u32,
     /// Interval of the figure at 95% confidence, where there are enough repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -18,9 +18,9 @@ use crate::workload::Rounds;
 pub const WINDOW: usize = 5;
 /// The most rounds of a test.
 pub const ROUNDS_MAX: usize = 25;
-/// How far the figures of a window may lie apart, as a share of their mean.
+/// Greatest range of a window's figures, as a share of their mean.
 pub const RANGE_MAX: f64 = 0.20;
-/// How far their best-fit line may rise or fall, as a share of their mean.
+/// Greatest rise or fall of their best-fit line, as a share of their mean.
 pub const SLOPE_MAX: f64 = 0.10;
 
 /// A figure on the bound is within it, whatever the last bits of its quotient.
@@ -53,7 +53,7 @@ pub struct Round {
     pub drive: Option<DriveUse>,
 }
 
-/// How a test of rounds ended.
+/// The outcome of a test of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Outcome {
@@ -64,12 +64,12 @@ pub enum Outcome {
     },
     /// Not steady after all rounds.
     NotReached {
-        /// Why.
+        /// Reason why the test is not steady.
         reason: Reason,
     },
 }
 
-/// Why a window is not steady.
+/// The reason why a window is not steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -138,7 +138,7 @@ impl Window {
     }
 }
 
-/// How the last five of `figures` stand by the rule, with their window where there is one.
+/// Judges the last five of `figures` by the rule; returns the outcome, and their window where there is one.
 pub fn judge(figures: &[f64]) -> (Outcome, Option<Window>) {
     let window = Window::of(figures);
     let fault = match window {
@@ -210,7 +210,7 @@ impl Round {
 /// The phases of a drive on the way to its steady state, found in a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phases {
-    /// How long nothing had to be moved, where the drive's writes are known.
+    /// Time in which nothing had to be moved, where the drive's writes are known.
     pub nothing_moved: Option<Duration>,
     /// The length of the rounds that the series was cut into.
     pub round: Duration,

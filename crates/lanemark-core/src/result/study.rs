@@ -62,7 +62,7 @@ pub struct Calibration {
     pub value: String,
     /// The published figure that it was set from; absent for a what-if.
     pub figure: Option<String>,
-    /// Why this parameter answers for that figure.
+    /// Reason why this parameter answers for that figure.
     pub reason: Option<String>,
 }
 
@@ -79,7 +79,7 @@ pub struct Figure {
     pub metric: Metric,
     /// The value in the metric's unit.
     pub published: f64,
-    /// How the value is meant.
+    /// Sense of the value: exact, or a bound.
     #[serde(default)]
     pub bound: Bound,
     /// The system that a gain is told over, by its name in the study.
@@ -100,7 +100,7 @@ pub struct NotModelled {
     pub reason: String,
 }
 
-/// How a published value is meant.
+/// The sense of a published value: exact, or a bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
@@ -134,7 +134,7 @@ pub enum Metric {
     /// Mean power of the drives in watts.
     #[serde(rename = "power")]
     Power,
-    /// How long the platform's battery lasts, in hours.
+    /// Battery life of the platform, in hours.
     #[serde(rename = "battery-life")]
     BatteryLife,
     /// Transactions a minute.

@@ -154,7 +154,7 @@ impl TransactionsUse {
         (self.count > 0).then(|| sum / self.count as f64)
     }
 
-    /// How far the database's count is from ours, as a share of ours.
+    /// Returns the difference of the database's count from ours, as a share of ours.
     pub fn count_differs(&self) -> Option<f64> {
         let counted = self.counted_per_minute?;
         (self.per_minute > 0.0).then(|| counted / self.per_minute - 1.0)
@@ -197,7 +197,7 @@ impl Sample {
         Some(rates(count(&self.reads), count(&self.writes), count(&self.flushes)))
     }
 
-    /// The mean latency of reads or writes in ns, by the requests or by the device's own count of them.
+    /// Returns the mean latency of reads or writes, in ns, by the requests or by the device's own count.
     pub fn mean_latency_ns(&self, operation: Operation) -> Option<f64> {
         let device = self.counted_device();
         let (direction, counted) = match operation {

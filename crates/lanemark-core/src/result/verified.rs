@@ -33,7 +33,7 @@ pub struct WrittenToVerify {
     pub trims: u64,
     /// Reads of the workload, made as load and not judged.
     pub reads: u64,
-    /// How long the workload ran, without what filled the target first.
+    /// Time that the workload ran, without filling the target first.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Duration,
     /// The data that was written in that time.
@@ -63,7 +63,7 @@ pub struct Verified {
     pub journal: String,
     /// Number of the run that the journal is of.
     pub run: u64,
-    /// When that began, in seconds since 1970.
+    /// Time at which that run began, in seconds since 1970.
     pub begun_unix_s: u64,
     /// The smallest piece that is judged.
     pub unit_bytes: Bytes,
@@ -264,7 +264,7 @@ pub enum VerifyDoubt {
     NotEnded,
     /// The target ends before what was written does; data beyond its end is judged as gone.
     TargetShort {
-        /// How many bytes of the written span the target still holds.
+        /// Bytes of the written span that the target still holds.
         #[serde(rename = "held_bytes")]
         held: Bytes,
         /// The span that was written.

@@ -25,14 +25,14 @@ pub enum Warning {
     },
     /// Fewer than three repeats: no spread can be told.
     FewRepeats {
-        /// How many there were.
+        /// Number of repeats.
         repeats: u32,
     },
     /// Requests failed.
     Failed {
         /// Name of the test.
         test: String,
-        /// How many of which kind, over all repeats.
+        /// Number of failed requests by kind, over all repeats.
         errors: RequestErrors,
     },
     /// A sample lasted too short to be trusted.
@@ -91,27 +91,27 @@ pub enum Warning {
     NotSteady {
         /// Name of the test.
         test: String,
-        /// How many rounds there were.
+        /// Number of rounds.
         rounds: u32,
         /// Condition that the last five of them failed.
         reason: Reason,
         /// Range of the figures, as a share of their mean.
         range: f64,
-        /// How far their best-fit line rose or fell, as a share of their mean.
+        /// Rise or fall of their best-fit line, as a share of their mean.
         slope_range: f64,
     },
     /// The latencies of a test that another program measured are known by some percentiles only.
     FromPercentiles {
         /// Name of the test.
         test: String,
-        /// How many percentiles; without any, all latencies are taken as the mean.
+        /// Number of known percentiles; without any, all latencies are taken as the mean.
         known: u32,
     },
     /// The kernel handed requests to worker threads, because they could not be submitted without waiting.
     Punted {
         /// Name of the test.
         test: String,
-        /// How many threads worked.
+        /// Number of threads that worked.
         workers: u64,
     },
     /// The device under the target moved less than was asked for: something before it answered.
@@ -134,7 +134,7 @@ pub enum Warning {
     },
     /// A part of what is to be read was never written: it is read from no medium.
     Holes {
-        /// How large a share.
+        /// Share of the range, from 0 to 1.
         share: f64,
         /// The file below a device that has the holes; absent where it is the target itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -193,21 +193,21 @@ pub enum Warning {
     Stolen {
         /// Name of the test.
         test: String,
-        /// How much, in cores.
+        /// Processor time, in cores.
         cores: f64,
     },
     /// Requests waited for processors of a virtual machine that had gone idle.
     Asleep {
         /// Name of the test.
         test: String,
-        /// How often a processor woke, a request.
+        /// Number of times that a processor woke, for each request.
         wakes: f64,
     },
     /// The latencies of a sample do not add up to what was outstanding in its time.
     Unaccounted {
         /// Name of the test.
         test: String,
-        /// How many requests were outstanding on average.
+        /// Mean number of requests outstanding.
         outstanding: f64,
         /// Throughput times latency.
         accounted: f64,
@@ -232,7 +232,7 @@ pub enum Warning {
     Late {
         /// Name of the test.
         test: String,
-        /// How late half of the requests were for which there was room.
+        /// Median delay of the requests for which there was room.
         #[serde(rename = "lateness_p50_ns")]
         lateness_p50: Duration,
         /// Requests that had to wait for others.
@@ -250,7 +250,7 @@ pub enum Warning {
     },
     /// The drive was fresh, and nothing had to make room for what was written: in the long run it is slower.
     NoCollection {
-        /// How much the workload wrote.
+        /// Bytes that the workload wrote.
         written_bytes: Bytes,
     },
 }

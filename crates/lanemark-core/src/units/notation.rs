@@ -10,7 +10,7 @@ use super::{
     BitsPerSecond, Bytes, BytesPerSecond, Duration, Joules, PICOSECONDS_PER_SECOND, Ratio, Watts,
 };
 
-/// Why a text is not the quantity asked for.
+/// The reason why a text is not the quantity expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// No number stands at the start.

@@ -10,7 +10,7 @@ pub const USERS_MAX: u32 = 1_000_000;
 /// The most warehouses.
 pub const WAREHOUSES_MAX: i64 = 10_000_000;
 
-/// The users of a database, and what was loaded for them. How many there are is the test's number of threads; what was
+/// The users of a database, and the data loaded for them. How many there are is the test's number of threads; what was
 /// loaded is its span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatabaseUsers {

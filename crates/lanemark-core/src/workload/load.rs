@@ -16,7 +16,7 @@ pub const RATE_MAX: f64 = 1e9;
 /// Sets the stream of times apart from the stream of offsets that has the same key.
 const TIME_STREAM: u64 = 0x71de_ab1e_0f7e_4157;
 
-/// When requests are asked for.
+/// The rule by which requests arrive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "loop", rename_all = "kebab-case")]
 pub enum Load {
@@ -38,7 +38,7 @@ pub enum Load {
     Database(DatabaseUsers),
 }
 
-/// How the requests of an open loop come.
+/// The process by which the requests of an open loop arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Process {
@@ -85,7 +85,7 @@ impl Schedule {
         Some(schedule)
     }
 
-    /// When the next request is due, since the start of the load.
+    /// Returns the time at which the next request is due, since the start of the load.
     pub fn next_due(&self) -> Duration {
         Duration::from_picoseconds((self.next_ns * 1e3) as u64)
     }

@@ -28,7 +28,7 @@ pub struct Mix {
 /// A request size and its share in a mix.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizeShare {
-    /// How long such a request is.
+    /// Size of such a request.
     #[serde(rename = "block_bytes")]
     pub block: Bytes,
     /// The share of all requests that are so long. The shares of a mix need not sum to one; they are
@@ -36,7 +36,7 @@ pub struct SizeShare {
     pub share: f64,
 }
 
-/// When a test begins.
+/// The start of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Start {

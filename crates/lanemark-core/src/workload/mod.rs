@@ -53,7 +53,7 @@ pub struct Workload {
     pub id: String,
     /// The name for people.
     pub name: String,
-    /// How often each test is run.
+    /// Number of times that each test is run.
     pub repeats: u32,
     /// Average by which the repeats become one figure.
     pub average: Average,
@@ -74,8 +74,8 @@ pub enum Order {
     /// A test with all its repeats, then the next.
     #[default]
     Listed,
-    /// Every test once in an order of chance, then again in another, so that what drifts meanwhile (heat, other
-    /// load, a filling cache) does not fall on one test alone.
+    /// Every test once in a random order, then again in another, so that drift (heat, other load, a filling cache) does
+    /// not fall on one test alone.
     Shuffled,
 }
 
@@ -105,7 +105,7 @@ pub struct Test {
     pub queue_depth: u32,
     /// Threads, each with its own queue.
     pub threads: u32,
-    /// How much of the target is used, from [`Test::offset`] on.
+    /// Size of the range of the target that is used, from [`Test::offset`] on.
     #[serde(rename = "span_bytes")]
     pub span: Bytes,
     /// Start of the span on the target.
@@ -126,7 +126,7 @@ pub struct Test {
     /// The intervals of the sample's series, where given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// How long the load runs before anything is counted.
+    /// Time that the load runs before anything is counted.
     #[serde(rename = "ramp_ns")]
     pub ramp: Duration,
     /// Time that a thread waits between a completion and its next request.
@@ -137,7 +137,7 @@ pub struct Test {
     /// Requests beside reads and writes of one size.
     #[serde(default, skip_serializing_if = "Mix::is_plain")]
     pub mix: Mix,
-    /// When requests are asked for.
+    /// Arrival of the requests.
     #[serde(default, skip_serializing_if = "Load::is_closed")]
     pub load: Load,
     /// Start of the test.
@@ -278,7 +278,7 @@ impl Test {
         }
     }
 
-    /// How far apart the places of requests are: sequential blocks begin at the next multiple of the
+    /// Returns the distance between the addresses of requests: sequential blocks begin at the next multiple of the
     /// alignment, others at any.
     pub(crate) fn step(&self) -> u64 {
         match self.pattern {

@@ -39,7 +39,7 @@ pub enum Interval {
     Automatic,
     /// A given length.
     Fixed {
-        /// The length.
+        /// Length of an interval.
         #[serde(rename = "interval_ns")]
         interval: Duration,
     },

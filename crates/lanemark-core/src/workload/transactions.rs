@@ -36,14 +36,14 @@ pub struct Transactions {
     pub checkpoint: Duration,
     /// Writes of pages outstanding at once.
     pub page_writers: u32,
-    /// The share of the pages that users visit: of the warehouses, where each user keeps to one of them.
+    /// Share of the pages that users visit: of the warehouses, where each user keeps to one warehouse.
     pub in_use: Ratio,
     /// Classes of pages that a transaction visits.
     pub pages: Vec<PageClass>,
     /// Reads and writes counted for each transaction, where known: then buffer and pages are not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Counted>,
-    /// How it is made to last.
+    /// Log of the database, which makes transactions durable.
     pub log: Log,
 }
 

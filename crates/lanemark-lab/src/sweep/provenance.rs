@@ -19,7 +19,7 @@ const LENGTH_MAX: u64 = 4 << 20;
 pub(super) struct Beside {
     /// The hash that tells the sweep from all others: system, workload, library, seed, settings, axes and version.
     pub(super) sweep: String,
-    /// How many points the sweep has, of which the file may be a part; 0 where that is not noted.
+    /// Number of points of the sweep, of which the file may be a part; 0 where that is not noted.
     #[serde(default)]
     pub(super) points: u64,
     /// Names of the sweep's axes.

@@ -16,7 +16,7 @@ pub(crate) use null::Null;
 pub(crate) use ring::{Ring, RingOptions, open_uring};
 pub(crate) use synchronous::Synchronous;
 
-/// How requests reach the kernel.
+/// The engine by which requests reach the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineKind {
     /// io_uring with registered buffers and file.
@@ -76,7 +76,7 @@ pub(crate) fn batch(queue_depth: u32) -> usize {
 
 /// The interface of an engine to a thread's loop.
 pub(crate) trait Engine {
-    /// Why something is not registered that should be.
+    /// Returns the reason why something is not registered that should be.
     fn refusal(&self) -> Option<&str>;
 
     /// Requests pushed whose completion was not taken yet.

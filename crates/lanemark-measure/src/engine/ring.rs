@@ -41,7 +41,7 @@ pub(crate) struct Ring<'u> {
     refusal: Option<String>,
 }
 
-/// How a ring is set up.
+/// The options of a ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RingOptions {
     /// Whether to register buffers and file with the kernel.

@@ -40,7 +40,7 @@ pub struct Check<'a> {
     pub journal: &'a Path,
     /// Event since then; where it is not given, a power cut if the machine was started anew.
     pub since: Option<Since>,
-    /// How requests reach the kernel.
+    /// Engine by which requests reach the kernel.
     pub engine: EngineKind,
     /// Flag that ends the check early.
     pub stop: &'a AtomicBool,
@@ -126,7 +126,7 @@ impl Check<'_> {
         }
     }
 
-    /// How many whole units of what was written lie before the end of the target.
+    /// Returns the number of whole written units before the end of the target.
     fn held(&self, history: &History) -> Result<u64, VerifyError> {
         let header = &history.header;
         // What cannot be opened, or has no end, is told where it is opened to be read.

@@ -31,7 +31,7 @@ pub(super) struct Version {
 pub(super) struct Device {
     /// Versions of each sector, in the order in which they became visible.
     pub(super) sectors: Vec<Vec<Version>>,
-    /// How many versions of each sector are on the media.
+    /// Number of versions of each sector that are on the media.
     kept: Vec<usize>,
     pub(super) under_way: Vec<UnderWay>,
 }

@@ -1,11 +1,11 @@
-//! Why something could not be written to be verified, or not be checked.
+//! The errors of writing to verify, and of checking.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::MeasureError;
 
-/// Why something could not be written to be verified, or not be checked.
+/// The error of writing to verify, or of checking.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
@@ -34,7 +34,7 @@ pub enum VerifyError {
         /// Path of the journal.
         path: PathBuf,
     },
-    /// Not a journal, or one whose header was never written.
+    /// The file is not a journal, or its header was never written.
     #[error("{}: is no journal of `lanemark verify write`", path.display())]
     NoJournal {
         /// Path of the journal.

@@ -167,7 +167,7 @@ impl Header {
             && (change.offset - self.from).is_multiple_of(unit)
     }
 
-    /// How many units there are.
+    /// Returns the number of units.
     pub(super) fn units(&self) -> u64 {
         (self.to - self.from) / u64::from(self.unit)
     }

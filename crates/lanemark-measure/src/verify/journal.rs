@@ -97,7 +97,7 @@ pub(super) struct Journal {
     run: u64,
     sync: bool,
     written: Mutex<Written>,
-    /// How many records are on the media.
+    /// Number of records on the media.
     synced: Mutex<u64>,
 }
 
@@ -191,7 +191,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct End {
     /// Bytes after the last record.
     pub(super) tail: u64,
-    /// How many records there were.
+    /// Number of records.
     pub(super) records: u64,
 }
 

@@ -4,7 +4,7 @@
 //! another place, is none. A record also says how many records before it were known to be on the journal's media,
 //! which tells a journal whose end was lost from one that was damaged in the middle.
 
-/// How long a record is.
+/// Size of a record, in bytes.
 pub(super) const RECORD: usize = 48;
 
 /// The kind of a journal record.

@@ -30,7 +30,7 @@ pub(super) struct Stamp {
     pub(super) generation: u64,
     /// Distance of the unit from the start of that write.
     pub(super) place: u32,
-    /// How long that write is.
+    /// Length of that write.
     pub(super) length: u32,
 }
 

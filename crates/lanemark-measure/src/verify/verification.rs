@@ -31,14 +31,14 @@ use crate::window::quota;
 pub(super) const FILL_UNITS: u64 = 256;
 pub(super) const FILL_DEPTH: u32 = 8;
 
-/// A workload's changes on one target, with a journal of them.
+/// A verification's writing: a workload's changes on one target, with a journal of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Verification<'a> {
     /// A file or block device, or a path where a file is to be made. It is kept.
     pub path: &'a Path,
     /// Path at which the journal is made.
     pub journal: &'a Path,
-    /// The workload. Each test must have passed [`Test::check`].
+    /// Workload of the verification. Each test must have passed [`Test::check`].
     pub workload: &'a Workload,
     /// Seed of the random numbers of its places.
     pub seed: u64,
@@ -46,7 +46,7 @@ pub struct Verification<'a> {
     pub overwrite: Option<&'a Path>,
     /// The block device whose data may all be lost; it must be the one that `path` names.
     pub offered: Option<&'a Path>,
-    /// How requests reach the kernel.
+    /// Engine by which requests reach the kernel.
     pub engine: EngineKind,
     /// Whether to go through the page cache on purpose.
     pub buffered: bool,
@@ -58,7 +58,7 @@ pub struct Verification<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// How a run goes on.
+/// The progress of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifyProgress {
     /// Whether the target is still being filled, or checked.
@@ -139,7 +139,7 @@ impl Verification<'_> {
         Ok(written)
     }
 
-    /// The workload without tests that change nothing, and the names of those.
+    /// Returns the workload without tests that change nothing, and the names of those tests.
     fn changing(&self) -> Result<(Workload, Vec<String>), VerifyError> {
         let mut workload = self.workload.clone();
         workload.tests.retain(Test::destroys);

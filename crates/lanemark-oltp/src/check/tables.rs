@@ -126,7 +126,7 @@ fn values(table: Table, scale: &Scale) -> Vec<String> {
     }
 }
 
-/// How many rows a table has for its scale, where that is fixed.
+/// Returns the number of rows of a table for its scale, where that is fixed.
 fn fixed_rows(table: Table, scale: &Scale) -> Option<i64> {
     let rows = match table {
         Table::Item | Table::Warehouse | Table::Stock | Table::District | Table::Customer => {

@@ -117,7 +117,7 @@ impl Message {
         self.end("ROLLBACK")
     }
 
-    /// How many statements it has.
+    /// Returns the number of statements.
     pub(super) fn statements(&self) -> u64 {
         self.statements
     }

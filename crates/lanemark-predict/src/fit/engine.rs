@@ -18,7 +18,7 @@ use crate::PredictError;
 
 /// Residual, in standard deviations, from which on it counts by its size and no longer by its square (Huber).
 const HUBER: f64 = 3.0;
-/// How many units of every die a simulated buffer holds.
+/// Number of units of every die that a simulated buffer holds.
 const STRIPES: u64 = 4;
 
 /// The model with its trials.

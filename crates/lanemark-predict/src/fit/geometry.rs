@@ -15,7 +15,7 @@ use super::parameter::{change, flash};
 use super::solve::{Found, search};
 use crate::PredictError;
 
-/// How much better a doubling must fit than none, as a difference of the sum of squares.
+/// Least gain of fit that justifies a doubling, as a difference of the sum of squares.
 const WORTH: f64 = 3.0;
 /// Difference of the sum of squares up to which a fit is no worse than the best: 95% of a chi-square with one degree of
 /// freedom.
@@ -89,7 +89,7 @@ impl Geometry {
             .filter(|one| (1..=DIES_MAX).contains(&one.dies) && (1..=UNIT_MAX).contains(&one.unit))
     }
 
-    /// How many doublings lie between two.
+    /// Returns the number of doublings between two geometries.
     fn distance(self, other: Self) -> f64 {
         let apart = |one: u64, other: u64| (one as f64 / other as f64).log2().abs();
         apart(self.dies, other.dies) + apart(self.unit, other.unit)

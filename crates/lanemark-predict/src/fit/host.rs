@@ -12,7 +12,7 @@ use lanemark_study::platform;
 
 use super::measured::HostSeen;
 
-/// How far from the platform's a host's times are believed.
+/// Least and greatest ratio of a host's times to the platform's that are believed.
 const BELIEVED: (f64, f64) = (0.1, 10.0);
 /// The prefix of settings that say more than a measurement.
 const PREFIX: &str = "platform.";

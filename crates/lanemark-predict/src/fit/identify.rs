@@ -17,9 +17,9 @@ use crate::PredictError;
 const OPEN: f64 = 0.35;
 /// The correlation from which two values are one.
 const ONE: f64 = 0.95;
-/// How much worse the template's value may fit than the best, as a difference of the sum of squares.
+/// Greatest loss of fit at which the template's value is as good, as a difference of the sum of squares.
 const AS_GOOD: f64 = 3.84;
-/// How often values are held and the rest is fitted again.
+/// Number of rounds in which values are held and the rest is fitted again.
 const ROUNDS: usize = 5;
 
 /// The values with how far they are determined.
@@ -27,7 +27,7 @@ const ROUNDS: usize = 5;
 pub(super) struct Known {
     pub(super) logs: Vec<f64>,
     pub(super) standings: Vec<Told>,
-    /// How many times as far residuals lie from nought as their weights say.
+    /// Ratio of the residuals' scatter to that of their weights.
     pub(super) scatter: f64,
 }
 

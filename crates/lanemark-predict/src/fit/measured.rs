@@ -215,7 +215,7 @@ fn identity(run: &RunResult) -> String {
     }
 }
 
-/// Why a test cannot be held against the model.
+/// Returns the reason why a test cannot be held against the model.
 fn left_out(test: &Test) -> Option<&'static str> {
     Some(match test {
         test if test.pattern == Pattern::Trace => "a trace cannot be run again",

@@ -13,7 +13,7 @@ use super::parameter::{Parameter, flash};
 use super::solve::{Found, search};
 use crate::PredictError;
 
-/// How many of the guesses are followed.
+/// Number of guesses that are followed.
 const FOLLOWED: usize = 6;
 
 /// Fits the reads from the best guesses on.

@@ -91,7 +91,7 @@ fn per_minute(run: &RunResult) -> Option<Statistic> {
     statistic(run, &|sample| Some(sample.transactions.as_ref()?.per_minute))
 }
 
-/// The most that other programs had of the processors in a repeat, as a share of all of them.
+/// Returns the most processor time of other programs in a repeat, as a share of all processors.
 fn others(run: &RunResult) -> Option<f64> {
     let share = |sample: &Sample| sample.transactions.as_ref()?.processor_others;
     let shares: Option<Vec<f64>> = samples(run).iter().map(share).collect();
@@ -161,7 +161,7 @@ pub fn compare(from: &RunResult, to: &RunResult) -> Vec<Change> {
     changes
 }
 
-/// How many of `nodes` servers that do as the first run the second leaves out; nothing where no difference in tpm is
+/// Computes how many of `nodes` servers the second run saves over the first; nothing where no difference in tpm is
 /// shown, of which no server follows.
 ///
 /// # Errors
@@ -210,7 +210,7 @@ pub struct NodesSaved {
     pub greatest: Plan,
 }
 
-/// Why the two should not be compared, if anything.
+/// Returns reasons not to compare the two, if any.
 pub fn doubts(from: &RunResult, to: &RunResult) -> Vec<String> {
     let mut doubts = Vec::new();
     let mut differ = |what: &str, a: String, b: String| {

@@ -34,7 +34,7 @@ impl Axis {
         Self { max, width, step: step(max / most) }
     }
 
-    /// How far from zero `value` lies.
+    /// Returns the distance of `value` from zero.
     pub(super) fn place(&self, value: f64) -> f64 {
         if value.is_finite() { (value / self.max).clamp(0.0, 1.0) * self.width } else { 0.0 }
     }

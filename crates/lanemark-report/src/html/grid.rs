@@ -82,7 +82,7 @@ fn class(cell: &Cell, number: bool) -> Option<String> {
     (!classes.is_empty()).then(|| classes.join(" "))
 }
 
-/// How many rows the cell stands for: itself and those below that repeat it.
+/// Returns the number of rows that the cell stands for: itself and those below that repeat it.
 fn span(table: &Table, index: usize, column: usize) -> usize {
     1 + table.rows[index + 1..].iter().take_while(|row| row.cells[column].repeated).count()
 }

@@ -92,7 +92,7 @@ pub(super) fn link_with_rate(inspected: &InspectedLink) -> String {
     text
 }
 
-/// A hop's kind and name for people, without the kernel's name of it.
+/// Returns a hop's kind and name for people, without the kernel's name.
 pub(super) fn part(part: &HopPart) -> String {
     let driven = |what: &str, driver: &Option<String>| match driver {
         Some(driver) => format!("{what} ({driver})"),
@@ -209,7 +209,7 @@ pub(super) fn device(device: &InspectedDevice) -> String {
     ])
 }
 
-/// How a device's requests are queued and cut.
+/// Describes the limits and settings of a device's queue.
 pub(super) fn queue(queue: &QueueLimits) -> String {
     let blocks = match (queue.logical_block, queue.physical_block) {
         (Some(logical), Some(physical)) if logical != physical => {

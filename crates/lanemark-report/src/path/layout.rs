@@ -22,7 +22,7 @@ const BOX: f64 = 34.0;
 const BOX_WIDTH: f64 = 64.0;
 /// Columns of text in a box before it goes on in a second line.
 const BOX_TEXT: usize = 24;
-/// How much wider text on the path is, which is bold.
+/// Ratio of the width of text on the path, which is bold, to other text.
 const BOLD: f64 = 1.15;
 /// Space at either side of a text in a box, or of a label along a link.
 const PAD: f64 = 10.0;

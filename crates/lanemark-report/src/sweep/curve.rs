@@ -15,7 +15,7 @@ const LOAD: [&str; 3] = ["queue_depth", "threads", "rate"];
 /// Requests of at least this size are told by their data.
 const LARGE: f64 = 65_536.0;
 
-/// How a sweep is drawn.
+/// The curves of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Curves {
     /// The axis that runs from left to right.

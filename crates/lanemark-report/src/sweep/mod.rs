@@ -137,7 +137,7 @@ fn counted(error: &str, points: usize, all: usize) -> String {
     format!("{points} of {all} points have no figures: {error}")
 }
 
-/// Each reason why points have no figures, with how many have none for it.
+/// Returns each reason why points have no figures, with the number of such points.
 fn errors(sweep: &Sweep) -> Vec<(&str, usize)> {
     let mut errors: Vec<(&str, usize)> = Vec::new();
     for error in sweep.points.iter().filter_map(|point| point.outcome.as_ref().err()) {

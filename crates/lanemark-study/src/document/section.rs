@@ -27,7 +27,7 @@ pub struct Section<'d> {
     misspelt: RefCell<BTreeMap<String, String>>,
     /// The file has no such table: every key has its usual value or is missing.
     is_absent: bool,
-    /// How many tables could not be read to their end before this one was begun.
+    /// Number of tables that could not be read to their end before this one was begun.
     cut_short: usize,
 }
 

@@ -24,7 +24,7 @@ pub struct Axis {
     pub location: Location,
 }
 
-/// How a range goes on.
+/// The step of a range.
 #[derive(Clone, Copy)]
 enum Step {
     By(f64),

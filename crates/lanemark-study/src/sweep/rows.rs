@@ -5,7 +5,7 @@
 
 use lanemark_core::result::{Sweep, SweepFigures, SweepPoint};
 
-/// How the first line of every sweep begins.
+/// First text of every sweep's file.
 pub const MARK: &str = "point,key,system,test,";
 /// The columns after the axes.
 const FIGURES: [&str; 10] = [

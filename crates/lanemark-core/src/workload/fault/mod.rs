@@ -22,7 +22,7 @@ pub const FAULT_TIME_MAX: Duration = Duration::from_seconds(3_600);
 pub const BIT_ERRORS_MAX: f64 = 1e-5;
 /// The most commands that one fault holds.
 pub const STUCK_MAX: u32 = 65_536;
-/// How long a host waits for the answer to a command: 30 s for SCSI disks and for NVMe in Linux (`SD_TIMEOUT`,
+/// Time that a host waits for the answer to a command: 30 s for SCSI disks and for NVMe in Linux (`SD_TIMEOUT`,
 /// `nvme_core.io_timeout`).
 pub const COMMAND_TIMEOUT: Duration = Duration::from_seconds(30);
 
@@ -51,12 +51,12 @@ pub enum FaultKind {
         start: Bytes,
         /// First byte after the range.
         end: Bytes,
-        /// How long the drive tries before it gives up.
+        /// Time that the drive tries before it gives up.
         recovery: Duration,
     },
     /// Each command takes longer on the media.
     Latency {
-        /// How much longer.
+        /// Additional time of each command.
         extra: Duration,
     },
     /// The media take no command.
@@ -83,7 +83,7 @@ pub enum FaultKind {
     PortLoss {
         /// The port, 0 for the first.
         port: u8,
-        /// How long the host waits for an answer; as long as its multipath layer does where there is none.
+        /// Time that the host waits for an answer; as long as its multipath layer does where there is none.
         timeout: Option<Duration>,
     },
     /// The drive takes no writes.
@@ -113,13 +113,13 @@ pub struct ReadRetries {
 /// Commands that the drive does not answer, and what the host does about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// How many commands.
+    /// Number of commands that are not answered.
     pub commands: u32,
-    /// How long the host waits for an answer.
+    /// Time that the host waits for an answer.
     pub timeout: Duration,
-    /// How long an abort takes that ends such a command; the host resets the drive where there is none.
+    /// Time of an abort that ends such a command; the host resets the drive where there is none.
     pub abort: Option<Duration>,
-    /// How long a reset takes.
+    /// Time of a reset.
     pub reset: Duration,
     /// Whether the host sends again what it gave up, or lets its request fail.
     pub again: bool,

@@ -27,12 +27,12 @@ const KINDS: [(&str, &[&str], &[&str]); 10] = [
 ];
 /// Keys that every kind of fault has.
 const ALWAYS: [&str; 3] = ["at", "for", "drive"];
-/// How long a drive tries to read a bad sector: the limit that drives for arrays are set to (SCT Error Recovery
-/// Control, ATA8-ACS 8.3; 7 s).
+/// Default time that a drive tries to read a bad sector: the limit that drives for arrays are set to (SCT Error
+/// Recovery Control, ATA8-ACS 8.3; 7 s).
 const MEDIA_RECOVERY: Duration = Duration::from_seconds(7);
 /// Default time from a command's link error until the host sends it again. Assumed.
 const LINK_RECOVERY: Duration = Duration::from_microseconds(1_000);
-/// How long a restart takes where nothing is said. Assumed.
+/// Default time of a restart. Assumed.
 const BOOT: Duration = Duration::from_seconds(10);
 /// The longest text of a fault.
 const TEXT_MAX: usize = 1_000;

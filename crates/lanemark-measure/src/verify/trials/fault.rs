@@ -15,7 +15,7 @@ pub(super) struct Spoilt {
     pub(super) content: Vec<u8>,
     /// The units that are wrong now.
     pub(super) units: Vec<u32>,
-    /// How they may be called.
+    /// Kinds of damage that may be reported.
     pub(super) kinds: Vec<DamageKind>,
 }
 

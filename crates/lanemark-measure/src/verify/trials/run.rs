@@ -9,7 +9,7 @@ use crate::verify::journal::Header;
 use crate::verify::record::{Kind, Record};
 use crate::verify::unit::stamp_write;
 
-/// How a run ends.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Whole,
@@ -25,7 +25,7 @@ pub(super) struct Truth {
     pub(super) trim: bool,
     pub(super) durable: bool,
     pub(super) asked: u64,
-    /// When its acknowledgement was in the journal.
+    /// Time at which the change's acknowledgement was in the journal.
     pub(super) told: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Run {
     pub(super) device: Device,
     pub(super) journal: Vec<u8>,
     pub(super) changes: BTreeMap<u64, Truth>,
-    /// When the flushes were asked for whose acknowledgement is in the journal.
+    /// Times at which the flushes were submitted whose acknowledgement is in the journal.
     pub(super) flushes: Vec<u64>,
     pub(super) seed: u64,
     pub(super) rng: Rng,
