@@ -20,7 +20,7 @@ const TIME_STREAM: u64 = 0x71de_ab1e_0f7e_4157;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "loop", rename_all = "kebab-case")]
 pub enum Load {
-    /// The next when one is complete, so that as many as the queue depth are outstanding.
+    /// The next request begins when one is complete, so that as many as the queue depth are outstanding.
     #[default]
     Closed,
     /// Requests arrive at times of their own; at most as many as the queue depth are outstanding, and others wait.

@@ -162,31 +162,31 @@ pub enum Pattern {
     Sequential,
     /// Requests run from the end of the thread's part of the span to its beginning.
     Backward,
-    /// Anywhere in the span, all places alike.
+    /// Requests go anywhere in the span, with equal probability.
     Uniform,
-    /// Each place of the span once in an order of chance, then again in another.
+    /// Requests go to each block of the span once in a random order, then again in another.
     Shuffled,
-    /// Scattered places with a power law: `h` = 0.2 sends 80% of the requests to 20% of the places.
+    /// Requests go to scattered blocks by a power law: `h` = 0.2 sends 80% of the requests to 20% of the places.
     Pareto {
         /// Above 0 and below 1.
         h: f64,
     },
-    /// Around the middle of the span.
+    /// Requests go to normally distributed addresses around the middle of the span.
     Normal {
         /// The standard deviation as a share of the span.
         deviation: Ratio,
     },
-    /// Parts of the span, one after the other, that get a share of the requests each.
+    /// Requests go to zones, parts of the span one after the other, by their shares.
     Zones {
-        /// The parts; shares and spans are taken in proportion.
+        /// Zones of the span; shares and spans are taken in proportion.
         zones: Vec<Zone>,
     },
-    /// Rank r of the places, scattered over the span, with probability proportional to `r^-theta`.
+    /// Requests go to the block of rank r, scattered over the span, with probability proportional to `r^-theta`.
     Zipf {
         /// The exponent; 0.99 is the YCSB habit.
         theta: f64,
     },
-    /// A first part of the span that gets more than its share.
+    /// Requests go more often to a hot first part of the span.
     HotCold {
         /// The part of the span that is hot.
         hot_span: Ratio,
