@@ -79,7 +79,7 @@ pub struct Unseen {
     pub needs: String,
 }
 
-/// One figure of one test, measured and modelled.
+/// A figure of a test, measured and modelled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedFigure {
     /// Name of the test.

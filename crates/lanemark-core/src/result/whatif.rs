@@ -1,4 +1,4 @@
-//! The same work on another path: measured or modelled now, and modelled there.
+//! The result of a what-if: the same work on the present system and on another path.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct WhatIf {
     pub tests: Vec<WhatIfTest>,
 }
 
-/// One test on both systems.
+/// A test on both systems.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WhatIfTest {
     /// The test's name.
