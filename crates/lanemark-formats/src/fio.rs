@@ -52,7 +52,7 @@ use place::{Placed, Wanted};
 pub use settings::{Engine, FioJobs, FioSettings, Sync};
 pub use surroundings::Surroundings;
 
-/// The most tests that a job file becomes.
+/// Greatest number of tests that a job file becomes.
 const TESTS_MAX: usize = 4096;
 
 /// Reads a job file.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why nothing could be inspected.
+/// The error of an inspection.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InspectError {

@@ -1,4 +1,4 @@
-//! Why a measured test was no faster, from what was seen and nothing else.
+//! The explanation of why a measured test was no faster, from its evidence alone.
 //!
 //! The rules, in their order; the first whose evidence is complete gives the verdict:
 //!

@@ -22,11 +22,11 @@ const CAPABILITIES_MAX: usize = 48;
 pub(crate) struct PcieConfig {
     /// The port type as numbered there.
     pub(crate) port_type: u8,
-    /// The most data in a packet, as set.
+    /// Greatest payload of a packet, as set (MPS).
     pub(crate) payload_max: Option<Bytes>,
     /// Greatest payload that the device supports.
     pub(crate) payload_capable: Option<Bytes>,
-    /// The most data that a request asks for, as set.
+    /// Greatest size of a read request, as set (MRRS).
     pub(crate) read_request_max: Option<Bytes>,
 }
 

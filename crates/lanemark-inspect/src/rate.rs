@@ -15,7 +15,7 @@ use lanemark_core::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 /// The line rate and the usable rate of a link.
 pub(crate) type Rates = (Option<BytesPerSecond>, Option<BytesPerSecond>);
 
-/// The least and the most payload of a packet that a link may be set to (PCI Express Base Specification, 7.5.3.4).
+/// Least and greatest payload of a packet that a link may be set to (PCI Express Base Specification, 7.5.3.4).
 pub(crate) const PAYLOADS: (Bytes, Bytes) = (Bytes(128), Bytes(4096));
 /// Size of a long read: short enough for core's arithmetic, long against all intervals.
 const LONG: Bytes = Bytes::kibi(128);

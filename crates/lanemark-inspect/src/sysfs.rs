@@ -152,7 +152,7 @@ impl Sysfs {
         self.note(&at.0.join(path), UnreadReason::Partly { bytes: bytes as u64 });
     }
 
-    /// The last name that a link leads to, `nvme` of a `driver`. What it leads to need not be there.
+    /// Returns the last name that a link leads to, `nvme` of a `driver`. What it leads to need not be there.
     pub(crate) fn link_name(&self, at: &Place, link: &str) -> Option<String> {
         let target = fs::read_link(self.root.join(&at.0).join(link)).ok()?;
         Some(target.file_name()?.to_string_lossy().into_owned())

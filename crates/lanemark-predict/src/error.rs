@@ -25,7 +25,7 @@ pub enum PredictError {
     /// The runs are of several drives.
     #[error("{one_result} is of {one}, and {other_result} of {other}")]
     SeveralDrives {
-        /// A result.
+        /// Name of a result.
         one_result: String,
         /// Drive of that result.
         one: String,

@@ -23,7 +23,7 @@ use crate::parsed::{Parsed, Request};
 /// Example of a first line.
 const HINT: &str = "for example time_us,operation,offset,length";
 
-/// The most columns.
+/// Greatest number of columns.
 const COLUMNS_MAX: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

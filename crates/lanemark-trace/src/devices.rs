@@ -2,7 +2,7 @@
 
 use crate::field::{Fault, shown};
 
-/// The most devices of a trace.
+/// Greatest number of devices of a trace.
 const DEVICES_MAX: usize = 4096;
 
 /// Numbers devices by their first appearance, or only those that were chosen, in the order chosen.

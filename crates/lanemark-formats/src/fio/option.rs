@@ -17,7 +17,7 @@ pub(crate) enum Fate {
 
 use Fate::{Nearly, Needless, Read, Refused};
 
-/// How much of an option is supported.
+/// The support for an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Support {
     /// The option is read. Where a value of it is only nearly kept, a note says so.
@@ -30,7 +30,7 @@ pub enum Support {
     Refused,
 }
 
-/// Every option that is known, by its first name in fio.
+/// Returns every known option, by its first name in fio.
 pub fn options() -> impl Iterator<Item = (&'static str, Support)> {
     let support = |fate: Fate| match fate {
         Read => Support::Read,

@@ -11,9 +11,9 @@ use crate::error::Kept;
 
 /// Parts begin at multiples of this.
 const PART: u64 = 1 << 20;
-/// The most zones of a stride.
+/// Greatest number of zones of a stride.
 const ZONES_MAX: u64 = 4095;
-/// The most clones that are tests of their own.
+/// Greatest number of clones that are tests of their own.
 const CLONES_MAX: u64 = 1024;
 
 /// The files and range that a job asks for.
@@ -99,7 +99,7 @@ impl Wanted {
         })
     }
 
-    /// The least that the files of a clone hold, and whether that is all that is known of them.
+    /// Returns the least size of a clone's files, where it is known.
     fn known(&self) -> Option<u64> {
         let of_files = self.filesize.map(|size| size.saturating_mul(self.files));
         let of_size = match (self.size, self.offset, self.increment) {

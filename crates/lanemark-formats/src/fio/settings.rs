@@ -20,13 +20,13 @@ pub struct FioJobs {
 /// The settings for the program that runs the jobs. What the file does not say is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FioSettings {
-    /// How requests are made. Jobs of the file that differ are told in the notes.
+    /// Engine that makes the requests. Jobs of the file that differ are told in the notes.
     pub engine: Option<Engine>,
     /// Whether the page cache is bypassed.
     pub direct: Option<bool>,
     /// The files or devices that the jobs name.
     pub targets: Vec<PathBuf>,
-    /// How writes are made safe. The tests have it already, as a flush after each write.
+    /// Durability of writes. The tests have it already, as a flush after each write.
     pub sync: Option<Sync>,
     /// Whether the run goes on when a request fails.
     pub goes_on: Option<bool>,
@@ -34,7 +34,7 @@ pub struct FioSettings {
     pub verify: Option<String>,
 }
 
-/// How requests are made.
+/// The engine that makes requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// Requests go through rings: `io_uring`, and other asynchronous engines.
@@ -45,12 +45,12 @@ pub enum Engine {
     Null,
 }
 
-/// How writes are made safe.
+/// The way in which writes are made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
-    /// `O_SYNC`.
+    /// Data and metadata (`O_SYNC`).
     All,
-    /// `O_DSYNC`.
+    /// Data only (`O_DSYNC`).
     Data,
 }
 

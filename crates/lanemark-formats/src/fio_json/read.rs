@@ -19,13 +19,13 @@ use super::sampled::{self, Known};
 use crate::error::{FormatError, shown};
 use crate::fio::{self, Surroundings};
 
-/// The most tests that are read.
+/// Greatest number of tests that are read.
 const TESTS_MAX: usize = 10_000;
 
 /// The content of a file of fio's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The result. Its provenance has no times and no command.
+    /// Result of the run. Its provenance has no times and no command.
     pub result: RunResult,
     /// Time at which fio began, in seconds since 1970, where the file has it.
     pub timestamp: Option<u64>,
@@ -86,7 +86,7 @@ pub fn read(text: &str, file: &str) -> Result<Imported, FormatError> {
 
 const HINT: &str = "is it whole, and fio's own?";
 
-/// The first JSON object in the text.
+/// Returns the first JSON object in the text.
 fn root(
     text: &str,
     file: &str,

@@ -15,7 +15,7 @@ const COUNT_MAX: u64 = 1 << 53;
 /// An exbibyte: reads and writes together are still a number of bytes.
 const BYTES_MAX: u64 = 1 << 60;
 
-/// How well the latencies of a direction are known.
+/// The degree to which the latencies of a direction are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     /// Latencies are known by bins.
@@ -36,7 +36,7 @@ struct Direction {
 /// The content of one entry of `jobs`.
 pub(super) struct Sampled {
     pub(super) sample: Sample,
-    /// The least that is known of any direction.
+    /// Least degree to which the latencies of any direction are known.
     pub(super) known: Known,
     /// The greatest mean time of submission that the latencies leave out.
     pub(super) submission_ns: Option<f64>,

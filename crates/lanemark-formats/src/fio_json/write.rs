@@ -239,7 +239,7 @@ fn latency_of(histogram: &LatencyHistogram, whole: bool) -> Json {
     Object(pairs)
 }
 
-/// Each latency with its count; fio's own bins are wider, but readers take any.
+/// Returns each latency with its count; fio's own bins are wider, but readers take any.
 fn bins(histogram: &LatencyHistogram) -> Vec<(String, Json)> {
     let mut merged: Vec<(u64, u64)> = Vec::new();
     for (latency, count) in histogram.bins() {

@@ -13,7 +13,7 @@ use lanemark_core::workload::Workload;
 
 use crate::error::{FormatError, Kept, Note, shown};
 
-/// The most tests that a file becomes.
+/// Greatest number of tests that a file becomes.
 pub(super) const TESTS_MAX: usize = 4096;
 
 /// The content of a settings file.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lanemark_core::result::{Finding, HopPart, InspectedDevice, InspectedFinding, InspectedHop};
 use lanemark_core::units::BytesPerSecond;
 
-/// The most that the media of a hard disk with one actuator carry, rounded up.
+/// Greatest throughput of the media of a hard disk with one actuator, rounded up, in bytes a second.
 const DISK_MAX: u64 = 300_000_000;
 /// Below this no chipset's uplink is short: what the narrowest of them carries.
 const UPLINK_MIN: u64 = 1_600_000_000;

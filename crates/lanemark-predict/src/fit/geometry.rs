@@ -20,7 +20,7 @@ const WORTH: f64 = 3.0;
 /// Difference of the sum of squares up to which a fit is no worse than the best: 95% of a chi-square with one degree of
 /// freedom.
 const AS_GOOD: f64 = 3.84;
-/// The most dies, and the greatest unit in slots, that are tried.
+/// Greatest number of dies that is tried; `UNIT_MAX` is the greatest unit, in slots.
 const DIES_MAX: u64 = 512;
 const UNIT_MAX: u64 = 32;
 
@@ -36,7 +36,7 @@ pub(super) struct Geometry {
 pub(super) struct Explored {
     pub(super) best: Geometry,
     pub(super) found: Found,
-    /// Every geometry that was tried, with its cost.
+    /// Geometries that were tried, each with its cost.
     pub(super) tried: Vec<(Geometry, f64)>,
 }
 
@@ -150,7 +150,8 @@ pub(super) fn explore(
 }
 
 impl Explored {
-    /// The least and greatest of what fits as well as the best, of dies or of units, with the other as it is there.
+    /// Returns the least and greatest number, of dies or of units, that fits as well as the best, with the other one as
+    /// it is there.
     pub(super) fn range(&self, of: fn(Geometry) -> u64) -> (u64, u64) {
         let good = self.tried.iter().filter(|(_, cost)| *cost <= self.found.cost + AS_GOOD);
         good.fold((of(self.best), of(self.best)), |(low, high), (geometry, _)| {

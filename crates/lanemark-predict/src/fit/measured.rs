@@ -11,7 +11,7 @@ use lanemark_core::workload::{Pattern, Test};
 
 use crate::PredictError;
 
-/// The least error of throughput and mean latency, of the median and of the 99th percentile that is told from none.
+/// Least relative errors that are assumed, of throughput and mean latency, of the median and of the 99th percentile.
 const FLOORS: [f64; 3] = [0.015, 0.06, 0.25];
 /// Requests below which a measured 99th percentile is not used.
 const TAIL_MIN: u64 = 2000;
@@ -27,7 +27,7 @@ pub(super) struct Trial {
     pub(super) figures: Vec<Measured>,
 }
 
-/// A figure.
+/// A measured figure of a test.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
     pub(super) kind: FigureKind,

@@ -23,7 +23,7 @@ pub(super) struct Parameter {
     pub(super) unit: Unit,
     /// Offset added before the logarithm is taken.
     pub(super) offset: f64,
-    /// The least and the greatest that are tried.
+    /// Least and greatest value that are tried.
     pub(super) bounds: (f64, f64),
     /// Tests that the value affects.
     pub(super) shows: Shows,

@@ -77,7 +77,7 @@ pub(super) fn writes(
     best(engine, guesses, free, trials)
 }
 
-/// The most of a figure over those of `trials` that are `wanted`.
+/// Returns the greatest value of a figure over those of `trials` that are `wanted`.
 fn fastest(
     engine: &Engine,
     trials: &[usize],

@@ -129,7 +129,7 @@ impl Outcome<'_> {
         rows
     }
 
-    /// Every figure beside what the model says with the values as they are written.
+    /// Returns each measured figure beside that of the model with the values as they are written.
     pub(super) fn figures(&self) -> Result<Vec<FittedFigure>, PredictError> {
         let system = self.engine.system(&self.rounded());
         let all = self.engine.trials_of(|_| true);
