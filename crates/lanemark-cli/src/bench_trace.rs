@@ -19,7 +19,7 @@ use lanemark_trace::{Options, Reader};
 use crate::args::BenchArgs;
 use crate::failure::Failure;
 
-/// The most requests outstanding at recorded times where nobody says.
+/// Default of the greatest number of requests outstanding at recorded times.
 const OUTSTANDING_USUAL: u32 = 128;
 
 /// A trace that has been looked through.

@@ -21,7 +21,7 @@ pub struct LabError {
     pub fault: Fault,
     /// The fault and its place, in words.
     pub message: String,
-    /// A way out.
+    /// Advice on how to go on.
     pub hint: Option<String>,
 }
 

@@ -40,7 +40,7 @@ pub enum Event<'e> {
     },
     /// A point of a sweep has ended, and is in its file.
     Point {
-        /// The point.
+        /// Point that ended.
         point: &'e SweepPoint,
         /// Number of points that have ended, with those that were in the file before.
         ended: u64,

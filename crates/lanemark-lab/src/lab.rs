@@ -33,9 +33,9 @@ pub struct Lab {
 /// A workload and the system that it runs on.
 #[derive(Clone, Copy, Debug)]
 pub struct Work<'w> {
-    /// The system.
+    /// System to run.
     pub system: &'w System,
-    /// The workload.
+    /// Workload to run.
     pub workload: &'w Workload,
 }
 

@@ -17,9 +17,9 @@ use crate::reserved::Reserved;
 
 /// A saved result of either kind.
 pub enum Saved {
-    /// A run.
+    /// The result of a run.
     Run(Box<RunResult>),
-    /// A study.
+    /// The outcome of a study.
     Study(Box<StudyOutcome>),
 }
 
@@ -126,7 +126,7 @@ fn listed(path: PathBuf) -> Option<Listed> {
 #[derive(Deserialize)]
 struct Head {
     schema_version: Option<u64>,
-    /// A study's.
+    /// Title of a study.
     title: Option<String>,
     provenance: Option<Began>,
     /// A run's is an object; an OLTP run's was the name of one once.

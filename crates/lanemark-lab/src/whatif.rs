@@ -122,8 +122,8 @@ impl Lab {
     }
 }
 
-/// How far each test of `base` may be off: every fitted value at both ends of its interval, one at a time, and the
-/// greater of both deviations added in squares. `at_ends` has the runs at the ends in pairs.
+/// Computes the uncertainty of each test of `base`: every fitted value at both ends of its interval, one at a time, and
+/// the greater of both deviations added in squares. `at_ends` has the runs at the ends in pairs.
 fn uncertainty(base: &RunResult, at_ends: &[RunResult]) -> Vec<f64> {
     let mut squares = vec![0.0; base.tests.len()];
     for pair in at_ends.chunks(2) {

@@ -32,7 +32,7 @@ static NAMES: AtomicU32 = AtomicU32::new(0);
 
 /// The extended attribute of files that were made for a run.
 const MARK: &str = "user.lanemark.made-for-a-run";
-/// The most files of a folder that are looked at for what was left.
+/// Greatest number of files of a folder that are looked at for what was left.
 const LOOKED_AT_MAX: usize = 10_000;
 
 /// The files that are removed when their run ends.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Operation;
 
-/// The most requests that one ring takes, `IORING_MAX_ENTRIES` of the kernel.
+/// Greatest number of requests that one ring takes, `IORING_MAX_ENTRIES` of the kernel.
 pub(crate) const RING_ENTRIES_MAX: u32 = 32_768;
 
 /// The error of a measurement.

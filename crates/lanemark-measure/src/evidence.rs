@@ -180,9 +180,9 @@ fn own_ns() -> u64 {
     used.tv_sec.cast_unsigned() * 1_000_000_000 + used.tv_nsec.cast_unsigned()
 }
 
-/// How often all processors have entered an idle state (`cpuidle/state*/usage` of each, kernel documentation,
-/// `cpuidle.rst`), which is how often they have left one; the first state only polls and is left out where it is so
-/// named.
+/// Reads the number of times that processors entered an idle state (`cpuidle/state*/usage` of each, kernel
+/// documentation, `cpuidle.rst`), which is how often they have left one; the first state only polls and is left out
+/// where it is so named.
 fn wakes(processors: &Path) -> Option<u64> {
     let mut wakes = None;
     for processor in fs::read_dir(processors).ok()?.flatten() {

@@ -11,11 +11,11 @@ use lanemark_core::result::{ErrorKind, RequestErrors};
 use crate::error::MeasureError;
 use crate::settings::OnError;
 
-/// The most failures of a thread in a second.
+/// Greatest number of failures of a thread in a second.
 pub(crate) const A_SECOND: u32 = 1_000;
 /// Number of failures in a row, with nothing done in between, that end a run: ten seconds' worth.
 pub(crate) const IN_A_ROW: u32 = 10_000;
-/// A second.
+/// One second, in ns.
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// The failed requests of a thread.

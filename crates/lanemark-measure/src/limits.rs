@@ -37,7 +37,7 @@ pub(crate) struct Limits {
     quotas: Vec<Quota>,
 }
 
-/// The most of a device.
+/// The limits of a group on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct DeviceLimit {
     text: String,
@@ -46,7 +46,7 @@ struct DeviceLimit {
     per_second: u64,
 }
 
-/// The most of the processors.
+/// The quota of processor time of a group.
 #[derive(Debug)]
 struct Quota {
     text: String,

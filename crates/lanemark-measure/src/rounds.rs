@@ -68,7 +68,7 @@ impl RoundsRun {
         self.over = self.state.push(round);
     }
 
-    /// The last rounds as one with their length and how it went; the `rest`, of the length `whole`, where no round
+    /// Returns the last rounds merged, with their length and outcome; the `rest`, of the length `whole`, where no round
     /// has ended.
     pub(crate) fn finish(
         self,

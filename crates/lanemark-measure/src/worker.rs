@@ -109,7 +109,7 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     failures: Failures,
     /// Slots whose first submission is in the batch being prepared.
     prepared: Vec<u32>,
-    /// The most that are submitted by one call.
+    /// Greatest number of requests that one call submits.
     batch: usize,
     quota: Quota,
     think_ns: u64,

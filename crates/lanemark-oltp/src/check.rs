@@ -49,7 +49,7 @@ const CHARGED: &str = "(SELECT o_w_id AS w, o_d_id AS d, o_c_id AS c, SUM(ol_amo
 const PAID: &str = "(SELECT h_c_w_id AS pw, h_c_d_id AS pd, h_c_id AS pc, SUM(h_amount) AS paid \
     FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) AS payments";
 
-/// The least and greatest open order of each district, and how many there are.
+/// Subquery for the least and greatest open order of each district, and their number.
 const OPEN: &str = "(SELECT no_w_id AS w, no_d_id AS d, MIN(no_o_id) AS low_id, \
     MAX(no_o_id) AS high_id, COUNT(*) AS opened FROM new_order GROUP BY no_w_id, no_d_id) AS opens";
 

@@ -16,7 +16,7 @@ use crate::sqlite::{Sqlite, whose};
 /// A database that can be named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Database {
-    /// A file.
+    /// A file with an SQLite database.
     Sqlite(PathBuf),
     /// The schema `lanemark_oltp` in a database of a PostgreSQL server.
     #[cfg(feature = "postgres")]

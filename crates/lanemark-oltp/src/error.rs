@@ -94,7 +94,7 @@ pub enum OltpError {
     Kept {
         /// The database.
         database: String,
-        /// The name.
+        /// Name under which it is kept.
         name: String,
     },
     /// The name has no kept database.
@@ -102,7 +102,7 @@ pub enum OltpError {
     NotKept {
         /// The database.
         database: String,
-        /// The name.
+        /// Name that was given.
         name: String,
         /// The names of what is kept.
         kept: Vec<String>,

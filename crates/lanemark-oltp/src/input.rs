@@ -156,7 +156,7 @@ impl Inputs {
         Line { supply_warehouse, item, quantity: between(&mut self.rng, 1, 10) }
     }
 
-    /// A payment.
+    /// Draws a payment.
     pub fn payment(&mut self, at_ms: i64) -> Payment {
         let district = between(&mut self.rng, 1, DISTRICTS);
         let remote = self.rng.below(100) < 15 && self.scale.warehouses > 1;
@@ -181,7 +181,7 @@ impl Inputs {
         OrderStatus { warehouse: self.warehouse, district, customer: self.customer() }
     }
 
-    /// A delivery.
+    /// Draws a delivery.
     pub fn delivery(&mut self, at_ms: i64) -> Delivery {
         let carrier = between(&mut self.rng, 1, 10);
         Delivery { warehouse: self.warehouse, carrier, at_ms }

@@ -154,7 +154,8 @@ pub(crate) fn data_path(connection: &mut dyn Connection) -> Option<PathBuf> {
     path
 }
 
-/// The most that the server keeps of its log while it is loaded, in bytes; everything where it does not tell.
+/// Returns the greatest size of the log that the server keeps while it is loaded, in bytes; everything where it does
+/// not tell.
 pub(crate) fn log_max(connection: &mut dyn Connection) -> u64 {
     let mut most = None;
     let sql = "SELECT setting::BIGINT FROM pg_settings WHERE name = 'max_wal_size'";
@@ -362,7 +363,7 @@ impl Connection for Postgres {
     }
 }
 
-/// The server's version, the first part of it.
+/// Returns the major version of the server.
 fn server_version(client: &mut Client) -> Result<i32, OltpError> {
     let sql = "SELECT current_setting('server_version_num')::INT / 10000";
     client.query_one(sql, &[]).and_then(|row| row.try_get(0)).map_err(from_postgres)

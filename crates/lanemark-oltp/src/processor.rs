@@ -19,7 +19,7 @@ pub(crate) struct ProcessorTime {
 }
 
 impl ProcessorTime {
-    /// Until now.
+    /// Reads the processor time until now.
     pub(crate) fn now() -> Option<Self> {
         parse(&fs::read_to_string("/proc/stat").ok()?)
     }
@@ -130,7 +130,7 @@ impl Task {
         Self("/proc/thread-self/schedstat".into())
     }
 
-    /// A process.
+    /// Creates the task of a process.
     pub(crate) fn process(number: i64) -> Self {
         Self(format!("/proc/{number}/schedstat").into())
     }

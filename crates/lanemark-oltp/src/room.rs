@@ -22,7 +22,7 @@ const LEAST: u64 = 16 << 20;
 struct Footprint {
     /// The items, which are there once.
     items: u64,
-    /// A warehouse.
+    /// Size of a warehouse, in bytes.
     warehouse: u64,
 }
 

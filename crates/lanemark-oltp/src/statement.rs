@@ -35,7 +35,7 @@ statements! {
         o_ol_cnt, o_all_local) VALUES ($1, $2, $3, $4, $5, NULL, $6, $7)";
     /// Marks it as open.
     InsertNewOrder = "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES ($1, $2, $3)";
-    /// An item.
+    /// Price, name and data of an item.
     Item = "SELECT i_price, i_name, i_data FROM item WHERE i_id = $1";
     /// Takes from stock, which is filled up where it would run out.
     TakeStock = "UPDATE stock SET s_quantity = s_quantity - $1 + \

@@ -15,7 +15,7 @@ use crate::number::{
 };
 use crate::table::{Cell, Column, Ink, Table};
 
-/// A row of the table: a test of a system, and the figure published for it.
+/// A row of the table: a test of a system, with its published figure.
 pub(crate) struct FigureRow<'a> {
     pub(crate) test: &'a str,
     pub(crate) system: &'a str,

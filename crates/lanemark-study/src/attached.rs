@@ -175,7 +175,8 @@ impl Attached {
         WaySpec { trunk, links: behind.chain([own]).collect() }
     }
 
-    /// How many links of the ways to both of its ports, beside the drive `first` of the system, are of the trunk.
+    /// Returns how many links of the paths to both of its ports belong to the trunk, beside the drive `first` of the
+    /// system.
     fn second_shared(&self, second: &Place, first: &Self) -> Result<usize, String> {
         let between = self.first.shared_with(second);
         let shared = second.shared_with(&first.first);

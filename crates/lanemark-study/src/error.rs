@@ -103,9 +103,9 @@ impl StudyError {
     }
 }
 
-/// The most names that are listed where none is like the one given.
+/// Greatest number of names that are listed where none is like the one given.
 const LISTED_MAX: usize = 12;
-/// The most names that are suggested.
+/// Greatest number of names that are suggested.
 const SUGGESTED_MAX: usize = 3;
 
 /// The names that `name` may stand for, the likeliest first, three at most: those that it begins; else those that end

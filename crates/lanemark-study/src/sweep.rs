@@ -30,7 +30,7 @@ use crate::system::{NamedAt, System, SystemName};
 pub use axis::Axis;
 use parameter::{OF_SYSTEM, OF_TEST};
 
-/// The most points of a sweep.
+/// Greatest number of points of a sweep.
 pub const POINTS_MAX: u64 = 1_000_000;
 /// The percentiles that a point holds.
 const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];

@@ -15,7 +15,7 @@ use crate::error::{Location, StudyError};
 use crate::library::{Kind, Library};
 use crate::origin::{Ledger, Overrides};
 
-/// The most repeats of a test.
+/// Greatest number of repeats of a test.
 const REPEATS_MAX: u64 = 1000;
 
 /// Reads the workload `name`, or one test of it where the name is `workload:test`.

@@ -23,9 +23,9 @@ pub const BYTES_MAX: Bytes = Bytes(1 << 60);
 pub const COUNT_MAX: u64 = 1 << 60;
 /// The greatest rate, power or energy.
 pub const FIGURE_MAX: f64 = 1e18;
-/// The most repeats, tests, hops or rounds.
+/// Greatest number of repeats, tests, hops or rounds.
 pub const ENTRIES_MAX: usize = 1_000_000;
-/// The most kinds and numbers of errors: error numbers end at 4,095, by `MAX_ERRNO` of Linux.
+/// Greatest number of kinds and numbers of errors: error numbers end at 4,095, by `MAX_ERRNO` of Linux.
 pub const ERRORS_MAX: usize = 8192;
 /// Excess of a share over 1 that is accepted: by rounding, or by what was booked in an interval and ended after it.
 const SHARE_SLACK: f64 = 0.01;

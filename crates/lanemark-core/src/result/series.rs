@@ -10,9 +10,9 @@ use super::DriveUse;
 use crate::units::{Bytes, Duration};
 use crate::workload::{Interval, Operation, Test};
 
-/// The most points of a series whose interval nobody gave.
+/// Greatest number of points of a series whose interval nobody gave.
 pub const POINTS_AUTOMATIC: usize = 1000;
-/// The most points of a series whose interval was given.
+/// Greatest number of points of a series whose interval was given.
 pub const POINTS_MAX: usize = 100_000;
 /// A test of at least this length has a series without being asked.
 pub const LONG: Duration = Duration::from_seconds(60);

@@ -16,7 +16,7 @@ use crate::workload::Rounds;
 
 /// Rounds of a measurement window.
 pub const WINDOW: usize = 5;
-/// The most rounds of a test.
+/// Greatest number of rounds of a test.
 pub const ROUNDS_MAX: usize = 25;
 /// Greatest range of a window's figures, as a share of their mean.
 pub const RANGE_MAX: f64 = 0.20;

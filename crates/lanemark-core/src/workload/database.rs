@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The most users of a database.
+/// Greatest number of users of a database.
 pub const USERS_MAX: u32 = 1_000_000;
-/// The most warehouses.
+/// Greatest number of warehouses.
 pub const WAREHOUSES_MAX: i64 = 10_000_000;
 
 /// The users of a database, and the data loaded for them. How many there are is the test's number of threads; what was

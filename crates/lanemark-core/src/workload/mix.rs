@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{BLOCK_MAX, SECTOR, Test, TestError};
 use crate::units::{Bytes, Duration, Ratio};
 
-/// The most sizes of a mix: as many as there are kinds of blocks in JESD219, twice.
+/// Greatest number of sizes of a mix: as many as there are kinds of blocks in JESD219, twice.
 pub const SIZES_MAX: usize = 64;
 /// Longest delay before a test begins.
 const DELAY_MAX: Duration = Duration::from_seconds(86_400);

@@ -39,9 +39,9 @@ use crate::units::{Bytes, Duration, Ratio};
 
 /// The smallest unit that a drive addresses.
 pub const SECTOR: Bytes = Bytes(512);
-/// The most requests that one thread may keep outstanding: the depth of one NVMe queue.
+/// Greatest number of requests that one thread may keep outstanding: the depth of one NVMe queue.
 pub const QUEUE_DEPTH_MAX: u32 = 65_536;
-/// The most threads of a test.
+/// Greatest number of threads of a test.
 pub const THREADS_MAX: u32 = 1024;
 /// The largest block of a request.
 pub const BLOCK_MAX: Bytes = Bytes::mebi(64);

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use super::{Test, TestError};
 use crate::units::{Bytes, Duration, Ratio};
 
-/// The most kinds of pages.
+/// Greatest number of kinds of pages.
 pub const PAGE_CLASSES_MAX: usize = 64;
-/// The most visits of a transaction to pages of a kind.
+/// Greatest number of visits of a transaction to pages of a kind.
 pub const VISITS_MAX: f64 = 10_000.0;
 
 /// The transactions that each user runs. How many users there are is the test's number of threads; a page is its block;

@@ -6,7 +6,7 @@ use lanemark_core::units::Bytes;
 use super::history::History;
 use super::judge::{Verdict, Wrong};
 
-/// The most ranges of each sort that are kept; beyond that they are counted.
+/// Greatest number of ranges of each sort that are kept; beyond that they are counted.
 const RANGES_MAX: usize = 65_536;
 
 /// Units side by side with one verdict.
@@ -76,7 +76,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Adds up. What is lost of a change that is there elsewhere was torn.
+    /// Adds up the verdicts. What is lost of a change that is there elsewhere was torn.
     pub(super) fn finish(self) -> Sum {
         let Self { history, units, held, wrong, unflushed } = self;
         let torn = |range: Range| {

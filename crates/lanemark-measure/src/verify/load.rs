@@ -17,7 +17,7 @@ use crate::engine::{Engine, Transfer};
 use crate::error::MeasureError;
 use crate::worker::POLL_NS;
 
-/// The most requests that one append takes down: one call for them, while a drive still has others to do.
+/// Greatest number of requests that one append takes down: one call for them, while a drive still has others to do.
 const BATCH: usize = 32;
 
 /// The state that all threads of a run share.
@@ -80,7 +80,7 @@ impl<'a, E: Engine> Load<'a, E> {
         }
     }
 
-    /// Asks for what `source` gives until it gives nothing or another thread failed, and waits for all of it.
+    /// Submits the requests of `source` until it has no more or another thread failed, and waits for all of them.
     pub(super) fn run(
         mut self,
         source: &mut dyn FnMut() -> Option<Access>,

@@ -70,7 +70,7 @@ pub struct VerifyProgress {
 }
 
 impl Verification<'_> {
-    /// Writes. `on` hears of it, on this thread, a few times a second.
+    /// Writes the workload's changes and their journal. `on` hears of it, on this thread, a few times a second.
     ///
     /// Being stopped is not an error. The target is kept whatever happens once the journal is made.
     ///

@@ -1,4 +1,4 @@
-//! Several prepared statements in one message, and one answer for all of them.
+//! A message of several prepared statements, with one answer for all.
 //!
 //! A message is one way to the server and back. It calls statements by `EXECUTE`, so what the server has to read anew is
 //! a name and values, and no plan is made again (documentation of PostgreSQL, "Simple Query"; "EXECUTE"). The server

@@ -46,7 +46,7 @@ struct Bar {
     note: String,
     doubtful: bool,
     value: f64,
-    /// The least and the greatest repeat.
+    /// Least and greatest repeat.
     range: Option<(f64, f64)>,
 }
 

@@ -27,7 +27,7 @@ const HEADING: f64 = 28.0;
 /// Room for the names of the spans below the first heading.
 const NAMES: f64 = 15.0;
 const AXIS: f64 = 18.0;
-/// The most steps of a line: more than a page has pixels help nobody.
+/// Greatest number of steps of a line: more than a page has pixels help nobody.
 const STEPS: usize = 1000;
 /// Requests of at least this size are told by their data.
 const LARGE: Bytes = Bytes::kibi(64);

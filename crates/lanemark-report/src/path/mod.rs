@@ -1,4 +1,4 @@
-//! A system's path: the platform as a tree, the hops with their ceilings, and the narrowest of them.
+//! The path of a system: the platform as a tree, the hops with their ceilings, and the narrowest of them.
 //!
 //! A ceiling is what a hop carries for one test by its own law, as core computed it; a link's rate is
 //! what it carries one way whatever the test. The two are told apart: hops are compared by ceiling,

@@ -13,9 +13,9 @@ use curve::{Curve, Curves, Knee};
 
 pub use page::sweep_html;
 
-/// The most points that a terminal shows.
+/// Greatest number of points that a terminal shows.
 const SHOWN: usize = 60;
-/// The most curves of which a terminal tells each.
+/// Greatest number of curves of which a terminal tells each.
 const CURVES: usize = 20;
 
 /// A sweep as terminal text: what was swept, a sentence for each curve, its points where they are few, and the points

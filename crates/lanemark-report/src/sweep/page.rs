@@ -22,7 +22,7 @@ const HEADING: f64 = 34.0;
 const AXIS: f64 = 34.0;
 /// Colours before they come again.
 const COLOURS: usize = 6;
-/// The most panels of a page, and rows of its table.
+/// Greatest number of panels of a page, and rows of its table.
 const PANELS: usize = 24;
 const ROWS: usize = 2_000;
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Location, StudyError};
 
-/// The most errors of a file that are told at once; a file that is no model at all has one for each line.
+/// Greatest number of errors of a file that are told at once; a file that is no model at all has one for each line.
 const TOLD_MAX: usize = 40;
 
 /// Something wrong in a file that does not keep the rest from being read.

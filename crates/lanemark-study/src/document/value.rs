@@ -66,7 +66,7 @@ impl Section<'_> {
         self.keys().map(pair).collect()
     }
 
-    /// A text.
+    /// Reads a text.
     ///
     /// # Errors
     /// Where it is missing or no text.

@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{BitsPerSecond, Bytes, Duration, Instant, Ratio};
 
-/// The most faults of a plan.
+/// Greatest number of faults of a plan.
 pub const FAULTS_MAX: usize = 1_000;
 /// The longest delay, timeout or restart of a fault.
 pub const FAULT_TIME_MAX: Duration = Duration::from_seconds(3_600);
 /// The highest share of bits that a link spoils: at more, no long packet comes through.
 pub const BIT_ERRORS_MAX: f64 = 1e-5;
-/// The most commands that one fault holds.
+/// Greatest number of commands that one fault holds.
 pub const STUCK_MAX: u32 = 65_536;
 /// Time that a host waits for the answer to a command: 30 s for SCSI disks and for NVMe in Linux (`SD_TIMEOUT`,
 /// `nvme_core.io_timeout`).

@@ -59,7 +59,7 @@ impl Fault<'_> {
         first..first + change.length / self.run.header.unit
     }
 
-    /// The one change that may be in a unit, where there is one.
+    /// Returns the only change that may be in a unit, where there is one.
     fn sole(&self, unit: u32) -> Option<u64> {
         let at = unit as usize * self.unit() / SECTOR;
         let sectors = &self.run.device.sectors[at..at + self.unit() / SECTOR];
