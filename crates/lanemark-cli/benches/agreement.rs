@@ -18,7 +18,7 @@ use lanemark_core::units::{Bytes, Ratio};
 use lanemark_core::workload::fill_random;
 use serde_json::Value;
 
-/// One test of CrystalDiskMark 8 as both programs are told it.
+/// A test of CrystalDiskMark 8 as both programs receive it.
 struct Case {
     slug: &'static str,
     fio: [&'static str; 3],
@@ -35,7 +35,7 @@ const CASES: [Case; 8] = [
     Case { slug: "rnd4k-q1t1-write", fio: ["--rw=randwrite", "--bs=4k", "--iodepth=1"] },
 ];
 
-/// What one run saw.
+/// The figures of one run.
 #[derive(Clone, Copy)]
 struct Seen {
     megabytes: f64,
@@ -45,7 +45,7 @@ struct Seen {
     cpu_us: f64,
 }
 
-/// What both measure.
+/// The figures that both programs measure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     File,

@@ -1,4 +1,4 @@
-//! What a request costs the program that measures it: processor time beside fio's, and what starting takes.
+//! The cost of a request in the program that measures it: processor time compared with fio's, and the time to start.
 //!
 //! The target is a loop device with direct I/O over a file in memory (tmpfs), so that almost nothing but the path
 //! through the kernel and the program itself is left. The cost is marginal: processor time of a long run less that of a
@@ -111,7 +111,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path of text")
 }
 
-/// What a program did: processor seconds, its threads' and the kernel's on its behalf, and the bytes read.
+/// The work of a program: processor seconds, its threads' and the kernel's on its behalf, and the bytes read.
 #[derive(Clone, Copy)]
 struct Done {
     seconds: f64,
@@ -140,7 +140,8 @@ fn of_children() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-/// All bytes that a block device has read. Its requests are no measure: a large one goes in parts, by its pages.
+/// Returns the bytes that a block device has read in all. Its requests are no measure: a large one goes in parts, by
+/// its pages.
 fn bytes_of(medium: &Path) -> Option<u64> {
     let name = medium.strip_prefix("/dev").ok()?;
     let counters = std::fs::read_to_string(Path::new("/sys/block").join(name).join("stat")).ok()?;
@@ -280,7 +281,8 @@ fn main() {
     start_up(&medium.path(), folder.path(), if full { 21 } else { 1 });
 }
 
-/// How long a run of one request takes from its start to its end, with the null engine: start-up and nothing else.
+/// Measures the time of a run of one request from its start to its end, with the null engine: start-up and nothing
+/// else.
 fn start_up(medium: &Path, folder: &Path, rounds: usize) {
     let case = Case { name: "", kibi: 4, queue_depth: 128, requests: 1, target: "" };
     let mut times: Vec<f64> = (0..rounds)

@@ -21,12 +21,12 @@ use lanemark_core::sim::run_test;
 mod load;
 use load::{Case, cases};
 
-/// What a count may grow by without a reason.
+/// Growth of a count, as a share, that needs a reason.
 const GROWTH_MAX: f64 = 0.03;
 /// Requests of the shorter run, which warms what a simulation keeps, and of the longer.
 const REQUESTS: (u64, u64) = (4_000, 24_000);
 
-/// What a request of a load costs.
+/// The instructions for a request of a load.
 #[derive(Clone, Debug)]
 struct Cost {
     name: String,
@@ -113,7 +113,7 @@ fn run(case: &Case, requests: u64) {
     assert_eq!(sample.operations(), requests, "every request must have completed");
 }
 
-/// What is between two runs of different length, for each request.
+/// Computes the instructions for each request from two runs of different length.
 fn cost(index: usize, case: &Case) -> Cost {
     let (few, many) = REQUESTS;
     let [short, long] = [few, many].map(|requests| events(index, requests));
@@ -127,7 +127,7 @@ fn cost(index: usize, case: &Case) -> Cost {
     }
 }
 
-/// What callgrind counted in a run.
+/// The counts of callgrind in a run.
 struct Events {
     instructions: u64,
     first_level_misses: u64,

@@ -28,10 +28,10 @@ use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
 use lanemark_oltp::schema::{Scale, Table};
 
-/// How much is done.
+/// The extent of the benchmark.
 struct Extent {
     rounds: usize,
-    /// Of loading and running.
+    /// Scale of the loaded data.
     scale: Scale,
     users: u32,
     /// Seconds of a short run and a long one.
@@ -51,7 +51,7 @@ struct Bench {
     extent: Extent,
 }
 
-/// What a program took: processor seconds, its largest resident memory in MB, and what it printed.
+/// The cost of a program: processor seconds, its largest resident memory in MB, and its output.
 struct Taken {
     seconds: f64,
     megabytes: f64,
@@ -317,7 +317,7 @@ impl Bench {
         (taken, count)
     }
 
-    /// What a transaction costs, beside go-tpc.
+    /// Measures the cost of a transaction, compared with go-tpc.
     fn transactions(&self) {
         let Extent { rounds, scale, users, seconds: (short, long), .. } = self.extent;
         self.load(scale, 2);
@@ -369,7 +369,7 @@ impl Bench {
         );
     }
 
-    /// What a crowd of users takes.
+    /// Measures the memory of many users.
     fn crowd(&self) {
         let users = self.extent.crowd;
         let scale = Scale { warehouses: i64::from(users.div_ceil(10)), divisor: 100, seed: 1 };

@@ -342,7 +342,7 @@ pub(crate) struct OverTimeArgs {
     pub(crate) html: Option<PathBuf>,
 }
 
-/// What happened between writing and checking.
+/// The event between writing and checking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum After {
     /// The program ended or was killed
@@ -360,7 +360,7 @@ impl From<After> for Since {
     }
 }
 
-/// What happens when a request fails.
+/// The reaction to a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum OnErrorArg {
     /// End the run

@@ -106,7 +106,7 @@ fn inspect_device(sysfs: &Sysfs, measured: &Measured) -> Result<Inspection, Insp
     inspect(sysfs, Some(device.unwrap_or(&measured.target.path)))
 }
 
-/// What the command line asks of the engine, and where it asks nothing, what a job file does.
+/// Returns the engine's settings from the command line, and where that says nothing, from a job file.
 fn settings(args: &BenchArgs, opened: &Opened) -> Settings {
     Settings {
         engine: args.engine.or(opened.engine()).unwrap_or_default(),
@@ -123,7 +123,7 @@ fn settings(args: &BenchArgs, opened: &Opened) -> Settings {
     }
 }
 
-/// What is going on, in a line.
+/// Describes an event in a line.
 fn line(event: &Event<'_>, workload: &Workload) -> String {
     match event {
         Event::LayingOut { done, total } => {
@@ -149,7 +149,7 @@ fn line(event: &Event<'_>, workload: &Workload) -> String {
     }
 }
 
-/// To whole MiB, so that the line does not flicker.
+/// Rounds to whole MiB, so that the line does not flicker.
 fn rounded(bytes: Bytes) -> Bytes {
     Bytes(bytes.get() >> 20 << 20)
 }

@@ -19,21 +19,21 @@ use lanemark_trace::{Options, Reader};
 use crate::args::BenchArgs;
 use crate::failure::Failure;
 
-/// The most requests outstanding at recorded times where nobody says.
+/// Default of the greatest number of requests outstanding at recorded times.
 const OUTSTANDING_USUAL: u32 = 128;
 
 /// A trace that has been looked through.
 pub(crate) struct Recorded {
     pub(crate) workload: Workload,
-    /// How many times as fast as recorded; none for as fast as possible.
+    /// Speed as a multiple of the recorded one; none for as fast as possible.
     pub(crate) speed: Option<f64>,
     limit: u64,
     options: Options,
-    /// Where requests behind it are moved into, where they are.
+    /// Size of the span into which requests after its end are moved, if they are.
     wrap: Option<u64>,
 }
 
-/// What a look through a trace finds.
+/// The summary of a trace.
 struct Found {
     requests: u64,
     reads: u64,
@@ -129,7 +129,7 @@ impl Recorded {
     }
 }
 
-/// A request that lies behind `end` moved into what is before it, by the remainder of its offset.
+/// A request that lies beyond `end` moved into what is before it, by the remainder of its offset.
 fn wrapped(mut arrival: Arrival, end: Option<u64>) -> Arrival {
     let length = arrival.access.length.get();
     if let Some(end) = end.filter(|&end| length <= end) {

@@ -1,4 +1,4 @@
-//! Where a run's result goes: saved as it grows, and at the end to files, stdout and stderr, in this order.
+//! The delivery of a run's result: saved as it grows, and at the end to files, stdout and stderr, in this order.
 //!
 //! All places are taken before anything runs. At the end files come first, since nobody may be there any more to read
 //! what is printed; a place that fails keeps nothing from the others.
@@ -16,10 +16,10 @@ use crate::messages::tell;
 use crate::outlets::{PAGE, SERIES};
 use crate::{output, stop};
 
-/// What is printed of a result.
+/// The function that formats a result for stdout.
 type Shown = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + Sync>;
 
-/// Where a result goes.
+/// The outputs of a result.
 #[derive(Clone)]
 pub(crate) struct Delivery(Arc<Places>);
 
@@ -29,7 +29,7 @@ struct Places {
     series: Option<Outlet>,
     shown: Shown,
     so_far: Mutex<Option<RunResult>>,
-    /// Whether it was told that saving failed.
+    /// Whether the user was told that saving failed.
     told: AtomicBool,
 }
 

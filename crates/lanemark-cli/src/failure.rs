@@ -1,4 +1,4 @@
-//! How a command ends: done, interrupted, or an error with a hint and an exit code.
+//! The end of a command: done, interrupted, or an error with a hint and an exit code.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use lanemark_measure::MeasureError;
 use lanemark_predict::PredictError;
 use lanemark_study::StudyError;
 
-/// How a command ended that did not fail.
+/// The outcome of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Done,
@@ -18,7 +18,7 @@ pub(crate) enum Outcome {
     Interrupted,
 }
 
-/// Why a command failed.
+/// The error of a command.
 #[derive(Debug)]
 pub(crate) struct Failure(LabError);
 
@@ -43,13 +43,13 @@ impl Failure {
         Self(LabError::run(message))
     }
 
-    /// This failure with `text` as its hint.
+    /// Returns the failure with `text` as its hint.
     #[must_use]
     pub(crate) fn hint(self, text: impl Into<String>) -> Self {
         Self(self.0.hint(text))
     }
 
-    /// This failure with `text` as its hint, where it has no hint of its own.
+    /// Returns the failure with `text` as its hint, where it has no hint of its own.
     #[must_use]
     pub(crate) fn or_hint(self, text: &str) -> Self {
         match self.0.hint {

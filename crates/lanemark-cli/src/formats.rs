@@ -1,4 +1,5 @@
-//! Other programs' files on the command line: workloads that are opened by their ending, results as they print them.
+//! The files of other programs on the command line: workloads that are opened by their ending, results as they print
+//! them.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom};
@@ -22,7 +23,7 @@ use crate::failure::Failure;
 use crate::messages::tell;
 use crate::output;
 
-/// What goes to stdout.
+/// The format of the output on stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     /// A table
@@ -41,7 +42,7 @@ pub(crate) enum OutputFormat {
 /// A workload that was opened by its name or file.
 pub(crate) struct Opened {
     pub(crate) workload: Workload,
-    /// What a job file asks of the engine.
+    /// Settings of a job file for the engine.
     settings: Option<FioSettings>,
     notes: Vec<Note>,
     /// The file with its hash, where it is none of the library.
@@ -81,7 +82,7 @@ fn is_foreign(file: &str) -> bool {
     file.ends_with(".fio") || file.ends_with(".icf")
 }
 
-/// SHA-256.
+/// Computes the SHA-256 of `bytes`, in hexadecimal.
 pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -182,7 +183,7 @@ impl Opened {
         self.settings.as_ref().is_some_and(|settings| settings.direct == Some(false))
     }
 
-    /// What a job file says of requests that fail.
+    /// Returns the job file's reaction to failed requests.
     pub(crate) fn on_error(&self) -> OnError {
         match self.settings.as_ref().and_then(|settings| settings.goes_on) {
             Some(true) => OnError::Continue,
@@ -190,7 +191,8 @@ impl Opened {
         }
     }
 
-    /// The same as [`Opened::tell_notes`], and what a job file leaves to a program that differs here.
+    /// Tells the notes as [`Opened::tell_notes`] does, and the settings that a job file leaves to a program that
+    /// differs here.
     pub(crate) fn tell(&self, buffered: bool) {
         self.tell_notes();
         if self.settings.as_ref().is_some_and(|settings| settings.direct.is_none()) && !buffered {
@@ -213,7 +215,7 @@ pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Optio
     }
 }
 
-/// What a run prints of its result: another program's format, JSON, or a table, and below it its tests in detail.
+/// Formats a result for stdout: another program's format, JSON, or a table, and below it its tests in detail.
 pub(crate) fn shown(
     result: &RunResult,
     json: bool,

@@ -1,4 +1,4 @@
-//! What the command says beside its data: one writer to stderr for all of it.
+//! The messages of the command beside its data, with one writer to stderr.
 //!
 //! A message that cannot be written (the reader has gone away, the disk behind it is full) is no reason to end
 //! anything, so nothing here fails. `eprintln!` would panic, and a test keeps it out of the tree.

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
 }
 
 #[cfg(feature = "postgres")]
-/// How long a server of ours has to stop.
+/// Time that a server of ours has to stop.
 const SERVER_STOP: Duration = Duration::from_secs(30);
 
 #[cfg(feature = "postgres")]

@@ -42,7 +42,7 @@ pub(crate) struct OltpWorkloadArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// What `--database` takes, by what is built in.
+/// Help for the values of `--database`, by the databases that are built in.
 const DATABASE: &str = match (cfg!(feature = "postgres"), cfg!(feature = "mysql")) {
     (false, false) => "sqlite:FILE; this build has no other database",
     (true, false) => {

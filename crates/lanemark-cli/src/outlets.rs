@@ -5,7 +5,7 @@ use lanemark_lab::results::Kind;
 /// An HTML page.
 pub(crate) const PAGE: Kind =
     Kind { mark: "<meta name=\"generator\" content=\"Lanemark\">", word: "page", option: "--html" };
-/// A drawing.
+/// A drawing as SVG.
 pub(crate) const DRAWING: Kind = Kind { mark: "lanemark-path", word: "drawing", option: "--svg" };
 /// A series as CSV.
 pub(crate) const SERIES: Kind =

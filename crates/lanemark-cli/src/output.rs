@@ -1,4 +1,4 @@
-//! What goes to stdout, and how it looks there.
+//! The output on stdout, and its style.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -67,7 +67,7 @@ pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), Failure> 
     print(&json::text(value)?)
 }
 
-/// How tables look on this stdout: as wide as the terminal, in colour where it is one.
+/// Returns the style of tables on this stdout: as wide as the terminal, in colour where it is one.
 pub(crate) fn style() -> Style {
     let terminal = io::stdout().is_terminal();
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Outcome, Failure> {
 struct Examples(Vec<String>);
 
 impl Examples {
-    /// What was given, or the example's, which is noted.
+    /// Returns the given value, or the example's, which is noted.
     fn or<T>(&mut self, option: &str, given: Option<T>, shown: &str, example: T) -> T {
         given.unwrap_or_else(|| {
             self.0.push(format!("{option} {shown}"));
@@ -113,7 +113,7 @@ fn same_test(
     }
 }
 
-/// How far the rates of the same work may lie apart.
+/// Greatest difference between rates of the same work, as a share.
 const SAME_RATE: f64 = 0.02;
 
 /// Refuses two results that did not do as much in the same time.
@@ -189,8 +189,8 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
     Ok(examples.plan(fleet.plan()?))
 }
 
-/// `NAME=RATE`, or a saved result with its test, whose transactions a minute are taken, or requests a second where no
-/// database asked for them.
+/// Reads `NAME=RATE`, or a saved result with its test, whose transactions a minute are taken, or requests a second
+/// where it has no transactions.
 fn rate(option: &str, text: &str) -> Result<((String, f64), Option<TestResult>), Failure> {
     if let Some((name, rate)) = text.split_once('=')
         && let Ok(rate) = rate.trim().parse()

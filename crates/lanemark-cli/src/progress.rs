@@ -1,4 +1,4 @@
-//! One line on stderr that says what is going on; nothing where stderr is no terminal.
+//! The line of progress on stderr; nothing where stderr is no terminal.
 
 use std::io::{IsTerminal, Write};
 
@@ -55,7 +55,7 @@ impl Drop for Progress {
 /// The line of progress for what a laboratory tells.
 pub(crate) struct LabLine {
     progress: Progress,
-    /// What is counted, of which so many have ended.
+    /// Name of the units that are counted.
     what: &'static str,
     ended: usize,
     total: usize,
@@ -97,8 +97,8 @@ impl LabLine {
     }
 }
 
-/// As much of a line as goes on a terminal, since a longer one would leave a part behind; all where its width is not
-/// known.
+/// Cuts a line to the terminal's width, since a longer one would leave a part behind; returns all where the width is
+/// not known.
 fn cut(line: &str, columns: usize) -> &str {
     match line.char_indices().nth(columns) {
         Some((end, _)) if columns > 0 => &line[..end],

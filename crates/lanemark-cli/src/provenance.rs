@@ -1,4 +1,4 @@
-//! Who runs this command, with which words and on which machine, as results tell it.
+//! The provenance of results: the user, command line and machine.
 
 use lanemark_core::result::Provenance;
 use lanemark_lab::results;

@@ -85,7 +85,7 @@ fn plan(args: &ReplayArgs, system: &System) -> Replay {
     }
 }
 
-/// What is going on, in a line.
+/// Describes the progress in a line.
 fn line(so_far: &SoFar, seen: &Seen) -> String {
     let share = seen.share().map_or_else(String::new, |share| format!("{:.0}%: ", share * 100.0));
     let seconds = so_far.now.picoseconds() as f64 / 1e12;
@@ -128,7 +128,7 @@ fn result(
     }
 }
 
-/// What a replay leaves in doubt.
+/// Returns the doubts about a replay.
 fn doubts(sample: &Sample, notes: &Notes) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if notes.backward > 0 {
@@ -163,7 +163,7 @@ impl From<TraceError> for Failure {
     }
 }
 
-/// Why a replay ended, in words and with a way out. `devices` are those of the trace, by number.
+/// Converts the error that ended a replay to a failure, with a way out. `devices` are those of the trace, by number.
 fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> Failure {
     match error {
         ReplayError::Trace(error) => error.into(),

@@ -19,12 +19,12 @@ use signal_hook::iterator::Signals;
 use crate::failure::Failure;
 use crate::watch;
 
-/// How long a command has to end by itself, before another ends it with what it left to do.
+/// Time that a command has to end by itself, before another ends it with what it left to do.
 const PATIENCE: Duration = Duration::from_millis(450);
-/// How long after the signal the program ends, whatever is going on.
+/// Time after the signal at which the program ends, whatever is going on.
 const END: Duration = Duration::from_millis(900);
 
-/// What the signals have come to.
+/// The state of signal handling.
 struct State {
     /// Set for whoever looks.
     flag: Arc<AtomicBool>,
@@ -32,9 +32,9 @@ struct State {
     signal: AtomicI32,
     /// Whether the command looks.
     looked_at: AtomicBool,
-    /// What the command needs to end beyond that, in ms.
+    /// Additional time that the command needs to end, in ms.
     more_ms: AtomicU64,
-    /// What to do where the command does not end in time; taken by whoever ends it.
+    /// Action where the command does not end in time; taken by whoever ends it.
     last: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
@@ -110,7 +110,7 @@ fn end() -> ! {
     signal_hook::low_level::exit(i32::from(exit_code()))
 }
 
-/// From now on a signal sets this flag, and the command looks at it.
+/// Returns a flag that signals set from now on, for a command that looks at it.
 pub(crate) fn on_signal() -> Arc<AtomicBool> {
     state().looked_at.store(true, Ordering::SeqCst);
     Arc::clone(&state().flag)
@@ -123,7 +123,7 @@ pub(crate) fn patient(more: Duration) {
     state().more_ms.store(more, Ordering::SeqCst);
 }
 
-/// What is to be done where a signal comes and the command does not end in time.
+/// Sets the action for a signal after which the command does not end in time.
 pub(crate) fn at_end(last: impl FnOnce() + Send + 'static) {
     *state().last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(last));
 }
@@ -138,7 +138,7 @@ pub(crate) fn ends_itself() {
     }
 }
 
-/// Nothing is left to be done: the command has ended.
+/// Clears the action: the command has ended.
 pub(crate) fn ended() {
     drop(state().last.lock().unwrap_or_else(PoisonError::into_inner).take());
 }

@@ -74,7 +74,7 @@ fn default_out(args: &SweepArgs, sweep: &Sweep) -> PathBuf {
     PathBuf::from("results").join(format!("sweep-{}{points}.csv", &sweep.inputs()[..12]))
 }
 
-/// Where a whole sweep goes beside the terminal.
+/// The outputs of a whole sweep beside the terminal.
 struct Views {
     csv: PathBuf,
     parquet: Option<Reserved>,

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 
-/// How much is read at once.
+/// Size of one read, in bytes.
 const BUFFER: usize = 256 * 1024;
 
 /// A trace's file, whose bytes are counted and hashed as they are read.
@@ -20,7 +20,7 @@ pub(crate) struct TraceFile {
     seen: Rc<Seen>,
 }
 
-/// What went by.
+/// The bytes of a trace read so far: hash and count.
 #[derive(Default)]
 pub(crate) struct Seen {
     hasher: RefCell<Sha256>,

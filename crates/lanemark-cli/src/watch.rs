@@ -13,7 +13,7 @@ use lanemark_core::text::shown;
 use lanemark_core::units::Duration;
 use lanemark_measure::Running;
 
-/// How many moments the curve shows.
+/// Number of moments that the curve shows.
 const MOMENTS: usize = 60;
 /// The height of a moment in the curve.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -21,10 +21,10 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Whether a view has the screen.
 static SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// The view.
+/// The full-screen view of a run.
 pub(crate) struct Watch {
     shown: bool,
-    /// What the last look saw, to tell the difference.
+    /// Readings of the last look.
     last: Option<Last>,
     rates: VecDeque<f64>,
 }
@@ -126,7 +126,7 @@ pub(crate) fn give_back() {
     }
 }
 
-/// What happened between two looks.
+/// The rates between two looks.
 struct Moment {
     bytes_per_second: f64,
     iops: f64,

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// What there is: a system, or a result with the system that it came from or stands for.
+/// The present system: by name, or with a result that it came from or stands for.
 struct From {
     system: String,
     run: Option<RunResult>,

@@ -1,5 +1,5 @@
-//! `lanemark bench` on a device that fails: what it saves, says and answers. The device is a loop device whose file was cut
-//! behind it, which needs root.
+//! `lanemark bench` on a device that fails: what it saves, says and answers. The device is a loop device whose file was
+//! cut behind it, which needs root.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Other programs' files on the command line: what they ask is run, what came out is printed as they print it.
+//! The files of other programs on the command line: their workloads are run, results are printed as they print them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -138,7 +138,7 @@ fn what_a_job_file_has_wrong_is_told_with_its_line_and_a_hint() {
     assert!(err.contains("there is no JSON in it") && err.contains("hint:"), "{err}");
 }
 
-/// Where `make tools` puts fio-plot.
+/// Returns the path at which `make tools` puts fio-plot.
 fn fio_plot() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/fio-plot/bin/fio-plot");
     path.exists().then_some(path)

@@ -1,4 +1,5 @@
-//! Every figure of every study, to the digit: a mean of errors can stand while two figures of it move against each other.
+//! Every figure of every study, to the digit: a mean of errors can stand while two figures of it move against each
+//! other.
 //!
 //! `studies/golden/STUDY.csv` has a row for each published figure, and one for the throughput and the mean latency of
 //! each other cell of the study, with six significant digits. A change of the model that means to move them writes the

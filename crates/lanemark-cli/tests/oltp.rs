@@ -156,7 +156,7 @@ fn help_and_errors_name_the_databases_that_are_built_in() {
     assert_eq!(help.contains("--managed"), cfg!(feature = "postgres"));
 }
 
-/// What a run asked of its drive is what a simulated drive is asked for.
+/// The workload from a run makes a simulated drive serve the run's requests.
 #[test]
 fn a_run_becomes_a_workload_of_the_simulator() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Where results go and where input comes from: nothing is lost, nothing blocks, nothing foreign is believed.
+//! The places of results and input: nothing is lost, nothing blocks, nothing foreign is believed.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;

@@ -71,7 +71,7 @@ impl Place {
         texts.into()
     }
 
-    /// What a check says, which ends with this code.
+    /// Runs a check, which ends with this code, and returns its output.
     #[track_caller]
     fn check(&self, extra: &[&str], code: i32) -> Value {
         let arguments = [&["check", "target", "--journal", "journal", "--json"], extra].concat();

@@ -14,16 +14,16 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
 
-/// What a stream is for. Two streams differ as soon as one field does.
+/// The purpose of a random stream. Two streams differ as soon as one field does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamKey {
     /// The seed that a person gave.
     pub seed: u64,
-    /// Which test of the workload, from 0.
+    /// Index of the test in the workload, from 0.
     pub test: u32,
-    /// Which repeat of the test, from 0.
+    /// Index of the repeat of the test, from 0.
     pub repeat: u32,
-    /// Which thread of the test, from 0.
+    /// Index of the thread of the test, from 0.
     pub thread: u32,
 }
 
@@ -51,7 +51,7 @@ impl Rng {
         Self(Xoshiro256PlusPlus::seed_from_u64(state))
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }

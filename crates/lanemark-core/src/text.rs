@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-/// What stands where a character is not shown.
+/// The character shown in place of one that is not printed.
 pub const REPLACEMENT: char = '\u{fffd}';
 
 /// Whether a character may go to a terminal or into a text file: no control character, none that turns the direction

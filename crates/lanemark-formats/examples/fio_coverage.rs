@@ -1,4 +1,4 @@
-//! What of a folder of fio's job files is supported: a table by file, and the share of option uses.
+//! The support of a folder of fio's job files: a table by file, and the share of option uses.
 //!
 //! `cargo run -p lanemark-formats --example fio_coverage -- FOLDER`
 
@@ -63,7 +63,7 @@ fn main() {
     }
 }
 
-/// What kind of target a job file is for.
+/// The kind of target that a job file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     FilesAndBlockDevices,

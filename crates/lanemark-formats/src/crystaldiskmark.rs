@@ -12,13 +12,13 @@ use lanemark_core::result::{RunResult, Sample, Statistic, Target, TestResult};
 use lanemark_core::text::shown;
 use lanemark_core::workload::Average;
 
-/// How lines end.
+/// The end of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineEnd {
-    /// As the program writes them.
+    /// Carriage return and line feed, as the program writes them.
     #[default]
     CrLf,
-    /// As this system does.
+    /// Line feed, as on this system.
     Lf,
 }
 

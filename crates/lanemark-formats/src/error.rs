@@ -1,4 +1,4 @@
-//! What is wrong in a file, and what is only nearly kept: the place, the value, why, and what to do.
+//! The errors in a file, and the values that are only nearly kept: the place, the value, why, and what to do.
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ pub struct FormatError {
     pub file: String,
     /// The line, from 1; absent where it is about the whole file.
     pub line: Option<u64>,
-    /// What is wrong, with the value and what was expected.
+    /// Description of the error, with the value and what was expected.
     pub message: String,
-    /// How to put it right.
+    /// Advice on how to correct the value.
     pub hint: Option<String>,
 }
 
-/// Everything that is wrong in a file; at least one thing.
+/// The errors of a file; at least one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FormatErrors(pub Vec<FormatError>);
 
-/// How much of an option is kept.
+/// The degree to which an option is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// Nearly what was asked.
@@ -39,14 +39,14 @@ pub struct Note {
     pub line: u64,
     /// The option, by the name that the file gives it.
     pub option: String,
-    /// How much of it is kept.
+    /// Degree to which the value is kept.
     pub kept: Kept,
-    /// What is done in its place.
+    /// Action in place of the value.
     pub reason: String,
 }
 
 impl FormatError {
-    /// About a line.
+    /// Creates an error about a line.
     pub fn at(file: &str, line: u64, message: impl Into<String>) -> Self {
         Self { file: file.to_owned(), line: Some(line), message: message.into(), hint: None }
     }
@@ -56,7 +56,7 @@ impl FormatError {
         Self { file: file.to_owned(), line: None, message: message.into(), hint: None }
     }
 
-    /// The same with a hint.
+    /// Returns the error with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

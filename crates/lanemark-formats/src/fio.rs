@@ -52,7 +52,7 @@ use place::{Placed, Wanted};
 pub use settings::{Engine, FioJobs, FioSettings, Sync};
 pub use surroundings::Surroundings;
 
-/// The most tests that a job file becomes.
+/// Greatest number of tests that a job file becomes.
 const TESTS_MAX: usize = 4096;
 
 /// Reads a job file.
@@ -174,7 +174,7 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
     all
 }
 
-/// Whether a job goes on behind errors, which all or none of them do here.
+/// Whether a job goes on after errors, which all or none of them do here.
 fn goes_on(job: &Job, all: &mut FioSettings, found: &mut Findings) {
     const NAME: &str = "continue_on_error";
     let wanted = job.parsed(NAME, found, |text| match text {

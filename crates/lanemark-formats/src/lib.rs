@@ -1,4 +1,4 @@
-//! Other programs' files, as text in and text out: this crate opens no file and reads no environment.
+//! The formats of other programs, as text in and text out: this crate opens no file and reads no environment.
 //!
 //! | module | what it reads | what it writes |
 //! |---|---|---|

@@ -14,7 +14,7 @@ use lanemark_formats::fio::{self, Surroundings};
 /// A request: what, where, how long.
 type Request = (Operation, u64, u64);
 
-/// What fio asks for, or nothing where there is no fio.
+/// Returns the requests of fio, or nothing where there is no fio.
 fn by_fio(name: &str, options: &str) -> Option<Vec<Request>> {
     if Command::new("fio").arg("--version").output().is_err() {
         lanemark_testbed::skipped("fio is not installed (apt-get install fio)");
@@ -46,7 +46,7 @@ fn request(line: &str) -> Option<Request> {
     Some((operation, offset.parse().ok()?, length.parse().ok()?))
 }
 
-/// What the job file asks for here.
+/// Returns the requests of the job file by this crate.
 fn by_us(options: &str, count: usize) -> Vec<Request> {
     let around = Surroundings {
         file: "job.fio",

@@ -10,7 +10,7 @@ const PLUS: &str = include_str!("samples/fio-3.33-plus.json");
 const PLAIN: &str = include_str!("samples/fio-3.33.json");
 const CLIENT: &str = include_str!("samples/fio-3.33-client.json");
 
-/// As fio 2.2 lays it out: KiB, microseconds, and percentiles filled up with zeros.
+/// Output in the layout of fio 2.2: KiB, microseconds, and percentiles filled up with zeros.
 const OLD: &str = r#"{
   "fio version" : "fio-2.2.10",
   "jobs" : [ { "jobname" : "old", "groupid" : 0, "error" : 0,

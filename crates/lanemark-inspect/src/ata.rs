@@ -17,7 +17,7 @@ use crate::value::line_rate;
 
 const WORDS: usize = 256;
 
-/// What a drive answers to IDENTIFY DEVICE.
+/// A drive's answer to IDENTIFY DEVICE.
 struct Identify(Vec<u16>);
 
 /// The link of the port at `port` to the target with `channel` and `target` of its SCSI address, and who

@@ -1,4 +1,4 @@
-//! What devices are made of: members of RAID, volumes and crypts, the file of a loop, the whole of a part.
+//! The devices that devices are made of: members of RAID, volumes and crypts, the file of a loop, the whole of a part.
 
 use lanemark_core::result::{BlockKind, InspectedDevice};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,13 +32,13 @@ impl Names {
         self.0.get(name)
     }
 
-    /// All names.
+    /// Returns all names.
     pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 }
 
-/// What the device at `block` is made of.
+/// Finds the devices that the device at `block` is made of.
 pub(crate) fn below(sysfs: &Sysfs, block: &Block, kind: &BlockKind) -> Vec<String> {
     let slaves = sysfs.names_in(&block.place, "slaves");
     if !slaves.is_empty() {

@@ -23,7 +23,7 @@ pub(crate) struct Block {
     pub(crate) place: Place,
 }
 
-/// All devices but partitions, in the order of their names. Of two places with one name, which only
+/// Lists the block devices but partitions, in the order of their names. Of two places with one name, which only
 /// captures have, that in the tree of devices is taken.
 pub(crate) fn list(sysfs: &Sysfs) -> Vec<Block> {
     let mut places: BTreeMap<String, Place> = BTreeMap::new();
@@ -118,7 +118,7 @@ fn is_partition(sysfs: &Sysfs, place: &Place) -> bool {
     sysfs.place_in(place, "partition").is_some()
 }
 
-/// Whether it is only a way to another device, as with NVMe over several controllers.
+/// Returns whether a device is only a path to another one, as with NVMe over several controllers.
 fn is_hidden(sysfs: &Sysfs, place: &Place) -> bool {
     sysfs.value(place, "hidden", flag) == Some(true)
 }
@@ -132,7 +132,7 @@ fn partition(sysfs: &Sysfs, at: &Place) -> InspectedPartition {
     }
 }
 
-/// What a device is by its own folder; [`BlockKind::Virtual`] where that does not say.
+/// Returns the kind of a device by its own folder; [`BlockKind::Virtual`] where that does not say.
 fn kind(sysfs: &Sysfs, block: &Block) -> BlockKind {
     let at = &block.place;
     let text = |path| sysfs.text(at, path);
@@ -195,7 +195,7 @@ fn ways(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<Inspected
     if way.hops.is_empty() { Vec::new() } else { vec![way] }
 }
 
-/// Gives the memory node that stands beside a namespace or its path to the last hop, where no hop has one.
+/// Gives the NUMA node that stands beside a namespace or its path to the last hop, where no hop has one.
 fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
     if hops.iter().all(|hop| hop.numa_node.is_none())
         && let Some(last) = hops.last_mut()
@@ -204,7 +204,7 @@ fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
     }
 }
 
-/// Who a device says it is: its last hop where that was asked, else its own attributes.
+/// Returns a device's identity: that of its last hop where it was read, else from its own attributes.
 fn identity(sysfs: &Sysfs, at: &Place, ways: &[InspectedWay]) -> Identity {
     let last = ways.first().and_then(|way| way.hops.last()).map(|hop| &hop.part);
     if let Some(HopPart::ScsiDevice { identity, .. } | HopPart::NvmeController { identity, .. }) =

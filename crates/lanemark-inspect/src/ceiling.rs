@@ -1,4 +1,4 @@
-//! What each link of a real path can carry for a test, by the laws of the simulator.
+//! The ceilings of a real path's links for a test, by the laws of the simulator.
 
 use lanemark_core::result::{
     Gigabits, HopCeiling, InspectedDevice, InspectedHop, InspectedLink, Inspection,

@@ -1,9 +1,9 @@
-//! Why nothing could be inspected: what, where, and one hint how to go on.
+//! The errors of an inspection: what, where, and one hint how to go on.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why nothing could be inspected.
+/// The error of an inspection.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InspectError {
@@ -12,7 +12,7 @@ pub enum InspectError {
     Root {
         /// The root as given.
         root: PathBuf,
-        /// What the kernel answered.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// The root has no block devices.
@@ -42,7 +42,7 @@ pub enum InspectError {
     Path {
         /// The path as given.
         path: PathBuf,
-        /// What the kernel answered.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// The path lies on no block device.
@@ -50,13 +50,13 @@ pub enum InspectError {
     NoDevice {
         /// The path as given.
         path: PathBuf,
-        /// What it lies on instead, `tmpfs`.
+        /// File system that the path lies on instead, `tmpfs`.
         file_system: Option<String>,
     },
 }
 
 impl InspectError {
-    /// One line on how to go on.
+    /// Returns one line on how to go on.
     pub fn hint(&self) -> String {
         match self {
             Self::Root { .. } | Self::NoDevices { .. } => {

@@ -1,4 +1,4 @@
-//! Why a measured test was no faster, from what was seen and nothing else.
+//! The explanation of why a measured test was no faster, from its evidence alone.
 //!
 //! The rules, in their order; the first whose evidence is complete gives the verdict:
 //!
@@ -28,29 +28,29 @@ use lanemark_core::result::{
 
 use crate::ceiling::ceilings;
 
-/// From this share of the narrowest ceiling on a link counts as full: laws leave out little more.
+/// Share of the narrowest ceiling from which on a link counts as full: laws leave out little more.
 const LINK_FULL: f64 = 0.90;
-/// Beyond this share of the narrowest ceiling the data came from somewhere else.
+/// Share of the narrowest ceiling beyond which the data came from somewhere else.
 const LINK_MOST: f64 = 1.05;
-/// From this share of a core on a thread has no time left.
+/// Share of a core from which on a thread has no time left.
 const THREAD_FULL: f64 = 0.90;
-/// From this share of all cores on a machine has no time left.
+/// Share of all cores from which on a machine has no time left.
 const MACHINE_FULL: f64 = 0.95;
-/// From this share of all cores on a machine with others on it has too little left to tell anything.
+/// Share of all cores from which on a machine with other programs has too little left to tell anything.
 const CROWDED: f64 = 0.90;
-/// From this share of its time on a thread that waits for a core is slowed down by that.
+/// Share of its time from which on a thread that waits for a core is slowed down by that.
 const CORE_WAIT: f64 = 0.10;
-/// Others on the processors do not keep a request from where it goes for so long on average.
+/// Longest mean delay of a request, in ns, that other programs on the processors explain.
 const CROWD_MOST_NS: f64 = 100e6;
-/// Below this share of what was asked for the device did not do it.
+/// Share of the bytes asked for below which the device did not move them.
 const MOVED: f64 = 0.9;
-/// Below this share of a request's time at the device, most of it went elsewhere.
+/// Share of a request's time at the device below which most of it went elsewhere.
 const AT_DEVICE: f64 = 0.5;
-/// From this share of the time on a device counts as always busy.
+/// Share of the time from which on a device counts as always busy.
 const DEVICE_FULL: f64 = 0.90;
-/// A deeper queue that gives so much more was missing.
+/// Gain of a deeper queue from which on depth was missing.
 const DEEPER_GAINS: f64 = 0.30;
-/// A deeper queue that gives no more than this changes nothing.
+/// Gain of a deeper queue up to which it changes nothing.
 const DEEPER_SAME: f64 = 0.10;
 
 /// Explains every test of a measured run; `inspection` is the path to its target, where that was found.
@@ -77,31 +77,31 @@ fn explanation(
     }
 }
 
-/// What requests went to.
+/// The destination of a test's requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Kind {
-    /// To nothing, or to memory.
+    /// No device: nothing, or memory.
     #[default]
     NoDevice,
-    /// To a file on a device.
+    /// A file on a device.
     File,
-    /// To a device without a file system.
+    /// A device without a file system.
     Device,
 }
 
-/// What was seen of a test, averaged over its repeats.
+/// The evidence about a test, averaged over its repeats.
 #[derive(Debug, Default)]
 struct Seen {
     kind: Kind,
     narrowest: Option<usize>,
     link: String,
-    /// Of the most and of the least that the narrowest link may carry.
+    /// Shares of the greatest and of the least ceiling of the narrowest link.
     ceiling_share: Option<(f64, f64)>,
     limit: Option<Limit>,
     thread_busy: Option<f64>,
     core_wait: Option<f64>,
     machine: Option<(f64, u32)>,
-    /// What other programs used, and from where on that matters, in cores.
+    /// Processor time of other programs, and the time from which on it matters, in cores.
     others: Option<(f64, f64)>,
     device: Option<(String, f64)>,
     /// The mean time of a request at the device, as the program saw it, and on the processor, in ns.
@@ -258,7 +258,7 @@ impl Seen {
     }
 }
 
-/// What the requests of a test went to, by the target and by what its device moved.
+/// Returns the destination of a test's requests, by the target and by the bytes that its device moved.
 fn kind(target: &MeasuredTarget, samples: &[Sample]) -> Kind {
     let answered_before = samples.iter().any(|sample| {
         let device = sample.evidence.as_ref().and_then(|evidence| evidence.device.as_ref());

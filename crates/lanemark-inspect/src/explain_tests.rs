@@ -1,4 +1,4 @@
-//! Each verdict with the least that it needs, and with what takes it away.
+//! Tests of each verdict with the least evidence that it needs, and with evidence against it.
 
 use super::*;
 

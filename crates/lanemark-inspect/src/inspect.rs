@@ -69,7 +69,7 @@ fn concerning(
     findings.into_iter().filter(concerns).collect()
 }
 
-/// Where `devices` and their hops are.
+/// Returns the positions of `devices` and their hops in the device tree.
 fn places(names: &Names, devices: &[InspectedDevice]) -> BTreeSet<String> {
     let blocks = devices.iter().filter_map(|device| names.get(&device.name));
     let hops = devices.iter().flat_map(|device| &device.ways).flat_map(|way| &way.hops);

@@ -1,4 +1,4 @@
-//! Where a path of this machine lies: the number of its block device.
+//! The location of a path of this machine: the number of its block device.
 //!
 //! A device node is itself. A file's file system tells a number with each file; some (btrfs, and what is
 //! mounted over several devices) tell one that no device has, and then `/proc/self/mountinfo`
@@ -11,16 +11,16 @@ use rustix::fs::{FileType, major, minor};
 
 use crate::error::InspectError;
 
-/// What a path lies on.
+/// The location of a path: its block device and file system.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Location {
     /// Numbers that may be its block device's, the likeliest first.
     pub(crate) numbers: Vec<String>,
-    /// The kind of its file system.
+    /// Kind of the path's file system.
     pub(crate) file_system: Option<String>,
 }
 
-/// What `path` lies on.
+/// Finds the location of `path`.
 pub(crate) fn locate(path: &Path) -> Result<Location, InspectError> {
     let failed = |source| InspectError::Path { path: path.to_owned(), source };
     let stat = rustix::fs::stat(path).map_err(|error| failed(error.into()))?;

@@ -11,9 +11,9 @@ use crate::value::{is_decimal, is_numbered, node, number};
 
 /// A namespace by name.
 pub(crate) struct Namespace<'a> {
-    /// `0` of nvme0n1.
+    /// Number of the controller or subsystem, `0` of nvme0n1.
     pub(crate) instance: &'a str,
-    /// `1` of nvme0n1.
+    /// Number of the namespace, `1` of nvme0n1.
     pub(crate) number: &'a str,
 }
 

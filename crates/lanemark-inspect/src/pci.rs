@@ -78,8 +78,8 @@ impl PciFunction {
         }
     }
 
-    /// What it does, below a function that does `above`. Captures may lack its class: then what `next` is
-    /// below it says so.
+    /// Returns the device's role, below a device with the role `above`. Captures may lack its class: then what `next`
+    /// is below it says so.
     pub(crate) fn role(&self, above: Option<PciRole>, next: &str) -> PciRole {
         let class = self.class.unwrap_or_else(|| class_before(next, self.driver.as_deref())) >> 8;
         if class == 0x0604 {
@@ -111,7 +111,7 @@ impl PciFunction {
         }
     }
 
-    /// As a hop.
+    /// Returns the device as a hop.
     pub(crate) fn part(&self, role: PciRole) -> HopPart {
         HopPart::Pci {
             role,
@@ -169,8 +169,8 @@ impl PciFunction {
     }
 }
 
-/// The class of a function that has `next` below it. What has an ATA port may be of the parallel or the serial kind: its
-/// driver says which, or nobody.
+/// The class of a function that has `next` below it. What has an ATA port may be of the parallel or the serial kind:
+/// its driver says which, or nobody.
 fn class_before(next: &str, driver: Option<&str>) -> u32 {
     match next {
         next if is_pci_address(next) => 0x06_0400,

@@ -1,4 +1,4 @@
-//! What PCI Express says of itself in its configuration space: kind of port, payload and read requests.
+//! The PCI Express capability in configuration space: kind of port, payload and read requests.
 //!
 //! PCI Express Base Specification, 7.5.3: the capability with id 10h holds the port type (offset 2, bits
 //! 7:4), the payload that it can carry (offset 4, bits 2:0), and as set the payload (offset 8, bits 7:5)
@@ -7,7 +7,7 @@
 
 use lanemark_core::units::Bytes;
 
-/// What the kernel gives to users without privileges.
+/// Bytes of configuration space that the kernel gives to users without privileges.
 pub(crate) const UNPRIVILEGED: usize = 64;
 
 const STATUS: usize = 0x06;
@@ -17,21 +17,21 @@ const PCI_EXPRESS: u8 = 0x10;
 /// More capabilities than fit into the space.
 const CAPABILITIES_MAX: usize = 48;
 
-/// What the capability holds.
+/// The content of the capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PcieConfig {
     /// The port type as numbered there.
     pub(crate) port_type: u8,
-    /// The most data in a packet, as set.
+    /// Greatest payload of a packet, as set (MPS).
     pub(crate) payload_max: Option<Bytes>,
-    /// What it could be.
+    /// Greatest payload that the device supports.
     pub(crate) payload_capable: Option<Bytes>,
-    /// The most data that a request asks for, as set.
+    /// Greatest size of a read request, as set (MRRS).
     pub(crate) read_request_max: Option<Bytes>,
 }
 
 impl PcieConfig {
-    /// What `config` says, where it holds the capability whole.
+    /// Reads the capability from `config`, where it is there whole.
     pub(crate) fn parse(config: &[u8]) -> Option<Self> {
         if config.get(STATUS)? & STATUS_HAS_LIST == 0 {
             return None;

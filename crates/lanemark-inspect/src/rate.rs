@@ -1,4 +1,4 @@
-//! What a trained link carries: the one place where inspected links meet core's laws.
+//! The throughput of a trained link: the one place where inspected links meet core's laws.
 //!
 //! *Line* is after the line code alone. *Usable* is core's law for long reads: PCIe packets as posted
 //! writes to memory, SATA queued reads of 128 KiB, full SAS frames. PCIe 6 has a line rate only (64 GT/s,
@@ -14,9 +14,9 @@ use lanemark_core::units::{BitsPerSecond, Bytes, BytesPerSecond};
 /// The line rate and the usable rate of a link.
 pub(crate) type Rates = (Option<BytesPerSecond>, Option<BytesPerSecond>);
 
-/// The least and the most payload of a packet that a link may be set to (PCI Express Base Specification, 7.5.3.4).
+/// Least and greatest payload of a packet that a link may be set to (PCI Express Base Specification, 7.5.3.4).
 pub(crate) const PAYLOADS: (Bytes, Bytes) = (Bytes(128), Bytes(4096));
-/// What a long read is, in bytes: short enough for core's arithmetic, long against all intervals.
+/// Size of a long read: short enough for core's arithmetic, long against all intervals.
 const LONG: Bytes = Bytes::kibi(128);
 /// A lane of PCIe 6: 64 GT/s.
 const LANE_SIX: u64 = 8_000_000_000;

@@ -55,14 +55,14 @@ pub(crate) fn link(sysfs: &Sysfs, port: &Place) -> Option<SasLink> {
     })
 }
 
-/// Where the attributes of the phy `name` of `port` are.
+/// Finds the attributes of the phy `name` of `port`.
 fn phy(sysfs: &Sysfs, port: &Place, name: &str) -> Option<Place> {
     sysfs
         .place_in(port, format!("{name}/sas_phy/{name}"))
         .or_else(|| sysfs.place(format!("class/sas_phy/{name}")))
 }
 
-/// Who the expander at `at` says it is.
+/// Reads the identity of the expander at `at`.
 pub(crate) fn expander(sysfs: &Sysfs, at: &Place) -> Identity {
     let name = at.name();
     let inside = sysfs.place_in(at, format!("sas_expander/{name}"));

@@ -12,7 +12,7 @@ pub(crate) fn address(name: &str) -> Option<[&str; 4]> {
     parts.iter().all(|part| is_decimal(part)).then_some(parts)
 }
 
-/// Who the device at `at` says it is. ATA drives' models are cut to 16 characters here by the kernel.
+/// Reads the identity of the device at `at`. ATA drives' models are cut to 16 characters here by the kernel.
 pub(crate) fn identity(sysfs: &Sysfs, at: &Place) -> Identity {
     Identity {
         vendor: sysfs.text(at, "vendor"),

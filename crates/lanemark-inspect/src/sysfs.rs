@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use crate::error::InspectError;
 use crate::value::{cut, natural};
 
-/// The most that is read of a file; the kernel tells at most a page in nearly all of them.
+/// Greatest size that is read of a file; the kernel writes at most a page in nearly all files.
 const READ_MAX: u64 = 64 * 1024;
 /// Links that one path may go through, as the kernel has it.
 const LINKS_MAX: u32 = 40;
@@ -34,9 +34,9 @@ const UNREAD_MAX: usize = 4096;
 /// A sysfs tree.
 #[derive(Debug)]
 pub struct Sysfs {
-    /// As given, for messages.
+    /// Path of the tree as given, for messages.
     named: PathBuf,
-    /// Without links.
+    /// Path of the tree without links.
     root: PathBuf,
     unread: RefCell<BTreeSet<Unread>>,
 }
@@ -46,7 +46,7 @@ pub struct Sysfs {
 pub(crate) struct Place(PathBuf);
 
 impl Place {
-    /// The last component, where it can be shown as it is.
+    /// Returns the last component, where it can be shown as it is.
     pub(crate) fn name(&self) -> String {
         self.0.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -56,12 +56,12 @@ impl Place {
         self.0.to_string_lossy().into_owned()
     }
 
-    /// The folder that it lies in.
+    /// Returns the folder of the place.
     pub(crate) fn parent(&self) -> Self {
         Self(self.0.parent().map(Path::to_owned).unwrap_or_default())
     }
 
-    /// Whether it is below a folder of the root.
+    /// Returns whether the place is below a folder of the root.
     pub(crate) fn is_below(&self, folder: &str) -> bool {
         self.0.starts_with(folder)
     }
@@ -86,7 +86,7 @@ impl Sysfs {
         Ok(Self { named: root.to_owned(), root: canonical, unread: RefCell::default() })
     }
 
-    /// Whether it is that of the running machine.
+    /// Returns whether the tree is that of the running machine.
     pub fn is_live(&self) -> bool {
         self.root == Path::new("/sys")
     }
@@ -96,17 +96,17 @@ impl Sysfs {
         &self.named
     }
 
-    /// What could not be read so far, in order of path.
+    /// Returns the files that could not be read so far, in order of path.
     pub(crate) fn unread(&self) -> Vec<Unread> {
         self.unread.borrow().iter().cloned().collect()
     }
 
-    /// Where `path` leads to, if it is there.
+    /// Returns the place that `path` leads to, if it is there.
     pub(crate) fn place(&self, path: impl AsRef<Path>) -> Option<Place> {
         self.told(path.as_ref(), self.resolve(Path::new(""), path.as_ref()))
     }
 
-    /// Where `path` leads to from `at`, if it is there.
+    /// Returns the place that `path` leads to from `at`, if it is there.
     pub(crate) fn place_in(&self, at: &Place, path: impl AsRef<Path>) -> Option<Place> {
         self.told(&at.0.join(path.as_ref()), self.resolve(&at.0, path.as_ref()))
     }
@@ -126,7 +126,7 @@ impl Sysfs {
         }
     }
 
-    /// What `parse` makes of a file's text; text with no meaning is written down.
+    /// Reads a file's text with `parse`; text with no meaning is written down.
     pub(crate) fn value<T>(
         &self,
         at: &Place,
@@ -152,7 +152,7 @@ impl Sysfs {
         self.note(&at.0.join(path), UnreadReason::Partly { bytes: bytes as u64 });
     }
 
-    /// The last name that a link leads to, `nvme` of a `driver`. What it leads to need not be there.
+    /// Returns the last name that a link leads to, `nvme` of a `driver`. What it leads to need not be there.
     pub(crate) fn link_name(&self, at: &Place, link: &str) -> Option<String> {
         let target = fs::read_link(self.root.join(&at.0).join(link)).ok()?;
         Some(target.file_name()?.to_string_lossy().into_owned())
@@ -298,8 +298,8 @@ enum Unreadable {
     System(io::Error),
 }
 
-/// At most one byte more than [`READ_MAX`] of a regular file. Named pipes and devices, which a captured
-/// tree may hold, are not opened.
+/// Reads at most one byte more than [`READ_MAX`] of a regular file. Named pipes and devices, which a captured tree may
+/// hold, are not opened.
 fn read_bounded(path: &Path) -> Result<Vec<u8>, Unreadable> {
     let metadata = fs::symlink_metadata(path).map_err(Unreadable::System)?;
     if !metadata.is_file() {

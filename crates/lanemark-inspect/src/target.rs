@@ -1,4 +1,4 @@
-//! What was asked for: a device by name, by its node, or by a path that lies on it.
+//! The target of an inspection: a device by name, by its node, or by a path that lies on it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::sysfs::Sysfs;
 
 /// Names that an error offers.
 const NEAREST_MAX: usize = 3;
-/// How alike two names must be to be offered.
+/// Least likeness of two names at which one is offered for the other, from 0 to 1.
 const LIKENESS: f64 = 0.6;
 
 /// The name of the device that `target` means.

@@ -39,7 +39,7 @@ pub(crate) fn part(sysfs: &Sysfs, at: &Place, interface: Option<&Place>) -> HopP
     }
 }
 
-/// The link that leads to it.
+/// Reads the link that leads to the device.
 pub(crate) fn link(sysfs: &Sysfs, at: &Place) -> Option<UsbLink> {
     let bits_per_second = sysfs.value(at, "speed", usb_rate)?;
     Some(UsbLink { bits_per_second: Some(bits_per_second), line: Some(rate::usb(bits_per_second)) })

@@ -1,4 +1,4 @@
-//! What the kernel's words mean: numbers, line rates, link speeds, PCI addresses, and their order.
+//! The meaning of the kernel's words: numbers, line rates, link speeds, PCI addresses, and their order.
 //!
 //! Every parser takes trimmed text and answers nothing where it has no meaning.
 
@@ -16,7 +16,7 @@ pub(crate) fn number<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-/// `0` or `1`.
+/// Reads `0` or `1`.
 pub(crate) fn flag(text: &str) -> Option<bool> {
     match text {
         "0" => Some(false),
@@ -35,12 +35,12 @@ pub(crate) fn sectors(text: &str) -> Option<Bytes> {
     Some(Bytes(number::<u64>(text)?.checked_mul(512)?))
 }
 
-/// `0x8086`.
+/// Reads a hexadecimal number, `0x8086`.
 pub(crate) fn hexadecimal(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-/// A memory node; -1 is none.
+/// Reads a NUMA node; -1 is none.
 pub(crate) fn node(text: &str) -> Option<Option<u32>> {
     match text {
         "-1" => Some(None),

@@ -18,7 +18,7 @@ use crate::{ata, nvme, sas, scsi, usb};
 /// Longer ways than any machine has.
 const HOPS_MAX: usize = 64;
 
-/// What a component of a place is, by its name.
+/// The kind of a component of a path in the device tree, by its name.
 enum Part {
     Pci,
     AtaPort,
@@ -190,7 +190,7 @@ fn classify(at: &Place) -> Part {
     }
 }
 
-/// What the drive says of itself, and the rest from SCSI, whose fields are shorter.
+/// Merges the drive's own identity with that from SCSI, whose fields are shorter.
 fn whole(scsi: Identity, drive: Option<Identity>) -> Identity {
     let drive = drive.unwrap_or_default();
     Identity {

@@ -237,7 +237,7 @@ fn ways_of_any_depth_end_and_are_drawn_within_the_line() {
     }
 }
 
-/// What a hostile attribute may hold: junk, and values that are nearly right.
+/// Generates hostile content of an attribute: junk, and values that are nearly right.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         prop::collection::vec(any::<u8>(), 0..300),

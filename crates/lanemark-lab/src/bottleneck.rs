@@ -16,8 +16,8 @@ struct Job {
 }
 
 impl Lab {
-    /// Gives every test of `result`, which ran on `spec`, its sensitivity: from its first repeat, with that one's random
-    /// streams. A test for which that is cancelled has none.
+    /// Gives every test of `result`, which ran on `spec`, its sensitivity: from its first repeat, with that one's
+    /// random streams. A test for which that is cancelled has none.
     ///
     /// # Errors
     /// Where a variant does not come to its end.

@@ -1,8 +1,8 @@
-//! Why something in the laboratory failed: one type for all of it, with the words that a person is told.
+//! The errors of the laboratory: one type for all of it, with the words that a person is told.
 
 use lanemark_study::StudyError;
 
-/// Whose fault a failure is.
+/// The side at fault in a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Something that was given is wrong.
@@ -13,15 +13,15 @@ pub enum Fault {
     Run,
 }
 
-/// Why something failed.
+/// The error of the laboratory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LabError {
-    /// Whose fault it is.
+    /// Side at fault.
     pub fault: Fault,
     /// The fault and its place, in words.
     pub message: String,
-    /// A way out.
+    /// Advice on how to go on.
     pub hint: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl LabError {
         Self { fault: Fault::Run, message: message.into(), hint: None }
     }
 
-    /// This error with `text` as its hint.
+    /// Returns the error with `text` as its hint.
     #[must_use]
     pub fn hint(self, text: impl Into<String>) -> Self {
         Self { hint: Some(text.into()), ..self }

@@ -3,7 +3,7 @@
 use lanemark_core::result::{RunResult, Sample, SweepPoint};
 use lanemark_core::sim::Progress;
 
-/// Which repeat of which test an event is of.
+/// The test and repeat of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct At {
     /// The number of the run among those that go on together: a study's system, a what-if's side; 0 where there is one.
@@ -14,13 +14,13 @@ pub struct At {
     pub repeat: u32,
 }
 
-/// Something that happened. Those of one repeat come in their order: begun, then how far it is, then its sample. Those of
-/// others come between, since repeats run side by side.
+/// Something that happened. Those of one repeat come in their order: begun, then how far it is, then its sample. Those
+/// of others come between, since repeats run side by side.
 #[non_exhaustive]
 pub enum Event<'e> {
     /// A repeat begins.
     Begun(At),
-    /// How far a repeat is; told when it begins and then ten times a second.
+    /// A repeat goes on; told when it begins and then ten times a second.
     Advanced(At, Progress),
     /// A repeat has ended.
     Sampled(At, &'e Sample),
@@ -33,18 +33,18 @@ pub enum Event<'e> {
     },
     /// A run of a test with one thing changed has ended.
     Asked {
-        /// How many such runs have ended.
+        /// Number of such runs that have ended.
         ended: usize,
-        /// How many such runs there are.
+        /// Number of such runs in all.
         total: usize,
     },
     /// A point of a sweep has ended, and is in its file.
     Point {
-        /// The point.
+        /// Point that ended.
         point: &'e SweepPoint,
-        /// How many points have ended, with those that were in the file before.
+        /// Number of points that have ended, with those that were in the file before.
         ended: u64,
-        /// How many points are asked for.
+        /// Number of points that are asked for.
         total: u64,
     },
 }

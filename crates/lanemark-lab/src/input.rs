@@ -36,7 +36,7 @@ pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_on(&open(path)?, most)
 }
 
-/// What is left of an open file, of at most `most` bytes.
+/// Reads the rest of an open file, of at most `most` bytes.
 pub fn read_on(file: &File, most: u64) -> io::Result<Vec<u8>> {
     let too_long = |length: u64| {
         io::Error::other(format!("has {length} bytes or more; at most {most} are read"))

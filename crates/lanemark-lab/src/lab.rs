@@ -18,13 +18,13 @@ use crate::error::LabError;
 use crate::event::{At, Event, Watch};
 use crate::pool::Pool;
 
-/// How often a repeat tells how far it is.
+/// Interval at which a repeat tells its progress.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
-/// Where runs are made: with how many threads, and who may end them.
+/// The place where runs are made: its number of threads, and the way to end them.
 #[derive(Clone, Debug, Default)]
 pub struct Lab {
-    /// The threads.
+    /// Threads that run tests.
     pub pool: Pool,
     /// The wish to end what goes on.
     pub cancel: Cancel,
@@ -33,13 +33,13 @@ pub struct Lab {
 /// A workload and the system that it runs on.
 #[derive(Clone, Copy, Debug)]
 pub struct Work<'w> {
-    /// The system.
+    /// System to run.
     pub system: &'w System,
-    /// The workload.
+    /// Workload to run.
     pub workload: &'w Workload,
 }
 
-/// Something that a thread tells of its repeat.
+/// A message of a thread about its repeat.
 enum Told {
     Begun,
     Advanced(Progress),
@@ -88,8 +88,8 @@ pub fn settings(texts: &[String]) -> Result<Vec<(Calibration, Location)>, LabErr
 }
 
 impl Lab {
-    /// Runs all tests of `workload` on `system`. Where that is cancelled the result has the tests that had ended by then,
-    /// and is not complete.
+    /// Runs all tests of `workload` on `system`. Where that is cancelled the result has the tests that had ended by
+    /// then, and is not complete.
     ///
     /// # Errors
     /// Where a test does not fit the system.

@@ -14,7 +14,7 @@ pub struct Pool {
 }
 
 impl Default for Pool {
-    /// As many threads as this process may use cores.
+    /// Creates a pool of as many threads as this process may use cores.
     fn default() -> Self {
         Self { threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN) }
     }
@@ -26,7 +26,7 @@ impl Pool {
         Self { threads }
     }
 
-    /// How many threads may be at work.
+    /// Returns the number of threads that may be at work.
     pub fn threads(&self) -> usize {
         self.threads.get()
     }

@@ -19,9 +19,9 @@ use rustix::io::Errno;
 
 use crate::error::LabError;
 
-/// How the names of files begin that go with a run.
+/// Prefix of the names of files that go with a run.
 const OURS: &str = ".lanemark-";
-/// How often a name is tried for that others take and give back.
+/// Number of tries for a name that others take and give back.
 const TRIES: u32 = 1000;
 
 /// The files and folders that go when the program ends before their owners do.
@@ -93,7 +93,7 @@ impl Reserved {
         }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -17,13 +17,13 @@ use crate::reserved::Reserved;
 
 /// A saved result of either kind.
 pub enum Saved {
-    /// A run.
+    /// The result of a run.
     Run(Box<RunResult>),
-    /// A study.
+    /// The outcome of a study.
     Study(Box<StudyOutcome>),
 }
 
-/// Where one result is saved, again and again as it grows.
+/// The file that a result is saved to, again and again as it grows.
 #[derive(Debug)]
 pub struct Place(Reserved);
 
@@ -43,7 +43,7 @@ impl Place {
         Ok(Self(Reserved::in_folder(out, name)?))
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
@@ -73,7 +73,7 @@ pub fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
-/// Why a result cannot be saved that no reader would take.
+/// Returns the error for a result that no reader would take.
 fn unreadable(error: &OutOfRange) -> LabError {
     LabError::run(format!("the result can't be saved, since it could not be read: {error}"))
 }
@@ -81,13 +81,13 @@ fn unreadable(error: &OutOfRange) -> LabError {
 /// A saved result by what its file says first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
     /// The study's title, or the workload's name.
     pub title: String,
-    /// When it began, in RFC 3339.
+    /// Time at which the run began, in RFC 3339.
     pub started_at: String,
-    /// Whether it is a study.
+    /// Whether the result is of a study.
     pub study: bool,
 }
 
@@ -122,11 +122,11 @@ fn listed(path: PathBuf) -> Option<Listed> {
     known.then_some(Listed { path, title, started_at, study })
 }
 
-/// What tells the kinds of saved files from each other.
+/// The fields that tell the kinds of saved files from each other.
 #[derive(Deserialize)]
 struct Head {
     schema_version: Option<u64>,
-    /// A study's.
+    /// Title of a study.
     title: Option<String>,
     provenance: Option<Began>,
     /// A run's is an object; an OLTP run's was the name of one once.
@@ -187,7 +187,7 @@ pub fn load(path: &Path) -> Result<Saved, LabError> {
     }
 }
 
-/// What `text` is by its first level; none where that is JSON and no object of ours.
+/// Reads the kind of `text` from its first level; none where that is JSON and no object of ours.
 fn head(path: &Path, text: &str) -> Result<Option<Head>, LabError> {
     match serde_json::from_str(text) {
         Ok(head) => Ok(Some(head)),
@@ -282,7 +282,7 @@ impl Outlet {
         path.map(|path| Self::open(path, kind)).transpose()
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.reserved.path()
     }

@@ -8,8 +8,8 @@ use crate::event::Watch;
 use crate::lab::{Lab, Work};
 
 impl Lab {
-    /// Runs all tests of `study`, and with `bottleneck` asks of each what would help. Where that is cancelled the outcome
-    /// has what had ended by then, in systems that are not complete.
+    /// Runs all tests of `study`, and with `bottleneck` asks of each what would help. Where that is cancelled the
+    /// outcome has what had ended by then, in systems that are not complete.
     ///
     /// # Errors
     /// Where a test does not fit a drive.

@@ -30,8 +30,8 @@ pub struct SweepFile<'s> {
 }
 
 impl<'s> SweepFile<'s> {
-    /// Opens or makes the file of those of the sweep's points that have a number in `points`, or of all, and notes beside
-    /// it who makes it.
+    /// Opens or makes the file of those of the sweep's points that have a number in `points`, or of all, and notes
+    /// beside it who makes it.
     ///
     /// # Errors
     /// Points that the sweep does not have, and a file that cannot be written or holds anything else.
@@ -56,20 +56,20 @@ impl<'s> SweepFile<'s> {
         Ok(Self { sweep, journal, pending, total: to - from + 1 })
     }
 
-    /// How many of its points had ended before.
+    /// Returns the number of points that had ended before.
     pub fn before(&self) -> u64 {
         self.total - self.pending.len() as u64
     }
 
-    /// How many points are asked for.
+    /// Returns the number of points that are asked for.
     pub fn total(&self) -> u64 {
         self.total
     }
 }
 
 impl Lab {
-    /// Runs the points that `file` is still to hold. Gives all that the file holds, in its order, once these have ended;
-    /// none where that is cancelled, and then the file has those that had ended by then.
+    /// Runs the points that `file` is still to hold. Gives all that the file holds, in its order, once these have
+    /// ended; none where that is cancelled, and then the file has those that had ended by then.
     ///
     /// # Errors
     /// Where the file cannot be written.

@@ -1,4 +1,4 @@
-//! One workload on two paths: both systems side by side, and how far a fitted drive may be off.
+//! A workload on two systems: both side by side, and how far a fitted drive may be off.
 
 use lanemark_core::result::{
     Calibration, FittedDrive, Outlook, Provenance, RunResult, Standing, TestResult, WhatIf,
@@ -14,9 +14,9 @@ use crate::lab::{Lab, Work, assemble, setting};
 /// A system with the tests that it runs, and what they are called together.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// Its name for people.
+    /// Name for people.
     pub name: String,
-    /// The system.
+    /// System of the side.
     pub system: System,
     /// The tests; both sides have the same by name.
     pub workload: Workload,
@@ -122,8 +122,8 @@ impl Lab {
     }
 }
 
-/// How far each test of `base` may be off: every fitted value at both ends of its interval, one at a time, and the greater
-/// of both deviations added in squares. `at_ends` has the runs at the ends in pairs.
+/// Computes the uncertainty of each test of `base`: every fitted value at both ends of its interval, one at a time, and
+/// the greater of both deviations added in squares. `at_ends` has the runs at the ends in pairs.
 fn uncertainty(base: &RunResult, at_ends: &[RunResult]) -> Vec<f64> {
     let mut squares = vec![0.0; base.tests.len()];
     for pair in at_ends.chunks(2) {

@@ -71,7 +71,7 @@ impl Arena {
         Ok(arena)
     }
 
-    /// How many buffers there are.
+    /// Returns the number of buffers.
     pub(crate) fn slots(&self) -> u32 {
         self.slots
     }
@@ -81,7 +81,7 @@ impl Arena {
         self.stride
     }
 
-    /// Where the buffer of `slot` begins; it is valid for a block's bytes while the arena lives.
+    /// Returns the start of the buffer of `slot`; it is valid for a block's bytes while the arena lives.
     pub(crate) fn pointer(&self, slot: u32) -> *mut u8 {
         assert!(slot < self.slots);
         // SAFETY: the slot exists, so its offset lies inside the mapping.

@@ -1,4 +1,4 @@
-//! One workload on one real target: all tests with all repeats, and what a caller hears meanwhile.
+//! The measurement of a workload on a real target: all tests with all repeats, and the events for its caller.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -33,7 +33,7 @@ use crate::worker::Shared;
 
 /// Below this a sample is mostly start and end.
 const SHORT_SAMPLE: Duration = Duration::from_microseconds(100_000);
-/// How long a deeper queue is tried, after how long a ramp.
+/// Time for which a deeper queue is tried, and its ramp before.
 const PROBE: Duration = Duration::from_microseconds(600_000);
 const PROBE_RAMP: Duration = Duration::from_microseconds(100_000);
 /// The block and the passes of SNIA's workload-independent preconditioning.
@@ -42,22 +42,22 @@ const PRECONDITION_PASSES: u64 = 2;
 /// Below this no spread can be told.
 const FEW_REPEATS: u32 = 3;
 
-/// One workload on one real target.
+/// A measurement of one workload on one real target.
 #[derive(Clone, Copy, Debug)]
 pub struct Bench<'a> {
     /// A file or block device, or a folder or path where a file is to be made for the run.
     pub path: &'a Path,
-    /// What is asked. Each test must have passed [`Test::check`].
+    /// Workload of the run. Each test must have passed [`Test::check`].
     pub workload: &'a Workload,
-    /// Where all random numbers come from.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// The existing file whose content may be lost; it must be the file that `path` names.
     pub overwrite: Option<&'a Path>,
     /// The block device whose data may all be lost; it must be the one that `path` names.
     pub offered: Option<&'a Path>,
-    /// How an offered device is brought back to new before the run.
+    /// Way to bring an offered device back to new before the run.
     pub purge: Option<Purge<'a>>,
-    /// How requests are made.
+    /// Settings of the run.
     pub settings: Settings,
     /// Set to end the run early.
     pub stop: &'a AtomicBool,

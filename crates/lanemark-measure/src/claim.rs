@@ -33,12 +33,12 @@ pub(crate) struct Claim {
 struct Device {
     /// The kernel's name, `sda1`.
     name: String,
-    /// Its folder.
+    /// Folder of the device in sysfs.
     folder: PathBuf,
 }
 
 impl Claim {
-    /// Claims the device `number` behind `path`, where `offered` names the same device.
+    /// Claims the device `number` at `path`, where `offered` names the same device.
     ///
     /// # Errors
     /// What uses it, what lies on it, or that something else was offered.
@@ -114,7 +114,7 @@ impl Device {
         Some(Self { name: folder.file_name()?.to_str()?.to_owned(), folder })
     }
 
-    /// The disk that it is a partition of, or itself.
+    /// Returns the disk that the device is a partition of, or the device itself.
     fn disk(&self) -> Self {
         let parent = || {
             let folder = self.folder.parent()?.to_owned();
@@ -140,7 +140,7 @@ impl Device {
     }
 }
 
-/// Who uses a device, its partitions or its disk, in words.
+/// Returns the users of a device, its partitions or its disk, in words.
 fn uses(device: &Device, disk: &Device) -> Vec<String> {
     let mut parts = device.with_partitions();
     if disk != device {
@@ -175,7 +175,7 @@ fn uses(device: &Device, disk: &Device) -> Vec<String> {
     found
 }
 
-/// Which loop devices have one of `parts` for their medium, or the same medium as one of them.
+/// Returns the loop devices that have one of `parts` for their medium, or the same medium as one of them.
 fn loops(parts: &[Device]) -> Vec<String> {
     let medium = |folder: &Path| {
         let file = fs::read_to_string(folder.join("loop/backing_file")).ok()?;
@@ -199,7 +199,7 @@ fn loops(parts: &[Device]) -> Vec<String> {
     found
 }
 
-/// What lies on a device, in words, as `blkid` probes it.
+/// Returns the signatures on a device, in words, as `blkid` probes it.
 fn signatures(device: &Device) -> Vec<String> {
     let node = PathBuf::from("/dev").join(&device.name);
     let probe = Command::new("blkid").args(["--probe", "--output", "export"]).arg(&node).output();

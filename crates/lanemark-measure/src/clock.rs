@@ -24,7 +24,7 @@ use crate::kernel_threads::KernelThreads;
 /// The rate of the counter is taken over at least this time; an error of 100 ns in a stamp is then one of 2e-5.
 const BASELINE_NS: u64 = 5_000_000;
 
-/// What the loop of a thread knows of time.
+/// The clock of a thread's loop.
 pub(crate) trait Timekeeper {
     /// Monotonic time in nanoseconds.
     fn now_ns(&self) -> u64;
@@ -32,7 +32,8 @@ pub(crate) trait Timekeeper {
     /// Waits without asking anything of anybody.
     fn sleep(&self, ns: u64);
 
-    /// What the calling thread and the kernel's threads that work for it have used since they began.
+    /// Returns the processor time of the calling thread, and of the kernel's threads that work for it, since they
+    /// began.
     fn used(&self) -> (CpuTime, KernelThreads);
 }
 
@@ -93,8 +94,8 @@ impl Clock {
         }
     }
 
-    /// How far this clock and the kernel's have gone apart since it began, as a share of the time; absent where
-    /// they are one.
+    /// Returns the drift of this clock against the kernel's since it began, as a share of the time; absent where they
+    /// are one.
     pub(crate) fn drift(&self) -> Option<f64> {
         let (start, scale) = self.counter?;
         let (count, now_ns) = both();
@@ -154,23 +155,23 @@ fn system_ns() -> u64 {
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
-/// What one thread used.
+/// The processor time of one thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CpuTime {
-    /// In the program.
+    /// Time in the program.
     pub(crate) user_ns: u64,
-    /// In the kernel, on the program's behalf.
+    /// Time in the kernel, on the program's behalf.
     pub(crate) system_ns: u64,
-    /// How often it gave the processor up.
+    /// Number of times that the thread gave the processor up.
     pub(crate) switches_voluntary: u64,
-    /// How often it was taken away.
+    /// Number of times that the processor was taken away.
     pub(crate) switches_involuntary: u64,
-    /// How long it was ready and had no core, where the kernel tells.
+    /// Time in which the thread was ready and had no core, where the kernel tells.
     pub(crate) ready_ns: Option<u64>,
 }
 
 impl CpuTime {
-    /// What the calling thread has used since it began.
+    /// Reads the processor time of the calling thread since it began.
     pub(crate) fn of_this_thread() -> Self {
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: the pointer is to a writable `rusage`; the call writes nothing else.
@@ -187,7 +188,7 @@ impl CpuTime {
         }
     }
 
-    /// What was used from `earlier` to `self`.
+    /// Returns the processor time from `earlier` to `self`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         // The kernel's split may move between user and system by a tick, so neither may underflow.
         Self {
@@ -202,7 +203,7 @@ impl CpuTime {
         }
     }
 
-    /// Both together.
+    /// Returns the sum of both.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             user_ns: self.user_ns + other.user_ns,
@@ -214,7 +215,7 @@ impl CpuTime {
     }
 }
 
-/// How long the calling thread has been ready without a core since it began.
+/// Reads the time in which the calling thread was ready without a core since it began.
 fn ready_ns() -> Option<u64> {
     let told = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     told.split_whitespace().nth(1)?.parse().ok()

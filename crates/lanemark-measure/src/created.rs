@@ -32,13 +32,13 @@ static NAMES: AtomicU32 = AtomicU32::new(0);
 
 /// The extended attribute of files that were made for a run.
 const MARK: &str = "user.lanemark.made-for-a-run";
-/// The most files of a folder that are looked at for what was left.
+/// Greatest number of files of a folder that are looked at for what was left.
 const LOOKED_AT_MAX: usize = 10_000;
 
 /// The files that are removed when their run ends.
 static MADE: Mutex<Vec<Arc<Named>>> = Mutex::new(Vec::new());
 
-/// Which file something is, whatever it is called.
+/// The identity of a file, whatever it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -65,9 +65,9 @@ struct Named {
 /// A file that was left by a run that was killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOver {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// How long it is.
+    /// Size of the file.
     pub size: Bytes,
 }
 
@@ -153,7 +153,7 @@ impl CreatedFile {
         self.named.unlink()
     }
 
-    /// From now on the end of the program does nothing to it.
+    /// Leaves the file in place when the program ends.
     fn forget(&self) {
         made().retain(|one| !Arc::ptr_eq(one, &self.named));
     }
@@ -283,7 +283,7 @@ fn open_folder(path: &Path, folder: &Path) -> Result<OwnedFd, MeasureError> {
     })
 }
 
-/// Why something has a name that led nowhere before.
+/// Returns the reason why something has a name that led nowhere before.
 fn existing(path: &Path, folder: &OwnedFd, name: &OsStr) -> MeasureError {
     let path = path.to_owned();
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {

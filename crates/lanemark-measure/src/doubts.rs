@@ -1,4 +1,4 @@
-//! What there is to doubt about a measurement, each with its evidence.
+//! The doubts about a measurement, each with its evidence.
 //!
 //! Before a run the target is looked at: holes, compression, caches below it, limits on it. After each sample its
 //! requests are held against what the device, the processors and the clocks show.
@@ -42,13 +42,13 @@ const UNACCOUNTED_MAX: f64 = 0.05;
 /// Generators that are later than this for half of their requests are told.
 const LATE: Duration = Duration::from_microseconds(100);
 
-/// What is known of a target before a run.
+/// The properties of a target known before a run.
 pub(crate) struct Place<'a> {
     /// The kernel's name of the block device under it.
     pub(crate) block_device: Option<&'a str>,
-    /// What of it is read, from and to, where it is read and not written full before.
+    /// Range of the target that is read without having been written full before.
     pub(crate) read_as_found: Option<(u64, u64)>,
-    /// Whether it is a block device.
+    /// Whether the target is a block device.
     pub(crate) device: bool,
 }
 
@@ -114,7 +114,7 @@ fn holes(file: impl AsFd, from: u64, to: u64) -> f64 {
     empty as f64 / (to - from).max(1) as f64
 }
 
-/// What compresses the data of the target.
+/// Returns what compresses the data of the target, if anything does.
 fn compression(place: &Place<'_>, file: impl AsFd) -> Option<String> {
     if place.block_device.is_some_and(|name| name.starts_with("zram")) {
         return Some("a compressed block device in memory (zram)".to_owned());
@@ -140,13 +140,13 @@ fn cache_below(name: &str) -> Option<String> {
     Some(format!("{name} is a virtual disk ({bus}), and its host may cache what it holds"))
 }
 
-/// What a sample was taken with.
+/// The conditions in which a sample was taken.
 pub(crate) struct Taking<'a> {
     pub(crate) test: &'a Test,
     pub(crate) engine: EngineKind,
     /// Whether the page cache was bypassed.
     pub(crate) direct: bool,
-    /// What all tests side by side moved, those of the ramp included.
+    /// Bytes moved by all tests side by side, with those of the ramp.
     pub(crate) moved: Bytes,
     /// The time and the requests counted so far, a few times a second.
     pub(crate) history: &'a [(Duration, u64)],
@@ -207,7 +207,7 @@ fn asleep(test: &Test, sample: &Sample) -> Option<Warning> {
     (is_short && wakes >= ASLEEP_WAKES).then(|| Warning::Asleep { test: test.name.clone(), wakes })
 }
 
-/// Who else was on the processors.
+/// Doubts about other programs on the processors.
 fn crowd(test: &Test, sample: &Sample) -> Vec<Warning> {
     let name = || test.name.clone();
     let mut found = Vec::new();
@@ -229,7 +229,7 @@ fn crowd(test: &Test, sample: &Sample) -> Vec<Warning> {
     found
 }
 
-/// Whether throughput times latency is what was outstanding, as Little's law has it.
+/// Returns the doubt where throughput times latency is not the number of outstanding requests (Little's law).
 fn unaccounted(test: &Test, sample: &Sample) -> Option<Warning> {
     let Outstanding { mean, accounted } = sample.evidence.as_ref()?.outstanding?;
     ((accounted - mean).abs() > UNACCOUNTED_MAX * mean).then(|| Warning::Unaccounted {

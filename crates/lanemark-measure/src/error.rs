@@ -1,4 +1,4 @@
-//! Why a target could not be measured: what, where, and one hint how to go on.
+//! The errors of a measurement: what, where, and one hint how to go on.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,23 +6,23 @@ use std::path::PathBuf;
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Operation;
 
-/// The most requests that one ring takes, `IORING_MAX_ENTRIES` of the kernel.
+/// Greatest number of requests that one ring takes, `IORING_MAX_ENTRIES` of the kernel.
 pub(crate) const RING_ENTRIES_MAX: u32 = 32_768;
 
-/// Why a target could not be measured.
+/// The error of a measurement.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
     /// The workload has no tests or no repeats.
     #[error("workload `{workload}` has nothing to run")]
     NothingToRun {
-        /// Its id.
+        /// Id of the workload.
         workload: String,
     },
     /// A test of rounds beside another one.
     #[error("test `{test}` runs in rounds until it is steady, and beside another test it cannot")]
     RoundsBeside {
-        /// The test.
+        /// Name of the test.
         test: String,
     },
     /// A test of a database's transactions.
@@ -30,7 +30,7 @@ pub enum MeasureError {
         "test `{test}` is of a database's transactions: what single requests it makes depends on the drive"
     )]
     Transactions {
-        /// The test.
+        /// Name of the test.
         test: String,
     },
     /// The processors cannot be kept out of their idle states.
@@ -38,9 +38,9 @@ pub enum MeasureError {
         "{path}: {reason}; keeping the processors awake takes root, or the right to write that file"
     )]
     NoIdle {
-        /// Where the kernel is asked.
+        /// File of the kernel that sets it.
         path: &'static str,
-        /// What the kernel answered.
+        /// The kernel's answer.
         reason: String,
     },
     /// The folder that a new file would be created in is not there.
@@ -56,7 +56,7 @@ pub enum MeasureError {
     Permission {
         /// The target as given.
         path: PathBuf,
-        /// What was tried.
+        /// Action that was tried.
         action: &'static str,
     },
     /// The file is there, the workload writes, and nobody said that it may be overwritten.
@@ -75,7 +75,7 @@ pub enum MeasureError {
         /// The target as given.
         path: PathBuf,
     },
-    /// What may be overwritten is not what would be.
+    /// The file that may be overwritten is not the target.
     #[error(
         "the target {} and the file that may be overwritten, {}, are not the same file",
         path.display(), overwrite.display()
@@ -83,7 +83,7 @@ pub enum MeasureError {
     OverwriteMismatch {
         /// The target as given.
         path: PathBuf,
-        /// What may be overwritten.
+        /// File that may be overwritten.
         overwrite: PathBuf,
     },
     /// The file is the medium of a loop device, on which a file system may be mounted.
@@ -99,7 +99,7 @@ pub enum MeasureError {
     DeviceInUse {
         /// The target as given.
         path: PathBuf,
-        /// By what, in words.
+        /// Users of the device, in words.
         uses: Vec<String>,
     },
     /// A block device would be written, and nobody offered it.
@@ -107,10 +107,10 @@ pub enum MeasureError {
     DeviceNotOffered {
         /// The target as given.
         path: PathBuf,
-        /// What lies on it, in words.
+        /// Content of the device, in words.
         holds: Vec<String>,
     },
-    /// What was offered is not the block device that would be written.
+    /// The device that was offered is not the target.
     #[error(
         "the target {} and the device whose data may be lost, {}, are not the same block device",
         path.display(), offered.display()
@@ -118,7 +118,7 @@ pub enum MeasureError {
     OfferMismatch {
         /// The target as given.
         path: PathBuf,
-        /// What was offered.
+        /// Device that was offered.
         offered: PathBuf,
     },
     /// A device could not be purged.
@@ -126,7 +126,7 @@ pub enum MeasureError {
     Purge {
         /// The target as given.
         path: PathBuf,
-        /// What the kernel or the command answered.
+        /// Answer of the kernel or of the command.
         reason: String,
     },
     /// Only block devices can be purged.
@@ -146,7 +146,7 @@ pub enum MeasureError {
     WrongKind {
         /// The target as given.
         path: PathBuf,
-        /// What it is.
+        /// Kind of the file.
         kind: &'static str,
     },
     /// The path came to name another file while it was being opened.
@@ -160,9 +160,9 @@ pub enum MeasureError {
     TargetTooSmall {
         /// The target as given.
         path: PathBuf,
-        /// Its size.
+        /// Size of the target.
         size: Bytes,
-        /// What the workload needs.
+        /// Size that the workload needs.
         needed: Bytes,
         /// The test that reaches furthest.
         test: String,
@@ -172,9 +172,9 @@ pub enum MeasureError {
     NoSpace {
         /// The target as given.
         path: PathBuf,
-        /// What is free for this user.
+        /// Free space for this user.
         free: Bytes,
-        /// What would be taken.
+        /// Space that would be taken.
         needed: Bytes,
     },
     /// Direct I/O wants coarser steps than a test makes.
@@ -185,13 +185,13 @@ pub enum MeasureError {
     Misaligned {
         /// The target as given.
         path: PathBuf,
-        /// The test.
+        /// Name of the test.
         test: String,
         /// The field's name in a workload file.
         field: &'static str,
-        /// Its value.
+        /// Value of the field.
         value: Bytes,
-        /// What it must be a multiple of.
+        /// Size that the value must be a multiple of.
         step: Bytes,
     },
     /// More requests outstanding than one ring takes.
@@ -199,39 +199,39 @@ pub enum MeasureError {
         "test `{test}` has queue_depth = {queue_depth}: {engine} takes at most {most} a thread"
     )]
     QueueDepth {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// What it asks for.
+        /// Queue depth of the test.
         queue_depth: u32,
-        /// The engine.
+        /// Name of the engine.
         engine: &'static str,
-        /// The most that it takes.
+        /// Greatest queue depth of the engine.
         most: u32,
     },
     /// The buffers of a test do not fit into memory.
     #[error("the buffers of test `{test}` take {needed}, and {available} of memory are available")]
     Memory {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// Block times queue depth times threads.
         needed: Bytes,
-        /// What the kernel says is available.
+        /// Memory that the kernel reports as available.
         available: Bytes,
     },
     /// The kernel gives no ring.
     #[error("io_uring cannot be used: {source}")]
     Ring {
-        /// What the kernel answered.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// The kernel gives no more threads or memory.
     #[error("test `{test}` could not start: {action}: {source}")]
     Start {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// What was tried.
+        /// Action that was tried.
         action: &'static str,
-        /// What the kernel answered.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// A request failed.
@@ -242,21 +242,21 @@ pub enum MeasureError {
     Request {
         /// The target as given.
         path: PathBuf,
-        /// What was asked.
+        /// Operation of the request.
         operation: Operation,
-        /// Where.
+        /// Offset of the request.
         offset: Bytes,
-        /// How much.
+        /// Length of the request.
         length: Bytes,
-        /// What the kernel answered.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// Requests may fail, and nothing else happened any more.
     #[error("{last}; it was the last of {requests} in a row that failed")]
     NothingElse {
-        /// How many in a row.
+        /// Number of failures in a row.
         requests: u32,
-        /// The last of them.
+        /// Last failure.
         last: Box<MeasureError>,
     },
     /// A request moved nothing: the target ended, as when somebody truncates it meanwhile.
@@ -267,33 +267,33 @@ pub enum MeasureError {
     Ended {
         /// The target as given.
         path: PathBuf,
-        /// What was asked.
+        /// Operation of the request.
         operation: Operation,
-        /// Where.
+        /// Offset of the request.
         offset: Bytes,
     },
-    /// Another call on the target failed.
+    /// A call on the target other than a request failed.
     #[error("{}: could not {action} it: {source}", path.display())]
     System {
         /// The target as given.
         path: PathBuf,
-        /// What was tried.
+        /// Action that was tried.
         action: &'static str,
-        /// What the kernel answered.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// The run ended well, but the file that was made for it is still there.
     #[error("{}: the file made for the run could not be removed: {source}", path.display())]
     NotRemoved {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the kernel answered.
+        /// The kernel's answer.
         source: io::Error,
     },
 }
 
 impl MeasureError {
-    /// One line on how to go on, where there is a way.
+    /// Returns one line on how to go on, where there is a way.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NoFolder { folder, .. } => {
@@ -393,7 +393,7 @@ fn request_hint(source: &io::Error) -> Option<String> {
     }
 }
 
-/// What lies on a device, in a sentence.
+/// Writes the content of a device as a sentence.
 fn on_it(holds: &[String]) -> String {
     match holds {
         [] => "there is no signature that blkid knows".to_owned(),

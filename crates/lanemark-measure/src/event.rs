@@ -1,4 +1,4 @@
-//! What a caller hears of a run, and what comes out of it.
+//! The events of a run for its caller, and its outcome.
 
 use lanemark_core::result::{DeviceUse, LatencyHistogram, MeasuredTarget, TestResult, Warning};
 use lanemark_core::units::{Bytes, Duration};
@@ -6,14 +6,14 @@ use lanemark_core::workload::Test;
 
 use crate::error::MeasureError;
 
-/// What a caller hears while a run goes on.
+/// An event of a run for its caller.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The file is being written full.
     LayingOut {
-        /// How much of it is written.
+        /// Bytes written so far.
         done: Bytes,
-        /// How much is to be.
+        /// Bytes to write.
         total: Bytes,
     },
     /// A sample is being taken.
@@ -25,33 +25,33 @@ pub enum Event<'a> {
     },
 }
 
-/// How a sample goes on.
+/// The progress of a sample.
 #[derive(Debug)]
 pub struct Running<'a> {
     /// The first of the tests that run side by side.
     pub test: &'a Test,
-    /// Its place among the tests, from 0.
+    /// Index of the test, from 0.
     pub index: usize,
     /// The repeat, from 0; one more than there are where a deeper queue is tried.
     pub repeat: u32,
     /// Samples that ended, and how many there will be.
     pub samples: (usize, usize),
-    /// How long requests have been counted; zero during the ramp.
+    /// Time in which requests have been counted; zero during the ramp.
     pub elapsed: Duration,
     /// Data moved by the requests counted.
     pub bytes: Bytes,
     /// Requests counted.
     pub requests: u64,
-    /// How long they took, where [`Settings::watched`](crate::Settings::watched).
+    /// Latencies of the requests, where [`Settings::watched`](crate::Settings::watched).
     pub latency: Option<LatencyHistogram>,
     /// The device since the sample began, where [`Settings::watched`](crate::Settings::watched) and known.
     pub device: Option<DeviceUse>,
 }
 
-/// What came out.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was measured.
+    /// Target that was measured.
     pub target: MeasuredTarget,
     /// The tests with the samples that were taken, and the one that was cut short if it counted anything.
     pub tests: Vec<TestResult>,

@@ -1,4 +1,4 @@
-//! What the machine shows of a sample: readings before and after it, and their difference.
+//! Readings of the machine before and after a sample, and their difference.
 //!
 //! From `/sys/class/block/*/stat` (kernel documentation, `block/stat.rst`) and `/proc/stat`. Nothing here fails: what
 //! cannot be read is absent.
@@ -20,16 +20,16 @@ use crate::health::health;
 /// The sectors of block statistics, whatever the device's own are.
 const SECTOR: u64 = 512;
 
-/// What was read at one moment.
+/// The machine's counters at one moment.
 #[derive(Debug)]
 pub(crate) struct Reading {
     clock: Clock,
     at_ns: u64,
     device: Option<(String, Stat)>,
     processors: Option<Processors>,
-    /// How often the processors have left their idle states.
+    /// Number of times that the processors have left their idle states.
     wakes: Option<u64>,
-    /// What this program and the kernel's threads have used, in ns.
+    /// Processor time of this program and of the kernel's threads, in ns.
     own_ns: u64,
     kernel_ns: Option<u64>,
 }
@@ -64,7 +64,7 @@ impl Reading {
         }
     }
 
-    /// What happened between this reading and now.
+    /// Returns the difference between this reading and now.
     pub(crate) fn until_now(&self) -> Evidence {
         let name = self.device.as_ref().map(|(name, _)| name.as_str());
         let now = Self::without_kernel_threads(self.clock, name);
@@ -102,12 +102,12 @@ impl Reading {
 }
 
 impl Reading {
-    /// How long ago it was taken.
+    /// Returns the time since the reading.
     pub(crate) fn elapsed(&self) -> Duration {
         Duration::from_nanoseconds(self.clock.now_ns().saturating_sub(self.at_ns))
     }
 
-    /// What the device did between this reading and now, without asking anything else.
+    /// Returns the device's work between this reading and now, with no other counter read.
     pub(crate) fn device_until_now(&self) -> Option<DeviceUse> {
         let (name, _) = self.device.as_ref()?;
         let now = (name.clone(), stat(name)?);
@@ -154,7 +154,7 @@ impl Stat {
 }
 
 impl Processors {
-    /// In cores, from the columns user, nice, system, idle, iowait, irq, softirq and steal.
+    /// Returns the use in cores, from the columns user, nice, system, idle, iowait, irq, softirq and steal.
     fn since(&self, before: &Self) -> Option<ProcessorUse> {
         let ticks = |index: usize| self.ticks[index].saturating_sub(before.ticks[index]) as f64;
         let all: f64 = (0..8).map(ticks).sum();
@@ -174,14 +174,15 @@ impl Processors {
     }
 }
 
-/// What this program has used of the processors since it began, with the threads that the kernel gave it.
+/// Returns the processor time of this program since it began, with the threads that the kernel gave it.
 fn own_ns() -> u64 {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     used.tv_sec.cast_unsigned() * 1_000_000_000 + used.tv_nsec.cast_unsigned()
 }
 
-/// How often all processors have entered an idle state (`cpuidle/state*/usage` of each, kernel documentation,
-/// `cpuidle.rst`), which is how often they have left one; the first state only polls and is left out where it is so named.
+/// Reads the number of times that processors entered an idle state (`cpuidle/state*/usage` of each, kernel
+/// documentation, `cpuidle.rst`), which is how often they have left one; the first state only polls and is left out
+/// where it is so named.
 fn wakes(processors: &Path) -> Option<u64> {
     let mut wakes = None;
     for processor in fs::read_dir(processors).ok()?.flatten() {
@@ -206,7 +207,7 @@ fn is_virtual() -> bool {
     *FOUND
 }
 
-/// What the kernel's own threads have used together, where they can be seen.
+/// Returns the processor time of all the kernel's own threads, where they can be seen.
 fn kernel_threads_ns() -> Option<u64> {
     /// `PF_KTHREAD` of `linux/sched.h`.
     const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -251,7 +252,7 @@ fn processors(text: &str) -> Option<Processors> {
     (count > 0).then_some(Processors { ticks, count })
 }
 
-/// What the device's own sensor tells, in degrees Celsius.
+/// Reads the device's own sensor, in degrees Celsius.
 fn temperature(device: &str) -> Option<f64> {
     let folders = ["device", "device/hwmon", "device/device"];
     folders.iter().find_map(|folder| {

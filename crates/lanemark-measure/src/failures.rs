@@ -11,20 +11,20 @@ use lanemark_core::result::{ErrorKind, RequestErrors};
 use crate::error::MeasureError;
 use crate::settings::OnError;
 
-/// The most failures of a thread in a second.
+/// Greatest number of failures of a thread in a second.
 pub(crate) const A_SECOND: u32 = 1_000;
-/// As many failures with nothing done in between end a run, ten seconds' worth.
+/// Number of failures in a row, with nothing done in between, that end a run: ten seconds' worth.
 pub(crate) const IN_A_ROW: u32 = 10_000;
-/// A second.
+/// One second, in ns.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What a thread knows of its failed requests.
+/// The failed requests of a thread.
 #[derive(Debug)]
 pub(crate) struct Failures {
     on_error: OnError,
-    /// All of them.
+    /// Failed requests by kind.
     pub(crate) errors: RequestErrors,
-    /// The one that ended the run.
+    /// Failure that ended the run.
     pub(crate) ended_by: Option<MeasureError>,
     /// Slots that rest, and until when.
     resting: VecDeque<(u64, u32)>,
@@ -36,7 +36,7 @@ pub(crate) struct Failures {
     achieved: u64,
 }
 
-/// What becomes of a slot whose request failed.
+/// The action for a slot whose request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The slot takes the next request.
@@ -105,7 +105,7 @@ impl Failures {
         self.resting.push_back((until_ns, slot));
     }
 
-    /// When the next slot has rested.
+    /// Returns the time at which the next slot has rested.
     #[inline]
     pub(crate) fn rest_until(&self) -> Option<u64> {
         self.resting.front().map(|(until_ns, _)| *until_ns)

@@ -1,4 +1,4 @@
-//! What an NVMe drive says of itself: its SMART / health information log (NVMe base specification, log page 02h).
+//! The health of an NVMe drive: its SMART / health information log (NVMe base specification, log page 02h).
 //!
 //! Asked by the admin command Get Log Page through the kernel's ioctl, which only root may. Where there is no NVMe
 //! drive, or this user may not ask, there is nothing. SATA drives tell their temperature through the kernel's own sensor
@@ -14,11 +14,11 @@ use rustix::fs::{Mode, OFlags};
 
 /// `NVME_IOCTL_ADMIN_CMD` of `linux/nvme_ioctl.h`: `_IOWR('N', 0x41, struct nvme_passthru_cmd)` of 72 bytes.
 const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xC048_4E41_u32 as libc::Ioctl;
-/// Get Log Page.
+/// Opcode of Get Log Page.
 const GET_LOG_PAGE: u8 = 0x02;
 /// SMART / health information.
 const HEALTH: u32 = 0x02;
-/// All namespaces.
+/// Namespace id that stands for all namespaces.
 const BROADCAST: u32 = 0xffff_ffff;
 /// The length of the log.
 const LENGTH: usize = 512;
@@ -45,7 +45,7 @@ struct Command {
 
 const _: () = assert!(size_of::<Command>() == 72);
 
-/// What the drive behind a block device says of itself, `nvme0n1p2` or `nvme0n1`.
+/// Reads the health of the drive under a block device, `nvme0n1p2` or `nvme0n1`.
 pub(crate) fn health(device: &str) -> Option<DriveHealth> {
     let controller = controller(device)?;
     let node = Path::new("/dev").join(controller);

@@ -7,16 +7,16 @@
 use std::fs;
 use std::path::Path;
 
-/// What the kernel's threads of one owner used.
+/// The processor time of the kernel's threads of one owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KernelThreads {
-    /// How many do requests.
+    /// Number of threads that do requests.
     pub(crate) punting: u64,
     pub(crate) cpu_ns: u64,
 }
 
 impl KernelThreads {
-    /// Those of the calling thread, since they began.
+    /// Reads the threads of the calling thread, since they began.
     pub(crate) fn of_this_thread() -> Self {
         let owner = rustix::thread::gettid().as_raw_nonzero();
         let worker = format!("iou-wrk-{owner}");
@@ -34,12 +34,12 @@ impl KernelThreads {
         sum
     }
 
-    /// Those there are now, with what they used since `earlier`.
+    /// Returns the threads that exist now, with their time since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self { punting: self.punting, cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns) }
     }
 
-    /// Those of two owners.
+    /// Returns the threads of two owners.
     pub(crate) fn and(self, other: Self) -> Self {
         Self { punting: self.punting + other.punting, cpu_ns: self.cpu_ns + other.cpu_ns }
     }

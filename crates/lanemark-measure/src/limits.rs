@@ -1,4 +1,4 @@
-//! What control groups hold a run back by: rates of devices, and processor time.
+//! The limits that control groups set to a run: rates of devices, and processor time.
 //!
 //! Both versions of control groups (kernel documentation, `cgroup-v1/blkio-controller.rst`, `cgroup-v2.rst`: `io.max`,
 //! `cpu.max`, `cpu.stat`), those of this thread and all above them that can be seen. The limits of a device hold for what it
@@ -37,7 +37,7 @@ pub(crate) struct Limits {
     quotas: Vec<Quota>,
 }
 
-/// The most of a device.
+/// The limits of a group on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct DeviceLimit {
     text: String,
@@ -46,16 +46,16 @@ struct DeviceLimit {
     per_second: u64,
 }
 
-/// The most of the processors.
+/// The quota of processor time of a group.
 #[derive(Debug)]
 struct Quota {
     text: String,
     folder: PathBuf,
-    /// How long the group was kept from the processors when it was read.
+    /// Time that the group was kept from the processors when it was read.
     throttled_ns: u64,
 }
 
-/// What a sample did in a second: bytes and requests, read and written.
+/// The rates of a sample: bytes and requests a second, read and written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rates {
     pub(crate) read: (f64, f64),
@@ -150,7 +150,7 @@ impl Limits {
         texts
     }
 
-    /// How far each was met in a sample that began when they were read and took `elapsed`.
+    /// Returns how far each limit was met in a sample that began when they were read and took `elapsed`.
     pub(crate) fn met(&self, rates: Rates, elapsed: Duration) -> Vec<Limit> {
         let of_device = |limit: &DeviceLimit| {
             let (bytes, requests) = if limit.reads { rates.read } else { rates.written };
@@ -215,7 +215,7 @@ fn quota(place: &Path, group: &str) -> Option<Quota> {
     Some(Quota { text, throttled_ns: throttled_ns(place)?, folder: place.to_owned() })
 }
 
-/// How long a group was kept from the processors, by its `cpu.stat`.
+/// Reads the time that a group was kept from the processors, from its `cpu.stat`.
 fn throttled_ns(place: &Path) -> Option<u64> {
     let told = fs::read_to_string(place.join("cpu.stat")).ok()?;
     let value = |key: &str| {
@@ -225,7 +225,7 @@ fn throttled_ns(place: &Path) -> Option<u64> {
     value("throttled_time").or_else(|| value("throttled_usec")?.checked_mul(1000))
 }
 
-/// Where the hierarchy with a controller is mounted, and the group in it; no controller is the unified one.
+/// Finds the mount point of a controller's hierarchy, and the group in it; no controller is the unified one.
 fn hierarchy(groups: &str, mounts: &str, controller: &str) -> Option<(PathBuf, PathBuf)> {
     let has = |list: &str| list.split(',').any(|one| one == controller);
     let group = groups.lines().find_map(|line| {

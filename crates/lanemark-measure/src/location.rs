@@ -1,4 +1,4 @@
-//! Where a file lies: its file system and the block device under it.
+//! The location of a file: its file system and the block device under it.
 //!
 //! From `/proc/self/mountinfo` (proc_pid_mountinfo(5)) and `/sys/dev/block`. What they don't tell is
 //! absent: an overlay or network file system has no block device of its own. A device that is made of
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, major, minor};
 
-/// Where a target lies.
+/// The location of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Location {
     /// The kind of file system, `ext4`; none for a block device.
@@ -19,19 +19,19 @@ pub(crate) struct Location {
     pub(crate) block_device: Option<String>,
 }
 
-/// One line of mountinfo.
+/// A line of mountinfo.
 #[derive(Debug, PartialEq, Eq)]
 struct Mount {
     /// `major:minor`, as stat tells it of the files on it.
     device: String,
     point: PathBuf,
     file_system: String,
-    /// What was mounted, `/dev/vda`.
+    /// Source of the mount, `/dev/vda`.
     source: String,
 }
 
 impl Location {
-    /// Where the open `file` lies.
+    /// Finds the location of the open `file`.
     pub(crate) fn of(file: impl AsFd) -> Self {
         let Ok(stat) = rustix::fs::fstat(&file) else { return Self::default() };
         if FileType::from_raw_mode(stat.st_mode).is_block_device() {

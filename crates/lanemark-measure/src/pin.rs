@@ -1,4 +1,4 @@
-//! Which processors threads are pinned to: those beside the device first.
+//! The processors that threads are pinned to: those of the device's NUMA node first.
 
 use std::fs;
 use std::io;
@@ -6,9 +6,9 @@ use std::path::Path;
 
 use rustix::thread::CpuSet;
 
-/// The processors that this process may use, those of the memory node that `device` hangs on before all others.
+/// Returns the processors that this process may use, those of the NUMA node of `device` first.
 ///
-/// `device` is the kernel's name of a block device. Where the node is not told, the order is the kernel's.
+/// `device` is the kernel's name of a block device. Where the node is not known, the order is the kernel's.
 pub(crate) fn processors(device: Option<&str>) -> Vec<usize> {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
     let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -26,14 +26,15 @@ pub(crate) fn pin(processor: usize) -> io::Result<()> {
     rustix::thread::sched_setaffinity(None, &one).map_err(io::Error::from)
 }
 
-/// The processors of the memory node of a device.
+/// Returns the processors of a device's NUMA node.
 fn near(device: &str) -> Option<Vec<usize>> {
     let node = node(&fs::canonicalize(format!("/sys/class/block/{device}")).ok()?)?;
     list(fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist")).ok()?.trim())
 }
 
-/// The memory node of the device in `folder`: the nearest that stands beside it or above it in the tree of devices. One
-/// whose ways the kernel joins, or that is made of others, has none above it; then that of the first of them which has one.
+/// Returns the NUMA node of the device in `folder`: the nearest that stands beside it or above it in the tree of
+/// devices. One whose ways the kernel joins, or that is made of others, has none above it; then that of the first of
+/// them which has one.
 fn node(folder: &Path) -> Option<u32> {
     // A machine of one node tells -1.
     let told =

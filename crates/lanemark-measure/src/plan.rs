@@ -1,4 +1,4 @@
-//! In which order tests and repeats are measured.
+//! The order in which tests and repeats are measured.
 
 use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_core::workload::{Order, Workload};
@@ -6,7 +6,7 @@ use lanemark_core::workload::{Order, Workload};
 /// Sets the stream of the order apart from all others of a seed.
 const ORDER_STREAM: u64 = 0x0d4e_4a11_d0c5_0bad;
 
-/// All samples of a workload, in their order.
+/// The samples of a workload, in their order.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) turns: Vec<Turn>,
@@ -15,15 +15,15 @@ pub(crate) struct Plan {
 /// Tests that run side by side, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Turn {
-    /// The first of them.
+    /// Index of the first test.
     pub(crate) first: usize,
-    /// How many.
+    /// Number of tests.
     pub(crate) count: usize,
     pub(crate) repeat: u32,
 }
 
 impl Turn {
-    /// The places of its tests in the workload.
+    /// Returns the indices of the turn's tests in the workload.
     pub(crate) fn tests(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.count
     }

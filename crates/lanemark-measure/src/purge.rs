@@ -17,14 +17,14 @@ const BLKDISCARD: libc::Ioctl = 0x1277;
 /// `_IO(0x12, 125)`: and must not be found again.
 const BLKSECDISCARD: libc::Ioctl = 0x127d;
 
-/// How a device is purged.
+/// The way in which a device is purged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purge<'a> {
-    /// By telling it that all of it is of no use.
+    /// A discard of the whole device.
     Discard,
-    /// So that nothing can be found again.
+    /// A secure discard of the whole device: its data cannot be recovered.
     SecureDiscard,
-    /// By a command of the shell.
+    /// A command of the shell.
     Command(&'a str),
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct RoundsRun {
     state: SteadyState,
     /// Rounds that not all threads have handed in, with how many have.
     pending: VecDeque<(Tally, u32)>,
-    /// The last rounds, at most a window of them.
+    /// Tallies of the last rounds, at most a window.
     window: VecDeque<Tally>,
     over: bool,
 }
@@ -68,7 +68,7 @@ impl RoundsRun {
         self.over = self.state.push(round);
     }
 
-    /// The last rounds as one with their length and how it went; the `rest`, of the length `whole`, where no round
+    /// Returns the last rounds merged, with their length and outcome; the `rest`, of the length `whole`, where no round
     /// has ended.
     pub(crate) fn finish(
         self,

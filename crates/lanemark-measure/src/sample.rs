@@ -1,4 +1,5 @@
-//! One repeat of the tests that run side by side: their threads start together, and what they counted is added up.
+//! The sample of one repeat of tests that run side by side: their threads start together, and their counts are added
+//! up.
 //!
 //! Each thread makes its own engine and buffers first and then waits at a gate, so that nothing of the
 //! setting up falls into the measurement. The time of a test runs from the gate, its delay and its ramp to the moment
@@ -32,19 +33,19 @@ use crate::source::{Source, TraceSource};
 use crate::tally::{Ended, Tally, counted};
 use crate::worker::{Progress, Shared, Worker};
 
-/// How often whoever looks on hears of progress.
+/// Interval at which progress is reported.
 pub(crate) const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// A test that runs beside others.
 pub(crate) struct Job<'a> {
     pub(crate) shared: Shared<'a>,
-    /// The key of its first thread.
+    /// Key of the job's first thread.
     pub(crate) key: StreamKey,
     /// The requests, where they come from a trace; taken by its one thread.
     pub(crate) trace: Mutex<Option<TraceSource>>,
 }
 
-/// One repeat of tests side by side, about to run.
+/// A repeat of tests side by side, about to run.
 pub(crate) struct SampleRun<'a> {
     pub(crate) jobs: &'a [Job<'a>],
     pub(crate) file: BorrowedFd<'a>,
@@ -53,28 +54,28 @@ pub(crate) struct SampleRun<'a> {
     pub(crate) processors: &'a [usize],
 }
 
-/// What a sample shows while it runs.
+/// The progress of a sample while it runs.
 pub(crate) struct Look {
-    /// How long requests of the first test have been counted.
+    /// Time in which requests of the first test have been counted.
     pub(crate) elapsed: Duration,
     pub(crate) requests: u64,
     pub(crate) bytes: Bytes,
-    /// All latencies so far, where they are watched.
+    /// Latencies so far, where they are watched.
     pub(crate) latency: Option<LatencyHistogram>,
 }
 
 /// A sample, and what is known of it beside.
 pub(crate) struct Taken {
     pub(crate) sample: Sample,
-    /// Why something was not registered that should be.
+    /// Reason why something was not registered that should be.
     pub(crate) refusal: Option<String>,
-    /// What all requests moved, those of the ramp included.
+    /// Bytes of all requests, with those of the ramp.
     pub(crate) moved: Bytes,
     /// The failed request that ended the run.
     pub(crate) failure: Option<MeasureError>,
 }
 
-/// What a thread tells the one that started it.
+/// A message from a thread to the one that started it.
 enum Message {
     Ready,
     /// A round of a test ended in one of its threads.
@@ -82,14 +83,14 @@ enum Message {
     Ended(usize, Box<End>),
 }
 
-/// How a thread ended: with what it counted (nothing, if it never started), an error or a panic.
+/// The end of a thread: its counts (nothing, if it never started), an error or a panic.
 type End = thread::Result<Result<Option<Ended>, MeasureError>>;
 
-/// Where threads wait until all are ready.
+/// The gate at which threads wait until all are ready.
 struct Gate {
     /// Whether to start, once that is known.
     go: OnceLock<bool>,
-    /// When the first thread started.
+    /// Time at which the first thread started.
     started_ns: OnceLock<u64>,
 }
 
@@ -171,22 +172,22 @@ impl SampleRun<'_> {
 }
 
 impl Job<'_> {
-    /// When its load begins, where the gate opened at `started_ns`.
+    /// Returns the time at which the job's load begins, where the gate opened at `started_ns`.
     fn begins_ns(&self, started_ns: u64) -> u64 {
         started_ns.saturating_add(self.shared.test.start.delay.nanoseconds())
     }
 
-    /// When its requests begin to count.
+    /// Returns the time at which the job's requests begin to count.
     fn opens_ns(&self, started_ns: u64) -> u64 {
         self.begins_ns(started_ns).saturating_add(self.shared.test.ramp.nanoseconds())
     }
 }
 
-/// One thread of a sample.
+/// A thread of a sample.
 struct Thread<'a> {
     run: &'a SampleRun<'a>,
     job: usize,
-    /// Its number in its test, and among all.
+    /// Number of the thread in its test, and among all.
     thread: u32,
     number: usize,
     gate: &'a Gate,
@@ -259,12 +260,12 @@ fn start_error(job: &Job<'_>, action: &'static str, source: io::Error) -> Measur
     MeasureError::Start { test: job.shared.test.name.clone(), action, source }
 }
 
-/// What came from the threads so far.
+/// The results of the threads so far.
 #[derive(Default)]
 struct Gathered {
     running: u32,
     ready: u32,
-    /// How the threads of each test ended.
+    /// Ends of the threads of each test.
     ended: Vec<Vec<Ended>>,
     rounds: Option<RoundsRun>,
     error: Option<MeasureError>,

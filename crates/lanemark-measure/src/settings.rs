@@ -1,8 +1,8 @@
-//! How requests are made.
+//! The settings of a measurement, whatever the workload is.
 
 use crate::engine::EngineKind;
 
-/// What happens when a request fails.
+/// The reaction to a failed request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
     /// The run ends, with what there is.
@@ -13,10 +13,10 @@ pub enum OnError {
     Continue,
 }
 
-/// How requests are made, whatever the workload is.
+/// The settings of a measurement, whatever the workload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How requests reach the kernel.
+    /// Engine by which requests reach the kernel.
     pub engine: EngineKind,
     /// Whether to go through the page cache on purpose.
     pub buffered: bool,
@@ -36,7 +36,7 @@ pub struct Settings {
     pub no_idle: bool,
     /// Whether [`Event::Running`](crate::Event::Running) tells latencies.
     pub watched: bool,
-    /// What happens when a request fails.
+    /// Reaction to a failed request.
     pub on_error: OnError,
 }
 

@@ -1,4 +1,4 @@
-//! Where the requests of a thread come from, and when each is due: drawn from a test, or read from a trace.
+//! The source of a thread's requests and their due times: drawn from a test, or read from a trace.
 //!
 //! A trace is read by another thread, some thousands of requests ahead; where it comes too late all the same, the
 //! requests are late by their own fault and told to be so.
@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use lanemark_core::rng::StreamKey;
 use lanemark_core::workload::{Access, Accesses, Arrival, Schedule, Test};
 
-/// How many requests of a trace are read ahead.
+/// Number of requests of a trace that are read ahead.
 const AHEAD: usize = 8192;
 
 /// The requests of one thread.
@@ -21,11 +21,11 @@ pub(crate) enum Source {
 pub(crate) struct TraceSource {
     arrivals: Receiver<Arrival>,
     next: Option<Arrival>,
-    /// How many times as fast as recorded; none for as fast as possible.
+    /// Speed as a multiple of the recorded one; none for as fast as possible.
     speed: Option<f64>,
 }
 
-/// Where a trace goes in, and comes out.
+/// Creates a channel for a trace: its sending end, and its source.
 pub(crate) fn trace(speed: Option<f64>) -> (SyncSender<Arrival>, TraceSource) {
     let (sender, arrivals) = sync_channel(AHEAD);
     (sender, TraceSource { arrivals, next: None, speed })
@@ -44,7 +44,8 @@ impl Source {
         }
     }
 
-    /// When the next request is due, for a slot that rested until or since `rested_ns`; none where there is no more.
+    /// Returns the due time of the next request, for a slot that rested until or since `rested_ns`; none where there is
+    /// no more.
     pub(crate) fn due_ns(&mut self, begun_ns: u64, rested_ns: u64) -> Option<u64> {
         match self {
             Self::Drawn { accesses, schedule: Some(schedule) } if !accesses.is_flush_next() => {

@@ -1,4 +1,4 @@
-//! What one thread counts: requests by what they did, over time, and how well their times were kept.
+//! The counts of one thread: requests by operation and over time, and how well their times were kept.
 
 use lanemark_core::result::series::Recorder;
 use lanemark_core::result::{DirectionResult, LatencyHistogram, Punctuality, RequestErrors};
@@ -12,7 +12,7 @@ use crate::kernel_threads::KernelThreads;
 /// Reading processor time takes some microseconds itself, so that it says nothing of a shorter time.
 const SHARES_FROM_NS: u64 = 1_000_000;
 
-/// What was counted in one window of one thread, or of several together.
+/// The counts in one window of one thread, or of several together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) reads: Option<Box<DirectionResult>>,
@@ -22,28 +22,28 @@ pub(crate) struct Tally {
     pub(crate) punctuality: Option<Box<Punctuality>>,
     pub(crate) cpu: CpuTime,
     pub(crate) kernel: KernelThreads,
-    /// How busy the busiest thread was, as a share of one core.
+    /// Processor time of the busiest thread, as a share of one core.
     pub(crate) busiest: f64,
-    /// The greatest share of its time that a thread was ready and had no core, where that is known.
+    /// Greatest share of its time that a thread was ready and had no core, where that is known.
     pub(crate) core_wait: Option<f64>,
     /// Requests that were submitted and not complete, added up over time.
     pub(crate) outstanding_ns: u64,
-    /// How long those of them took that failed.
+    /// Time of failed requests, in ns.
     pub(crate) failed_ns: u64,
 }
 
-/// How one thread ended.
+/// The counts of a thread that ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) tally: Tally,
     pub(crate) series: Option<Recorder>,
-    /// When the window closed.
+    /// Time at which the window closed.
     pub(crate) closed_ns: u64,
-    /// What all requests moved, those of the ramp included.
+    /// Bytes of all requests, with those of the ramp.
     pub(crate) moved: u64,
     /// False where the thread was stopped before its limit.
     pub(crate) complete: bool,
-    /// Why something was not registered that should be.
+    /// Reason why something was not registered that should be.
     pub(crate) refusal: Option<String>,
     /// The requests that failed, those of the ramp included.
     pub(crate) errors: RequestErrors,
@@ -60,7 +60,7 @@ pub(crate) struct Counted {
 }
 
 impl Tally {
-    /// Nothing counted, with room for all that `test` asks for, so that counting allocates nothing.
+    /// Creates an empty tally with room for all that `test` asks for, so that counting allocates nothing.
     ///
     /// `open` says whether requests have times of their own.
     pub(crate) fn of(test: &Test, open: bool) -> Self {
@@ -150,13 +150,13 @@ impl Tally {
         [&self.reads, &self.writes].into_iter().flatten().map(|one| one.latency.count()).sum()
     }
 
-    /// What they moved.
+    /// Returns the bytes of the requests.
     pub(crate) fn bytes(&self) -> Bytes {
         let both = [&self.reads, &self.writes].into_iter().flatten();
         both.fold(Bytes::ZERO, |sum, one| sum + one.bytes)
     }
 
-    /// Their latencies together.
+    /// Returns the latencies of all requests together.
     pub(crate) fn latency(&self) -> LatencyHistogram {
         let mut all = LatencyHistogram::new();
         [&self.reads, &self.writes].into_iter().flatten().for_each(|one| all.merge(&one.latency));

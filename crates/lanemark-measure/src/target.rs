@@ -1,4 +1,4 @@
-//! What is measured, opened so that nothing of anybody's can be lost.
+//! The target of a measurement, opened so that nobody's data can be lost.
 //!
 //! The rules: what does not exist is created, written full and removed. A file that exists is written
 //! only if `overwrite` names that very file and it is not under a loop device, and is never truncated or
@@ -35,13 +35,13 @@ const MEMORY_FILE_SYSTEMS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 #[derive(Debug)]
 pub(crate) struct Target {
     held: Held,
-    /// Its size while it is measured.
+    /// Size of the target while it is measured, in bytes.
     pub(crate) size: u64,
-    /// Whether it is a block device.
+    /// Whether the target is a block device.
     pub(crate) device: bool,
-    /// How much of it is to be written before it is measured.
+    /// Bytes to write before the target is measured.
     pub(crate) layout: Option<u64>,
-    /// Why the page cache is in use, where it is.
+    /// Reason why the page cache is in use, where it is.
     pub(crate) page_cache: Option<String>,
     /// The kind of file system, `ext4`; none for a block device.
     pub(crate) file_system: Option<String>,
@@ -55,7 +55,7 @@ enum Held {
     Existing(OwnedFd),
 }
 
-/// What a path leads to, links followed.
+/// The file at a path, links followed.
 struct Found {
     identity: Identity,
     kind: FileType,
@@ -69,7 +69,7 @@ impl Found {
     }
 }
 
-/// What somebody allowed to be lost.
+/// The data that may be lost, by the user's word.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Allowed<'a> {
     /// An existing file.
@@ -236,7 +236,7 @@ impl Target {
         Ok(self)
     }
 
-    /// Without noting times of access, where this user may leave that out: it costs 2% of a fast device's reads.
+    /// Turns off access times, where this user may: they cost 2% of a fast device's reads.
     fn set_direct(&self) -> Result<(), Errno> {
         match rustix::fs::fcntl_setfl(self, OFlags::DIRECT | OFlags::NOATIME) {
             Err(Errno::PERM) => rustix::fs::fcntl_setfl(self, OFlags::DIRECT),
@@ -283,7 +283,7 @@ impl Target {
         Ok(())
     }
 
-    /// From now on a created file stays.
+    /// Keeps a created file from now on.
     pub(crate) fn keep(&mut self) {
         if let Held::Created(file) = &mut self.held {
             file.keep();
@@ -338,7 +338,7 @@ fn check_reach(path: &Path, size: u64, furthest: &Test) -> Result<(), MeasureErr
     })
 }
 
-/// What `path` leads to, where it leads anywhere.
+/// Returns the file at `path`, links followed, where there is one.
 fn find(path: &Path) -> Result<Option<Found>, MeasureError> {
     let looked_up = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .and_then(rustix::fs::fstat);

@@ -1,8 +1,8 @@
-//! When the requests of a thread are counted, and how many.
+//! The window in which a thread counts its requests, and its quota.
 
 use lanemark_core::workload::Test;
 
-/// How much a thread is to count, in bytes.
+/// The quota of a thread's count, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quota {
     pub(crate) bytes: u64,
@@ -11,17 +11,17 @@ pub(crate) struct Quota {
     pub(crate) requests: u64,
 }
 
-/// When requests are counted.
+/// The window in which requests are counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Window {
     pub(crate) opens_ns: u64,
     pub(crate) closes_ns: u64,
-    /// When the round or the whole window began.
+    /// Time at which the round or the whole window began.
     pub(crate) since_ns: u64,
     pub(crate) state: State,
 }
 
-/// Where a thread is in its test.
+/// The phase of a thread in its test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
     /// Requests are made and not counted.
@@ -31,7 +31,7 @@ pub(crate) enum State {
     Open,
     /// The time is over: no new requests begin, and those that are outstanding are counted as they come.
     Draining,
-    /// Nothing is counted any more.
+    /// Requests are counted no more.
     Closed,
 }
 

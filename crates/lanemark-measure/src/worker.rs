@@ -63,12 +63,12 @@ use crate::window::{Quota, State, Window, quota};
 pub(crate) const POLL_NS: u64 = 50_000_000;
 /// An open loop does not sleep when its next request is due within this time: waking up takes as long.
 const SPIN_NS: u64 = 60_000;
-/// How long after the end of its time an open loop submits what was due before it.
+/// Time after its end in which an open loop submits what was due before it.
 const OVERDUE_NS: u64 = 1_000_000_000;
-/// How often latencies are shown to whoever looks on.
+/// Interval at which latencies are shown to whoever watches.
 const SHOW_NS: u64 = 250_000_000;
 
-/// What all threads of a test share.
+/// The state that all threads of a test share.
 pub(crate) struct Shared<'a, C = Clock> {
     pub(crate) path: &'a Path,
     pub(crate) test: &'a Test,
@@ -84,17 +84,17 @@ pub(crate) struct Shared<'a, C = Clock> {
     pub(crate) on_error: OnError,
 }
 
-/// What one thread shows while it runs, alone on its cache lines.
+/// The progress of one thread while it runs, alone on its cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 pub(crate) struct Progress {
     pub(crate) requests: AtomicU64,
     pub(crate) bytes: AtomicU64,
-    /// All latencies that were counted, where anybody looks on.
+    /// Latencies counted, where somebody watches.
     pub(crate) latency: Mutex<Option<LatencyHistogram>>,
 }
 
-/// One thread of a test.
+/// A thread of a test.
 pub(crate) struct Worker<'a, E, C = Clock> {
     shared: &'a Shared<'a, C>,
     progress: &'a Progress,
@@ -109,25 +109,25 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     failures: Failures,
     /// Slots whose first submission is in the batch being prepared.
     prepared: Vec<u32>,
-    /// The most that are submitted by one call.
+    /// Greatest number of requests that one call submits.
     batch: usize,
     quota: Quota,
     think_ns: u64,
     begun_ns: u64,
     window: Window,
-    /// Where the tallies of rounds go, and the number of the one that goes on.
+    /// Receiver of the tallies of rounds, and the number of the current round.
     rounds: Option<(&'a dyn Fn(usize, Tally), usize)>,
     tally: Tally,
     series: Option<Recorder>,
     complete: bool,
-    /// When the last request was counted.
+    /// Time at which the last request was counted.
     counted_ns: u64,
     /// Requests that were submitted and are not complete, and since when there are so many.
     level: u64,
     level_since_ns: u64,
     /// Bytes of all requests that were complete, those of the ramp included.
     moved: u64,
-    /// When processor time was read as the window opened.
+    /// Time at which processor time was read as the window opened.
     cpu_opened_ns: u64,
     cpu_opened: CpuTime,
     kernel_opened: KernelThreads,
@@ -140,20 +140,20 @@ struct Slot {
     operation: Operation,
     offset: u64,
     length: u32,
-    /// What has been moved of it.
+    /// Bytes moved so far.
     done: u32,
-    /// Where its latency begins.
+    /// Start of the request's latency.
     asked_ns: u64,
-    /// When the slot became free for it.
+    /// Time at which the slot became free for the request.
     free_ns: u64,
 }
 
-/// What an answer of the engine's says of the request.
+/// An engine's answer to a request.
 enum Answer {
     Whole,
-    /// What is left of it must be asked for again.
+    /// Part of the data moved: the rest must be asked for again.
     Part,
-    /// With the error number, or none where no data was moved.
+    /// The request failed, with the error number, or none where no data was moved.
     Failed(Option<u32>),
 }
 

@@ -36,14 +36,14 @@ impl Timekeeper for Scripted<'_> {
     }
 }
 
-/// What the engine does with requests.
+/// The behaviour of the engine towards requests.
 #[derive(Clone, Copy)]
 struct Script {
-    /// How long each takes, one after the other.
+    /// Time of each request, one after the other.
     service_ns: u64,
-    /// Nothing is done from here to there.
+    /// Period in which no request completes.
     stall_ns: (u64, u64),
-    /// What is answered to the request of this number, from 0, of this length.
+    /// Answer to the request of this number, from 0, of this length.
     answer: fn(u64, i32) -> i32,
 }
 
@@ -59,7 +59,7 @@ struct Device<'a> {
     script: Script,
     buffers: Vec<Vec<u8>>,
     pushed: Vec<(u32, i32)>,
-    /// What is to be complete, and when.
+    /// Requests to complete, and when.
     flying: VecDeque<(u64, u32, i32)>,
     taken: u64,
     free_ns: u64,
@@ -151,18 +151,18 @@ fn open(rate_per_second: f64) -> Test {
     Test { load: Load::Open { rate_per_second, process: Process::Even }, ..test() }
 }
 
-/// What a thread did: how it ended, the rounds that it handed in, and what happened to the flags around it.
+/// The outcome of a thread: how it ended, the rounds that it handed in, and what happened to the flags around it.
 struct Done {
     ended: Ended,
     rounds: Vec<(usize, Tally)>,
-    /// How long it counted.
+    /// Time in which requests counted.
     elapsed_ns: u64,
     aborted: bool,
-    /// When it returned.
+    /// Time at which the thread returned.
     over_ns: u64,
 }
 
-/// When every script begins: not at zero, so that nothing is right by chance.
+/// Time at which every script begins: not at zero, so that nothing is right by chance.
 const BEGUN: u64 = 7 * SECOND;
 
 fn run(test: &Test, script: Script) -> Done {

@@ -1,5 +1,5 @@
-//! What happens where the system's limits are low. They are those of the whole process, so these tests
-//! have a program of their own and take turns in it.
+//! Behaviour where the system's limits are low. They are those of the whole process, so these tests have a program of
+//! their own and take turns in it.
 
 mod workloads;
 

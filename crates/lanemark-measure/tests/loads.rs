@@ -1,5 +1,5 @@
-//! What tests can ask for beside a closed loop of one size: open loops, mixes, flushes, trims, tests side by side,
-//! rounds and other engines.
+//! Loads beside a closed loop of one size: open loops, mixes, flushes, trims, tests side by side, rounds and other
+//! engines.
 
 mod workloads;
 

@@ -1,4 +1,4 @@
-//! What is counted is what was asked: requests, offsets, data, windows and directions.
+//! Counts equal requests: operations, offsets, data, windows and directions.
 
 mod workloads;
 
@@ -18,7 +18,7 @@ use workloads::{read, run, timed, workload, write};
 
 const BLOCK: usize = 4096;
 
-/// What the stream of each thread asks for when `test` counts `requests` in all.
+/// Returns the accesses of each thread's stream when `test` counts `requests` in all.
 fn asked(test: &Test, index: u32, repeat: u32, requests: u64) -> Vec<Access> {
     let threads = u64::from(test.threads);
     let stream = |thread: u64| {

@@ -1,4 +1,4 @@
-//! Nothing of anybody's is lost: what is created is removed, what exists is kept or refused.
+//! Safety of data: what is created is removed, what exists is kept or refused.
 
 mod workloads;
 

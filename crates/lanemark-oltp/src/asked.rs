@@ -1,4 +1,4 @@
-//! What a run asked of its drive, as a workload that a simulated system can be given.
+//! The requests of a run to its drive, as a workload that a simulated system can be given.
 //!
 //! Everything is counted in the run, for each transaction: processor time of server and driver, requests of the device
 //! below the data, bytes of the log. What is left of the time between two transactions of a user, after processor
@@ -14,7 +14,7 @@ use lanemark_core::workload::Load;
 use crate::error::OltpError;
 use crate::outcome::{PAGE, changing};
 
-/// What the files that [`workload`] makes begin with.
+/// First line of the files that [`workload`] makes.
 pub const WORKLOAD_MARK: &str = "# Written by `lanemark oltp workload`";
 /// A warehouse's data, of the specification's row sizes.
 const WAREHOUSE: u64 = 100_000_000;
@@ -136,7 +136,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     ))
 }
 
-/// What a reader must know of this database.
+/// Returns the remark that a reader must know about this database.
 fn note(database: &DatabaseTarget) -> &'static str {
     match database.product.as_str() {
         "SQLite" => {

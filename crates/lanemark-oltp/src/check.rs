@@ -11,12 +11,12 @@ use crate::schema::Table;
 use crate::session::Connection;
 use crate::value::Value;
 
-/// Where a condition comes from.
+/// The source of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Clause 3.3.2 of the specification, by its last number from 1 to 12.
     Clause(u32),
-    /// What a table must hold: its rows, its values, and what they say of other tables.
+    /// A rule for a table: its rows, its values, and their relation to other tables.
     Table(Table),
 }
 
@@ -29,12 +29,12 @@ impl std::fmt::Display for Source {
     }
 }
 
-/// What a condition came to.
+/// The outcome of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Where it comes from.
+    /// Source of the condition.
     pub source: Source,
-    /// What it says.
+    /// Text of the condition.
     pub text: &'static str,
     /// Rows, warehouses, districts, orders or customers that break it, those that are missing with them.
     pub broken: i64,
@@ -49,7 +49,7 @@ const CHARGED: &str = "(SELECT o_w_id AS w, o_d_id AS d, o_c_id AS c, SUM(ol_amo
 const PAID: &str = "(SELECT h_c_w_id AS pw, h_c_d_id AS pd, h_c_id AS pc, SUM(h_amount) AS paid \
     FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) AS payments";
 
-/// The least and greatest open order of each district, and how many there are.
+/// Subquery for the least and greatest open order of each district, and their number.
 const OPEN: &str = "(SELECT no_w_id AS w, no_d_id AS d, MIN(no_o_id) AS low_id, \
     MAX(no_o_id) AS high_id, COUNT(*) AS opened FROM new_order GROUP BY no_w_id, no_d_id) AS opens";
 

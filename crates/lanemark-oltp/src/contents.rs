@@ -7,12 +7,12 @@ use crate::schema::Table;
 use crate::session::Connection;
 use crate::value::Value;
 
-/// What a table holds.
+/// The contents of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableContents {
-    /// The table.
+    /// Table of the contents.
     pub table: Table,
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
     /// The sum of their hashes.
     pub hash: u64,

@@ -16,7 +16,7 @@ use crate::sqlite::{Sqlite, whose};
 /// A database that can be named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Database {
-    /// A file.
+    /// A file with an SQLite database.
     Sqlite(PathBuf),
     /// The schema `lanemark_oltp` in a database of a PostgreSQL server.
     #[cfg(feature = "postgres")]
@@ -26,23 +26,23 @@ pub enum Database {
     Mysql(String),
 }
 
-/// What a database holds.
+/// The contents of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holding {
-    /// Nothing.
+    /// No tables.
     Nothing,
     /// Something that is not ours.
     Foreign,
-    /// What we have loaded.
+    /// Data that Lanemark loaded.
     Ours(Loaded),
 }
 
-/// What we have loaded.
+/// The data that Lanemark loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loaded {
     /// The version of the data.
     pub version: i64,
-    /// How much it is to be.
+    /// Scale of the data.
     pub scale: Scale,
     /// Warehouses that are there.
     pub warehouses: i64,
@@ -97,7 +97,7 @@ fn without_password(name: &str) -> String {
 }
 
 impl Database {
-    /// Its name, without a password.
+    /// Returns the database's name, without a password.
     pub fn name(&self) -> String {
         match self {
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),
@@ -108,7 +108,7 @@ impl Database {
         }
     }
 
-    /// What kind it is.
+    /// Returns the kind of database.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "SQLite",
@@ -158,7 +158,7 @@ impl Database {
         }
     }
 
-    /// What it holds.
+    /// Returns the contents of the database.
     pub fn holding(&self) -> Result<Holding, OltpError> {
         match self {
             Self::Sqlite(path) => whose::holding(path),
@@ -172,7 +172,7 @@ impl Database {
         }
     }
 
-    /// What is loaded; an error unless it is all there, and of this version.
+    /// Returns the loaded data; an error unless it is all there, and of this version.
     pub fn loaded(&self) -> Result<Loaded, OltpError> {
         match self.holding()? {
             Holding::Ours(loaded) if loaded.version != DATA_VERSION => {
@@ -214,7 +214,7 @@ impl Database {
         connection.script(&(sql + "COMMIT;"))
     }
 
-    /// What follows when all rows are there: keys, indexes, and that it is complete.
+    /// Finishes loading when all rows are there: keys, indexes, and the mark that it is complete.
     pub(crate) fn finish(&self, connection: &mut dyn Connection) -> Result<(), OltpError> {
         let complete = "UPDATE lanemark_oltp SET value = 1 WHERE \"key\" = 'complete';\nCOMMIT;\n";
         #[cfg(feature = "mysql")]
@@ -302,7 +302,8 @@ impl Database {
         }
     }
 
-    /// Its own cache and what is loaded, in bytes; SQLite's cache is that of each connection.
+    /// Returns the sizes of the database's own cache and of the loaded data, in bytes; SQLite's cache is that of each
+    /// connection.
     pub fn cache_and_data(&self) -> Result<(u64, u64), OltpError> {
         let sql = match self {
             Self::Sqlite(_) => crate::sqlite::CACHE,
@@ -330,7 +331,7 @@ impl Database {
     }
 }
 
-/// What a server's tables, listed by `tables`, are.
+/// Returns the contents of a server by its tables, which the statement `tables` lists.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 fn held(connection: &mut dyn Connection, tables: &str) -> Result<Holding, OltpError> {
     let (mut any, mut ours) = (false, false);

@@ -1,4 +1,4 @@
-//! What the block device below a folder has done (`Documentation/block/stat.rst` of Linux).
+//! The counters of the block device below a folder (`Documentation/block/stat.rst` of Linux).
 //!
 //! Counters of the whole device: what other programs do there is in them. A file system without one block
 //! device, on the network or of several, has none.
@@ -11,12 +11,12 @@ use serde::Deserialize;
 /// Bytes of a sector in these counters, whatever the device's own are.
 const SECTOR: u64 = 512;
 
-/// What a device did between two looks.
+/// The work of a device between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct DeviceWork {
     /// The kernel's name.
     pub device: String,
-    /// Reads, and the bytes and the time of all of them.
+    /// Number of reads, and the bytes and the time of all reads.
     pub reads: u64,
     /// Bytes read.
     pub read_bytes: u64,
@@ -86,7 +86,7 @@ impl Device {
         Some(Self { name, counters: folder.join("stat") })
     }
 
-    /// All it has done since the machine began.
+    /// Reads the work of the device since the machine began.
     pub(crate) fn read(&self) -> Option<DeviceWork> {
         parse(&self.name, &std::fs::read_to_string(&self.counters).ok()?)
     }
@@ -118,7 +118,7 @@ fn parse(name: &str, text: &str) -> Option<DeviceWork> {
     })
 }
 
-/// What was done between two looks.
+/// Returns the work between two readings.
 pub(crate) fn between(earlier: &DeviceWork, later: &DeviceWork) -> DeviceWork {
     DeviceWork {
         device: later.device.clone(),

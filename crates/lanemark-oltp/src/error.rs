@@ -1,27 +1,27 @@
-//! What can go wrong between Lanemark and a database.
+//! The errors between Lanemark and a database.
 
 use crate::known::{DATA_VERSION, NAMES};
 
-/// Why loading, running or checking failed.
+/// The error of loading, running or checking.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OltpError {
     /// A number out of its bounds.
     #[error("{what}: {value} is not from {min} to {max}")]
     Bound {
-        /// What the number is.
+        /// Name of the number.
         what: &'static str,
-        /// The number.
+        /// Value of the number.
         value: i64,
-        /// The least.
+        /// Least value.
         min: i64,
-        /// The greatest.
+        /// Greatest value.
         max: i64,
     },
     /// A run that does not know what it is asked for.
     #[error("the run does not know {what}")]
     Unknown {
-        /// What is missing.
+        /// Name of the missing setting.
         what: &'static str,
     },
     /// A database's name that means none.
@@ -33,7 +33,7 @@ pub enum OltpError {
     /// A database that this build leaves out.
     #[error("{database}: not in this build; one made with --features {feature} has it")]
     NotBuiltIn {
-        /// What was named.
+        /// Name of the database that was given.
         database: &'static str,
         /// The feature that has it.
         feature: &'static str,
@@ -62,15 +62,15 @@ pub enum OltpError {
     Different {
         /// The database.
         database: String,
-        /// What it holds.
+        /// Settings of the data that is there.
         found: String,
-        /// What was asked for.
+        /// Settings that were asked for.
         wanted: String,
     },
     /// `--overwrite` names something else.
     #[error("--overwrite {given}: the database is {name}")]
     OverwriteMismatch {
-        /// What was given.
+        /// Name that was given.
         given: String,
         /// The database's name.
         name: String,
@@ -80,10 +80,10 @@ pub enum OltpError {
     Beside {
         /// The database.
         database: String,
-        /// What lies there.
+        /// Content that is not Lanemark's.
         what: String,
     },
-    /// Others are connected to what is wanted alone.
+    /// Other connections use what has to be used alone.
     #[error("in use: {0}")]
     InUse(String),
     /// A name under which nothing can be kept.
@@ -94,20 +94,20 @@ pub enum OltpError {
     Kept {
         /// The database.
         database: String,
-        /// The name.
+        /// Name under which it is kept.
         name: String,
     },
-    /// Nothing is kept under that name.
+    /// The name has no kept database.
     #[error("{database}: nothing is kept as {name}")]
     NotKept {
         /// The database.
         database: String,
-        /// The name.
+        /// Name that was given.
         name: String,
         /// The names of what is kept.
         kept: Vec<String>,
     },
-    /// Nothing was loaded.
+    /// The database has no data of Lanemark's.
     #[error("{0}: has no data of Lanemark's")]
     NotLoaded(String),
     /// Loading was cut short.
@@ -125,7 +125,7 @@ pub enum OltpError {
     Version {
         /// The database.
         database: String,
-        /// Its version.
+        /// Version of the data.
         found: i64,
     },
     /// More users than terminals.
@@ -139,12 +139,12 @@ pub enum OltpError {
     /// The database, or the version of it, does not have what was asked for.
     #[error("{what}: {reason}")]
     Lacks {
-        /// What was asked for.
+        /// Feature that was asked for.
         what: String,
-        /// Why there is none.
+        /// Reason why it is not there.
         reason: String,
     },
-    /// Another transaction was in the way; doing it again may succeed.
+    /// Another transaction conflicted with this one; a retry may succeed.
     #[error("a transaction was in another's way: {0}")]
     Conflict(String),
     /// A load that would not fit.
@@ -159,7 +159,7 @@ pub enum OltpError {
         needed: u64,
         /// Bytes that are free, or will be.
         free: u64,
-        /// Where.
+        /// Folder of the file system.
         below: std::path::PathBuf,
     },
     /// No room left.
@@ -220,7 +220,7 @@ impl OltpError {
         )
     }
 
-    /// How to go on.
+    /// Returns advice on how to go on.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Name(_) => format!("write {NAMES}"),

@@ -1,4 +1,4 @@
-//! What the users ask for (TPC-C 5.11, clauses 2.4.1 to 2.8.1), drawn from a seed and from nothing else.
+//! The inputs of the users' transactions (TPC-C 5.11, clauses 2.4.1 to 2.8.1), drawn from a seed and from nothing else.
 //!
 //! The lines of an order are sorted by where their stock lies, so that orders that want the same stock meet
 //! without a deadlock; the specification leaves their order open. An invalid item stays last.
@@ -13,23 +13,23 @@ use crate::text::{between, last_name};
 /// The streams of users begin here, apart from those of the contents.
 const STREAM: u32 = 100;
 
-/// How a transaction names its customer.
+/// The way in which a transaction names its customer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CustomerKey {
-    /// By number.
+    /// The customer's number.
     Number(i64),
-    /// By last name: the middle one of those who bear it.
+    /// The customer's last name: the middle one of those who bear it.
     LastName(String),
 }
 
-/// One line of an order.
+/// A line of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line {
     /// The warehouse that supplies it.
     pub supply_warehouse: i64,
-    /// The item.
+    /// Number of the item.
     pub item: i64,
-    /// How many, from 1 to 10.
+    /// Quantity of the item, from 1 to 10.
     pub quantity: i64,
 }
 
@@ -40,11 +40,11 @@ pub struct NewOrder {
     pub warehouse: i64,
     /// The customer's district.
     pub district: i64,
-    /// The customer.
+    /// Number of the customer.
     pub customer: i64,
     /// 5 to 15 lines.
     pub lines: Vec<Line>,
-    /// When, in milliseconds since 1970.
+    /// Time of entry, in milliseconds since 1970.
     pub at_ms: i64,
 }
 
@@ -53,7 +53,7 @@ pub struct NewOrder {
 pub struct Payment {
     /// The terminal's warehouse.
     pub warehouse: i64,
-    /// Where it is paid.
+    /// District in which the payment is made.
     pub district: i64,
     /// The customer's warehouse; another one in 15 of 100.
     pub customer_warehouse: i64,
@@ -61,9 +61,9 @@ pub struct Payment {
     pub customer_district: i64,
     /// The customer.
     pub customer: CustomerKey,
-    /// In cents.
+    /// Amount of the payment, in cents.
     pub amount: i64,
-    /// When, in milliseconds since 1970.
+    /// Time of payment, in milliseconds since 1970.
     pub at_ms: i64,
 }
 
@@ -83,9 +83,9 @@ pub struct OrderStatus {
 pub struct Delivery {
     /// The terminal's warehouse.
     pub warehouse: i64,
-    /// Who carries, from 1 to 10.
+    /// Number of the carrier, from 1 to 10.
     pub carrier: i64,
-    /// When, in milliseconds since 1970.
+    /// Time of delivery, in milliseconds since 1970.
     pub at_ms: i64,
 }
 
@@ -100,7 +100,7 @@ pub struct StockLevel {
     pub threshold: i64,
 }
 
-/// What one user asks for, one transaction after another.
+/// The inputs of one user, one transaction after another.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     rng: Rng,
@@ -156,7 +156,7 @@ impl Inputs {
         Line { supply_warehouse, item, quantity: between(&mut self.rng, 1, 10) }
     }
 
-    /// A payment.
+    /// Draws a payment.
     pub fn payment(&mut self, at_ms: i64) -> Payment {
         let district = between(&mut self.rng, 1, DISTRICTS);
         let remote = self.rng.below(100) < 15 && self.scale.warehouses > 1;
@@ -181,7 +181,7 @@ impl Inputs {
         OrderStatus { warehouse: self.warehouse, district, customer: self.customer() }
     }
 
-    /// A delivery.
+    /// Draws a delivery.
     pub fn delivery(&mut self, at_ms: i64) -> Delivery {
         let carrier = between(&mut self.rng, 1, 10);
         Delivery { warehouse: self.warehouse, carrier, at_ms }
@@ -193,7 +193,7 @@ impl Inputs {
         StockLevel { warehouse: self.warehouse, district: self.district, threshold }
     }
 
-    /// By last name in 60 of 100.
+    /// Draws a customer: by last name in 60 of 100, else by number.
     fn customer(&mut self) -> CustomerKey {
         if self.rng.below(100) >= 60 {
             return CustomerKey::Number(self.customer_number());
@@ -216,7 +216,7 @@ impl Inputs {
         }
     }
 
-    /// Any warehouse but the terminal's; the same where there is one alone.
+    /// Draws any warehouse but the terminal's; the terminal's own where there is no other.
     fn other_warehouse(&mut self) -> i64 {
         if self.scale.warehouses == 1 {
             return self.warehouse;

@@ -1,6 +1,6 @@
-//! What this build knows of: kinds of databases, and the version of what lies in them.
+//! The knowledge of this build: kinds of databases, and the version of their data.
 
-/// What a database can be called in this build.
+/// Names of a database in this build.
 pub(crate) const NAMES: &str = match (cfg!(feature = "postgres"), cfg!(feature = "mysql")) {
     (false, false) => "sqlite:FILE",
     (true, false) => "sqlite:FILE or postgres://USER@HOST:PORT/NAME",

@@ -1,4 +1,4 @@
-//! How a run goes on while it does: what users have done so far, for whoever looks on.
+//! The progress of a run: the transactions of users so far, for whoever watches.
 //!
 //! Each user writes numbers of its own, on cache lines of its own, without waiting for anybody; a reader adds up.
 
@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::device::DeviceWork;
 use crate::profile::TransactionKind;
 
-/// What one user has done since the run began, with what does not count. Two cache lines, since processors fetch
-/// them in pairs.
+/// The transactions of one user since the run began, with those that do not count. Two cache lines, since processors
+/// fetch them in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Tally {
@@ -39,7 +39,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Of `tallies` now.
+    /// Returns the sums of `tallies` now.
     pub(crate) fn of(tallies: &[Tally]) -> Self {
         tallies.iter().fold(Self::default(), |sums, tally| Self {
             transactions: sums.transactions + tally.transactions.load(Ordering::Relaxed),
@@ -52,19 +52,19 @@ impl Sums {
 /// A look at a run, of what is counted or, before that, of the ramp.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
-    /// Whether it counts already.
+    /// Whether transactions count already.
     pub counts: bool,
     /// Time since counting or the ramp began.
     pub elapsed: Duration,
-    /// All of that time.
+    /// Whole length of counting or of the ramp.
     pub of: Duration,
     /// Transactions that have ended in it.
     pub transactions: u64,
-    /// New orders of these.
+    /// New orders among the transactions.
     pub new_orders: u64,
-    /// Their mean response time.
+    /// Mean response time of the transactions.
     pub latency: Option<Duration>,
-    /// What the device below the data has done meanwhile.
+    /// Work of the device below the data since the look before.
     pub device: Option<DeviceWork>,
 }
 
@@ -98,7 +98,7 @@ impl Moment {
         (response_ms > 0.0).then(|| device_ms / response_ms)
     }
 
-    /// All transactions a minute so far.
+    /// Returns transactions of all kinds a minute so far.
     pub fn tpm(&self) -> f64 {
         self.a_minute(self.transactions)
     }

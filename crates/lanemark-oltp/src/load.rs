@@ -17,10 +17,10 @@ use crate::session::Connection;
 /// Rows between two looks at whether to stop.
 const ROWS_A_LOOK: u64 = 4_096;
 
-/// What is to be loaded, and how.
+/// The options for loading a database.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
-    /// How much, and from which seed.
+    /// Scale and seed of the data.
     pub scale: Scale,
     /// Connections that load at once, where the database can.
     pub jobs: usize,
@@ -28,16 +28,16 @@ pub struct LoadOptions {
     pub overwrite: Option<String>,
 }
 
-/// What was loaded.
+/// The outcome of loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoadReport {
     /// Rows that were loaded now.
     pub rows: u64,
     /// Warehouses that were there before.
     pub kept: i64,
-    /// How long it took.
+    /// Time that loading took, in seconds.
     pub seconds: f64,
-    /// How much of that went by between the empty tables and the last row, before keys and indexes.
+    /// Time between the empty tables and the last row, before keys and indexes, in seconds.
     pub rows_seconds: f64,
 }
 
@@ -151,7 +151,7 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
     })
 }
 
-/// What somebody else has loaded meanwhile cannot be loaded again.
+/// Returns the error for data that somebody else has loaded meanwhile.
 fn loaded_twice(name: &str) -> OltpError {
     OltpError::InUse(format!("{name}: another load goes on there"))
 }

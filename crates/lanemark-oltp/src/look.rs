@@ -1,5 +1,5 @@
-//! What the thread that started a run sees while users work: the machine and the database where counting begins and
-//! ends, what sessions wait for in between, and how it goes on for whoever watches.
+//! The observation of a run by the thread that started it: the machine and the database where counting begins and ends,
+//! the waits of sessions in between, and progress for whoever watches.
 //!
 //! The database's counters belong to the users' own edges: each user is between two transactions when it makes the
 //! database count what it has done. They are read when all users are past theirs, or when the first of them may count
@@ -23,10 +23,10 @@ use lanemark_core::result::SessionWaits;
 const PERIOD: Duration = Duration::from_millis(20);
 /// The period in which a person is told.
 const SHOWN_EACH: Duration = Duration::from_secs(1);
-/// How long users have to pass the edge; a server's session counts by itself again a second after it did.
+/// Time that users have to pass the edge; a server's session counts by itself again a second after it did.
 const EDGE_MAX: Duration = Duration::from_millis(900);
 
-/// What was seen of a repeat.
+/// The observations of a repeat.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) device: Option<DeviceWork>,
@@ -35,7 +35,7 @@ pub(crate) struct Seen {
     pub(crate) server_s: Option<f64>,
     pub(crate) driver_s: Option<f64>,
     pub(crate) waits: Option<SessionWaits>,
-    /// What the database counted; until it is finished, what it had counted at the first edge.
+    /// Counters of the database; until the repeat is finished, their values at the first edge.
     pub(crate) counters: Counters,
     /// Users that were past the first edge when its counters were read.
     past: u32,
@@ -51,7 +51,7 @@ struct Look {
     driver_s: Option<f64>,
 }
 
-/// Who looks on.
+/// The observer of a run.
 pub(crate) struct Onlooker {
     observer: Box<dyn Observer>,
     device: Option<Device>,

@@ -24,27 +24,27 @@ use crate::session::Connection as _;
 
 /// The file that says a folder is ours.
 const MARK: &str = "lanemark-managed";
-/// How long a server may take to answer, with what it recovers after a crash.
+/// Time that a server may take to answer, with its recovery after a crash.
 const START_MAX: Duration = Duration::from_secs(120);
 /// The longest path of a socket's folder; the system has 107 bytes with the socket's own name.
 const SOCKET_PATH_MAX: usize = 85;
-/// Where packages put servers that are not on the path.
+/// Folder of servers that packages install outside of the path.
 const PACKAGES: &str = "/usr/lib/postgresql";
 /// The first version that can go past the page cache.
 const DIRECT_IO_MIN: u32 = 16;
 /// Accounts that root may start it as, the first that there is.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
-/// How a server is set.
+/// The settings of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerOptions {
-    /// Its own buffer, which decides how much is read from the drive, in MiB.
+    /// Size of the server's own buffer, which decides how much is read from the drive, in MiB.
     pub shared_buffers_mib: u64,
     /// Connections at once.
     pub connections_max: u32,
     /// Whether its tables go past the system's page cache, so that this buffer is all there is.
     pub direct_io: bool,
-    /// The folder of its programs; the installed ones unless told.
+    /// Folder of the server's programs; the installed ones unless told.
     pub programs: Option<PathBuf>,
 }
 
@@ -147,7 +147,7 @@ impl ManagedServer {
         if there { Ok(()) } else { client.script("CREATE DATABASE lanemark") }
     }
 
-    /// Its database.
+    /// Returns the server's database.
     pub fn database(&self) -> Database {
         Database::Postgres(self.name("lanemark"))
     }

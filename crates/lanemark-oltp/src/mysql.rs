@@ -1,4 +1,5 @@
-//! MariaDB and MySQL, by the synchronous `mysql` crate: statements prepared once a connection, rows loaded by the batch.
+//! MariaDB and MySQL, by the synchronous `mysql` crate: statements prepared once a connection, rows loaded by the
+//! batch.
 //!
 //! Everything lies in a database that is made where there is none. Transactions are read committed, as they are by
 //! default in PostgreSQL. MySQL has no RETURNING and MariaDB none for UPDATE, so such a statement becomes two: the
@@ -29,10 +30,10 @@ pub(crate) const CACHE: &str = "SELECT @@innodb_buffer_pool_size, \
 const BATCH: usize = 256;
 /// Statements that a connection keeps prepared: the transactions' and the loads'.
 const PREPARED: usize = 128;
-/// What is set on every connection. Quotes are for names, as they are in every other database here.
+/// Statement that sets up every connection. Quotes are for names, as they are in every other database here.
 const SETTINGS: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', \
     SESSION transaction_isolation = 'READ-COMMITTED'";
-/// The same of servers that only know the older name.
+/// Statement that sets up connections to servers that only know the older name.
 const SETTINGS_OLDER: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', \
     SESSION tx_isolation = 'READ-COMMITTED'";
 
@@ -308,7 +309,7 @@ impl Connection for Mysql {
     }
 }
 
-/// What an error means that comes while a database is opened.
+/// Converts an error of the client library that comes while a database is opened.
 fn at_opening(shown: &str, error: mysql::Error) -> OltpError {
     if matches!(&error, mysql::Error::MySqlError(told) if told.code == 1049) {
         return OltpError::NotLoaded(shown.to_owned());
@@ -316,7 +317,7 @@ fn at_opening(shown: &str, error: mysql::Error) -> OltpError {
     from_mysql(error)
 }
 
-/// What an error means to the driver, by the server's number.
+/// Converts an error of the client library that comes while users work, by the server's number.
 #[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
 fn from_mysql(error: mysql::Error) -> OltpError {
     let mysql::Error::MySqlError(told) = &error else {

@@ -1,4 +1,4 @@
-//! What all users of a repeat have done, in one place.
+//! The ended transactions of all users of a repeat, in one place.
 //!
 //! A histogram takes 200 KB and there is one for each kind, so a thousand users with their own would take a gigabyte. A
 //! user notes what it did in a short list, and the list goes into the histograms that all share.
@@ -10,10 +10,10 @@ use std::time::Duration;
 use crate::profile::TransactionKind;
 use lanemark_core::result::KindUse;
 
-/// What a user notes before it goes to all.
+/// Number of transactions that a user notes before they go to the common list.
 const NOTES: usize = 128;
 
-/// What all have done.
+/// The ended transactions of all users.
 #[derive(Default)]
 pub(crate) struct AllNotes {
     uses: Mutex<BTreeMap<TransactionKind, KindUse>>,
@@ -27,7 +27,7 @@ pub(crate) struct Ended {
     pub(crate) latency: Duration,
 }
 
-/// One user's notes, which go to all when there are many of them and when this is dropped.
+/// The ended transactions of one user, which go to all when there are many of them and when this is dropped.
 pub(crate) struct Notes<'a> {
     all: &'a AllNotes,
     ended: Vec<Ended>,
@@ -39,7 +39,7 @@ impl AllNotes {
         Notes { all: self, ended: Vec::new() }
     }
 
-    /// What was noted.
+    /// Returns the transactions noted.
     pub(crate) fn into_uses(self) -> BTreeMap<TransactionKind, KindUse> {
         self.uses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
     }

@@ -15,13 +15,13 @@ pub fn nurand(rng: &mut Rng, a: i64, c: i64, x: i64, y: i64) -> i64 {
 /// The constants C of a loaded database and of runs on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {
-    /// For last names while loading.
+    /// Constant for last names while loading.
     pub last_load: i64,
-    /// For last names while running, as far from the other as clause 2.1.6.1 wants.
+    /// Constant for last names while running, as far from the other as clause 2.1.6.1 wants.
     pub last_run: i64,
-    /// For customers.
+    /// Constant for customers.
     pub customer: i64,
-    /// For items.
+    /// Constant for items.
     pub item: i64,
 }
 

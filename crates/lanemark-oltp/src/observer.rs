@@ -1,4 +1,4 @@
-//! Who looks on while users work: the seam behind which databases tell of themselves.
+//! The observer of a database while users work: the interface through which databases report on themselves.
 //!
 //! A database without an observer of its own has [`Counted`], which knows what its `Connection` counts.
 
@@ -11,7 +11,7 @@ use lanemark_core::result::{Counter, Counters};
 
 /// A connection of its own to a database that others work on.
 pub(crate) trait Observer {
-    /// All that the database has counted until now.
+    /// Reads the counters of the database until now.
     fn counters(&mut self) -> Result<Counters, OltpError>;
 
     /// Whether what a session has done is counted only when it [reports](Connection::report) or is slow to come.

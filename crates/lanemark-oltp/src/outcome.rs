@@ -1,4 +1,4 @@
-//! What a run came to, as a member of the results of all runs: its target, what was asked, and a sample for each repeat.
+//! The result of a run, in the schema of all runs: its target, its workload, and a sample for each repeat.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ const REPEATS_FEW: usize = 3;
 /// The share of the machine's processors from which on other programs are told.
 const OTHERS: f64 = 0.05;
 
-/// What was counted in a repeat.
+/// The counts of a repeat.
 #[derive(Default)]
 pub(crate) struct Counted {
     pub(crate) seconds: f64,
@@ -142,7 +142,8 @@ fn device_use(work: &DeviceWork, elapsed: Duration) -> DeviceUse {
     }
 }
 
-/// A database as the target of a run, with the settings that decide what its figures mean, and the bytes that are loaded.
+/// A database as the target of a run, with the settings that decide what its figures mean, and the bytes that are
+/// loaded.
 ///
 /// # Errors
 /// Where the database does not answer.
@@ -163,7 +164,7 @@ pub fn target(database: &Database) -> Result<(DatabaseTarget, Bytes), OltpError>
     Ok((target, Bytes(data)))
 }
 
-/// What a run asks for: one test, whose threads are the users and whose span is what was loaded.
+/// Returns the workload of a run: one test, whose threads are the users and whose span is the loaded data.
 pub fn workload(scale: &Scale, options: &RunOptions, data: Bytes, repeats: u32) -> Workload {
     let time = |time: std::time::Duration| duration(time.as_secs_f64());
     let users = DatabaseUsers {

@@ -14,7 +14,7 @@ use crate::value::{Value, values};
 /// The date of all that is there at first: 2010-02-01, of TPC-C revision 5.11.
 pub const LOADED_AT_MS: i64 = 1_264_982_400_000;
 
-/// What takes rows.
+/// The receiver of rows.
 pub type Sink<'a> = dyn FnMut(&[Value<'_>]) -> Result<(), OltpError> + 'a;
 
 /// The stream of permutations and lines, which several tables share.

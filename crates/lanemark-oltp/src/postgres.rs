@@ -42,7 +42,7 @@ pub(crate) const CACHE: &str = "SELECT (SELECT setting::BIGINT * current_setting
 
 /// Bytes that are gathered before they go to the server.
 const COPY_CHUNK: usize = 64 * 1024;
-/// What a binary COPY begins with: its signature, no flags, no extension.
+/// Head of a binary COPY: its signature, no flags, no extension.
 const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// A connection to a server.
@@ -85,7 +85,7 @@ impl Postgres {
         Ok(Self { client, prepared, procedures, open, batched, statements: 0, ways: 0 })
     }
 
-    /// From now on the five transactions are procedures of the server, which are made where there are none.
+    /// Runs the five transactions as procedures of the server from now on, which are made where there are none.
     pub(crate) fn use_procedures(mut self) -> Result<Self, OltpError> {
         self.procedures = Some(Procedures::make(&mut self.client)?);
         Ok(self)
@@ -154,7 +154,8 @@ pub(crate) fn data_path(connection: &mut dyn Connection) -> Option<PathBuf> {
     path
 }
 
-/// The most that the server keeps of its log while it is loaded, in bytes; everything where it does not tell.
+/// Returns the greatest size of the log that the server keeps while it is loaded, in bytes; everything where it does
+/// not tell.
 pub(crate) fn log_max(connection: &mut dyn Connection) -> u64 {
     let mut most = None;
     let sql = "SELECT setting::BIGINT FROM pg_settings WHERE name = 'max_wal_size'";
@@ -362,7 +363,7 @@ impl Connection for Postgres {
     }
 }
 
-/// The server's version, the first part of it.
+/// Returns the major version of the server.
 fn server_version(client: &mut Client) -> Result<i32, OltpError> {
     let sql = "SELECT current_setting('server_version_num')::INT / 10000";
     client.query_one(sql, &[]).and_then(|row| row.try_get(0)).map_err(from_postgres)
@@ -405,7 +406,7 @@ fn reason(error: &postgres::Error) -> String {
     }
 }
 
-/// What an error of COPY means, which the crate wraps as one of input and output.
+/// Converts an error of COPY, which the crate wraps as one of input and output.
 fn from_copy(error: &std::io::Error) -> OltpError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<postgres::Error>()) {
         Some(inner) => classify(inner),
@@ -418,7 +419,7 @@ fn from_postgres(error: postgres::Error) -> OltpError {
     classify(&error)
 }
 
-/// What an error means to the driver, by its SQLSTATE.
+/// Converts an error of the client library that comes while users work, by its SQLSTATE.
 fn classify(error: &postgres::Error) -> OltpError {
     let text = reason(error);
     match error.code().map(|code| code.code()) {

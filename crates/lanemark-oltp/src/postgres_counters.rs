@@ -1,4 +1,4 @@
-//! What PostgreSQL tells of itself: its cumulative statistics and what sessions wait for.
+//! The statistics of PostgreSQL about itself: its cumulative counters and the waits of its sessions.
 //!
 //! Sources: its documentation, "The Cumulative Statistics System" and `monitoring.sgml` of versions 14 to 18. The
 //! observer keeps one transaction open from its first look to its last, so that it counts none of its own; it takes
@@ -51,7 +51,7 @@ fn number<T: TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
     }
 }
 
-/// What gives each counter in a version of the server, as a scalar.
+/// Returns the expression for each counter in a version of the server, as a scalar.
 fn expressions(version: u32) -> Vec<(Counter, String)> {
     let mut found = Vec::new();
     let mut put = |counter, what: &str, place: &str| {

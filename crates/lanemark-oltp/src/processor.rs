@@ -1,4 +1,4 @@
-//! How busy the machine's processors were (`/proc/stat`), and who was: a server's processes, a thread.
+//! The processor time of the machine (`/proc/stat`), of a server's processes, and of a thread.
 //!
 //! Processes are counted in ticks of their accounting (`/proc/PID/stat`, a hundredth of a second), threads in
 //! nanoseconds by the scheduler (`schedstat`): those on a processor, and those ready for one while none was free.
@@ -19,7 +19,7 @@ pub(crate) struct ProcessorTime {
 }
 
 impl ProcessorTime {
-    /// Until now.
+    /// Reads the processor time until now.
     pub(crate) fn now() -> Option<Self> {
         parse(&fs::read_to_string("/proc/stat").ok()?)
     }
@@ -52,9 +52,9 @@ fn parse(text: &str) -> Option<ProcessorTime> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     parent: u32,
-    /// Its ticks.
+    /// Ticks of the process.
     own: u64,
-    /// Those of its children that have ended.
+    /// Ticks of those of its children that have ended.
     ended: u64,
 }
 
@@ -130,12 +130,12 @@ impl Task {
         Self("/proc/thread-self/schedstat".into())
     }
 
-    /// A process.
+    /// Creates the task of a process.
     pub(crate) fn process(number: i64) -> Self {
         Self(format!("/proc/{number}/schedstat").into())
     }
 
-    /// Its time until now.
+    /// Reads the task's time until now.
     pub(crate) fn time(&self) -> Option<TaskTime> {
         TaskTime::parse(&fs::read_to_string(&self.0).ok()?)
     }
@@ -148,7 +148,7 @@ impl TaskTime {
         Some(Self { running, ready })
     }
 
-    /// What was added since `earlier`.
+    /// Returns the time since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> SessionTime {
         SessionTime {
             running_s: self.running.saturating_sub(earlier.running) as f64 / 1e9,

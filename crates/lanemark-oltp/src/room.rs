@@ -22,12 +22,12 @@ const LEAST: u64 = 16 << 20;
 struct Footprint {
     /// The items, which are there once.
     items: u64,
-    /// A warehouse.
+    /// Size of a warehouse, in bytes.
     warehouse: u64,
 }
 
 impl Footprint {
-    /// Of a kind of database, by its files after loading 1 and 3 warehouses.
+    /// Returns the footprint of a kind of database, by its files after loading 1 and 3 warehouses.
     fn of(database: &Database) -> Self {
         match database {
             // Version 3.53, pages of 4 KiB.
@@ -53,8 +53,8 @@ pub(crate) fn footprint(database: &Database, scale: &Scale) -> u64 {
     Footprint::of(database).bytes(scale, scale.warehouses, true)
 }
 
-/// Refuses a load for which there is no room. `there` are the warehouses that are loaded already, nothing where not even
-/// the items are; `freed` are bytes that go first.
+/// Refuses a load for which there is no room. `there` are the warehouses that are loaded already, nothing where not
+/// even the items are; `freed` are bytes that go first.
 pub(crate) fn require(
     database: &Database,
     scale: &Scale,
@@ -85,14 +85,14 @@ pub(crate) fn require(
     })
 }
 
-/// Where a database keeps its data, asked for while it still answers.
+/// The place of a database's data, asked for while it still answers.
 pub(crate) struct Room {
     name: String,
     path: Option<PathBuf>,
 }
 
 impl Room {
-    /// Of a database.
+    /// Asks for the place of a database's data.
     pub(crate) fn of(database: &Database) -> Self {
         Self { name: database.name(), path: database.data_path() }
     }
@@ -119,14 +119,14 @@ impl Room {
     }
 }
 
-/// What a file system has left.
+/// The free space of a file system.
 struct Left {
     below: PathBuf,
     free: u64,
     size: u64,
 }
 
-/// Of the file system of `path`, or of where it would be.
+/// Returns the free space of the file system of `path`, or of where it would be.
 fn left(path: &Path) -> Option<Left> {
     let here = Some(Path::new("."));
     let below = path.ancestors().chain(here).find(|one| one.exists())?;

@@ -23,30 +23,30 @@ pub use crate::user::User;
 
 /// Users that one warehouse has terminals for.
 const USERS_A_WAREHOUSE: i64 = 10;
-/// How long a sleep goes on before it looks whether to stop.
+/// Longest sleep before a check whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 /// A repeat that was stopped is kept if it counted for so long.
 const KEPT_FROM: Duration = Duration::from_secs(1);
 /// The stack of a user's thread, so that a thousand of them fit anywhere.
 const STACK: usize = 512 * 1024;
 
-/// Where the dates of transactions come from.
+/// The source of the dates of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// The machine's.
+    /// The machine's clock.
     Wall,
     /// A second for each transaction of a user, so that a run leaves the same contents again.
     Counted,
 }
 
-/// How a run goes.
+/// The options of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunOptions {
-    /// The mix.
+    /// Mix of transactions.
     pub profile: Profile,
-    /// Users at once.
+    /// Number of users at once.
     pub users: u32,
-    /// Whether they key and think.
+    /// Whether users have keying and think times.
     pub think_times: bool,
     /// Time before counting.
     pub ramp: Duration,
@@ -54,7 +54,7 @@ pub struct RunOptions {
     pub duration: Duration,
     /// The seed of what users ask for.
     pub seed: u64,
-    /// Dates.
+    /// Source of dates.
     pub clock: Clock,
     /// Whether transactions are procedures of the server.
     pub procedures: bool,
@@ -93,7 +93,7 @@ pub(crate) struct Span {
     pub(crate) ends: Instant,
 }
 
-/// What all threads of a repeat see.
+/// The state that all threads of a repeat share.
 pub(crate) struct Shared<'a> {
     pub(crate) span: Span,
     /// Whether users make the database count what they have done ([`crate::session::Connection::report`]).
@@ -104,7 +104,7 @@ pub(crate) struct Shared<'a> {
     failed: AtomicBool,
     failure: Mutex<Option<OltpError>>,
     stop: &'a AtomicBool,
-    /// When the first who looked saw that it shall stop.
+    /// Time at which a thread first saw that it shall stop.
     stopped_at: OnceLock<Instant>,
 }
 
@@ -116,7 +116,7 @@ impl Shared<'_> {
         self.stopped_at.get().is_some() || self.failed.load(Ordering::Relaxed)
     }
 
-    /// When counting ends: with the repeat's time, or where it is stopped before that.
+    /// Returns the time at which counting ends: with the repeat, or where it is stopped before that.
     pub(crate) fn counts_until(&self) -> Instant {
         self.stopped_at.get().map_or(self.span.ends, |&stopped| stopped.min(self.span.ends))
     }
@@ -130,11 +130,11 @@ impl Shared<'_> {
     }
 }
 
-/// What users did in a repeat.
+/// The work of users in a repeat.
 #[derive(Default)]
 struct Work {
     counters: Counters,
-    /// Of those of whom it is known.
+    /// Processor time of the sessions for which it is known.
     sessions: Option<SessionTime>,
 }
 
@@ -149,7 +149,7 @@ impl Work {
     }
 }
 
-/// One user's part of a repeat.
+/// Runs one user's part of a repeat.
 fn work(
     user: &mut User,
     options: &RunOptions,

@@ -8,7 +8,7 @@ use crate::error::OltpError;
 /// Districts of each warehouse.
 pub const DISTRICTS: i64 = 10;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A number that fits 16 bits.
@@ -24,14 +24,14 @@ pub enum Kind {
 /// A column's name and what it holds.
 pub type Column = (&'static str, Kind);
 
-/// One of the nine tables.
+/// The nine tables of the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
-    /// What is sold; the same in every warehouse.
+    /// Items for sale; equal for every warehouse.
     Item,
     /// Warehouses.
     Warehouse,
-    /// What of each item a warehouse has.
+    /// Stock of each item in a warehouse.
     Stock,
     /// Ten of each warehouse.
     District,
@@ -158,7 +158,7 @@ pub const INDEXES: [(&str, &str); 2] = [
 ];
 
 impl Table {
-    /// All nine, in the order of loading.
+    /// All nine tables, in the order of loading.
     pub const ALL: [Self; 9] = [
         Self::Item,
         Self::Warehouse,
@@ -171,7 +171,7 @@ impl Table {
         Self::OrderLine,
     ];
 
-    /// Its name in SQL.
+    /// Returns the table's name in SQL.
     pub fn name(self) -> &'static str {
         match self {
             Self::Item => "item",
@@ -186,7 +186,7 @@ impl Table {
         }
     }
 
-    /// Its columns.
+    /// Returns the table's columns.
     pub fn columns(self) -> &'static [Column] {
         match self {
             Self::Item => ITEM,
@@ -201,7 +201,7 @@ impl Table {
         }
     }
 
-    /// The columns of its primary key; none for the history.
+    /// Returns the columns of the table's primary key; none for the history.
     pub fn key(self) -> Option<&'static str> {
         match self {
             Self::Item => Some("i_id"),
@@ -217,7 +217,7 @@ impl Table {
     }
 }
 
-/// How much a database holds, and from what.
+/// The scale of a database and the seed of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Scale {
     /// Warehouses, from 1.

@@ -15,7 +15,7 @@ use lanemark_core::result::Counters;
 /// Gives all rows to the sink that it is handed.
 pub type Producer<'a> = dyn FnMut(&mut Sink<'_>) -> Result<(), OltpError> + 'a;
 
-/// One connection.
+/// A connection to a database.
 pub trait Connection: Send {
     /// Begins a transaction, and says whether it writes.
     fn begin(&mut self, writes: bool) -> Result<(), OltpError>;
@@ -34,7 +34,7 @@ pub trait Connection: Send {
     /// The rows that a statement gives.
     fn query(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<Vec<Row>, OltpError>;
 
-    /// How many rows a statement without rows changed.
+    /// Executes a statement without result rows; returns the number of rows that it changed.
     fn execute(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<u64, OltpError>;
 
     /// Runs statements without parameters and rows.
@@ -61,12 +61,12 @@ pub trait Connection: Send {
         Ok(())
     }
 
-    /// What this connection alone has counted until now, where the database is inside the driver.
+    /// Reads the counters of this connection alone until now, where the database is inside the driver.
     fn own_counters(&mut self) -> Result<Counters, OltpError> {
         Ok(Counters::default())
     }
 
-    /// New-Order.
+    /// Runs New-Order.
     fn new_order(&mut self, input: &NewOrder) -> Result<NewOrderOutcome, OltpError> {
         transactions::new_order(self, input)
     }
@@ -81,7 +81,7 @@ pub trait Connection: Send {
         transactions::order_status(self, input)
     }
 
-    /// Delivery.
+    /// Runs Delivery.
     fn delivery(&mut self, input: &Delivery) -> Result<DeliveryOutcome, OltpError> {
         transactions::delivery(self, input)
     }

@@ -19,18 +19,18 @@ use crate::statement::Statement;
 use crate::value::{Row, Value};
 use lanemark_core::result::{Counter, Counters};
 
-/// How long a writer waits for another.
+/// Time that a writer waits for another.
 const BUSY: Duration = Duration::from_secs(60);
-/// How long everybody else may take to go where the file is wanted alone.
+/// Time that all others may take to leave where the file is wanted alone.
 const ALONE: Duration = Duration::from_secs(5);
 /// Statements that a connection keeps prepared.
 const PREPARED: usize = 64;
 
-/// What is set on every connection.
+/// Statement that sets up every connection.
 const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
     PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;";
 
-/// What precedes each page in the log (file format of SQLite, section 4.1).
+/// Size of the header of each page in the log, in bytes (file format of SQLite, section 4.1).
 const FRAME_HEAD: u64 = 24;
 /// The cache that is set, of each connection, and what the file takes, in bytes.
 pub(crate) const CACHE: &str =
@@ -84,7 +84,7 @@ impl Sqlite {
         }
     }
 
-    /// What a counter of this connection came to since the last time; SQLite keeps it in 32 bits.
+    /// Returns a counter of this connection since the last time; SQLite keeps it in 32 bits.
     fn take_status(&self, status: std::ffi::c_int) -> Option<u64> {
         let (mut now, mut highest) = (0, 0);
         // SAFETY: the handle is that of an open connection, which no other thread uses while `self` is borrowed,
@@ -212,7 +212,7 @@ impl Connection for Sqlite {
     }
 }
 
-/// What an error means that comes while a file is opened.
+/// Converts an error of the library that comes while a file is opened.
 fn at_opening(path: &Path, error: &rusqlite::Error) -> OltpError {
     let (database, reason) = (path.display().to_string(), error.to_string());
     match error.sqlite_error_code() {
@@ -227,7 +227,7 @@ fn at_opening(path: &Path, error: &rusqlite::Error) -> OltpError {
     }
 }
 
-/// What an error means to the driver.
+/// Converts an error of the library that comes while users work.
 #[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
 fn from_sqlite(error: rusqlite::Error) -> OltpError {
     // With statements that can't be prepared the crate tells all of their text.

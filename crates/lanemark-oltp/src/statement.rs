@@ -10,10 +10,10 @@ macro_rules! statements {
         pub enum Statement { $($(#[$doc])* $name),* }
 
         impl Statement {
-            /// All of them, in the order of their numbers.
+            /// All statements, in the order of their numbers.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// Its SQL.
+            /// Returns the statement's SQL.
             pub fn text(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
             }
@@ -27,7 +27,7 @@ statements! {
     /// Takes the next order's number of a district.
     TakeOrderNumber = "UPDATE district SET d_next_o_id = d_next_o_id + 1 \
         WHERE d_w_id = $1 AND d_id = $2 RETURNING d_next_o_id - 1, d_tax";
-    /// What an order says of its customer.
+    /// Fields of the customer for an order.
     OrderCustomer = "SELECT c_discount, c_last, c_credit FROM customer \
         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
     /// Enters an order.
@@ -35,7 +35,7 @@ statements! {
         o_ol_cnt, o_all_local) VALUES ($1, $2, $3, $4, $5, NULL, $6, $7)";
     /// Marks it as open.
     InsertNewOrder = "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES ($1, $2, $3)";
-    /// An item.
+    /// Price, name and data of an item.
     Item = "SELECT i_price, i_name, i_data FROM item WHERE i_id = $1";
     /// Takes from stock, which is filled up where it would run out.
     TakeStock = "UPDATE stock SET s_quantity = s_quantity - $1 + \
@@ -64,14 +64,14 @@ statements! {
         WHERE c_w_id = $2 AND c_d_id = $3 AND c_id = $4 RETURNING c_credit, c_first, c_middle, \
         c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit_lim, \
         c_discount, c_balance";
-    /// What is known of a customer with bad credit.
+    /// Notes about a customer with bad credit.
     CustomerData = "SELECT c_data FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
     /// Adds to what is known of a customer with bad credit.
     NoteCustomer = "UPDATE customer SET c_data = $1 WHERE c_w_id = $2 AND c_d_id = $3 AND c_id = $4";
     /// Records a payment.
     InsertHistory = "INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, \
         h_amount, h_data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    /// What Order-Status says of a customer.
+    /// Fields of the customer for Order-Status.
     StatusCustomer = "SELECT c_balance, c_first, c_middle, c_last FROM customer \
         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
     /// A customer's last order.
@@ -91,7 +91,7 @@ statements! {
     /// Marks an order's lines as delivered.
     DeliverLines = "UPDATE order_line SET ol_delivery_d = $1 WHERE ol_w_id = $2 AND ol_d_id = $3 \
         AND ol_o_id = $4";
-    /// What an order costs.
+    /// Total price of an order.
     OrderAmount = "SELECT CAST(SUM(ol_amount) AS BIGINT) FROM order_line WHERE ol_w_id = $1 \
         AND ol_d_id = $2 AND ol_o_id = $3";
     /// Charges a customer with what was delivered.

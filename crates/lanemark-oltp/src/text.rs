@@ -49,7 +49,7 @@ pub(crate) fn data(rng: &mut Rng) -> String {
     text
 }
 
-/// The last name of a number below 1,000.
+/// Returns the last name for a number below 1,000.
 pub fn last_name(number: i64) -> String {
     let syllable = |digit: i64| SYLLABLES[digit.rem_euclid(10) as usize];
     [syllable(number / 100), syllable(number / 10), syllable(number)].concat()

@@ -10,21 +10,21 @@ use crate::session::Connection;
 use crate::statement::Statement as S;
 use crate::value::{Row, Value, values};
 
-/// What became of an order.
+/// The outcome of a new order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewOrderOutcome {
-    /// It was entered.
+    /// The order was entered.
     Entered {
-        /// Its number.
+        /// Number of the order.
         order: i64,
-        /// What it costs in cents.
+        /// Price of the order, in cents.
         total: i64,
     },
-    /// It had an item that does not exist, and was undone as the specification wants.
+    /// The order had an item that does not exist, and was undone as the specification wants.
     RolledBack,
 }
 
-/// What became of a delivery.
+/// The outcome of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryOutcome {
     /// Districts of which an order was delivered.
@@ -120,7 +120,7 @@ pub(crate) fn middle<T>(bearers: &[T]) -> Option<&T> {
     bearers.get(bearers.len().saturating_sub(1) / 2)
 }
 
-/// What is known of a customer with bad credit, after a payment of which the numbers tell.
+/// Returns the notes about a customer with bad credit after a payment with these numbers.
 pub(crate) fn noted([c, cd, cw, d, w, amount]: [i64; 6], known: &str) -> String {
     let note = format!("{c} {cd} {cw} {d} {w} {amount} |{known}");
     note.chars().take(CUSTOMER_DATA_MAX).collect()

@@ -17,7 +17,7 @@ use crate::transactions::NewOrderOutcome;
 /// Times that a transaction is done again before the run gives up.
 const RETRIES_MAX: u64 = 1_000;
 
-/// One user with a connection.
+/// A user with a connection.
 pub struct User {
     connection: Box<dyn Connection>,
     inputs: Inputs,
@@ -28,17 +28,17 @@ pub struct User {
     server: Server,
 }
 
-/// What the database is to a user.
+/// The place of the database relative to a user.
 enum Server {
     /// Inside the user's own thread.
     Within,
     /// A process of this machine.
     Here(i64),
-    /// Out of sight.
+    /// On another machine.
     Elsewhere,
 }
 
-/// What a user knows where counting begins, and again where it ends.
+/// A user's readings where counting begins, and again where it ends.
 pub(crate) struct Edge {
     task: Option<TaskTime>,
     counters: Counters,

@@ -1,11 +1,11 @@
-//! What goes to a database and comes back.
+//! The values that go to a database and come back.
 
 use std::borrow::Cow;
 
 /// A value of a statement or of a row that is loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value<'a> {
-    /// Nothing.
+    /// No value (SQL's NULL).
     Null,
     /// A whole number.
     Int(i64),
@@ -22,7 +22,7 @@ impl Value<'_> {
         if let Self::Int(number) = self { *number } else { 0 }
     }
 
-    /// The same, borrowed from nobody.
+    /// Returns the value, borrowed from nobody.
     pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
             Self::Null => Value::Null,

@@ -82,7 +82,7 @@ fn filling(path: &Path) -> impl Fn(i64, i64) + Sync {
     }
 }
 
-/// Nothing that would not fit is begun.
+/// Checks that no load begins that would not fit.
 fn assert_refused(database: &Database, warehouses: i64) {
     let error = load_into(database, warehouses, &|_, _| ()).unwrap_err();
     assert!(matches!(error, OltpError::NoRoom { .. }) && error.is_input(), "{error}");

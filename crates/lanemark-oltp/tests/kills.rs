@@ -52,7 +52,7 @@ fn consistent(database: &Database) -> i64 {
     paid
 }
 
-/// What the tests below start and kill; by itself it does nothing.
+/// The driver that the tests below start and kill; by itself it does nothing.
 #[test]
 fn driver_that_is_killed() {
     let Ok(name) = std::env::var(KILLED) else { return };

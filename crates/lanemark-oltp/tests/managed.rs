@@ -1,4 +1,5 @@
-//! A server of our own: whose it is, and that it goes with its driver. Skipped, with a message, where none is installed.
+//! A server of our own: whose it is, and that it goes with its driver. Skipped, with a message, where none is
+//! installed.
 #![cfg(feature = "postgres")]
 
 use std::io::{BufRead, BufReader, Read};
@@ -29,7 +30,7 @@ fn start(folder: &Path) -> Result<ManagedServer, OltpError> {
     ManagedServer::start(folder, &ServerOptions::default())
 }
 
-/// What plays a driver; by itself it does nothing.
+/// The driver's process in the tests; by itself it does nothing.
 #[test]
 fn driver_with_a_server() {
     let Ok(folder) = std::env::var(PLAYED) else { return };

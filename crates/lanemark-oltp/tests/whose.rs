@@ -1,4 +1,4 @@
-//! Whose an SQLite file is gets looked at without changing anything.
+//! The owner of an SQLite file is found without changing anything.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -60,11 +60,11 @@ fn made(script: &str) -> (tempfile::TempDir, PathBuf, rusqlite::Connection) {
 /// The file and the script of another program, in the environment of a process that plays it.
 const PLAYED: [&str; 2] = ["LANEMARK_TEST_FOREIGN_FILE", "LANEMARK_TEST_FOREIGN_SCRIPT"];
 
-/// Another program that has a file open, until this is dropped. It must be another process: connections of one process
-/// share the index of a log.
+/// A process that has a file open, until this is dropped. It must be another process: connections of one process share
+/// the index of a log.
 struct Other {
     process: Child,
-    /// What it says goes here until its end.
+    /// Output of the process, read until its end.
     _said: BufReader<ChildStdout>,
 }
 
@@ -92,7 +92,7 @@ impl Drop for Other {
     }
 }
 
-/// What plays the other program; by itself it does nothing.
+/// The other program's process; by itself it does nothing.
 #[test]
 fn other_program() {
     let [Ok(path), Ok(script)] = PLAYED.map(std::env::var) else { return };

@@ -1,9 +1,9 @@
-//! What can be wrong with what a fit is given.
+//! The errors in the input of a fit.
 
 use lanemark_core::sim::SimError;
 use lanemark_study::StudyError;
 
-/// Why there is no fit.
+/// The reason why there is no fit.
 #[derive(Debug, thiserror::Error)]
 pub enum PredictError {
     /// A library file or a system is wrong.
@@ -15,7 +15,7 @@ pub enum PredictError {
     /// A run was cut short.
     #[error("{result}: the run was cut short after {tests} of {all} tests")]
     CutShort {
-        /// The result.
+        /// Name of the result.
         result: String,
         /// Tests that ended.
         tests: usize,
@@ -25,37 +25,37 @@ pub enum PredictError {
     /// The runs are of several drives.
     #[error("{one_result} is of {one}, and {other_result} of {other}")]
     SeveralDrives {
-        /// A result.
+        /// Name of a result.
         one_result: String,
-        /// What it is of.
+        /// Drive of that result.
         one: String,
-        /// Another one.
+        /// Name of another result.
         other_result: String,
-        /// What that is of.
+        /// Drive of the other result.
         other: String,
     },
     /// A test has a figure that cannot be.
     #[error("{result}: test `{test}`: {figure} is {value}")]
     Figure {
-        /// The result.
+        /// Name of the result.
         result: String,
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// The figure.
+        /// Name of the figure.
         figure: &'static str,
-        /// What it is.
+        /// Value of the figure.
         value: f64,
     },
     /// Tests are missing without which nothing can be told.
     #[error("the results lack {}", .missing.join(", and "))]
     Missing {
-        /// What is missing, each in words.
+        /// Missing tests, each in words.
         missing: Vec<&'static str>,
     },
     /// The template is a hard disk.
     #[error("{template} is a hard disk, and only flash drives are fitted")]
     HardDisk {
-        /// The template.
+        /// Name of the template.
         template: String,
     },
     /// A system or a test that the search came to and that cannot be.
@@ -64,15 +64,15 @@ pub enum PredictError {
     /// The simulator refused a test.
     #[error("test `{test}`: {error}")]
     Refused {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// Why.
+        /// Error of the simulation.
         error: SimError,
     },
 }
 
 impl PredictError {
-    /// How to put it right.
+    /// Returns advice on how to go on.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Study(error) => return error.hint.clone(),

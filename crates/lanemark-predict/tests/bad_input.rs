@@ -45,7 +45,7 @@ fn outcome(runs: &[RunResult], like: Option<&str>) -> Result<lanemark_predict::F
     fit(&library(), &job, &mut |_| ())
 }
 
-/// What is wrong, and the hint.
+/// Returns the error, and the hint.
 fn told(runs: &[RunResult], like: Option<&str>) -> (String, String) {
     let error = outcome(runs, like).unwrap_err();
     (error.to_string(), error.hint().unwrap_or_default())

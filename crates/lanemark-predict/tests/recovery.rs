@@ -1,12 +1,12 @@
-//! Values come back: a drive whose values are known is simulated, its figures get 3% of noise, and the fit must find the values
-//! that it calls identified.
+//! Values come back: a drive whose values are known is simulated, its figures get 3% of noise, and the fit must find
+//! the values that it calls identified.
 
 mod laboratory;
 
 use laboratory::{fitted, library, noisy, number, run, short_workload, system};
 use lanemark_core::result::Standing;
 
-/// How far a recovered value may lie from the truth.
+/// Greatest relative error of a recovered value.
 const WITHIN: f64 = 0.05;
 
 /// A drive, where it is measured, what is unlike the library's, and which values must at least be identified.

@@ -1,5 +1,5 @@
-//! Fit in one port, predict in another: random drives are simulated in a port, measured with noise, fitted from the generic
-//! template and written to a file; that file in another port must do what the true drive does there.
+//! Fit in one port, predict in another: random drives are simulated in a port, measured with noise, fitted from the
+//! generic template and written to a file; that file in another port must do what the true drive does there.
 
 mod laboratory;
 

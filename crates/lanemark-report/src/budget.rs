@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 
 use lanemark_core::result::{HopId, HopUse, TestResult};
 
-/// All hops of a test's path.
+/// The time budget of a test: the shares of all hops of its path.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Budget {
     pub(crate) hops: Vec<HopShare>,
 }
 
-/// One hop, averaged over repeats.
+/// The share of one hop, averaged over repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HopShare {
     pub(crate) name: String,
-    /// How many hops of the same name stand before it.
+    /// Number of hops of the same name before this one.
     pub(crate) occurrence: usize,
     pub(crate) utilisation: f64,
     pub(crate) ceiling_megabytes: Option<f64>,
@@ -92,7 +92,7 @@ impl HopShare {
         self.wait_ns + self.service_ns
     }
 
-    /// Its name, numbered from the second of that name on.
+    /// Returns the hop's name, numbered from the second of that name on.
     pub(crate) fn label(&self) -> String {
         match self.occurrence {
             0 => self.name.clone(),

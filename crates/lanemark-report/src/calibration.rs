@@ -7,12 +7,12 @@ use lanemark_core::result::{Calibration, StudyOutcome, Target};
 
 use crate::number::published;
 
-/// One setting and where it holds.
+/// A setting and the systems that it holds for.
 pub(crate) struct Setting<'a> {
     pub(crate) calibration: &'a Calibration,
     /// The labels of the systems that it was made in.
     pub(crate) systems: Vec<&'a str>,
-    /// The figure that it was set from, described.
+    /// Published figure that the value was set from, described.
     pub(crate) figure: Option<String>,
 }
 

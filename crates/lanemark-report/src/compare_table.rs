@@ -14,7 +14,7 @@ use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
 use crate::terminal::Sheet;
 
-/// What the repeats of two runs say about one figure.
+/// The verdict of two runs' repeats about a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Higher,
@@ -26,7 +26,7 @@ enum Verdict {
     Unknown,
 }
 
-/// One figure of a test in both runs.
+/// A figure of a test in both runs.
 struct Pair {
     a: Option<Statistic>,
     b: Option<Statistic>,
@@ -102,7 +102,7 @@ fn doubts(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> {
     all
 }
 
-/// One metric over all shared tests, and in words what it comes to.
+/// Writes one metric over all shared tests, and its outcome in words.
 fn block(sheet: &mut Sheet, heading: &str, metric: Metric, shared: &[(&TestResult, &TestResult)]) {
     sheet.blank();
     sheet.heading(heading);

@@ -1,4 +1,4 @@
-//! What drives took: in a sentence, by part, by state, and test by test.
+//! The energy of drives: in a sentence, by part, by state, and test by test.
 //!
 //! Everything is the mean over repeats. A drive of which nobody knows what it takes has no line.
 
@@ -36,7 +36,7 @@ pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     Some(format!("{who} {watts} W{efficiency}.{battery}"))
 }
 
-/// What each part took, with the row that they sum to.
+/// Builds the table of energy by part, with the row that the parts sum to.
 pub(crate) fn parts(test: &TestResult) -> Table {
     let total = mean(test, |energy| Some(energy.power_mean_watts));
     let mut table = Table::new(vec![
@@ -67,7 +67,7 @@ pub(crate) fn parts(test: &TestResult) -> Table {
     table
 }
 
-/// How long the drives were in each state.
+/// Builds the table of the drives' time in each state.
 pub(crate) fn states(test: &TestResult) -> Table {
     let mut table = Table::new(vec![
         Column::name("state"),
@@ -143,7 +143,7 @@ fn working(energy: &EnergyUse) -> Option<f64> {
     energy.states.iter().find(|state| state.name == "working").map(|state| energy.share(state))
 }
 
-/// What the repeats know.
+/// Returns the energy of the repeats that know it.
 fn energies(test: &TestResult) -> impl Iterator<Item = &EnergyUse> {
     let known = |energy: &&EnergyUse| energy.elapsed > Duration::ZERO;
     test.samples.iter().filter_map(|sample| sample.energy.as_ref()).filter(known)

@@ -1,4 +1,4 @@
-//! How far the model is from what was published, calibrated and predicted figures apart.
+//! The model's errors against published figures, calibrated and predicted figures apart.
 //!
 //! A calibrated figure had a model value set from it and is met by construction, so the two are never
 //! averaged together.

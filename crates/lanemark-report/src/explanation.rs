@@ -1,4 +1,4 @@
-//! Why a measured test was no faster, in words; and what the links of a real path can carry.
+//! The explanation of a measured test in words, and the ceilings of a real path's links.
 
 use lanemark_core::result::{Explanation, HopCeiling, RunResult, Sign, TestResult, Verdict};
 
@@ -7,7 +7,7 @@ use crate::number::{fixed, percent_signed, percent_whole, significant};
 use crate::table::{Cell, Column, Table};
 use crate::terminal::Sheet;
 
-/// What the links of a path can carry for a test, as a table.
+/// Writes the ceilings of a path's links for a test, as a table.
 pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading(&format!("Ceilings for {test}"));
@@ -34,7 +34,7 @@ pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> Stri
     sheet.finish()
 }
 
-/// What a hop carries in MB/s, `7049` or `6460 to 7790`.
+/// Returns the ceiling of a hop in MB/s, `7049` or `6460 to 7790`.
 fn carries(one: &HopCeiling) -> String {
     let least = significant(one.rate.as_megabytes());
     match one.rate_most {

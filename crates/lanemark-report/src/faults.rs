@@ -1,4 +1,4 @@
-//! What went wrong in a simulated test as it was asked to, in the order of times, and what the host saw of it.
+//! The faults of a simulated test in the order of times, with their effect on the host's requests.
 
 use lanemark_core::result::{FaultUse, RunResult, TestResult};
 use lanemark_core::units::{Bytes, Duration};

@@ -15,7 +15,7 @@ use crate::number::{
 };
 use crate::table::{Cell, Column, Ink, Table};
 
-/// One row: a test of a system, and the figure published for it.
+/// A row of the table: a test of a system, with its published figure.
 pub(crate) struct FigureRow<'a> {
     pub(crate) test: &'a str,
     pub(crate) system: &'a str,
@@ -49,7 +49,7 @@ pub(crate) fn metrics(outcome: &StudyOutcome) -> Vec<Metric> {
     metrics
 }
 
-/// What a table of `metric` holds, with its unit.
+/// Returns the heading of a table of `metric`, with its unit.
 pub(crate) fn heading(metric: Metric) -> &'static str {
     match metric {
         Metric::Throughput => "Throughput, MB/s = 10^6 bytes a second",

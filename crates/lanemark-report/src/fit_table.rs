@@ -8,7 +8,7 @@ use crate::run_table::warnings;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
 
-/// From where on an error is a reason to doubt.
+/// Relative error from which on a figure is doubtful.
 const ERROR_DOUBTFUL: f64 = 0.10;
 
 /// The values of a fitted drive as a table, every figure beside the model's, what is not told, and the doubts.
@@ -67,7 +67,7 @@ fn values(fitted: &FittedDrive) -> Table {
     table
 }
 
-/// One row a test; one more for the writes of a test that mixes.
+/// Builds a row for each test; one more for the writes of a test that mixes.
 fn figures(fitted: &FittedDrive) -> Table {
     let means = [FigureKind::ReadMean, FigureKind::WriteMean];
     let latencies = fitted.figures.iter().filter(|figure| means.contains(&figure.kind));
@@ -145,7 +145,7 @@ fn errors(fitted: &FittedDrive) -> String {
     )
 }
 
-/// What is not told, with what would tell it.
+/// Writes the values that are not determined, with what would determine them.
 fn open(sheet: &mut Sheet, fitted: &FittedDrive) {
     sheet.blank();
     sheet.heading("Not told by these measurements");

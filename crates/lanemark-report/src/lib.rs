@@ -63,7 +63,7 @@ pub use test_detail::{test_detail, test_details};
 pub use verified::{verified_text, written_text};
 pub use whatif::whatif_text;
 
-/// How terminal text is to look; the caller knows the terminal, this crate does not.
+/// The style of terminal text; the caller knows the terminal, this crate does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Columns that a line may take. Tables first shorten names, then leave out columns and say which;

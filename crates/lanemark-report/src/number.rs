@@ -5,7 +5,7 @@
 
 use lanemark_core::result::{LatencyHistogram, Statistic, TestResult};
 
-/// What is shown where a result knows nothing.
+/// Text shown where a result has no value.
 pub(crate) const ABSENT: &str = "–";
 
 /// The error above which a figure is marked as missed.
@@ -123,7 +123,7 @@ impl LatencyUnit {
         }
     }
 
-    /// Its name.
+    /// Returns the unit's name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Microseconds => "us",

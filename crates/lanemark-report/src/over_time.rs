@@ -17,7 +17,7 @@ const ROWS: usize = 12;
 /// The least and the greatest bar.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// What a sample shows over time, a sentence or two; nothing where it shows nothing.
+/// Describes a sample over time in a sentence or two; nothing where there is nothing to tell.
 pub(crate) fn sentences(sample: &Sample) -> Vec<String> {
     let mut told = Vec::new();
     if let Some(steady) = &sample.steady {
@@ -101,7 +101,7 @@ pub(crate) fn time_unit(longest: Duration) -> (&'static str, f64) {
     }
 }
 
-/// `3.06 h`.
+/// Formats a time, `3.06 h`.
 pub(crate) fn time_told(time: Duration) -> String {
     let (unit, seconds) = time_unit(time);
     format!("{} {unit}", significant(time.as_seconds() / seconds))
@@ -141,7 +141,7 @@ pub(crate) fn table(sample: &Sample) -> Option<Table> {
     Some(table.without_empty_columns())
 }
 
-/// All rounds; those of the measurement window are strong.
+/// Builds the table of all rounds; those of the measurement window are strong.
 fn rounds(steady: &SteadyState) -> Table {
     let unit = LatencyUnit::fitting(steady.rounds.iter().map(|round| round.latency_mean_ns));
     let mut table = Table::new(vec![

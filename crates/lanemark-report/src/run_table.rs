@@ -19,7 +19,7 @@ use crate::transactions;
 const SHOWN_PERCENTILES: [(f64, &str, u8); 3] =
     [(50.0, "p50", 2), (99.0, "p99", 1), (99.9, "p99.9", 3)];
 
-/// All tests of a run as a table, the target in a sentence, and the warnings with their advice.
+/// Writes the tests of a run as a table, the target in a sentence, and the warnings with their advice.
 ///
 /// Throughput is in MB/s (10^6 bytes a second), latencies in us or ms, whichever fits the table.
 pub fn run_table(run: &RunResult, style: &Style) -> String {

@@ -78,7 +78,7 @@ pub(crate) fn sentence(asked: &Sensitivity) -> String {
     format!("{}{busy}: {} {given}{load}.", most.hop, most.change)
 }
 
-/// All gains; the bottleneck stands out.
+/// Builds the table of all gains; the bottleneck stands out.
 pub(crate) fn table(asked: &Sensitivity) -> Table {
     let mut table = Table::new(vec![
         Column::name("changed"),
@@ -116,7 +116,7 @@ pub(crate) fn label(asked: &Sensitivity, place: usize) -> String {
     }
 }
 
-/// How the mean latency changes.
+/// Returns the change of the mean latency, as text.
 pub(crate) fn latency(gain: &Gain) -> String {
     signed(-gain.latency_gain)
 }

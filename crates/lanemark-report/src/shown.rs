@@ -1,4 +1,4 @@
-//! What the machine showed of a measured test: the device under it, the processors, and how times were kept.
+//! The machine's readings of a measured test: the device under it, the processors, and how times were kept.
 
 use lanemark_core::result::{Evidence, ProcessorUse, Punctuality, TestResult};
 use lanemark_core::units::{Bytes, Duration};

@@ -11,19 +11,19 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
 }
 
-/// One column.
+/// A column of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) name: String,
     /// The unit of every number in it.
     pub(crate) unit: &'static str,
     pub(crate) kind: ColumnKind,
-    /// Its place in the order in which columns are left out where the width is short, greatest first;
-    /// a column of rank 0 always stays.
+    /// Rank of the column among those left out where the width is short, greatest first; a column of rank 0 always
+    /// stays.
     pub(crate) optional: u8,
 }
 
-/// What a column holds.
+/// The kind of a column's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
     /// Names, which may be shortened.
@@ -34,24 +34,24 @@ pub(crate) enum ColumnKind {
     Number,
 }
 
-/// One row.
+/// A row of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
-    /// Whether a line parts it from the row above.
+    /// Whether a line separates the row from the one above.
     pub(crate) ruled: bool,
 }
 
-/// One cell.
+/// A cell of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) text: String,
     pub(crate) ink: Ink,
-    /// Whether it says the same as the cell above and belongs with it.
+    /// Whether the cell repeats the one above and belongs with it.
     pub(crate) repeated: bool,
 }
 
-/// How much a cell matters.
+/// The importance of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Ink {
     #[default]
@@ -117,7 +117,7 @@ impl Column {
         Self::new(name, unit, ColumnKind::Number)
     }
 
-    /// The same column, to be left out in the order of `rank` where the width is short.
+    /// Makes the column one that is left out in the order of `rank` where the width is short.
     pub(crate) fn optional(self, rank: u8) -> Self {
         Self { optional: rank, ..self }
     }
@@ -136,14 +136,14 @@ impl Cell {
         Self { text: text.into(), ink, repeated: false }
     }
 
-    /// The same cell, marked as a repetition of the one above where `repeated`.
+    /// Marks the cell as a repetition of the one above where `repeated`.
     pub(crate) fn repeating(self, repeated: bool) -> Self {
         Self { repeated, ..self }
     }
 }
 
-/// Where the whole part of a number ends: at its point, or after its last digit. What follows is padded
-/// to the same length down a column, so that points stand below each other.
+/// Returns the end of the whole part of a number: at its point, or after its last digit. What follows is padded to the
+/// same length down a column, so that points stand below each other.
 pub(crate) fn point(text: &str) -> usize {
     let after_digits = || text.rfind(|c: char| c.is_ascii_digit()).map(|last| last + 1);
     // A dash stands where the last whole digit would.

@@ -1,4 +1,4 @@
-//! What a run ran on, as a short label and as a sentence.
+//! The target of a run, as a short label and as a sentence.
 
 use std::mem::discriminant;
 
@@ -56,7 +56,7 @@ pub(crate) fn sentence(run: &RunResult) -> String {
     }
 }
 
-/// How much of a model rests on what.
+/// Counts the model's values by their source, in words.
 pub(crate) fn values(target: &SimulatedTarget) -> String {
     let set = match target.overrides.len() {
         0 => String::new(),
@@ -82,7 +82,7 @@ pub(crate) fn settings(run: &RunResult) -> Vec<String> {
     target.overrides.iter().map(setting).collect()
 }
 
-/// How many tests are named that share a doubt, beside the first.
+/// Number of tests with a common doubt that are named, beside the first.
 const TESTS_NAMED: usize = 8;
 
 /// The doubts about a run, each once, with the tests that it is about and its advice. One that did not end says so

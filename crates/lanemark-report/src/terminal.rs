@@ -114,7 +114,7 @@ impl Sheet {
         }
     }
 
-    /// One line from pieces, without trailing spaces inside or outside of any colour.
+    /// Writes one line from pieces, without trailing spaces inside or outside of any colour.
     pub(crate) fn line(&mut self, pieces: &[(String, Ink)]) {
         let end = pieces.iter().rposition(|(text, _)| !text.trim_end().is_empty());
         for (index, (text, ink)) in pieces.iter().enumerate().take(end.map_or(0, |end| end + 1)) {
@@ -177,7 +177,7 @@ impl Layout {
         Self { kept, widths, tails }
     }
 
-    /// The same with its longest names cut until it fits or none is longer than `least`.
+    /// Returns the layout with its longest names cut until it fits or none is longer than `least`.
     fn shortened(mut self, table: &Table, width: usize, least: usize) -> Self {
         while self.total() > width {
             let longest = (0..self.kept.len())

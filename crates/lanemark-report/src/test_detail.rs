@@ -1,4 +1,4 @@
-//! One test in detail: its figures, its latency, and where the time of a request went.
+//! The detail of one test: its figures, its latency, and the parts of a request's time.
 //!
 //! The time budget is averaged over repeats and its rows sum to the mean latency. Utilisation is a
 //! hop's own; a hop can be busy and add little latency, or idle and add much. What a faster hop would gain
@@ -26,8 +26,8 @@ use crate::target;
 use crate::terminal::Sheet;
 use crate::written;
 
-/// From this utilisation on a hop is called busy. Below it, queueing theory has a request wait for at
-/// most about as long as it is served, and the latency of an idle path says more.
+/// Utilisation from which on a hop is called busy. Below it, queueing theory has a request wait for at most about as
+/// long as it is served, and the latency of an idle path says more.
 const BUSY: f64 = 0.5;
 /// Columns of a utilisation bar.
 const BAR: usize = 10;
@@ -40,8 +40,8 @@ const PERCENTILES: [(f64, &str, u8); 5] = [
     (99.99, "p99.99", 3),
 ];
 
-/// One test of `run` in detail: throughput, latency, and the time budget where it is known; then what the run ran
-/// on, and every doubt about it.
+/// Writes one test of `run` in detail: throughput, latency, and the time budget where it is known; then the target, and
+/// every doubt about it.
 pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     body(&mut sheet, run, test);
@@ -51,7 +51,7 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
     sheet.finish()
 }
 
-/// All tests of `run` in detail, for a page that has told of the target and the doubts already.
+/// Writes all tests of `run` in detail, for a page that has told of the target and the doubts already.
 pub fn test_details(run: &RunResult, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     for (place, test) in run.tests.iter().enumerate() {
@@ -137,7 +137,7 @@ fn over_time(sheet: &mut Sheet, test: &TestResult) {
     sheet.blank();
 }
 
-/// What limits the test: the busiest hop, or where none is busy the latency and what has most of it.
+/// Names the limit of the test: the busiest hop, or where none is busy the latency and the hop with most of it.
 fn limit(hop: &HopShare, budget: &Budget, test: &TestResult) -> String {
     let total = budget.total_ns();
     let longest = budget.hops.iter().max_by(|a, b| a.total_ns().total_cmp(&b.total_ns()));
@@ -217,7 +217,7 @@ fn comes_in_its_own_time(sample: &Sample) -> bool {
     sample.replay.as_ref().is_some_and(|replay| replay.speed.is_some())
 }
 
-/// How a trace was replayed, in a sentence.
+/// Describes the replay of a trace in a sentence.
 fn replayed(replay: &ReplayUse) -> String {
     let pace = match (replay.speed, replay.span) {
         (Some(speed), Some(span)) => {

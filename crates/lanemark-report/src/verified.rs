@@ -1,4 +1,4 @@
-//! What a verification wrote and what a check of it found, as text.
+//! A verification's writing and its check, as text.
 //!
 //! Offsets and lengths are bytes in full: they are for whoever looks at that place next.
 
@@ -14,7 +14,7 @@ use crate::terminal::Sheet;
 /// The ranges that are shown one by one.
 const SHOWN: usize = 20;
 
-/// What was written, and how to check it.
+/// Writes the summary of the data written, and how to check it.
 pub fn written_text(written: &WrittenToVerify, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     let seconds = written.elapsed.as_seconds();
@@ -41,7 +41,7 @@ pub fn written_text(written: &WrittenToVerify, style: &Style) -> String {
     sheet.finish()
 }
 
-/// What is wrong, range by range, and what all units and requests came to.
+/// Writes the damage range by range, and the counts of units and requests.
 pub fn verified_text(verified: &Verified, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading(&verdict(verified));
@@ -127,7 +127,7 @@ fn found(found: Found) -> String {
     }
 }
 
-/// What the words in the table mean, for those that are in it.
+/// Explains the kinds of damage that are in the table.
 fn kinds(damage: &[Damage]) -> String {
     let meaning = |kind| match kind {
         DamageKind::Lost => "what was there right before the last acknowledged write",

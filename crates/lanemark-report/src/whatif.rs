@@ -1,4 +1,4 @@
-//! What another path would give, beside what there is.
+//! The comparison of another path with the present one.
 
 use lanemark_core::result::{Outlook, WhatIf, WhatIfTest};
 
@@ -7,10 +7,10 @@ use crate::number::{percent_signed, percent_whole, significant};
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
 
-/// From this share of the time on the busiest hop is called the bottleneck.
+/// Utilisation from which on the busiest hop is called the bottleneck.
 const BUSY: f64 = 0.8;
 
-/// Both systems test by test, and where the bottleneck goes.
+/// Writes both systems test by test, and the bottleneck of each.
 pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading(&format!("{} instead of {}", whatif.other, whatif.present));

@@ -1,4 +1,4 @@
-//! What a simulated drive wrote to its flash for what the host wrote to it.
+//! The flash writes of a simulated drive for each byte that the host wrote.
 
 use lanemark_core::result::{DriveUse, TestResult};
 use lanemark_core::units::Bytes;

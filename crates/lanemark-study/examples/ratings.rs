@@ -101,7 +101,7 @@ fn name(role: Role) -> &'static str {
     }
 }
 
-/// What a rating tells: its test, and how it is run.
+/// Returns the rating's test, and how it is run.
 fn what(rating: &Rating) -> String {
     let mut what = rating.test.clone();
     if rating.steady {

@@ -23,7 +23,7 @@ pub(crate) struct Attached {
     second: Option<Place>,
 }
 
-/// One port with what is plugged into it.
+/// A port with the drive in it.
 struct Place {
     port: Port,
     plugged: Plugged,
@@ -78,7 +78,7 @@ impl Attached {
         Ok(attached)
     }
 
-    /// Of the ways to a drive one must go on working.
+    /// Checks that one of the paths to the drive goes on working.
     fn check_failing(&self, platform: &Platform) -> Result<(), String> {
         let after = |place: &Place| Some((place.port.name.clone(), place.port.fails_after?));
         let Some((port, time)) = after(&self.first) else { return Ok(()) };
@@ -97,17 +97,17 @@ impl Attached {
         }
     }
 
-    /// Whether it stands in the port of that name.
+    /// Returns whether the drive is in the port of that name.
     pub(crate) fn takes(&self, port: &str) -> bool {
         self.places().any(|place| place.port.name == port)
     }
 
-    /// Its port or ports for people.
+    /// Returns the drive's port or ports for people.
     pub(crate) fn port(&self) -> String {
         self.places().map(|place| place.port.name.as_str()).collect::<Vec<_>>().join(" and ")
     }
 
-    /// Each of its ports.
+    /// Returns each port of the drive.
     pub(crate) fn taken(&self) -> Vec<Taken> {
         let taken = |place: &Place| Taken {
             port: place.port.name.clone(),
@@ -133,8 +133,8 @@ impl Attached {
         warnings
     }
 
-    /// What is wrong with it and with its ways, as drive number `drive`, by what the files say. Links that it shares are
-    /// the first drive's.
+    /// Returns the faults of the drive and of its paths, as drive number `drive`, by what the files say. Links that it
+    /// shares are the first drive's.
     fn faults(&self, drive: u16, (first, second): (usize, Option<usize>)) -> Vec<Fault> {
         let mut faults = Vec::new();
         let mut add = |after: Duration, kind| {
@@ -175,7 +175,8 @@ impl Attached {
         WaySpec { trunk, links: behind.chain([own]).collect() }
     }
 
-    /// How many links of the ways to both of its ports, beside the drive `first` of the system, are of the trunk.
+    /// Returns how many links of the paths to both of its ports belong to the trunk, beside the drive `first` of the
+    /// system.
     fn second_shared(&self, second: &Place, first: &Self) -> Result<usize, String> {
         let between = self.first.shared_with(second);
         let shared = second.shared_with(&first.first);
@@ -195,7 +196,7 @@ impl Attached {
 }
 
 impl Place {
-    /// How many links, counted from the host, lie on the ways to both.
+    /// Returns the number of links, counted from the host, that both paths have in common.
     fn shared_with(&self, other: &Self) -> usize {
         let both = self.port.behind.iter().zip(&other.port.behind);
         both.take_while(|(own, other)| own.name == other.name).count()

@@ -30,11 +30,11 @@ pub struct Document {
     file: String,
     text: String,
     root: Table,
-    /// What was found wrong, while [`Document::read`] is at work.
+    /// Errors found so far, while [`Document::read`] is at work.
     problems: RefCell<Option<Problems>>,
 }
 
-/// What reading a model file involves besides the file: the ledger of its values, and overrides.
+/// The context in which a model file is read: the ledger of its values, and overrides.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'c> {
     /// Takes down every model value.
@@ -65,7 +65,7 @@ impl Document {
         &self.file
     }
 
-    /// The text.
+    /// Returns the text of the document.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -100,8 +100,8 @@ impl Document {
         }
     }
 
-    /// Where the model value `parameter` stands, `drive.flash.page` with `kind` `drive`; the file where
-    /// it is not written in it.
+    /// Returns the location of the model value `parameter`, `drive.flash.page` with `kind` `drive`; the file where it
+    /// is not written in it.
     pub fn location_of_parameter(&self, kind: &str, parameter: &str) -> Location {
         let nowhere = Location::file(&self.file);
         let Some(keys) = parameter.strip_prefix(kind) else { return nowhere };
@@ -127,12 +127,12 @@ impl Document {
         self.problems.borrow().is_some()
     }
 
-    /// How many problems are noted.
+    /// Returns the number of problems noted.
     fn noted(&self) -> usize {
         self.problems.borrow().as_ref().map_or(0, Problems::count)
     }
 
-    /// How many tables could not be read to their end.
+    /// Returns the number of tables that could not be read to their end.
     fn cut_short(&self) -> usize {
         self.problems.borrow().as_ref().map_or(0, |problems| problems.cut_short)
     }

@@ -16,7 +16,7 @@ use crate::error::StudyError;
 use crate::flash;
 use crate::power;
 
-/// What becomes of data in the write buffer when the power fails: `buffer.power_loss`.
+/// Fates of data in the write buffer when the power fails: `buffer.power_loss`.
 const WRITE_CACHES: &[(&str, WriteCache)] = &[
     ("lost", WriteCache::Volatile),
     ("stored", WriteCache::Protected),
@@ -28,43 +28,43 @@ const WRITE_CACHES: &[(&str, WriteCache)] = &[
 pub struct Drive {
     /// The name for people.
     pub name: String,
-    /// How it is spoken to.
+    /// Protocol of the drive.
     pub protocol: ProtocolKind,
-    /// What it is plugged in with.
+    /// Connector of the drive.
     pub plug: Plug,
-    /// Which commands it takes; a SATA drive may not queue them.
+    /// Command set of the drive; a SATA drive may have no command queue.
     pub commands: SataCommands,
     /// The second port that it can be plugged in by, where it has one.
     pub second: Option<Second>,
-    /// How much of a SATA frame its FIFO holds, where that is less than all of it.
+    /// Size of the drive's SATA FIFO, where that is less than a frame.
     pub frame_fifo: Option<Bytes>,
     /// The largest command that it takes, where it has a limit of its own.
     pub transfer_max: Option<Bytes>,
-    /// How long each of its namespaces is; none where it is one of all its capacity.
+    /// Size of each namespace; none where there is one of all the capacity.
     pub namespaces: Vec<Bytes>,
     /// Reads that have to be repeated, as the flash ages.
     pub retries: Option<ReadRetries>,
-    /// The model.
+    /// Model of the drive.
     pub spec: DriveSpec,
 }
 
-/// What a drive with two ports needs of its host.
+/// The host settings for a drive with two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Second {
-    /// How commands are spread over both ports.
+    /// Distribution of commands over both ports.
     pub multipath: Multipath,
-    /// How long the host waits for an answer over a way that has failed.
+    /// Time that the host waits for an answer over a path that has failed.
     pub path_timeout: Duration,
 }
 
-/// What a drive file describes.
+/// The kind of drive that a file describes.
 #[derive(Clone, Copy)]
 enum Kind {
     SolidState,
     Disk,
 }
 
-/// What a drive is plugged in with, or a port takes: the most that it can train to.
+/// The connector of a drive or port: the most that it can train to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plug {
     /// SATA up to a rate.
@@ -76,7 +76,7 @@ pub enum Plug {
 }
 
 impl Plug {
-    /// What each port has of a drive that is plugged in by two: half of the lanes or phys.
+    /// Returns the connector of each port of a drive that is plugged in by two: half of the lanes or phys.
     #[must_use]
     pub fn half(self) -> Self {
         match self {
@@ -86,7 +86,7 @@ impl Plug {
         }
     }
 
-    /// What a link trains to that trains to this.
+    /// Returns the training of a link that runs at this connector's rate and width.
     pub(crate) fn training(self) -> Training {
         match self {
             Self::Sata(rate) => Training { speed: Some(rate.line_rate()), ..Training::default() },
@@ -100,7 +100,7 @@ impl Plug {
         }
     }
 
-    /// Whether it can be split in two.
+    /// Returns whether the connector can be split in two.
     fn is_wide(self) -> bool {
         self.half() != self
     }

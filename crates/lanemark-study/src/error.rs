@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How a message about a name that does not exist begins.
+/// First word of a message about a name that does not exist.
 const UNKNOWN: &str = "unknown";
 
 /// A place in a file, or on the command line.
@@ -14,16 +14,16 @@ pub struct Location {
     pub position: Option<(usize, usize)>,
 }
 
-/// Something wrong in a file, or all that is wrong in it.
+/// The error of a file, with all others in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct StudyError {
-    /// Where it stands.
+    /// Location of the error.
     pub location: Location,
-    /// What is wrong, with the value.
+    /// Description of the error, with the value.
     pub message: String,
-    /// How to put it right.
+    /// Advice on how to correct the value.
     pub hint: Option<String>,
-    /// What else is wrong in the same file.
+    /// Further errors in the file.
     pub beside: Vec<StudyError>,
 }
 
@@ -65,14 +65,14 @@ impl StudyError {
         Self { location, message: message.into(), hint: None, beside: Vec::new() }
     }
 
-    /// This error with a hint.
+    /// Returns the error with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Whether it is about a name that does not exist.
+    /// Returns whether the error is about a name that does not exist.
     pub fn is_unknown_name(&self) -> bool {
         self.message.starts_with(UNKNOWN)
     }
@@ -103,9 +103,9 @@ impl StudyError {
     }
 }
 
-/// The most names that are listed where none is like the one given.
+/// Greatest number of names that are listed where none is like the one given.
 const LISTED_MAX: usize = 12;
-/// The most names that are suggested.
+/// Greatest number of names that are suggested.
 const SUGGESTED_MAX: usize = 3;
 
 /// The names that `name` may stand for, the likeliest first, three at most: those that it begins; else those that end

@@ -1,4 +1,4 @@
-//! From TOML to checked values: drives, platforms, workloads, systems and studies.
+//! The reader of model files, from TOML to checked values: drives, platforms, workloads, systems and studies.
 //!
 //! | file | what it reads |
 //! |---|---|

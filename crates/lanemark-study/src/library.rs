@@ -1,4 +1,4 @@
-//! Where library files lie: a folder, else the copies built into the program.
+//! The library of model files: a folder, else the copies built into the program.
 //!
 //! A drive, platform or workload is named by its file without `.toml`, or by a path that ends in it. The
 //! library as it was at build time is part of the program, so an installed `lanemark` needs no files.

@@ -1,14 +1,14 @@
-//! Where model values come from, and values that are set otherwise than the library has them.
+//! The origin of model values, and values that override the library's.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use crate::error::{Location, StudyError};
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Somebody published it.
+    /// A publication has the value.
     Sourced(String),
     /// We worked it out from published values.
     Derived(String),
@@ -21,15 +21,15 @@ pub enum Origin {
 /// A model value as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Its place, `drive.front_end.read_latency`.
+    /// Path of the value, `drive.front_end.read_latency`.
     pub parameter: String,
     /// The value as written.
     pub text: String,
-    /// Where it comes from.
+    /// Origin of the value.
     pub origin: Origin,
 }
 
-/// All model values that went into a system, and all that could be set.
+/// The model values of a system: all that went into it, and all that could be set.
 #[derive(Debug, Default)]
 pub struct Ledger {
     records: RefCell<Vec<Record>>,

@@ -63,8 +63,8 @@ fn ways(one: &AttachmentSpec) -> impl Iterator<Item = (&WaySpec, bool)> {
     one.ways().zip([false, true])
 }
 
-/// The hop of the link on a way that so many links lie above. A further drive's own link is the hop of the first drive's
-/// at the same depth.
+/// The hop of the link on a way that so many links lie above. A further drive's own link is the hop of the first
+/// drive's at the same depth.
 fn hop((way, second): (&WaySpec, bool), depth: usize) -> HopId {
     match depth.checked_sub(way.trunk) {
         Some(own) if second => HopId::SecondLink(own as u8),

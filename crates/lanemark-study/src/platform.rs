@@ -34,32 +34,32 @@ const ROUND_TRIP_MAX: Duration = Duration::from_microseconds(1000);
 pub struct Platform {
     /// The name for people.
     pub name: String,
-    /// The processor.
+    /// Processor of the platform.
     pub cpu: CpuSpec,
-    /// What it takes besides its drives, where that is known.
+    /// Power of the platform besides its drives, where that is known.
     pub power: Option<HostPower>,
-    /// The protocols that its driver stack speaks.
+    /// Protocols of the driver stack.
     pub protocols: Vec<ProtocolSpec>,
-    /// The ports.
+    /// Ports for drives.
     pub ports: Vec<Port>,
 }
 
-/// Where a drive can be plugged in.
+/// A port of a platform, for a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Port {
-    /// Its name.
+    /// Name of the port.
     pub name: String,
-    /// What it takes.
+    /// Connector of the port.
     pub plug: Plug,
-    /// What drives a SATA port.
+    /// Controller of a SATA port.
     pub controller: ProtocolKind,
-    /// What PCI Express drives in it are limited to.
+    /// Limits of PCI Express drives in the port.
     pub packets: PcieSetup,
     /// The time through the port's own link besides its length.
     pub latency: Duration,
-    /// When the port's own link trains anew, and what it then takes.
+    /// Time at which the port's own link trains anew, and its training then.
     pub retrain: Option<(Duration, Plug)>,
-    /// When the way to it fails for good, where it does.
+    /// Time at which the path to the port fails for good, where it does.
     pub fails_after: Option<Duration>,
     /// The links between it and the processor, nearest to the processor first.
     pub behind: Vec<NamedLink>,
@@ -68,11 +68,11 @@ pub struct Port {
 /// A link inside a platform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedLink {
-    /// Its name in the platform file.
+    /// Name of the link in the platform file.
     pub name: String,
     /// The chip at its far end.
     pub to: String,
-    /// The link.
+    /// Specification of the link.
     pub spec: LinkSpec,
     /// After how long it trains anew, and to what.
     pub retrain: Option<(Duration, Training)>,

@@ -13,7 +13,7 @@ use crate::platform::{Platform, Port, table_of};
 /// A drive in a port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plugged {
-    /// How commands reach it.
+    /// Protocol by which commands reach the drive.
     pub protocol: ProtocolSpec,
     /// The port's own link, as trained.
     pub link: LinkSpec,
@@ -72,7 +72,7 @@ pub fn plug_in(
     Ok(Plugged { protocol, link, retrain, warnings: trained_down.into_iter().collect() })
 }
 
-/// What drive and port train to: the lesser of both.
+/// Returns the connector and law that drive and port train to: the lesser of both.
 fn train(
     drive: &Drive,
     platform: &Platform,

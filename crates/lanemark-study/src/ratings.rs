@@ -16,8 +16,8 @@ use crate::workload;
 
 /// The workload whose tests ratings name.
 const WORKLOAD: &str = "data-sheet";
-/// How long a steady load runs before it counts: several superblocks of the largest drive must have been
-/// collected before. How long it counts, and what comes after a full cache: caches are emptied in lumps.
+/// Time that a steady load runs before it counts: several superblocks of the largest drive must have been collected
+/// before. How long it counts, and what comes after a full cache: caches are emptied in lumps.
 const STEADY_RAMP: Duration = Duration::from_microseconds(16_000_000);
 const STEADY_DURATION: Duration = Duration::from_microseconds(4_000_000);
 /// A larger error must have its cause told.
@@ -26,49 +26,49 @@ pub const MISS: f64 = 0.10;
 /// A drive in a port, and what it is rated at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatedDrive {
-    /// The system that its ratings are run on.
+    /// Name of the system that the ratings are run on.
     pub parts: SystemName,
-    /// Who published the ratings.
+    /// Publisher of the ratings.
     pub source: String,
-    /// The ratings.
+    /// Ratings of the drive.
     pub ratings: Vec<Rating>,
     at: Location,
 }
 
-/// One published figure of a drive.
+/// A published figure of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rating {
     /// The test of the workload `data-sheet`.
     pub test: String,
-    /// What is told.
+    /// Quantity that the figure tells.
     pub metric: Metric,
     /// The value in the metric's unit.
     pub published: f64,
     /// The model value that was set from it.
     pub sets: Option<String>,
-    /// Whether it is that of a steady load over the whole drive.
+    /// Whether the rating is of a steady load over the whole drive.
     pub steady: bool,
-    /// How long the load runs before it counts, where that matters.
+    /// Time that the load runs before it counts, where that matters.
     pub after: Option<Duration>,
-    /// How much of the drive it uses, where that matters.
+    /// Part of the drive that the test uses, where that matters.
     pub span: Option<Bytes>,
-    /// How far its data compresses.
+    /// Compressibility of the test's data.
     pub compressibility: Ratio,
-    /// Why the model misses it.
+    /// Reason why the model misses the rating.
     pub miss: Option<String>,
 }
 
-/// What the model says to a rating.
+/// The model's figure for a rating.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rated {
-    /// In the rating's unit.
+    /// Simulated figure, in the rating's unit.
     pub simulated: f64,
     /// Over what was published, less one.
     pub error: f64,
 }
 
 impl Rating {
-    /// Whether a model value was set from it.
+    /// Returns the rating's role: whether a model value was set from it.
     pub fn role(&self) -> Role {
         if self.sets.is_some() { Role::Calibrated } else { Role::Predicted }
     }
@@ -152,7 +152,7 @@ impl RatedDrive {
         System::assemble(library, &self.parts, &NamedAt::all(&self.at), &name, &settings)
     }
 
-    /// What the model says to one of the ratings.
+    /// Simulates the test of one of the ratings.
     ///
     /// # Errors
     /// Where the drive does not fit its port, or the test the drive.

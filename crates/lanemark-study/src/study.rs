@@ -128,12 +128,12 @@ impl Study {
         })
     }
 
-    /// The name of its file.
+    /// Returns the name of the study's file.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Its systems by name, each with the tests that it runs, in the order of its results.
+    /// Returns the study's systems by name, each with the tests that it runs, in the order of its results.
     pub fn systems(&self) -> impl Iterator<Item = (&str, &System, &Workload)> {
         self.systems.iter().map(|column| (column.name.as_str(), &column.system, &column.workload))
     }
@@ -420,7 +420,7 @@ fn locate(error: StudyError, section: &Section<'_>, key: &str) -> StudyError {
     }
 }
 
-/// What the systems' results say to a figure.
+/// Checks a figure against the systems' results.
 fn check(figure: &Figure, systems: &[StudySystem]) -> Option<FigureCheck> {
     let result = |name: &str| {
         let system = systems.iter().find(|system| system.name == name)?;

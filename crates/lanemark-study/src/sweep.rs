@@ -30,7 +30,7 @@ use crate::system::{NamedAt, System, SystemName};
 pub use axis::Axis;
 use parameter::{OF_SYSTEM, OF_TEST};
 
-/// The most points of a sweep.
+/// Greatest number of points of a sweep.
 pub const POINTS_MAX: u64 = 1_000_000;
 /// The percentiles that a point holds.
 const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
@@ -42,7 +42,7 @@ pub struct Definition {
     pub system: String,
     /// The test, `workload:test`.
     pub workload: String,
-    /// The axes.
+    /// Axes of the sweep.
     pub axes: Vec<Axis>,
     /// Model values that are set for all points.
     pub settings: Vec<(Calibration, Location)>,
@@ -131,12 +131,12 @@ impl Sweep {
         Ok(sweep)
     }
 
-    /// The names of its axes.
+    /// Returns the names of the axes.
     pub fn axes(&self) -> Vec<String> {
         self.axes.iter().map(|axis| axis.name.clone()).collect()
     }
 
-    /// How many points it has.
+    /// Returns the number of points.
     pub fn points(&self) -> u64 {
         self.axes.iter().map(|axis| axis.values.len() as u64).product()
     }

@@ -29,11 +29,11 @@ pub struct SystemName {
     pub port: String,
     /// Further drives, each with its port, at work at the same time.
     pub beside: Vec<(String, String)>,
-    /// How all of them are one volume, where they are.
+    /// Volume of all the drives, where they are one.
     pub volume: Option<VolumeSpec>,
 }
 
-/// Where the names of a system's parts stand, for errors about them.
+/// The locations of the names of a system's parts, for errors about them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedAt {
     /// The drive's name.
@@ -47,11 +47,11 @@ pub struct NamedAt {
 /// A system, assembled and checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct System {
-    /// What the simulator needs.
+    /// Specification for the simulator.
     pub spec: CheckedSystem,
     /// The platform, for its other ports.
     pub platform: Platform,
-    /// What a result says about it.
+    /// Description of the system in results.
     pub target: SimulatedTarget,
     /// The ports that are taken, with what is in each.
     pub taken: Vec<Taken>,
@@ -127,14 +127,14 @@ impl SystemName {
         })
     }
 
-    /// Every drive with its port, the first first.
+    /// Returns every drive with its port, in order.
     pub fn places(&self) -> impl Iterator<Item = (&str, &str)> {
         let further = self.beside.iter().map(|(drive, port)| (drive.as_str(), port.as_str()));
         std::iter::once((self.drive.as_str(), self.port.as_str())).chain(further)
     }
 }
 
-/// Reads how drives are one volume from before the first of them, and returns what is behind it.
+/// Reads how drives are one volume from before the first of them, and returns what follows.
 fn volume(text: &str) -> Result<(Option<VolumeSpec>, &str), StudyError> {
     let Some((before, behind)) = text.split_once(':') else { return Ok((None, text)) };
     let fail = |message: String| {
@@ -159,7 +159,7 @@ fn volume(text: &str) -> Result<(Option<VolumeSpec>, &str), StudyError> {
 }
 
 impl NamedAt {
-    /// All three in one place, such as the command line.
+    /// Returns all three at one location, such as the command line.
     pub fn all(location: &Location) -> Self {
         Self { drive: location.clone(), platform: location.clone(), port: location.clone() }
     }
@@ -257,7 +257,7 @@ impl System {
         Ok(Self { spec, platform, target, taken, warnings })
     }
 
-    /// What its volume holds, or its first drive.
+    /// Returns the capacity of the system's volume, or of its first drive.
     pub fn capacity(&self) -> Bytes {
         self.spec.volume_capacity().unwrap_or(self.spec.first().drive.capacity)
     }
@@ -296,7 +296,8 @@ impl System {
         Ok(self.result(workload, provenance, samples))
     }
 
-    /// One repeat of a test of `workload`, by the numbers of both; none where `watch` ended it by returning false.
+    /// Simulates one repeat of a test of `workload`, by the numbers of both; none where `watch` ended it by returning
+    /// false.
     ///
     /// # Errors
     /// Where the test does not fit the drive.

@@ -1,4 +1,4 @@
-//! Whether a platform's links hang together: each comes from one place, and no way leads back to where it was.
+//! The check that a platform's links form a tree: each comes from one place, and no path leads back to where it was.
 //!
 //! A platform file lists the links on the way to each port. A link that is listed behind one chip for one port and
 //! behind another for the next would have two parents; two links that are each listed behind the other, a loop. Both
@@ -7,7 +7,7 @@
 use crate::error::StudyError;
 use crate::platform::{NamedLink, Port};
 
-/// What stands before the first link of every way.
+/// Name of what comes before the first link of every path.
 const PROCESSOR: &str = "the processor";
 
 /// Checks that `link` is none of `known`.
@@ -62,7 +62,7 @@ pub(crate) fn check_way(
     Ok(())
 }
 
-/// What link `index` of a way comes from: a chip, and the link that it is at the end of.
+/// Names the upper end of link `index` of a path: a chip, and the link that it is at the end of.
 fn parent_of(behind: &[NamedLink], index: usize) -> String {
     index.checked_sub(1).map_or(PROCESSOR.to_owned(), |before| {
         let NamedLink { name, to, .. } = &behind[before];

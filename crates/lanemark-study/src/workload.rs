@@ -15,7 +15,7 @@ use crate::error::{Location, StudyError};
 use crate::library::{Kind, Library};
 use crate::origin::{Ledger, Overrides};
 
-/// The most repeats of a test.
+/// Greatest number of repeats of a test.
 const REPEATS_MAX: u64 = 1000;
 
 /// Reads the workload `name`, or one test of it where the name is `workload:test`.
@@ -26,7 +26,7 @@ pub fn open(library: &Library, name: &str) -> Result<Workload, StudyError> {
     open_set(library, name, &Overrides::default())
 }
 
-/// The same with some values set otherwise, `workload.transactions.processor` for one.
+/// Opens a workload with some values overridden, `workload.transactions.processor` for one.
 ///
 /// # Errors
 /// As [`open`], and where there is no such value.

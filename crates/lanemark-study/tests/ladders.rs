@@ -21,7 +21,7 @@ const UNEXPLAINED: [&str; 1] = [
     // Four writes at a time over two phys of SAS: a driver that takes half its time costs 3.1%.
     "samsung-pm1653-3840gb@server-pcie5:sas driver: 128 KiB Sequential QD4, 0 reads",
 ];
-/// How much faster each rung makes the part, by the first.
+/// Factors by which the rungs make the part faster than the first.
 const RUNGS: [u64; 4] = [1, 2, 4, 8];
 /// Ports for drives of each kind, the first that fits.
 const PORTS: [&str; 4] =
@@ -33,7 +33,7 @@ const BUFFER: Bytes = Bytes::mebi(2);
 /// Makes a part so many times as fast.
 type Faster = fn(&mut SystemSpec, u64);
 
-/// What a ladder makes faster.
+/// Parts that the ladders make faster.
 const PARTS: [(&str, Faster); 12] = [
     ("front_end.read_time", |spec, by| front_end(spec).read_time = front_end(spec).read_time / by),
     ("front_end.write_time", |spec, by| {
@@ -149,7 +149,7 @@ fn rate(sample: &Sample) -> f64 {
     sample.throughput().0 as f64
 }
 
-/// What each rung of a ladder carries, up to the first that no system can have or that is not settled.
+/// Returns the rate at each rung of a ladder, up to the first that no system can have or that is not settled.
 fn rungs(spec: &SystemSpec, test: &Test, faster: Faster, seed: u64) -> Vec<f64> {
     let rung = |by: &u64| {
         let mut spec = spec.clone();

@@ -1,4 +1,4 @@
-//! What a test of a workload file can ask for beside reads and writes of one size, one after the other.
+//! Mixes in workload files: requests beside reads and writes of one size, one after the other.
 
 use std::fs;
 use std::path::Path;

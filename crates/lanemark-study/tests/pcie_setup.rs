@@ -1,4 +1,4 @@
-//! How a PCI Express link was set up reaches the simulator and its ceilings.
+//! The set-up of a PCI Express link reaches the simulator and its ceilings.
 
 use lanemark_core::result::Calibration;
 use lanemark_core::rng::StreamKey;

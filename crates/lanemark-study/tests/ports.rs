@@ -1,4 +1,4 @@
-//! What a drive's port can be, as files say it: commands, FIFOs, namespaces, second ports.
+//! Ports of drives as files say them: commands, FIFOs, namespaces, second ports.
 
 use std::fs;
 

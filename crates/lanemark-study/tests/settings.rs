@@ -6,7 +6,7 @@ use lanemark_study::{Library, Location, System};
 
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
-/// What is said where `parameter` of a system is set to `value`; empty where it is accepted.
+/// Returns the error where `parameter` of a system is set to `value`; empty where it is accepted.
 fn setting_says(system: &str, parameter: &str, value: &str) -> String {
     let location = Location::file("--set");
     let (parameter, value) = (parameter.to_owned(), value.to_owned());

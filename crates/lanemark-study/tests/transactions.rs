@@ -19,7 +19,7 @@ fn transactions() -> Transactions {
     }
 }
 
-/// What the paper and the mix of transactions say, by hand.
+/// The library's database has the values of the paper and the mix of transactions, set by hand.
 #[test]
 fn the_library_has_the_papers_database() {
     let load = transactions();

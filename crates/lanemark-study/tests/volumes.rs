@@ -52,8 +52,7 @@ fn a_volume_is_written_before_the_first_drive_and_printed_as_read() {
     }
 }
 
-/// One M.2 slot at the processor and one behind the chipset give twice what one gives; two behind the chipset
-/// give what its four lanes carry.
+/// Two M.2 slots at processor and chipset give twice what one gives; two at the chipset give what its four lanes carry.
 #[test]
 fn a_stripe_behind_one_uplink_carries_what_the_uplink_carries() {
     let read = "seq128k-q32t1-read";

@@ -20,7 +20,7 @@ pub struct Group {
     _turn: MutexGuard<'static, ()>,
 }
 
-/// Where a controller is, and whether that is the unified hierarchy.
+/// Finds the mount point of a controller, and whether that is the unified hierarchy.
 fn root_of(controller: &str) -> Option<(PathBuf, bool)> {
     let first = Path::new("/sys/fs/cgroup").join(controller);
     if first.join("tasks").exists() {

@@ -1,4 +1,4 @@
-//! What the tests of other crates need of a machine: tools, loop devices, mounts, control groups.
+//! The fixtures of a machine for tests of other crates: tools, loop devices, mounts, control groups.
 //!
 //! Whatever a machine or user does not give is told by [`skipped`]: in CI (`CI` is set) that is a failure, so that no
 //! test is left out there without anybody knowing; elsewhere it is a line on stderr, and the test ends. All that is made
@@ -24,7 +24,7 @@ pub fn skipped(what: &str) {
     eprintln!("skipped: {what}");
 }
 
-/// Whether this is CI.
+/// Returns whether this is CI.
 pub fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
 }

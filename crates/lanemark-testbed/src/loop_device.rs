@@ -43,7 +43,7 @@ impl LoopDevice {
         Some(Self { folder, node: PathBuf::from(node) })
     }
 
-    /// Its node, `/dev/loop0`.
+    /// Returns the device's node, `/dev/loop0`.
     pub fn node(&self) -> &Path {
         &self.node
     }
@@ -85,7 +85,7 @@ impl Mounted {
         Self::with(&[text(device)])
     }
 
-    /// Where it is mounted.
+    /// Returns the mount point.
     pub fn path(&self) -> &Path {
         self.0.path()
     }

@@ -23,10 +23,10 @@ use crate::parsed::{Parsed, Request};
 /// Picoseconds in a second.
 const SECOND: u64 = 1_000_000_000_000;
 
-/// How the lines begin that belong to the statistics at the end, or stand before the first event.
+/// Beginnings of the lines of the statistics at the end, or before the first event.
 const ASIDES: [&[u8]; 6] = [b"CPU", b"Total", b"Throughput", b"Events", b"Skips", b"Input file"];
 
-/// Which step of a request's way is replayed: one of blkparse's action letters.
+/// The step of a request's way that is replayed: one of blkparse's action letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action(u8);
 

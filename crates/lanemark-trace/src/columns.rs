@@ -20,15 +20,15 @@ use lanemark_core::workload::Operation;
 use crate::field::{Fault, Field, Fields, shown};
 use crate::parsed::{Parsed, Request};
 
-/// What to write in the first line.
+/// Example of a first line.
 const HINT: &str = "for example time_us,operation,offset,length";
 
-/// The most columns.
+/// Greatest number of columns.
 const COLUMNS_MAX: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
-    /// With the picoseconds that its unit holds.
+    /// Time, with the picoseconds that its unit holds.
     Time(u64),
     Operation,
     Offset,

@@ -2,7 +2,7 @@
 
 use crate::field::{Fault, shown};
 
-/// The most devices of a trace.
+/// Greatest number of devices of a trace.
 const DEVICES_MAX: usize = 4096;
 
 /// Numbers devices by their first appearance, or only those that were chosen, in the order chosen.
@@ -10,17 +10,17 @@ const DEVICES_MAX: usize = 4096;
 pub(crate) struct Devices {
     names: Vec<Vec<u8>>,
     chosen: bool,
-    /// Whose request the last one was.
+    /// Device of the last request.
     last: usize,
     /// A few of those not chosen, for errors.
     others: Vec<Vec<u8>>,
 }
 
-/// How many of those not chosen are remembered.
+/// Number of devices not chosen that are remembered.
 const OTHERS_MAX: usize = 8;
 
 impl Devices {
-    /// All devices where `chosen` is empty.
+    /// Creates the numbering; all devices where `chosen` is empty.
     pub(crate) fn new(chosen: &[String]) -> Self {
         let names = chosen.iter().map(|name| name.as_bytes().to_vec()).collect();
         Self { names, chosen: !chosen.is_empty(), last: 0, others: Vec::new() }
@@ -55,7 +55,7 @@ impl Devices {
         self.names.iter().map(|name| shown(name)).collect()
     }
 
-    /// Some that were met and not chosen.
+    /// Returns some devices that were met and not chosen.
     pub(crate) fn others(&self) -> Vec<String> {
         self.others.iter().map(|name| shown(name)).collect()
     }

@@ -1,4 +1,4 @@
-//! What is wrong in a trace: the file, the line, the column, the value, what was expected, and a hint.
+//! The errors in a trace: the file, the line, the column, the value, what was expected, and a hint.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ pub struct TraceError {
     pub line: Option<u64>,
     /// The column in bytes, from 1, where one field is at fault.
     pub column: Option<usize>,
-    /// What is wrong, with the value and what was expected.
+    /// Description of the error, with the value and what was expected.
     pub message: String,
-    /// How to put it right.
+    /// Advice on how to correct the value.
     pub hint: Option<String>,
     /// Whether the file could not be read at all, rather than be understood.
     pub unreadable: bool,

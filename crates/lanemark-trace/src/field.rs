@@ -5,7 +5,7 @@ use lanemark_core::text::is_shown;
 /// Something wrong in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// From 1, in bytes; absent where it is about the whole line.
+    /// Column of the fault, from 1, in bytes; absent where it is about the whole line.
     pub(crate) column: Option<usize>,
     pub(crate) message: String,
     pub(crate) hint: Option<&'static str>,
@@ -14,10 +14,10 @@ pub(crate) struct Fault {
 /// A part of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field<'l> {
-    /// What the format calls it.
+    /// Name of the field in the format.
     pub(crate) name: &'static str,
     pub(crate) text: &'l [u8],
-    /// Where it begins in the line, from 0.
+    /// Start of the field in the line, from 0, in bytes.
     pub(crate) start: usize,
 }
 
@@ -34,7 +34,7 @@ impl Fault {
         Self { column: None, message: message.into(), hint: None }
     }
 
-    /// The same with a hint.
+    /// Returns the fault with a hint.
     #[must_use]
     pub(crate) fn hint(mut self, hint: &'static str) -> Self {
         self.hint = Some(hint);
@@ -132,7 +132,7 @@ impl<'l> Fields<'l> {
         self.optional_cell(name).ok_or_else(|| self.missing(name))
     }
 
-    /// The same, where there is one.
+    /// Returns the next field up to a comma, where there is one.
     #[inline]
     pub(crate) fn optional_cell(&mut self, name: &'static str) -> Option<Field<'l>> {
         if self.next > self.line.len() {
@@ -153,7 +153,7 @@ impl<'l> Fields<'l> {
         &self.line[first.start..last.start + last.text.len()]
     }
 
-    /// Nothing may follow.
+    /// Checks that no further field follows.
     pub(crate) fn cells_end(&mut self, count: usize) -> Result<(), Fault> {
         match self.optional_cell("field") {
             None => Ok(()),
@@ -161,7 +161,7 @@ impl<'l> Fields<'l> {
         }
     }
 
-    /// Nothing may follow but white space.
+    /// Checks that only white space follows.
     pub(crate) fn words_end(&mut self, count: usize) -> Result<(), Fault> {
         match self.optional_word("field") {
             None => Ok(()),

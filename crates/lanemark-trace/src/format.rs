@@ -24,10 +24,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 5] = [Self::Msr, Self::Blkparse, Self::Iolog, Self::Mqsim, Self::Csv];
 
-    /// Its name on the command line.
+    /// Returns the format's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Msr => "msr",
@@ -38,7 +38,7 @@ impl Format {
         }
     }
 
-    /// The one format that `line`, the first of a trace, can belong to.
+    /// Returns the one format that `line`, the first of a trace, can belong to.
     pub(crate) fn of(line: &[u8]) -> Option<Self> {
         let text = line.trim_ascii_start();
         let words: Vec<Field<'_>> = {
@@ -96,7 +96,7 @@ impl FromStr for Format {
     }
 }
 
-/// All names in a list.
+/// Lists the names of all formats.
 pub(crate) fn names() -> String {
     Format::ALL.map(Format::name).join(", ")
 }

@@ -21,7 +21,7 @@ use lanemark_core::workload::Operation;
 use crate::field::{Fault, Fields};
 use crate::parsed::{Parsed, Request};
 
-/// How the first line begins.
+/// Beginning of the first line.
 pub(crate) const HEADER: &[u8] = b"fio version ";
 
 /// Picoseconds in a microsecond.

@@ -20,7 +20,7 @@ pub(crate) struct Lines<R> {
     ended: bool,
 }
 
-/// Why there is no line.
+/// The reason why there is no line.
 pub(crate) enum LineError {
     /// The input failed.
     Input(io::Error),
@@ -72,7 +72,7 @@ impl<R: BufRead> Lines<R> {
         &self.buffer
     }
 
-    /// Its number, from 1; 0 before the first.
+    /// Returns the line's number, from 1; 0 before the first.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }

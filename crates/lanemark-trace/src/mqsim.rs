@@ -40,7 +40,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Parsed<'_>, Fault> {
     }))
 }
 
-/// So many sectors, in bytes.
+/// Reads a number of sectors, in bytes.
 pub(crate) fn sectors(field: &Field<'_>) -> Result<u64, Fault> {
     let bytes = field.integer()?.checked_mul(SECTOR.get());
     bytes.ok_or_else(|| field.fault("a number of sectors below 2^55"))

@@ -17,7 +17,7 @@ use crate::parsed::{Parsed, Request};
 /// Picoseconds in 100 ns.
 const TICK: u128 = 100_000;
 
-/// The first word of a line with the names of the columns.
+/// First word of a line with the names of the columns.
 pub(crate) const HEADER: &[u8] = b"Timestamp";
 
 pub(crate) fn parse(line: &[u8]) -> Result<Parsed<'_>, Fault> {

@@ -4,11 +4,11 @@ use lanemark_core::workload::Operation;
 
 /// A line that has been read.
 pub(crate) enum Parsed<'l> {
-    /// A request.
+    /// A line with a request.
     Request(Request<'l>),
     /// A device that is about to be used.
     Device(&'l [u8]),
-    /// Nothing to do.
+    /// Line without a request.
     Nothing,
 }
 

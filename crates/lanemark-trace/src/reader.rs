@@ -1,4 +1,4 @@
-//! Any trace as a stream of requests.
+//! The reader of a trace in any format, as a stream of requests.
 
 use std::io::BufRead;
 
@@ -17,19 +17,19 @@ use crate::lines::{LINE_MAX, LineError, Lines};
 use crate::parsed::{Parsed, Request};
 use crate::{mqsim, msr};
 
-/// How a trace is to be read.
+/// The options for reading a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Its format; told from its first line where none is given.
+    /// Format of the trace; told from its first line where none is given.
     pub format: Option<Format>,
     /// The devices whose requests are read, the first as number 0; all, in the order in which they appear,
     /// where none is given.
     pub devices: Vec<String>,
-    /// Which of blkparse's events are requests.
+    /// Event of blkparse that counts as a request.
     pub action: Action,
 }
 
-/// What a reader met that is worth telling.
+/// The oddities of a trace that a reader met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     /// Requests whose time lay before their predecessor's, and was taken to be that.
@@ -40,7 +40,7 @@ pub struct Notes {
     pub skipped: u64,
 }
 
-/// A trace, request by request. It ends with the input or behind the first error.
+/// A trace, request by request. It ends with the input or after the first error.
 pub struct Reader<R> {
     file: String,
     lines: Lines<R>,
@@ -48,7 +48,7 @@ pub struct Reader<R> {
     clock: Clock,
     devices: Devices,
     skipped: u64,
-    /// The write behind a flush that came in the same line.
+    /// The write after a flush that came in the same line.
     queued: Option<Arrival>,
     over: bool,
 }
@@ -128,12 +128,12 @@ impl<R: BufRead> Reader<R> {
         self.devices.names()
     }
 
-    /// Some devices that were met and not chosen.
+    /// Returns some devices that were met and not chosen.
     pub fn other_devices(&self) -> Vec<String> {
         self.devices.others()
     }
 
-    /// What is worth telling so far.
+    /// Returns the notes so far.
     pub fn notes(&self) -> Notes {
         Notes {
             backward: self.clock.backward,

@@ -7,9 +7,9 @@ use lanemark_core::workload::{Arrival, Operation};
 /// A version of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IologVersion {
-    /// Without times; fio 1.17 and later.
+    /// Version 2, without times; fio 1.17 and later.
     Two,
-    /// With a timestamp in every line; fio 3.31 and later.
+    /// Version 3, with a timestamp in every line; fio 3.31 and later.
     Three,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Case {
     system: &'static str,
     settings: Vec<(&'static str, String)>,
     test: Test,
-    /// How many requests tell its speed.
+    /// Number of requests that tell the case's speed.
     pub(crate) requests: u64,
 }
 
@@ -74,7 +74,7 @@ fn everywhere(case: Case) -> Case {
     Case { test: Test { span: Bytes(1_000_000_000_000 / 4096 * 4096), ..case.test }, ..case }
 }
 
-/// All of them.
+/// Returns all cases.
 pub(crate) fn cases() -> Vec<Case> {
     let mut sequential = case("128 KiB sequential read QD32", WRITTEN, 1.0, 400_000);
     sequential.test.block = Bytes::kibi(128);
@@ -134,13 +134,13 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// Its test with so many requests.
+    /// Returns the case's test with that many requests.
     pub(crate) fn test(&self, requests: u64) -> CheckedTest {
         let volume = Some(Bytes(self.test.block.get() * requests));
         Test { volume, ..self.test.clone() }.checked().expect("a case is a test that can be")
     }
 
-    /// Its system.
+    /// Returns the case's system.
     pub(crate) fn system(&self) -> System {
         let parts = SystemName::parse(self.system).expect("a system's name");
         let at = Location::file(self.system);

@@ -18,7 +18,7 @@ use parquet::schema::types::Type;
 
 use crate::failure::Failure;
 
-/// Who wrote it, as its footer tells.
+/// Author of the file, named in its footer.
 const AUTHOR: &str = concat!("lanemark version ", env!("CARGO_PKG_VERSION"));
 
 /// A column by name.
@@ -33,7 +33,7 @@ enum Values {
     Texts(Vec<Option<String>>),
 }
 
-/// Whether a file may be written to `path`: there is none, or one of ours.
+/// Refuses to write over a file at `path` that Lanemark did not write.
 pub(super) fn refuse_other(path: &Path) -> Result<(), Failure> {
     let old = input::bytes(path, input::RESULT_MAX).unwrap_or_default();
     let ours = old.starts_with(b"PAR1") && old.windows(8).any(|part| part == b"lanemark");

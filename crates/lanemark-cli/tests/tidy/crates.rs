@@ -15,9 +15,9 @@ pub(crate) fn workspace(root: &Path) -> Metadata {
 
 /// A crate's sources by the file that each of its targets begins with.
 pub(crate) struct Crate {
-    /// Its name in its manifest.
+    /// Name of the crate in its manifest.
     pub(crate) name: String,
-    /// Its folder.
+    /// Folder of the crate.
     pub(crate) folder: PathBuf,
     /// The crates that its program imports, as its source writes them.
     pub(crate) others: Vec<String>,
@@ -25,7 +25,7 @@ pub(crate) struct Crate {
     pub(crate) targets: Vec<Target>,
 }
 
-/// One target.
+/// A target of a crate.
 pub(crate) struct Target {
     pub(crate) files: Vec<File>,
 }

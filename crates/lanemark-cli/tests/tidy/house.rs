@@ -9,7 +9,7 @@ use super::source::Named;
 
 /// The longest file that is still read in one sitting; tests and data may be longer.
 const LINES_MAX: usize = 560;
-/// What no file and no folder is named.
+/// Names that no file and no folder may have.
 const NAMELESS: [&str; 4] = ["utils", "helpers", "common", "manager"];
 /// Macros that panic where the other end of a pipe is gone; messages go through `messages.rs` of the command.
 const PRINTING: [&str; 5] = ["eprintln", "eprint", "println", "print", "dbg"];
@@ -19,7 +19,7 @@ pub(crate) const MAY_PRINT: &[&str] = &["crates/lanemark-testbed/src/lib.rs"];
 /// The files that may be longer, each with the lines that it has; a number may only fall.
 pub(crate) const MAY_BE_LONG: &[(&str, usize)] = &[];
 
-/// All files below `folder` that end in `extension`, in order.
+/// Returns the files below `folder` that end in `extension`, in order.
 pub(crate) fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {

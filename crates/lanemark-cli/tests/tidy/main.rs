@@ -1,4 +1,5 @@
-//! The tree holds itself to the house rules: what ARCHITECTURE.md says of it is so, and each breach is told in a sentence.
+//! The tree holds itself to the house rules: what ARCHITECTURE.md says of it is so, and each breach is told in a
+//! sentence.
 
 mod crates;
 mod data;

@@ -41,9 +41,9 @@ fn names(cell: &str) -> Names {
 
 /// Whom a crate of the workspace may import.
 pub(crate) struct Imports {
-    /// In the program.
+    /// Crates that the program may import.
     pub(crate) normal: Names,
-    /// In tests and benches also.
+    /// Crates that tests and benches also may import.
     pub(crate) tests: Names,
 }
 

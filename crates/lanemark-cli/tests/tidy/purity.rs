@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::source::{File, Named};
 
-/// What core may name of other crates, each with all that lies below.
+/// Paths of other crates that core may name, each with all that lies below.
 pub(crate) const PATHS: &[&str] = &[
     "hdrhistogram::Histogram",
     "libm",

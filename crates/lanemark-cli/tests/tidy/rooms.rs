@@ -7,7 +7,8 @@ use super::crates::Crate;
 use super::map;
 use super::source::{self, File};
 
-/// The files of the largest circle of imports in each crate that has one. A number may only fall; the goal is below five.
+/// The files of the largest circle of imports in each crate that has one. A number may only fall; the goal is below
+/// five.
 pub(crate) const CIRCLES: &[(&str, usize)] = &[
     ("lanemark-cli", 2),
     ("lanemark-core", 14),

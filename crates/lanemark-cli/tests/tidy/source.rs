@@ -47,7 +47,7 @@ pub(crate) struct Name {
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) path: PathBuf,
-    /// Its module, from the crate's root.
+    /// Path of the file's module, from the crate's root.
     pub(crate) module: Vec<String>,
     /// Whether the file is compiled for tests alone.
     pub(crate) test: bool,
@@ -62,7 +62,7 @@ struct Child {
     test: bool,
 }
 
-/// All files that are reached from `root` by `mod`.
+/// Returns the files that are reached from `root` by `mod`.
 pub(crate) fn files(root: &Path, of_tests: bool) -> Vec<File> {
     let mut found = Vec::new();
     follow(root, &[], of_tests, true, &mut found);
@@ -165,7 +165,7 @@ impl Scan {
         }
     }
 
-    /// What begins with the word at `at`; tells where to go on.
+    /// Scans what begins with the word at `at`; returns where to go on.
     fn word_or_path(
         &mut self,
         tokens: &[TokenTree],
@@ -284,7 +284,7 @@ fn is_colons(tokens: &[TokenTree], at: usize) -> bool {
     tokens.get(at).is_some_and(joint) && is_mark(tokens.get(at + 1), ':')
 }
 
-/// Who imports whom among the files of one crate, by their place in `files`; tests left out.
+/// Returns the imports among the files of one crate, by index in `files`; tests left out.
 pub(crate) fn imports(files: &[File]) -> Vec<BTreeSet<usize>> {
     let tree = Tree::of(files);
     let mut edges = vec![BTreeSet::new(); files.len()];
@@ -314,7 +314,7 @@ pub(crate) fn imports(files: &[File]) -> Vec<BTreeSet<usize>> {
 struct Tree {
     /// The file that each lies in.
     modules: BTreeMap<Vec<String>, usize>,
-    /// What each imports, by the name that it has there.
+    /// Imports of each module, by the name that they have there.
     aliases: BTreeMap<(Vec<String>, String), Vec<String>>,
 }
 

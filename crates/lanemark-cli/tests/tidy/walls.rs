@@ -80,7 +80,7 @@ fn append(root: &Path, path: &str, text: &str) {
     put(root, path, &(before + text));
 }
 
-/// All that the rules have to say of a tree.
+/// Returns the violations of all rules in a tree.
 fn sentences(root: &Path) -> Vec<String> {
     let tree = Tree::at(root);
     [

@@ -1,4 +1,4 @@
-//! What a stream of data needs, and which interfaces carry it.
+//! The rate that a stream of data needs, and the interfaces that carry it.
 //!
 //! Interfaces are held against the stream by the laws of the simulator, for sequential requests of 1 MiB; a drive behind
 //! them has limits of its own.
@@ -16,7 +16,7 @@ use crate::workload::{Load, Mix, Pattern, Start, Test};
 pub struct Video {
     /// Pixels in a line.
     pub width: u32,
-    /// Lines.
+    /// Height of the picture, in lines.
     pub height: u32,
     /// Bits of one sample.
     pub bits: u32,
@@ -31,24 +31,24 @@ pub struct Video {
 pub struct Stream {
     /// Bytes a second of one.
     pub bytes_per_second: f64,
-    /// How many at once.
+    /// Number of streams at once.
     pub streams: u32,
 }
 
 /// An interface, and what it carries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Carrier {
-    /// Its name, `PCIe 3.0 x4`.
+    /// Name of the interface, `PCIe 3.0 x4`.
     pub name: String,
-    /// What it carries of sequential reads of 1 MiB.
+    /// Throughput of sequential reads of 1 MiB over the interface.
     #[serde(rename = "rate_bytes_per_second")]
     pub rate: BytesPerSecond,
-    /// How many such streams it carries; below 1 not one.
+    /// Number of such streams that the interface carries; below 1 not one.
     pub streams: f64,
 }
 
 impl Video {
-    /// What it needs.
+    /// Computes the rate that the stream needs and the interfaces that carry it.
     ///
     /// # Errors
     /// Where an input is not above zero.

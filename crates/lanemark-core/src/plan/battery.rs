@@ -5,29 +5,29 @@ use super::{Plan, PlanError, not_negative, positive, told};
 /// A computer on battery with one drive, and another drive in its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Battery {
-    /// What the whole computer takes on average with the first drive, in W.
+    /// Mean power of the whole computer with the first drive, in W.
     pub system_watts: f64,
-    /// How long its battery lasts then, in hours.
+    /// Battery life with that power, in hours.
     pub hours: f64,
-    /// What the first drive takes on average, in W.
+    /// Mean power of the first drive, in W.
     pub drive_watts: f64,
-    /// What the other one takes for the same work in the same time, in W.
+    /// Mean power of the other drive for the same work in the same time, in W.
     pub other_watts: f64,
 }
 
 /// A drive that is busy for a share of the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Duty {
-    /// What it takes while busy, in W.
+    /// Power of the drive while busy, in W.
     pub busy_watts: f64,
-    /// What it takes idle, in W.
+    /// Power of the drive while idle, in W.
     pub idle_watts: f64,
-    /// The share of the time in which it is busy.
+    /// Share of the time in which the drive is busy.
     pub busy_share: f64,
 }
 
 impl Duty {
-    /// What it takes on average, in W.
+    /// Returns the mean power, in W.
     pub fn mean_watts(&self) -> f64 {
         self.idle_watts + (self.busy_watts - self.idle_watts) * self.busy_share
     }
@@ -40,7 +40,7 @@ impl Duty {
 }
 
 impl Battery {
-    /// How much longer the battery lasts with the other drive.
+    /// Computes how much longer the battery lasts with the other drive.
     ///
     /// # Errors
     /// Where an input is no power or time, or the drive takes more than the whole.

@@ -1,4 +1,4 @@
-//! How many servers a load takes with one drive and with another, and what they cost.
+//! The number of servers that a load takes with one drive and with another, and their costs.
 //!
 //! The published model is one line: a server that does 25% more leaves out one in five. This one takes whole servers,
 //! spare capacity, prices, licences and energy, and says at which price of the drive the gain is used up.
@@ -10,13 +10,13 @@ use super::{Plan, PlanError, not_negative, positive, told, within};
 /// A server with its drives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
-    /// Its name, `SAS`.
+    /// Name of the kind of server, `SAS`.
     pub name: String,
-    /// What it does, in whatever unit the demand has.
+    /// Work that one server does, in the unit of the demand.
     pub rate: f64,
-    /// What it takes, in W, drives included.
+    /// Power of one server, drives included, in W.
     pub watts: f64,
-    /// The price of one of its drives.
+    /// Price of one of the server's drives.
     pub drive_price: f64,
 }
 
@@ -33,26 +33,26 @@ pub struct Costs {
     pub years: f64,
     /// The price of a kilowatt hour.
     pub energy_price: f64,
-    /// What the building takes for each watt of a server (PUE).
+    /// Power of the building for each watt of a server (PUE), in W/W.
     pub overhead: f64,
 }
 
 /// A load, and two kinds of server for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fleet {
-    /// What all servers have to do together.
+    /// Work that all servers have to do together, in `unit`.
     pub demand: f64,
-    /// Its unit.
+    /// Unit of the demand.
     pub unit: String,
     /// The share of each server that is kept free.
     pub spare_share: f64,
     /// Servers that are there for those that fail.
     pub spare_nodes: u32,
-    /// The one that is there.
+    /// The present kind of server.
     pub present: Node,
-    /// The other one.
+    /// The other kind of server.
     pub other: Node,
-    /// What they cost.
+    /// Costs of power and of servers.
     pub costs: Costs,
 }
 
@@ -153,7 +153,7 @@ impl Fleet {
         }
     }
 
-    /// What is saved, in words.
+    /// Returns the saving, in words.
     fn saved(&self, present_nodes: f64, other_nodes: f64) -> String {
         let saved = present_nodes - other_nodes;
         format!(

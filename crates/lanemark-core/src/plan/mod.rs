@@ -1,5 +1,5 @@
-//! Planning arithmetic with every step shown: what a faster drive does to a battery, what a stream needs of an interface,
-//! and how many servers a load takes.
+//! Planning arithmetic with every step shown: what a faster drive does to a battery, what a stream needs of an
+//! interface, and how many servers a load takes.
 //!
 //! Each plan is a list of [`Step`]s, each with its formula in words and numbers, so that a person can follow it and
 //! disagree with one input. None of them is a simulation; what goes in may come from one.
@@ -17,26 +17,26 @@ use serde::{Deserialize, Serialize};
 /// A step of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// What it is, `energy of the battery`.
+    /// Name of the step, `energy of the battery`.
     pub name: String,
-    /// How it was come by, `9.6 W x 5.2 h`.
+    /// Formula of the result with its values, `9.6 W x 5.2 h`.
     pub formula: String,
-    /// What came out.
+    /// Result of the step, in `unit`.
     pub value: f64,
-    /// Its unit.
+    /// Unit of the result.
     pub unit: String,
 }
 
 /// A plan worked out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The question.
+    /// Question that the plan answers.
     pub question: String,
     /// The steps, in their order.
     pub steps: Vec<Step>,
     /// The answer, in a sentence.
     pub answer: String,
-    /// What this arithmetic leaves out.
+    /// Effects that this arithmetic leaves out.
     pub left_out: Vec<String>,
     /// Inputs that nobody gave and that are those of an example, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -49,9 +49,9 @@ pub struct Plan {
 pub struct PlanError {
     /// The input's name.
     pub input: &'static str,
-    /// As given.
+    /// The value as given.
     pub value: String,
-    /// What would be accepted.
+    /// The values that are accepted.
     pub bound: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What a result can hold: the bounds of its schema, in this one place.
+//! The bounds of the result schema: the values that a result can hold.
 //!
 //! A file may come from anywhere. What lies outside of these is no result of ours, and would be drawn as one: a hop that
 //! is busy -7 times, no time in which something was done, more bytes than sums can hold. Readers check what they read,
@@ -15,7 +15,7 @@ use crate::result::series::POINTS_MAX;
 use crate::units::{Bytes, Duration};
 use crate::workload::{Fault, Load, QUEUE_DEPTH_MAX, THREADS_MAX, Test, USERS_MAX, WAREHOUSES_MAX};
 
-/// The longest time in a result, in ns: 5,000 hours. Picoseconds end little behind it.
+/// The longest time in a result, in ns: 5,000 hours. Picoseconds end little beyond it.
 pub const TIME_MAX_NS: f64 = 1.8e16;
 /// The most data in a figure: 2^60 bytes, of which sums of several still are 64-bit numbers.
 pub const BYTES_MAX: Bytes = Bytes(1 << 60);
@@ -23,21 +23,21 @@ pub const BYTES_MAX: Bytes = Bytes(1 << 60);
 pub const COUNT_MAX: u64 = 1 << 60;
 /// The greatest rate, power or energy.
 pub const FIGURE_MAX: f64 = 1e18;
-/// The most repeats, tests, hops or rounds.
+/// Greatest number of repeats, tests, hops or rounds.
 pub const ENTRIES_MAX: usize = 1_000_000;
-/// The most kinds and numbers of errors: error numbers end at 4,095, by `MAX_ERRNO` of Linux.
+/// Greatest number of kinds and numbers of errors: error numbers end at 4,095, by `MAX_ERRNO` of Linux.
 pub const ERRORS_MAX: usize = 8192;
-/// How far a share may lie beyond 1 by rounding, or by what was booked in an interval and ended behind it.
+/// Excess of a share over 1 that is accepted: by rounding, or by what was booked in an interval and ended after it.
 const SHARE_SLACK: f64 = 0.01;
 
 /// A value that no result can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfRange {
-    /// Where it is, `tests[2].samples[0].elapsed_ns`.
+    /// Path of the value in the result, `tests[2].samples[0].elapsed_ns`.
     pub place: String,
-    /// The value.
+    /// The value, as text.
     pub value: String,
-    /// What would be right.
+    /// The values that are accepted.
     pub bound: String,
 }
 
@@ -49,11 +49,11 @@ impl fmt::Display for OutOfRange {
 
 impl std::error::Error for OutOfRange {}
 
-/// Whether a value is possible, and where the one is that is not.
+/// The outcome of a check: the first value that is out of range, where there is one.
 type Checked = Result<(), OutOfRange>;
 
 impl RunResult {
-    /// Whether all of it is possible.
+    /// Checks that every value of the result is possible.
     ///
     /// # Errors
     /// The first value that is not.
@@ -87,7 +87,7 @@ fn sweep_figures(at: &At, one: &SweepFigures) -> Checked {
     one.busiest.as_ref().map_or(Ok(()), |(_, busy)| share(&at.key("utilisation"), *busy))
 }
 
-/// Where in a result something is.
+/// The path of a value in a result.
 #[derive(Clone)]
 struct At(String);
 
@@ -260,7 +260,7 @@ fn direction_result(at: &At, one: &DirectionResult) -> Checked {
     latency(&at.key("latency"), &one.latency)
 }
 
-/// As many kinds and numbers as there are, each once and in order, none of them without requests.
+/// Checks the outcome of a fault: its text and its times.
 fn fault(at: &At, one: &FaultUse) -> Checked {
     let text = at.key("fault");
     match one.fault.parse::<Fault>() {

@@ -1,4 +1,4 @@
-//! What a database counts of itself, and how much of it fell between two looks.
+//! The counters that a database keeps, and their difference between two readings.
 //!
 //! What a database does not tell is absent; nothing stands in its place.
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// One counter of a database.
+/// A counter of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counter {
@@ -42,23 +42,23 @@ pub enum Counter {
     Messages,
 }
 
-/// Some counters; those of a time between two looks unless it is said otherwise.
+/// A set of counters; differences between two readings unless it is said otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Counters(BTreeMap<Counter, u64>);
 
 impl Counters {
-    /// One of them, where the database tells it.
+    /// Returns a counter, where the database reports it.
     pub fn get(&self, counter: Counter) -> Option<u64> {
         self.0.get(&counter).copied()
     }
 
-    /// Sets one.
+    /// Sets a counter.
     pub fn set(&mut self, counter: Counter, value: u64) {
         self.0.insert(counter, value);
     }
 
-    /// All that are told.
+    /// Returns all counters that the database reports.
     pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> + '_ {
         self.0.iter().map(|(counter, value)| (*counter, *value))
     }
@@ -68,7 +68,7 @@ impl Counters {
         self.0.is_empty()
     }
 
-    /// What was added since `earlier`, of what both know.
+    /// Returns the increase since `earlier`, for counters in both.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let added = |(counter, later): (&Counter, &u64)| {

@@ -1,4 +1,4 @@
-//! What the drives of a simulated system took, by part and by state.
+//! The energy of the drives of a simulated system, by part and by power state.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,56 +6,56 @@ use super::{Sample, Statistic, TestResult};
 use crate::units::Duration;
 use crate::workload::Average;
 
-/// What all drives of a system took. Parts sum to the whole; the times of states sum to the elapsed time once for
+/// The energy of all drives of a system. Parts sum to the whole; the times of states sum to the elapsed time once for
 /// each drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyUse {
     /// The time over which it was metered.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Duration,
-    /// How many drives.
+    /// Number of drives.
     pub drives: u32,
     /// Everything together.
     pub energy_joules: f64,
-    /// The same over the time.
+    /// Mean power of the drives over the elapsed time, in W.
     pub power_mean_watts: f64,
-    /// What it went to.
+    /// Energy by part of the drives.
     pub parts: Vec<EnergyPart>,
-    /// How long the drives were what.
+    /// Time of the drives in each power state.
     pub states: Vec<PowerStateUse>,
-    /// What the platform makes of it, where what that takes is known.
+    /// Power of the whole platform, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<PlatformPower>,
 }
 
-/// What a part of the drives took.
+/// The energy of one part of the drives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyPart {
     /// `idle`, `controller`, `flash read` and so on.
     pub name: String,
-    /// What it took.
+    /// Energy of the part, in J.
     pub energy_joules: f64,
 }
 
-/// How long drives were in a state.
+/// The time of drives in a power state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PowerStateUse {
     /// `working`, `idle`, a state by its name, or `waking`.
     pub name: String,
-    /// For how long, over all drives.
+    /// Time in the state, summed over all drives.
     #[serde(rename = "time_ns")]
     pub time: Duration,
-    /// How often a state was reached.
+    /// Number of times that the state was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<u64>,
 }
 
-/// What a platform takes, and how long its battery lasts.
+/// The power of a platform, and how long its battery lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlatformPower {
     /// Everything but the drives.
     pub base_watts: f64,
-    /// How long the battery lasts with these drives, where there is one.
+    /// Battery life with these drives, in hours, where there is a battery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery_hours: Option<f64>,
 }
@@ -98,7 +98,7 @@ impl TestResult {
         self.over(Sample::iops_per_watt)
     }
 
-    /// How long the platform's battery lasts, in hours, over the repeats, where each knows it.
+    /// Returns the battery life of the platform, in hours, over the repeats, where each knows it.
     pub fn battery_hours(&self) -> Option<Statistic> {
         self.over(|sample| sample.energy.as_ref()?.platform?.battery_hours)
     }

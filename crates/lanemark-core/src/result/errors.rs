@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Why requests fail.
+/// The reason of a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorKind {
@@ -20,7 +20,7 @@ pub enum ErrorKind {
     Aborted,
     /// A link lost or spoilt it, and repeating did not help (`ENOLINK`).
     Link,
-    /// There was no room left (`ENOSPC`).
+    /// No space was left on the target (`ENOSPC`).
     NoSpace,
     /// The device is not there any more (`ENODEV`).
     DeviceGone,
@@ -28,7 +28,7 @@ pub enum ErrorKind {
     ReadOnly,
     /// No data was moved: the target ended before.
     Ended,
-    /// Anything else, by its error number where there is one.
+    /// Another error, by its number where there is one.
     Other,
 }
 
@@ -92,12 +92,12 @@ const ERRNOS: [(u32, &str, ErrorKind); 26] = [
 /// The requests that failed in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
-    /// Why they failed.
+    /// Reason of the failures.
     pub kind: ErrorKind,
     /// The kernel's error number, where there was a kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errno: Option<u32>,
-    /// How many failed.
+    /// Number of failed requests.
     pub requests: u64,
 }
 
@@ -143,7 +143,7 @@ impl RequestErrors {
         &self.counts
     }
 
-    /// How many failed.
+    /// Returns the number of failed requests.
     pub fn total(&self) -> u64 {
         self.counts.iter().fold(0, |sum, one| sum.saturating_add(one.requests))
     }

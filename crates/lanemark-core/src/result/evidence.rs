@@ -1,4 +1,4 @@
-//! What a measured sample shows beside its requests: the device under it, the processors and the clock.
+//! The evidence that a measured sample keeps beside its requests: the device under it, the processors and the clock.
 //!
 //! Everything here is a difference between a reading before the sample and one after it. A reading that the
 //! machine does not give is absent.
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::LatencyHistogram;
 use crate::units::{Bytes, Duration};
 
-/// What the machine shows of a measured sample.
+/// Readings of the machine during a measured sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Evidence {
@@ -24,7 +24,7 @@ pub struct Evidence {
     /// Limits that held for the run, and how far they were met.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Limit>,
-    /// How many requests were outstanding.
+    /// Number of requests outstanding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outstanding: Option<Outstanding>,
     /// Requests that the kernel handed to worker threads of its own, where it can be told.
@@ -33,18 +33,18 @@ pub struct Evidence {
     /// The temperature of the device at the end, in degrees Celsius.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature_celsius: Option<f64>,
-    /// What the drive says of itself at the end.
+    /// The drive's own health report at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<DriveHealth>,
-    /// How far the two clocks of the machine went apart, as a share of the time.
+    /// Drift between the two clocks of the machine, as a share of the time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_drift: Option<f64>,
 }
 
-/// What the block layer counted on a device (`/sys/block/…/stat`).
+/// The block layer's counters of a device (`/sys/block/…/stat`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceUse {
-    /// Its name, `vda`.
+    /// Name of the device, `vda`.
     pub name: String,
     /// Reads that were complete.
     pub reads: u64,
@@ -58,16 +58,16 @@ pub struct DeviceUse {
     pub read_bytes: Bytes,
     /// Data written.
     pub written_bytes: Bytes,
-    /// How long requests took, summed over the reads.
+    /// Time of the reads, summed.
     #[serde(rename = "read_time_ns")]
     pub read_time: Duration,
-    /// How long requests took, summed over the writes.
+    /// Time of the writes, summed.
     #[serde(rename = "write_time_ns")]
     pub write_time: Duration,
-    /// How long requests took, summed over the flushes; zero where the kernel does not count them.
+    /// Time of the flushes, summed; zero where the kernel does not count them.
     #[serde(rename = "flush_time_ns", default)]
     pub flush_time: Duration,
-    /// How long anything was outstanding.
+    /// Time in which the device had requests outstanding.
     #[serde(rename = "busy_ns")]
     pub busy: Duration,
     /// The time between the two readings.
@@ -75,21 +75,21 @@ pub struct DeviceUse {
     pub elapsed: Duration,
 }
 
-/// What an NVMe drive says of itself.
+/// The health that an NVMe drive reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriveHealth {
-    /// Its temperature.
+    /// Temperature of the drive, in °C.
     pub temperature_celsius: Option<f64>,
-    /// The bits of its critical warning.
+    /// Critical warning of the health log, as bits.
     pub warnings: u8,
     /// The spare that is left.
     pub spare_percent: u8,
     /// The life that is used; may pass 100.
     pub used_percent: u8,
-    /// All that it has read for hosts.
+    /// Bytes read by hosts since the drive was made.
     #[serde(rename = "read_bytes")]
     pub read: Bytes,
-    /// All that hosts have written.
+    /// Bytes written by hosts since the drive was made.
     #[serde(rename = "written_bytes")]
     pub written: Bytes,
     /// Times at which data could not be had back.
@@ -98,28 +98,28 @@ pub struct DriveHealth {
     pub throttled_minutes: u64,
 }
 
-/// Where the processors of the machine spent the time of a sample, in cores: 1 is one core all the time.
+/// The processor time of the machine during a sample, in cores: 1 is one core all the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorUse {
-    /// How many there are.
+    /// Number of cores.
     pub cores: u32,
-    /// In programs.
+    /// Time in programs.
     pub user: f64,
-    /// In the kernel, on behalf of programs and of itself.
+    /// Time in the kernel, on behalf of programs and of itself.
     pub system: f64,
-    /// In interrupts, hard and soft.
+    /// Time in interrupts, hard and soft.
     pub interrupts: f64,
     /// Taken by the hypervisor.
     pub stolen: f64,
     /// Idle, also while requests are outstanding.
     pub idle: f64,
-    /// Of user and system: this program, where that is known.
+    /// Part of `user` and `system` taken by this program, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<f64>,
-    /// Of system: the kernel's own threads, where they can be seen.
+    /// Part of `system` taken by the kernel's own threads, where they can be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<f64>,
-    /// How often a processor left an idle state, a second and over all of them, where the kernel counts that.
+    /// Number of times that processors left an idle state, a second and over all of them, where the kernel counts that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakes: Option<f64>,
     /// Whether the processors are those of a virtual machine, where waking one takes a detour over the host.
@@ -128,52 +128,52 @@ pub struct ProcessorUse {
 }
 
 impl ProcessorUse {
-    /// What other programs took, with the kernel's own threads where these cannot be seen, in cores.
+    /// Returns the time of other programs, with the kernel's own threads where these cannot be seen, in cores.
     pub fn others(&self) -> Option<f64> {
         let known = self.own? + self.kernel.unwrap_or(0.0);
         Some((self.user + self.system - known).max(0.0))
     }
 
-    /// Others that take so many cores are more than the usual of a machine at rest.
+    /// Returns the time of other programs, in cores, from which on it is more than usual for a machine at rest.
     pub fn others_matter_from(&self) -> f64 {
         (f64::from(self.cores) * OTHERS_SHARE).max(OTHERS_LEAST)
     }
 }
 
-/// Others are told from so many cores on.
+/// Least time of other programs that counts as a disturbance, in cores.
 const OTHERS_LEAST: f64 = 0.25;
-/// And from this share of all cores on.
+/// Least time of other programs that counts as a disturbance, as a share of all cores.
 const OTHERS_SHARE: f64 = 0.05;
-/// From this share on a device's limit is met: its kernel counts in slices of time.
+/// Share of a device's limit from which on it counts as met: its kernel counts in slices of time.
 const DEVICE_LIMIT_MET: f64 = 0.9;
-/// From this share of the time without a processor on a quota is met.
+/// Share of the time without a processor from which on a quota counts as met.
 const QUOTA_MET: f64 = 0.1;
 
 /// A limit of a control group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
-    /// Where it is set and how it stands, `io.max of group /a: 8:0 rbps=8388608`.
+    /// Setting and place of the limit, `io.max of group /a: 8:0 rbps=8388608`.
     #[serde(rename = "limit")]
     pub text: String,
-    /// What it limits.
+    /// Resource that is limited.
     pub kind: LimitKind,
-    /// Of a device: how much of it was used. Of processor time: the share of the time in which it kept the program from
-    /// the processors.
+    /// Share of a device's limit that was used. Of processor time: the share of the time in which it kept the program
+    /// from the processors.
     pub share: f64,
 }
 
-/// What a limit is of.
+/// The resource that a limit applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitKind {
     /// Bytes or requests of a device in a second.
     Device,
-    /// Processor time.
+    /// Processor time of the group.
     Processor,
 }
 
 impl Limit {
-    /// Whether it held the sample back.
+    /// Returns whether the limit held the sample back.
     pub fn is_met(&self) -> bool {
         match self.kind {
             LimitKind::Device => self.share >= DEVICE_LIMIT_MET,
@@ -182,21 +182,21 @@ impl Limit {
     }
 }
 
-/// What the threads that asked took.
+/// The processor time of the threads that submitted requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadUse {
-    /// How busy the busiest of them was, as a share of one core.
+    /// Processor time of the busiest thread, as a share of one core.
     pub busiest: f64,
-    /// How often they gave up the processor to wait.
+    /// Number of times that threads gave up the processor to wait.
     pub switches_voluntary: u64,
-    /// How often it was taken from them.
+    /// Number of times that the processor was taken from a thread.
     pub switches_involuntary: u64,
-    /// The greatest share of its time that one of them was ready and waited for a core, where the kernel tells.
+    /// Greatest share of its time that a thread was ready and waited for a core, where the kernel tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_wait: Option<f64>,
 }
 
-/// How many requests were outstanding on average, counted in two ways that must agree (Little's law).
+/// The mean number of requests outstanding, counted in two ways that must agree (Little's law).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outstanding {
     /// Requests that were submitted and not complete, averaged over time.
@@ -205,17 +205,17 @@ pub struct Outstanding {
     pub accounted: f64,
 }
 
-/// How well the times of an open loop were kept.
+/// The punctuality of an open loop: the delays from due times to submissions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Punctuality {
-    /// How long after its time each request was submitted.
+    /// Delay from each request's due time to its submission.
     pub lateness: LatencyHistogram,
     /// Requests that were late because as many as allowed were outstanding: the target's fault, not the generator's.
     pub held_back: u64,
     /// Requests that were due before the end and were not submitted even a second after it.
     #[serde(default)]
     pub unsubmitted: u64,
-    /// How long after its time each request was submitted for which there was room: the generator's fault.
+    /// Delay from the due time to the submission of requests for which there was room: the generator's fault.
     pub own_lateness: LatencyHistogram,
 }
 

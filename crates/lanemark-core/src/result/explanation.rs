@@ -1,4 +1,4 @@
-//! Why a measured test was no faster: a verdict, and the evidence that it rests on.
+//! The reason why a measured test was no faster: a verdict, and the evidence for it.
 //!
 //! A verdict is given only where its evidence is complete; else it is undecided, and the evidence says what is missing.
 
@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::BytesPerSecond;
 
-/// What limited a measured test.
+/// The explanation of what limited a measured test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// What each hop of the path could carry for this test, where that is known, from the processor on.
+    /// Ceiling of each hop of the path for this test, where it is known, from the processor on.
     pub ceilings: Vec<HopCeiling>,
     /// The place of the narrowest among them.
     pub narrowest: Option<usize>,
     /// The throughput as a share of that ceiling; of the most that it may be where that is not known.
     pub ceiling_share: Option<f64>,
-    /// What limited it.
+    /// Part of the system that was the limit.
     pub verdict: Verdict,
-    /// What speaks for it.
+    /// Evidence for the verdict.
     pub evidence: Vec<Sign>,
 }
 
-/// What one hop of a real path can carry for a test, by the simulator's law.
+/// The ceiling of one hop of a real path for a test, by the simulator's law.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HopCeiling {
     /// The link's lower end, `0000:01:00.0`.
     pub hop: String,
     /// The link in words, `PCIe 3.0 x4`.
     pub link: String,
-    /// The most that it carries for this test; where the size of its packets is not known, with the smallest.
+    /// Greatest throughput of the hop for this test; where the size of its packets is not known, with the smallest.
     #[serde(rename = "rate_bytes_per_second")]
     pub rate: BytesPerSecond,
     /// The most that the link carries with the largest packets, where their size is not known: the ceiling is somewhere
@@ -42,13 +42,13 @@ pub struct HopCeiling {
 }
 
 impl HopCeiling {
-    /// What it cannot exceed, whatever the size of its packets is.
+    /// Returns the rate that the hop cannot exceed, whatever the size of its packets.
     pub fn bound(&self) -> BytesPerSecond {
         self.rate_most.unwrap_or(self.rate)
     }
 }
 
-/// What limited a test.
+/// The part of the system that limited a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -93,69 +93,69 @@ pub enum Sign {
         link: String,
         /// The share; the least that it may be where the size of the link's packets is not known.
         share: f64,
-        /// The most that it may be, where that is not known.
+        /// Greatest value of the share, where it is not known exactly.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share_most: Option<f64>,
     },
     /// No link of the path tells what it could carry.
     NoCeiling,
-    /// How busy the busiest thread of the program was, as a share of one core.
+    /// The processor time of the program's busiest thread, as a share of one core.
     ThreadBusy {
-        /// The share.
+        /// Share, from 0 to 1.
         share: f64,
     },
-    /// How much of the machine's processors was used.
+    /// The processor time used on the whole machine, in cores.
     MachineBusy {
-        /// Cores in use.
+        /// Processor time, in cores.
         used: f64,
-        /// Cores there are.
+        /// Cores of the machine.
         cores: u32,
     },
-    /// How much of the machine's processors other programs took.
+    /// The processor time of other programs, in cores.
     OthersBusy {
-        /// Cores that they used.
+        /// Processor time, in cores.
         used: f64,
-        /// Cores there are.
+        /// Cores of the machine.
         cores: u32,
     },
-    /// How long a thread of the program was ready and waited for a core, as a share of the time.
+    /// The share of the time in which a thread of the program was ready and waited for a core.
     CoreWait {
-        /// The share.
+        /// Share, from 0 to 1.
         share: f64,
     },
-    /// What others took of the processors could explain what else was seen, so that nothing is decided by it.
+    /// Other programs took enough processor time to explain the rest of the evidence, so that it decides nothing.
     Crowded,
     /// A limit of a control group on the device, and how much of it was used.
     DeviceLimit {
         /// The limit, as it stands.
         limit: String,
-        /// The share.
+        /// Share, from 0 to 1.
         share: f64,
     },
     /// A quota of processor time, and the share of the time in which it kept the program from the processors.
     Quota {
         /// The quota, as it stands.
         limit: String,
-        /// The share.
+        /// Share, from 0 to 1.
         share: f64,
     },
-    /// The requests did not go to a device: the engine asks nothing, or the page cache answers.
+    /// The requests did not reach a device: the engine submits none, or the page cache answers.
     NoDevice,
-    /// How long the device had anything outstanding, as a share of the time.
+    /// The share of the time in which the device had requests outstanding.
     DeviceBusy {
-        /// Its name.
+        /// Name of the device.
         device: String,
-        /// The share.
+        /// Share, from 0 to 1.
         share: f64,
     },
     /// The mean time of a request at the device, and as the program saw it.
     DeviceTime {
-        /// At the device, in ns.
+        /// Latency at the device, in ns.
         device_ns: f64,
-        /// As the program saw it, in ns.
+        /// Latency seen by the program, in ns.
         request_ns: f64,
     },
-    /// What twice as many outstanding requests give.
+    /// The gain from twice as many outstanding requests.
     DeeperQueue {
         /// Requests outstanding in the test.
         queue_depth: u32,

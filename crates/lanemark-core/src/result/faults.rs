@@ -1,15 +1,15 @@
-//! What came of the faults of a simulated run.
+//! The outcome of the faults of a simulated run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Bytes, Duration};
 
-/// One fault, and what the host saw of it.
+/// A fault and its effect on the host's requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultUse {
     /// The fault as it is written, `power-cut boot=10s at=2s`.
     pub fault: String,
-    /// When it began.
+    /// Time at which the fault began.
     #[serde(rename = "at_ns")]
     pub at: Duration,
     /// Requests that failed by it.
@@ -19,7 +19,8 @@ pub struct FaultUse {
     /// Data that was acknowledged and is lost.
     #[serde(rename = "lost_bytes")]
     pub lost: Bytes,
-    /// From its beginning to the first request that was submitted since and succeeded; absent where none has.
+    /// Time from the fault's beginning to the first request that was submitted after it and succeeded; absent where
+    /// none did.
     #[serde(rename = "recovery_ns", default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Duration>,
 }

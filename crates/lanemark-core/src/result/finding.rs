@@ -1,4 +1,4 @@
-//! What limits an inspected path: a closed list, each with its evidence and its advice.
+//! The findings about an inspected path: a closed list of limits, each with its evidence and its advice.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::units::{Bytes, BytesPerSecond};
 pub struct InspectedFinding {
     /// The kernel's names of the devices.
     pub devices: Vec<String>,
-    /// What was found.
+    /// Kind of the finding, with its figures.
     #[serde(flatten)]
     pub finding: Finding,
 }
@@ -25,50 +25,50 @@ pub enum Finding {
     PcieBelowCapability {
         /// The hop below the link.
         hop: String,
-        /// What it trained to.
+        /// Rate and width that the link trained to.
         current: PcieRate,
-        /// What both ends can do.
+        /// Rate and width that both ends support.
         capable: PcieRate,
     },
     /// A drive or host adapter can do more than the port that it is in.
     SlotBelowDevice {
         /// The device.
         hop: String,
-        /// The port.
+        /// Name of the port.
         port: String,
-        /// What the device can do.
+        /// Rate and width that the device supports.
         device_max: PcieRate,
-        /// What the port can do.
+        /// Rate and width that the port supports.
         port_max: PcieRate,
     },
     /// A PCIe link carries less data in a packet than both of its ends can.
     PayloadSmall {
         /// The hop below the link.
         hop: String,
-        /// As set.
+        /// Payload size that is set.
         #[serde(rename = "payload_bytes")]
         payload: Bytes,
-        /// What both ends can do.
+        /// Payload size that both ends support.
         #[serde(rename = "capable_bytes")]
         capable: Bytes,
     },
-    /// What hangs below a link can take more than it carries.
+    /// The devices below a link can take more than the link carries.
     SharedUplink {
         /// The hop below the link.
         hop: String,
-        /// What the link carries.
+        /// Throughput of the link.
         #[serde(rename = "uplink_bytes_per_second")]
         uplink: BytesPerSecond,
-        /// What the links to the devices below carry in all.
+        /// Sum of the throughputs of the links to the devices below.
         #[serde(rename = "below_bytes_per_second")]
         below: BytesPerSecond,
-        /// Whether the size of packets is not known: then the uplink carries at most so much, those below at least.
+        /// Whether the size of packets is not known: then `uplink` is an upper bound, and `below` a lower one.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         bounds: bool,
     },
     /// Several devices are behind an Intel chipset, whose uplink the kernel does not show.
     BehindChipset {
-        /// What the links to these devices carry in all, where that is known.
+        /// Sum of the throughputs of the links to these devices, where it is known.
         #[serde(rename = "below_bytes_per_second")]
         below: Option<BytesPerSecond>,
     },
@@ -76,54 +76,54 @@ pub enum Finding {
     SataPortSlow {
         /// The port.
         hop: String,
-        /// What the drive can do.
+        /// Rate that the drive supports.
         drive_bits_per_second: u64,
-        /// What the port can do, or may.
+        /// Rate that the port supports, or is allowed.
         port_bits_per_second: u64,
     },
     /// A SATA link trained to less than its port, and where that is known its drive, can do.
     SataBelowCapability {
         /// The port.
         hop: String,
-        /// What it trained to.
+        /// Rate that the link trained to.
         negotiated_bits_per_second: u64,
-        /// What it could.
+        /// Rate that both ends support.
         capable_bits_per_second: u64,
-        /// Whether the drive says that it can do so too.
+        /// Whether the drive reports that it supports that rate too.
         drive_known: bool,
     },
     /// A SAS phy trained to less than it can do.
     SasBelowCapability {
         /// The hop below the link.
         hop: String,
-        /// What it trained to.
+        /// Rate that the link trained to.
         negotiated_bits_per_second: u64,
-        /// What it could.
+        /// Rate that both ends support.
         capable_bits_per_second: u64,
     },
     /// An ATA drive takes one command at a time.
     WithoutQueueing {
         /// Commands that it takes at once.
         queue_depth: u32,
-        /// Whether it says that it could take more.
+        /// Whether the drive reports that it supports more.
         drive_capable: Option<bool>,
     },
     /// The drive's write cache is off.
     WriteCacheOff,
     /// A scheduler that suits another kind of drive.
     SchedulerUnsuited {
-        /// The scheduler.
+        /// Name of the scheduler.
         scheduler: String,
-        /// What suits.
+        /// Setting that suits the device.
         suited: String,
         /// The kind of drive, `an NVMe drive`.
         drive: String,
     },
     /// A partition does not begin at a physical block.
     PartitionMisaligned {
-        /// The partition.
+        /// Name of the partition.
         partition: String,
-        /// How far off, as the kernel tells.
+        /// Offset from alignment, as the kernel tells.
         offset_bytes: i64,
         /// The device's physical block.
         #[serde(rename = "physical_block_bytes")]
@@ -133,13 +133,13 @@ pub enum Finding {
     UsbSlow {
         /// The hop.
         hop: String,
-        /// What it runs at.
+        /// Rate that the link runs at.
         bits_per_second: u64,
     },
 }
 
 impl Finding {
-    /// Whether it is something that may be as wanted, and need not cost anything.
+    /// Returns whether the finding may be as wanted, and need not cost anything.
     pub fn is_note(&self) -> bool {
         matches!(
             self,
@@ -150,7 +150,7 @@ impl Finding {
         )
     }
 
-    /// What to do about it.
+    /// Returns the advice for the finding.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::PcieBelowCapability { .. } => {

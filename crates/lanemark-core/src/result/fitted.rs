@@ -1,4 +1,4 @@
-//! A drive's model fitted to measurements: which values, how sure they are, and what is left over.
+//! A drive's model fitted to measurements: its values, their uncertainty, and the remaining error.
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ use super::{Calibration, Provenance};
 pub struct FittedDrive {
     /// [`super::SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
-    /// Who made it, when, with what.
+    /// Program, machine and time that the result came from.
     pub provenance: Provenance,
-    /// What was measured, as its results name it.
+    /// Name of the measured target, as its results have it.
     pub measured: String,
     /// The results' names.
     pub results: Vec<String>,
     /// The drive whose values stand where the measurements say nothing.
     pub template: String,
-    /// The platform that it was measured on.
+    /// Platform that the drive was measured on.
     pub platform: String,
-    /// The port.
+    /// Name of the port.
     pub port: String,
     /// Values that were free, and what became of each.
     pub parameters: Vec<FittedParameter>,
@@ -40,29 +40,30 @@ pub struct FittedDrive {
 /// A value that was free.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedParameter {
-    /// Its place, `drive.flash.read`.
+    /// Path of the value, `drive.flash.read`.
     pub parameter: String,
     /// The value as a drive's file has it, `52.1 us`; none where the model has no such limit.
     pub value: Option<String>,
-    /// Where it lies with 95% confidence: the least and the greatest.
+    /// Interval of the value at 95% confidence: least and greatest.
     pub interval_95: Option<(String, String)>,
-    /// What the template has.
+    /// The template's value.
     pub template: Option<String>,
-    /// What the measurements say of it.
+    /// Degree to which the measurements determine the value.
     pub standing: Standing,
 }
 
-/// What measurements say of a value.
+/// The degree to which measurements determine a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Standing {
-    /// They tell it.
+    /// The measurements determine the value.
     Identified,
-    /// They say no more than that it is not beyond this value, or next to nothing; `needs` would tell it.
+    /// The measurements say no more than that the value is not beyond this one, or next to nothing; `needs` would
+    /// determine it.
     Open {
-        /// What is kept: the template's value, or where that contradicts them the nearest that does not.
+        /// The template's value is kept, or where that contradicts the measurements the nearest one that does not.
         kept_template: bool,
-        /// The other value with which it goes up and down, where there is one.
+        /// Path of the other value that it correlates with, where there is one.
         with: Option<String>,
         /// The test that would tell it.
         needs: String,
@@ -72,24 +73,24 @@ pub enum Standing {
 /// A value that such measurements never tell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unseen {
-    /// Its place.
+    /// Path of the value.
     pub parameter: String,
-    /// Why, and what would tell it.
+    /// Reason why the value is not seen, and what would determine it.
     pub needs: String,
 }
 
-/// One figure of one test.
+/// A figure of a test, measured and modelled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedFigure {
-    /// The test.
+    /// Name of the test.
     pub test: String,
-    /// What is told.
+    /// Kind of the figure.
     pub kind: FigureKind,
     /// The mean length of its requests.
     pub request_bytes: f64,
-    /// As measured, in the unit of its kind.
+    /// Measured value, in the unit of its kind.
     pub measured: f64,
-    /// What the fitted model says.
+    /// Value of the fitted model.
     pub modelled: f64,
 }
 
@@ -114,7 +115,7 @@ pub enum FigureKind {
 }
 
 impl FittedFigure {
-    /// What the model says over what was measured, less one.
+    /// Returns the relative error of the model: modelled over measured, less one.
     pub fn error(&self) -> f64 {
         self.modelled / self.measured - 1.0
     }
@@ -137,39 +138,39 @@ impl FittedDrive {
 pub enum FitDoubt {
     /// The figures are those of a model.
     Simulated {
-        /// Which.
+        /// Name of the simulated system.
         system: String,
     },
-    /// Nothing was written.
+    /// The runs wrote nothing.
     NoWrites,
     /// A test was left out.
     LeftOut {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// Why.
+        /// Reason, in words.
         reason: String,
     },
     /// The model misses a test by more than a tenth.
     Misses {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// By how much.
+        /// Relative error.
         error: f64,
     },
     /// The measurements scatter more around the model than around each other.
     Scatter {
-        /// How many times as much.
+        /// Ratio of both scatters.
         times: f64,
     },
     /// The runs themselves carry doubts.
     Doubtful {
-        /// How many.
+        /// Number of warnings.
         warnings: u32,
     },
 }
 
 impl FitDoubt {
-    /// What a person can do about it.
+    /// Returns the advice for the doubt.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Simulated { .. } => {

@@ -1,4 +1,4 @@
-//! Which hop of a path a figure is of: an identity that results keep, whatever the hop is called.
+//! The identity of a hop in results, whatever the hop is called.
 //!
 //! A hop of a system of several drives is that of all of them: links are counted from the host, and those at one depth
 //! are one hop. Names are for people, and two hops may have the same one.

@@ -10,16 +10,16 @@ use super::finding::InspectedFinding;
 use super::inspected_link::InspectedLink;
 use crate::units::Bytes;
 
-/// What was inspected.
+/// The result of an inspection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
     /// The device that was asked for, `nvme0n1p2`; absent where all were.
     pub target: Option<String>,
     /// The target and everything that it is made of, or all devices.
     pub devices: Vec<InspectedDevice>,
-    /// What limits these devices, and what to do about it.
+    /// Limits of these devices, each with advice.
     pub findings: Vec<InspectedFinding>,
-    /// What could not be read.
+    /// Files that could not be read.
     pub unread: Vec<Unread>,
     /// Loop, RAM and compressed devices of size 0 that were left out.
     pub empty_skipped: u32,
@@ -30,28 +30,28 @@ pub struct Inspection {
 pub struct Unread {
     /// Where, relative to the root of the tree.
     pub path: String,
-    /// Why.
+    /// Reason why the file could not be read.
     pub reason: UnreadReason,
 }
 
-/// Why something could not be read.
+/// The reason why a file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum UnreadReason {
-    /// This user may not.
+    /// The user has no permission.
     Permission,
     /// Only a part of it, as the kernel does with `config` for users without privileges.
     Partly {
         /// The bytes that came.
         bytes: u64,
     },
-    /// It is longer than anything that the kernel tells there.
+    /// The file is longer than anything that the kernel writes there.
     TooLong,
-    /// It is not text.
+    /// The file is not text.
     NotText,
     /// Text with no meaning there.
     Meaningless {
-        /// The text, cut.
+        /// Text of the file, cut.
         value: String,
     },
     /// A link that leads out of the tree.
@@ -64,9 +64,9 @@ pub enum UnreadReason {
     WrongKind,
     /// More entries than are looked at.
     TooMany,
-    /// What the kernel answered.
+    /// The kernel answered with another error.
     System {
-        /// Its words.
+        /// Message of the error.
         message: String,
     },
 }
@@ -76,30 +76,30 @@ pub enum UnreadReason {
 pub struct InspectedDevice {
     /// The kernel's name, `nvme0n1`.
     pub name: String,
-    /// Its number, `259:0`.
+    /// Device number, `259:0`.
     pub number: Option<String>,
-    /// What it is.
+    /// Kind of the block device.
     pub kind: BlockKind,
-    /// How much it holds.
+    /// Size of the device.
     #[serde(rename = "size_bytes")]
     pub size: Option<Bytes>,
-    /// Whether it can be taken out.
+    /// Whether the media can be removed.
     pub removable: Option<bool>,
-    /// Whether it cannot be written.
+    /// Whether the device cannot be written.
     pub read_only: Option<bool>,
-    /// Who it says it is.
+    /// Identity that the device reports.
     pub identity: Identity,
-    /// How requests are queued and cut.
+    /// Limits and settings of the device's queue.
     pub queue: QueueLimits,
     /// The ways from the processor: several for multipath, none for what is made of other devices.
     pub ways: Vec<InspectedWay>,
-    /// The devices that it is made of or lies on.
+    /// Devices that this one is made of or lies on.
     pub below: Vec<String>,
-    /// Its partitions.
+    /// Partitions of the device.
     pub partitions: Vec<InspectedPartition>,
 }
 
-/// What a block device is.
+/// The kind of a block device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum BlockKind {
@@ -107,7 +107,7 @@ pub enum BlockKind {
     Disk,
     /// A namespace of an NVMe drive.
     NvmeNamespace {
-        /// Its number in the drive.
+        /// Number of the namespace in the drive.
         namespace: Option<u32>,
         /// The subsystem, where the kernel joins several ways to one device.
         subsystem: Option<String>,
@@ -116,33 +116,33 @@ pub enum BlockKind {
     Partition(InspectedPartition),
     /// Mapped by the device mapper.
     DeviceMapper {
-        /// Its name, `vg0-root`.
+        /// Name of the mapping, `vg0-root`.
         mapped_name: Option<String>,
-        /// Who made it, `CRYPT`, `LVM`, `mpath`: the first word of its uuid.
+        /// Program that made the mapping, `CRYPT`, `LVM`, `mpath`: the first word of its uuid.
         maker: Option<String>,
     },
     /// RAID by the kernel.
     Md {
-        /// `raid1`.
+        /// RAID level, `raid1`.
         level: Option<String>,
-        /// How many devices belong to it.
+        /// Number of member devices.
         members: Option<u32>,
-        /// The chunk of its stripes.
+        /// Chunk size of the stripes.
         #[serde(rename = "chunk_bytes")]
         chunk: Option<Bytes>,
-        /// How many members are missing.
+        /// Number of missing member devices.
         degraded: Option<u32>,
     },
     /// A file as a device.
     Loop {
-        /// The file.
+        /// Path of the backing file.
         backing_file: Option<String>,
     },
     /// Compressed memory.
     Zram,
-    /// Memory.
+    /// A disk in memory.
     Ram,
-    /// Something else that has no hardware of its own.
+    /// A virtual device of another kind, without hardware of its own.
     Virtual,
 }
 
@@ -151,41 +151,41 @@ pub enum BlockKind {
 pub struct InspectedPartition {
     /// The kernel's name, `nvme0n1p2`.
     pub name: String,
-    /// Where it begins.
+    /// Start of the partition on its device.
     #[serde(rename = "start_bytes")]
     pub start: Option<Bytes>,
-    /// How much it holds.
+    /// Size of the partition.
     #[serde(rename = "size_bytes")]
     pub size: Option<Bytes>,
-    /// How far its beginning is from the device's physical blocks; -1 where it cannot be aligned.
+    /// Distance of the partition's start from the device's physical blocks; -1 where it cannot be aligned.
     pub alignment_offset_bytes: Option<i64>,
 }
 
-/// Who a device or controller says it is.
+/// The identity that a device or controller reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Its maker, `SEAGATE`; `ATA` behind an ATA host.
+    /// Vendor, `SEAGATE`; `ATA` where an ATA host is in between.
     pub vendor: Option<String>,
-    /// Its model.
+    /// Model.
     pub model: Option<String>,
-    /// Its serial number.
+    /// Serial number.
     pub serial: Option<String>,
-    /// The revision of its firmware.
+    /// Firmware revision.
     pub firmware: Option<String>,
 }
 
-/// How a device's requests are queued and cut.
+/// The limits and settings of a device's queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueLimits {
-    /// Whether it turns.
+    /// Whether the device is rotational.
     pub rotational: Option<bool>,
     /// The scheduler in use, `none`.
     pub scheduler: Option<String>,
-    /// What the kernel takes its write cache to be.
+    /// Kind of write cache that the kernel assumes.
     pub write_cache: Option<WriteCache>,
     /// Whether single writes can be forced to the media.
     pub force_unit_access: Option<bool>,
-    /// Requests that the kernel keeps for it.
+    /// Requests that the kernel queues for the device.
     pub requests_max: Option<u32>,
     /// Commands that a SCSI or ATA device takes at once.
     pub queue_depth: Option<u32>,
@@ -205,7 +205,7 @@ pub struct QueueLimits {
     pub physical_block: Option<Bytes>,
     /// Whether completions can be polled for.
     pub polling: Option<bool>,
-    /// What writeback may delay reads by before it is throttled; 0 where it never is.
+    /// Read latency that writeback may cause before it is throttled; 0 where it never is.
     pub writeback_latency_target_us: Option<u64>,
 }
 
@@ -213,20 +213,20 @@ pub struct QueueLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteCache {
-    /// There is one that a power cut may empty.
+    /// The drive has a write cache that a power cut may empty.
     WriteBack,
-    /// There is none, it is off, or it is safe.
+    /// The drive has no write cache, or it is off, or it is safe.
     WriteThrough,
 }
 
 /// A way from the processor to a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InspectedWay {
-    /// Its name, `nvme0c1n1`, where the device has several.
+    /// Name of the path's device, `nvme0c1n1`, where the device has several.
     pub name: Option<String>,
-    /// What the kernel says of it, `optimized`.
+    /// State of the path according to the kernel, `optimized`.
     pub state: Option<String>,
-    /// From the processor on.
+    /// Hops of the path, from the processor on.
     pub hops: Vec<InspectedHop>,
 }
 
@@ -235,72 +235,73 @@ pub struct InspectedWay {
 pub struct InspectedHop {
     /// The kernel's name, `0000:01:00.0`.
     pub name: String,
-    /// Where in the tree, relative to its root: the same hop of two ways has the same place.
+    /// Position in the device tree, relative to its root: a hop shared by two paths has the same position.
     pub place: String,
-    /// What it is.
+    /// Kind of the hop, with its properties.
     pub part: HopPart,
     /// The link from the hop before, where there is one that the kernel tells of.
     pub link: Option<InspectedLink>,
-    /// The memory that it is close to.
+    /// NUMA node of the hop.
     pub numa_node: Option<u32>,
 }
 
-/// What a hop is.
+/// The kind of a hop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum HopPart {
     /// A PCI function.
     Pci {
-        /// What it does.
+        /// Function of the PCI device.
         role: PciRole,
-        /// Who made it.
+        /// PCI vendor id.
         vendor: Option<u16>,
-        /// Its number among those of its maker.
+        /// PCI device id.
         device: Option<u16>,
         /// The kernel's driver.
         driver: Option<String>,
-        /// Whether its address says that it is in an Intel chipset, whose uplink the kernel does not show.
+        /// Whether the address of the device says that it is in an Intel chipset, whose uplink the kernel does not
+        /// show.
         chipset: bool,
     },
     /// A port of an ATA host.
     AtaPort,
     /// A SCSI host.
     ScsiHost {
-        /// Its driver's name for itself, `ahci`.
+        /// Name of the host's driver, `ahci`.
         driver: Option<String>,
     },
     /// A SAS expander.
     SasExpander {
-        /// Who it says it is.
+        /// Identity that the hop reports.
         identity: Identity,
     },
     /// A SCSI device: a drive, or a unit of it.
     ScsiDevice {
-        /// Who it says it is.
+        /// Identity that the hop reports.
         identity: Identity,
         /// The drive's own address, where it has one.
         sas_address: Option<String>,
     },
     /// An NVMe controller.
     NvmeController {
-        /// Who it says it is.
+        /// Identity that the hop reports.
         identity: Identity,
         /// `pcie`, `tcp`, `rdma`, `fc`.
         transport: Option<String>,
-        /// Where a fabric leads to.
+        /// Address that a fabric leads to.
         address: Option<String>,
-        /// `live`.
+        /// State of the controller, `live`.
         state: Option<String>,
-        /// Its queues, that for administration included.
+        /// Number of queues, with the administration queue.
         queues: Option<u32>,
     },
     /// A USB hub, or a device.
     Usb {
-        /// Whether devices hang below it.
+        /// Whether the device is a hub.
         hub: bool,
-        /// Who it says it is.
+        /// Identity that the hop reports.
         identity: Identity,
-        /// The driver of its storage interface, `uas`.
+        /// Driver of the storage interface, `uas`.
         driver: Option<String>,
     },
     /// A virtio device.
@@ -317,7 +318,7 @@ pub enum HopPart {
     },
 }
 
-/// What a PCI function does.
+/// The function of a PCI device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PciRole {
@@ -327,23 +328,23 @@ pub enum PciRole {
     UpstreamPort,
     /// A side of a switch that faces devices.
     DownstreamPort,
-    /// Another bridge.
+    /// A bridge of another kind.
     Bridge,
-    /// NVMe.
+    /// An NVMe controller.
     Nvme,
-    /// SATA.
+    /// A SATA host.
     Ahci,
     /// An ATA host of the older kind.
     Ide,
-    /// SAS.
+    /// A SAS host.
     Sas,
-    /// RAID.
+    /// A RAID controller.
     Raid,
     /// SCSI or other storage.
     Storage,
-    /// USB.
+    /// A USB host.
     Usb,
-    /// Fibre Channel.
+    /// A Fibre Channel host.
     FibreChannel,
     /// A network adapter.
     Network,
@@ -351,6 +352,6 @@ pub enum PciRole {
     VolumeManagement,
     /// Virtio over PCI.
     Virtio,
-    /// Anything else.
+    /// A function of another kind.
     Other,
 }

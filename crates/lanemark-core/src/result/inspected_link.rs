@@ -30,42 +30,42 @@ pub enum InspectedLink {
 pub struct PcieRate {
     /// 1 for 2.5 GT/s, 6 for 64 GT/s.
     pub generation: u8,
-    /// Lanes.
+    /// Number of lanes.
     pub lanes: u8,
 }
 
 /// A PCI Express link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PcieLink {
-    /// What it trained to; the lesser where its ends tell two things.
+    /// Rate and width that the link trained to; the lesser where its ends report different ones.
     pub current: Option<PcieRate>,
-    /// What the end towards the processor could do.
+    /// Rate and width that the end towards the processor supports.
     pub upper_max: Option<PcieRate>,
-    /// What the other end could do.
+    /// Rate and width that the other end supports.
     pub lower_max: Option<PcieRate>,
     /// The most data in a packet (MPS) as set, the lesser of both ends.
     #[serde(rename = "payload_max_bytes")]
     pub payload_max: Option<Bytes>,
-    /// What both ends could carry in one.
+    /// Payload size that both ends support.
     #[serde(rename = "payload_capable_bytes")]
     pub payload_capable: Option<Bytes>,
     /// The most that the lower end asks for at once (MRRS).
     #[serde(rename = "read_request_max_bytes")]
     pub read_request_max: Option<Bytes>,
-    /// One way after the line code.
+    /// Throughput of one direction after the line code.
     #[serde(rename = "line_bytes_per_second")]
     pub line: Option<BytesPerSecond>,
-    /// What packets leave of that one way, where `payload_max` is known.
+    /// Throughput of one direction after packet overhead, where `payload_max` is known.
     #[serde(rename = "usable_bytes_per_second")]
     pub usable: Option<BytesPerSecond>,
-    /// Where it is not known: what packets leave with 128 B of data in each, the least there is.
+    /// Throughput of one direction with the least payload, 128 B, where `payload_max` is not known.
     #[serde(
         default,
         rename = "usable_least_bytes_per_second",
         skip_serializing_if = "Option::is_none"
     )]
     pub usable_least: Option<BytesPerSecond>,
-    /// Where it is not known: what packets leave with 4 KiB of data in each, the most there is.
+    /// Throughput of one direction with the greatest payload, 4 KiB, where `payload_max` is not known.
     #[serde(
         default,
         rename = "usable_most_bytes_per_second",
@@ -77,20 +77,20 @@ pub struct PcieLink {
 /// A SATA link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SataLink {
-    /// What it trained to.
+    /// Rate that the link trained to.
     pub negotiated_bits_per_second: Option<u64>,
-    /// What the kernel lets it train to.
+    /// Rate that the kernel allows.
     pub limit_bits_per_second: Option<u64>,
-    /// What the port could do.
+    /// Rate that the port supports.
     pub port_bits_per_second: Option<u64>,
-    /// What the drive says it could do.
+    /// Rate that the drive reports to support.
     pub drive_bits_per_second: Option<u64>,
-    /// Whether the drive says that it takes queued commands.
+    /// Whether the drive reports to support queued commands.
     pub queueing: Option<bool>,
     /// After the line code, in either direction at a time.
     #[serde(rename = "line_bytes_per_second")]
     pub line: Option<BytesPerSecond>,
-    /// What frames leave of that for queued reads of 128 KiB.
+    /// Throughput after frame overhead, for queued reads of 128 KiB.
     #[serde(rename = "usable_bytes_per_second")]
     pub usable: Option<BytesPerSecond>,
 }
@@ -100,7 +100,7 @@ pub struct SataLink {
 pub struct PataLink {
     /// The Ultra DMA mode that the drive says is selected.
     pub ultra_dma: Option<u8>,
-    /// What that mode moves, to one of the drives of a cable at a time.
+    /// Throughput of that mode, to one of the drives of a cable at a time.
     #[serde(rename = "line_bytes_per_second")]
     pub line: Option<BytesPerSecond>,
 }
@@ -108,16 +108,16 @@ pub struct PataLink {
 /// A SAS link or wide port.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SasLink {
-    /// What its slowest phy trained to.
+    /// Rate that the slowest phy trained to.
     pub negotiated_bits_per_second: Option<u64>,
-    /// What both ends of that phy could do.
+    /// Rate that both ends of that phy support.
     pub capable_bits_per_second: Option<u64>,
     /// Phys that work side by side.
     pub phys: u32,
-    /// All phys, one way after the line code.
+    /// Throughput of all phys in one direction after the line code.
     #[serde(rename = "line_bytes_per_second")]
     pub line: Option<BytesPerSecond>,
-    /// What full frames leave of that.
+    /// Throughput after the overhead of full frames.
     #[serde(rename = "usable_bytes_per_second")]
     pub usable: Option<BytesPerSecond>,
 }
@@ -125,7 +125,7 @@ pub struct SasLink {
 /// A USB link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UsbLink {
-    /// What it runs at.
+    /// Rate that the link runs at.
     pub bits_per_second: Option<u64>,
     /// After the line code.
     #[serde(rename = "line_bytes_per_second")]
@@ -144,7 +144,7 @@ impl InspectedLink {
         }
     }
 
-    /// What packets or frames leave, where there is a law for that.
+    /// Returns the throughput after the overhead of packets or frames, where there is a law for it.
     pub fn usable(&self) -> Option<BytesPerSecond> {
         match self {
             Self::Pcie(link) => link.usable,
@@ -154,8 +154,8 @@ impl InspectedLink {
         }
     }
 
-    /// The least and the most that it may carry, which differ where the size of a packet's data is not known: by packets
-    /// or frames where there is a law for that, else by the line code.
+    /// Returns the least and the greatest throughput of the link, which differ where the size of a packet's data is not
+    /// known: by packets or frames where there is a law for that, else by the line code.
     pub fn range(&self) -> Option<(BytesPerSecond, BytesPerSecond)> {
         match self {
             Self::Pcie(PcieLink { usable_least: Some(least), usable_most: Some(most), .. }) => {
@@ -165,14 +165,14 @@ impl InspectedLink {
         }
     }
 
-    /// The most that it may carry.
+    /// Returns the greatest throughput of the link.
     pub fn rate(&self) -> Option<BytesPerSecond> {
         self.range().map(|(_, most)| most)
     }
 }
 
 impl PcieLink {
-    /// What both ends could do: the lesser generation and the lesser width.
+    /// Returns the rate that both ends support: the lesser generation and the lesser width.
     pub fn capable(&self) -> Option<PcieRate> {
         Some(self.upper_max?.lesser(self.lower_max?))
     }
@@ -187,7 +187,7 @@ impl PcieRate {
         }
     }
 
-    /// Whether it is behind `other` in generation or width.
+    /// Returns whether the generation or width is less than that of `other`.
     pub fn below(self, other: Self) -> bool {
         self.generation < other.generation || self.lanes < other.lanes
     }

@@ -9,13 +9,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::units::Duration;
 
-/// The longest latency that is told apart; longer ones count as this long.
+/// Greatest latency that is told apart, in ns; longer ones count as this long.
 const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
 
 /// The percentiles that every view shows.
 pub const PERCENTILES: [f64; 8] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 
-/// How long requests took.
+/// The latencies of requests, as a histogram.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyHistogram {
     buckets: Histogram<u64>,
@@ -91,8 +91,8 @@ impl LatencyHistogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// What was counted since `earlier`, an earlier state of this histogram. Least and greatest are those of the
-    /// buckets.
+    /// Returns the requests counted since `earlier`, an earlier state of this histogram. Least and greatest are those
+    /// of the buckets.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut buckets = self.buckets.clone();
@@ -126,7 +126,7 @@ impl LatencyHistogram {
         (self.count() > 0).then_some(self.max_ns)
     }
 
-    /// How many requests took no less than a percentile: what it rests on. Absent where the percentile is.
+    /// Returns the number of requests that took no less than a percentile: its support. Absent where the percentile is.
     pub fn support(&self, percentile: f64) -> Option<u64> {
         self.percentile_ns(percentile)?;
         let below = self.count() as f64 * percentile / 100.0;
@@ -162,7 +162,7 @@ struct Stored {
     mean_ns: f64,
     #[serde(skip_deserializing)]
     percentiles_ns: std::collections::BTreeMap<String, u64>,
-    /// For each of them how many requests support it: those that took no less.
+    /// Number of requests that support each percentile: those that took no less.
     #[serde(skip_deserializing)]
     percentiles_support: std::collections::BTreeMap<String, u64>,
     /// Pairs of the greatest latency in a bucket and its count.

@@ -1,4 +1,4 @@
-//! What came out: one schema for real and simulated runs.
+//! The results of runs: one schema for real and simulated runs.
 //!
 //! A [`RunResult`] is one workload on one target. It is plain data that goes to JSON and comes back
 //! without loss. A field's unit ends its name in JSON. What an instrument cannot know is absent, never
@@ -84,7 +84,7 @@ use crate::workload::{Operation, Test, Workload};
 /// The version of the schema; a reader refuses what is newer than it knows.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// One workload on one target.
+/// The result of one workload on one target.
 ///
 /// A file that `lanemark` saved is one of these in JSON. Whoever reads one that others wrote checks it:
 ///
@@ -104,11 +104,11 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct RunResult {
     /// [`SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
-    /// Who made it, when, with what.
+    /// Program, machine and time that the result came from.
     pub provenance: Provenance,
-    /// What the workload ran on.
+    /// Target that the workload ran on.
     pub target: Target,
-    /// What was asked, as run: overrides from the command line are in it.
+    /// The workload as it ran: overrides from the command line are in it.
     pub workload: Workload,
     /// The tests that ended, in the order in which they ran.
     pub tests: Vec<TestResult>,
@@ -121,7 +121,7 @@ pub struct RunResult {
     pub inspection: Option<Inspection>,
 }
 
-/// Who made a result, when and with what.
+/// The origin of a result: program, machine and time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The version of Lanemark.
@@ -130,9 +130,9 @@ pub struct Provenance {
     pub command: Vec<String>,
     /// The seed that all random numbers come from.
     pub seed: u64,
-    /// When the run began, RFC 3339 in UTC.
+    /// Time at which the run began, RFC 3339 in UTC.
     pub started_at: String,
-    /// When this file was written, RFC 3339 in UTC.
+    /// Time at which this file was written, RFC 3339 in UTC.
     pub finished_at: String,
     /// The machine that ran it, where asked.
     pub machine: Option<Machine>,
@@ -153,7 +153,7 @@ pub struct Machine {
     pub kernel: String,
 }
 
-/// What a workload ran on.
+/// The target that a workload ran on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Target {
@@ -174,11 +174,11 @@ pub struct SimulatedTarget {
     pub drive: String,
     /// The platform's name for people.
     pub platform: String,
-    /// The port.
+    /// Name of the port.
     pub port: String,
-    /// How many of the model's values have a source.
+    /// Number of the model's values that have a source.
     pub values_sourced: u32,
-    /// How many were derived by us from sourced ones.
+    /// Number of values that were derived by us from sourced ones.
     pub values_derived: u32,
     /// The values that nobody published, by their place in the library file.
     pub values_assumed: Vec<String>,
@@ -193,7 +193,7 @@ pub struct MeasuredTarget {
     pub path: String,
     /// File or block device.
     pub device: bool,
-    /// Its size while it was measured.
+    /// Size of the target while it was measured.
     pub size_bytes: Bytes,
     /// The kind of file system that a file lies on, `ext4`.
     pub file_system: Option<String>,
@@ -205,12 +205,12 @@ pub struct MeasuredTarget {
     pub direct: bool,
 }
 
-/// One test with all its repeats.
+/// The result of one test with all its repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestResult {
     /// The test as run.
     pub test: Test,
-    /// One sample a repeat.
+    /// Samples, one for each repeat.
     pub samples: Vec<Sample>,
     /// Bytes a second over the repeats.
     pub throughput_bytes_per_second: Statistic,
@@ -221,15 +221,15 @@ pub struct TestResult {
     /// The test for a moment with a deeper queue, where that was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_probe: Option<QueueProbe>,
-    /// Why it was no faster; known for measured runs.
+    /// Explanation of why the test was no faster; known for measured runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// What one hop made faster would give; known for simulated runs, where it was asked for.
+    /// Gain from making one hop faster; known for simulated runs, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensitivity: Option<Sensitivity>,
 }
 
-/// One repeat of one test.
+/// The result of one repeat of one test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The time over which the requests were counted.
@@ -248,26 +248,26 @@ pub struct Sample {
     /// The requests that failed, those of the ramp included; they are in no other figure.
     #[serde(default, skip_serializing_if = "RequestErrors::is_empty")]
     pub errors: RequestErrors,
-    /// What went wrong in a simulated run as it was asked to, in the order of times.
+    /// Outcome of the faults of a simulated run, in the order of times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultUse>,
     /// Processor time per request, where known.
     pub cpu: Option<CpuUse>,
-    /// What the machine showed; known for measured runs.
+    /// Readings of the machine; known for measured runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// How well the times of an open loop were kept.
+    /// Punctuality of an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub punctuality: Option<Punctuality>,
-    /// What each hop of the path did; known for simulated runs.
+    /// Use of each hop of the path; known for simulated runs.
     pub path: Option<PathUse>,
-    /// What the drive wrote besides; known for simulated runs.
+    /// Writes to the drive's flash; known for simulated runs.
     #[serde(default)]
     pub drive: Option<DriveUse>,
-    /// What the drives took; known for simulated runs of drives whose power is.
+    /// Energy of the drives; known for simulated runs of drives whose power is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergyUse>,
-    /// How a trace was replayed, where the sample is of one.
+    /// Replay of a trace, where the sample is of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayUse>,
     /// The sample in equal intervals, where it was asked for or took long.
@@ -288,23 +288,23 @@ pub struct Sample {
 pub struct DirectionResult {
     /// Data moved.
     pub bytes: Bytes,
-    /// How long each request took, from submission to completion.
+    /// Latency of each request, from submission to completion.
     pub latency: LatencyHistogram,
 }
 
 /// Processor time per request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuUse {
-    /// In the program.
+    /// Processor time in the program, in ns a request.
     pub user_ns_per_request: f64,
-    /// In the kernel, on the program's behalf.
+    /// Processor time in the kernel on the program's behalf, in ns a request.
     pub system_ns_per_request: f64,
 }
 
-/// What a simulated drive has written to its flash, since it was switched on.
+/// The writes of a simulated drive to its flash, since it was switched on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveUse {
-    /// What the host wrote, in whole slots.
+    /// Bytes written by the host, in whole slots.
     #[serde(rename = "host_written_bytes")]
     pub host_written: Bytes,
     /// Valid data moved by collection and wear levelling.
@@ -313,7 +313,7 @@ pub struct DriveUse {
     /// Data moved out of the pseudo-SLC cache.
     #[serde(rename = "folded_bytes")]
     pub folded: Bytes,
-    /// Left empty because a unit had to be stored before it was full.
+    /// Bytes left empty because a unit had to be stored before it was full.
     #[serde(rename = "padded_bytes")]
     pub padded: Bytes,
     /// Pages of the map.
@@ -321,7 +321,7 @@ pub struct DriveUse {
     pub map_written: Bytes,
     /// Superblocks erased.
     pub superblocks_erased: u64,
-    /// What the write buffer held; of a sample, how much more at its end than at its beginning.
+    /// Bytes in the write buffer; of a sample, how much more at its end than at its beginning.
     #[serde(rename = "buffered_bytes", default, skip_serializing_if = "Bytes::is_zero")]
     pub buffered: Bytes,
 }
@@ -335,7 +335,7 @@ impl DriveUse {
         self.host_written + self.moved + self.folded + self.padded + self.map_written
     }
 
-    /// What was written to flash for each byte of the host's; `None` where it wrote nothing.
+    /// Returns the bytes written to flash for each byte of the host's; `None` where the host wrote nothing.
     pub fn write_amplification(&self) -> Option<f64> {
         let host = self.host_written.get() as f64;
         (host > 0.0).then(|| self.flash_written().get() as f64 / host)
@@ -347,7 +347,7 @@ impl DriveUse {
         if host > 0.0 { (self.buffered.get() as f64 / host).min(1.0) } else { 0.0 }
     }
 
-    /// What was written since `earlier`.
+    /// Returns the bytes written since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::hop::{Former, HopId};
 use crate::units::{BytesPerSecond, Duration};
 
-/// What each hop of a simulated path did.
+/// The use of each hop of a simulated path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "SavedPath")]
 pub struct PathUse {
@@ -17,25 +17,25 @@ pub struct PathUse {
     pub events: u64,
 }
 
-/// What one hop of a simulated path did.
+/// The use of one hop of a simulated path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HopUse {
-    /// Which hop it is.
+    /// Identity of the hop.
     pub id: HopId,
-    /// What platform or drive call it, `SATA 6 Gb/s`.
+    /// Name of the hop in the platform or drive, `SATA 6 Gb/s`.
     pub name: String,
     /// The share of the time in which it was busy, averaged over its parts (dies, channels, cores).
     pub utilisation: f64,
-    /// What it would carry for this workload if it alone were the limit: throughput over utilisation.
+    /// Throughput of the hop for this workload if it alone were the limit: throughput over utilisation.
     pub ceiling: Option<BytesPerSecond>,
-    /// Mean time per request spent waiting for it.
+    /// Mean time per request spent waiting for the hop, in ns.
     pub wait_ns: f64,
-    /// Mean time per request spent in it.
+    /// Mean time per request spent in the hop, in ns.
     pub service_ns: f64,
 }
 
 impl PathUse {
-    /// What `hops` did in a run of so many events.
+    /// Builds the use of `hops` in a run of that many events.
     pub fn new(hops: Vec<HopUse>, events: u64) -> Self {
         let mut path = Self { hops, busiest: String::new(), events };
         path.busiest = path.busiest_hop().map_or_else(String::new, |hop| hop.name.clone());
@@ -94,24 +94,24 @@ pub struct PathView {
     pub test: String,
     /// The hops from the processor to the media.
     pub hops: Vec<PathHop>,
-    /// What the whole path carries in the simulator, where it was run.
+    /// Throughput of the whole path in the simulator, where it was run.
     pub simulated: Option<BytesPerSecond>,
     /// The platform as a tree, the processor at its root.
     pub topology: TopologyNode,
 }
 
-/// One hop of a path.
+/// A hop of a path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathHop {
-    /// Which hop it is.
+    /// Identity of the hop.
     pub id: HopId,
-    /// Its name, `SATA 6 Gb/s`.
+    /// Name of the hop, `SATA 6 Gb/s`.
     pub name: String,
-    /// What its law says, `8b/10b, 8 KiB frames, 0.5 us turn-around`.
+    /// Law of the hop in words, `8b/10b, 8 KiB frames, 0.5 us turn-around`.
     pub law: String,
-    /// The most that it carries for the test by its law alone, where it has a limit.
+    /// Greatest throughput of the hop for the test by its law alone, where it has a limit.
     pub ceiling: Option<BytesPerSecond>,
-    /// What a small message takes through it, one way, where that is known.
+    /// Time of a small message through the hop in one direction, where it is known.
     #[serde(rename = "latency_ns")]
     pub latency: Option<Duration>,
 }
@@ -119,20 +119,20 @@ pub struct PathHop {
 /// A chip, a slot or a drive in the tree of a platform.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TopologyNode {
-    /// Its name for people, `chipset`, `port sata`, `Samsung SSD 850 PRO 1TB`.
+    /// Name for people, `chipset`, `port sata`, `Samsung SSD 850 PRO 1TB`.
     pub label: String,
-    /// The link from its parent, `DMI 3.0: PCIe 3.0 x4`; absent at the root.
+    /// Link from the parent, `DMI 3.0: PCIe 3.0 x4`; absent at the root.
     pub link: Option<String>,
-    /// What that link carries one way, at most, which sets how wide it is drawn.
+    /// Greatest throughput of that link in one direction, which sets how wide it is drawn.
     pub link_rate: Option<BytesPerSecond>,
-    /// The least that it may carry, where that is not known for certain.
+    /// Least throughput of that link, where it is not known for certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_rate_least: Option<BytesPerSecond>,
-    /// Which hop of a system's path that link is, where it is one.
+    /// Hop of a system's path that the link is, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hop: Option<HopId>,
-    /// Whether the system's path goes through it.
+    /// Whether the system's path goes through the node.
     pub on_path: bool,
-    /// What hangs below it.
+    /// Nodes below this one.
     pub children: Vec<TopologyNode>,
 }

@@ -1,20 +1,20 @@
-//! What a replayed trace adds to a sample.
+//! The figures that a replayed trace adds to a sample.
 
 use serde::{Deserialize, Serialize};
 
 use super::DirectionResult;
 use crate::units::Duration;
 
-/// How a trace was replayed, and what only a trace has.
+/// The replay of a trace, with the counts that only a trace has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayUse {
     /// Requests that were submitted.
     pub requests: u64,
-    /// How many times as fast as recorded; absent where it went as fast as possible.
+    /// Speed as a multiple of the recorded one; absent where requests came as fast as possible.
     pub speed: Option<f64>,
     /// The requests kept outstanding where it went as fast as possible.
     pub queue_depth: Option<u32>,
-    /// From the first request's time to the last one's, at that speed; absent where times did not count.
+    /// Time from the first request to the last one, at that speed; absent where times did not count.
     #[serde(rename = "span_ns")]
     pub span: Option<Duration>,
     /// Requests that had come and were not complete, averaged over the time.
@@ -23,7 +23,7 @@ pub struct ReplayUse {
     pub outstanding_max: u64,
     /// Requests that came and had to wait to be submitted.
     pub held_back: u64,
-    /// Requests that lay behind the end of their drive and were moved into it.
+    /// Requests that lay beyond the end of their drive and were moved into it.
     pub wrapped: u64,
     /// Reads and writes of no length, which were left out.
     pub empty: u64,

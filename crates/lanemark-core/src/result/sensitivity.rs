@@ -1,4 +1,4 @@
-//! What one hop made faster would give: a bottleneck found by asking, not by how busy a hop is.
+//! The gain from making one hop faster: a bottleneck found by changing it, not by how busy a hop is.
 //!
 //! A busy hop need not be the limit, and a hop that nobody waits for can be most of a latency. So the test is run
 //! again with one hop at twice its speed, all else alike, and the gain is the answer. What is below [`NOISE`] is
@@ -13,7 +13,7 @@ use super::hop::{Former, HopId, NoHop};
 /// Changes of less than this share are taken for noise.
 pub const NOISE: f64 = 0.01;
 
-/// What a test would gain from each hop, and from more load.
+/// The gain of a test from each hop made faster, and from more load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "SavedSensitivity")]
 pub struct Sensitivity {
@@ -23,7 +23,7 @@ pub struct Sensitivity {
     pub bottleneck: Option<usize>,
 }
 
-/// What was changed: a hop made faster, or more asked for.
+/// The change to a system: a hop made faster, or more load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Changed {
@@ -37,16 +37,16 @@ pub enum Changed {
     Rate,
 }
 
-/// One change with what came of it.
+/// A change with its gain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gain {
-    /// What was changed.
+    /// Identity of the change.
     pub id: Changed,
     /// The hop's name in the path; `queue depth`, `threads` or `rate` for more load.
     pub hop: String,
-    /// What was changed, in words.
+    /// The change in words.
     pub change: String,
-    /// How busy the hop was before.
+    /// Utilisation of the hop before the change.
     pub utilisation: Option<f64>,
     /// The change of throughput as a share of what it was; 1 is twice as much.
     pub throughput_gain: f64,
@@ -69,7 +69,7 @@ impl Sensitivity {
         self.gains.get(self.bottleneck?)
     }
 
-    /// What more load would give.
+    /// Returns the gains from more load.
     pub fn load(&self) -> impl Iterator<Item = &Gain> {
         self.gains.iter().filter(|gain| gain.id.is_load())
     }

@@ -10,9 +10,9 @@ use super::DriveUse;
 use crate::units::{Bytes, Duration};
 use crate::workload::{Interval, Operation, Test};
 
-/// The most points of a series whose interval nobody gave.
+/// Greatest number of points of a series whose interval nobody gave.
 pub const POINTS_AUTOMATIC: usize = 1000;
-/// The most points of a series whose interval was given.
+/// Greatest number of points of a series whose interval was given.
 pub const POINTS_MAX: usize = 100_000;
 /// A test of at least this length has a series without being asked.
 pub const LONG: Duration = Duration::from_seconds(60);
@@ -30,7 +30,7 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// What was done in one interval. A request counts where it was complete.
+/// The requests completed in one interval. A request counts where it was complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Reads that were complete.
@@ -43,9 +43,9 @@ pub struct Point {
     pub written_bytes: Bytes,
     /// The mean latency of reads and writes, zero where there were none.
     pub latency_mean_ns: f64,
-    /// The greatest latency of them.
+    /// Greatest latency of the requests, in ns.
     pub latency_max_ns: u64,
-    /// What the drive wrote; known for simulated runs.
+    /// Writes to the drive's flash; known for simulated runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<DriveUse>,
 }
@@ -61,12 +61,12 @@ impl Point {
         self.read_bytes + self.written_bytes
     }
 
-    /// What was written to flash for each byte of the host's, where that is known and it wrote anything.
+    /// Returns the bytes written to flash for each byte of the host's, where that is known and the host wrote anything.
     pub fn write_amplification(&self) -> Option<f64> {
         self.drive.and_then(|drive| drive.write_amplification())
     }
 
-    /// Both together.
+    /// Returns the sum of both points.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         let requests = self.requests() + other.requests();
@@ -98,12 +98,12 @@ impl Series {
         if index + 1 == self.points.len() { self.last } else { self.interval }
     }
 
-    /// When point `index` began, since the start of the sample.
+    /// Returns the start of point `index`, since the start of the sample.
     pub fn start(&self, index: usize) -> Duration {
         self.interval * index as u64
     }
 
-    /// How long all of it took.
+    /// Returns the time that all points cover.
     pub fn elapsed(&self) -> Duration {
         match self.points.len() {
             0 => Duration::ZERO,
@@ -121,14 +121,14 @@ impl Series {
         per_second(self.points[index].bytes().get() as f64, self.length(index))
     }
 
-    /// All points from `from` up to `to` together, with their length.
+    /// Returns the sum of all points from `from` up to `to`, with their length.
     pub fn sum(&self, from: usize, to: usize) -> (Point, Duration) {
         let point = self.points[from..to].iter().fold(Point::default(), |sum, one| sum.with(one));
         (point, (from..to).map(|index| self.length(index)).sum())
     }
 
-    /// This and another one of the same time together, as of two threads. The coarser interval is kept; where one is
-    /// not a whole multiple of the other, points of the finer count where they begin.
+    /// Merges two series of the same time, as of two threads. The coarser interval is kept; where one is not a whole
+    /// multiple of the other, points of the finer count where they begin.
     #[must_use]
     pub fn beside(&self, other: &Self) -> Self {
         let (coarse, fine) =
@@ -145,7 +145,7 @@ impl Series {
         sum
     }
 
-    /// The same with at most `count` points, each of as many neighbours.
+    /// Returns the series with at most `count` points, each the sum of as many neighbours.
     #[must_use]
     pub fn condensed(&self, count: usize) -> Self {
         let each = self.points.len().div_ceil(count.max(1)).max(1);
@@ -191,7 +191,7 @@ impl Recorder {
         }
     }
 
-    /// Points of `interval` each, doubled whenever there are `points_max` of them.
+    /// Creates a recorder of points of `interval` each, which doubles whenever there are `points_max` of them.
     pub fn new(interval: Duration, points_max: usize) -> Self {
         let interval = interval.max(Duration::from_picoseconds(1));
         Self {
@@ -205,7 +205,8 @@ impl Recorder {
         }
     }
 
-    /// At most [`POINTS_AUTOMATIC`] points of a round length, for a run of `length` where that is known.
+    /// Creates a recorder of at most [`POINTS_AUTOMATIC`] points of a round length, for a run of `length` where that is
+    /// known.
     fn automatic(length: Option<Duration>) -> Self {
         let least =
             length.map_or(0, |length| length.picoseconds().div_ceil(POINTS_AUTOMATIC as u64));
@@ -218,7 +219,7 @@ impl Recorder {
         Self::new(Duration::from_picoseconds(start), POINTS_AUTOMATIC)
     }
 
-    /// What the drive had written when the recording began.
+    /// Sets the bytes that the drive had written when the recording began.
     pub fn begin(&mut self, drive: DriveUse) {
         self.drive = Some(drive);
     }

@@ -1,4 +1,4 @@
-//! One figure from several repeats, with its spread and how sure it is.
+//! A figure from several repeats, with its spread and its confidence interval.
 //!
 //! The interval is a percentile bootstrap (Efron, "Bootstrap methods: another look at the jackknife", Annals of
 //! Statistics 7(1), 1979): repeats are drawn with replacement as often as there are, the figure is taken of each draw,
@@ -12,9 +12,9 @@ use crate::workload::Average;
 
 /// The fewest repeats of which an interval is told.
 const INTERVAL_FROM: usize = 3;
-/// How often repeats are drawn.
+/// Number of draws of the repeats.
 const DRAWS: usize = 2000;
-/// Where the draws come from.
+/// Seed of the draws.
 const SEED: u64 = 0x5eed_0f5a_b007_57a9;
 
 /// A figure averaged over repeats.
@@ -28,9 +28,9 @@ pub struct Statistic {
     pub max: f64,
     /// The sample standard deviation, where there are at least two repeats.
     pub deviation: Option<f64>,
-    /// How many repeats.
+    /// Number of repeats.
     pub count: u32,
-    /// Where the figure lies with 95% confidence by these repeats, where there are enough of them.
+    /// Interval of the figure at 95% confidence, where there are enough repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_95: Option<(f64, f64)>,
 }

@@ -16,11 +16,11 @@ use crate::workload::Rounds;
 
 /// Rounds of a measurement window.
 pub const WINDOW: usize = 5;
-/// The most rounds of a test.
+/// Greatest number of rounds of a test.
 pub const ROUNDS_MAX: usize = 25;
-/// How far the figures of a window may lie apart, as a share of their mean.
+/// Greatest range of a window's figures, as a share of their mean.
 pub const RANGE_MAX: f64 = 0.20;
-/// How far their best-fit line may rise or fall, as a share of their mean.
+/// Greatest rise or fall of their best-fit line, as a share of their mean.
 pub const SLOPE_MAX: f64 = 0.10;
 
 /// A figure on the bound is within it, whatever the last bits of its quotient.
@@ -29,17 +29,17 @@ const ROUNDING: f64 = 1e-12;
 /// The rounds of a test, and whether they became steady.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyState {
-    /// What a round is, and which figure is followed.
+    /// Length of a round, and the figure that is followed.
     pub rule: Rounds,
     /// Every round, in its order.
     pub rounds: Vec<Round>,
-    /// How it ended.
+    /// Outcome of the test.
     pub outcome: Outcome,
     /// The last window that there was; the figures of the sample are those of its rounds.
     pub window: Option<Window>,
 }
 
-/// One round.
+/// A round of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     /// Requests a second.
@@ -48,12 +48,12 @@ pub struct Round {
     pub throughput_bytes_per_second: f64,
     /// The mean latency.
     pub latency_mean_ns: f64,
-    /// What the drive wrote; known for simulated runs.
+    /// Writes to the drive's flash; known for simulated runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<DriveUse>,
 }
 
-/// How a test of rounds ended.
+/// The outcome of a test of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Outcome {
@@ -64,37 +64,37 @@ pub enum Outcome {
     },
     /// Not steady after all rounds.
     NotReached {
-        /// Why.
+        /// Reason why the test is not steady.
         reason: Reason,
     },
 }
 
-/// Why a window is not steady.
+/// The reason why a window is not steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// There were fewer than five rounds.
+    /// The test had fewer than five rounds.
     FewRounds,
     /// The figures lie too far apart.
     Range,
-    /// They rise or fall.
+    /// The figures rise or fall.
     Slope,
-    /// They are zero, or no numbers.
+    /// The figures are zero, or no numbers.
     NoFigures,
 }
 
 /// The figures of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
-    /// Its first round, from 1.
+    /// First round of the window, from 1.
     pub first_round: u32,
-    /// Their mean.
+    /// Mean of the figures.
     pub mean: f64,
     /// The greatest less the least, as a share of the mean.
     pub range: f64,
     /// The rise of the best-fit line from round to round.
     pub slope: f64,
-    /// Its rise or fall over the window, as a share of the mean, never negative.
+    /// Rise or fall of the fitted line over the window, as a share of the mean, never negative.
     pub slope_range: f64,
 }
 
@@ -127,7 +127,7 @@ impl Window {
         })
     }
 
-    /// Why it is not steady, where it is not.
+    /// Returns the reason why the window is not steady, where it is not.
     pub fn fault(&self) -> Option<Reason> {
         let within = |value: f64, bound: f64| value <= bound * (1.0 + ROUNDING);
         match () {
@@ -138,7 +138,7 @@ impl Window {
     }
 }
 
-/// How the last five of `figures` stand by the rule, with their window where there is one.
+/// Judges the last five of `figures` by the rule; returns the outcome, and their window where there is one.
 pub fn judge(figures: &[f64]) -> (Outcome, Option<Window>) {
     let window = Window::of(figures);
     let fault = match window {
@@ -176,12 +176,12 @@ impl SteadyState {
         self.reached() || self.rounds.len() >= ROUNDS_MAX
     }
 
-    /// Whether it became steady.
+    /// Returns whether the test became steady.
     pub fn reached(&self) -> bool {
         matches!(self.outcome, Outcome::Reached { .. })
     }
 
-    /// The doubt about `test` where it did not.
+    /// Returns the doubt about `test` where it did not become steady.
     pub fn doubt(&self, test: &str) -> Option<Warning> {
         let Outcome::NotReached { reason } = self.outcome else { return None };
         let window = self.window;
@@ -207,14 +207,14 @@ impl Round {
     }
 }
 
-/// What a series shows of a drive's way to its steady state.
+/// The phases of a drive on the way to its steady state, found in a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phases {
-    /// How long nothing had to be moved, where the drive's writes are known.
+    /// Time in which nothing had to be moved, where the drive's writes are known.
     pub nothing_moved: Option<Duration>,
     /// The length of the rounds that the series was cut into.
     pub round: Duration,
-    /// From when on every window of five rounds is steady, where the last one is.
+    /// Time from which on every window of five rounds is steady, where the last one is.
     pub steady_from: Option<Duration>,
     /// The last window, of requests a second.
     pub window: Option<Window>,

@@ -1,4 +1,4 @@
-//! What came out of a study: systems by tests, held against published figures.
+//! The result of a study: systems by tests, held against published figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +10,15 @@ use crate::workload::Average;
 pub struct StudyOutcome {
     /// [`SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
-    /// Who made it, when, with what.
+    /// Program, machine and time that the result came from.
     pub provenance: Provenance,
-    /// The name of its file, `sata-vs-nvme-crystaldiskmark`.
+    /// Name of the study's file, `sata-vs-nvme-crystaldiskmark`.
     pub id: String,
     /// The name for people.
     pub title: String,
-    /// What it asks.
+    /// Question of the study.
     pub question: String,
-    /// The publication that it is held against.
+    /// Publication that the study is held against.
     pub document: Document,
     /// The systems, in the order of the columns.
     pub systems: Vec<StudySystem>,
@@ -29,78 +29,78 @@ pub struct StudyOutcome {
     /// Published figures of the document that no run speaks to, with the reason.
     #[serde(default)]
     pub not_modelled: Vec<NotModelled>,
-    /// What a reader must know: the document's contradictions, and misses with their likely cause.
+    /// Remarks for the reader: the document's contradictions, and misses with their likely cause.
     pub notes: Vec<String>,
 }
 
 /// A publication.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Document {
-    /// Its file name among the references.
+    /// File name of the document among the references.
     pub file: String,
     /// Author, title, year.
     pub citation: String,
 }
 
-/// One column of a study.
+/// A system of the study: one column of its table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudySystem {
     /// The name that the study's figures use.
     pub name: String,
     /// The name for people.
     pub label: String,
-    /// What the simulator said.
+    /// Result of the simulation.
     pub run: RunResult,
 }
 
 /// A model value that was set otherwise than the library has it, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Where it stands, `drive.front_end.read_latency`.
+    /// Path of the value, `drive.front_end.read_latency`.
     pub parameter: String,
     /// The value, with its unit.
     pub value: String,
     /// The published figure that it was set from; absent for a what-if.
     pub figure: Option<String>,
-    /// Why this parameter answers for that figure.
+    /// Reason why this parameter answers for that figure.
     pub reason: Option<String>,
 }
 
 /// A published number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Its id in the references, `NV001`.
+    /// Id of the figure in the references, `NV001`.
     pub id: String,
-    /// The system that it was taken on, by its name in the study.
+    /// Name of the system in the study that the figure is of.
     pub system: String,
     /// The test, by its name in the workload.
     pub test: String,
-    /// What was told.
+    /// Quantity that the figure tells.
     pub metric: Metric,
     /// The value in the metric's unit.
     pub published: f64,
-    /// How the value is meant.
+    /// Sense of the value: exact, or a bound.
     #[serde(default)]
     pub bound: Bound,
     /// The system that a gain is told over, by its name in the study.
     #[serde(default)]
     pub over: Option<String>,
-    /// Where it is printed, `Table 1`.
+    /// Place of the figure in the document, `Table 1`.
     pub place: String,
-    /// Whether a model value was set from it.
+    /// Role of the figure: whether a model value was set from it.
     pub role: Role,
 }
 
 /// Published figures that no run of the study speaks to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotModelled {
-    /// Their ids in the references.
+    /// Ids of the figures in the references.
     pub figures: Vec<String>,
-    /// Why not.
+    /// Reason why they are not modelled.
     pub reason: String,
 }
 
-/// How a published value is meant.
+/// The sense of a published value: exact, or a bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
@@ -113,7 +113,7 @@ pub enum Bound {
     AtMost,
 }
 
-/// What a published figure tells.
+/// The quantity that a published figure tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Metric {
     /// MB/s, 10^6 bytes a second.
@@ -134,7 +134,7 @@ pub enum Metric {
     /// Mean power of the drives in watts.
     #[serde(rename = "power")]
     Power,
-    /// How long the platform's battery lasts, in hours.
+    /// Battery life of the platform, in hours.
     #[serde(rename = "battery-life")]
     BatteryLife,
     /// Transactions a minute.
@@ -155,9 +155,9 @@ pub enum Metric {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// One was: the model must meet it, and proves nothing by it.
+    /// The model was calibrated with the figure: it must meet it, and proves nothing by it.
     Calibrated,
-    /// None was: the model stands or falls by it.
+    /// The figure was not used for the model: the model stands or falls by it.
     Predicted,
 }
 
@@ -167,9 +167,9 @@ pub struct FigureCheck {
     /// The figure.
     #[serde(flatten)]
     pub figure: Figure,
-    /// What the model says, in the figure's unit.
+    /// Value of the model, in the figure's unit.
     pub simulated: Statistic,
-    /// What the model says over what was published, less one.
+    /// Relative error of the model: simulated over published, less one.
     pub error: f64,
 }
 
@@ -180,7 +180,7 @@ pub struct Comparison {
     pub system: String,
     /// The system below the line.
     pub base: String,
-    /// For each test: its name, the ratio simulated, and the ratio published where both figures are.
+    /// Ratios by test: its name, the simulated ratio, and the published one where both figures are known.
     pub ratios: Vec<(String, f64, Option<f64>)>,
 }
 

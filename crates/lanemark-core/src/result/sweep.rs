@@ -11,10 +11,10 @@ pub struct Sweep {
     pub points: Vec<SweepPoint>,
 }
 
-/// One point.
+/// A point of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepPoint {
-    /// Its number in the sweep, from 0.
+    /// Number of the point in the sweep, from 0.
     pub number: u64,
     /// The system, `drive@platform:port`.
     pub system: String,
@@ -22,7 +22,7 @@ pub struct SweepPoint {
     pub test: String,
     /// The value of each axis, as written.
     pub values: Vec<String>,
-    /// What came out, or why nothing did.
+    /// Figures of the point, or why there are none.
     pub outcome: Result<SweepFigures, String>,
 }
 
@@ -31,9 +31,9 @@ pub struct SweepPoint {
 pub struct SweepFigures {
     /// Requests a second.
     pub iops: f64,
-    /// Data a second.
+    /// Throughput, in bytes a second.
     pub bytes_per_second: f64,
-    /// Mean latency.
+    /// Mean latency, in µs.
     pub latency_mean_us: f64,
     /// Percentiles of the latency, 50, 99 and 99.9, where enough requests support them.
     pub latency_percentiles_us: [Option<f64>; 3],

@@ -1,4 +1,4 @@
-//! What a database's transactions came to, of a real database and of a simulated one in the same fields.
+//! The figures of a database's transactions, of a real database and of a simulated one in the same fields.
 //!
 //! A simulated database does not tell kinds of transactions apart and knows no driver beside the server; a real one has no
 //! path of hops. What one of them cannot know is absent. The requests of a simulated database are the sample's reads and
@@ -35,7 +35,7 @@ pub struct DatabaseTarget {
 /// The transactions of a sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TransactionsUse {
-    /// How many ended, with those that were rolled back as they should.
+    /// Number of transactions that ended, with those that were rolled back as they should.
     pub count: u64,
     /// Transactions that ended in a minute.
     pub per_minute: f64,
@@ -48,7 +48,7 @@ pub struct TransactionsUse {
     /// The share of the processors that neither driver nor server had, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor_others: Option<f64>,
-    /// Who took processor time, and how much.
+    /// Processor time of the database, by kind of process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor_time: Option<ServerTime>,
     /// The share of visits to pages that the buffer answered, where it follows from them.
@@ -67,21 +67,21 @@ pub struct TransactionsUse {
     /// Flushes of the log for each transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_flushes: Option<f64>,
-    /// From a transaction's beginning to its end: in the database where it is simulated, for the user where it is real.
+    /// Response time of a transaction: in the database where it is simulated, for the user where it is real.
     pub response: LatencyHistogram,
     /// Each kind of transaction, where they are told apart.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<TransactionKind, KindUse>,
-    /// What sessions waited for, where the database tells.
+    /// Waits of the sessions, where the database reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<SessionWaits>,
-    /// What the database counted of itself, with what else ran there.
+    /// Counters of the database, with all other load on it.
     #[serde(default, skip_serializing_if = "Counters::is_empty")]
     pub counters: Counters,
     /// Transactions a minute by the database's own count, where it keeps one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_per_minute: Option<f64>,
-    /// Of the transactions in those counters the ones that only looked on; the database's own count leaves them out.
+    /// Transactions in those counters that only observed the database; the database's own count leaves them out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub looked_on: u64,
 }
@@ -91,16 +91,16 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// One kind of transaction.
+/// The figures of one kind of transaction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KindUse {
-    /// How many ended, with those that were rolled back as the specification wants.
+    /// Number of transactions that ended, with those that were rolled back as the specification wants.
     pub count: u64,
     /// New orders with an invalid item.
     pub rolled_back: u64,
     /// Times that one was done again because another was in the way.
     pub retries: u64,
-    /// From the first statement of the first try to the end of the last.
+    /// Latency from the first statement of the first try to the end of the last.
     pub latency: LatencyHistogram,
 }
 
@@ -123,7 +123,7 @@ pub struct ServerTime {
     /// The driver, and whatever database is inside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_s: Option<f64>,
-    /// What works for the users: their sessions' processes, or their own threads where the database is in them.
+    /// Processor time of the sessions' processes, or of the users' own threads where the database runs in them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<SessionTime>,
 }
@@ -140,21 +140,21 @@ pub struct SessionTime {
 /// Requests of the drives in a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceRates {
-    /// Reads.
+    /// Reads a second.
     pub reads: f64,
     /// Writes, with those of the log.
     pub writes: f64,
-    /// Flushes.
+    /// Flushes a second.
     pub flushes: f64,
 }
 
 impl TransactionsUse {
-    /// A sum over the sample for each transaction of it.
+    /// Returns a sum over the sample divided by its number of transactions.
     pub fn each(&self, sum: f64) -> Option<f64> {
         (self.count > 0).then(|| sum / self.count as f64)
     }
 
-    /// How far the database's count is from ours, as a share of ours.
+    /// Returns the difference of the database's count from ours, as a share of ours.
     pub fn count_differs(&self) -> Option<f64> {
         let counted = self.counted_per_minute?;
         (self.per_minute > 0.0).then(|| counted / self.per_minute - 1.0)
@@ -175,12 +175,12 @@ impl TransactionsUse {
 }
 
 impl Sample {
-    /// Whether a database asked for the requests and only the device's own counts of them are known.
+    /// Returns whether a database made the requests and only the device's own counts of them are known.
     pub fn is_counted_by_device(&self) -> bool {
         self.transactions.is_some() && self.reads.is_none() && self.writes.is_none()
     }
 
-    /// What the drives were asked for in a second, where that is known.
+    /// Returns the requests to the drives in a second, where they are known.
     pub fn device_rates(&self) -> Option<DeviceRates> {
         let seconds = Some(self.elapsed.as_seconds()).filter(|&seconds| seconds > 0.0)?;
         let rates = |reads: u64, writes: u64, flushes: u64| {
@@ -197,7 +197,7 @@ impl Sample {
         Some(rates(count(&self.reads), count(&self.writes), count(&self.flushes)))
     }
 
-    /// The mean latency of reads or writes in ns, by the requests or by the device's own count of them.
+    /// Returns the mean latency of reads or writes, in ns, by the requests or by the device's own count.
     pub fn mean_latency_ns(&self, operation: Operation) -> Option<f64> {
         let device = self.counted_device();
         let (direction, counted) = match operation {
@@ -276,7 +276,7 @@ impl TestResult {
         self.samples.iter().any(|sample| sample.transactions.is_some())
     }
 
-    /// One kind of transaction over all repeats.
+    /// Returns the figures of one kind of transaction over all repeats.
     pub fn kind(&self, kind: TransactionKind) -> KindUse {
         let mut all = KindUse::default();
         let uses = self.samples.iter().filter_map(|sample| sample.transactions.as_ref());

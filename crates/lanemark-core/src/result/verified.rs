@@ -1,4 +1,4 @@
-//! What a verification wrote, and what a check of it found.
+//! The results of a verification: the data written, and the findings of its check.
 //!
 //! Plain data. How it is judged is told in `lanemark-measure`, module `verify`.
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Bytes, Duration};
 
-/// What a verification wrote.
+/// The writing part of a verification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WrittenToVerify {
-    /// The target.
+    /// Path of the target.
     pub path: String,
-    /// The journal.
+    /// Path of the journal.
     pub journal: String,
     /// The workload's id.
     pub workload: String,
-    /// Which run it was; every unit names it.
+    /// Number of the run; every unit names it.
     pub run: u64,
     /// The smallest piece that is judged.
     pub unit_bytes: Bytes,
-    /// Where on the target the first test begins, and where the last one ends.
+    /// Range on the target: from the start of the first test to the end of the last one.
     pub from_bytes: Bytes,
-    /// See there.
+    /// End of that range.
     pub to_bytes: Bytes,
     /// Writes acknowledged, those that filled the target first among them.
     pub writes: u64,
-    /// Data of those.
+    /// Bytes of those writes.
     pub written_bytes: Bytes,
     /// Flushes acknowledged.
     pub flushes: u64,
@@ -33,18 +33,18 @@ pub struct WrittenToVerify {
     pub trims: u64,
     /// Reads of the workload, made as load and not judged.
     pub reads: u64,
-    /// How long the workload ran, without what filled the target first.
+    /// Time that the workload ran, without filling the target first.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Duration,
     /// The data that was written in that time.
     pub load_bytes: Bytes,
     /// False where it was stopped.
     pub complete: bool,
-    /// What makes it tell less.
+    /// Reasons why the verification tells less than it could.
     pub doubts: Vec<VerifyDoubt>,
 }
 
-/// What happened between writing and checking.
+/// The event between writing and checking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Since {
@@ -54,34 +54,34 @@ pub enum Since {
     PowerCut,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
-    /// The target.
+    /// Path of the target.
     pub path: String,
-    /// The journal.
+    /// Path of the journal.
     pub journal: String,
-    /// The run that it is the journal of.
+    /// Number of the run that the journal is of.
     pub run: u64,
-    /// When that began, in seconds since 1970.
+    /// Time at which that run began, in seconds since 1970.
     pub begun_unix_s: u64,
     /// The smallest piece that is judged.
     pub unit_bytes: Bytes,
-    /// What was taken to have happened since.
+    /// Event that was assumed between writing and checking.
     pub since: Since,
     /// Whether what was acknowledged and not flushed was allowed to be gone.
     pub volatile_cache: bool,
-    /// What the units were found to be.
+    /// Units by finding.
     pub units: UnitCounts,
     /// Requests of the journal.
     pub requests: RequestCounts,
-    /// What is wrong, in the order of the target.
+    /// Damaged ranges, in the order of the target.
     pub damage: Vec<Damage>,
     /// Ranges that are wrong, beyond those in `damage`.
     pub damage_more: u64,
     /// Acknowledged data that is gone and was never flushed, where that is allowed.
     pub unflushed: Vec<Damage>,
-    /// What makes it tell less.
+    /// Reasons why the check tells less than it could.
     pub doubts: Vec<VerifyDoubt>,
 }
 
@@ -95,19 +95,19 @@ impl Verified {
 /// Units by what was found in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitCounts {
-    /// All that were read.
+    /// Units read.
     pub read: u64,
-    /// Those with what they must or may hold.
+    /// Units with data that they must or may hold.
     pub intact: u64,
-    /// Those of them with sectors of several writes that were under way at once.
+    /// Intact units with sectors of several writes that were under way at once.
     pub mixed: u64,
-    /// Those in which nothing that was acknowledged had to be.
+    /// Intact units in which no acknowledged data had to be.
     pub unjudged: u64,
     /// Acknowledged, gone and never flushed, where that is allowed.
     pub unflushed: u64,
-    /// Of a write that the journal lost together with its end, where that is allowed.
+    /// Units of a write that the journal lost together with its end, where that is allowed.
     pub unjournalled: u64,
-    /// Those that are wrong.
+    /// Units with wrong data.
     pub wrong: u64,
 }
 
@@ -116,42 +116,42 @@ pub struct UnitCounts {
 pub struct RequestCounts {
     /// Writes and trims.
     pub asked: u64,
-    /// Those acknowledged.
+    /// Writes acknowledged.
     pub acknowledged: u64,
-    /// Those acknowledged and then covered by an acknowledged flush.
+    /// Writes acknowledged and then covered by an acknowledged flush.
     pub flushed: u64,
     /// Writes not acknowledged of which nothing is there.
     pub unacknowledged_absent: u64,
-    /// Those of which a part is there: torn, which is allowed, or overwritten in part.
+    /// Writes not acknowledged of which a part is there: torn, which is allowed, or overwritten in part.
     pub unacknowledged_partly: u64,
-    /// Those that are there whole.
+    /// Writes not acknowledged that are there whole.
     pub unacknowledged_whole: u64,
 }
 
-/// In what way a range is wrong.
+/// The way in which a range is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DamageKind {
-    /// What was there right before the newest acknowledged write is there still.
+    /// The data from right before the newest acknowledged write is still there.
     Lost,
-    /// What is there is older than that.
+    /// The data is older than that.
     Stale,
     /// A part of the newest acknowledged write is there, and the rest is older.
     Torn,
-    /// What is there belongs elsewhere.
+    /// The data belongs elsewhere.
     Misplaced,
-    /// What is there is nothing that was ever written.
+    /// The data was never written.
     Corrupt,
-    /// What is there was written by another run.
+    /// The data was written by another run.
     Foreign,
-    /// What is there calls itself a write that the journal does not know.
+    /// The data names a write that the journal does not know.
     Unrecorded,
     /// The device gives an error instead of what is there.
     Unreadable,
 }
 
 impl DamageKind {
-    /// Every one of them.
+    /// All kinds of damage.
     pub const ALL: [Self; 8] = [
         Self::Lost,
         Self::Stale,
@@ -163,7 +163,7 @@ impl DamageKind {
         Self::Unreadable,
     ];
 
-    /// The word for it.
+    /// Returns the kind's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lost => "lost",
@@ -181,37 +181,37 @@ impl DamageKind {
 /// Units side by side that are wrong in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
-    /// In what way.
+    /// Kind of the damage.
     pub kind: DamageKind,
-    /// Where it begins.
+    /// Start of the range on the target.
     pub offset_bytes: Bytes,
-    /// How long it is.
+    /// Length of the range.
     pub length_bytes: Bytes,
     /// The newest acknowledged write there; none where nothing was.
     pub expected: Option<Acknowledged>,
-    /// What is there.
+    /// Data found in the range.
     pub found: Found,
 }
 
 /// An acknowledged write or trim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledged {
-    /// Its number in the run.
+    /// Number of the write in the run, its generation.
     pub generation: u64,
-    /// Where it began.
+    /// Start of the write on the target.
     pub offset_bytes: Bytes,
-    /// How long it was.
+    /// Length of the write.
     pub length_bytes: Bytes,
-    /// Whether it was a trim.
+    /// Whether the request was a trim.
     pub trim: bool,
-    /// Whether a flush that was acknowledged, or its own mark, had made it durable.
+    /// Whether an acknowledged flush, or the write's own mark, had made it durable.
     pub durable: bool,
-    /// When its acknowledgement was taken down, since the run began.
+    /// Time at which its acknowledgement was recorded, since the run began.
     #[serde(rename = "acknowledged_ns")]
     pub acknowledged: Duration,
 }
 
-/// What a unit held.
+/// The data found in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
@@ -221,50 +221,50 @@ pub enum Found {
     Generation(u64),
     /// A unit of this run that belongs to another place.
     Elsewhere {
-        /// Where it belongs.
+        /// Offset that the data was written for.
         offset_bytes: Bytes,
-        /// The write that it came with.
+        /// Number of the write.
         generation: u64,
     },
     /// A unit of another run.
     Foreign {
-        /// Which.
+        /// Number of that run.
         run: u64,
     },
     /// Sectors of several writes.
     Sectors,
     /// A unit of ours by its mark, with something in it changed.
     Changed {
-        /// The write that it says to have come with.
+        /// Number of the write that the unit names.
         generation: u64,
     },
-    /// Nothing of ours.
+    /// Data without a valid header.
     Unknown,
-    /// It could not be read.
+    /// The unit could not be read.
     Error,
 }
 
-/// What makes a verification tell less than it could.
+/// The reason why a verification tells less than it could.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerifyDoubt {
     /// Journal and target lie on one device, which may lose both.
     JournalOnTarget {
-        /// The device.
+        /// Name of the device.
         device: String,
     },
     /// The journal was not synced, and the power may have failed since.
     JournalNotSynced,
     /// The journal ends in a record that is none.
     JournalTail {
-        /// What was not read.
+        /// Bytes not read.
         bytes: Bytes,
     },
     /// The run did not come to its end; its last requests may or may not be there.
     NotEnded,
-    /// The target ends before what was written does; what lies behind is judged as gone.
+    /// The target ends before what was written does; data beyond its end is judged as gone.
     TargetShort {
-        /// How many bytes of the written span the target still holds.
+        /// Bytes of the written span that the target still holds.
         #[serde(rename = "held_bytes")]
         held: Bytes,
         /// The span that was written.
@@ -273,18 +273,18 @@ pub enum VerifyDoubt {
     },
     /// Writes went through the page cache, which a power cut empties.
     PageCache {
-        /// Why.
+        /// Reason, in words.
         reason: String,
     },
     /// Requests of the workload that do not write were left out.
     TestsLeftOut {
-        /// Their names.
+        /// Names of the tests.
         tests: Vec<String>,
     },
 }
 
 impl VerifyDoubt {
-    /// What it is and what to do about it, in a sentence each.
+    /// Returns the doubt and its advice, in a sentence each.
     pub fn text(&self) -> String {
         match self {
             Self::JournalOnTarget { device } => format!(

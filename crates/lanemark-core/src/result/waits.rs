@@ -1,4 +1,4 @@
-//! Where the time of a transaction goes, by looks at what sessions wait for.
+//! The time of transactions by what sessions wait for, found by sampling.
 //!
 //! A server that says what each session waits for at a moment is asked at a fixed period. The share of looks that
 //! found a class, times the mean response time, is the time of a transaction in it. A look is a sample: its share is
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What a session was found at.
+/// The wait in which a session was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitClass {
@@ -29,12 +29,12 @@ pub enum WaitClass {
     Latch,
     /// The session waits for its user, who has the next statement to send.
     Client,
-    /// Anything else.
+    /// The session waits for something else.
     Other,
 }
 
 impl WaitClass {
-    /// All of them, in the order in which they are shown.
+    /// All classes, in the order in which they are shown.
     pub const ALL: [Self; 8] = [
         Self::Processor,
         Self::Read,
@@ -46,7 +46,7 @@ impl WaitClass {
         Self::Other,
     ];
 
-    /// Its name for people.
+    /// Returns the class's name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Processor => "processor",
@@ -61,7 +61,7 @@ impl WaitClass {
     }
 }
 
-/// What sessions were found at while counting.
+/// The waits in which sessions were found while counting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionWaits {
     /// The period of looks in milliseconds.
@@ -73,7 +73,7 @@ pub struct SessionWaits {
 }
 
 impl SessionWaits {
-    /// All samples.
+    /// Returns the number of samples.
     pub fn total(&self) -> u64 {
         self.samples.values().sum()
     }

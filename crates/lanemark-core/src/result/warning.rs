@@ -15,31 +15,31 @@ use crate::units::{Bytes, Duration};
 pub enum Warning {
     /// The file system would not bypass the page cache.
     PageCache {
-        /// What the kernel answered.
+        /// The kernel's answer.
         reason: String,
     },
     /// Buffers or files could not be registered with the kernel.
     NotRegistered {
-        /// What the kernel answered.
+        /// The kernel's answer.
         reason: String,
     },
     /// Fewer than three repeats: no spread can be told.
     FewRepeats {
-        /// How many there were.
+        /// Number of repeats.
         repeats: u32,
     },
     /// Requests failed.
     Failed {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How many of which kind, over all repeats.
+        /// Number of failed requests by kind, over all repeats.
         errors: RequestErrors,
     },
     /// A sample lasted too short to be trusted.
     ShortSample {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How long it lasted.
+        /// Length of the sample.
         #[serde(rename = "elapsed_ns")]
         elapsed: Duration,
     },
@@ -47,14 +47,14 @@ pub enum Warning {
     Interrupted,
     /// A drive has more lanes or a later generation than the port that it is in.
     TrainedDown {
-        /// What the drive could do, `PCIe 3.0 x4`.
+        /// Link that the drive supports, `PCIe 3.0 x4`.
         drive: String,
-        /// What the port allows, `PCIe 2.0 x1`.
+        /// Link that the port allows, `PCIe 2.0 x1`.
         port: String,
     },
     /// Requests of a trace came before their predecessors, and were taken to come with them.
     TimesBackward {
-        /// How many.
+        /// Number of such requests.
         requests: u64,
         /// The longest step back.
         #[serde(rename = "step_most_ns")]
@@ -67,84 +67,84 @@ pub enum Warning {
         /// The most that were outstanding.
         outstanding: u64,
     },
-    /// Requests of a trace lay behind the end of their drive, and were moved into it.
+    /// Requests of a trace lay beyond the end of their drive, and were moved into it.
     Wrapped {
-        /// How many.
+        /// Number of such requests.
         requests: u64,
     },
     /// Reads and writes of a trace had no length, and were left out.
     EmptyRequests {
-        /// How many.
+        /// Number of such requests.
         requests: u64,
     },
-    /// The way to one port of a drive fails during the run, and the other takes its commands.
+    /// The path to one port of a drive fails during the run, and the other takes its commands.
     PathFails {
-        /// The port.
+        /// Name of the port.
         port: String,
-        /// The one that takes over.
+        /// Name of the port that takes over.
         other: String,
-        /// When.
+        /// Time from the beginning of the run.
         #[serde(rename = "after_ns")]
         after: Duration,
     },
     /// A test of rounds did not become steady.
     NotSteady {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How many rounds there were.
+        /// Number of rounds.
         rounds: u32,
-        /// What the last five of them failed.
+        /// Condition that the last five of them failed.
         reason: Reason,
-        /// How far they lay apart, as a share of their mean.
+        /// Range of the figures, as a share of their mean.
         range: f64,
-        /// How far their best-fit line rose or fell, as a share of their mean.
+        /// Rise or fall of their best-fit line, as a share of their mean.
         slope_range: f64,
     },
     /// The latencies of a test that another program measured are known by some percentiles only.
     FromPercentiles {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How many percentiles; without any, all latencies are taken as the mean.
+        /// Number of known percentiles; without any, all latencies are taken as the mean.
         known: u32,
     },
     /// The kernel handed requests to worker threads, because they could not be submitted without waiting.
     Punted {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How many threads worked.
+        /// Number of threads that worked.
         workers: u64,
     },
     /// The device under the target moved less than was asked for: something before it answered.
     NotFromDevice {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// What the requests moved.
+        /// Bytes of the requests.
         asked_bytes: Bytes,
-        /// What the device moved.
+        /// Bytes that the device moved.
         device_bytes: Bytes,
     },
     /// The device under the target moved more than was asked for: others used it, too.
     OtherUse {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// What the requests moved.
+        /// Bytes of the requests.
         asked_bytes: Bytes,
-        /// What the device moved.
+        /// Bytes that the device moved.
         device_bytes: Bytes,
     },
     /// A part of what is to be read was never written: it is read from no medium.
     Holes {
-        /// How large a share.
+        /// Share of the range, from 0 to 1.
         share: f64,
         /// The file below a device that has the holes; absent where it is the target itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         below: Option<String>,
     },
-    /// Nothing was asked of the target: the figures are those of the program itself.
+    /// The target received no requests: the figures are those of the program itself.
     NothingAsked,
     /// The target compresses or deduplicates what is written.
     Compresses {
-        /// What does so, `the file system`.
+        /// Part of the system that does so, `the file system`.
         what: String,
     },
     /// A cache under the device may answer.
@@ -154,9 +154,9 @@ pub enum Warning {
     },
     /// The device was not written full before, and a drive that is fresh is faster than one that is worn in.
     Fresh {
-        /// What the workload writes.
+        /// Bytes that the workload writes.
         written_bytes: Bytes,
-        /// What the device holds.
+        /// Capacity of the device.
         capacity_bytes: Bytes,
     },
     /// The target is held back by a limit.
@@ -166,7 +166,7 @@ pub enum Warning {
     },
     /// A sample was faster in one half than in the other.
     Transient {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// Requests a second in the first half.
         first_iops: f64,
@@ -177,62 +177,62 @@ pub enum Warning {
     },
     /// The program itself was the limit.
     GeneratorBound {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How busy its busiest thread was, as a share of one core.
+        /// Processor time of the busiest thread, as a share of one core.
         busiest: f64,
     },
     /// Part of what was written only filled the write buffer.
     BufferFilling {
-        /// The test.
+        /// Name of the test.
         test: String,
         /// The share of what was written.
         share: f64,
     },
     /// The hypervisor took processor time away.
     Stolen {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How much, in cores.
+        /// Processor time, in cores.
         cores: f64,
     },
     /// Requests waited for processors of a virtual machine that had gone idle.
     Asleep {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How often a processor woke, a request.
+        /// Number of times that a processor woke, for each request.
         wakes: f64,
     },
     /// The latencies of a sample do not add up to what was outstanding in its time.
     Unaccounted {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How many requests were outstanding on average.
+        /// Mean number of requests outstanding.
         outstanding: f64,
         /// Throughput times latency.
         accounted: f64,
     },
-    /// Other programs were busy on the processors.
+    /// Processors were busy with other programs.
     OthersBusy {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How much they took, in cores.
+        /// Processor time of the other programs, in cores.
         used: f64,
         /// Cores there are.
         cores: u32,
     },
     /// A thread that asks was ready and had to wait for a core.
     CoreWait {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// For what share of its time.
+        /// Share of the time.
         share: f64,
     },
     /// An open loop could not keep its times.
     Late {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// How late half of the requests were for which there was room.
+        /// Median delay of the requests for which there was room.
         #[serde(rename = "lateness_p50_ns")]
         lateness_p50: Duration,
         /// Requests that had to wait for others.
@@ -240,23 +240,23 @@ pub enum Warning {
         /// Requests that were due before the end and were never submitted.
         #[serde(default)]
         unsubmitted: u64,
-        /// All requests.
+        /// Requests in all.
         requests: u64,
     },
     /// The clocks of the machine went apart.
     ClockDrift {
-        /// By how much, as a share of the time.
+        /// Deviation, as a share of the time.
         share: f64,
     },
     /// The drive was fresh, and nothing had to make room for what was written: in the long run it is slower.
     NoCollection {
-        /// How much the workload wrote.
+        /// Bytes that the workload wrote.
         written_bytes: Bytes,
     },
 }
 
 impl Warning {
-    /// The test that it is about, where it is about one.
+    /// Returns the test that the warning is about, where it is about one.
     pub fn test(&self) -> Option<&str> {
         match self {
             Self::Failed { test, .. }
@@ -290,7 +290,7 @@ impl Warning {
         }
     }
 
-    /// What a person can do about it.
+    /// Returns the advice for the warning.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::PageCache { .. } => "use a file system with direct I/O (ext4, xfs, btrfs)",

@@ -1,4 +1,4 @@
-//! The same work on another path: what there is, and what would be.
+//! The result of a what-if: the same work on the present system and on another path.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use super::TestResult;
 pub struct WhatIf {
     /// The system that is there, `drive@platform:port`.
     pub present: String,
-    /// The other one.
+    /// Name of the other system.
     pub other: String,
     /// The result that was measured on the first, where one was given.
     pub measured: Option<String>,
@@ -17,30 +17,30 @@ pub struct WhatIf {
     pub tests: Vec<WhatIfTest>,
 }
 
-/// One test on both.
+/// A test on both systems.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WhatIfTest {
     /// The test's name.
     pub test: String,
-    /// As measured, where it was.
+    /// Measured figures of the present system, where there are any.
     pub measured: Option<Outlook>,
-    /// As the model of the present system has it.
+    /// Modelled figures of the present system.
     pub present: Outlook,
-    /// As the model of the other one has it.
+    /// Modelled figures of the other system.
     pub other: Outlook,
-    /// How far the throughput on the other system may be off, as a share of it, by what the fit does not know better;
-    /// only where a fit with intervals was given.
+    /// Uncertainty of the throughput on the other system, as a share of it, from the fit's intervals; only where a fit
+    /// with intervals was given.
     pub uncertainty: Option<f64>,
 }
 
 /// The figures of a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outlook {
-    /// Bytes a second.
+    /// Throughput, in bytes a second.
     pub bytes_per_second: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Mean latency.
+    /// Mean latency, in ns.
     pub latency_mean_ns: f64,
     /// The busiest hop with its share of the time; none for measured runs.
     pub busiest: Option<(String, f64)>,
@@ -62,7 +62,7 @@ impl Outlook {
 }
 
 impl WhatIfTest {
-    /// What the other system does for each byte a second of the present one's model.
+    /// Returns the other system's throughput over that of the present one's model.
     pub fn ratio(&self) -> f64 {
         self.other.bytes_per_second / self.present.bytes_per_second
     }

@@ -91,7 +91,7 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// The duration 0.
     pub const ZERO: Self = Self(0);
     /// The longest time that can be told, 213 days.
     pub const MAX: Self = Self(u64::MAX);
@@ -149,8 +149,8 @@ impl Duration {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// This time `numerator / denominator` times over, rounded to the nearest picosecond; [`Duration::MAX`] where
-    /// that is more.
+    /// Returns this time multiplied by `numerator / denominator`, rounded to the nearest picosecond; [`Duration::MAX`]
+    /// where that is more.
     pub const fn scaled(self, numerator: u64, denominator: u64) -> Self {
         let product = self.0 as u128 * numerator as u128;
         clamped((product + denominator as u128 / 2) / denominator as u128)
@@ -158,25 +158,25 @@ impl Duration {
 }
 
 impl Bytes {
-    /// Whether it is nothing.
+    /// Returns whether the size is 0.
     pub fn is_zero(&self) -> bool {
         *self == Self::ZERO
     }
 
-    /// No data.
+    /// The size 0.
     pub const ZERO: Self = Self(0);
 
-    /// So many KiB (2^10 bytes).
+    /// Returns a size in KiB (2^10 bytes).
     pub const fn kibi(kibibytes: u64) -> Self {
         Self(kibibytes << 10)
     }
 
-    /// So many MiB (2^20 bytes).
+    /// Returns a size in MiB (2^20 bytes).
     pub const fn mebi(mebibytes: u64) -> Self {
         Self(mebibytes << 20)
     }
 
-    /// The bare count.
+    /// Returns the number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -197,11 +197,11 @@ impl BitsPerSecond {
 }
 
 impl Ratio {
-    /// None of it.
+    /// The ratio 0.
     pub const ZERO: Self = Self(0.0);
-    /// Half of it.
+    /// The ratio 1/2.
     pub const HALF: Self = Self(0.5);
-    /// All of it.
+    /// The ratio 1.
     pub const ONE: Self = Self(1.0);
 
     /// The share `value`, or `None` outside 0 to 1.
@@ -214,7 +214,7 @@ impl Ratio {
         self.0
     }
 
-    /// Whether it is nothing.
+    /// Returns whether the ratio is 0.
     pub fn is_zero(&self) -> bool {
         *self == Self::ZERO
     }
@@ -233,7 +233,7 @@ const fn divide_rounded(count: u64, scale: u64, divisor: u64) -> Duration {
     }
 }
 
-/// So many picoseconds, or the most that can be told.
+/// Returns a duration of that many picoseconds, or [`Duration::MAX`] where they are more.
 const fn clamped(picoseconds: u128) -> Duration {
     if picoseconds > u64::MAX as u128 { Duration::MAX } else { Duration(picoseconds as u64) }
 }
@@ -335,7 +335,7 @@ impl Div<Duration> for Bytes {
     }
 }
 
-/// In results a duration is a number of nanoseconds with three decimals: exact to the picosecond.
+/// Writes a duration as a number of nanoseconds with three decimals: exact to the picosecond.
 impl Serialize for Duration {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(self.0 as f64 / 1e3)

@@ -10,7 +10,7 @@ use super::{
     BitsPerSecond, Bytes, BytesPerSecond, Duration, Joules, PICOSECONDS_PER_SECOND, Ratio, Watts,
 };
 
-/// Why a text is not the quantity asked for.
+/// The reason why a text is not the quantity expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// No number stands at the start.
@@ -32,7 +32,7 @@ pub enum QuantityError {
     WrongUnit {
         /// The unit as given.
         unit: String,
-        /// What was asked for.
+        /// The quantity that was expected.
         quantity: &'static str,
         /// The units that would do.
         units: &'static str,
@@ -42,7 +42,7 @@ pub enum QuantityError {
     TooLarge {
         /// The text as given.
         text: String,
-        /// What was asked for.
+        /// The quantity that was expected.
         quantity: &'static str,
         /// The largest value.
         most: &'static str,
@@ -57,7 +57,7 @@ pub enum QuantityError {
     },
 }
 
-/// One kind of quantity as text: its units and how many base steps each holds.
+/// The notation of one quantity as text: its units and how many base steps each holds.
 struct Notation {
     quantity: &'static str,
     step: &'static str,

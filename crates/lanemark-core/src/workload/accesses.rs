@@ -8,34 +8,34 @@ use super::places::{Field, Places};
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Ratio};
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// From the target to memory.
+    /// Data goes from the target to memory.
     Read,
-    /// From memory to the target.
+    /// Data goes from memory to the target.
     Write,
     /// Everything that was written before is to outlast a loss of power. Has no data and no place.
     Flush,
-    /// What lies there is needed no longer (DATA SET MANAGEMENT, Deallocate, discard). Has no data.
+    /// The host no longer needs the data in the range (DATA SET MANAGEMENT, Deallocate, discard). Has no data.
     Trim,
 }
 
 impl Operation {
-    /// Whether it moves data of the host's.
+    /// Returns whether the operation moves data of the host's.
     pub fn moves_data(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
 }
 
-/// One request of a test.
+/// A request of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// What it does.
+    /// Operation of the request.
     pub operation: Operation,
-    /// Where it begins on the target.
+    /// Start of the request on the target.
     pub offset: Bytes,
-    /// How long it is.
+    /// Length of the request.
     pub length: Bytes,
 }
 
@@ -91,8 +91,8 @@ impl Accesses {
         Access { operation, offset: Bytes(self.start + place * self.step), length }
     }
 
-    /// Whether the next request is a flush, which follows the writes before it at once and has no time of its own in an
-    /// open loop.
+    /// Returns whether the next request is a flush, which follows the writes before it at once and has no time of its
+    /// own in an open loop.
     #[inline]
     pub fn is_flush_next(&self) -> bool {
         self.flush_every.is_some_and(|every| self.written >= every)

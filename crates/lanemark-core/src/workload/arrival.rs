@@ -3,17 +3,17 @@
 use super::Access;
 use crate::units::Instant;
 
-/// One request of a trace.
+/// A request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When it came, since the first request of the trace; absent where the trace has no times.
+    /// Time of arrival since the first request of the trace; absent where the trace has no times.
     pub at: Option<Instant>,
-    /// The number of its device in the trace, from 0.
+    /// Number of the device in the trace, from 0.
     pub device: u32,
     /// The thread or processor that it came from; 0 where the trace does not tell.
     pub thread: u32,
-    /// What it asked for.
+    /// Operation and range of the request.
     pub access: Access,
-    /// Its line in the trace, from 1.
+    /// Line of the request in the trace, from 1.
     pub line: u64,
 }

@@ -1,4 +1,4 @@
-//! What the written bytes look like: random, with a share of zeros that a drive could compress away.
+//! The content of written data: random bytes, with a share of zeros that a drive could compress away.
 
 use crate::rng::Rng;
 use crate::units::Ratio;

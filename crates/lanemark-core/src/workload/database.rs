@@ -1,20 +1,20 @@
-//! What users ask of a real database: a mix of five transactions, derived from TPC-C 5.11.
+//! The load of users on a real database: a mix of five transactions, derived from TPC-C 5.11.
 //!
 //! This says what was asked for. The transactions themselves, in SQL and against a seed, are the driver's; a simulated
 //! database is asked for what [`Transactions`](super::Transactions) says instead.
 
 use serde::{Deserialize, Serialize};
 
-/// The most users of a database.
+/// Greatest number of users of a database.
 pub const USERS_MAX: u32 = 1_000_000;
-/// The most warehouses.
+/// Greatest number of warehouses.
 pub const WAREHOUSES_MAX: i64 = 10_000_000;
 
-/// The users of a database, and what was loaded for them. How many there are is the test's number of threads; what was
+/// The users of a database, and the data loaded for them. How many there are is the test's number of threads; what was
 /// loaded is its span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatabaseUsers {
-    /// The mix.
+    /// Mix of transactions.
     pub profile: Profile,
     /// Warehouses that were loaded.
     pub warehouses: i64,
@@ -45,7 +45,7 @@ pub enum TransactionKind {
 }
 
 impl TransactionKind {
-    /// All five.
+    /// All five kinds of transaction.
     pub const ALL: [Self; 5] =
         [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
 
@@ -70,10 +70,10 @@ impl TransactionKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// As the specification has it.
+    /// The mix of the TPC-C specification.
     #[default]
     Tpcc,
-    /// As HammerDB has it.
+    /// The mix of HammerDB.
     Hammerdb,
 }
 

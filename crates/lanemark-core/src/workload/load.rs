@@ -1,4 +1,4 @@
-//! When requests are asked for: each when one is complete (closed loop), or at times of its own (open loop).
+//! The arrival of requests: each when one is complete (closed loop), or at times of its own (open loop).
 //!
 //! In an open loop the latency of a request counts from the time at which it was to be submitted, however late
 //! that happened. A closed loop asks less of a target that stalls, and so hides the stall from all requests but
@@ -11,38 +11,38 @@ use super::{DatabaseUsers, Test, TestError, Transactions};
 use crate::rng::{Rng, StreamKey};
 use crate::units::Duration;
 
-/// The most requests a second that can be asked for.
+/// Greatest number of requests a second that can be asked for.
 pub const RATE_MAX: f64 = 1e9;
 /// Sets the stream of times apart from the stream of offsets that has the same key.
 const TIME_STREAM: u64 = 0x71de_ab1e_0f7e_4157;
 
-/// When requests are asked for.
+/// The rule by which requests arrive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "loop", rename_all = "kebab-case")]
 pub enum Load {
-    /// The next when one is complete, so that as many as the queue depth are outstanding.
+    /// The next request begins when one is complete, so that as many as the queue depth are outstanding.
     #[default]
     Closed,
-    /// At times of their own; at most as many as the queue depth are outstanding, and what comes beyond waits.
+    /// Requests arrive at times of their own; at most as many as the queue depth are outstanding, and others wait.
     Open {
         /// Requests a second, of all threads together.
         rate_per_second: f64,
-        /// How they come.
+        /// Process by which requests arrive.
         process: Process,
     },
-    /// As the transactions of a database need them; each thread is a user. That is simulated: a real database
-    /// is measured by what asks it for real transactions.
+    /// Requests come from simulated transactions of a database; each thread is a user. That is simulated: a real
+    /// database is measured by what asks it for real transactions.
     Transactions(Box<Transactions>),
-    /// As the users of a real database needed them; each thread is a user, a page is the block, and what was loaded is
-    /// the span. Such a test tells what was run and cannot be asked of a drive or a model.
+    /// Requests come from the users of a real database; each thread is a user, a page is the block, and the loaded data
+    /// is the span. Such a test tells what was run and cannot be asked of a drive or a model.
     Database(DatabaseUsers),
 }
 
-/// How the requests of an open loop come.
+/// The process by which the requests of an open loop arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Process {
-    /// At equal intervals; the threads take turns.
+    /// Requests arrive at equal intervals; the threads take turns.
     #[default]
     Even,
     /// A Poisson process: independent of each other, with exponential intervals.
@@ -50,7 +50,7 @@ pub enum Process {
 }
 
 impl Process {
-    /// Every one of them by its name.
+    /// All processes by their names.
     pub const ALL: [(&'static str, Self); 2] = [("even", Self::Even), ("poisson", Self::Poisson)];
 }
 
@@ -85,7 +85,7 @@ impl Schedule {
         Some(schedule)
     }
 
-    /// When the next request is due, since the start of the load.
+    /// Returns the time at which the next request is due, since the start of the load.
     pub fn next_due(&self) -> Duration {
         Duration::from_picoseconds((self.next_ns * 1e3) as u64)
     }

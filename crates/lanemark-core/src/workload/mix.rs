@@ -1,16 +1,16 @@
-//! What kinds of requests a test mixes beside reads and writes of one size, and when tests begin.
+//! The kinds and sizes of requests that a test mixes beside reads and writes of one size, and the start of tests.
 
 use serde::{Deserialize, Serialize};
 
 use super::{BLOCK_MAX, SECTOR, Test, TestError};
 use crate::units::{Bytes, Duration, Ratio};
 
-/// The most sizes of a mix: as many as there are kinds of blocks in JESD219, twice.
+/// Greatest number of sizes of a mix: as many as there are kinds of blocks in JESD219, twice.
 pub const SIZES_MAX: usize = 64;
-/// The longest that a test waits before it begins.
+/// Longest delay before a test begins.
 const DELAY_MAX: Duration = Duration::from_seconds(86_400);
 
-/// What a test asks for beside reads and writes of its block size. By default nothing.
+/// The requests of a test beside reads and writes of its block size. By default nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mix {
@@ -25,10 +25,10 @@ pub struct Mix {
     pub flush_every: Option<u32>,
 }
 
-/// One size of requests in a mix.
+/// A request size and its share in a mix.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizeShare {
-    /// How long such a request is.
+    /// Size of such a request.
     #[serde(rename = "block_bytes")]
     pub block: Bytes,
     /// The share of all requests that are so long. The shares of a mix need not sum to one; they are
@@ -36,19 +36,19 @@ pub struct SizeShare {
     pub share: f64,
 }
 
-/// When a test begins.
+/// The start of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Start {
     /// Together with the test before it, and not when that has ended.
     pub beside: bool,
-    /// So long after that.
+    /// Delay after that moment.
     #[serde(rename = "delay_ns")]
     pub delay: Duration,
 }
 
 impl Start {
-    /// When the test before it has ended, at once.
+    /// Returns whether the test begins at once when the one before it has ended.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }

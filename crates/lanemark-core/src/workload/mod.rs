@@ -1,4 +1,4 @@
-//! What is asked of a target: tests of one block size, pattern, mix and depth each.
+//! The workload of a target: tests of one block size, pattern, mix and depth each.
 //!
 //! A [`Workload`] is a named list of [`Test`]s, as a benchmark program runs them. The same value is
 //! given to a modelled drive and to a real one, and [`Accesses`] turns it into the same offsets for
@@ -41,9 +41,9 @@ use crate::units::{Bytes, Duration, Ratio};
 
 /// The smallest unit that a drive addresses.
 pub const SECTOR: Bytes = Bytes(512);
-/// The most requests that one thread may keep outstanding: the depth of one NVMe queue.
+/// Greatest number of requests that one thread may keep outstanding: the depth of one NVMe queue.
 pub const QUEUE_DEPTH_MAX: u32 = 65_536;
-/// The most threads of a test.
+/// Greatest number of threads of a test.
 pub const THREADS_MAX: u32 = 1024;
 /// The largest block of a request.
 pub const BLOCK_MAX: Bytes = Bytes::mebi(64);
@@ -51,37 +51,37 @@ pub const BLOCK_MAX: Bytes = Bytes::mebi(64);
 /// A named list of tests that run one after the other on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
-    /// The name of its file in the library, `crystaldiskmark-8`.
+    /// Name of the workload's file in the library, `crystaldiskmark-8`.
     pub id: String,
     /// The name for people.
     pub name: String,
-    /// How often each test is run.
+    /// Number of times that each test is run.
     pub repeats: u32,
-    /// How the repeats become one figure.
+    /// Average by which the repeats become one figure.
     pub average: Average,
-    /// In which order tests and repeats are measured.
+    /// Order in which tests and repeats are measured.
     #[serde(default)]
     pub order: Order,
-    /// What goes wrong in each repeat of each test, which only a simulation can do.
+    /// Faults in each repeat of each test, which only a simulation can inject.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
     /// The tests, in the order in which they run.
     pub tests: Vec<Test>,
 }
 
-/// In which order the tests of a workload are measured. A simulation has none: each of its runs is alone.
+/// The order in which the tests of a workload are measured. A simulation has none: each of its runs is alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// A test with all its repeats, then the next.
     #[default]
     Listed,
-    /// Every test once in an order of chance, then again in another, so that what drifts meanwhile (heat, other
-    /// load, a filling cache) does not fall on one test alone.
+    /// Every test once in a random order, then again in another, so that drift (heat, other load, a filling cache) does
+    /// not fall on one test alone.
     Shuffled,
 }
 
-/// How repeats become one figure. There is no best-of-N: it grows with N on any noisy target.
+/// The average by which repeats become one figure. There is no best-of-N: it grows with N on any noisy target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Average {
@@ -91,7 +91,7 @@ pub enum Average {
     Median,
 }
 
-/// One test: a pattern of requests that stays the same until its limit.
+/// A test: a pattern of requests that stays the same until its limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Test {
     /// The name for people, `RND4K Q32T1 read`.
@@ -99,7 +99,7 @@ pub struct Test {
     /// The size of each request, or of the largest in a mix.
     #[serde(rename = "block_bytes")]
     pub block: Bytes,
-    /// Where the requests go.
+    /// Order of the requests' addresses.
     pub pattern: Pattern,
     /// The share of requests that are reads.
     pub read_share: Ratio,
@@ -107,10 +107,10 @@ pub struct Test {
     pub queue_depth: u32,
     /// Threads, each with its own queue.
     pub threads: u32,
-    /// How much of the target is used, from [`Test::offset`] on.
+    /// Size of the range of the target that is used, from [`Test::offset`] on.
     #[serde(rename = "span_bytes")]
     pub span: Bytes,
-    /// Where on the target the span begins.
+    /// Start of the span on the target.
     #[serde(rename = "offset_bytes")]
     pub offset: Bytes,
     /// Every request starts at a multiple of this within the span.
@@ -128,21 +128,21 @@ pub struct Test {
     /// The intervals of the sample's series, where given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// How long the load runs before anything is counted.
+    /// Time that the load runs before anything is counted.
     #[serde(rename = "ramp_ns")]
     pub ramp: Duration,
-    /// How long a thread waits between a completion and its next request.
+    /// Time that a thread waits between a completion and its next request.
     #[serde(rename = "think_ns")]
     pub think: Duration,
     /// The share of each written 4 KiB that is zeros, and so can be compressed away.
     pub compressibility: Ratio,
-    /// What it asks for beside reads and writes of one size.
+    /// Requests beside reads and writes of one size.
     #[serde(default, skip_serializing_if = "Mix::is_plain")]
     pub mix: Mix,
-    /// When requests are asked for.
+    /// Arrival of the requests.
     #[serde(default, skip_serializing_if = "Load::is_closed")]
     pub load: Load,
-    /// When it begins.
+    /// Start of the test.
     #[serde(default, skip_serializing_if = "Start::is_plain")]
     pub start: Start,
 }
@@ -152,51 +152,51 @@ pub struct Test {
 pub struct Zone {
     /// The share of requests that go there.
     pub share: Ratio,
-    /// Its share of the span.
+    /// Share of the span that the zone covers.
     pub span: Ratio,
 }
 
-/// Where the requests of a test go.
+/// The order of the addresses of a test's requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// One after the other; each thread has an equal part of the span and starts over at its end.
+    /// Requests follow one another; each thread has an equal part of the span and starts over at its end.
     Sequential,
-    /// The same from the end to the beginning.
+    /// Requests run from the end of the thread's part of the span to its beginning.
     Backward,
-    /// Anywhere in the span, all places alike.
+    /// Requests go anywhere in the span, with equal probability.
     Uniform,
-    /// Each place of the span once in an order of chance, then again in another.
+    /// Requests go to each block of the span once in a random order, then again in another.
     Shuffled,
-    /// Scattered places with a power law: `h` = 0.2 sends 80% of the requests to 20% of the places.
+    /// Requests go to scattered blocks by a power law: `h` = 0.2 sends 80% of the requests to 20% of the places.
     Pareto {
         /// Above 0 and below 1.
         h: f64,
     },
-    /// Around the middle of the span.
+    /// Requests go to normally distributed addresses around the middle of the span.
     Normal {
         /// The standard deviation as a share of the span.
         deviation: Ratio,
     },
-    /// Parts of the span, one after the other, that get a share of the requests each.
+    /// Requests go to zones, parts of the span one after the other, by their shares.
     Zones {
-        /// The parts; shares and spans are taken in proportion.
+        /// Zones of the span; shares and spans are taken in proportion.
         zones: Vec<Zone>,
     },
-    /// Rank r of the places, scattered over the span, with probability proportional to `r^-theta`.
+    /// Requests go to the block of rank r, scattered over the span, with probability proportional to `r^-theta`.
     Zipf {
         /// The exponent; 0.99 is the YCSB habit.
         theta: f64,
     },
-    /// A first part of the span that gets more than its share.
+    /// Requests go more often to a hot first part of the span.
     HotCold {
         /// The part of the span that is hot.
         hot_span: Ratio,
         /// The share of requests that go there.
         hot_share: Ratio,
     },
-    /// Where a recorded trace went. Such a test tells what was replayed and cannot be run again by itself:
-    /// its block is the mean of the requests, its span ends with the last byte that they touched.
+    /// Requests go to the addresses of a recorded trace. Such a test tells what was replayed and cannot be run again by
+    /// itself: its block is the mean of the requests, its span ends with the last byte that they touched.
     Trace,
 }
 
@@ -208,7 +208,7 @@ pub struct TestError {
     pub field: &'static str,
     /// The value as given.
     pub value: String,
-    /// What would be accepted.
+    /// The values that are accepted.
     pub bound: String,
 }
 
@@ -280,7 +280,7 @@ impl Test {
         }
     }
 
-    /// How far apart the places of requests are: sequential blocks begin at the next multiple of the
+    /// Returns the distance between the addresses of requests: sequential blocks begin at the next multiple of the
     /// alignment, others at any.
     pub(crate) fn step(&self) -> u64 {
         match self.pattern {

@@ -1,25 +1,26 @@
-//! Where the next request of a thread goes, counted in steps from the start of its part of the span.
+//! The address of a thread's next request, counted in steps from the start of its part of the span.
 
 use super::{Pattern, Test, Zone};
 use crate::rng::{Rng, StreamKey, Zipf};
 
 /// A thread's part of the span of a test.
 pub(super) struct Field {
-    /// Where on the target it begins.
+    /// Start of the field on the target.
     pub(super) start: u64,
-    /// How far apart its places are.
+    /// Distance between the field's addresses, in bytes.
     pub(super) step: u64,
     pub(super) places: Places,
 }
 
-/// How the next place is found.
+/// The rule by which the next address is found.
 #[derive(Clone, Debug)]
 pub(super) enum Places {
     Sequential {
         next: u64,
         count: u64,
     },
-    /// Requests of several sizes one after the other: `step` is one alignment, and each request takes as many as it needs.
+    /// Requests of several sizes one after the other: `step` is one alignment, and each request takes as many as it
+    /// needs.
     Running {
         next: u64,
         count: u64,
@@ -112,7 +113,7 @@ impl Field {
     }
 }
 
-/// Where zones lie among `count` places; one without a place gets its neighbour's last.
+/// Computes the zones' ranges among `count` block positions; a zone without one gets its neighbour's last.
 fn parts(zones: &[Zone], count: u64) -> Box<[(f64, u64, u64)]> {
     let shares: f64 = zones.iter().map(|zone| zone.share.get()).sum();
     let spans: f64 = zones.iter().map(|zone| zone.span.get()).sum();

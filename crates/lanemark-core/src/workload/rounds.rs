@@ -1,4 +1,4 @@
-//! How long a test runs, and in which pieces it is looked at.
+//! The length of a test, and its rounds and intervals.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,14 +11,14 @@ pub const ROUND_MAX: Duration = Duration::from_seconds(7 * 86_400);
 /// Rounds that follow each other until a figure of theirs is steady (`result::steady`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
-    /// How long each of them is.
+    /// Length of a round.
     #[serde(rename = "length_ns")]
     pub length: Duration,
     /// The figure that is to be steady.
     pub tracked: Tracked,
 }
 
-/// What is to be steady.
+/// The figure that is to be steady.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tracked {
@@ -39,18 +39,18 @@ pub enum Interval {
     Automatic,
     /// A given length.
     Fixed {
-        /// The length.
+        /// Length of an interval.
         #[serde(rename = "interval_ns")]
         interval: Duration,
     },
 }
 
 impl Tracked {
-    /// Every one of them by its name.
+    /// All figures by their names.
     pub const ALL: [(&'static str, Self); 3] =
         [("iops", Self::Iops), ("throughput", Self::Throughput), ("latency", Self::Latency)];
 
-    /// Its name in files and on the command line.
+    /// Returns the figure's name in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Iops => "iops",

@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 use super::{Test, TestError};
 use crate::units::{Bytes, Duration, Ratio};
 
-/// The most kinds of pages.
+/// Greatest number of kinds of pages.
 pub const PAGE_CLASSES_MAX: usize = 64;
-/// The most visits of a transaction to pages of a kind.
+/// Greatest number of visits of a transaction to pages of a kind.
 pub const VISITS_MAX: f64 = 10_000.0;
 
-/// What each user asks for. How many users there are is the test's number of threads; a page is its block; the log
-/// lies at the end of its span.
+/// The transactions that each user runs. How many users there are is the test's number of threads; a page is its block;
+/// the log lies at the end of its span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Transactions {
     /// Mean time between two transactions of a user; exponentially distributed.
@@ -28,7 +28,7 @@ pub struct Transactions {
     /// Mean processor time of a transaction without that of its requests; its parts are exponentially distributed.
     #[serde(rename = "processor_ns")]
     pub processor: Duration,
-    /// What the database keeps in memory.
+    /// Memory that the database uses as its page buffer.
     #[serde(rename = "buffer_bytes")]
     pub buffer: Bytes,
     /// Every changed page is written at least that often.
@@ -36,23 +36,23 @@ pub struct Transactions {
     pub checkpoint: Duration,
     /// Writes of pages outstanding at once.
     pub page_writers: u32,
-    /// The share of the pages that users visit: of the warehouses, where each user keeps to one of them.
+    /// Share of the pages that users visit: of the warehouses, where each user keeps to one warehouse.
     pub in_use: Ratio,
-    /// What is visited.
+    /// Classes of pages that a transaction visits.
     pub pages: Vec<PageClass>,
-    /// What each transaction reads and writes, where that was counted: then buffer and pages say nothing.
+    /// Reads and writes counted for each transaction, where known: then buffer and pages are not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Counted>,
-    /// How it is made to last.
+    /// Log of the database, which makes transactions durable.
     pub log: Log,
 }
 
 /// Pages that are visited alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageClass {
-    /// What they hold.
+    /// Name of the pages' content.
     pub name: String,
-    /// All of them.
+    /// Size of all pages of the class together.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
     /// Visits of a transaction, in the mean; each page is as likely as any other, whatever was visited before.
@@ -66,7 +66,7 @@ pub struct PageClass {
 pub struct Log {
     /// The share of transactions that have something to commit.
     pub share: Ratio,
-    /// What each of them logs.
+    /// Size of a transaction's log record.
     #[serde(rename = "record_bytes")]
     pub record: Bytes,
     /// The longest write.
@@ -91,7 +91,7 @@ pub struct Counted {
     pub writes: f64,
 }
 
-/// What the buffer leaves to the drives.
+/// The reads and writes that the buffer leaves to the drives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BufferUse {
     /// The share of visits that find their page, where it follows from them.
@@ -103,8 +103,8 @@ pub struct BufferUse {
 }
 
 impl Transactions {
-    /// What a buffer that drops the page which was not visited for longest leaves to read and write, with pages of
-    /// `page` at `rate` transactions a second.
+    /// Computes the reads and writes of a least recently used buffer with pages of `page` at `rate` transactions a
+    /// second.
     ///
     /// Law: the approximation of Che, Tung and Wang (IEEE JSAC 20(7), 2002). A page stays for the time T in which as many
     /// different pages are visited as there is room for: the sum of `1 - exp(-l T)` over all pages is the

@@ -14,15 +14,15 @@ const BLOCK: u64 = 4096;
 /// The requests' lengths and their alignment.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Blocks {
-    /// The largest.
+    /// Largest block size.
     pub(crate) block: Bytes,
-    /// All of them with their shares, where there are several.
+    /// All block sizes with their shares, where there are several.
     pub(crate) sizes: Vec<SizeShare>,
     pub(crate) alignment: Bytes,
 }
 
 impl Blocks {
-    /// What a job without any of these options has.
+    /// Returns the block sizes of a job without any of these options.
     pub(crate) fn usual() -> Self {
         Self { block: Bytes(BLOCK), sizes: Vec::new(), alignment: Bytes(BLOCK) }
     }

@@ -3,14 +3,14 @@
 use super::job::{Findings, Job};
 use super::number;
 
-/// What `rw` says.
+/// The value of `rw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Direction {
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) trims: bool,
     pub(crate) random: bool,
-    /// What is added to the place after each request, in bytes; negative goes backward.
+    /// Distance added to the offset after each request, in bytes; negative goes backward.
     pub(crate) step: i64,
 }
 

@@ -10,7 +10,7 @@ use super::number::{self, Size, Unit};
 use super::option::{self, Fate};
 use crate::error::{FormatError, Kept, Note, shown};
 
-/// What a file has that is wrong, and what is only nearly kept.
+/// The errors in a file, and the values that are only nearly kept.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) faults: Vec<FormatError>,

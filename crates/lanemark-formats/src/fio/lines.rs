@@ -12,7 +12,7 @@ use crate::error::{FormatError, shown};
 
 /// The deepest that files include each other.
 const INCLUDES_MAX: u32 = 16;
-/// The longest job file, all that it includes taken together.
+/// Most lines of a job file, with all that it includes.
 const LINES_MAX: usize = 100_000;
 
 /// A line `name=value` or `name`.

@@ -11,7 +11,7 @@ use lanemark_core::units::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Size {
     Bytes(u64),
-    /// Of the file, 0 to 1.
+    /// Share of the file, 0 to 1.
     Share(f64),
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum Unit {
     Seconds,
 }
 
-/// What a number must look like, where it does not.
+/// The description of a valid number, for one that is not.
 pub(crate) type Expected = &'static str;
 
 /// Longer than any test, and short enough that several of them can be added.

@@ -1,36 +1,36 @@
-//! Every option of fio that a job for a local file can have, and what becomes of it.
+//! The options of fio that a job for a local file can have, and the treatment of each.
 //!
 //! The names are those of `fio --cmdhelp`, 3.33 and what came since. An option that is not here is not known.
 
-/// What becomes of an option.
+/// The treatment of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is read, and becomes a part of the workload or of its settings.
+    /// The option is read, and becomes a part of the workload or of its settings.
     Read,
     /// The figures are the same without it.
     Needless(&'static str),
     /// Something close is done in its place.
     Nearly(&'static str),
-    /// It is not supported, unless it is switched off.
+    /// The option is not supported, unless it is switched off.
     Refused(&'static str),
 }
 
 use Fate::{Nearly, Needless, Read, Refused};
 
-/// How much of an option is supported.
+/// The support for an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Support {
-    /// It is read. Where a value of it is only nearly kept, a note says so.
+    /// The option is read. Where a value of it is only nearly kept, a note says so.
     Read,
-    /// It is told to be only nearly kept, whatever its value.
+    /// The option is reported as only nearly kept, whatever its value.
     Nearly,
-    /// It is told to be needless.
+    /// The option is reported as needless.
     Needless,
-    /// It is an error, unless its value switches it off.
+    /// The option is an error, unless its value switches it off.
     Refused,
 }
 
-/// Every option that is known, by its first name in fio.
+/// Returns every known option, by its first name in fio.
 pub fn options() -> impl Iterator<Item = (&'static str, Support)> {
     let support = |fate: Fate| match fate {
         Read => Support::Read,

@@ -119,14 +119,15 @@ fn distribution(
     }
 }
 
-/// What `normal:` asks for is the width of the last of fio's draws, as a share of the span: it takes the mean of twelve
-/// places, whose deviation is a twelfth of the span, and adds one that is uniform in that width (`lib/gauss.c`).
+/// Converts the value of `normal:` to a deviation, as a share of the span: the value is the width of the last of fio's
+/// draws; fio takes the mean of twelve places, whose deviation is a twelfth of the span, and adds one that is uniform
+/// in that width (`lib/gauss.c`).
 fn deviation(asked: f64) -> f64 {
     let width = asked.min(0.5);
     (1.0 / 144.0 + width * width / 12.0).sqrt()
 }
 
-/// What `normal:` must ask for to have this deviation, or the nearest that it can.
+/// Returns the value of `normal:` that has this deviation, or the nearest that it can.
 pub(crate) fn normal_for(deviation: f64) -> f64 {
     ((deviation * deviation - 1.0 / 144.0).max(0.0) * 12.0).sqrt().clamp(0.01, 0.5)
 }

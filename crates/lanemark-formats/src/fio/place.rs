@@ -11,17 +11,17 @@ use crate::error::Kept;
 
 /// Parts begin at multiples of this.
 const PART: u64 = 1 << 20;
-/// The most zones of a stride.
+/// Greatest number of zones of a stride.
 const ZONES_MAX: u64 = 4095;
-/// The most clones that are tests of their own.
+/// Greatest number of clones that are tests of their own.
 const CLONES_MAX: u64 = 1024;
 
-/// What a job says of its place.
+/// The files and range that a job asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
-    /// What the files are called; alike for jobs that share them.
+    /// Names of the files; equal for jobs that share them.
     key: String,
-    /// How many files there are, of one clone.
+    /// Number of files of one clone.
     files: u64,
     /// Whether each clone has files of its own.
     own: bool,
@@ -32,15 +32,15 @@ pub(crate) struct Wanted {
     filesize: Option<u64>,
 }
 
-/// Where a job's requests go: one part for each of its clones that lies elsewhere.
+/// The range of a job's requests: one part for each of its clones that lies elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
     pub(crate) offset: Bytes,
     pub(crate) span: Bytes,
     pub(crate) threads: u32,
-    /// What one clone moves when it moves its size once.
+    /// Bytes that one clone moves when it moves its size once.
     pub(crate) each: Bytes,
-    /// Whether it begins when the part before it is through, as the zones of one stride do.
+    /// Whether the part begins when the one before it is through, as the zones of one stride do.
     pub(crate) after: bool,
     /// Whether the threads have adjoining parts of their own, as `offset_increment` asks.
     pub(crate) parted: bool,
@@ -99,7 +99,7 @@ impl Wanted {
         })
     }
 
-    /// The least that the files of a clone hold, and whether that is all that is known of them.
+    /// Returns the least size of a clone's files, where it is known.
     fn known(&self) -> Option<u64> {
         let of_files = self.filesize.map(|size| size.saturating_mul(self.files));
         let of_size = match (self.size, self.offset, self.increment) {
@@ -173,7 +173,7 @@ pub(crate) fn place(
 struct Part {
     key: String,
     offset: u64,
-    /// Of one clone's files; absent where it cannot be known.
+    /// Length of one clone's files; absent where it cannot be known.
     length: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! What a job file asks of the program that runs it, beside the workload.
+//! The settings of a job file for the program that runs it, beside the workload.
 
 use std::path::PathBuf;
 
@@ -6,51 +6,51 @@ use lanemark_core::workload::Workload;
 
 use crate::error::Note;
 
-/// What became of a job file.
+/// The content of a job file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioJobs {
-    /// Its jobs as tests.
+    /// The jobs as tests.
     pub workload: Workload,
-    /// What is asked of the program that runs them.
+    /// Settings for the program that runs the jobs.
     pub settings: FioSettings,
     /// The options that are not kept to the letter, in the order of the file, each once.
     pub notes: Vec<Note>,
 }
 
-/// What is asked of the program that runs the jobs. What the file does not say is absent.
+/// The settings for the program that runs the jobs. What the file does not say is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FioSettings {
-    /// How requests are made. Jobs of the file that differ are told in the notes.
+    /// Engine that makes the requests. Jobs of the file that differ are told in the notes.
     pub engine: Option<Engine>,
     /// Whether the page cache is bypassed.
     pub direct: Option<bool>,
     /// The files or devices that the jobs name.
     pub targets: Vec<PathBuf>,
-    /// How writes are made safe. The tests have it already, as a flush after each write.
+    /// Durability of writes. The tests have it already, as a flush after each write.
     pub sync: Option<Sync>,
     /// Whether the run goes on when a request fails.
     pub goes_on: Option<bool>,
-    /// How fio would check what it reads, `crc32c`.
+    /// Check of the data read that fio would make, `crc32c`.
     pub verify: Option<String>,
 }
 
-/// How requests are made.
+/// The engine that makes requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// By rings: `io_uring`, and what is asynchronous besides.
+    /// Requests go through rings: `io_uring`, and other asynchronous engines.
     IoUring,
-    /// By calls that wait: `sync`, `psync`, `pvsync` and their kin.
+    /// Requests go through blocking calls: `sync`, `psync`, `pvsync` and their kin.
     Sync,
-    /// Not at all.
+    /// Requests are not made.
     Null,
 }
 
-/// How writes are made safe.
+/// The way in which writes are made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
-    /// `O_SYNC`.
+    /// Data and metadata (`O_SYNC`).
     All,
-    /// `O_DSYNC`.
+    /// Data only (`O_DSYNC`).
     Data,
 }
 

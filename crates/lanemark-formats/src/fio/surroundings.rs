@@ -1,8 +1,8 @@
-//! What a job file is read among: its name, the target, the environment and the files that it includes.
+//! The surroundings of a job file: its name, the target, the environment and the files that it includes.
 
 use lanemark_core::units::Bytes;
 
-/// What a job file is read among.
+/// The surroundings in which a job file is read.
 pub struct Surroundings<'a> {
     /// The file as it is named in errors.
     pub file: &'a str,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A value.
+/// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Json {
     Integer(u64),

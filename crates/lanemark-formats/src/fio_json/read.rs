@@ -1,7 +1,7 @@
 //! fio's JSON output as a result.
 //!
 //! Read are `json` and `json+` of fio 2 and 3, of one machine (`jobs`) and of several (`client_stats`). What stands
-//! before and behind the JSON is left out and told. Entries of one name in one group are the clones of a job and
+//! before and after the JSON is left out and told. Entries of one name in one group are the clones of a job and
 //! become one test; their figures are added. The tests are what the job options say, read as a job file.
 //!
 //! Not read: the steady state's data, the distribution of depths, disk utilisation of old versions, which has no
@@ -19,17 +19,17 @@ use super::sampled::{self, Known};
 use crate::error::{FormatError, shown};
 use crate::fio::{self, Surroundings};
 
-/// The most tests that are read.
+/// Greatest number of tests that are read.
 const TESTS_MAX: usize = 10_000;
 
-/// What was read.
+/// The content of a file of fio's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The result. Its provenance has no times and no command.
+    /// Result of the run. Its provenance has no times and no command.
     pub result: RunResult,
-    /// When fio began, in seconds since 1970, where it says so.
+    /// Time at which fio began, in seconds since 1970, where the file has it.
     pub timestamp: Option<u64>,
-    /// What could not be kept, in sentences.
+    /// Values that could not be kept, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ pub fn read(text: &str, file: &str) -> Result<Imported, FormatError> {
 
 const HINT: &str = "is it whole, and fio's own?";
 
-/// The first JSON object in the text.
+/// Returns the first JSON object in the text.
 fn root(
     text: &str,
     file: &str,
@@ -195,7 +195,7 @@ impl Draft {
         self.options.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
-    /// What the job asked for, as far as its options tell.
+    /// Returns the job's test, as far as its options tell.
     fn test(&self, name: String, file: &str, notes: &mut Vec<String>) -> Test {
         let moved = Bytes(self.sample.bytes().get().max(1 << 20));
         let clean = |text: &str| -> String {

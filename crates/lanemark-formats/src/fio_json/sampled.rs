@@ -1,4 +1,4 @@
-//! One job's figures in fio's JSON, of version 2 or 3, as a sample.
+//! The figures of a job in fio's JSON, of version 2 or 3, as a sample.
 //!
 //! Version 3 counts bytes in `io_bytes` and nanoseconds in `clat_ns`; version 2 counts KiB in `io_bytes` and
 //! microseconds in `clat`. A direction's latencies are its `lat_ns` where that has bins or percentiles
@@ -15,12 +15,12 @@ const COUNT_MAX: u64 = 1 << 53;
 /// An exbibyte: reads and writes together are still a number of bytes.
 const BYTES_MAX: u64 = 1 << 60;
 
-/// How well the latencies of a direction are known.
+/// The degree to which the latencies of a direction are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// By bins.
+    /// Latencies are known by bins.
     Whole,
-    /// By so many percentiles.
+    /// Latencies are known by that many percentiles.
     Percentiles(u32),
 }
 
@@ -33,10 +33,10 @@ struct Direction {
     submission_ns: Option<f64>,
 }
 
-/// What one entry of `jobs` says.
+/// The content of one entry of `jobs`.
 pub(super) struct Sampled {
     pub(super) sample: Sample,
-    /// The least that is known of any direction.
+    /// Least degree to which the latencies of any direction are known.
     pub(super) known: Known,
     /// The greatest mean time of submission that the latencies leave out.
     pub(super) submission_ns: Option<f64>,
@@ -88,8 +88,8 @@ pub(super) fn read(job: &Value) -> Result<Sampled, String> {
     Ok(Sampled { sample, known, submission_ns })
 }
 
-/// The requests that failed: fio counts them where a job goes on behind errors (`continue_on_error`), and tells the number
-/// of the first error alone; else the one that ended the job is told.
+/// The requests that failed: fio counts them where a job goes on after errors (`continue_on_error`), and tells the
+/// number of the first error alone; else the one that ended the job is told.
 fn errors(job: &Value) -> Result<RequestErrors, String> {
     let number = |key: &str| match job.get(key) {
         None => Ok(0),

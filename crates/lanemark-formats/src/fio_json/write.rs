@@ -42,7 +42,7 @@ pub fn write(run: &RunResult, timestamp: u64) -> String {
     format!("{all}\n")
 }
 
-/// All repeats of a test as one.
+/// The repeats of a test merged into one.
 struct Merged<'t> {
     result: &'t TestResult,
     elapsed: Duration,
@@ -239,7 +239,7 @@ fn latency_of(histogram: &LatencyHistogram, whole: bool) -> Json {
     Object(pairs)
 }
 
-/// Each latency with its count; fio's own bins are wider, but readers take any.
+/// Returns each latency with its count; fio's own bins are wider, but readers take any.
 fn bins(histogram: &LatencyHistogram) -> Vec<(String, Json)> {
     let mut merged: Vec<(u64, u64)> = Vec::new();
     for (latency, count) in histogram.bins() {
@@ -287,7 +287,7 @@ fn zeros<const N: usize>(names: [&str; N]) -> Json {
     Object(names.into_iter().map(|name| (name.to_owned(), Real(0.0))).collect())
 }
 
-/// What the block layer counted over all samples, one entry a device.
+/// Returns the block layer's counts over all samples, one entry a device.
 fn disk_util(run: &RunResult) -> Vec<Json> {
     let samples = run.tests.iter().flat_map(|test| &test.samples);
     let uses = samples.filter_map(|sample| sample.evidence.as_ref()?.device.as_ref());

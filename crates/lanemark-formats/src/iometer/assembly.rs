@@ -11,7 +11,7 @@ use crate::error::{FormatError, shown};
 const SECTOR: u64 = 512;
 
 impl Reader<'_> {
-    /// All of the file, when its last line is read.
+    /// Finishes reading when the last line is read.
     pub(super) fn finish(
         mut self,
         target_size: Option<Bytes>,

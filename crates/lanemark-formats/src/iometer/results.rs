@@ -128,7 +128,7 @@ enum Row {
     Worker,
 }
 
-/// All repeats of a test.
+/// The figures of all repeats of a test.
 struct Figures<'r> {
     result: &'r TestResult,
     elapsed: Duration,

@@ -13,17 +13,17 @@ use lanemark_core::workload::Workload;
 
 use crate::error::{FormatError, Kept, Note, shown};
 
-/// The most tests that a file becomes.
+/// Greatest number of tests that a file becomes.
 pub(super) const TESTS_MAX: usize = 4096;
 
-/// What became of a settings file.
+/// The content of a settings file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IometerSettings {
-    /// Its access specifications as tests.
+    /// The access specifications as tests.
     pub workload: Workload,
     /// The targets that workers are given, by name.
     pub targets: Vec<String>,
-    /// What is not kept to the letter.
+    /// Values that are not kept to the letter.
     pub notes: Vec<Note>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Specification {
     pub(super) parts: Vec<Part>,
 }
 
-/// One line of a specification.
+/// A line of a specification.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) line: u64,

@@ -1,4 +1,4 @@
-//! What limits a device by itself: its queue, its cache, its scheduler, its partitions.
+//! The limits of a device by itself: its queue, its cache, its scheduler, its partitions.
 
 use lanemark_core::result::{
     BlockKind, Finding, HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedPartition,
@@ -7,7 +7,7 @@ use lanemark_core::result::{
 
 use super::{is_optical, role};
 
-/// What limits `device` by itself.
+/// Finds the limits of `device` by itself.
 pub(super) fn rules(device: &InspectedDevice) -> Vec<Finding> {
     let mut found = Vec::new();
     if !is_optical(device) {

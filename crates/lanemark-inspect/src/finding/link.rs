@@ -9,7 +9,7 @@ use super::role;
 /// Below this a USB device is on a port or cable of USB 2.
 const USB_FAST: u64 = 5_000_000_000;
 
-/// What limits the `link` from `above` to `hop`.
+/// Finds the limits of the `link` from `above` to `hop`.
 pub(super) fn rules(
     above: Option<&InspectedHop>,
     hop: &InspectedHop,
@@ -64,7 +64,7 @@ fn is_storage(hop: &InspectedHop) -> bool {
     })
 }
 
-/// What limits the link of an ATA port.
+/// Finds the limit of the link of an ATA port.
 fn sata(port: &InspectedHop, link: &SataLink) -> Option<Finding> {
     let hop = port.name.clone();
     let port = link.port_bits_per_second.or(link.limit_bits_per_second)?;

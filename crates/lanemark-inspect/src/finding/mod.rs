@@ -1,4 +1,4 @@
-//! What limits the devices: rules over what was read, each with its figures.
+//! The rules that find limits of devices in what was read, each with its figures.
 //!
 //! A rule looks at a device and its hops and names what it found; findings of several devices at one place
 //! become one. Nothing is found where a figure is not known.
@@ -20,7 +20,7 @@ struct Findings {
     found: Vec<InspectedFinding>,
 }
 
-/// What limits `devices`: what costs first, then what may be as wanted.
+/// Finds the limits of `devices`: those that cost first, then those that may be wanted.
 pub(crate) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
     let mut findings = Findings::default();
     for device in devices {
@@ -60,12 +60,12 @@ impl Findings {
     }
 }
 
-/// Whether it reads discs, which are slow by themselves.
+/// Returns whether a device reads optical discs, which are slow by themselves.
 fn is_optical(device: &InspectedDevice) -> bool {
     device.name.strip_prefix("sr").is_some_and(crate::value::is_decimal)
 }
 
-/// What the PCI function of a hop does.
+/// Returns the function of a hop's PCI device.
 fn role(hop: &InspectedHop) -> Option<PciRole> {
     match hop.part {
         HopPart::Pci { role, .. } => Some(role),

@@ -9,19 +9,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use lanemark_core::result::{Finding, HopPart, InspectedDevice, InspectedFinding, InspectedHop};
 use lanemark_core::units::BytesPerSecond;
 
-/// The most that the media of a hard disk with one actuator carry, rounded up.
+/// Greatest throughput of the media of a hard disk with one actuator, rounded up, in bytes a second.
 const DISK_MAX: u64 = 300_000_000;
 /// Below this no chipset's uplink is short: what the narrowest of them carries.
 const UPLINK_MIN: u64 = 1_600_000_000;
 
-/// What hangs below a link or chipset.
+/// The load below a link or chipset.
 #[derive(Debug, Default)]
 struct Load<'a> {
     uplink: Option<(&'a InspectedHop, BytesPerSecond)>,
-    /// What the last link of each way carries, by its place.
+    /// Throughput of the last link of each path, by its position in the device tree.
     below: BTreeMap<&'a str, u64>,
     devices: BTreeSet<&'a str>,
-    /// Whether a rate of these is not known but for its bounds.
+    /// Whether a rate is known only by its bounds.
     bounds: bool,
     order: usize,
 }
@@ -98,7 +98,7 @@ impl<'a> Load<'a> {
     }
 }
 
-/// What a device takes at most through its last link.
+/// Returns the greatest throughput of a device through its last link, in bytes a second.
 fn takes(device: &InspectedDevice, last: &InspectedHop) -> Option<u64> {
     let rate = last.link.as_ref()?.range()?.0.0;
     Some(if device.queue.rotational == Some(true) { rate.min(DISK_MAX) } else { rate })

@@ -16,7 +16,7 @@ pub(crate) struct Tree {
     folder: TempDir,
 }
 
-/// What both registers of a PCI Express capability say, as codes: 0 is 128 B, 1 is 256 B.
+/// The payload fields of a PCI Express capability's registers, as codes: 0 is 128 B, 1 is 256 B.
 pub(crate) struct Payload {
     pub(crate) port_type: u8,
     pub(crate) capable: u8,
@@ -80,7 +80,7 @@ impl Tree {
         self.link(&format!("{at}/driver"), &format!("../../../bus/pci/drivers/{driver}"))
     }
 
-    /// What one end of a PCIe link says: generation text and lanes, now and at most.
+    /// Writes one end of a PCIe link: generation text and lanes, now and at most.
     pub(crate) fn pcie(&self, at: &str, now: (&str, u32), most: (&str, u32)) -> &Self {
         self.files(
             at,
@@ -250,7 +250,7 @@ pub(crate) fn hops<'a>(inspection: &'a Inspection, name: &str) -> Vec<&'a str> {
     device(inspection, name).ways[0].hops.iter().map(|hop| hop.name.as_str()).collect()
 }
 
-/// What was found, each as `devices: words`.
+/// Returns the findings, each as `devices: words`.
 pub(crate) fn found(inspection: &Inspection) -> Vec<String> {
     let line = |found: &lanemark_core::result::InspectedFinding| {
         format!("{}: {}", found.devices.join(" "), found.finding)

@@ -47,7 +47,7 @@ impl<'s> Journal<'s> {
         Ok(Self { path: path.to_owned(), file, sweep, done })
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -14,7 +14,7 @@ use super::provenance::{self, Beside};
 use crate::error::LabError;
 use crate::{input, reserved};
 
-/// How many ranges of missing points are told.
+/// Number of ranges of missing points that are told.
 const TOLD_MAX: usize = 5;
 
 /// A part as it was read.
@@ -96,7 +96,7 @@ impl<'p> Part<'p> {
         Ok(Self { path, text, beside })
     }
 
-    /// The first line, with its end.
+    /// Returns the first line, with its end.
     fn head(&self) -> &str {
         self.text.split_inclusive('\n').next().unwrap_or_default()
     }

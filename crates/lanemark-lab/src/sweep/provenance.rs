@@ -1,4 +1,4 @@
-//! Who made a sweep, with what: a file beside its CSV, `NAME.csv.provenance.json`.
+//! The provenance of a sweep, in a file beside its CSV, `NAME.csv.provenance.json`.
 //!
 //! The file is written when the sweep begins and stays when the sweep goes on, and holds no times: a sweep that was
 //! interrupted comes to the same bytes as one that was not, here as in its rows.
@@ -14,22 +14,22 @@ use crate::{input, json, reserved};
 /// The longest such file: names and hashes of files, a command line.
 const LENGTH_MAX: u64 = 4 << 20;
 
-/// What the file holds.
+/// The content of the provenance file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Beside {
     /// The hash that tells the sweep from all others: system, workload, library, seed, settings, axes and version.
     pub(super) sweep: String,
-    /// How many points the sweep has, of which the file may be a part; 0 where that is not noted.
+    /// Number of points of the sweep, of which the file may be a part; 0 where that is not noted.
     #[serde(default)]
     pub(super) points: u64,
-    /// The names of its axes.
+    /// Names of the sweep's axes.
     #[serde(default)]
     pub(super) axes: Vec<String>,
     pub(super) provenance: Provenance,
 }
 
-/// Notes beside the sweep's file at `path` who made the sweep of that hash, so many points and these axes, unless that is
-/// noted already.
+/// Notes beside the sweep's file at `path` who made the sweep of that hash, so many points and these axes, unless that
+/// is noted already.
 pub(super) fn note(
     path: &Path,
     (sweep, points, axes): (&str, u64, Vec<String>),
@@ -56,12 +56,12 @@ pub(super) fn note(
         .map_err(|error| LabError::run(format!("{}: can't be written: {error}", beside.display())))
 }
 
-/// Who made the sweep at `path`, where that is noted beside it.
+/// Returns the provenance of the sweep at `path`, where there is such a file.
 pub fn of(path: &Path) -> Option<Provenance> {
     whole(path).map(|there| there.provenance)
 }
 
-/// All that is noted beside the sweep at `path`.
+/// Returns the whole provenance file of the sweep at `path`.
 pub(super) fn whole(path: &Path) -> Option<Beside> {
     read(&beside(path))
 }

@@ -1,4 +1,4 @@
-//! How requests reach the kernel: what all engines have in common, and the choice between them.
+//! The engines by which requests reach the kernel: their common parts, and the choice between them.
 //!
 //! An engine has as many slots as requests may be outstanding, each with a buffer. A request is pushed to a free
 //! slot, submitted with others or together with a wait, and its slot comes back with the answer. The loop of
@@ -16,7 +16,7 @@ pub(crate) use null::Null;
 pub(crate) use ring::{Ring, RingOptions, open_uring};
 pub(crate) use synchronous::Synchronous;
 
-/// How requests reach the kernel.
+/// The engine by which requests reach the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineKind {
     /// io_uring with registered buffers and file.
@@ -24,16 +24,16 @@ pub enum EngineKind {
     IoUring,
     /// `preadv2` and `pwritev2`, one request at a time.
     Synchronous,
-    /// Nothing is asked of the target: shows what the program itself takes.
+    /// Requests do not reach the target: shows the cost of the program itself.
     Null,
 }
 
 impl EngineKind {
-    /// Every one of them by its name.
+    /// All engines by their names.
     pub const ALL: [(&'static str, Self); 3] =
         [("io_uring", Self::IoUring), ("sync", Self::Synchronous), ("null", Self::Null)];
 
-    /// Its name on the command line and in results.
+    /// Returns the engine's name on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::IoUring => "io_uring",
@@ -55,11 +55,11 @@ impl std::str::FromStr for EngineKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transfer {
     pub(crate) operation: Operation,
-    /// Where on the target.
+    /// Offset on the target.
     pub(crate) offset: u64,
-    /// Where in the slot's buffer.
+    /// Offset in the slot's buffer.
     pub(crate) skip: u32,
-    /// How much.
+    /// Length in bytes.
     pub(crate) length: u32,
 }
 
@@ -74,9 +74,9 @@ pub(crate) fn batch(queue_depth: u32) -> usize {
     (queue_depth / 4).clamp(4, 32) as usize
 }
 
-/// What the loop of a thread needs.
+/// The interface of an engine to a thread's loop.
 pub(crate) trait Engine {
-    /// Why something is not registered that should be.
+    /// Returns the reason why something is not registered that should be.
     fn refusal(&self) -> Option<&str>;
 
     /// Requests pushed whose completion was not taken yet.

@@ -41,7 +41,7 @@ pub(crate) struct Ring<'u> {
     refusal: Option<String>,
 }
 
-/// How a ring is set up.
+/// The options of a ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RingOptions {
     /// Whether to register buffers and file with the kernel.
@@ -58,7 +58,7 @@ impl Default for RingOptions {
     }
 }
 
-/// How long the kernel's thread looks for requests in vain before it sleeps, in ms.
+/// Time that the kernel's thread looks for requests in vain before it sleeps, in ms.
 const SUBMISSION_POLL_IDLE_MS: u32 = 100;
 
 /// Makes the kernel's part of a ring for `entries` requests, with the best flags that it knows.
@@ -85,7 +85,7 @@ pub(crate) fn open_uring(entries: u32, options: RingOptions) -> io::Result<IoUri
     Err(refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into()))
 }
 
-/// From the best to the plainest, as kernels became able.
+/// Set-ups of the ring from the best to the plainest, as kernels became able.
 const UNPOLLED: [fn(&mut Builder) -> &mut Builder; 4] = [
     |builder| builder.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray(),
     |builder| builder.setup_single_issuer().setup_defer_taskrun(),

@@ -20,7 +20,7 @@ pub(crate) struct Synchronous<'a> {
 }
 
 impl<'a> Synchronous<'a> {
-    /// With `polled` the kernel waits for the device by asking it again and again (`RWF_HIPRI`).
+    /// Creates the engine; with `polled` the kernel waits for the device by polling it (`RWF_HIPRI`).
     pub(crate) fn new(file: BorrowedFd<'a>, arena: Arena, polled: bool) -> Self {
         let flags = if polled { libc::RWF_HIPRI } else { 0 };
         Self { file, arena, queued: None, complete: None, flags }

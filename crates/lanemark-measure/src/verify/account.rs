@@ -6,7 +6,7 @@ use lanemark_core::units::Bytes;
 use super::history::History;
 use super::judge::{Verdict, Wrong};
 
-/// The most ranges of each sort that are kept; beyond that they are counted.
+/// Greatest number of ranges of each sort that are kept; beyond that they are counted.
 const RANGES_MAX: usize = 65_536;
 
 /// Units side by side with one verdict.
@@ -21,13 +21,13 @@ struct Range {
 pub(super) struct Account<'a> {
     history: &'a History,
     units: UnitCounts,
-    /// In how many of its units each change was found.
+    /// Number of units in which each change was found.
     held: Vec<u32>,
     wrong: Ranges,
     unflushed: Ranges,
 }
 
-/// What all verdicts come to.
+/// The sum of all verdicts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sum {
     pub(super) units: UnitCounts,
@@ -76,7 +76,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Adds up. What is lost of a change that is there elsewhere was torn.
+    /// Adds up the verdicts. What is lost of a change that is there elsewhere was torn.
     pub(super) fn finish(self) -> Sum {
         let Self { history, units, held, wrong, unflushed } = self;
         let torn = |range: Range| {
@@ -117,7 +117,7 @@ impl Ranges {
 }
 
 impl Range {
-    /// Whether the unit belongs to it too.
+    /// Returns whether the unit belongs to the range too.
     fn goes_on_with(&self, number: u32, wrong: &Wrong) -> bool {
         let length = u64::from(number - self.first);
         let alike = match (self.wrong.found, wrong.found) {

@@ -34,15 +34,15 @@ use crate::worker::POLL_NS;
 /// A target to be judged by a journal.
 #[derive(Clone, Copy, Debug)]
 pub struct Check<'a> {
-    /// What was written. It is opened for reading only.
+    /// Target that was written. It is opened for reading only.
     pub path: &'a Path,
-    /// The journal of it.
+    /// Path of the journal.
     pub journal: &'a Path,
-    /// What happened since; where it is not said, a power cut if the machine was started anew.
+    /// Event since then; where it is not given, a power cut if the machine was started anew.
     pub since: Option<Since>,
-    /// How requests reach the kernel.
+    /// Engine by which requests reach the kernel.
     pub engine: EngineKind,
-    /// Set to end it early.
+    /// Flag that ends the check early.
     pub stop: &'a AtomicBool,
 }
 
@@ -126,7 +126,7 @@ impl Check<'_> {
         }
     }
 
-    /// How many whole units of what was written lie before the end of the target.
+    /// Returns the number of whole written units before the end of the target.
     fn held(&self, history: &History) -> Result<u64, VerifyError> {
         let header = &history.header;
         // What cannot be opened, or has no end, is told where it is opened to be read.
@@ -318,7 +318,7 @@ impl Piece {
     }
 }
 
-/// What opening a target to read back `held` units asks of it.
+/// Returns a workload that stands for reading back `held` units, for opening the target.
 fn reading(history: &History, held: u64) -> Workload {
     let header = &history.header;
     let unit = Bytes(header.unit.into());

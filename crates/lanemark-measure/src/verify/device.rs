@@ -18,7 +18,7 @@ pub(super) struct UnderWay {
     left: Vec<usize>,
 }
 
-/// One version of a sector.
+/// A version of a sector.
 #[derive(Clone, Debug)]
 pub(super) struct Version {
     /// The change that made it; zero for what was there before all.
@@ -31,7 +31,7 @@ pub(super) struct Version {
 pub(super) struct Device {
     /// Versions of each sector, in the order in which they became visible.
     pub(super) sectors: Vec<Vec<Version>>,
-    /// How many versions of each sector are on the media.
+    /// Number of versions of each sector that are on the media.
     kept: Vec<usize>,
     pub(super) under_way: Vec<UnderWay>,
 }
@@ -101,7 +101,7 @@ impl Device {
         }
     }
 
-    /// What is read now.
+    /// Returns the content that is read now.
     pub(super) fn content(&self) -> Vec<u8> {
         let last = |versions: &Vec<Version>| versions[versions.len() - 1].data.clone();
         self.sectors.iter().flat_map(last).collect()

@@ -1,11 +1,11 @@
-//! Why something could not be written to be verified, or not be checked.
+//! The errors of writing to verify, and of checking.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::MeasureError;
 
-/// Why something could not be written to be verified, or not be checked.
+/// The error of writing to verify, or of checking.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
@@ -15,29 +15,29 @@ pub enum VerifyError {
     /// No test of the workload writes.
     #[error("workload `{workload}` writes nothing, so there is nothing to verify")]
     NothingWritten {
-        /// Its id.
+        /// Id of the workload.
         workload: String,
     },
     /// The journal could not be used.
     #[error("{}: the journal can't be {action}: {source}", path.display())]
     Journal {
-        /// Its path.
+        /// Path of the journal.
         path: PathBuf,
-        /// What was tried.
+        /// Action that was tried.
         action: &'static str,
-        /// What the kernel answered.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// A journal is never written over.
     #[error("{}: exists, and a journal is never written over another file", path.display())]
     JournalExists {
-        /// Its path.
+        /// Path of the journal.
         path: PathBuf,
     },
-    /// Not a journal, or one whose header was never written.
+    /// The file is not a journal, or its header was never written.
     #[error("{}: is no journal of `lanemark verify write`", path.display())]
     NoJournal {
-        /// Its path.
+        /// Path of the journal.
         path: PathBuf,
     },
     /// The journal itself was damaged, in a way that no kill and no power cut explains.
@@ -46,12 +46,12 @@ pub enum VerifyError {
         path.display()
     )]
     JournalDamaged {
-        /// Its path.
+        /// Path of the journal.
         path: PathBuf,
         /// The first record that cannot be.
         record: u64,
     },
-    /// There is no target to check.
+    /// The target to check does not exist.
     #[error("{}: there is nothing to check", path.display())]
     NoTarget {
         /// The target as given.
@@ -64,7 +64,7 @@ impl VerifyError {
         Self::Journal { path: path.to_owned(), action, source }
     }
 
-    /// One line on how to go on, where there is a way.
+    /// Returns one line on how to go on, where there is a way.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Target(error) => return error.hint(),

@@ -1,4 +1,4 @@
-//! What a journal says was done to each unit, in the order in which it was asked for.
+//! The history of each unit according to a journal, in the order of submission.
 //!
 //! Positions are numbers of records, and so an order of events (see `journal`). A request that was answered with an
 //! error, or not at all, is *open*: it may have been done, in part or whole, at any time after it was asked for.
@@ -23,7 +23,7 @@ pub(super) struct Change {
     pub(super) offset: u64,
     pub(super) length: u32,
     pub(super) trim: bool,
-    /// Whether its acknowledgement says that it is on the media.
+    /// Whether the acknowledgement says that the change is on the media.
     durable: bool,
     asked: u64,
     answered: u64,
@@ -41,14 +41,14 @@ impl Change {
     }
 }
 
-/// All changes of a run.
+/// The changes of a run.
 #[derive(Debug)]
 pub(super) struct History {
     pub(super) header: Header,
     pub(super) changes: Vec<Change>,
     /// Each unit that a change touches with the number of the change, in order.
     touches: Vec<(u32, u32)>,
-    /// Where the last flush was asked for that was acknowledged.
+    /// Start of the last flush that was acknowledged.
     flushed: Option<u64>,
     /// The greatest generation that was asked for.
     pub(super) generation_last: u64,
@@ -137,7 +137,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// What was read. `tail_missing` says whether the journal may have lost its end.
+    /// Returns the history read. `tail_missing` says whether the journal may have lost its end.
     pub(super) fn finish(self, tail_missing: bool) -> History {
         let mut history = self.history;
         history.tail_missing = tail_missing && !history.ended;
@@ -167,7 +167,7 @@ impl Header {
             && (change.offset - self.from).is_multiple_of(unit)
     }
 
-    /// How many units there are.
+    /// Returns the number of units.
     pub(super) fn units(&self) -> u64 {
         (self.to - self.from) / u64::from(self.unit)
     }
@@ -186,7 +186,7 @@ impl History {
         &self.changes[number as usize]
     }
 
-    /// Whether it was acknowledged and outlasts a loss of power after that.
+    /// Returns whether the change was acknowledged and outlasts a loss of power after that.
     pub(super) fn is_durable(&self, change: &Change) -> bool {
         let flushed = || self.flushed.is_some_and(|flush| change.answered < flush);
         change.is_acknowledged() && (change.durable || flushed())

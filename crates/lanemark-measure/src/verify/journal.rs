@@ -10,7 +10,7 @@
 //! Answers go with the next batch of requests. One that a cut took with it makes its write unacknowledged, which again
 //! only allows more.
 //!
-//! **A torn end** is where the first record is none. Nothing behind it was acted upon, unless a later record is whole
+//! **A torn end** is where the first record is none. Nothing after it was acted upon, unless a later record is whole
 //! and says that the bad one had been synced, or nothing was cut off but the program; then the journal was damaged
 //! itself, and is refused.
 
@@ -27,17 +27,17 @@ use super::unit::{SECTOR, UNIT_MAX};
 const HEADER: usize = 2 * RECORD;
 const MARK: [u8; 8] = *b"LNMKJRN1";
 
-/// What a journal is of.
+/// The header of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) run: u64,
     /// The smallest piece that is judged.
     pub(super) unit: u32,
-    /// What of the target is written.
+    /// Range of the target that is written, in bytes.
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) begun_unix_ns: u64,
-    /// Which start of the machine it was; zero where that is not known.
+    /// Boot id of the machine; zero where it is not known.
     pub(super) boot: u128,
     /// Whether requests waited until they were on the journal's media.
     pub(super) sync: bool,
@@ -97,11 +97,11 @@ pub(super) struct Journal {
     run: u64,
     sync: bool,
     written: Mutex<Written>,
-    /// How many records are on the media.
+    /// Number of records on the media.
     synced: Mutex<u64>,
 }
 
-/// What was appended.
+/// The number of records appended and synced.
 struct Written {
     records: u64,
     bytes: Vec<u8>,
@@ -186,12 +186,12 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was read of a journal besides its records.
+/// The end of a journal as read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End {
-    /// Bytes behind the last record.
+    /// Bytes after the last record.
     pub(super) tail: u64,
-    /// How many records there were.
+    /// Number of records.
     pub(super) records: u64,
 }
 
@@ -208,7 +208,7 @@ pub(super) fn read_header(from: &mut impl Read, path: &Path) -> Result<Header, V
     Header::decode(&bytes).ok_or_else(|| VerifyError::NoJournal { path: path.to_owned() })
 }
 
-/// Reads the records behind `header` and hands each to `take`. `cut` says whether the power may have failed since,
+/// Reads the records after `header` and hands each to `take`. `cut` says whether the power may have failed since,
 /// so that a part may be missing though later ones are there.
 pub(super) fn read_records(
     from: impl Read,
@@ -263,7 +263,7 @@ fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(length)
 }
 
-/// Which start of the machine this is; zero where the kernel does not tell.
+/// Returns the boot id of the machine; zero where the kernel does not tell.
 pub(super) fn boot() -> u128 {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     u128::from_str_radix(&id.trim().replace('-', ""), 16).unwrap_or(0)

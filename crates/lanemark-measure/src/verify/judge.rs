@@ -1,4 +1,4 @@
-//! What one unit may hold, and what is wrong with it where it holds something else.
+//! The judgement of one unit: the data that it may hold, and the damage where it holds something else.
 //!
 //! Of all changes to a unit let N be the acknowledged one that was **asked for** last. A change may be there if it had
 //! not ended when N began: N itself, whatever was under way at the same time (either order is allowed), whatever was
@@ -21,22 +21,22 @@ use lanemark_core::units::Bytes;
 use super::history::{Change, History};
 use super::unit::{SECTOR, Stamp};
 
-/// What a unit was found to be.
+/// The verdict on a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// What it must or may be: the change by its number, unless sectors of several.
+    /// The unit holds data that it must or may: the change by its number, unless sectors of several.
     Intact(Option<u32>),
-    /// Nothing had to be there, and what is there is not known.
+    /// The unit had to hold nothing, and its data is not known.
     Unjudged,
     /// The acknowledged change with this number is gone, never flushed, and that is allowed.
     Unflushed(u32, Found),
     /// A change that the journal lost with its end.
     Unjournalled,
-    /// Wrong.
+    /// The unit is damaged.
     Wrong(Wrong),
 }
 
-/// What is wrong with a unit.
+/// The damage of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) kind: DamageKind,
@@ -80,7 +80,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Judges the unit with this number, which lies behind the end of the target: lost, unless zeros would do.
+    /// Judges the unit with this number, which lies beyond the end of the target: lost, unless zeros would do.
     pub(super) fn gone(&self, number: u32, zeros: &[u8]) -> Verdict {
         match self.judge(number, zeros) {
             Verdict::Wrong(wrong) => Verdict::Wrong(Wrong { kind: DamageKind::Lost, ..wrong }),
@@ -124,12 +124,12 @@ impl<'a> Unit<'a> {
         history.at(self.number).map(|number| (number, history.change(number)))
     }
 
-    /// What had to be there if nothing was lost.
+    /// Returns the least data that had to be there if nothing was lost.
     fn acknowledged(&self) -> Bar<'a> {
         Bar { newest: self.changes().rev().find(|(_, change)| change.is_acknowledged()) }
     }
 
-    /// What had to be there whatever happened.
+    /// Returns the least data that had to be there whatever happened.
     fn firm(&self) -> Bar<'a> {
         match self.judge.volatile {
             false => self.acknowledged(),
@@ -139,7 +139,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// What might have been there right before the newest change that had to be.
+    /// Returns the data that may have been there right before the newest change that had to be.
     fn previous(&self) -> Bar<'a> {
         let Some((last, _)) = self.firm().newest else { return Bar { newest: None } };
         let mut earlier = self.changes().rev().skip_while(|(number, _)| *number >= last);
@@ -254,7 +254,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// What the unit is where all of it is by `change`.
+    /// Writes the content of the unit where all of it is by `change`.
     fn write_expected(&self, change: &Change, bytes: &mut [u8]) {
         if change.trim {
             bytes.fill(0);

@@ -17,10 +17,10 @@ use crate::engine::{Engine, Transfer};
 use crate::error::MeasureError;
 use crate::worker::POLL_NS;
 
-/// The most requests that one append takes down: one call for them, while a drive still has others to do.
+/// Greatest number of requests that one append takes down: one call for them, while a drive still has others to do.
 const BATCH: usize = 32;
 
-/// What all threads of a run share.
+/// The state that all threads of a run share.
 pub(super) struct Shared<'a> {
     pub(super) path: &'a Path,
     pub(super) journal: &'a Journal,
@@ -34,7 +34,7 @@ pub(super) struct Shared<'a> {
     pub(super) counts: Counts,
 }
 
-/// What was answered well so far.
+/// The requests that succeeded so far.
 #[derive(Default)]
 pub(super) struct Counts {
     pub(super) writes: AtomicU64,
@@ -44,7 +44,7 @@ pub(super) struct Counts {
     pub(super) reads: AtomicU64,
 }
 
-/// One thread with its engine.
+/// A thread of the load with its engine.
 pub(super) struct Load<'a, E> {
     shared: &'a Shared<'a>,
     engine: E,
@@ -80,7 +80,7 @@ impl<'a, E: Engine> Load<'a, E> {
         }
     }
 
-    /// Asks for what `source` gives until it gives nothing or another thread failed, and waits for all of it.
+    /// Submits the requests of `source` until it has no more or another thread failed, and waits for all of them.
     pub(super) fn run(
         mut self,
         source: &mut dyn FnMut() -> Option<Access>,

@@ -4,10 +4,10 @@
 //! another place, is none. A record also says how many records before it were known to be on the journal's media,
 //! which tells a journal whose end was lost from one that was damaged in the middle.
 
-/// How long a record is.
+/// Size of a record, in bytes.
 pub(super) const RECORD: usize = 48;
 
-/// What a record tells.
+/// The kind of a journal record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A write is about to be asked for.
@@ -20,20 +20,20 @@ pub(super) enum Kind {
     Flush,
     /// The request with this generation was answered well.
     Acknowledged,
-    /// It was answered with an error: nobody knows what it did.
+    /// The request failed: nobody knows what it did.
     Failed,
     /// The run came to its end, or was stopped and finished what it had asked for.
     End,
 }
 
-/// One record.
+/// A journal record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) kind: Kind,
     pub(super) generation: u64,
     pub(super) offset: u64,
     pub(super) length: u32,
-    /// Which thread asked.
+    /// Thread that submitted the request.
     pub(super) thread: u32,
     /// Since the run began.
     pub(super) at_ns: u64,

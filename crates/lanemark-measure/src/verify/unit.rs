@@ -19,18 +19,18 @@ const CHECKSUM: std::ops::Range<usize> = 40..44;
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 const MULTIPLIER: u64 = 0xbf58_476d_1ce4_e5b9;
 
-/// What a unit says of itself.
+/// The stamp that a unit carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
-    /// Which run wrote it.
+    /// Number of the run that wrote the unit.
     pub(super) run: u64,
-    /// Where on the target it belongs.
+    /// Offset of the unit on the target.
     pub(super) offset: u64,
-    /// Which write of the run.
+    /// Number of the write in the run.
     pub(super) generation: u64,
-    /// How far behind the start of that write it lies.
+    /// Distance of the unit from the start of that write.
     pub(super) place: u32,
-    /// How long that write is.
+    /// Length of that write.
     pub(super) length: u32,
 }
 
@@ -53,7 +53,7 @@ impl Stamp {
         unit[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
     }
 
-    /// What `unit` says of itself, where every bit of it is as it must be then.
+    /// Reads the stamp of `unit`, where every bit of the unit is as it must be then.
     pub(super) fn read(unit: &[u8]) -> Option<Self> {
         let stamp = Self::claimed(unit)?;
         let mut hasher = crc32fast::Hasher::new();
@@ -66,7 +66,7 @@ impl Stamp {
         whole.then_some(stamp)
     }
 
-    /// What the stamp of `unit` says, whether true or not.
+    /// Reads the stamp of `unit`, whether true or not.
     pub(super) fn claimed(unit: &[u8]) -> Option<Self> {
         if unit.len() < SECTOR || !unit.len().is_multiple_of(8) || unit[..8] != MARK {
             return None;
@@ -82,7 +82,7 @@ impl Stamp {
         })
     }
 
-    /// The words behind the stamp, without end.
+    /// Generates the words after the stamp, without end.
     fn body(&self) -> impl Iterator<Item = [u8; 8]> {
         let base = mix(self.run ^ mix(self.offset ^ mix(self.generation)));
         (1u64..).map(move |number| mix(base.wrapping_add(number.wrapping_mul(STEP))).to_le_bytes())
@@ -99,7 +99,7 @@ pub(super) fn stamp_write(buffer: &mut [u8], unit: usize, run: u64, offset: u64,
     }
 }
 
-/// One round of mixing: different words stay different.
+/// Mixes a word once: different words stay different.
 fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 32)).wrapping_mul(MULTIPLIER);
     word ^ (word >> 29)

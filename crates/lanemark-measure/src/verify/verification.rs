@@ -31,22 +31,22 @@ use crate::window::quota;
 pub(super) const FILL_UNITS: u64 = 256;
 pub(super) const FILL_DEPTH: u32 = 8;
 
-/// A workload's changes on one target, with a journal of them.
+/// A verification's writing: a workload's changes on one target, with a journal of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Verification<'a> {
     /// A file or block device, or a path where a file is to be made. It is kept.
     pub path: &'a Path,
-    /// Where the journal is to be made.
+    /// Path at which the journal is made.
     pub journal: &'a Path,
-    /// What is asked. Each test must have passed [`Test::check`].
+    /// Workload of the verification. Each test must have passed [`Test::check`].
     pub workload: &'a Workload,
-    /// Where the random numbers of its places come from.
+    /// Seed of the random numbers of its places.
     pub seed: u64,
     /// The existing file whose content may be lost; it must be the file that `path` names.
     pub overwrite: Option<&'a Path>,
     /// The block device whose data may all be lost; it must be the one that `path` names.
     pub offered: Option<&'a Path>,
-    /// How requests reach the kernel.
+    /// Engine by which requests reach the kernel.
     pub engine: EngineKind,
     /// Whether to go through the page cache on purpose.
     pub buffered: bool,
@@ -58,19 +58,19 @@ pub struct Verification<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// How a run goes on.
+/// The progress of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifyProgress {
     /// Whether the target is still being filled, or checked.
     pub filling: bool,
     /// Data written or read so far.
     pub done: Bytes,
-    /// All of it, where that is known.
+    /// Bytes in all, where that is known.
     pub total: Option<Bytes>,
 }
 
 impl Verification<'_> {
-    /// Writes. `on` hears of it, on this thread, a few times a second.
+    /// Writes the workload's changes and their journal. `on` hears of it, on this thread, a few times a second.
     ///
     /// Being stopped is not an error. The target is kept whatever happens once the journal is made.
     ///
@@ -139,7 +139,7 @@ impl Verification<'_> {
         Ok(written)
     }
 
-    /// The workload without tests that change nothing, and the names of those.
+    /// Returns the workload without tests that change nothing, and the names of those tests.
     fn changing(&self) -> Result<(Workload, Vec<String>), VerifyError> {
         let mut workload = self.workload.clone();
         workload.tests.retain(Test::destroys);
@@ -263,7 +263,7 @@ impl Verification<'_> {
         failed.map_or_else(|| Ok(!self.stop.load(Ordering::Relaxed)), Err)
     }
 
-    /// One thread of a test, until its volume or time is over.
+    /// Runs one thread of a test, until its volume or time is over.
     fn thread(
         &self,
         file: BorrowedFd<'_>,

@@ -1,4 +1,4 @@
-//! What a worker does with completions: counts those that succeeded, and those that failed apart.
+//! The handling of completions: those that succeeded are counted, and those that failed apart.
 
 use super::*;
 
@@ -27,7 +27,7 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
         }
     }
 
-    /// In a closed loop a slot rests for the think time; in an open one it is free from now on.
+    /// Returns the time until which a slot rests: after the think time in a closed loop, at once in an open one.
     pub(super) fn rests_until(&self, now: u64) -> u64 {
         match (self.open, self.think_ns) {
             (false, 0) => 0,
@@ -59,7 +59,7 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
         }
     }
 
-    /// What an answer says of a slot's request: bytes moved or a negative error number.
+    /// Reads the answer to a slot's request: bytes moved or a negative error number.
     pub(super) fn answer(&mut self, slot: u32, result: i32) -> Answer {
         let entry = &mut self.slots[slot as usize];
         match u32::try_from(result) {

@@ -34,7 +34,7 @@ pub(crate) fn read() -> Test {
     }
 }
 
-/// The same with writes.
+/// Returns the test with writes.
 pub(crate) fn write() -> Test {
     Test { name: "write".to_owned(), read_share: Ratio::ZERO, ..read() }
 }

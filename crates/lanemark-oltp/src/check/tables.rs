@@ -1,4 +1,4 @@
-//! What every table must hold beside the twelve conditions: how many rows, and values that can be.
+//! The rules for tables beside the twelve conditions: the number of rows, and values that can be.
 //!
 //! The conditions of the specification hold tables against each other, so what is gone from all of them alike breaks
 //! none. These hold each table against the scale that was loaded, its columns against what clauses 1.3 and 4.3.3 allow
@@ -7,7 +7,7 @@
 
 use crate::schema::{DISTRICTS, Scale, Table};
 
-/// One thing that a table must hold to, with the statement that counts what breaks it.
+/// A rule for a table, with the statement that counts what breaks it.
 pub(super) struct Rule {
     pub(super) table: Table,
     pub(super) text: &'static str,
@@ -54,7 +54,7 @@ fn keys(table: Table, scale: &Scale) -> Vec<(&'static str, i64)> {
     }
 }
 
-/// What else the columns of a table can be.
+/// Returns the further conditions on the columns of a table.
 fn values(table: Table, scale: &Scale) -> Vec<String> {
     let customers = scale.customers();
     match table {
@@ -126,7 +126,7 @@ fn values(table: Table, scale: &Scale) -> Vec<String> {
     }
 }
 
-/// How many rows a table has for its scale, where that is fixed.
+/// Returns the number of rows of a table for its scale, where that is fixed.
 fn fixed_rows(table: Table, scale: &Scale) -> Option<i64> {
     let rows = match table {
         Table::Item | Table::Warehouse | Table::Stock | Table::District | Table::Customer => {
@@ -165,7 +165,7 @@ pub(super) fn rules(scale: &Scale) -> Vec<Rule> {
     rules
 }
 
-/// What only several tables together can be right in.
+/// Returns the rules over several tables together.
 fn together(scale: &Scale) -> [Rule; 6] {
     let (fresh, delivered) = (scale.customers(), scale.delivered());
     [

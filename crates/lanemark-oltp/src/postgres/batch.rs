@@ -55,7 +55,7 @@ fn passes(lines: &[Line]) -> Vec<Vec<Line>> {
     passes
 }
 
-/// New-Order.
+/// Runs New-Order.
 pub(super) fn new_order(
     postgres: &mut Postgres,
     input: &NewOrder,
@@ -204,7 +204,7 @@ pub(super) fn order_status(
     })
 }
 
-/// Delivery.
+/// Runs Delivery.
 pub(super) fn delivery(
     postgres: &mut Postgres,
     input: &Delivery,

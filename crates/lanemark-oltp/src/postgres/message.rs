@@ -1,4 +1,4 @@
-//! Several prepared statements in one message, and one answer for all of them.
+//! A message of several prepared statements, with one answer for all.
 //!
 //! A message is one way to the server and back. It calls statements by `EXECUTE`, so what the server has to read anew is
 //! a name and values, and no plan is made again (documentation of PostgreSQL, "Simple Query"; "EXECUTE"). The server
@@ -85,12 +85,12 @@ pub(super) struct Message {
 }
 
 impl Message {
-    /// One with which a transaction begins.
+    /// Creates a message with which a transaction begins.
     pub(super) fn begin() -> Self {
         Self { sql: "BEGIN".to_owned(), statements: 1, begins: true, ends: false }
     }
 
-    /// One within a transaction.
+    /// Creates a message within a transaction.
     pub(super) fn within() -> Self {
         Self { sql: String::new(), statements: 0, begins: false, ends: false }
     }
@@ -117,7 +117,7 @@ impl Message {
         self.end("ROLLBACK")
     }
 
-    /// How many statements it has.
+    /// Returns the number of statements.
     pub(super) fn statements(&self) -> u64 {
         self.statements
     }

@@ -10,12 +10,12 @@ use crate::error::OltpError;
 use crate::session::Connection as _;
 use crate::template::{not_kept, refuse_other};
 
-/// What a database of ours bears as its comment.
+/// Comment on a database that Lanemark made.
 const MARK: &str = "kept by Lanemark";
-/// What the databases' names begin with.
+/// Prefix of the databases' names.
 const START: &str = "lanemark_kept_";
 
-/// What a database holds beside our schema, in words.
+/// Query for the content of a database beside Lanemark's schema, in words.
 pub(crate) const OTHERS: &str = "SELECT ('schema ' || nspname)::TEXT FROM pg_namespace \
         WHERE nspname NOT IN ('lanemark_oltp', 'public', 'information_schema') AND nspname !~ '^pg_' \
     UNION ALL SELECT ('table or view ' || relname)::TEXT FROM pg_class \

@@ -21,11 +21,11 @@ use crate::error::OltpError;
 use crate::session::Connection as _;
 use lanemark_core::result::Counters;
 
-/// What every SQLite file begins with.
+/// First bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// Where the head says how the file is written, and the value for a write-ahead log.
+/// Offset of the file's write version in the head, and its value for a write-ahead log.
 const WRITE_VERSION: (usize, u8) = (18, 2);
-/// How long a look waits for a writer before the file is read as it lies there.
+/// Time that a look waits for a writer before the file is read as it lies there.
 const BUSY: Duration = Duration::from_secs(1);
 /// Everything that has a name, which a file that nobody has used lacks.
 const NAMES: &str = "SELECT name FROM sqlite_master";
@@ -43,7 +43,7 @@ fn head(path: &Path) -> std::io::Result<Option<[u8; 100]>> {
     }
 }
 
-/// What `path` holds.
+/// Returns the contents of `path`.
 pub(crate) fn holding(path: &Path) -> Result<Holding, OltpError> {
     let lacks = |error: std::io::Error| OltpError::Rights {
         database: format!("sqlite:{}", path.display()),

@@ -1,4 +1,4 @@
-//! What the tests of every database do alike.
+//! The parts that tests of every database share.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

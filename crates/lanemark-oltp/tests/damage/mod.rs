@@ -55,7 +55,7 @@ const DAMAGE: &[(&str, Table, &str)] = &[
     ("DELETE FROM warehouse WHERE w_id = 1", Table::Warehouse, ROWS),
 ];
 
-/// What breaks a rule.
+/// Returns the number of rows that break a rule.
 pub(crate) fn broken(database: &Database, table: Table, text: &str) -> i64 {
     let loaded = database.loaded().unwrap();
     let conditions = check(database.connect().unwrap().as_mut(), &loaded).unwrap();

@@ -10,7 +10,7 @@ use super::measured_by;
 use crate::PredictError;
 use lanemark_study::{Location, StudyError};
 
-/// The first line of a file that was fitted.
+/// First line of the file of a fitted drive.
 pub const FITTED_MARK: &str = "# Fitted by `lanemark fit`";
 
 /// The file of a drive that is called `name`, from the template's text and the settings that the fit was made with.

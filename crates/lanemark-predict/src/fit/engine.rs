@@ -16,9 +16,9 @@ use super::measured::{Trial, figure};
 use super::parameter::{PRIOR_SD, Parameter, Shows, flash};
 use crate::PredictError;
 
-/// From where on a residual counts by its size and no longer by its square (Huber), in standard deviations.
+/// Residual, in standard deviations, from which on it counts by its size and no longer by its square (Huber).
 const HUBER: f64 = 3.0;
-/// How many units of every die a simulated buffer holds.
+/// Number of units of every die that a simulated buffer holds.
 const STRIPES: u64 = 4;
 
 /// The model with its trials.
@@ -34,7 +34,7 @@ pub(super) struct Engine {
     simulations: AtomicU64,
 }
 
-/// What the model says to the figures of a trial; none where too little was counted.
+/// The model's values for the figures of a trial; none where too little was counted.
 pub(super) type Told = Vec<Option<f64>>;
 
 impl Engine {
@@ -74,7 +74,7 @@ impl Engine {
         system
     }
 
-    /// What the model says to trials, for several systems at once: each job is a system and a trial.
+    /// Simulates trials for several systems at once: each job is a system and a trial.
     pub(super) fn tell(
         &self,
         systems: &[SystemSpec],
@@ -91,8 +91,8 @@ impl Engine {
         told.into_iter().collect()
     }
 
-    /// What the model says to one trial. Where it is so much slower than what was measured that nothing ended in
-    /// time, it has more time.
+    /// Simulates one trial. Where it is so much slower than what was measured that nothing ended in time, it has more
+    /// time.
     fn simulate(&self, system: &CheckedSystem, trial: usize) -> Result<Told, PredictError> {
         let (index, trial) = (trial as u32, &self.trials[trial]);
         let key = StreamKey { seed: self.seed, test: index, repeat: 0, thread: 0 };
@@ -153,7 +153,7 @@ impl Engine {
         Ok(residuals.iter().map(|one| one * one).sum::<f64>() + self.prior_cost(logs))
     }
 
-    /// What the priors add to the cost.
+    /// Returns the cost that the priors add.
     pub(super) fn prior_cost(&self, logs: &[f64]) -> f64 {
         let pairs = logs.iter().zip(&self.priors);
         pairs.map(|(log, prior)| ((log - prior) / PRIOR_SD).powi(2)).sum()
@@ -179,8 +179,8 @@ impl Engine {
     }
 }
 
-/// As much of a drive's write buffer as keeps its dies busy. A measured test runs for so long that the buffer is full for
-/// nearly all of it, if it ever is; a short one must fill it in a short time.
+/// Returns the share of a drive's write buffer that keeps its dies busy, in bytes. A measured test runs for so long
+/// that the buffer is full for nearly all of it, if it ever is; a short one must fill it in a short time.
 pub(super) fn enough(drive: &DriveSpec) -> Bytes {
     let stripe = flash(drive).map_or(Bytes::ZERO, |flash| flash.unit() * flash.dies());
     drive.buffer.min((stripe * STRIPES).max(Bytes::mebi(4)))

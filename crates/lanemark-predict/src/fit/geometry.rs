@@ -1,4 +1,4 @@
-//! How many dies a drive has, and how much one of them programs at once.
+//! The geometry of a drive: its number of dies, and how much one of them programs at once.
 //!
 //! Both are whole numbers, so they are not searched by slopes. From the template's on, one is doubled or halved as long
 //! as the reads fit better by more than what a coincidence would give; each step's times are fitted before it is judged.
@@ -15,11 +15,12 @@ use super::parameter::{change, flash};
 use super::solve::{Found, search};
 use crate::PredictError;
 
-/// How much better a doubling must fit than none, as a difference of the sum of squares.
+/// Least gain of fit that justifies a doubling, as a difference of the sum of squares.
 const WORTH: f64 = 3.0;
-/// What lies within so much of the best is no worse: 95% of a chi-square with one degree of freedom.
+/// Difference of the sum of squares up to which a fit is no worse than the best: 95% of a chi-square with one degree of
+/// freedom.
 const AS_GOOD: f64 = 3.84;
-/// The most dies, and the greatest unit in slots, that are tried.
+/// Greatest number of dies that is tried; `UNIT_MAX` is the greatest unit, in slots.
 const DIES_MAX: u64 = 512;
 const UNIT_MAX: u64 = 32;
 
@@ -30,17 +31,17 @@ pub(super) struct Geometry {
     pub(super) unit: u64,
 }
 
-/// What the search over geometries found.
+/// The result of the search over geometries.
 #[derive(Clone, Debug)]
 pub(super) struct Explored {
     pub(super) best: Geometry,
     pub(super) found: Found,
-    /// Every geometry that was tried, with its cost.
+    /// Geometries that were tried, each with its cost.
     pub(super) tried: Vec<(Geometry, f64)>,
 }
 
 impl Geometry {
-    /// That of a drive.
+    /// Returns the geometry of a drive.
     pub(super) fn of(drive: &DriveSpec) -> Option<Self> {
         let flash = flash(drive)?;
         Some(Self { dies: flash.dies(), unit: flash.unit().get() / SLOT.get() })
@@ -78,7 +79,7 @@ impl Geometry {
         });
     }
 
-    /// Those next to it.
+    /// Returns the neighbouring geometries.
     fn neighbours(self) -> impl Iterator<Item = Self> {
         let Self { dies, unit } = self;
         let dies_around = [dies * 2, dies / 2].into_iter().map(move |dies| Self { dies, unit });
@@ -88,7 +89,7 @@ impl Geometry {
             .filter(|one| (1..=DIES_MAX).contains(&one.dies) && (1..=UNIT_MAX).contains(&one.unit))
     }
 
-    /// How many doublings lie between two.
+    /// Returns the number of doublings between two geometries.
     fn distance(self, other: Self) -> f64 {
         let apart = |one: u64, other: u64| (one as f64 / other as f64).log2().abs();
         apart(self.dies, other.dies) + apart(self.unit, other.unit)
@@ -149,7 +150,8 @@ pub(super) fn explore(
 }
 
 impl Explored {
-    /// The least and greatest of what fits as well as the best, of dies or of units, with the other as it is there.
+    /// Returns the least and greatest number, of dies or of units, that fits as well as the best, with the other one as
+    /// it is there.
     pub(super) fn range(&self, of: fn(Geometry) -> u64) -> (u64, u64) {
         let good = self.tried.iter().filter(|(_, cost)| *cost <= self.found.cost + AS_GOOD);
         good.fold((of(self.best), of(self.best)), |(low, high), (geometry, _)| {

@@ -1,4 +1,4 @@
-//! What runs tell of the host they were made on: processor time per request, and cores.
+//! The host's values from runs made on it: processor time per request, and cores.
 //!
 //! A run tells how long its threads were at work for a request, in the program and in the kernel. With many requests
 //! outstanding that is what limits a core, and the platform's three times for it (from the application to the driver, in the
@@ -12,7 +12,7 @@ use lanemark_study::platform;
 
 use super::measured::HostSeen;
 
-/// How far from the platform's a host's times are believed.
+/// Least and greatest ratio of a host's times to the platform's that are believed.
 const BELIEVED: (f64, f64) = (0.1, 10.0);
 /// The prefix of settings that say more than a measurement.
 const PREFIX: &str = "platform.";

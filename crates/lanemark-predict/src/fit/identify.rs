@@ -1,4 +1,4 @@
-//! What the measurements tell of each value, and what they leave open.
+//! The values that the measurements determine, and those that they leave open.
 //!
 //! The covariance is that of least squares with the priors as observations, `(J'J + 1/s^2)^-1`, with the Jacobian taken
 //! over a tenth to the side on which a value shows less (beyond a limit that another one hides it shows not at all), and widened where the residuals scatter more than their weights say (Birge's ratio).
@@ -17,26 +17,26 @@ use crate::PredictError;
 const OPEN: f64 = 0.35;
 /// The correlation from which two values are one.
 const ONE: f64 = 0.95;
-/// How much worse the template's value may fit than the best, as a difference of the sum of squares.
+/// Greatest loss of fit at which the template's value is as good, as a difference of the sum of squares.
 const AS_GOOD: f64 = 3.84;
-/// How often values are held and the rest is fitted again.
+/// Number of rounds in which values are held and the rest is fitted again.
 const ROUNDS: usize = 5;
 
-/// What is known of all values.
+/// The values with how far they are determined.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) logs: Vec<f64>,
     pub(super) standings: Vec<Told>,
-    /// How many times as far residuals lie from nought as their weights say.
+    /// Ratio of the residuals' scatter to that of their weights.
     pub(super) scatter: f64,
 }
 
-/// What is known of one value.
+/// The determination of one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Told {
-    /// The deviation of its logarithm.
+    /// The value is determined, with the standard deviation of its logarithm.
     Identified(f64),
-    /// It is held, at the template's value or not, maybe for going with another one.
+    /// The value is held, at the template's value or not, maybe for its correlation with another one.
     Held { at_template: bool, with: Option<usize> },
 }
 

@@ -1,4 +1,4 @@
-//! What was measured, checked, as trials: each test with its figures, how sure they are, and a short test that the
+//! The measurements, checked, as trials: each test with its figures, how sure they are, and a short test that the
 //! simulator runs in its place.
 //!
 //! A figure's weight comes from its spread over the repeats, pooled half and half with that of all tests since three
@@ -11,7 +11,7 @@ use lanemark_core::workload::{Pattern, Test};
 
 use crate::PredictError;
 
-/// The least error of throughput and mean latency, of the median and of the 99th percentile that is told from none.
+/// Least relative errors that are assumed, of throughput and mean latency, of the median and of the 99th percentile.
 const FLOORS: [f64; 3] = [0.015, 0.06, 0.25];
 /// Requests below which a measured 99th percentile is not used.
 const TAIL_MIN: u64 = 2000;
@@ -23,11 +23,11 @@ pub(super) struct Trial {
     pub(super) test: Test,
     /// The short test that is simulated.
     pub(super) short: Test,
-    /// Its figures.
+    /// Figures of the test.
     pub(super) figures: Vec<Measured>,
 }
 
-/// A figure.
+/// A measured figure of a test.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
     pub(super) kind: FigureKind,
@@ -37,23 +37,23 @@ pub(super) struct Measured {
     pub(super) sd: f64,
 }
 
-/// All that results say, checked.
+/// The content of all results, checked.
 #[derive(Debug)]
 pub(super) struct Measurements {
-    /// What was measured.
+    /// Name of the drive that was measured.
     pub(super) drive: String,
     pub(super) trials: Vec<Trial>,
     pub(super) doubts: Vec<FitDoubt>,
-    /// What the runs tell of the host.
+    /// The host's values from the runs.
     pub(super) host: HostSeen,
 }
 
-/// What runs tell of the host they were made on.
+/// The host's values from runs made on it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HostSeen {
     /// Processor time of a small request with no other outstanding, in ns.
     pub(super) alone_ns: Option<f64>,
-    /// The same with eight or more, where a core has no time to sleep.
+    /// Processor time of a small request with eight or more outstanding, where a core has no time to sleep, in ns.
     pub(super) deep_ns: Option<f64>,
     /// Logical processors, of measured runs.
     pub(super) cores: Option<u32>,
@@ -73,7 +73,7 @@ impl Trial {
         self.figures.iter().find(|figure| figure.kind == kind).map(|figure| figure.value)
     }
 
-    /// Bytes a second.
+    /// Returns the throughput, in bytes a second.
     pub(super) fn throughput(&self) -> f64 {
         self.figure(FigureKind::Throughput).unwrap_or_default()
     }
@@ -204,7 +204,7 @@ fn outstanding(test: &Test) -> u64 {
     u64::from(test.queue_depth) * u64::from(test.threads)
 }
 
-/// What a result was measured on, or simulates.
+/// Names the drive that a result was measured on, or simulates.
 fn identity(run: &RunResult) -> String {
     match &run.target {
         Target::Simulated(target) => format!("{} in {}", target.drive, target.port),
@@ -215,7 +215,7 @@ fn identity(run: &RunResult) -> String {
     }
 }
 
-/// Why a test cannot be held against the model.
+/// Returns the reason why a test cannot be held against the model.
 fn left_out(test: &Test) -> Option<&'static str> {
     Some(match test {
         test if test.pattern == Pattern::Trace => "a trace cannot be run again",

@@ -35,14 +35,14 @@ use engine::Engine;
 use measured::Measurements;
 use parameter::{Parameter, Shows};
 
-/// What a fit is made of.
+/// The input of a fit.
 #[derive(Debug)]
 pub struct Job<'j> {
     /// Results with their names.
     pub results: &'j [(String, RunResult)],
     /// The platform that the drive was measured on.
     pub platform: &'j str,
-    /// The port.
+    /// Name of the port.
     pub port: &'j str,
     /// A drive like it; none for a generic one of the port's protocol.
     pub like: Option<&'j str>,
@@ -52,7 +52,7 @@ pub struct Job<'j> {
     pub requests: u64,
     /// The threads that simulate.
     pub pool: Pool,
-    /// Who makes it.
+    /// Provenance of the fit.
     pub provenance: Provenance,
 }
 
@@ -62,7 +62,7 @@ pub const REQUESTS: u64 = 4000;
 /// A drive that was fitted.
 #[derive(Clone, Debug)]
 pub struct Fit {
-    /// What is known of it.
+    /// Result of the fit.
     pub drive: FittedDrive,
     /// The text of the template's file.
     pub template: String,
@@ -194,7 +194,7 @@ fn generic(library: &Library, job: &Job<'_>) -> Result<&'static str, PredictErro
     })
 }
 
-/// What a drive was fitted to, in words.
+/// Names the results that a drive was fitted to, in words.
 fn measured_by(results: &[String]) -> String {
     let name = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
     match results {

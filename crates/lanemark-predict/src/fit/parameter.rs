@@ -17,30 +17,30 @@ pub(super) const PRIOR_SD: f64 = 0.8;
 /// A value that may be free.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parameter {
-    /// Its place, as `--set` writes it.
+    /// Path of the value, as `--set` writes it.
     pub(super) name: &'static str,
-    /// What it is counted in.
+    /// Unit of the value.
     pub(super) unit: Unit,
-    /// What is added before the logarithm is taken.
+    /// Offset added before the logarithm is taken.
     pub(super) offset: f64,
-    /// The least and the greatest that are tried.
+    /// Least and greatest value that are tried.
     pub(super) bounds: (f64, f64),
-    /// Which tests it shows in.
+    /// Tests that the value affects.
     pub(super) shows: Shows,
-    /// What would tell it where the measurements do not.
+    /// Measurement that would determine the value.
     pub(super) needs: &'static str,
     get: fn(&DriveSpec) -> Option<f64>,
     set: fn(&mut DriveSpec, f64),
 }
 
-/// What a value is counted in.
+/// The unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Microseconds,
     Megabytes,
 }
 
-/// Which tests a value shows in.
+/// The tests that a value affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shows {
     Reads,
@@ -48,7 +48,7 @@ pub(super) enum Shows {
     Both,
 }
 
-/// All values that may be free, reads' first.
+/// The values that may be free, reads' first.
 const ALL: [Parameter; 10] = [
     Parameter {
         name: "drive.front_end.read_time",
@@ -160,7 +160,7 @@ const ALL: [Parameter; 10] = [
     },
 ];
 
-/// What no workload of a few minutes tells, and what would.
+/// Values that no workload of a few minutes determines, each with what would.
 pub(super) const UNSEEN: [(&str, &str); 5] = [
     (
         "drive.front_end.engines",
@@ -183,8 +183,8 @@ pub(super) const UNSEEN: [(&str, &str); 5] = [
 ];
 
 impl Parameter {
-    /// Those that short tests of a drive like `drive` show. Of the flash's two times to program, it is the
-    /// cache's.
+    /// Returns the values that short tests of a drive like `drive` can determine. Of the flash's two times to program,
+    /// it is the cache's.
     pub(super) fn of(drive: &DriveSpec) -> Vec<Self> {
         let cached = flash(drive).is_some_and(|flash| flash.translation.pseudo_slc.is_some());
         let hidden = if cached { "drive.flash.program" } else { "drive.pseudo_slc.program" };

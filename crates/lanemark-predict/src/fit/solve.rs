@@ -22,7 +22,7 @@ const STEP_BOTH: f64 = 0.1;
 /// A search over some of the parameters, held against some of the trials.
 struct Search<'e> {
     engine: &'e Engine,
-    /// All parameters' logarithms; those that are not free stay.
+    /// Logarithms of all parameters; those that are not free stay.
     logs: Vec<f64>,
     free: Vec<usize>,
     trials: Vec<usize>,
@@ -30,17 +30,17 @@ struct Search<'e> {
     error: RefCell<Option<PredictError>>,
 }
 
-/// Where a search ended.
+/// The end point of a search.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
-    /// All parameters' logarithms.
+    /// Logarithms of all parameters.
     pub(super) logs: Vec<f64>,
     /// The sum of squares of figures and priors.
     pub(super) cost: f64,
 }
 
-/// Searches from `logs` on, over the parameters `free`, for the least cost of `trials`. It takes at most `patience` steps
-/// for each parameter and one more.
+/// Searches from `logs` on, over the parameters `free`, for the least cost of `trials`. It takes at most `patience`
+/// steps for each parameter and one more.
 pub(super) fn search(
     engine: &Engine,
     logs: &[f64],
@@ -87,8 +87,8 @@ fn jacobian(
     Ok(sides.swap_remove(0))
 }
 
-/// The same to the side on which each parameter shows less. Where one limit hides another, a value shows to one side
-/// alone, and what the other side tells of it is all that is known.
+/// Computes the slopes to the side on which each parameter has less effect. Where one limit hides another, a value
+/// shows to one side alone, and what the other side tells of it is all that is known.
 pub(super) fn weaker_side(
     engine: &Engine,
     logs: &[f64],

@@ -1,4 +1,4 @@
-//! Where a fit begins: bounds tell what could be the limit, and several such guesses are tried.
+//! The starting points of a fit: bounds tell what could be the limit, and several such guesses are tried.
 //!
 //! A limit that another one hides has no slope, so a search by slopes alone would never find it. Asymptotic bounds do:
 //! the most requests a second that were seen are what the drive's processor takes at least, the highest rate what its data
@@ -13,7 +13,7 @@ use super::parameter::{Parameter, flash};
 use super::solve::{Found, search};
 use crate::PredictError;
 
-/// How many of the guesses are followed.
+/// Number of guesses that are followed.
 const FOLLOWED: usize = 6;
 
 /// Fits the reads from the best guesses on.
@@ -77,7 +77,7 @@ pub(super) fn writes(
     best(engine, guesses, free, trials)
 }
 
-/// The most of a figure over those of `trials` that are `wanted`.
+/// Returns the greatest value of a figure over those of `trials` that are `wanted`.
 fn fastest(
     engine: &Engine,
     trials: &[usize],

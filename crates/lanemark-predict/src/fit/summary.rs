@@ -1,4 +1,4 @@
-//! What a fit found, as a result: values as text with their intervals, figures beside the model's, doubts.
+//! The summary of a fit as a result: values as text with their intervals, figures beside the model's, doubts.
 
 use lanemark_core::result::{
     FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter, Standing, Unseen,
@@ -28,7 +28,7 @@ pub(super) struct Outcome<'o> {
 }
 
 impl Outcome<'_> {
-    /// What became of each free value.
+    /// Returns each free value with how far it is determined.
     pub(super) fn parameters(&self) -> Vec<FittedParameter> {
         let places = 0..self.engine.parameters.len();
         let mut all: Vec<FittedParameter> = places.map(|place| self.parameter(place)).collect();
@@ -129,7 +129,7 @@ impl Outcome<'_> {
         rows
     }
 
-    /// Every figure beside what the model says with the values as they are written.
+    /// Returns each measured figure beside that of the model with the values as they are written.
     pub(super) fn figures(&self) -> Result<Vec<FittedFigure>, PredictError> {
         let system = self.engine.system(&self.rounded());
         let all = self.engine.trials_of(|_| true);
@@ -172,7 +172,7 @@ impl Outcome<'_> {
     }
 }
 
-/// What stays as the template has it.
+/// Returns the values that stay as the template has them.
 pub(super) fn unseen(original: &SystemSpec) -> Vec<Unseen> {
     let cached = flash(&original.attachments[0].drive)
         .is_some_and(|flash| flash.translation.pseudo_slc.is_some());

@@ -1,5 +1,5 @@
-//! Drives whose truth is known: taken from the library and changed at random, run on the workload `fit`, and "measured" by
-//! multiplying what came out with noise.
+//! Drives whose truth is known: taken from the library and changed at random, run on the workload `fit`, and "measured"
+//! by multiplying what came out with noise.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -69,13 +69,13 @@ pub(crate) fn system(
     System::assemble(library, &parts, &at, &parts.to_string(), &calibrations(settings)).ok()
 }
 
-/// What a drive does, without noise.
+/// Runs the drive without noise.
 pub(crate) fn run(system: &System, workload: &Workload, seed: u64) -> RunResult {
     let provenance = Provenance { seed, ..Provenance::default() };
     system.run(workload, provenance).unwrap()
 }
 
-/// The same with noise: every repeat takes another time, `noise` being the deviation of its logarithm.
+/// Adds noise to a run: every repeat takes another time, `noise` being the deviation of its logarithm.
 pub(crate) fn noisy(run: &RunResult, noise: f64, seed: u64) -> RunResult {
     let mut rng = Rng::new(StreamKey::from_seed(seed));
     let mut run = run.clone();

@@ -28,7 +28,7 @@ const STUDENT: [f64; 30] = [
     2.052, 2.048, 2.045, 2.042,
 ];
 
-/// What the repeats say of a change.
+/// The verdict of the repeats on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The intervals do not overlap.
@@ -37,12 +37,12 @@ pub enum Verdict {
     NotShown,
     /// A run has a single repeat.
     NoSpread,
-    /// Other programs on the processors could have made it.
+    /// Other programs on the processors may have caused the change.
     Others,
 }
 
 impl Verdict {
-    /// In words; nothing where the change is shown.
+    /// Returns the verdict in words; nothing where the change is shown.
     pub fn words(self) -> Option<&'static str> {
         match self {
             Self::Shown => None,
@@ -53,22 +53,22 @@ impl Verdict {
     }
 }
 
-/// One figure of two runs.
+/// A figure of two runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// What it is, with its unit.
+    /// Name of the figure, with its unit.
     pub name: String,
-    /// Of the first run.
+    /// Figure of the first run.
     pub from: Statistic,
-    /// Of the second.
+    /// Figure of the second run.
     pub to: Statistic,
-    /// In per cent of the first, unless that is nothing.
+    /// Change in per cent of the first figure, unless that is 0.
     pub per_cent: Option<f64>,
     /// Whether there is a difference.
     pub verdict: Verdict,
 }
 
-/// Where the mean of repeats lies with 95% confidence, if they are normally spread; nothing for fewer than two.
+/// Returns the 95% confidence interval of the mean, if repeats are normally distributed; nothing for fewer than two.
 pub fn interval(statistic: &Statistic) -> Option<(f64, f64)> {
     let freedom = usize::try_from(statistic.count).ok()?.checked_sub(1).filter(|&one| one > 0)?;
     let point = STUDENT.get(freedom - 1).copied().unwrap_or(2.0);
@@ -91,14 +91,14 @@ fn per_minute(run: &RunResult) -> Option<Statistic> {
     statistic(run, &|sample| Some(sample.transactions.as_ref()?.per_minute))
 }
 
-/// The most that other programs had of the processors in a repeat, as a share of all of them.
+/// Returns the most processor time of other programs in a repeat, as a share of all processors.
 fn others(run: &RunResult) -> Option<f64> {
     let share = |sample: &Sample| sample.transactions.as_ref()?.processor_others;
     let shares: Option<Vec<f64>> = samples(run).iter().map(share).collect();
     shares?.into_iter().reduce(f64::max)
 }
 
-/// What other programs had of the processors, where it is enough to doubt the figures.
+/// Returns the processor time of other programs in words, where it is enough to doubt the figures.
 fn disturbed(run: &RunResult) -> Option<String> {
     let share = others(run).filter(|&share| share > OTHERS)?;
     Some(format!("others had up to {:.0}% of the processors", 100.0 * share))
@@ -161,7 +161,7 @@ pub fn compare(from: &RunResult, to: &RunResult) -> Vec<Change> {
     changes
 }
 
-/// How many of `nodes` servers that do as the first run the second leaves out; nothing where no difference in tpm is
+/// Computes how many of `nodes` servers the second run saves over the first; nothing where no difference in tpm is
 /// shown, of which no server follows.
 ///
 /// # Errors
@@ -202,15 +202,15 @@ pub fn nodes_saved(
 /// The servers that a faster run leaves out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodesSaved {
-    /// By the mean tpm of both.
+    /// Plan by the mean tpm of both.
     pub plan: Plan,
-    /// By the repeats that speak least for the second.
+    /// Plan by the repeats that favour the second run least.
     pub least: Plan,
-    /// By those that speak most for it.
+    /// Plan by the repeats that favour the second run most.
     pub greatest: Plan,
 }
 
-/// Why the two should not be compared, if anything.
+/// Returns reasons not to compare the two, if any.
 pub fn doubts(from: &RunResult, to: &RunResult) -> Vec<String> {
     let mut doubts = Vec::new();
     let mut differ = |what: &str, a: String, b: String| {

@@ -14,11 +14,11 @@ pub(crate) struct Figure {
     pub(crate) name: &'static str,
     pub(crate) unit: &'static str,
     pub(crate) of: fn(&Sample) -> Option<f64>,
-    /// Whether more of it is better.
+    /// Whether a greater value is better.
     pub(crate) more: bool,
-    /// Whether two real runs are compared by it.
+    /// Whether two real runs are compared by the figure.
     pub(crate) compared: bool,
-    /// Whether a page draws it.
+    /// Whether a page draws the figure.
     pub(crate) drawn: bool,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Figure {
 const PLAIN: Figure =
     Figure { name: "", unit: "", of: |_| None, more: false, compared: false, drawn: false };
 
-/// All of them. Those that are compared are in the order of the published chart.
+/// All figures of a database run. Those that are compared are in the order of the published chart.
 pub(crate) const FIGURES: [Figure; 18] = [
     Figure {
         name: "tpm",

@@ -1,5 +1,5 @@
-//! A run on a real database as text of a fixed layout: its figures with their spread, where the time of a transaction went,
-//! and each kind of transaction.
+//! A run on a real database as text of a fixed layout: its figures with their spread, where the time of a transaction
+//! went, and each kind of transaction.
 
 use std::fmt::Write;
 
@@ -57,7 +57,7 @@ pub(super) fn title(database: &DatabaseTarget) -> String {
     format!("{}{version} · {}", database.product, database.name)
 }
 
-/// What was asked for, in a sentence.
+/// Returns the test's settings in a sentence.
 pub(super) fn asked(test: &TestResult, users: &DatabaseUsers) -> String {
     let part = match users.divisor {
         1 => String::new(),
@@ -156,7 +156,7 @@ fn figures(test: &TestResult) -> String {
     text
 }
 
-/// Where the time of a transaction went: by samples where the server tells, else what its thread did.
+/// Returns the parts of a transaction's time: by samples where the server tells, else by what its thread did.
 fn time_of_a_transaction(test: &TestResult) -> Option<String> {
     let mut text = String::new();
     let response_ms = test.of_transactions(TransactionsUse::response_ms)?.value;

@@ -23,7 +23,7 @@ impl Axis {
         Self::with_ticks(values, width, 4.0)
     }
 
-    /// The same for a wide plot, with more ticks.
+    /// Builds the axis of a wide plot, with more ticks.
     pub(super) fn finer(values: impl Iterator<Item = f64>, width: f64) -> Self {
         Self::with_ticks(values, width, 12.0)
     }
@@ -34,7 +34,7 @@ impl Axis {
         Self { max, width, step: step(max / most) }
     }
 
-    /// How far from zero `value` lies.
+    /// Returns the distance of `value` from zero.
     pub(super) fn place(&self, value: f64) -> f64 {
         if value.is_finite() { (value / self.max).clamp(0.0, 1.0) * self.width } else { 0.0 }
     }
@@ -73,7 +73,7 @@ impl Axis {
     }
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not below `least`.
+/// Returns the least of 1, 2 and 5 times a power of ten that is not below `least`.
 pub(crate) fn step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= least * (1.0 - 1e-9));

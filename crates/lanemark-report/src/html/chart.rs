@@ -15,7 +15,7 @@ use crate::number::{ERROR_DOUBTFUL, known, percent_signed, significant};
 
 /// The width of a panel in its own units, about pixels.
 const WIDTH: f64 = 340.0;
-/// What is left for the values beside the bars.
+/// Width left for the values beside the bars.
 const VALUES: f64 = 100.0;
 /// The height of a line of text.
 const LINE: f64 = 15.0;
@@ -27,7 +27,7 @@ const AXIS: f64 = 16.0;
 /// Colours of systems before they come again.
 const COLOURS: usize = 6;
 
-/// One test.
+/// The panel of one test.
 struct Panel {
     test: String,
     groups: Vec<Group>,
@@ -46,7 +46,7 @@ struct Bar {
     note: String,
     doubtful: bool,
     value: f64,
-    /// The least and the greatest repeat.
+    /// Least and greatest repeat.
     range: Option<(f64, f64)>,
 }
 
@@ -133,7 +133,7 @@ fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group
     outcome.systems.iter().enumerate().filter_map(group).collect()
 }
 
-/// One panel of a figure, a bar for each run with its colour; nothing where no run knows the figure.
+/// Draws one panel of a figure, a bar for each run with its colour; nothing where no run knows the figure.
 pub(super) fn bars(figure: &str, unit: &str, runs: Vec<(String, String, Statistic)>) -> Markup {
     let group = |(label, colour, statistic): (String, String, Statistic)| {
         let bars = vec![Bar::of(Kind::Measured, &statistic)?];
@@ -196,7 +196,7 @@ impl Kind {
         }
     }
 
-    /// What its bars look like: in the colours of systems where it has them.
+    /// Draws a sample of the bars: in the colours of systems where they have them.
     fn swatch(self) -> Markup {
         let colours = if self == Self::Measured { ["neutral"; 2] } else { ["s0", "s1"] };
         html! {

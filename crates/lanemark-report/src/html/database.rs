@@ -1,5 +1,5 @@
-//! Transactions of databases, real and simulated ones side by side: a panel of bars for each figure, and all of them as a
-//! table.
+//! Transactions of databases, real and simulated ones side by side: a panel of bars for each figure, and all of them as
+//! a table.
 //!
 //! A run keeps its colour through all panels, each of which has its own scale from zero. A figure that no run of a group
 //! knows has no panel.
@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use super::{chart, grid};
 use crate::database::{FIGURES, groups, table};
 
-/// What transactions came to in `runs`; `None` where there were none.
+/// Draws the transactions of `runs` side by side; `None` where there were none.
 pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let groups = groups(runs);
     let colour = |label: &str| {
@@ -36,7 +36,7 @@ pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Which of the runs are real, and what that means for their figures.
+/// Says which of the runs are real, and what that means for their figures.
 fn kinds(runs: &[(&str, &RunResult)]) -> String {
     let asked = runs.iter().filter(|(_, run)| run.tests.iter().any(|test| test.has_transactions()));
     let (mut real, mut simulated) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What the figures rest on: errors, calibrations, model values, notes and doubts.
+//! The evidence for the figures: errors, calibrations, model values, notes and doubts.
 
 use lanemark_core::result::{Role, RunResult, StudyOutcome, Target};
 use maud::{Markup, html};
@@ -10,7 +10,7 @@ use crate::number::ABSENT;
 use crate::table::{Cell, Column, Table};
 use crate::target;
 
-/// How far off the model is, predicted and calibrated figures apart.
+/// Writes the model's errors, predicted and calibrated figures apart.
 pub(super) fn errors(outcome: &StudyOutcome) -> Markup {
     html! {
         @for role in [Role::Predicted, Role::Calibrated] {
@@ -22,7 +22,7 @@ pub(super) fn errors(outcome: &StudyOutcome) -> Markup {
     }
 }
 
-/// Which value was set from which figure, and why; `None` where none was.
+/// Lists the values set from figures, with the reason; `None` where there were none.
 pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
     let settings = settings(outcome);
     (!settings.is_empty()).then(|| {
@@ -53,8 +53,8 @@ pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
     })
 }
 
-/// How many values of each model are sourced, derived and assumed, with the assumed ones by name;
-/// `None` where nothing was simulated.
+/// Counts the sourced, derived and assumed values of each model, with the assumed ones by name; `None` where nothing
+/// was simulated.
 pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let models: Vec<_> = runs
         .iter()
@@ -128,7 +128,7 @@ pub(super) fn notes(outcome: &StudyOutcome) -> Option<Markup> {
         .then(|| html! { ul { @for note in &outcome.notes { li { (note) } } } })
 }
 
-/// Every doubt with its advice, those about the runs after their names; `None` where there are none.
+/// Lists every doubt with its advice, those about the runs after their names; `None` where there are none.
 pub(super) fn warnings(
     study: Option<&StudyOutcome>,
     runs: &[(String, &RunResult)],

@@ -7,9 +7,9 @@ use maud::{Markup, html};
 
 use crate::table::{Cell, Column, ColumnKind, Ink, Row, Table, point};
 
-/// As wide as a digit.
+/// A space as wide as a digit.
 const FIGURE_SPACE: char = '\u{2007}';
-/// As wide as a point.
+/// A space as wide as a point.
 const PUNCTUATION_SPACE: char = '\u{2008}';
 
 /// `table` under the name `label`, which is read out and not shown.
@@ -29,7 +29,7 @@ pub(crate) fn grid(table: &Table, label: &str) -> Markup {
     }
 }
 
-/// The same text with the signs that type has and terminals may not: for our own words, not for names.
+/// Returns the text with the signs that type has and terminals may not: for our own words, not for names.
 pub(crate) fn typeset(text: &str) -> String {
     match text {
         "us" => "µs".to_owned(),
@@ -82,7 +82,7 @@ fn class(cell: &Cell, number: bool) -> Option<String> {
     (!classes.is_empty()).then(|| classes.join(" "))
 }
 
-/// How many rows the cell stands for: itself and those below that repeat it.
+/// Returns the number of rows that the cell stands for: itself and those below that repeat it.
 fn span(table: &Table, index: usize, column: usize) -> usize {
     1 + table.rows[index + 1..].iter().take_while(|row| row.cells[column].repeated).count()
 }

@@ -1,4 +1,4 @@
-//! One self-contained HTML file: no script, no font, no image and no link to anything outside.
+//! The HTML report: one self-contained file with no script, font, image or outside link.
 //!
 //! The page reads from the answer down to what it rests on. It follows the reader's light or dark
 //! preference, a phone's width and paper. Names from results are escaped by maud, and nothing is
@@ -24,7 +24,7 @@ use crate::{answer, energy, faults, figure_table, run_table, target, transaction
 
 const STYLE: &str = include_str!("style.css");
 
-/// One self-contained HTML file of a study, of runs, or of a study beside runs.
+/// Writes one self-contained HTML file of a study, of runs, or of a study beside runs.
 pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {
     let runs = labelled(runs, study.is_some());
     let title = match (study, runs.first()) {
@@ -144,7 +144,7 @@ fn latencies(runs: &[(&str, &RunResult)]) -> Markup {
     }
 }
 
-/// What the drives took, test by test; `None` where nobody knows.
+/// Writes the power of the drives test by test; `None` where no run knows it.
 fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = energy::by_test(runs)?;
     Some(markup! {
@@ -155,7 +155,7 @@ fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// What transactions of a database came to; `None` where there were none.
+/// Writes the table of simulated transactions; `None` where there were none.
 fn asked(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = transactions::by_test(runs)?;
     Some(markup! {

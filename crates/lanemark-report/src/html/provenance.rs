@@ -1,4 +1,4 @@
-//! Who made the results, when, with what: enough to make them again.
+//! The provenance of the results: enough to make them again.
 
 use lanemark_core::result::Provenance;
 use maud::{Markup, html};

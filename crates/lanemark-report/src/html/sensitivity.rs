@@ -1,4 +1,4 @@
-//! What would help: for each test a bar for each hop at twice its speed, as long as the throughput that it gives.
+//! The sensitivity chart: for each test a bar for each hop at twice its speed, as long as the throughput that it gives.
 //!
 //! Losses have no bar; they are told beside it, as is the change of the mean latency.
 
@@ -11,7 +11,7 @@ use super::svg::{fitted, image, num, text_width};
 use crate::sensitivity::{label, latency, sentence, signed, table};
 
 const WIDTH: f64 = 470.0;
-/// Room for the names of hops, and for the words behind a bar.
+/// Room for the names of hops, and for the words after a bar.
 const NAMES: f64 = 130.0;
 const WORDS: f64 = 150.0;
 const LINE: f64 = 17.0;

@@ -27,7 +27,7 @@ const HEADING: f64 = 28.0;
 /// Room for the names of the spans below the first heading.
 const NAMES: f64 = 15.0;
 const AXIS: f64 = 18.0;
-/// The most steps of a line: more than a page has pixels help nobody.
+/// Greatest number of steps of a line: more than a page has pixels help nobody.
 const STEPS: usize = 1000;
 /// Requests of at least this size are told by their data.
 const LARGE: Bytes = Bytes::kibi(64);
@@ -113,7 +113,7 @@ fn draw(caption: &str, test: &Test, sample: &Sample, series: &Series) -> Markup 
     image(WIDTH, top + AXIS, &told(caption, &plots, series), &content)
 }
 
-/// What is shown: the rate, and write amplification where it is known.
+/// Returns the plots of a series: the rate, and write amplification where it is known.
 fn plots(test: &Test, series: &Series) -> Vec<Plot> {
     let points = 0..series.points.len();
     let large = test.block >= LARGE;

@@ -120,7 +120,7 @@ fn finding(found: &InspectedFinding) -> String {
     format!("{}: {}.", few(&names), found.finding)
 }
 
-/// What was not read, by reason.
+/// Writes the files that were not read, by reason.
 fn unread(unread: &[Unread]) -> String {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for one in unread {

@@ -12,7 +12,7 @@ use super::words;
 /// A step: the link before it, its name and its words.
 pub(super) struct Step<'a> {
     pub(super) link: Option<&'a InspectedLink>,
-    /// What tells it from all other steps.
+    /// Position in the device tree, which tells the step from all others.
     pub(super) place: &'a str,
     pub(super) name: String,
     pub(super) words: String,

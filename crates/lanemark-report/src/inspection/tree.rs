@@ -119,10 +119,10 @@ fn draw_partitions(sheet: &mut Sheet, device: &InspectedDevice, depth: usize) {
     }
 }
 
-/// What a device is made of, as it is drawn.
+/// The devices that a device is made of, as they are drawn.
 struct Below<'a> {
     all: &'a BTreeMap<&'a str, &'a InspectedDevice>,
-    /// What was followed already: what is made of itself would not end.
+    /// Devices already followed: one that is made of itself would not end.
     followed: BTreeSet<&'a str>,
     /// Lines that may still be drawn.
     lines: usize,

@@ -8,7 +8,7 @@ use lanemark_core::units::{Bytes, BytesPerSecond};
 
 use crate::number::significant;
 
-/// `1000 MB/s`.
+/// Formats a rate, `1000 MB/s`.
 pub(super) fn rate(rate: BytesPerSecond) -> String {
     format!("{} MB/s", significant(rate.as_megabytes()))
 }
@@ -92,7 +92,7 @@ pub(super) fn link_with_rate(inspected: &InspectedLink) -> String {
     text
 }
 
-/// A hop's kind and name for people, without the kernel's name of it.
+/// Returns a hop's kind and name for people, without the kernel's name.
 pub(super) fn part(part: &HopPart) -> String {
     let driven = |what: &str, driver: &Option<String>| match driver {
         Some(driver) => format!("{what} ({driver})"),
@@ -170,7 +170,7 @@ fn named(kind: &str, identity: &Identity) -> String {
     words.join(" ")
 }
 
-/// What a device is, for the line above its way.
+/// Describes a device, for the line above its path.
 pub(super) fn device(device: &InspectedDevice) -> String {
     let identity = named("", &device.identity);
     let kind = match &device.kind {
@@ -209,7 +209,7 @@ pub(super) fn device(device: &InspectedDevice) -> String {
     ])
 }
 
-/// How a device's requests are queued and cut.
+/// Describes the limits and settings of a device's queue.
 pub(super) fn queue(queue: &QueueLimits) -> String {
     let blocks = match (queue.logical_block, queue.physical_block) {
         (Some(logical), Some(physical)) if logical != physical => {

@@ -22,7 +22,7 @@ const WIDTH_MIN: f64 = 560.0;
 const TEXT_WIDTH_MAX: f64 = 900.0;
 /// The heading's size over that of labels, for which widths are estimated.
 const HEADING: f64 = 15.0 / 11.0;
-/// Where the tree begins, below the heading.
+/// Top of the tree, below the heading.
 const TREE_TOP: f64 = 64.0;
 /// The height of a line of the text below.
 const LEADING: f64 = 17.0;
@@ -35,12 +35,12 @@ const SAMPLE: f64 = 30.0;
 pub(crate) struct Drawing<'a> {
     pub(crate) heading: &'a str,
     pub(crate) subtitle: &'a str,
-    /// What it shows, for those who do not see it.
+    /// Title of the drawing, for those who do not see it.
     pub(crate) title: &'a str,
     pub(crate) topology: &'a TopologyNode,
     /// Whether the link to a node stands out.
     pub(crate) narrow: &'a dyn Fn(&TopologyNode) -> bool,
-    /// What a dashed line says.
+    /// Meaning of a dashed line.
     pub(crate) dashed: &'a str,
     /// The paragraphs below the tree, each with its class.
     pub(crate) said: Vec<(&'static str, String)>,
@@ -62,7 +62,7 @@ pub fn path_svg(view: &PathView) -> String {
 }
 
 impl Drawing<'_> {
-    /// As one self-contained file.
+    /// Writes the drawing as one self-contained file.
     pub(crate) fn svg(self) -> String {
         let scale = Scale::of(self.topology);
         let layout = Layout::new(self.topology, scale, TREE_TOP);
@@ -163,7 +163,7 @@ fn legend(scale: Scale, y: f64) -> Markup {
     }
 }
 
-/// What the widths of the lines do not show.
+/// Returns notes on what the widths of the lines do not show.
 fn notes(layout: &Layout<'_>, scale: Option<Scale>, dashed: &str) -> Option<String> {
     let links = || layout.boxes.iter().filter(|placed| placed.link.is_some());
     let rates =
@@ -194,7 +194,7 @@ fn described(node: &TopologyNode) -> String {
     }
 }
 
-/// What the drawing shows, for those who do not see it.
+/// Describes the drawing for those who do not see it.
 fn title(view: &PathView) -> String {
     let mut path = Vec::new();
     collect(&view.topology, &mut path);

@@ -1,4 +1,4 @@
-//! Where the boxes and links of a drawn tree stand.
+//! The layout of a drawn tree: the positions of its boxes and links.
 //!
 //! Levels are columns from left to right. A box is as tall as everything that hangs below it, like the
 //! chip in a block diagram with its ports along one edge, so every link is a straight line, none crosses
@@ -22,18 +22,18 @@ const BOX: f64 = 34.0;
 const BOX_WIDTH: f64 = 64.0;
 /// Columns of text in a box before it goes on in a second line.
 const BOX_TEXT: usize = 24;
-/// How much wider text on the path is, which is bold.
+/// Ratio of the width of text on the path, which is bold, to other text.
 const BOLD: f64 = 1.15;
 /// Space at either side of a text in a box, or of a label along a link.
 const PAD: f64 = 10.0;
-/// What a label above or below a link takes.
+/// Height of a label above or below a link.
 const LABEL: f64 = 16.0;
 /// The least and the greatest room for the labels of a link.
 const LINK: (f64, f64) = (56.0, 190.0);
 /// Space between two rows.
 const GAP: f64 = 10.0;
 
-/// All boxes of a tree, and the size of what holds them.
+/// The boxes of a tree, and the size of the whole.
 pub(super) struct Layout<'a> {
     pub(super) boxes: Vec<Placed<'a>>,
     pub(super) width: f64,
@@ -49,7 +49,7 @@ pub(super) struct Placed<'a> {
     pub(super) y: f64,
     pub(super) width: f64,
     pub(super) height: f64,
-    /// Where the link meets the box, and its label stands.
+    /// Position at which the link meets the box, and its label stands.
     pub(super) anchor: f64,
     /// Absent at the root.
     pub(super) link: Option<Line>,
@@ -78,7 +78,7 @@ struct Span {
     anchor: f64,
 }
 
-/// What is placed so far.
+/// The boxes placed so far.
 struct Placing<'a> {
     columns: Columns,
     scale: Option<Scale>,

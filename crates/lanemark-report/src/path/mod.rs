@@ -1,4 +1,4 @@
-//! A system's path: the platform as a tree, the hops with their ceilings, and the narrowest of them.
+//! The path of a system: the platform as a tree, the hops with their ceilings, and the narrowest of them.
 //!
 //! A ceiling is what a hop carries for one test by its own law, as core computed it; a link's rate is
 //! what it carries one way whatever the test. The two are told apart: hops are compared by ceiling,
@@ -22,7 +22,7 @@ use crate::terminal::{Sheet, plain, wrap};
 pub(crate) use diagram::Drawing;
 pub use diagram::path_svg;
 
-/// What marks the narrowest hop, in its row and before the sentence about it.
+/// Mark of the narrowest hop, in its row and before the sentence about it.
 const MARK: &str = "◀";
 /// Names of hops take no more than this from the laws beside them.
 const NAME_FAIR: usize = 26;
@@ -79,7 +79,7 @@ fn rate(rate: BytesPerSecond) -> String {
     format!("{} MB/s", significant(rate.as_megabytes()))
 }
 
-/// What the link to `node` carries with its unit, where that is known: `600 MB/s`, or `6460 to 7790 MB/s`.
+/// Returns the throughput of the link to `node` with its unit, where it is known: `600 MB/s`, or `6460 to 7790 MB/s`.
 fn link_carries(node: &TopologyNode) -> Option<String> {
     let most = node.link_rate?;
     match node.link_rate_least.filter(|&least| least != most) {

@@ -1,4 +1,4 @@
-//! How wide a link is drawn: in proportion to its rate, within bounds that keep it visible and apart.
+//! The width of a drawn link: in proportion to its rate, within bounds that keep it visible and apart.
 //!
 //! The slots of a platform may carry thirty times what the path does. The scale is therefore set by the
 //! path: none of its links is cut, and its slowest is about three units wide where the widest allows. What
@@ -13,7 +13,7 @@ use crate::html::axis::step;
 pub(super) const THIN: f64 = 1.5;
 /// The widest line.
 pub(super) const WIDE: f64 = 22.0;
-/// How wide the slowest link of the path should be.
+/// Width of the path's slowest link.
 const PATH_SLOWEST: f64 = 3.0;
 /// The widths of the legend's samples.
 pub(super) const SAMPLES: [f64; 3] = [2.0, 5.0, 10.0];
@@ -39,7 +39,7 @@ impl Scale {
         (fastest > 0.0).then(|| Self { megabytes: step(wanted) })
     }
 
-    /// How wide a link of `rate` is drawn.
+    /// Returns the drawn width of a link of `rate`.
     pub(super) fn width(self, rate: BytesPerSecond) -> f64 {
         (rate.as_megabytes() / self.megabytes).clamp(THIN, WIDE)
     }

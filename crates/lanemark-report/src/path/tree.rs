@@ -57,8 +57,8 @@ fn draw_children(sheet: &mut Sheet, parent: &TopologyNode, prefix: &str, narrow:
     }
 }
 
-/// One line: the branch, the link on it, drawn out to `aligned` columns where there is room, the node, and a mark where
-/// the link is the narrowest hop.
+/// Draws one line: the branch, the link on it, drawn out to `aligned` columns where there is room, the node, and a mark
+/// where the link is the narrowest hop.
 fn draw_branch(sheet: &mut Sheet, node: &TopologyNode, branch: &str, aligned: usize, narrow: bool) {
     let ink = if node.on_path { Ink::Plain } else { Ink::Faint };
     // A tree may be deeper than a line is wide.
@@ -131,7 +131,7 @@ fn line_of(node: &TopologyNode, length: usize) -> String {
     if node.on_path { "━" } else { "─" }.repeat(length)
 }
 
-/// A node behind its mark.
+/// A node after its mark.
 fn node_piece(on_path: bool, label: &str) -> (String, Ink) {
     match on_path {
         true => (format!("● {label}"), Ink::Strong),

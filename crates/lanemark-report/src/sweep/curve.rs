@@ -4,7 +4,7 @@
 //! *The knee* of a curve over load (queue depth, threads, rate) is the point of the most *power*, throughput over mean
 //! latency (L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer
 //! communications", ICC 1979, 43.1). Below it more load gives more throughput than it costs latency in proportion, above
-//! it less. In a closed system that is full at N requests, with throughput in proportion up to there and level behind,
+//! it less. In a closed system that is full at N requests, with throughput in proportion up to there and level beyond,
 //! it is at N exactly. A knee at the end of a curve is none: it may lie beyond.
 
 use lanemark_core::result::{Sweep, SweepFigures, SweepPoint};
@@ -15,7 +15,7 @@ const LOAD: [&str; 3] = ["queue_depth", "threads", "rate"];
 /// Requests of at least this size are told by their data.
 const LARGE: f64 = 65_536.0;
 
-/// How a sweep is drawn.
+/// The curves of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Curves {
     /// The axis that runs from left to right.
@@ -24,7 +24,7 @@ pub(crate) struct Curves {
     pub(crate) by: Option<String>,
     /// Whether the places of x go by their logarithm.
     pub(crate) logarithmic: bool,
-    /// Whether throughput is told as data, where else it is requests.
+    /// Whether throughput is told as bytes; else it is requests.
     pub(crate) data: bool,
     pub(crate) panels: Vec<Panel>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Curves {
 /// The curves that share the values of all other axes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Panel {
-    /// Those values, `block 4 KiB`; empty where there is one panel.
+    /// Values of the other axes, `block 4 KiB`; empty where there is one panel.
     pub(crate) name: String,
     pub(crate) curves: Vec<Curve>,
 }
@@ -54,13 +54,13 @@ pub(crate) struct Place {
     pub(crate) figures: SweepFigures,
 }
 
-/// Where a curve bends.
+/// The point at which a curve bends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Knee {
     At(usize),
-    /// It grows on to its end.
+    /// The curve grows on to its end.
     Beyond,
-    /// It is at or before its first point.
+    /// The bend is at or before the first point.
     Before,
 }
 
@@ -133,7 +133,7 @@ fn told_by_data(points: &[SweepPoint]) -> bool {
 }
 
 impl Curve {
-    /// Its knee; none where it has fewer than three points.
+    /// Returns the curve's knee; none where it has fewer than three points.
     pub(crate) fn knee(&self) -> Option<Knee> {
         let power = |place: &Place| place.figures.bytes_per_second / place.figures.latency_mean_us;
         let powers: Vec<f64> = self.points.iter().map(power).collect();
@@ -150,7 +150,7 @@ impl Curve {
         })
     }
 
-    /// The most throughput of its points.
+    /// Returns the greatest throughput of the curve.
     pub(crate) fn most(&self) -> f64 {
         self.points.iter().map(|place| place.figures.bytes_per_second).fold(0.0, f64::max)
     }
@@ -179,7 +179,7 @@ pub(crate) fn number(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// A closed system that is full at `full` requests: throughput is level behind, and latency grows.
+    /// A closed system that is full at `full` requests: throughput is level beyond, and latency grows.
     fn saturating(full: f64, depths: &[u32]) -> Curve {
         let points = depths.iter().map(|&depth| {
             let throughput = f64::from(depth).min(full) * 1e6;

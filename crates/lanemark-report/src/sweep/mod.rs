@@ -13,9 +13,9 @@ use curve::{Curve, Curves, Knee};
 
 pub use page::sweep_html;
 
-/// The most points that a terminal shows.
+/// Greatest number of points that a terminal shows.
 const SHOWN: usize = 60;
-/// The most curves of which a terminal tells each.
+/// Greatest number of curves of which a terminal tells each.
 const CURVES: usize = 20;
 
 /// A sweep as terminal text: what was swept, a sentence for each curve, its points where they are few, and the points
@@ -59,7 +59,7 @@ fn title(sweep: &Sweep) -> String {
     format!("{test} over {over}")
 }
 
-/// What each curve comes to.
+/// Writes a sentence about each curve.
 fn sentences(curves: &Curves) -> Vec<String> {
     let panels = curves.panels.iter();
     panels
@@ -137,7 +137,7 @@ fn counted(error: &str, points: usize, all: usize) -> String {
     format!("{points} of {all} points have no figures: {error}")
 }
 
-/// Each reason why points have no figures, with how many have none for it.
+/// Returns each reason why points have no figures, with the number of such points.
 fn errors(sweep: &Sweep) -> Vec<(&str, usize)> {
     let mut errors: Vec<(&str, usize)> = Vec::new();
     for error in sweep.points.iter().filter_map(|point| point.outcome.as_ref().err()) {
@@ -149,7 +149,7 @@ fn errors(sweep: &Sweep) -> Vec<(&str, usize)> {
     errors
 }
 
-/// All points with figures.
+/// Builds the table of all points with figures.
 fn table(sweep: &Sweep) -> Table {
     let ok = |point: &SweepPoint| point.outcome.clone().ok();
     let latencies = sweep.points.iter().filter_map(ok).map(|one| one.latency_mean_us * 1e3);

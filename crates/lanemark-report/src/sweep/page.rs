@@ -22,12 +22,12 @@ const HEADING: f64 = 34.0;
 const AXIS: f64 = 34.0;
 /// Colours before they come again.
 const COLOURS: usize = 6;
-/// The most panels of a page, and rows of its table.
+/// Greatest number of panels of a page, and rows of its table.
 const PANELS: usize = 24;
 const ROWS: usize = 2_000;
 
-/// One self-contained HTML file of a sweep: its knees in words, its curves, its points as numbers, and who made it, where
-/// that is known.
+/// Writes one self-contained HTML file of a sweep: its knees in words, its curves, its points as numbers, and its
+/// provenance, where that is known.
 pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
     let title = title(sweep);
     let mut systems: Vec<&str> = Vec::new();
@@ -105,7 +105,7 @@ fn answer(curves: &Curves) -> Markup {
     }
 }
 
-/// From left to right.
+/// The horizontal axis of the curves.
 struct Across<'c> {
     curves: &'c Curves,
     least: f64,

@@ -1,4 +1,4 @@
-//! What a study answers: counts, ties, and what is not there.
+//! The answers of a study: counts, ties, and what is not there.
 
 use lanemark_core::result::{Comparison, StudyOutcome};
 use lanemark_report::answer;

@@ -1,5 +1,5 @@
-//! Runs on databases as people see them, two of them beside each other by the figures of the published chart, and a real one
-//! beside a simulated one.
+//! Runs on databases as people see them, two of them beside each other by the figures of the published chart, and a
+//! real one beside a simulated one.
 
 use std::collections::BTreeMap;
 

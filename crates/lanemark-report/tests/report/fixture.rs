@@ -34,7 +34,7 @@ const ROWS: [Row; 8] = [
 /// Hops with their utilisation and their parts of the latency in waiting and in service.
 type Hops = &'static [(&'static str, f64, f64, f64)];
 
-/// For SATA and NVMe, a path that is kept busy.
+/// Hops of a busy path, for SATA and NVMe.
 const HOPS_BUSY: [Hops; 2] = [
     &[
         ("CPU", 0.11, 0.00, 0.05),
@@ -55,7 +55,7 @@ const HOPS_BUSY: [Hops; 2] = [
         ("dies", 0.72, 0.11, 0.20),
     ],
 ];
-/// The same with one small request at a time: nothing waits, and the media has most of the time.
+/// Hops with one small request at a time: nothing waits, and the media has most of the time.
 const HOPS_CALM: [Hops; 2] = [
     &[
         ("CPU", 0.08, 0.00, 0.08),
@@ -153,7 +153,7 @@ pub(crate) fn study() -> StudyOutcome {
     }
 }
 
-/// The same tests measured on a file of this machine, but for two that were not run.
+/// Returns the study's tests measured on a file of this machine, but for two that were not run.
 pub(crate) fn measured() -> RunResult {
     let rates = [1480.0, 912.0, 1120.0, 871.0, 48.3, 131.0];
     let mut run = RunResult {
@@ -198,7 +198,7 @@ pub(crate) fn measured() -> RunResult {
     run
 }
 
-/// One of the study's runs alone.
+/// Returns a single run of the study.
 pub(crate) fn simulated() -> RunResult {
     study().systems.swap_remove(0).run
 }
@@ -348,8 +348,8 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
     }
 }
 
-/// What a drive of a small laptop takes that is at work nine tenths of the time, in its reads; of writes it is not
-/// known.
+/// Returns the energy of a small laptop's drive that is at work nine tenths of the time, for reads; for writes it is
+/// not known.
 fn energy(test: &Test, elapsed: Duration) -> Option<EnergyUse> {
     if !test.reads() {
         return None;

@@ -113,7 +113,7 @@ pub(crate) fn comb(levels: usize, wide: usize) -> PathView {
     PathView { topology: below, ..marvell() }
 }
 
-/// Nothing but a processor, and nothing known about it.
+/// Returns a path of a processor only, with nothing known about it.
 pub(crate) fn bare() -> PathView {
     PathView {
         hops: Vec::new(),
@@ -123,7 +123,7 @@ pub(crate) fn bare() -> PathView {
     }
 }
 
-/// The same without any rate, ceiling or latency.
+/// Returns the path without any rate, ceiling or latency.
 pub(crate) fn unknown() -> PathView {
     let mut view = marvell();
     for hop in &mut view.hops {
@@ -133,7 +133,7 @@ pub(crate) fn unknown() -> PathView {
     PathView { simulated: None, ..view }
 }
 
-/// The same with every name `hostile`.
+/// Returns the path with every name `hostile`.
 pub(crate) fn named(hostile: &str) -> PathView {
     let mut view = marvell();
     for hop in &mut view.hops {
@@ -147,7 +147,7 @@ pub(crate) fn named(hostile: &str) -> PathView {
     PathView { system: hostile.to_owned(), test: hostile.to_owned(), ..view }
 }
 
-/// All of them, with the greatest and least of rates.
+/// Returns all fixtures, with the greatest and least of rates.
 pub(crate) fn all() -> Vec<PathView> {
     let mut extreme = marvell();
     extreme.hops[2].ceiling = Some(BytesPerSecond(0));

@@ -1,5 +1,5 @@
-//! What must hold for a path as a drawing, odd ones too: nothing overlaps, all numbers are finite, and
-//! the file is XML that asks for nothing outside itself.
+//! Properties of every drawn path, odd ones too: nothing overlaps, all numbers are finite, and the file is XML that
+//! asks for nothing outside itself.
 
 use std::collections::HashMap;
 
@@ -88,7 +88,7 @@ fn lines(svg: &str) -> Vec<Area> {
         .collect()
 }
 
-/// All texts at the width that characters of their size take about.
+/// Returns the areas of all texts, at about the width of characters of their size.
 fn texts(svg: &str) -> Vec<Area> {
     elements(svg, "text")
         .into_iter()

@@ -1,4 +1,4 @@
-//! What must hold for a path in a terminal, odd ones too.
+//! Properties of every path in a terminal, odd ones too.
 
 use lanemark_report::{Style, path_table};
 use unicode_width::UnicodeWidthStr;

@@ -1,4 +1,4 @@
-//! What every view shows for the fixture, to the byte. `LANEMARK_BLESS=1` rewrites the expected files.
+//! Snapshots of every view of the fixture, to the byte. `LANEMARK_BLESS=1` rewrites the expected files.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What must hold in every view for any result, odd ones too.
+//! Properties of every view for any result, odd ones too.
 
 use lanemark_core::result::steady::Reason;
 use lanemark_core::result::{

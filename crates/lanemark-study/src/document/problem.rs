@@ -1,8 +1,8 @@
-//! What is wrong in a file, gathered while it is read.
+//! The errors in a file, gathered while it is read.
 
 use crate::error::{Location, StudyError};
 
-/// The most errors of a file that are told at once; a file that is no model at all has one for each line.
+/// Greatest number of errors of a file that are told at once; a file that is no model at all has one for each line.
 const TOLD_MAX: usize = 40;
 
 /// Something wrong in a file that does not keep the rest from being read.
@@ -16,7 +16,7 @@ pub(super) enum Problem {
         /// The table itself is missing.
         no_table: bool,
         key: String,
-        /// What belongs there, "a text".
+        /// Kind of value that belongs there, "a text".
         what: String,
         /// A key of the table that is nearly called so and was read in its place.
         misspelt: Option<String>,
@@ -27,7 +27,7 @@ pub(super) enum Problem {
     Wrong(StudyError),
 }
 
-/// All that is wrong in a file, in the order in which it was found.
+/// The errors in a file, in the order in which they were found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Problems {
     found: Vec<Problem>,
@@ -57,7 +57,7 @@ impl Problems {
         self.found.len()
     }
 
-    /// One error that tells all of them, in the order of the file; none where there are none.
+    /// Returns one error that tells all of them, in the order of the file; none where there are none.
     pub(super) fn into_error(self) -> Option<StudyError> {
         let all = self.found;
         let unknown = |wanted_table: &str, wanted: &str| {

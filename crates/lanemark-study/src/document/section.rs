@@ -1,4 +1,5 @@
-//! One table of a file: its keys, the tables in it, and what nobody asked for. `value` reads what stands at a key.
+//! A table of a file: its keys, the tables in it, and the keys that nothing asked for. `value` reads what stands at a
+//! key.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use crate::error::{Location, StudyError};
 use crate::origin::Origin;
 use crate::tree::{Node, Table, Value};
 
-/// One table of a document.
+/// A table of a document.
 #[derive(Debug)]
 pub struct Section<'d> {
     pub(super) document: &'d Document,
@@ -18,7 +19,7 @@ pub struct Section<'d> {
     /// The table's place, `drive.flash`; keys are appended to it.
     path: String,
     offset: usize,
-    /// Where values come from that do not say so themselves.
+    /// Origin of values that do not name their own.
     origin: Origin,
     context: Option<Context<'d>>,
     asked: RefCell<Vec<String>>,
@@ -26,7 +27,7 @@ pub struct Section<'d> {
     misspelt: RefCell<BTreeMap<String, String>>,
     /// The file has no such table: every key has its usual value or is missing.
     is_absent: bool,
-    /// How many tables could not be read to their end before this one was begun.
+    /// Number of tables that could not be read to their end before this one was begun.
     cut_short: usize,
 }
 
@@ -65,12 +66,12 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Where the table begins.
+    /// Returns the location of the table's beginning.
     pub fn location(&self) -> Location {
         self.document.location(self.offset)
     }
 
-    /// Where the value of `key` stands, or the table where it has no such key.
+    /// Returns the location of the value of `key`, or of the table where it has no such key.
     pub fn location_of(&self, key: &str) -> Location {
         match self.table.get(key) {
             Some(entry) => self.document.location(entry.value.offset),
@@ -188,8 +189,8 @@ impl<'d> Section<'d> {
             .collect()
     }
 
-    /// What `read` makes of each table of the array `key`, which it is given with those before. In a file that is
-    /// read as a whole a table with an error does not keep the next from being read.
+    /// Reads each table of the array `key` with `read`, which also receives those before. In a file that is read as a
+    /// whole a table with an error does not keep the next from being read.
     ///
     /// # Errors
     /// The first of `read`.
@@ -220,8 +221,8 @@ impl<'d> Section<'d> {
         Ok(all)
     }
 
-    /// What `read` makes of a part of the file. In a file that is read as a whole an error there does not keep the
-    /// rest from being read, and there is nothing of the part.
+    /// Reads a part of the file with `read`. In a file that is read as a whole an error there does not keep the rest
+    /// from being read, and there is nothing of the part.
     ///
     /// # Errors
     /// The error of `read`, where the file is not read as a whole.
@@ -302,7 +303,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// What `key` is set to from outside, where it is.
+    /// Returns the value that overrides `key`, where there is one.
     pub(super) fn set_text(&self, key: &str) -> Option<(String, Location)> {
         let context = self.context?;
         let parameter = format!("{}.{key}", self.path);

@@ -1,4 +1,4 @@
-//! What stands at a key of a table: texts, choices, numbers and quantities.
+//! The values at the keys of a table: texts, choices, numbers and quantities.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use super::section::{Scalar, Section};
 use super::stand_in::StandIn;
 use crate::error::{StudyError, nearest};
 
-/// What became of a key.
+/// The outcome of reading a key.
 enum Found<T> {
     Absent,
     /// The key is there, and what is wrong with it is noted.
@@ -53,7 +53,7 @@ impl Section<'_> {
         array.iter().map(|entry| self.bare(key, entry).map(|scalar| scalar.text)).collect()
     }
 
-    /// All keys of the table with what stands at each, a text or a number as written.
+    /// Returns all keys of the table, each with its text or its number as written.
     ///
     /// # Errors
     /// Where something else stands there.
@@ -66,7 +66,7 @@ impl Section<'_> {
         self.keys().map(pair).collect()
     }
 
-    /// A text.
+    /// Reads a text.
     ///
     /// # Errors
     /// Where it is missing or no text.
@@ -92,7 +92,7 @@ impl Section<'_> {
         }
     }
 
-    /// One of the named `choices`.
+    /// Reads one of the named `choices`.
     ///
     /// # Errors
     /// Where it is missing or none of them.
@@ -122,7 +122,7 @@ impl Section<'_> {
         }
     }
 
-    /// One of the named `choices` as a model value, where it is there.
+    /// Reads one of the named `choices` as a model value, where it is there.
     ///
     /// # Errors
     /// Where it is none of them.
@@ -278,8 +278,8 @@ impl Section<'_> {
         }
     }
 
-    /// What `read` finds at a key that must be there; `stand_in` where it is missing or wrong and the file is
-    /// read as a whole.
+    /// Reads a key that must be there with `read`; `stand_in` where it is missing or wrong and the file is read as a
+    /// whole.
     fn required<T>(
         &self,
         key: &str,

@@ -15,16 +15,16 @@ use crate::error::{Location, StudyError};
 /// A swept parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Its name: of the workload, `queue_depth`; `drive`, `platform` or `port`; or a model value,
+    /// Name of the axis: of the workload, `queue_depth`; `drive`, `platform` or `port`; or a model value,
     /// `drive.flash.channels`.
     pub name: String,
-    /// Its values in order, as written.
+    /// Values of the axis in order, as written.
     pub values: Vec<String>,
-    /// Where it was written.
+    /// Location of the axis in the file or on the command line.
     pub location: Location,
 }
 
-/// How a range goes on.
+/// The step of a range.
 #[derive(Clone, Copy)]
 enum Step {
     By(f64),
@@ -158,7 +158,7 @@ fn numbers(text: &str, low: f64, high: f64, step: Step) -> Result<Vec<f64>, Stri
     }
 }
 
-/// The number at the start of a text, and the unit behind it.
+/// The number at the start of a text, and the unit after it.
 fn split(text: &str) -> (Option<f64>, &str) {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_')));

@@ -1,4 +1,4 @@
-//! What of a test can be swept, by the names that it has in workload files.
+//! The parameters of a test that can be swept, by their names in workload files.
 
 use lanemark_core::units::{BytesPerSecond, Ratio};
 use lanemark_core::workload::{Load, Pattern, Process, Test};

@@ -5,9 +5,9 @@
 
 use lanemark_core::result::{Sweep, SweepFigures, SweepPoint};
 
-/// How the first line of every sweep begins.
+/// First text of every sweep's file.
 pub const MARK: &str = "point,key,system,test,";
-/// The columns behind the axes.
+/// The columns after the axes.
 const FIGURES: [&str; 10] = [
     "iops",
     "bytes_per_second",
@@ -23,7 +23,7 @@ const FIGURES: [&str; 10] = [
 /// The columns before the axes.
 const BEFORE: usize = 4;
 
-/// The first line, with its end.
+/// Returns the first line of a sweep's file, with its end.
 pub fn header(axes: &[String]) -> String {
     let axes: String = axes.iter().map(|axis| format!("{},", quoted(axis))).collect();
     format!("{MARK}{axes}{}\n", FIGURES.join(","))
@@ -57,18 +57,18 @@ pub fn row(point: &SweepPoint, key: &str) -> String {
     fields.join(",") + "\n"
 }
 
-/// Which point a line is of.
+/// The identity of a point of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointId {
-    /// Its number.
+    /// Number of the point.
     pub number: u64,
-    /// Its key.
+    /// Key of the point.
     pub key: String,
-    /// Its value of each axis.
+    /// Value of each axis.
     pub values: Vec<String>,
 }
 
-/// Which point a line is of that [`row`] wrote for a sweep of so many axes, without its end.
+/// Reads the point's identity from a line that [`row`] wrote for a sweep of that many axes, without its end.
 pub fn id(line: &str, axes: usize) -> Option<PointId> {
     let fields = fields(line)?;
     let values = fields.get(BEFORE..BEFORE + axes)?.to_vec();

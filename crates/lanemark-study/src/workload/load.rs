@@ -1,4 +1,4 @@
-//! What a test mixes, how its requests come and when it begins.
+//! The mix of a test, the arrival of its requests, and its start.
 
 use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_core::workload::{Load, Mix, Process, SizeShare, Start, Test};

@@ -13,7 +13,7 @@ const WORDS: [(&str, Pattern); 4] = [
     ("random", Pattern::Uniform),
     ("shuffled", Pattern::Shuffled),
 ];
-/// How the others are written.
+/// Syntax of the patterns with parameters.
 const TABLES: &str =
     "{ zipf = … }, { pareto = … }, { normal = … }, { zones = … }, { hot_span, hot_share }";
 

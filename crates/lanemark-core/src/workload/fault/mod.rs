@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{BitsPerSecond, Bytes, Duration, Instant, Ratio};
 
-/// The most faults of a plan.
+/// Greatest number of faults of a plan.
 pub const FAULTS_MAX: usize = 1_000;
 /// The longest delay, timeout or restart of a fault.
 pub const FAULT_TIME_MAX: Duration = Duration::from_seconds(3_600);
 /// The highest share of bits that a link spoils: at more, no long packet comes through.
 pub const BIT_ERRORS_MAX: f64 = 1e-5;
-/// The most commands that one fault holds.
+/// Greatest number of commands that one fault holds.
 pub const STUCK_MAX: u32 = 65_536;
-/// How long a host waits for the answer to a command: 30 s for SCSI disks and for NVMe in Linux (`SD_TIMEOUT`,
+/// Time that a host waits for the answer to a command: 30 s for SCSI disks and for NVMe in Linux (`SD_TIMEOUT`,
 /// `nvme_core.io_timeout`).
 pub const COMMAND_TIMEOUT: Duration = Duration::from_seconds(30);
 
@@ -30,33 +30,33 @@ pub const COMMAND_TIMEOUT: Duration = Duration::from_seconds(30);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Fault {
-    /// When it begins.
+    /// Time at which the fault begins.
     pub at: Instant,
-    /// How long it lasts; for good where there is none.
+    /// Length of the fault; for good where there is none.
     pub length: Option<Duration>,
-    /// The drive that it hurts, from 0; all of them where there is none.
+    /// Number of the drive at fault, from 0; all drives where there is none.
     pub drive: Option<u16>,
-    /// What it is.
+    /// Kind of the fault.
     pub kind: FaultKind,
 }
 
-/// What can go wrong. A new kind is an arm here, its keys in `text`, and what it does in `sim/simulator/faults.rs`.
+/// The kind of a fault. A new kind is an arm here, its keys in `text`, and what it does in `sim/simulator/faults.rs`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultKind {
     /// Flash reads have to be repeated with other thresholds.
     ReadRetries(ReadRetries),
     /// A range of the drive cannot be read.
     MediaError {
-        /// Its first byte.
+        /// First byte of the range.
         start: Bytes,
-        /// The byte behind it.
+        /// First byte after the range.
         end: Bytes,
-        /// How long the drive tries before it gives up.
+        /// Time that the drive tries before it gives up.
         recovery: Duration,
     },
     /// Each command takes longer on the media.
     Latency {
-        /// How much longer.
+        /// Additional time of each command.
         extra: Duration,
     },
     /// The media take no command.
@@ -69,31 +69,31 @@ pub enum FaultKind {
         link: LinkPlace,
         /// The share of bits that are wrong.
         rate: f64,
-        /// From a command's error until the host sends it again, over SATA and SAS.
+        /// Time from a command's error until the host sends it again, over SATA and SAS.
         recovery: Duration,
     },
     /// A link trains to other lanes or to another rate.
     Retrain {
         /// The link.
         link: LinkPlace,
-        /// What it trains to.
+        /// Rate and width that the link trains to.
         to: Training,
     },
     /// No answer comes over a port.
     PortLoss {
         /// The port, 0 for the first.
         port: u8,
-        /// How long the host waits for an answer; as long as its multipath layer does where there is none.
+        /// Time that the host waits for an answer; as long as its multipath layer does where there is none.
         timeout: Option<Duration>,
     },
     /// The drive takes no writes.
     ReadOnly {
-        /// What it takes of the host before that, from the beginning of the run on.
+        /// Bytes that the drive takes from the host before that, from the beginning of the run on.
         written: Bytes,
     },
     /// The power fails, and comes back at once.
     PowerCut {
-        /// How long it takes until requests can be submitted again.
+        /// Time until requests can be submitted again.
         boot: Duration,
     },
 }
@@ -113,13 +113,13 @@ pub struct ReadRetries {
 /// Commands that the drive does not answer, and what the host does about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// How many commands.
+    /// Number of commands that are not answered.
     pub commands: u32,
-    /// How long the host waits for an answer.
+    /// Time that the host waits for an answer.
     pub timeout: Duration,
-    /// How long an abort takes that ends such a command; the host resets the drive where there is none.
+    /// Time of an abort that ends such a command; the host resets the drive where there is none.
     pub abort: Option<Duration>,
-    /// How long a reset takes.
+    /// Time of a reset.
     pub reset: Duration,
     /// Whether the host sends again what it gave up, or lets its request fail.
     pub again: bool,
@@ -130,11 +130,11 @@ pub struct Stuck {
 pub struct LinkPlace {
     /// The drive's port, 0 for the first.
     pub port: u8,
-    /// Its number on the way, 0 for the nearest to the host; the last, at the drive, where there is none.
+    /// Number of the link on the path, 0 for the nearest to the host; the last, at the drive, where there is none.
     pub number: Option<u8>,
 }
 
-/// What a link trains to. What is left out stays as it is.
+/// The rate and width that a link trains to. What is left out stays as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Training {
     /// Lanes of PCI Express, phys of SAS.
@@ -149,7 +149,7 @@ impl ReadRetries {
     /// The endurance where none is told.
     pub const ENDURANCE: u32 = 3_000;
 
-    /// The share of reads of a block with `cycles` behind it that must be repeated.
+    /// Returns the share of reads to repeat in a block with `cycles` program and erase cycles.
     pub fn probability(&self, cycles: u32) -> f64 {
         let age = f64::from(cycles) / f64::from(self.endurance.max(1));
         (self.share.get() * age * age).min(0.95)
@@ -157,7 +157,7 @@ impl ReadRetries {
 }
 
 impl Default for Stuck {
-    /// One command, Linux's timeout, and a reset of 1 s, which is assumed.
+    /// A fault of one command, with Linux's timeout, and a reset of 1 s, which is assumed.
     fn default() -> Self {
         Self {
             commands: 1,
@@ -175,12 +175,12 @@ impl Fault {
         Self { at: Instant::ZERO + at, length: None, drive: None, kind }
     }
 
-    /// Whether it hurts `drive`.
+    /// Returns whether the fault affects `drive`.
     pub fn hurts(&self, drive: u16) -> bool {
         self.drive.is_none_or(|own| own == drive)
     }
 
-    /// When it is over, where it ever is.
+    /// Returns the time at which the fault is over, where it ever is.
     pub fn over_at(&self) -> Option<Instant> {
         match self.kind {
             FaultKind::PowerCut { boot } => Some(self.at + boot),

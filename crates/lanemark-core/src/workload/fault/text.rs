@@ -25,14 +25,14 @@ const KINDS: [(&str, &[&str], &[&str]); 10] = [
     ("retrain", &[], &["port", "link", "lanes", "generation", "speed"]),
     ("stuck", &[], &["commands", "timeout", "abort", "reset", "then"]),
 ];
-/// What all kinds have.
+/// Keys that every kind of fault has.
 const ALWAYS: [&str; 3] = ["at", "for", "drive"];
-/// How long a drive tries to read a bad sector: the limit that drives for arrays are set to (SCT Error Recovery
-/// Control, ATA8-ACS 8.3; 7 s).
+/// Default time that a drive tries to read a bad sector: the limit that drives for arrays are set to (SCT Error
+/// Recovery Control, ATA8-ACS 8.3; 7 s).
 const MEDIA_RECOVERY: Duration = Duration::from_seconds(7);
-/// From a command's link error until the host sends it again, where nothing is said. Assumed.
+/// Default time from a command's link error until the host sends it again. Assumed.
 const LINK_RECOVERY: Duration = Duration::from_microseconds(1_000);
-/// How long a restart takes where nothing is said. Assumed.
+/// Default time of a restart. Assumed.
 const BOOT: Duration = Duration::from_seconds(10);
 /// The longest text of a fault.
 const TEXT_MAX: usize = 1_000;
@@ -41,9 +41,9 @@ const TEXT_MAX: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct FaultError {
-    /// The key that it is about; `kind` for the kind.
+    /// Key in error; `kind` for the kind.
     pub key: String,
-    /// What is wrong, and what would be right.
+    /// Message that says what is wrong, and what would be right.
     pub message: String,
 }
 
@@ -352,7 +352,7 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// As it is written on a command line; reads back as it was.
+/// Writes a fault as on a command line; reading it gives the same fault.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.kind, Pair("at", time(self.at.since(Instant::ZERO))))?;

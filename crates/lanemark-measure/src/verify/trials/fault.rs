@@ -1,4 +1,4 @@
-//! What a device might have done wrong, made of what it did right.
+//! The faults of a device, injected into the data of a correct run.
 //!
 //! A unit is spoilt only where the run says, by its own account and not by the judge's, that one change alone may be
 //! there: acknowledged, durable if the power was cut, and after all others.
@@ -15,7 +15,7 @@ pub(super) struct Spoilt {
     pub(super) content: Vec<u8>,
     /// The units that are wrong now.
     pub(super) units: Vec<u32>,
-    /// How they may be called.
+    /// Kinds of damage that may be reported.
     pub(super) kinds: Vec<DamageKind>,
 }
 
@@ -59,7 +59,7 @@ impl Fault<'_> {
         first..first + change.length / self.run.header.unit
     }
 
-    /// The one change that may be in a unit, where there is one.
+    /// Returns the only change that may be in a unit, where there is one.
     fn sole(&self, unit: u32) -> Option<u64> {
         let at = unit as usize * self.unit() / SECTOR;
         let sectors = &self.run.device.sectors[at..at + self.unit() / SECTOR];
@@ -118,7 +118,7 @@ impl Fault<'_> {
         differs
     }
 
-    /// What a unit held before a change came, and whether one change had written all of that.
+    /// Returns the content of a unit before a change came, and whether one change had written all of that.
     fn before(&self, unit: u32, generation: u64) -> Option<(Vec<u8>, bool)> {
         let at = unit as usize * self.unit() / SECTOR;
         let mut bytes = Vec::new();
@@ -197,7 +197,7 @@ impl Fault<'_> {
         None
     }
 
-    /// What a unit is where all of it is by a change.
+    /// Returns the content of a unit where all of it is by a change.
     fn written(&self, unit: u32, generation: u64, change: &Truth) -> Vec<u8> {
         let mut bytes = vec![0; self.unit()];
         let header = &self.run.header;
@@ -218,7 +218,7 @@ impl Fault<'_> {
         Some(vec![DamageKind::Misplaced])
     }
 
-    /// Some units of a write, and not the others.
+    /// Keeps some units of a write, and not the others.
     fn tear_write(&mut self) -> Option<Vec<DamageKind>> {
         for generation in self.whole_changes() {
             let change = &self.run.changes[&generation];
@@ -242,7 +242,7 @@ impl Fault<'_> {
         None
     }
 
-    /// Some sectors of a unit, and not the others.
+    /// Keeps some sectors of a unit, and not the others.
     fn tear_unit(&mut self) -> Option<Vec<DamageKind>> {
         for (unit, generation) in self.candidates() {
             let sectors = self.unit() / SECTOR;

@@ -21,7 +21,7 @@ use run::{End, Run};
 
 const TRIALS: u64 = 1000;
 
-/// What the journal bytes say.
+/// Reads the history in the journal bytes.
 fn history(journal: &[u8], cut: bool) -> Result<History, VerifyError> {
     let mut bytes = journal;
     let path = Path::new("journal");

@@ -9,7 +9,7 @@ use crate::verify::journal::Header;
 use crate::verify::record::{Kind, Record};
 use crate::verify::unit::stamp_write;
 
-/// How a run ends.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Whole,
@@ -17,7 +17,7 @@ pub(super) enum End {
     PowerCut,
 }
 
-/// What really happened with a change, by the count of appends to the journal.
+/// The true course of a change, by the count of appends to the journal.
 #[derive(Clone, Debug)]
 pub(super) struct Truth {
     pub(super) offset: u64,
@@ -25,7 +25,7 @@ pub(super) struct Truth {
     pub(super) trim: bool,
     pub(super) durable: bool,
     pub(super) asked: u64,
-    /// When its acknowledgement was in the journal.
+    /// Time at which the change's acknowledgement was in the journal.
     pub(super) told: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Run {
     pub(super) device: Device,
     pub(super) journal: Vec<u8>,
     pub(super) changes: BTreeMap<u64, Truth>,
-    /// When the flushes were asked for whose acknowledgement is in the journal.
+    /// Times at which the flushes were submitted whose acknowledgement is in the journal.
     pub(super) flushes: Vec<u64>,
     pub(super) seed: u64,
     pub(super) rng: Rng,
@@ -55,7 +55,7 @@ struct Thread {
     flushes: Vec<(u64, BTreeSet<u64>)>,
 }
 
-/// What comes before chance: writes to all places, then a flush with nothing else under way.
+/// The fill before the random requests: writes to all places, then a flush with nothing else under way.
 enum Fill {
     Write(u64, u32),
     Flush,
@@ -174,7 +174,7 @@ impl Run {
         (kind, self.rng.below(units - count + 1), count as u32)
     }
 
-    /// Takes requests down, behind the answers that the thread has, and asks the device for them.
+    /// Takes requests down, after the answers that the thread has, and asks the device for them.
     fn ask(&mut self, thread: usize, batch: Vec<(Kind, u64, u32)>) {
         self.tell(thread);
         let unit = u64::from(self.header.unit);
