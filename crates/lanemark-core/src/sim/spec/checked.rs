@@ -2,7 +2,8 @@
 
 use std::ops::Deref;
 
-use super::{SpecError, SystemSpec};
+use super::{AttachmentSpec, ProtocolKind, SpecError, SystemSpec};
+use crate::units::Duration;
 use crate::workload::Fault;
 
 /// A system whose every value is within the bounds that the simulator relies on. It is read as the [`SystemSpec`]
@@ -44,6 +45,47 @@ impl CheckedSystem {
         spec.faults.extend_from_slice(faults);
         let errors = spec.fault_errors();
         if errors.is_empty() { Ok(Self(spec)) } else { Err(errors) }
+    }
+
+    /// The system without the time of the host's processor, for use behind a real host.
+    ///
+    /// ```
+    /// use lanemark_core::rng::StreamKey;
+    /// use lanemark_core::sim::{SystemSpec, run_test};
+    /// use lanemark_core::units::Duration;
+    /// use lanemark_core::workload::Test;
+    ///
+    /// let mut spec = SystemSpec::example();
+    /// spec.cpu.request_submit = Duration::from_microseconds(2);
+    /// spec.cpu.request_complete = Duration::from_microseconds(3);
+    /// let system = spec.checked()?;
+    /// let test = Test::random_read("4 KiB").span("64 MiB").volume("1 MiB").build()?;
+    /// let latency = |system| {
+    ///     let sample = run_test(system, &test, StreamKey::from_seed(1)).expect("the test fits");
+    ///     sample.latency_mean_ns()
+    /// };
+    /// let processor_ns = latency(&system) - latency(&system.device_side());
+    /// assert!((processor_ns - 5_000.0).abs() < 100.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn device_side(&self) -> Self {
+        let mut spec = self.0.clone();
+        let cpu = &mut spec.cpu;
+        for time in [&mut cpu.request_submit, &mut cpu.request_complete, &mut cpu.wake] {
+            *time = Duration::ZERO;
+        }
+        // What an FPGA host does is no processor's time: the drive sees it.
+        let with_processor = |one: &&mut AttachmentSpec| one.protocol.kind != ProtocolKind::AtaDma;
+        for attachment in spec.attachments.iter_mut().filter(with_processor) {
+            let protocol = &mut attachment.protocol;
+            for time in
+                [&mut protocol.read_time, &mut protocol.write_time, &mut protocol.interrupt_time]
+            {
+                *time = Duration::ZERO;
+            }
+        }
+        Self(spec)
     }
 
     /// The plain values, to be changed.
