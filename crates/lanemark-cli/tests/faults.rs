@@ -1,0 +1,136 @@
+//! `--fault` as a person meets it: each kind with its count and its recovery, the same bytes for a seed, errors all at once.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use lanemark_core::result::{ErrorKind, RunResult, Sample};
+use lanemark_core::units::{Bytes, Duration};
+
+const SYSTEM: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+
+fn sim(folder: &Path, workload: &str, more: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(["sim", SYSTEM, workload, "--duration", "400ms", "--repeats", "1", "--json"]);
+    command.args(more).current_dir(folder).output().unwrap()
+}
+
+/// The sample of a test with one fault.
+fn sample(workload: &str, fault: &str) -> Sample {
+    let folder = tempfile::tempdir().unwrap();
+    let output = sim(folder.path(), workload, &["--fault", fault]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{fault}: {told}");
+    let mut run: RunResult = serde_json::from_slice(&output.stdout).unwrap();
+    run.check().unwrap();
+    run.tests.remove(0).samples.remove(0)
+}
+
+const READS: &str = "quick:rnd4k-q32t1-read";
+const WRITES: &str = "quick:rnd4k-q32t1-write";
+
+/// The requests of a sample that failed by `kind`.
+fn of(sample: &Sample, kind: ErrorKind) -> u64 {
+    let counts = sample.errors.counts().iter().filter(|one| one.kind == kind);
+    counts.map(|one| one.requests).sum()
+}
+
+fn ms(time: u64) -> Duration {
+    Duration::from_microseconds(time * 1000)
+}
+
+#[test]
+fn a_power_cut_fails_what_is_outstanding_and_loses_what_the_buffer_held() {
+    let sample = sample(WRITES, "power-cut at=200ms boot=100ms");
+    let fault = &sample.faults[0];
+    assert_eq!((sample.errors.total(), fault.failed, fault.at), (32, 32, ms(200)));
+    // The drive's buffer is volatile: it has acknowledged more than it had stored.
+    assert!(fault.lost > Bytes::ZERO);
+    let recovery = fault.recovery.unwrap();
+    assert!(recovery >= ms(100) && recovery < ms(102), "{recovery}");
+    let protected = sample_with_protected_buffer();
+    assert_eq!((protected.faults[0].failed, protected.faults[0].lost), (32, Bytes::ZERO));
+}
+
+fn sample_with_protected_buffer() -> Sample {
+    let folder = tempfile::tempdir().unwrap();
+    let protected =
+        ["--fault", "power-cut at=200ms boot=100ms", "--set", "drive.buffer.power_loss=stored"];
+    let output = sim(folder.path(), WRITES, &protected);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut run: RunResult = serde_json::from_slice(&output.stdout).unwrap();
+    run.tests.remove(0).samples.remove(0)
+}
+
+#[test]
+fn unreadable_ranges_fail_their_reads_alone_and_each_takes_the_drives_recovery() {
+    // Half of the span of 1 GiB.
+    let half = sample(READS, "media-error range=0B..512MiB recovery=1ms");
+    let (failed, good) = (half.errors.total() as f64, half.operations() as f64);
+    assert!((failed / (failed + good) - 0.5).abs() < 0.02, "{failed} of {good}");
+    assert_eq!(of(&half, ErrorKind::Media), half.errors.total());
+    let writes = sample(WRITES, "media-error range=0B..512MiB recovery=1ms");
+    assert_eq!(writes.errors.total(), 0);
+}
+
+#[test]
+fn refused_writes_and_lost_ports_are_counted_by_their_kind() {
+    let refused = sample(WRITES, "read-only at=100ms");
+    assert_eq!(of(&refused, ErrorKind::ReadOnly), refused.errors.total());
+    assert!(refused.errors.total() > 1000 && refused.faults[0].recovery.is_none());
+    let lost = sample(READS, "port-loss at=200ms timeout=50ms");
+    assert_eq!(of(&lost, ErrorKind::Timeout), 32);
+    assert_eq!(of(&lost, ErrorKind::DeviceGone) + 32, lost.errors.total());
+}
+
+#[test]
+fn pauses_latency_and_stuck_commands_hold_requests_up_and_fail_none() {
+    for (fault, longest) in [
+        ("pause at=100ms for=50ms", ms(50)),
+        ("latency at=100ms for=50ms extra=20ms", ms(20)),
+        ("stuck at=100ms timeout=60ms reset=10ms", ms(70)),
+    ] {
+        let sample = sample(READS, fault);
+        assert_eq!(sample.errors.total(), 0, "{fault}");
+        let greatest = sample.reads.as_ref().unwrap().latency.max_ns().unwrap() as f64 / 1e6;
+        let longest = longest.as_seconds() * 1e3;
+        assert!((longest..longest + 3.0).contains(&greatest), "{fault}: {greatest} ms");
+        assert!(sample.faults[0].held > 0, "{fault}");
+    }
+}
+
+#[test]
+fn the_seed_gives_the_bytes_and_another_seed_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |seed: &str| {
+        let output =
+            sim(folder.path(), READS, &["--fault", "link-errors rate=1e-8", "--seed", seed]);
+        let run: RunResult = serde_json::from_slice(&output.stdout).unwrap();
+        serde_json::to_string(&run.tests).unwrap()
+    };
+    assert_eq!(run("7"), run("7"));
+    assert_ne!(run("7"), run("8"));
+}
+
+#[test]
+fn all_that_is_wrong_is_told_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = [
+        "--fault",
+        "brownout",
+        "--fault",
+        "link-errors rate=2",
+        "--fault",
+        "media-error range=2GiB..1GiB",
+    ];
+    let output = sim(folder.path(), READS, &wrong);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    for part in ["there is no fault `brownout`", "rate: `2` is not", "ends before it begins"] {
+        assert!(told.contains(part), "{part}:\n{told}");
+    }
+    for fault in ["latency extra=1ms drive=4", "retrain lanes=3"] {
+        let output = sim(folder.path(), READS, &["--fault", fault]);
+        assert_eq!(output.status.code(), Some(2), "{fault}");
+    }
+    assert!(!folder.path().join("results").exists());
+}
