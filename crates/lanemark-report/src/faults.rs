@@ -1,40 +1,56 @@
 //! The faults of a simulated test in the order of times, with their effect on the host's requests.
 
+use std::fmt::Display;
+
 use lanemark_core::result::{FaultUse, RunResult, TestResult};
 use lanemark_core::units::{Bytes, Duration};
 use maud::{Markup, html};
 
-/// A sentence for each fault of each repeat.
+/// A sentence for each fault, over all repeats in which it began.
 pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
-    let repeats = test.samples.iter().zip(1..);
-    let all =
-        repeats.flat_map(|(sample, repeat)| sample.faults.iter().map(move |one| (repeat, one)));
-    let sentence = |(repeat, one): (u32, &FaultUse)| match test.samples.len() {
-        1 => sentence(one),
-        _ => format!("Repeat {repeat}. {}", sentence(one)),
-    };
-    all.map(sentence).collect()
+    let mut found: Vec<Vec<&FaultUse>> = Vec::new();
+    for one in test.samples.iter().flat_map(|sample| &sample.faults) {
+        let same = |other: &Vec<&FaultUse>| other[0].fault == one.fault && other[0].at == one.at;
+        match found.iter_mut().find(|other| same(other)) {
+            Some(repeats) => repeats.push(one),
+            None => found.push(vec![one]),
+        }
+    }
+    found.iter().map(|repeats| sentence(repeats)).collect()
 }
 
-fn sentence(one: &FaultUse) -> String {
-    let FaultUse { fault, at, failed, held, lost, recovery } = one;
-    let failed = format!("{failed} request{} failed", if *failed == 1 { "" } else { "s" });
-    let held = format!("{held} command{} held up or sent again", if *held == 1 { "" } else { "s" });
-    let lost = match *lost {
-        Bytes::ZERO => String::new(),
-        lost => format!(", {lost} of acknowledged data lost"),
+/// What came of one fault in `repeats`, of which there is one or more.
+fn sentence(repeats: &[&FaultUse]) -> String {
+    let FaultUse { fault, at, .. } = repeats[0];
+    let failed = range(repeats.iter().map(|one| one.failed));
+    let held = range(repeats.iter().map(|one| one.held));
+    let lost = match range(repeats.iter().map(|one| one.lost)).as_str() {
+        "0 B" => String::new(),
+        lost => format!("; acknowledged data lost: {lost}"),
     };
+    let recovery: Option<Vec<Duration>> = repeats.iter().map(|one| one.recovery).collect();
     let recovery = recovery.map_or_else(
         || "no later request succeeded".to_owned(),
-        |time| format!("a later request succeeded first after {time}"),
+        |times| format!("first success of a later request after {}", range(times.into_iter())),
     );
     // The time stands before it, in words.
     let fault: Vec<&str> = fault.split(' ').filter(|word| !word.starts_with("at=")).collect();
-    let (fault, at) = match *at {
-        Duration::ZERO => (fault.join(" "), "From the start".to_owned()),
-        at => (fault.join(" "), format!("At {at}")),
+    let at = match *at {
+        Duration::ZERO => "From the start".to_owned(),
+        at => format!("At {at}"),
     };
-    format!("{at}, {fault}: {failed}, {held}{lost}; {recovery}.")
+    let fault = fault.join(" ");
+    format!(
+        "{at}, {fault}: requests failed: {failed}; commands held up or sent again: {held}{lost}; {recovery}."
+    )
+}
+
+/// The least and the greatest of `values`, once where they are the same.
+fn range<T: Ord + Copy + Display>(values: impl Iterator<Item = T> + Clone) -> String {
+    match (values.clone().min(), values.max()) {
+        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
+        (least, _) => least.map_or_else(String::new, |one| one.to_string()),
+    }
 }
 
 /// The section of a page, or `None` where nothing went wrong.
@@ -70,15 +86,23 @@ mod tests {
             recovery: Some(Duration::from_seconds(5)),
         };
         assert_eq!(
-            sentence(&one),
-            "At 2 s, power-cut boot=5s: 1 request failed, 0 commands held up or sent again, 64 KiB of \
-             acknowledged data lost; a later request succeeded first after 5 s."
+            sentence(&[&one]),
+            "At 2 s, power-cut boot=5s: requests failed: 1; commands held up or sent again: 0; acknowledged data lost: \
+             64 KiB; first success of a later request after 5 s."
+        );
+        let other =
+            FaultUse { failed: 3, recovery: Some(Duration::from_seconds(6)), ..one.clone() };
+        let both = sentence(&[&one, &other]);
+        assert!(
+            both.contains("requests failed: 1 to 3;") && both.contains("after 5 s to 6 s"),
+            "{both}"
         );
         one.at = Duration::ZERO;
-        assert!(sentence(&one).starts_with("From the start, power-cut boot=5s: "));
         (one.failed, one.lost, one.recovery) = (2, Bytes::ZERO, None);
-        assert!(sentence(&one).ends_with(
-            "2 requests failed, 0 commands held up or sent again; no later request succeeded."
-        ));
+        assert_eq!(
+            sentence(&[&one]),
+            "From the start, power-cut boot=5s: requests failed: 2; commands held up or sent again: 0; no later request \
+             succeeded."
+        );
     }
 }
