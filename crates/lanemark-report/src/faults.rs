@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use lanemark_core::result::{FaultUse, RunResult, TestResult};
-use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::units::Duration;
 use maud::{Markup, html};
 
 /// A sentence for each fault, over all repeats in which it began.
@@ -73,6 +73,8 @@ pub(crate) fn events(runs: &[(String, &RunResult)]) -> Option<Markup> {
 
 #[cfg(test)]
 mod tests {
+    use lanemark_core::units::Bytes;
+
     use super::*;
 
     #[test]

@@ -26,7 +26,7 @@ pub struct PcieSetup {
     /// 16 B each, or `payload_max` for each header credit if that is less.
     pub posted_credits: Option<Bytes>,
     /// From the sending of a request or packet until its tag or credit is there again, where that is known
-    /// better than by [`PcieSetup::usual_round_trip`].
+    /// better than by twice the link's latency and a time to turn around.
     pub round_trip: Option<Duration>,
 }
 
