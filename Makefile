@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mysql check bench instructions golden mutants fuzz library fit endurance oltp-kills oltp-bench build tools clean
+.PHONY: help demo test mysql check bench instructions golden mutants ladders fuzz library fit endurance oltp-kills oltp-bench build tools clean
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ bench: build tools ## speed of the simulator and the readers; the engine's cost 
 
 instructions: tools ## the simulator's instructions a request, counted by valgrind and held against the last ones recorded
 	cargo bench --locked -p lanemark-cli --bench instructions
+
+LADDERS := 3000
+ladders:         ## make parts of the library's drives faster step by step, some thousand times: no step may lose throughput
+	LANEMARK_LADDERS=$(LADDERS) cargo test --locked --release -p lanemark-study --test ladders -- --nocapture
 
 # Each target begins from files of the tree and keeps what it finds in target/fuzz/; `FUZZ_TARGETS=trace` runs one.
 FUZZ_SECONDS := 60

@@ -13,10 +13,10 @@ use crate::workload::fault::{Fault, FaultKind, LinkPlace, ReadRetries, Stuck};
 /// How a request ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {
-    /// It did what it was asked for.
+    /// The request did what it was asked for.
     #[default]
     Good,
-    /// It failed.
+    /// The request failed.
     Failed(ErrorKind),
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Faults {
     /// In the order of their times.
     plan: Vec<Fault>,
     uses: Vec<FaultUse>,
-    /// Those that have begun, and since which no request has succeeded.
+    /// Faults that have begun, and since which no request has succeeded.
     unrecovered: Vec<FaultNumber>,
     drives: Vec<DriveFaults>,
     /// Until when the host is down.
@@ -71,9 +71,9 @@ pub(super) struct Reset {
 pub(super) enum Encounter {
     /// Nothing out of the ordinary.
     Nothing,
-    /// It is not answered.
+    /// The command is not answered.
     Stuck(FaultNumber),
-    /// It goes on later, and fails where there is a kind of error.
+    /// The command goes on later, and fails where there is a kind of error.
     Held {
         /// When it goes on.
         until: Instant,

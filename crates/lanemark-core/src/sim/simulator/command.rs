@@ -80,14 +80,14 @@ pub(super) struct Harm {
 /// What the host does when it has waited for a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Then {
-    /// It sends it again.
+    /// The host sends the command again.
     #[default]
     Again,
-    /// It lets it fail.
+    /// The host lets the command fail.
     Fail,
-    /// It sends it over another way, or lets it fail where there is none.
+    /// The host sends the command over another way, or lets it fail where there is none.
     OtherWay,
-    /// It aborts the command or resets the drive.
+    /// The host aborts the command or resets the drive.
     Unstick,
 }
 
