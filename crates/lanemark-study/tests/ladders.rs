@@ -9,8 +9,8 @@ use lanemark_core::result::{FILLING_MAX, Sample};
 use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_core::sim::spec::{DriveSpec, MediaSpec, PageTimes};
 use lanemark_core::sim::{SystemSpec, run_test};
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Load, Mix, Pattern, Start, Test};
+use lanemark_core::units::{Bytes, Ratio};
+use lanemark_core::workload::{Pattern, Test};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System};
 
@@ -122,27 +122,14 @@ fn test(random: &mut Rng, spec: &mut SystemSpec, requests: u64) -> Test {
         volume = volume.max(Bytes((BUFFER.get() as f64 * 120.0 / (1.0 - share)) as u64));
     }
     let pattern = if random.chance(0.5) { Pattern::Sequential } else { Pattern::Uniform };
-    Test {
-        name: String::new(),
-        block,
-        pattern,
-        read_share: Ratio::new(share).unwrap(),
-        queue_depth: one(random, &[1, 2, 3, 4, 8, 32]) as u32,
-        threads: 1,
-        span: Bytes::mebi(4096),
-        offset: Bytes::ZERO,
-        alignment: block,
-        volume: Some(volume),
-        duration: None,
-        rounds: None,
-        interval: None,
-        ramp: Duration::ZERO,
-        think: Duration::ZERO,
-        compressibility: Ratio::ZERO,
-        mix: Mix::default(),
-        load: Load::Closed,
-        start: Start::default(),
-    }
+    let built = Test::random_read(block)
+        .pattern(pattern)
+        .read_share(Ratio::new(share).unwrap())
+        .queue_depth(one(random, &[1, 2, 3, 4, 8, 32]) as u32)
+        .span(Bytes::mebi(4096))
+        .volume(volume)
+        .build();
+    built.unwrap().into_test()
 }
 
 fn rate(sample: &Sample) -> f64 {
