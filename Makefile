@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mysql check bench instructions golden mutants ladders fuzz library fit endurance oltp-kills oltp-bench build tools clean
+.PHONY: help demo test mysql check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build tools clean
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,6 +95,10 @@ library:         ## hold every drive against its ratings, and write docs/library
 	cargo build --release --locked -p lanemark-study --example ratings
 	target/release/examples/ratings library reference/drive-ratings.toml > docs/library.md.new
 	mv docs/library.md.new docs/library.md
+
+validate:        ## hold predictions of drives that nothing was fitted to against published measurements (fifteen minutes)
+	cargo build --release --locked -p lanemark-predict --example validate
+	target/release/examples/validate reference
 
 fit:             ## fit thirty random drives in one port and predict each in another (ten minutes on two free cores)
 	LANEMARK_FIT_DRIVES=30 cargo test --release --locked -p lanemark-predict --test round_trip -- --nocapture

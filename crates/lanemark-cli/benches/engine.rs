@@ -194,7 +194,7 @@ fn fio(case: &Case, medium: &Path, requests: u64) -> Command {
     command
 }
 
-/// fio's raw loop for so many seconds.
+/// Returns the command that runs fio's raw loop for so many seconds.
 fn raw(case: &Case, program: &str, medium: &Path, seconds: u64) -> Command {
     let depth = case.queue_depth;
     let batch = (depth / 4).max(1);

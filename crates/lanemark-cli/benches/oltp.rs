@@ -406,7 +406,7 @@ fn main() {
     };
     let server = ManagedServer::start(&folder.path().join("server"), &options).expect("a server");
     let database = server.database();
-    let Database::Postgres(name) = database.clone() else { return };
+    let name = server.name("lanemark");
     let settings = database.settings().expect("settings");
     let settings: Vec<String> =
         settings.iter().map(|(name, value)| format!("{name} {value}")).collect();

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod drive;
 mod fit;
 mod library;
 mod plan;
@@ -9,10 +10,11 @@ mod trace;
 mod verify;
 mod whatif;
 
+pub(crate) use drive::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
 pub(crate) use fit::FitArgs;
 pub(crate) use library::LibraryArgs;
 pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
-pub(crate) use scale::ScaleArgs;
+pub(crate) use scale::{ScaleArgs, SeededArgs};
 pub(crate) use sweep::SweepArgs;
 pub(crate) use trace::TraceArgs;
 pub(crate) use verify::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Fit a drive's model to measured results, and write it as a drive of the library
     Fit(FitArgs),
+    /// Write a drive file from what is printed on a drive's box, or show what a drive's values follow from
+    Drive(DriveArgs),
     /// Say what the same work would do in another port, on another platform, with another drive or queue depth
     #[command(name = "whatif")]
     WhatIf(WhatIfArgs),
@@ -134,7 +138,10 @@ pub(crate) struct SimArgs {
     /// Say what limits each test, by running it again with one hop twice as fast (about a dozen runs)
     #[arg(long)]
     pub(crate) bottleneck: bool,
-    /// What goes to stdout [default: table]
+    /// Leave out the 80% intervals, for which short versions of each test run with the uncertain values changed
+    #[arg(long)]
+    pub(crate) no_interval: bool,
+    /// Format of the result on stdout [default: table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) output_format: Option<OutputFormat>,
     #[command(flatten)]
@@ -203,7 +210,7 @@ pub(crate) struct ReplayArgs {
     /// Print the result as JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where the result is saved: a folder, or a file that ends in .json
+    /// Folder to save the result in, or a file that ends in .json
     #[arg(long, value_name = "PATH", default_value = "results")]
     pub(crate) out: PathBuf,
     #[command(flatten)]
@@ -251,6 +258,9 @@ pub(crate) struct InspectArgs {
     /// Also draw the paths to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+    /// Also write the machine to this file as a platform, with a port for each drive, for `whatif` and `sim`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) as_platform: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
 }
@@ -265,7 +275,7 @@ pub(crate) struct BenchArgs {
     /// Lets this existing file be overwritten; must name the same file as PATH
     #[arg(long, value_name = "PATH")]
     pub(crate) overwrite: Option<PathBuf>,
-    /// What goes to stdout [default: table]
+    /// Format of the result on stdout [default: table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) output_format: Option<OutputFormat>,
     /// Lets this block device be written, all of it; must name the same device as PATH
@@ -322,7 +332,7 @@ pub(crate) struct BenchArgs {
     pub(crate) run: RunArgs,
 }
 
-/// How a run is looked at over time.
+/// The view of a run over time.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct OverTimeArgs {
     /// Run every test in rounds of this length, "60s", until they are steady by SNIA's rule
@@ -378,7 +388,7 @@ impl From<OnErrorArg> for OnError {
     }
 }
 
-/// What all runs have in common.
+/// The arguments that all runs have in common.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
     /// The seed of all random numbers
@@ -387,7 +397,7 @@ pub(crate) struct RunArgs {
     /// Print the result as JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where the result is saved: a folder, or a file that ends in .json
+    /// Folder to save the result in, or a file that ends in .json
     #[arg(long, value_name = "PATH", default_value = "results")]
     pub(crate) out: PathBuf,
     #[command(flatten)]
@@ -396,12 +406,16 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// What fio printed with --output-format=json+ or json
-    pub(crate) file: PathBuf,
+    /// What fio printed with --output-format=json+ or json: files, and folders, of which each .json is read
+    #[arg(required = true, value_name = "FILE|FOLDER")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The size of the file or device, for tests that do not tell how much of it they used
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) span: Option<Bytes>,
     /// Print the result as JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where the result is saved: a folder, or a file that ends in .json
+    /// Folder to save the result in, or a file that ends in .json
     #[arg(long, value_name = "PATH", default_value = "results")]
     pub(crate) out: PathBuf,
 }

@@ -8,10 +8,9 @@ use std::io::BufReader;
 use std::path::Path;
 
 use lanemark_core::sim::replay::Speed;
-use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::units::{Bytes, Ratio};
 use lanemark_core::workload::{
-    Arrival, Average, BLOCK_MAX, Load, Mix, Operation, Order, Pattern, SECTOR, Start, Test,
-    Workload,
+    Arrival, Average, BLOCK_MAX, Operation, Order, Pattern, SECTOR, Test, Workload,
 };
 use lanemark_lab::input;
 use lanemark_trace::{Options, Reader};
@@ -184,24 +183,12 @@ impl Found {
         let block = self.longest.max(SECTOR.get()).next_multiple_of(SECTOR.get());
         Test {
             name: name.to_owned(),
-            block: Bytes(block),
             pattern: Pattern::Trace,
             read_share: Ratio::new(reads).unwrap_or_default(),
             queue_depth,
-            threads: 1,
             span: Bytes(self.end.max(block)),
-            offset: Bytes::ZERO,
             alignment: Bytes(self.step.max(1)),
-            volume: None,
-            duration: None,
-            rounds: None,
-            interval: None,
-            ramp: Duration::ZERO,
-            think: Duration::ZERO,
-            compressibility: Ratio::ZERO,
-            mix: Mix::default(),
-            load: Load::Closed,
-            start: Start::default(),
+            ..Test::of_blocks(Bytes(block))
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use lanemark_formats::{FormatError, FormatErrors};
 use lanemark_inspect::InspectError;
-use lanemark_lab::{Fault, LabError};
+use lanemark_lab::{Cause, LabError};
 use lanemark_measure::MeasureError;
 use lanemark_predict::PredictError;
 use lanemark_study::StudyError;
@@ -23,9 +23,9 @@ pub(crate) enum Outcome {
 pub(crate) struct Failure(LabError);
 
 impl Failure {
-    /// A failure by its fault.
-    pub(crate) fn new(fault: Fault, message: String, hint: Option<String>) -> Self {
-        Self(LabError { fault, message, hint })
+    /// A failure by its cause.
+    pub(crate) fn new(cause: Cause, message: String, hint: Option<String>) -> Self {
+        Self(LabError { cause, message, hint })
     }
 
     /// Wrong input without a hint.
@@ -59,10 +59,10 @@ impl Failure {
     }
 
     pub(crate) fn exit_code(&self) -> u8 {
-        match self.0.fault {
-            Fault::Run => 1,
-            Fault::Input => 2,
-            Fault::Refused => 3,
+        match self.0.cause {
+            Cause::Run => 1,
+            Cause::Input => 2,
+            Cause::Refused => 3,
         }
     }
 }
@@ -81,25 +81,25 @@ impl From<StudyError> for Failure {
 
 impl From<FormatError> for Failure {
     fn from(error: FormatError) -> Self {
-        Self::new(Fault::Input, error.to_string(), error.hint)
+        Self::new(Cause::Input, error.to_string(), error.hint)
     }
 }
 
 impl From<FormatErrors> for Failure {
     fn from(errors: FormatErrors) -> Self {
-        Self::new(Fault::Input, errors.to_string(), errors.hint().map(str::to_owned))
+        Self::new(Cause::Input, errors.to_string(), errors.hint().map(str::to_owned))
     }
 }
 
 impl From<InspectError> for Failure {
     fn from(error: InspectError) -> Self {
-        Self::new(Fault::Input, error.to_string(), Some(error.hint()))
+        Self::new(Cause::Input, error.to_string(), Some(error.hint()))
     }
 }
 
 impl From<PredictError> for Failure {
     fn from(error: PredictError) -> Self {
-        Self::new(Fault::Input, error.to_string(), error.hint())
+        Self::new(Cause::Input, error.to_string(), error.hint())
     }
 }
 
@@ -107,7 +107,7 @@ impl From<MeasureError> for Failure {
     fn from(error: MeasureError) -> Self {
         use MeasureError as E;
         let (message, hint) = (error.to_string(), error.hint());
-        let fault = match error {
+        let cause = match error {
             E::Exists { .. }
             | E::DanglingLink { .. }
             | E::OverwriteMismatch { .. }
@@ -115,7 +115,7 @@ impl From<MeasureError> for Failure {
             | E::DeviceInUse { .. }
             | E::DeviceNotOffered { .. }
             | E::OfferMismatch { .. }
-            | E::Replaced { .. } => Fault::Refused,
+            | E::Replaced { .. } => Cause::Refused,
             E::NothingToRun { .. }
             | E::RoundsBeside { .. }
             | E::Transactions { .. }
@@ -127,10 +127,10 @@ impl From<MeasureError> for Failure {
             | E::TargetTooSmall { .. }
             | E::Misaligned { .. }
             | E::QueueDepth { .. }
-            | E::NoSpace { .. } => Fault::Input,
-            _ => Fault::Run,
+            | E::NoSpace { .. } => Cause::Input,
+            _ => Cause::Run,
         };
-        Self::new(fault, message, hint)
+        Self::new(cause, message, hint)
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) enum OutputFormat {
     Table,
     /// The result, as it is saved
     Json,
-    /// What fio prints with --output-format=json+
+    /// The JSON that fio prints with --output-format=json+
     FioJson,
     /// Iometer's results file
     IometerCsv,

@@ -1,9 +1,15 @@
-//! `lanemark import`: a result of what another program has measured.
+//! `lanemark import`: results of what another program has measured, one for each target.
 
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use lanemark_core::result::RunResult;
-use lanemark_formats::fio_json;
+use lanemark_core::result::{RunResult, Target};
+use lanemark_core::units::Bytes;
+use lanemark_formats::fio_json::{self, Imported, Printed};
+use lanemark_formats::{FormatError, FormatErrors};
 use lanemark_lab::input;
 
 use crate::args::ImportArgs;
@@ -12,10 +18,111 @@ use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::{formats, provenance};
 
+/// Greatest number of files that are read at once.
+const FILES_MAX: usize = 4096;
+
 pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
-    let file = args.file.display().to_string();
-    let text = input::text(&args.file, input::RESULT_MAX)?;
-    let imported = fio_json::read(&text, &file)?;
+    if args.span == Some(Bytes::ZERO) {
+        return Err(Failure::input("--span 0 B: must be above 0"));
+    }
+    let (printed, mut hashes) = read_all(&files(&args.files)?)?;
+    let results = fio_json::results(printed, args.span)?;
+    if results.len() > 1 {
+        let told: Vec<String> = results.iter().map(target).collect();
+        tell!("note: {} targets, a result each: {}", results.len(), told.join("; "));
+        if args.out.extension().is_some_and(|extension| extension == "json") {
+            let file = args.out.display();
+            return Err(Failure::input(format!("--out {file}: is one file for several results"))
+                .hint("give a folder, or import the files of one target"));
+        }
+    }
+    for imported in results {
+        deliver(imported, &mut hashes, args)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The files that are named, and those with JSON in folders that are.
+fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let too_many = || Failure::input(format!("more than {FILES_MAX} files are not read at once"));
+    let mut all: Vec<PathBuf> = Vec::new();
+    for path in named {
+        if !path.is_dir() {
+            all.push(path.clone());
+            continue;
+        }
+        let unread = |error| Failure::input(format!("{}: can't be read: {error}", path.display()));
+        let mut inside = Vec::new();
+        for entry in fs::read_dir(path).map_err(unread)? {
+            let file = entry.map_err(unread)?.path();
+            if is_json(&file) && !file.is_dir() {
+                inside.push(file);
+            }
+            if inside.len() > FILES_MAX {
+                return Err(too_many());
+            }
+        }
+        if inside.is_empty() {
+            return Err(Failure::input(format!("{}: has no .json file", path.display()))
+                .hint("folders below it are not read"));
+        }
+        inside.sort();
+        all.extend(inside);
+    }
+    match all.len() {
+        0..=FILES_MAX => Ok(all),
+        _ => Err(too_many()),
+    }
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(OsStr::new("json")))
+}
+
+/// The content of all files, and their hashes; all that cannot be read are told at once.
+fn read_all(files: &[PathBuf]) -> Result<(Vec<Printed>, HashMap<String, String>), Failure> {
+    let (mut printed, mut hashes, mut errors) = (Vec::new(), HashMap::new(), Vec::new());
+    let mut room = input::RESULT_MAX;
+    for path in files {
+        let file = path.display().to_string();
+        if hashes.contains_key(&file) {
+            errors.push(FormatError::file(&file, "is named twice"));
+            continue;
+        }
+        // All files together have at most the length of one.
+        let text = match input::text(path, room) {
+            Ok(text) => text,
+            Err(error) => {
+                let message = error.message.strip_prefix(&format!("{file}: "));
+                errors.push(FormatError::file(&file, message.unwrap_or(&error.message)));
+                continue;
+            }
+        };
+        room -= text.len() as u64;
+        hashes.insert(file.clone(), formats::hash(text.as_bytes()));
+        match fio_json::read(&text, &file) {
+            Ok(one) => printed.push(one),
+            Err(error) => errors.push(error),
+        }
+    }
+    match errors.is_empty() {
+        true => Ok((printed, hashes)),
+        false => Err(FormatErrors(errors).into()),
+    }
+}
+
+/// What was measured, and the number of files with it.
+fn target(imported: &Imported) -> String {
+    let Target::Measured(target) = &imported.result.target else { return String::new() };
+    let direct = if target.direct { ", direct" } else { "" };
+    format!("{} ({}{direct}, {} files)", target.path, target.engine, imported.files.len())
+}
+
+fn deliver(
+    imported: Imported,
+    hashes: &mut HashMap<String, String>,
+    args: &ImportArgs,
+) -> Result<(), Failure> {
     for note in &imported.notes {
         tell!("note: {note}");
     }
@@ -23,7 +130,9 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     result.provenance = provenance::own(0);
     // What this machine is says nothing of where fio ran.
     result.provenance.machine = None;
-    result.provenance.inputs.insert(file, formats::hash(text.as_bytes()));
+    let inputs = imported.files.into_iter();
+    let inputs = inputs.filter_map(|file| hashes.remove(&file).map(|hash| (file, hash)));
+    result.provenance.inputs.extend(inputs);
     let began = imported.timestamp.and_then(|seconds| {
         // Times beyond the year 9999 cannot be told.
         let seconds = Some(seconds).filter(|&seconds| seconds < 253_402_300_800)?;
@@ -35,6 +144,5 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     let what = format!("import-{}", result.workload.id);
     let (json, started_at) = (args.json, result.provenance.started_at.clone());
     let shown = move |result: &RunResult| formats::shown(result, json, None, false);
-    Delivery::open(&args.out, &what, &started_at, None, shown)?.deliver(&mut result)?;
-    Ok(Outcome::Done)
+    Delivery::open(&args.out, &what, &started_at, None, shown)?.deliver(&mut result)
 }

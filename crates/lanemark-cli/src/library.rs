@@ -23,9 +23,12 @@ pub(crate) fn open(args: &LibraryArgs) -> Result<Library, Failure> {
 pub(crate) fn run(args: &LibraryArgs) -> Result<Outcome, Failure> {
     let library = open(args)?;
     let mut text = String::new();
-    for (title, kind) in
-        [("drives", Kind::Drive), ("platforms", Kind::Platform), ("workloads", Kind::Workload)]
-    {
+    for (title, kind) in [
+        ("drives", Kind::Drive),
+        ("platforms", Kind::Platform),
+        ("hosts", Kind::Host),
+        ("workloads", Kind::Workload),
+    ] {
         text += &format!("{title}\n");
         for name in library.names(kind) {
             text += &format!("  {name:<28}  {}\n", library.summary(kind, &name)?);

@@ -10,6 +10,7 @@ mod bench;
 mod bench_trace;
 mod compare;
 mod delivery;
+mod drive;
 mod export;
 mod failure;
 mod fit;
@@ -87,6 +88,7 @@ fn run(args: &Args) -> Result<Outcome, Failure> {
         Command::Export(args) => export::run(args),
         Command::Verify(args) => verify::run(args),
         Command::WhatIf(args) => whatif::run(args),
+        Command::Drive(args) => drive::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Report(args) => report::run(args),

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use lanemark_core::units;
-use lanemark_lab::Fault;
+use lanemark_lab::Cause;
 use lanemark_lab::results::{self, Outlet, Place};
 use lanemark_oltp::check::{Condition, check};
 #[cfg(feature = "postgres")]
@@ -122,12 +122,12 @@ fn with_database(
 impl From<OltpError> for Failure {
     fn from(error: OltpError) -> Self {
         let (message, hint) = (error.to_string(), error.hint());
-        let fault = match error {
-            error if error.is_refusal() => Fault::Refused,
-            error if error.is_input() => Fault::Input,
-            _ => Fault::Run,
+        let cause = match error {
+            error if error.is_refusal() => Cause::Refused,
+            error if error.is_input() => Cause::Input,
+            _ => Cause::Run,
         };
-        Self::new(fault, message, hint)
+        Self::new(cause, message, hint)
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) struct OltpDatabaseArgs {
     #[arg(long, requires = "managed")]
     pub(crate) download: bool,
     #[cfg(feature = "postgres")]
-    /// Where fetched programs are kept [default: lanemark in the account's cache folder]
+    /// Folder of fetched programs [default: lanemark in the account's cache folder]
     #[arg(long, value_name = "DIR", requires = "download")]
     pub(crate) cache: Option<PathBuf>,
     #[cfg(feature = "postgres")]
@@ -152,10 +152,10 @@ pub(crate) struct OltpRunArgs {
     /// Let the server do each transaction as one procedure instead of statement by statement; on PostgreSQL
     #[arg(long)]
     pub(crate) procedures: bool,
-    /// How long they work before it counts
+    /// Time that users work before anything counts
     #[arg(long, value_name = "TIME", default_value = "30 s")]
     pub(crate) ramp: Duration,
-    /// How long it counts, in each repeat
+    /// Time that counts, in each repeat
     #[arg(long, value_name = "TIME", default_value = "1 min")]
     pub(crate) duration: Duration,
     /// Repeats
@@ -168,7 +168,7 @@ pub(crate) struct OltpRunArgs {
     /// Print the result as JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where to save the result: a folder, or a new file that ends in .json
+    /// Folder to save the result in, or a new file that ends in .json
     #[arg(long, value_name = "PATH", default_value = "results")]
     pub(crate) out: PathBuf,
 }

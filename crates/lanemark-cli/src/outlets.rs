@@ -13,6 +13,15 @@ pub(crate) const SERIES: Kind =
 /// A fitted drive.
 pub(crate) const DRIVE: Kind =
     Kind { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };
+/// A drive of its ratings.
+pub(crate) const RATED: Kind =
+    Kind { mark: "# A rated drive,", word: "rated drive", option: "--out" };
 /// The workload of a saved OLTP run.
 pub(crate) const WORKLOAD: Kind =
     Kind { mark: lanemark_oltp::WORKLOAD_MARK, word: "workload of a run", option: "--out" };
+/// An inspected machine as a platform.
+pub(crate) const PLATFORM: Kind = Kind {
+    mark: lanemark_study::inspected::INSPECTED_MARK,
+    word: "inspected platform",
+    option: "--as-platform",
+};

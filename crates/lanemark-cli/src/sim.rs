@@ -54,6 +54,9 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     if args.bottleneck && result.complete {
         lab.bottleneck(&system.spec, &mut result, &mut |event| line.draw(&event))?;
     }
+    if !args.no_interval && result.complete {
+        lab.add_intervals(&library, &args.system, &settings, &mut result)?;
+    }
     drop(line);
     delivery.deliver(&mut result)?;
     if let (Target::Simulated(_), [first, _, ..], None, false, false) =

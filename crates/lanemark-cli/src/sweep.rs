@@ -26,11 +26,11 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         pool: args.jobs.map_or_else(Pool::default, Pool::new),
         cancel: stop::on_signal().into(),
     };
-    let library = library::open(&args.library)?;
+    let library = library::open(&args.run.library)?;
     let sweep = sweep(args, system, &library)?;
     let out = args.out.clone().unwrap_or_else(|| default_out(args, &sweep));
     let views = Views::open(args, out)?;
-    let mut own = provenance::own(args.seed);
+    let mut own = provenance::own(args.run.seed);
     own.inputs = library.used();
     let file = SweepFile::open(&views.csv, &sweep, args.points.clone(), own)?;
     let (mut ended, total, told) = (file.before(), file.total(), views.csv.display().to_string());
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
 /// Puts the parts of a sweep together.
 fn merged(args: &SweepArgs) -> Result<Outcome, Failure> {
     let views = Views::open(args, args.out.clone().unwrap_or_default())?;
-    let sweep = merge(&args.merge, &views.csv, provenance::own(args.seed))?;
+    let sweep = merge(&args.merge, &views.csv, provenance::own(args.run.seed))?;
     views.show(&sweep)?;
     Ok(Outcome::Done)
 }
@@ -165,12 +165,12 @@ fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Fai
         definition.axes.push(Axis::parse(text)?);
     }
     definition.settings.extend(settings(&args.set)?);
-    let opened = formats::open(library, &definition.workload, args.scale.size)?;
+    let opened = formats::open(library, &definition.workload, args.run.scale.size)?;
     opened.tell_notes();
-    let mut workload = sim::scaled(opened.workload, &args.scale)?;
+    let mut workload = sim::scaled(opened.workload, &args.run.scale)?;
     // A repeat has other random numbers; curves need one only, and points are many.
-    workload.repeats = args.scale.repeats.unwrap_or(1);
-    Sweep::new(library, definition, workload, args.seed).map_err(located)
+    workload.repeats = args.run.scale.repeats.unwrap_or(1);
+    Sweep::new(library, definition, workload, args.run.seed).map_err(located)
 }
 
 fn located(error: StudyError) -> Failure {

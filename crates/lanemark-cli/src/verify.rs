@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use lanemark_core::result::Provenance;
-use lanemark_lab::{Fault, results};
+use lanemark_lab::{Cause, results};
 use lanemark_measure::{Check, Verification, VerifyError, VerifyProgress};
 use lanemark_study::workload;
 use serde::Serialize;
@@ -48,17 +48,17 @@ fn hash_of(path: &Path) -> Result<String, Failure> {
 fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
     let (stop, started_at) = (stop::on_signal(), results::now());
     messages::tell_left_over(&args.path);
-    let library = library::open(&args.library)?;
-    let mut workload = scaled(workload::open(&library, &args.workload)?, &args.scale)?;
+    let library = library::open(&args.run.library)?;
+    let mut workload = scaled(workload::open(&library, &args.workload)?, &args.run.scale)?;
     real_without_faults(&workload)?;
     // More of the same tells no more; it can be asked for.
-    workload.repeats = args.scale.repeats.unwrap_or(1);
+    workload.repeats = args.run.scale.repeats.unwrap_or(1);
     let journal = args.journal.clone().unwrap_or_else(|| beside(&args.path));
     let verification = Verification {
         path: &args.path,
         journal: &journal,
         workload: &workload,
-        seed: args.seed,
+        seed: args.run.seed,
         overwrite: args.overwrite.as_deref(),
         offered: args.i_will_lose_all_data_on.as_deref(),
         engine: args.engine,
@@ -72,7 +72,7 @@ fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
     drop(progress);
     let written = written?;
     if args.json {
-        let mut provenance = provenance::own(args.seed);
+        let mut provenance = provenance::own(args.run.seed);
         provenance.started_at = started_at;
         provenance.inputs = library.used();
         output::print_json(&Made { provenance, outcome: &written })?;
@@ -127,16 +127,16 @@ fn line(seen: &VerifyProgress, doing: &str) -> String {
 impl From<VerifyError> for Failure {
     fn from(error: VerifyError) -> Self {
         let (message, hint) = (error.to_string(), error.hint());
-        let fault = match error {
+        let cause = match error {
             VerifyError::Target(error) => return error.into(),
-            VerifyError::JournalExists { .. } => Fault::Refused,
+            VerifyError::JournalExists { .. } => Cause::Refused,
             VerifyError::NothingWritten { .. }
             | VerifyError::NoJournal { .. }
             | VerifyError::JournalDamaged { .. }
             | VerifyError::NoTarget { .. }
-            | VerifyError::Journal { action: "opened", .. } => Fault::Input,
-            _ => Fault::Run,
+            | VerifyError::Journal { action: "opened", .. } => Cause::Input,
+            _ => Cause::Run,
         };
-        Self::new(fault, message, hint)
+        Self::new(cause, message, hint)
     }
 }

@@ -14,15 +14,15 @@ use crate::sim::scaled;
 use crate::{formats, library, output};
 
 pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
-    let library = library::open(&args.library)?;
+    let library = library::open(&args.run.library)?;
     let from = From::read(args)?;
     let (other, set) = other(args, &from.system)?;
     let workload = match (&args.workload, &from.run) {
-        (Some(name), _) => formats::open(&library, name, args.scale.size)?.workload,
+        (Some(name), _) => formats::open(&library, name, args.run.scale.size)?.workload,
         (None, Some(run)) => run.workload.clone(),
         (None, None) => formats::open(&library, "data-sheet", None)?.workload,
     };
-    let mut now = scaled(workload, &args.scale)?;
+    let mut now = scaled(workload, &args.run.scale)?;
     // Simulated repeats differ by their offsets alone.
     now.repeats = 1;
     let mut then = now.clone();
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     }
     let cells = present.workload.tests.len() * (2 + 2 * ends.as_ref().map_or(0, Vec::len));
     let measured = from.measured().map(|run| (args.from.as_str(), run));
-    let job = WhatIfJob { present, other, ends, measured, seed: args.seed };
+    let job = WhatIfJob { present, other, ends, measured, seed: args.run.seed };
     let mut line = LabLine::new("tests of both", cells);
     let whatif = Lab::default().what_if(&job, &mut |event| line.draw(&event))?;
     drop(line);

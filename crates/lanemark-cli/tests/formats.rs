@@ -101,6 +101,45 @@ fn what_fio_measured_is_imported_and_exported_again() {
 }
 
 #[test]
+fn a_folder_of_what_fio_printed_is_one_result_for_each_target() {
+    let (folder, job, saved) = sweep();
+    succeeds(&["sim", NVME, &job, "--out", &saved]);
+    let grid = folder.path().join("grid").display().to_string();
+    succeeds(&["export", &saved, "--split", &grid]);
+    fs::write(folder.path().join("grid/notes.txt"), "no JSON").unwrap();
+    fs::create_dir(folder.path().join("grid/below.json")).unwrap();
+    let again = folder.path().join("again.json").display().to_string();
+    let (table, _) = succeeds(&["import", &grid, "--out", &again]);
+    assert!(["q1", "q4", "q16", "q32"].iter().all(|test| table.contains(test)), "{table}");
+    let (compared, _) = succeeds(&["compare", &saved, &again]);
+    assert!(compared.contains("q32"), "{compared}");
+    // Another target is another result.
+    let text = fs::read_to_string(folder.path().join("grid/q1.json")).unwrap();
+    let far = text.replace("\"name\" : \"q1\"", "\"name\" : \"q1\", \"filename\" : \"/dev/sdz\"");
+    assert_ne!(far, text);
+    let far_file = folder.path().join("far.json").display().to_string();
+    fs::write(&far_file, far).unwrap();
+    let err = fails(&["import", &grid, &far_file, "--out", &again], 2);
+    assert!(err.contains("one file for several results") && err.contains("hint: give"), "{err}");
+    let results = folder.path().join("results").display().to_string();
+    let (_, err) = succeeds(&["import", &grid, &far_file, "--out", &results, "--span", "1TiB"]);
+    assert!(err.contains("note: 2 targets, a result each: ") && err.contains("/dev/sdz"), "{err}");
+    assert_eq!(fs::read_dir(&results).unwrap().count(), 2);
+    // All that cannot be read is told at once, and nothing is written.
+    for name in ["a.json", "b.json"] {
+        fs::write(folder.path().join("grid").join(name), "{}").unwrap();
+    }
+    let none = folder.path().join("none").display().to_string();
+    let err = fails(&["import", &grid, "lost.json", "--out", &none], 2);
+    let told =
+        ["grid/a.json: there is no `fio version`", "grid/b.json: ", "lost.json: can't be read"];
+    assert!(told.iter().all(|told| err.contains(told)), "{err}");
+    assert!(!Path::new(&none).exists());
+    let err = fails(&["import", &format!("{grid}/below.json")], 2);
+    assert!(err.contains("has no .json file"), "{err}");
+}
+
+#[test]
 fn one_test_of_a_job_file_goes_by_its_name() {
     let (_folder, job, saved) = sweep();
     let one = format!("{job}:q4");

@@ -13,14 +13,14 @@ use lanemark_core::workload::{Access, Operation};
 const PAGES: [u64; 3] = [16, 512, 8192];
 const PAGE: Bytes = Bytes::kibi(4);
 
-/// One who looks up keys.
+/// A user who looks up keys.
 #[derive(Clone, Default)]
 struct User {
     level: usize,
     began: Instant,
 }
 
-/// The lookups that were made, and how long all took.
+/// The latencies of all lookups, and the time that they took together.
 struct Told {
     latency: LatencyHistogram,
     elapsed_s: f64,
@@ -37,12 +37,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What the tree takes of the drive.
+/// Size of the tree on the drive.
 fn tree() -> Bytes {
     PAGE * PAGES.iter().sum()
 }
 
-/// Ten thousand lookups by so many users.
+/// Makes ten thousand lookups by so many users.
 fn look_up(mut simulator: Simulator, users: usize) -> Result<Told, SimError> {
     let mut random = Rng::new(StreamKey::from_seed(7));
     let mut all = vec![User::default(); users];

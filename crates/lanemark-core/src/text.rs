@@ -32,6 +32,26 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(one).collect())
 }
 
+/// Saves a type as the text that it is shown as and read from.
+macro_rules! saved_as_text {
+    ($saved:ty) => {
+        impl TryFrom<String> for $saved {
+            type Error = <Self as std::str::FromStr>::Err;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+
+        impl From<$saved> for String {
+            fn from(saved: $saved) -> Self {
+                saved.to_string()
+            }
+        }
+    };
+}
+pub(crate) use saved_as_text;
+
 #[cfg(test)]
 mod tests {
     use super::*;

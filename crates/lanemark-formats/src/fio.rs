@@ -37,9 +37,7 @@ mod surroundings;
 use std::path::PathBuf;
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{
-    Average, Load, Mix, Order, Pattern, QUEUE_DEPTH_MAX, Start, Test, Workload,
-};
+use lanemark_core::workload::{Average, Mix, Order, Pattern, QUEUE_DEPTH_MAX, Test, Workload};
 
 use crate::error::{FormatError, FormatErrors, Kept};
 use block::Blocks;
@@ -273,7 +271,6 @@ fn test(job: &Job, placed: &Placed, found: &mut Findings) -> Option<Test> {
     let is_whole = is_whole && pattern.is_some();
     let mut test = Test {
         name: job.name.clone(),
-        block: blocks.block,
         pattern: pattern.unwrap_or(Pattern::Uniform),
         read_share,
         queue_depth: depth.unwrap_or(1),
@@ -281,20 +278,13 @@ fn test(job: &Job, placed: &Placed, found: &mut Findings) -> Option<Test> {
         span: placed.span,
         offset: placed.offset,
         alignment: blocks.alignment,
-        volume: None,
-        duration: None,
-        rounds: None,
-        interval: None,
-        ramp: Duration::ZERO,
-        think: Duration::ZERO,
         compressibility: compressibility(job, found),
         mix: Mix {
             sizes: blocks.sizes,
             trim_share: trim_share(job, direction, found),
             flush_every: flushes(job, direction, found),
         },
-        load: Load::Closed,
-        start: Start::default(),
+        ..Test::of_blocks(blocks.block)
     };
     if placed.parted && !test.is_in_order() {
         let reason = "the clones draw their places from all their parts together";

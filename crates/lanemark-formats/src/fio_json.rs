@@ -7,14 +7,19 @@
 //! | `layout` | JSON with fio's order, spacing and decimals |
 //! | `write` | a result as the output of fio |
 //! | `options` | a test as fio's options |
-//! | `read` | the output of fio as a result |
+//! | `read` | the output of fio, entry by entry |
 //! | `sampled` | one job's figures |
+//! | `draft` | one job with its test |
+//! | `results` | the files of one target as a result |
 
+mod draft;
 mod layout;
 mod options;
 mod read;
+mod results;
 mod sampled;
 mod write;
 
-pub use read::{Imported, read};
+pub use read::{Printed, read};
+pub use results::{Imported, results};
 pub use write::write;

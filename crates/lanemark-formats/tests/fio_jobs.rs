@@ -68,9 +68,9 @@ fn every_option_is_in_its_list_of_the_document() {
         from.split_once(to).unwrap().0.replace('\n', " ")
     };
     let lists = [
-        (Support::Read, part("\nRead, and told", "\nTold to be only")),
-        (Support::Nearly, part("\nTold to be only", "\nTold to be needless")),
-        (Support::Needless, part("\nTold to be needless", "\nRefused, unless")),
+        (Support::Read, part("\nSupported; a value", "\nSupported approximately")),
+        (Support::Nearly, part("\nSupported approximately", "\nNot needed")),
+        (Support::Needless, part("\nNot needed", "\nRefused, unless")),
         (Support::Refused, part("\nRefused, unless", "\n## JSON, written")),
     ];
     let mut counts = [0; 4];

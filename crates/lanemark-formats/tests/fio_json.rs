@@ -3,6 +3,7 @@
 use lanemark_core::result::{RunResult, Target, Warning};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::Pattern;
+use lanemark_formats::FormatErrors;
 use lanemark_formats::fio_json::{self, Imported};
 use proptest::prelude::*;
 
@@ -25,8 +26,17 @@ const OLD: &str = r#"{
     "trim" : { "io_bytes" : 0, "bw" : 0, "iops" : 0.0, "runtime" : 0, "total_ios" : 0 },
     "usr_cpu" : 1.0, "sys_cpu" : 2.0 } ] }"#;
 
+fn import(files: &[(&str, &str)], span: Option<Bytes>) -> Result<Vec<Imported>, FormatErrors> {
+    let printed = files.iter().map(|(file, text)| fio_json::read(text, file));
+    fio_json::results(printed.collect::<Result<_, _>>()?, span)
+}
+
+fn read_any(text: &str) -> Result<Imported, FormatErrors> {
+    Ok(import(&[("out.json", text)], None)?.remove(0))
+}
+
 fn read(text: &str) -> Imported {
-    fio_json::read(text, "out.json").unwrap_or_else(|error| panic!("{error}"))
+    read_any(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -78,7 +88,10 @@ fn bins_are_whole_and_percentiles_are_a_doubt() {
     assert_eq!(doubtful(&read(PLUS).result), 0);
     let plain = read(PLAIN);
     assert_eq!(doubtful(&plain.result), 2);
-    assert!(plain.notes[0].starts_with("1 lines before the JSON left out: fio: this platform"));
+    assert!(
+        plain.notes[0]
+            .starts_with("out.json: 1 lines before the JSON left out: fio: this platform")
+    );
 }
 
 #[test]
@@ -170,7 +183,7 @@ fn requests_that_failed_are_written_and_read_back() {
         fio_json::write(&read(PLUS).result, 0).replacen("\"error\" : 0", "\"error\" : 5", 1);
     assert_eq!(read(&ended).result.tests[0].errors().to_string(), "1 other error (EIO)");
     let odd = ended.replacen("\"error\" : 5", "\"error\" : \"x\"", 1);
-    assert!(fio_json::read(&odd, "odd.json").is_err());
+    assert!(read_any(&odd).is_err());
 }
 
 #[test]
@@ -194,16 +207,16 @@ fn what_is_no_output_of_fio_is_refused() {
             "out.json: entry 1 of its jobs: job `a`: read: there is no io_bytes",
         ),
     ] {
-        let error = fio_json::read(text, "out.json").expect_err(text);
+        let error = read_any(text).expect_err(text).0.remove(0);
         assert!(error.to_string().starts_with(told), "{text}: {error}");
         assert!(error.hint.is_some(), "{text}");
     }
-    let in_no_time = fio_json::read(&OLD.replace("10000", "0"), "out.json").unwrap_err();
-    assert!(in_no_time.message.contains("elapsed_ns is 0"), "{in_no_time}");
+    let in_no_time = read_any(&OLD.replace("10000", "0")).unwrap_err().to_string();
+    assert!(in_no_time.contains("elapsed_ns is 0"), "{in_no_time}");
     let vast = OLD.replace("40960,", "9007199254740992,");
-    assert!(fio_json::read(&vast, "out.json").unwrap_err().message.contains("more than can be"));
+    assert!(read_any(&vast).unwrap_err().to_string().contains("more than can be"));
     let deep = format!("{{\"fio version\":{}", "[".repeat(100_000));
-    assert!(fio_json::read(&deep, "out.json").is_err());
+    assert!(read_any(&deep).is_err());
 }
 
 proptest! {
@@ -217,7 +230,7 @@ proptest! {
         let to = (from + cut).min(text.len());
         if text.is_char_boundary(from) && text.is_char_boundary(to) {
             let mutated = format!("{}{put}{}", &text[..from], &text[to..]);
-            if let Ok(imported) = fio_json::read(&mutated, "out.json") {
+            if let Ok(imported) = read_any(&mutated) {
                 imported.result.check().unwrap();
                 let _ = fio_json::write(&imported.result, 0);
             }
@@ -236,4 +249,70 @@ fn a_job_that_went_on_beyond_its_size_was_told_to() {
     assert_eq!(told("1m").volume, None);
     assert_eq!(told("1g").volume, Some(Bytes::mebi(1024)));
     assert_eq!(told("1m").duration, Some(Duration::from_seconds(10)));
+}
+
+#[test]
+fn files_of_one_target_are_one_result_and_their_tests_are_told_apart() {
+    let other = OLD.replace("\"iodepth\" : \"8\"", "\"iodepth\" : \"16\"");
+    let far = OLD.replace("\"rw\"", "\"filename\" : \"/dev/sdb\", \"rw\"");
+    let alone = OLD.replace("\"old\"", "\"alone\"");
+    let files =
+        [("f/d8.json", OLD), ("f/d16.json", &other), ("g/far.json", &far), ("x.json", &alone)];
+    let results = import(&files, None).unwrap();
+    let names = |at: usize| -> Vec<&str> {
+        results[at].result.tests.iter().map(|test| test.test.name.as_str()).collect()
+    };
+    assert_eq!(results.len(), 2);
+    assert_eq!(names(0), ["old (d8)", "old (d16)", "alone"]);
+    assert_eq!(names(1), ["old"]);
+    assert_eq!(results[0].result.test("old (d16)").unwrap().test.queue_depth, 16);
+    assert_eq!(results[0].files, ["f/d8.json", "f/d16.json", "x.json"]);
+    // Each file that is wrong by itself is named.
+    let wrong = OLD.replace("10000", "0");
+    let error = import(&[("a.json", OLD), ("b.json", &wrong), ("c.json", &wrong)], None);
+    let error = error.unwrap_err().to_string();
+    let named = ["a.json", "b.json", "c.json"].map(|file| error.contains(file));
+    assert_eq!(named, [false, true, true], "{error}");
+}
+
+#[test]
+fn a_span_is_the_targets_and_not_what_was_moved() {
+    let with = |options: &str, span| {
+        let text = OLD.replace(r#""iodepth" : "8""#, &format!(r#""iodepth" : "8"{options}"#));
+        let imported = import(&[("out.json", &text)], span).unwrap().remove(0);
+        let (test, target) = (&imported.result.tests[0].test, &imported.result.target);
+        let Target::Measured(target) = target else { panic!("not measured") };
+        (test.offset, test.span, target.size_bytes, imported.notes.len())
+    };
+    let (gib, tib) = (Bytes(1 << 30), Bytes(1 << 40));
+    // Of 40 MiB that were moved.
+    assert_eq!(with("", None), (Bytes::ZERO, Bytes::mebi(40), Bytes::mebi(40), 1));
+    assert_eq!(with("", Some(tib)), (Bytes::ZERO, tib, tib, 1));
+    assert_eq!(with(r#", "size" : "25%""#, Some(tib)), (Bytes::ZERO, Bytes(1 << 38), tib, 1));
+    assert_eq!(with(r#", "size" : "1g""#, Some(tib)), (Bytes::ZERO, gib, tib, 0));
+    assert_eq!(with(r#", "filesize" : "1g""#, None), (Bytes::ZERO, gib, gib, 0));
+    let rest = Bytes((1 << 40) - (1 << 30));
+    assert_eq!(with(r#", "offset" : "1g""#, Some(tib)), (gib, rest, tib, 1));
+    // An option that is not known keeps none of the others from telling it.
+    assert_eq!(with(r#", "size" : "1g", "odd" : "7""#, None), (Bytes::ZERO, gib, gib, 1));
+    // One file tells the size for those beside it.
+    let told = OLD.replace(r#""iodepth" : "8""#, r#""iodepth" : "8", "size" : "1g""#);
+    let both = import(&[("a.json", OLD), ("b.json", &told)], None).unwrap().remove(0).result;
+    assert_eq!(both.tests[0].test.span, gib);
+}
+
+#[test]
+fn processor_time_is_read_where_fio_does_not_print_its_own_runtime() {
+    let one = read(OLD).result.tests[0].samples[0].cpu.unwrap();
+    // 1% and 2% of 10 s for 10,240 requests.
+    assert!((one.user_ns_per_request - 1e8 / 10_240.0).abs() < 1e-6, "{one:?}");
+    assert!((one.system_ns_per_request - 2e8 / 10_240.0).abs() < 1e-6, "{one:?}");
+    // Four clones that fio added up took four times that.
+    let grouped = OLD.replace(r#""iodepth" : "8""#, r#""iodepth" : "8", "numjobs" : "4""#);
+    let four = read(&grouped).result.tests[0].samples[0].cpu.unwrap();
+    assert!((four.user_ns_per_request / one.user_ns_per_request - 4.0).abs() < 1e-9, "{four:?}");
+    // Later versions print it.
+    let printed = OLD.replace(r#""usr_cpu""#, r#""job_runtime" : 20000, "usr_cpu""#);
+    let twice = read(&printed).result.tests[0].samples[0].cpu.unwrap();
+    assert!((twice.user_ns_per_request / one.user_ns_per_request - 2.0).abs() < 1e-9, "{twice:?}");
 }

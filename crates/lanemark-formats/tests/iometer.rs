@@ -16,7 +16,8 @@ fn settings(text: &str) -> Result<IometerSettings, FormatError> {
 
 fn result() -> RunResult {
     let text = include_str!("samples/fio-3.33-plus.json");
-    fio_json::read(text, "out.json").unwrap().result
+    let printed = fio_json::read(text, "out.json").unwrap();
+    fio_json::results(vec![printed], None).unwrap().remove(0).result
 }
 
 #[test]

@@ -101,6 +101,20 @@ impl Sysfs {
         self.unread.borrow().iter().cloned().collect()
     }
 
+    /// Number of processors online, where the tree tells it.
+    pub fn processors(&self) -> Option<u32> {
+        // `0-3,8`: ranges and single numbers.
+        let count = |text: &str| {
+            text.split(',').try_fold(0_u32, |sum, range| {
+                let (first, last) = range.split_once('-').unwrap_or((range, range));
+                let (first, last) =
+                    (crate::value::number::<u32>(first)?, crate::value::number::<u32>(last)?);
+                sum.checked_add(last.checked_sub(first)?.checked_add(1)?)
+            })
+        };
+        self.value(&self.place("devices/system/cpu")?, "online", count)
+    }
+
     /// Returns the place that `path` leads to, if it is there.
     pub(crate) fn place(&self, path: impl AsRef<Path>) -> Option<Place> {
         self.told(path.as_ref(), self.resolve(Path::new(""), path.as_ref()))

@@ -30,9 +30,9 @@ fn a_laptop_is_drawn_from_the_processor_down() {
         tree.text(),
         "\
 nvme0n1  Samsung SSD 980 PRO 1TB, 1.00 TB, firmware 1.0
-CPU, memory node 0
+CPU, NUMA node 0
 └─ 0000:00:06.0 root port
-   └═ PCIe 4.0 x4 of x4, 7049 MB/s, MPS 256 B ═ 0000:01:00.0 nvme0 Samsung SSD 980 PRO 1TB
+   └═ PCIe 4.0 x4 of x4, 7183 MB/s, MPS 256 B ═ 0000:01:00.0 nvme0 Samsung SSD 980 PRO 1TB
       └─ nvme0n1  blocks of 512 B in 4 KiB, scheduler none, write back
          └─ nvme0n1p1  1.07 GB
 
@@ -169,10 +169,10 @@ blocks of 512 B in 4 KiB, scheduler none, write back
 └─ nvme1n1 INTEL SSDPF2KX, 3.84 TB, firmware 1.0
 
 nvme0n1  INTEL SSDPF2KX, 3.84 TB, firmware 1.0
-CPU, memory node 0
+CPU, NUMA node 0
 └─ 0000:00:0e.0 volume management device (vmd)
    └─ 10000:e0:10.0 root port
-      └═ PCIe 4.0 x4 of x4, 6460 to 7783 MB/s, payload unknown ═ 10000:e1:00.0 nvme0 INTEL SSDPF2KX
+      └═ PCIe 4.0 x4 of x4, 6616 to 7811 MB/s, payload unknown ═ 10000:e1:00.0 nvme0 INTEL SSDPF2KX
 "
         ),
         "{text}"
@@ -244,7 +244,7 @@ fn a_usb_stick_at_usb_2_is_found_behind_its_hub() {
         tree.text(),
         "\
 sdx  Kingston DataTraveler, 32.0 GB
-CPU, memory node 0
+CPU, NUMA node 0
 └─ 0000:00:14.0 USB controller (xhci_hcd)
    └═ USB 480 Mb/s, 60.0 MB/s raw ═ 1-3 hub USB2.0 Hub
       └═ USB 480 Mb/s, 60.0 MB/s raw ═ 1-3.2 USB device DataTraveler (usb-storage)
@@ -330,7 +330,7 @@ fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
 
 #[test]
 fn memory_nodes_beside_controllers_namespaces_and_paths_are_told() {
-    let alone = |text: &str| text.contains("CPU, memory node 1");
+    let alone = |text: &str| text.contains("CPU, NUMA node 1");
     let slot = |tree: &Tree| {
         let four = (GEN4, 4);
         let drive = tree.slot("0000:00:06.0", "0000:01:00.0", NVME, "nvme", four, [four, four]);

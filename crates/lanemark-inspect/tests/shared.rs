@@ -53,9 +53,9 @@ fn a_sas_server_has_its_wide_port_and_expander() {
         first,
         [
             "sda  HITACHI HUSMM1640, 400 GB, firmware A1",
-            "CPU, memory node 0",
+            "CPU, NUMA node 0",
             "└─ 0000:00:03.0 root port",
-            "   └═ PCIe 3.0 x8 of x8, 6535 to 7786 MB/s, payload unknown ═ 0000:03:00.0 SAS adapter (mpt3sas)",
+            "   └═ PCIe 3.0 x8 of x8, 6616 to 7811 MB/s, payload unknown ═ 0000:03:00.0 SAS adapter (mpt3sas)",
             "      └═ SAS 12 Gb/s x4, 4635 MB/s ═ expander-0:0 expander HGST 4U60",
             "         └═ SAS 12 Gb/s, 1159 MB/s ═ sda  blocks of 512 B in 4 KiB, scheduler none, write back",
             "",
@@ -112,11 +112,11 @@ fn a_switch_has_no_link_between_its_own_ports() {
         first,
         [
             "nvme0n1  Samsung PM1733, 3.84 TB, firmware 1.0",
-            "CPU, memory node 0",
+            "CPU, NUMA node 0",
             "└─ 0000:00:01.0 root port",
-            "   └═ PCIe 4.0 x8 of x8, 13070 to 15572 MB/s, payload unknown ═ 0000:01:00.0 switch, upstream port",
+            "   └═ PCIe 4.0 x8 of x8, 13232 to 15621 MB/s, payload unknown ═ 0000:01:00.0 switch, upstream port",
             "      └─ 0000:02:00.0 switch, downstream port",
-            "         └═ PCIe 4.0 x4 of x4, 6460 to 7783 MB/s, payload unknown ═ 0000:03:00.0 nvme0",
+            "         └═ PCIe 4.0 x4 of x4, 6616 to 7811 MB/s, payload unknown ═ 0000:03:00.0 nvme0",
             "            Samsung PM1733",
         ]
     );

@@ -13,7 +13,7 @@ use lanemark_core::result::{
     Explanation, Provenance, RunResult, SCHEMA_VERSION, Sign, Target, Verdict, Warning,
 };
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Average, Load, Mix, Order, Pattern, Start, Test, Workload};
+use lanemark_core::workload::{Average, Order, Test, Workload};
 use lanemark_inspect::{Sysfs, explain, inspect};
 use lanemark_measure::{Bench, EngineKind, Settings};
 use lanemark_testbed::{Group, LoopDevice, Mounted, tool, tool_or_skip};
@@ -31,24 +31,10 @@ fn alone() -> MutexGuard<'static, ()> {
 fn reads(queue_depth: u32, milliseconds: u64) -> Test {
     Test {
         name: "read".to_owned(),
-        block: Bytes::kibi(4),
-        pattern: Pattern::Uniform,
-        read_share: Ratio::ONE,
         queue_depth,
-        threads: 1,
         span: SPAN,
-        offset: Bytes::ZERO,
-        alignment: Bytes::kibi(4),
-        volume: None,
         duration: Some(Duration::from_microseconds(milliseconds * 1000)),
-        rounds: None,
-        interval: None,
-        ramp: Duration::ZERO,
-        think: Duration::ZERO,
-        compressibility: Ratio::ZERO,
-        mix: Mix::default(),
-        load: Load::Closed,
-        start: Start::default(),
+        ..Test::of_blocks(Bytes::kibi(4))
     }
 }
 

@@ -2,12 +2,12 @@
 
 use lanemark_study::StudyError;
 
-/// The side at fault in a failure.
+/// The cause of an error, by who can mend it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// Something that was given is wrong.
+pub enum Cause {
+    /// An input that is wrong.
     Input,
-    /// Something is in the way that must not be touched.
+    /// An obstacle that must not be touched.
     Refused,
     /// Anything else: the run itself, a file that cannot be written.
     Run,
@@ -17,9 +17,9 @@ pub enum Fault {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LabError {
-    /// Side at fault.
-    pub fault: Fault,
-    /// The fault and its place, in words.
+    /// The cause.
+    pub cause: Cause,
+    /// The error and its place, in words.
     pub message: String,
     /// Advice on how to go on.
     pub hint: Option<String>,
@@ -28,17 +28,17 @@ pub struct LabError {
 impl LabError {
     /// An error about something that was given, without a hint.
     pub fn input(message: impl Into<String>) -> Self {
-        Self { fault: Fault::Input, message: message.into(), hint: None }
+        Self { cause: Cause::Input, message: message.into(), hint: None }
     }
 
     /// An error about something that must not be touched, without a hint.
     pub fn refused(message: impl Into<String>) -> Self {
-        Self { fault: Fault::Refused, message: message.into(), hint: None }
+        Self { cause: Cause::Refused, message: message.into(), hint: None }
     }
 
     /// An error of a run, without a hint.
     pub fn run(message: impl Into<String>) -> Self {
-        Self { fault: Fault::Run, message: message.into(), hint: None }
+        Self { cause: Cause::Run, message: message.into(), hint: None }
     }
 
     /// Returns the error with `text` as its hint.
@@ -50,6 +50,6 @@ impl LabError {
 
 impl From<StudyError> for LabError {
     fn from(error: StudyError) -> Self {
-        Self { fault: Fault::Input, message: error.to_string(), hint: error.hint }
+        Self { cause: Cause::Input, message: error.to_string(), hint: error.hint }
     }
 }

@@ -32,7 +32,7 @@ static ALIVE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 pub struct Reserved {
     path: PathBuf,
     lock: Beside,
-    /// Folders that were made for it, the innermost first.
+    /// Folders that were made for the file, the innermost first.
     made: Vec<PathBuf>,
     written: AtomicBool,
     /// Whether the name was free and must be when it is first written.

@@ -131,7 +131,7 @@ struct Head {
     provenance: Option<Began>,
     /// A run's is an object; an OLTP run's was the name of one once.
     workload: Option<Named>,
-    /// Studies have them.
+    /// Systems of a study.
     systems: Option<IgnoredAny>,
 }
 

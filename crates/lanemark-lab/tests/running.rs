@@ -6,7 +6,7 @@ use std::time::Instant;
 use lanemark_core::result::{Provenance, RunResult, Warning};
 use lanemark_core::units::Duration;
 use lanemark_core::workload::Workload;
-use lanemark_lab::{At, Cancel, Event, Fault, Lab, Pool, Side, WhatIfJob, assemble, settings};
+use lanemark_lab::{At, Cancel, Cause, Event, Lab, Pool, Side, WhatIfJob, assemble, settings};
 use lanemark_study::{Library, Study, System, workload};
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
@@ -84,7 +84,7 @@ fn a_setting_is_written_as_parameter_and_value() {
         ("drive.flash.read", "60 us")
     );
     let error = settings(&["drive.flash.read".to_owned()]).unwrap_err();
-    assert_eq!((error.fault, error.hint.is_some()), (Fault::Input, true));
+    assert_eq!((error.cause, error.hint.is_some()), (Cause::Input, true));
     assert!(error.message.contains("PARAMETER=VALUE"), "{error}");
 }
 
@@ -194,6 +194,6 @@ fn of_several_tests_that_fail_the_first_is_told_whoever_runs_them() {
     for threads in [1, 2, 5] {
         let error = lab(threads).run(&system, &workload, &seed(), &mut |_| ()).unwrap_err();
         assert!(error.message.contains(&format!("test `{name}`")), "{error}");
-        assert_eq!((error.fault, error.hint.is_some()), (Fault::Input, true));
+        assert_eq!((error.cause, error.hint.is_some()), (Cause::Input, true));
     }
 }

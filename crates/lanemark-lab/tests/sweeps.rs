@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lanemark_core::result::Provenance;
-use lanemark_lab::{Cancel, Event, Fault, Lab, LabError, Pool, SweepFile, merge};
+use lanemark_lab::{Cancel, Cause, Event, Lab, LabError, Pool, SweepFile, merge};
 use lanemark_study::sweep::{Axis, Definition};
 use lanemark_study::{Library, Sweep, workload};
 use tempfile::TempDir;
@@ -145,7 +145,7 @@ fn parts_that_do_not_make_one_sweep_are_refused() {
     for (out, text) in [(&other, fs::read(&other).unwrap()), (&place.path("x"), b"mine".to_vec())] {
         fs::write(out, &text).unwrap();
         let error = merge(std::slice::from_ref(&whole), out, Provenance::default()).unwrap_err();
-        assert_eq!((error.fault, fs::read(out).unwrap()), (Fault::Refused, text), "{error}");
+        assert_eq!((error.cause, fs::read(out).unwrap()), (Cause::Refused, text), "{error}");
     }
 }
 

@@ -11,8 +11,8 @@ use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Average, Load, Mix, Order, Pattern, Start, Test, Workload};
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::{Average, Order, Pattern, Test, Workload};
 use lanemark_measure::{Bench, Settings};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -26,24 +26,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sequential = pattern == "sequential";
     let test = Test {
         name: format!("{pattern} {block} Q{depth}T1 read"),
-        block,
         pattern: if sequential { Pattern::Sequential } else { Pattern::Uniform },
-        read_share: Ratio::ONE,
         queue_depth: depth.parse()?,
-        threads: 1,
         span: Bytes(end / block.get() * block.get()),
-        offset: Bytes::ZERO,
-        alignment: block,
-        volume: None,
         duration: Some(time.parse()?),
-        rounds: None,
-        interval: None,
-        ramp: Duration::ZERO,
-        think: Duration::ZERO,
-        compressibility: Ratio::ZERO,
-        mix: Mix::default(),
-        load: Load::Closed,
-        start: Start::default(),
+        ..Test::of_blocks(block)
     };
     test.check()?;
     let workload = Workload {

@@ -124,7 +124,7 @@ impl Device {
         is_partition.then(parent).flatten().unwrap_or_else(|| self.clone())
     }
 
-    /// Itself and what it is divided into.
+    /// Returns the device itself and its partitions.
     fn with_partitions(&self) -> Vec<Self> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let parts =

@@ -132,7 +132,7 @@ impl CreatedFile {
         Ok(self)
     }
 
-    /// Leaves the file where it is when this is dropped.
+    /// Keeps the file: it stays where it is when this is dropped.
     pub(crate) fn keep(&mut self) {
         self.removed = true;
         self.forget();

@@ -51,7 +51,7 @@ pub enum MeasureError {
         /// The folder that is missing.
         folder: PathBuf,
     },
-    /// The kernel does not let this user do it.
+    /// An action that the kernel does not let this user do.
     #[error("{}: no permission to {action} it", path.display())]
     Permission {
         /// The target as given.

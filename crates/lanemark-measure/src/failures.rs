@@ -15,7 +15,7 @@ use crate::settings::OnError;
 pub(crate) const A_SECOND: u32 = 1_000;
 /// Number of failures in a row, with nothing done in between, that end a run: ten seconds' worth.
 pub(crate) const IN_A_ROW: u32 = 10_000;
-/// One second, in ns.
+/// A second, in ns.
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// The failed requests of a thread.

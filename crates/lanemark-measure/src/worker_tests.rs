@@ -10,8 +10,7 @@ use std::collections::VecDeque;
 use super::*;
 use crate::failures::{A_SECOND, IN_A_ROW};
 use lanemark_core::result::ErrorKind;
-use lanemark_core::units::Ratio;
-use lanemark_core::workload::{Load, Mix, Pattern, Process, Rounds, Start, Tracked};
+use lanemark_core::workload::{Load, Process, Rounds, Tracked};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
@@ -122,24 +121,10 @@ impl Engine for Device<'_> {
 fn test() -> Test {
     Test {
         name: "scripted".to_owned(),
-        block: Bytes(4096),
-        pattern: Pattern::Uniform,
-        read_share: Ratio::ONE,
         queue_depth: 16,
-        threads: 1,
         span: Bytes::mebi(1),
-        offset: Bytes::ZERO,
-        alignment: Bytes(4096),
-        volume: None,
         duration: Some(Duration::from_nanoseconds(400 * MS)),
-        rounds: None,
-        interval: None,
-        ramp: Duration::ZERO,
-        think: Duration::ZERO,
-        compressibility: Ratio::ZERO,
-        mix: Mix::default(),
-        load: Load::Closed,
-        start: Start::default(),
+        ..Test::of_blocks(Bytes(4096))
     }
 }
 

@@ -168,11 +168,8 @@ pub fn check(
 
 /// The only number of a statement. Anything else means that the statement did not count, and must not pass.
 fn count(connection: &mut dyn Connection, sql: &str) -> Result<i64, OltpError> {
-    let mut counted = None;
-    connection.scan(sql, &mut |row| {
-        if let [Value::Int(number)] = row {
-            counted = Some(*number);
-        }
-    })?;
-    counted.ok_or_else(|| OltpError::Damaged(format!("this counts nothing: {sql}")))
+    match connection.rows(sql)?.last().map(Vec::as_slice) {
+        Some([Value::Int(number)]) => Ok(*number),
+        _ => Err(OltpError::Damaged(format!("this counts nothing: {sql}"))),
+    }
 }

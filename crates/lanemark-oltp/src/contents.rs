@@ -14,7 +14,7 @@ pub struct TableContents {
     pub table: Table,
     /// Number of rows.
     pub rows: u64,
-    /// The sum of their hashes.
+    /// Sum of the rows' hashes.
     pub hash: u64,
 }
 
@@ -23,8 +23,7 @@ pub fn contents(connection: &mut dyn Connection) -> Result<Vec<TableContents>, O
     Table::ALL
         .into_iter()
         .map(|table| {
-            let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
-            let sql = format!("SELECT {} FROM {}", names.join(", "), table.name());
+            let sql = format!("SELECT {} FROM {}", table.column_names(), table.name());
             let mut found = TableContents { table, rows: 0, hash: 0 };
             connection.scan(&sql, &mut |row| {
                 found.rows += 1;

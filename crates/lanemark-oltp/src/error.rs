@@ -54,10 +54,10 @@ pub enum OltpError {
         /// The server's words.
         reason: String,
     },
-    /// Something is there that was not loaded by Lanemark.
+    /// A database that was not loaded by Lanemark.
     #[error("{0}: exists and was not made by Lanemark")]
     Foreign(String),
-    /// Something of ours is there, with other settings.
+    /// A database that Lanemark loaded with other settings.
     #[error("{database}: holds {found}, not {wanted}")]
     Different {
         /// The database.
@@ -75,7 +75,7 @@ pub enum OltpError {
         /// The database's name.
         name: String,
     },
-    /// Something of somebody's lies beside what is ours.
+    /// A database of Lanemark's that holds foreign content besides.
     #[error("{database}: also holds what Lanemark did not make: {what}")]
     Beside {
         /// The database.
@@ -83,18 +83,18 @@ pub enum OltpError {
         /// Content that is not Lanemark's.
         what: String,
     },
-    /// Other connections use what has to be used alone.
+    /// A database that others use while it has to be used alone.
     #[error("in use: {0}")]
     InUse(String),
     /// A name under which nothing can be kept.
     #[error("{0:?}: names nothing that could be kept")]
     KeptName(String),
-    /// Something is kept under that name.
+    /// A name under which contents are kept already.
     #[error("{database}: something is kept as {name}")]
     Kept {
         /// The database.
         database: String,
-        /// Name under which it is kept.
+        /// Name under which the contents are kept.
         name: String,
     },
     /// The name has no kept database.
@@ -144,7 +144,7 @@ pub enum OltpError {
         /// Reason why it is not there.
         reason: String,
     },
-    /// Another transaction conflicted with this one; a retry may succeed.
+    /// A conflict with another transaction; a retry may succeed.
     #[error("a transaction was in another's way: {0}")]
     Conflict(String),
     /// A load that would not fit.
@@ -155,7 +155,7 @@ pub enum OltpError {
     NoRoom {
         /// The database.
         database: String,
-        /// Bytes that it takes, with its log.
+        /// Bytes that the load takes, with its log.
         needed: u64,
         /// Bytes that are free, or will be.
         free: u64,

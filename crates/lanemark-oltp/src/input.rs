@@ -25,7 +25,7 @@ pub enum CustomerKey {
 /// A line of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line {
-    /// The warehouse that supplies it.
+    /// The warehouse that supplies the item.
     pub supply_warehouse: i64,
     /// Number of the item.
     pub item: i64,

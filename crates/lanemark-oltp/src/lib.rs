@@ -6,7 +6,7 @@
 //! | [`population`] | the contents of a fresh database |
 //! | [`input`], [`profile`], `nurand`, `text` | what users ask for, drawn from a seed |
 //! | `statement`, `transactions` | the five transactions in SQL |
-//! | [`session`] | the seam behind which databases differ |
+//! | [`session`], `backend` | the seams behind which databases differ: a connection, and all else |
 //! | `sqlite`, `postgres`, `mysql` | the databases |
 //! | [`managed`], [`download`] | a PostgreSQL server of our own, and its programs |
 //! | [`database`] | databases by name, and what they hold |
@@ -14,7 +14,7 @@
 //! | `room` | what an error has to do with a full file system |
 //! | `user`, `look` | who works in a run, and who looks on |
 //! | [`device`], [`processor`] | what the machine did meanwhile |
-//! | `observer`, `postgres_counters` | what the database tells of itself |
+//! | `observer` | what the database tells of itself |
 //! | `notes` | what all users have done |
 //! | [`live`] | how a run goes on while it does |
 //! | [`template`] | contents that are kept and brought back |
@@ -25,6 +25,7 @@
 //! those of other programs.
 
 mod asked;
+mod backend;
 pub mod check;
 pub mod contents;
 pub mod database;
@@ -49,8 +50,6 @@ pub mod outcome;
 pub mod population;
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(feature = "postgres")]
-mod postgres_counters;
 pub mod processor;
 pub mod profile;
 mod room;

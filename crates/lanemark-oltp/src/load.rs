@@ -63,11 +63,8 @@ fn load_parts(
     make_room(database, options)?;
     let rows_begun = Instant::now();
     let mut connection = database.connect()?;
-    let mut there = BTreeSet::new();
-    let parts = "SELECT part FROM lanemark_progress";
-    connection.scan(parts, &mut |row| {
-        there.insert(row[0].int());
-    })?;
+    let parts = connection.rows("SELECT part FROM lanemark_progress")?;
+    let there: BTreeSet<i64> = parts.iter().map(|row| row[0].int()).collect();
     let warehouses = options.scale.warehouses;
     let missing: Vec<i64> = (0..=warehouses).filter(|part| !there.contains(part)).collect();
     let done = Mutex::new(there.len() as i64);
@@ -85,7 +82,8 @@ fn load_parts(
             }
         }
     };
-    let helpers = if database.loads_in_parallel() { options.jobs.saturating_sub(1) } else { 0 };
+    let embedded = database.backend().is_embedded();
+    let helpers = if embedded { 0 } else { options.jobs.saturating_sub(1) };
     let rows = std::thread::scope(|scope| {
         let started: Vec<_> =
             (0..helpers).map(|_| scope.spawn(|| work(database.connect()?.as_mut()))).collect();
@@ -111,38 +109,30 @@ fn load_parts(
 
 /// Leaves a database with our tables, or refuses.
 fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError> {
-    if let Some(given) = &options.overwrite
-        && !database.is_called(given)
-    {
-        let name = crate::error::base_name(&database.name()).to_owned();
-        return Err(OltpError::OverwriteMismatch { given: given.clone(), name });
-    }
+    let backend = database.backend();
+    database.check_called(options.overwrite.as_deref())?;
     let overwrite = options.overwrite.is_some();
     match database.holding()? {
-        Holding::Nothing => crate::room::require(database, &options.scale, None, 0)?,
+        Holding::Nothing => crate::room::require(backend, &options.scale, None, 0)?,
         Holding::Ours(loaded) if !overwrite => {
             if loaded.version != DATA_VERSION {
                 let (database, found) = (database.name(), loaded.version);
                 return Err(OltpError::Version { database, found });
             }
             if loaded.scale != options.scale {
-                return Err(OltpError::Different {
-                    database: database.name(),
-                    found: loaded.scale.to_string(),
-                    wanted: options.scale.to_string(),
-                });
+                return Err(backend.differs(&loaded, &options.scale));
             }
             if !loaded.complete {
                 // The items are the first part, before any warehouse.
                 let there = (loaded.warehouses > 0).then_some(loaded.warehouses);
-                crate::room::require(database, &options.scale, there, 0)?;
+                crate::room::require(backend, &options.scale, there, 0)?;
             }
             return Ok(());
         }
         Holding::Foreign if !overwrite => return Err(OltpError::Foreign(database.name())),
         Holding::Foreign | Holding::Ours(_) => {
-            crate::room::require(database, &options.scale, None, database.freed_by_removal())?;
-            database.remove()?;
+            crate::room::require(backend, &options.scale, None, backend.freed_by_removal())?;
+            backend.remove()?;
         }
     }
     database.create(&options.scale).map_err(|error| match database.holding() {
@@ -185,11 +175,10 @@ fn load_part(
         .and_then(|()| connection.commit());
     if let Err(error) = outcome {
         let _ = connection.rollback();
-        let mut there = false;
         let sql = format!("SELECT part FROM lanemark_progress WHERE part = {part}");
         // Where the same part is there by now, its rows were in the way.
-        let looked = connection.scan(&sql, &mut |_| there = true);
-        let meanwhile = matches!(error, OltpError::Database(_)) && looked.is_ok() && there;
+        let there = connection.rows(&sql).is_ok_and(|rows| !rows.is_empty());
+        let meanwhile = matches!(error, OltpError::Database(_)) && there;
         return Err(if meanwhile { loaded_twice("the database") } else { error });
     }
     Ok(rows)

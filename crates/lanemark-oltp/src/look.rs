@@ -13,7 +13,7 @@ use crate::device::DeviceWork;
 use crate::device::{Device, between};
 use crate::error::OltpError;
 use crate::live::{Moment, Sums};
-use crate::observer::{Observer, observe};
+use crate::observer::Observer;
 use crate::processor::{Family, ProcessorTime, others, own_s};
 use crate::run::{Shared, Span, User};
 use lanemark_core::result::Counters;
@@ -71,9 +71,9 @@ impl Onlooker {
         users: &mut [User],
         think_times: bool,
     ) -> Result<Self, OltpError> {
-        let observer = observe(database)?;
+        let observer = database.backend().observe()?;
         let family = observer.family();
-        let within = matches!(database, Database::Sqlite(_));
+        let within = database.backend().is_embedded();
         let here = (!within).then_some(family.is_some());
         let sessions: Result<Vec<Option<i64>>, OltpError> =
             users.iter_mut().map(|user| user.meet_server(here)).collect();

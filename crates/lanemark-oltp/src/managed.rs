@@ -58,6 +58,7 @@ impl Default for ServerOptions {
 #[derive(Debug)]
 pub struct ManagedServer {
     folder: PathBuf,
+    database: Database,
     programs: PathBuf,
     account: Option<(u32, u32)>,
     process: Child,
@@ -132,7 +133,8 @@ impl ManagedServer {
         // A fast shutdown: sessions are ended, and what is committed stays.
         end_with_driver(&mut serve, Signal::INT);
         let process = serve.spawn().map_err(|error| at(&programs.join("postgres"), &error))?;
-        let mut server = Self { folder, programs, account, process, lock: Some(lock) };
+        let database = name(&folder, "lanemark").parse()?;
+        let mut server = Self { folder, database, programs, account, process, lock: Some(lock) };
         server.wait()?;
         server.make_database()?;
         Ok(server)
@@ -141,28 +143,26 @@ impl ManagedServer {
     /// Makes the database where there is none.
     fn make_database(&self) -> Result<(), OltpError> {
         let mut client = self.client("postgres")?;
-        let mut there = false;
         let named = "SELECT 1 FROM pg_database WHERE datname = 'lanemark'";
-        client.scan(named, &mut |_| there = true)?;
+        let there = !client.rows(named)?.is_empty();
         if there { Ok(()) } else { client.script("CREATE DATABASE lanemark") }
     }
 
     /// Returns the server's database.
     pub fn database(&self) -> Database {
-        Database::Postgres(self.name("lanemark"))
+        self.database.clone()
     }
 
-    fn name(&self, database: &str) -> String {
-        let sockets = self.folder.join("socket");
-        let host: String = sockets.to_string_lossy().bytes().map(encoded).collect();
-        format!("postgres:///{database}?user=lanemark&port=5432&host={host}")
+    /// The name of any database of the server, by which it can be reached.
+    pub fn name(&self, database: &str) -> String {
+        name(&self.folder, database)
     }
 
     fn client(&self, database: &str) -> Result<Postgres, OltpError> {
         Postgres::connect(&self.name(database), &format!("the server in {}", self.folder.display()))
     }
 
-    /// Waits until it answers.
+    /// Waits until the server answers.
     fn wait(&mut self) -> Result<(), OltpError> {
         let begun = Instant::now();
         loop {
@@ -177,7 +177,7 @@ impl ManagedServer {
         }
     }
 
-    /// Kills it as a power cut would, and starts it again.
+    /// Kills the server as a power cut would, and starts it again.
     pub fn crash(mut self, options: &ServerOptions) -> Result<Self, OltpError> {
         let folder = self.folder.clone();
         // The postmaster's children notice that it is gone and end.
@@ -361,6 +361,13 @@ fn at(path: &Path, error: &std::io::Error) -> OltpError {
 }
 
 /// A byte of a path as a name of a database has it.
+/// The name of a database of the server in `folder`.
+fn name(folder: &Path, database: &str) -> String {
+    let sockets = folder.join("socket");
+    let host: String = sockets.to_string_lossy().bytes().map(encoded).collect();
+    format!("postgres:///{database}?user=lanemark&port=5432&host={host}")
+}
+
 fn encoded(byte: u8) -> String {
     match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {

@@ -5,26 +5,19 @@
 //! default in PostgreSQL. MySQL has no RETURNING and MariaDB none for UPDATE, so such a statement becomes two: the
 //! change, and a query for what it left, which sees it and nobody else's since the row is locked. There is no TLS.
 
-use std::path::PathBuf;
+mod database;
+
 use std::time::Duration;
 
 use mysql::prelude::Queryable as _;
 use mysql::{Conn, Opts, OptsBuilder, Params};
 
 use crate::error::OltpError;
-use crate::schema::{Kind, Table};
+use crate::schema::Table;
 use crate::session::{Connection, Producer};
 use crate::statement::Statement;
 use crate::value::{Row, Value};
-
-/// The tables of our database.
-pub(crate) const TABLES: &str =
-    "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()";
-
-/// The server's buffer and what our tables and indexes take, in bytes.
-pub(crate) const CACHE: &str = "SELECT @@innodb_buffer_pool_size, \
-    CAST(SUM(data_length + index_length) AS SIGNED) FROM information_schema.tables \
-    WHERE table_schema = DATABASE()";
+pub(crate) use database::MysqlDatabase;
 
 /// Rows of one INSERT while loading.
 const BATCH: usize = 256;
@@ -52,7 +45,7 @@ struct Part {
 }
 
 /// The server and account of a name, and the database.
-pub(crate) fn parse(name: &str) -> Result<(Opts, String), OltpError> {
+fn parse(name: &str) -> Result<(Opts, String), OltpError> {
     let wrong = || OltpError::Name("what follows mysql:".to_owned());
     let name = name.replacen("mariadb:", "mysql:", 1);
     let opts = Opts::from_url(&name).map_err(|_| wrong())?;
@@ -61,10 +54,13 @@ pub(crate) fn parse(name: &str) -> Result<(Opts, String), OltpError> {
     Ok((opts, database))
 }
 
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
 impl Mysql {
-    /// Connects to `name`, which is `shown` in errors, and makes the database where `create` says so.
-    pub(crate) fn connect(name: &str, shown: &str, create: bool) -> Result<Self, OltpError> {
-        let (opts, database) = parse(name)?;
+    /// Connects to `database` of a server, which is `shown` in errors, and makes it where `create` says so.
+    fn connect(opts: Opts, database: &str, shown: &str, create: bool) -> Result<Self, OltpError> {
         let opts = OptsBuilder::from_opts(opts)
             .db_name(None::<String>)
             .stmt_cache_size(PREPARED)
@@ -75,11 +71,11 @@ impl Mysql {
         })?;
         let mut run = |sql: &str| client.query_drop(sql).map_err(|error| at_opening(shown, error));
         run(SETTINGS).or_else(|_| run(SETTINGS_OLDER))?;
-        let quoted = format!("\"{}\"", database.replace('"', "\"\""));
+        let database = quoted(database);
         if create {
-            run(&format!("CREATE DATABASE IF NOT EXISTS {quoted}"))?;
+            run(&format!("CREATE DATABASE IF NOT EXISTS {database}"))?;
         }
-        run(&format!("USE {quoted}"))?;
+        run(&format!("USE {database}"))?;
         Ok(Self { client, prepared: vec![None; Statement::ALL.len()], open: false })
     }
 
@@ -120,65 +116,6 @@ fn with_marks(text: &str) -> (String, Vec<usize>) {
         sql += &piece[end..];
     }
     (sql, values)
-}
-
-/// SQL that makes our tables with their keys, by which they lie, and indexes.
-pub(crate) fn tables() -> String {
-    let mut sql = String::new();
-    for table in Table::ALL {
-        let column = |(name, kind): &crate::schema::Column| {
-            let kind = match kind {
-                Kind::Small => "SMALLINT",
-                Kind::Int => "INTEGER",
-                Kind::Big => "BIGINT",
-                // What is known of a customer is the only long text, and none is part of an index.
-                Kind::Text if *name == "c_data" => "VARCHAR(500)",
-                Kind::Text => "VARCHAR(64)",
-            };
-            format!("{name} {kind}")
-        };
-        let mut columns: Vec<String> = table.columns().iter().map(column).collect();
-        columns.extend(table.key().map(|key| format!("PRIMARY KEY ({key})")));
-        // Names sort by their bytes, as they do in every other database here.
-        let ending = "ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin";
-        sql += &format!("CREATE TABLE {} ({}) {ending};\n", table.name(), columns.join(", "));
-    }
-    for (name, columns) in crate::schema::INDEXES {
-        sql += &format!("CREATE INDEX {name} ON {columns};\n");
-    }
-    sql
-}
-
-/// SQL that gathers the planner's figures.
-pub(crate) fn analysis() -> String {
-    let names: Vec<&str> = Table::ALL.iter().map(|table| table.name()).collect();
-    format!("ANALYZE TABLE {}", names.join(", "))
-}
-
-/// The server's version and what decides the cost of a commit and of a read.
-pub(crate) fn settings(
-    connection: &mut dyn Connection,
-) -> Result<Vec<(String, String)>, OltpError> {
-    let mut found = Vec::new();
-    let sql = "SHOW VARIABLES WHERE Variable_name IN ('version', 'innodb_buffer_pool_size', \
-        'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_doublewrite', 'log_bin', \
-        'sync_binlog', 'max_connections', 'tx_isolation', 'transaction_isolation')";
-    connection.scan(sql, &mut |row| {
-        found.push((row[0].text().to_owned(), row[1].text().to_owned()));
-    })?;
-    Ok(found)
-}
-
-/// The server's data folder, where the server is on this machine.
-pub(crate) fn data_path(name: &str, connection: &mut dyn Connection) -> Option<PathBuf> {
-    let (opts, _) = parse(name).ok()?;
-    let host = opts.get_ip_or_hostname();
-    if opts.get_socket().is_none() && !matches!(&*host, "localhost" | "127.0.0.1" | "[::1]") {
-        return None;
-    }
-    let mut path = None;
-    connection.scan("SELECT @@datadir", &mut |row| path = Some(row[0].text().into())).ok()?;
-    path
 }
 
 fn parameter(value: &Value<'_>) -> mysql::Value {
@@ -284,28 +221,26 @@ impl Connection for Mysql {
     }
 
     fn fill(&mut self, table: Table, produce: &mut Producer<'_>) -> Result<(), OltpError> {
-        let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
-        let one_row = format!("({})", vec!["?"; names.len()].join(", "));
-        let (name, columns) = (table.name(), names.join(", "));
+        let (name, columns, width) = (table.name(), table.column_names(), table.columns().len());
+        let one_row = format!("({})", vec!["?"; width].join(", "));
         let mut insert = |held: &mut Vec<mysql::Value>| {
-            let rows = vec![one_row.as_str(); held.len() / names.len()].join(", ");
+            let rows = vec![one_row.as_str(); held.len() / width].join(", ");
             let sql = format!("INSERT INTO {name} ({columns}) VALUES {rows}");
             let given = Params::Positional(std::mem::take(held));
             self.client.exec_drop(sql, given).map_err(from_mysql)
         };
-        let mut held = Vec::with_capacity(BATCH * names.len());
+        let mut held = Vec::with_capacity(BATCH * width);
         produce(&mut |row| {
             held.extend(row.iter().map(parameter));
-            if held.len() == BATCH * names.len() { insert(&mut held) } else { Ok(()) }
+            if held.len() == BATCH * width { insert(&mut held) } else { Ok(()) }
         })?;
         if held.is_empty() { Ok(()) } else { insert(&mut held) }
     }
 
     fn transactions_counted(&mut self) -> Result<Option<u64>, OltpError> {
-        let mut counted = 0;
         let sql = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_commit', 'Com_rollback')";
-        self.scan(sql, &mut |row| counted += row[1].text().parse().unwrap_or(0))?;
-        Ok(Some(counted))
+        let counted = |row: &Row| row[1].text().parse().unwrap_or(0);
+        Ok(Some(self.rows(sql)?.iter().map(counted).sum()))
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! A database without an observer of its own has [`Counted`], which knows what its `Connection` counts.
 
-use crate::database::Database;
 use crate::error::OltpError;
 use crate::processor::Family;
 use crate::session::Connection;
@@ -37,21 +36,11 @@ pub(crate) trait Observer {
 }
 
 /// An observer of a database that tells no more than its transactions.
-struct Counted(Box<dyn Connection>);
+pub(crate) struct Counted(pub(crate) Box<dyn Connection>);
 
 impl Observer for Counted {
     fn counters(&mut self) -> Result<Counters, OltpError> {
         let counted = self.0.transactions_counted()?;
         Ok(counted.map(|counted| (Counter::Transactions, counted)).into_iter().collect())
     }
-}
-
-/// The observer of a database.
-pub(crate) fn observe(database: &Database) -> Result<Box<dyn Observer>, OltpError> {
-    #[cfg(feature = "postgres")]
-    if let Database::Postgres(_) = database {
-        let connection = database.connect()?;
-        return Ok(Box::new(crate::postgres_counters::PostgresObserver::new(connection)?));
-    }
-    Ok(Box::new(Counted(database.connect()?)))
 }

@@ -9,7 +9,7 @@ use lanemark_core::result::{
 };
 use lanemark_core::units::{Bytes, Duration, Ratio};
 use lanemark_core::workload::{
-    Average, DatabaseUsers, Load, Mix, Order, Pattern, Start, Test, TransactionKind, Workload,
+    Average, DatabaseUsers, Load, Order, Test, TransactionKind, Workload,
 };
 
 use crate::database::Database;
@@ -187,24 +187,13 @@ pub(crate) fn workload_of(
 ) -> Workload {
     let test = Test {
         name: format!("{count} users"),
-        block: Bytes(PAGE),
-        pattern: Pattern::Uniform,
         read_share: Ratio::new(0.5).unwrap_or(Ratio::ONE),
-        queue_depth: 1,
         threads: count,
         span: Bytes(data.get().max(1).next_multiple_of(PAGE)),
-        offset: Bytes::ZERO,
-        alignment: Bytes(PAGE),
-        volume: None,
         duration: Some(duration),
-        rounds: None,
-        interval: None,
         ramp,
-        think: Duration::ZERO,
-        compressibility: Ratio::ZERO,
-        mix: Mix::default(),
         load: Load::Database(users),
-        start: Start::default(),
+        ..Test::of_blocks(Bytes(PAGE))
     };
     Workload {
         faults: Vec::new(),

@@ -6,13 +6,14 @@
 //! first. There is no TLS.
 
 mod batch;
+mod counters;
+mod database;
 mod message;
 mod procedures;
-pub(crate) mod template;
+mod template;
 
 use std::error::Error as _;
 use std::io::Write;
-use std::path::PathBuf;
 
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, NoTls};
@@ -24,21 +25,12 @@ use crate::session::{Connection, Producer};
 use crate::statement::Statement;
 use crate::transactions::{DeliveryOutcome, NewOrderOutcome};
 use crate::value::{Row, Value};
+pub(crate) use database::PostgresDatabase;
 use lanemark_core::result::{Counter, Counters};
 use procedures::Procedures;
 
 /// Makes a session's work count now, from version 15 on, by one transaction.
 const REPORT: &str = "SELECT pg_stat_force_next_flush()";
-
-/// The tables of our schema.
-pub(crate) const TABLES: &str =
-    "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'lanemark_oltp'";
-
-/// The server's buffer and what our tables and indexes take, in bytes.
-pub(crate) const CACHE: &str = "SELECT (SELECT setting::BIGINT * current_setting('block_size')::BIGINT \
-        FROM pg_settings WHERE name = 'shared_buffers'), \
-    COALESCE(SUM(pg_total_relation_size(oid)), 0)::BIGINT FROM pg_class \
-    WHERE relnamespace = 'lanemark_oltp'::regnamespace AND relkind = 'r'";
 
 /// Bytes that are gathered before they go to the server.
 const COPY_CHUNK: usize = 64 * 1024;
@@ -59,7 +51,7 @@ pub(crate) struct Postgres {
 }
 
 /// The server, account and database of a name.
-pub(crate) fn parse(name: &str) -> Result<Config, OltpError> {
+fn parse(name: &str) -> Result<Config, OltpError> {
     name.parse().map_err(|_| OltpError::Name("what follows postgres:".to_owned()))
 }
 
@@ -86,9 +78,16 @@ impl Postgres {
     }
 
     /// Runs the five transactions as procedures of the server from now on, which are made where there are none.
-    pub(crate) fn use_procedures(mut self) -> Result<Self, OltpError> {
+    fn use_procedures(mut self) -> Result<Self, OltpError> {
         self.procedures = Some(Procedures::make(&mut self.client)?);
         Ok(self)
+    }
+
+    /// The procedures to call one of, which counts, where they are in use.
+    fn procedures(&mut self) -> Option<(&Procedures, &mut Client)> {
+        let procedures = self.procedures.as_ref()?;
+        (self.statements, self.ways) = (self.statements + 1, self.ways + 1);
+        Some((procedures, &mut self.client))
     }
 
     fn prepare(&mut self, statement: Statement) -> Result<postgres::Statement, OltpError> {
@@ -99,68 +98,6 @@ impl Postgres {
         self.prepared[statement as usize] = Some(prepared.clone());
         Ok(prepared)
     }
-}
-
-/// SQL that makes our schema and its tables; keys come after the rows.
-pub(crate) fn tables() -> String {
-    let mut sql = String::from("CREATE SCHEMA lanemark_oltp;\n");
-    for table in Table::ALL {
-        let column = |(name, kind): &crate::schema::Column| {
-            let kind = match kind {
-                Kind::Small => "SMALLINT",
-                Kind::Int => "INTEGER",
-                Kind::Big => "BIGINT",
-                // Names sort by their bytes, as they do in every other database here.
-                Kind::Text => "TEXT COLLATE \"C\"",
-            };
-            format!("{name} {kind}")
-        };
-        let columns: Vec<String> = table.columns().iter().map(column).collect();
-        sql += &format!("CREATE TABLE {} ({});\n", table.name(), columns.join(", "));
-    }
-    sql
-}
-
-/// SQL that makes the primary keys.
-pub(crate) fn keys() -> String {
-    let keyed = Table::ALL.into_iter().filter_map(|table| Some((table.name(), table.key()?)));
-    keyed.map(|(name, key)| format!("ALTER TABLE {name} ADD PRIMARY KEY ({key});\n")).collect()
-}
-
-/// The server's version and what decides the cost of a commit and of a read.
-pub(crate) fn settings(
-    connection: &mut dyn Connection,
-) -> Result<Vec<(String, String)>, OltpError> {
-    let mut found = Vec::new();
-    let sql = "SELECT CASE name WHEN 'server_version' THEN 'version' ELSE name END::text, \
-        current_setting(name)::text FROM pg_settings WHERE name IN ('server_version', \
-        'shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', \
-        'max_wal_size', 'checkpoint_timeout', 'max_connections', 'debug_io_direct') ORDER BY 1";
-    connection.scan(sql, &mut |row| {
-        // Direct I/O that is off has no value.
-        if !row[1].text().is_empty() {
-            found.push((row[0].text().to_owned(), row[1].text().to_owned()));
-        }
-    })?;
-    Ok(found)
-}
-
-/// The server's data folder, where the account may know it and the server is on this machine.
-pub(crate) fn data_path(connection: &mut dyn Connection) -> Option<PathBuf> {
-    let mut path = None;
-    let sql = "SELECT current_setting('data_directory')::text WHERE inet_server_addr() IS NULL \
-        OR inet_server_addr() = inet_client_addr()";
-    connection.scan(sql, &mut |row| path = Some(PathBuf::from(row[0].text()))).ok()?;
-    path
-}
-
-/// Returns the greatest size of the log that the server keeps while it is loaded, in bytes; everything where it does
-/// not tell.
-pub(crate) fn log_max(connection: &mut dyn Connection) -> u64 {
-    let mut most = None;
-    let sql = "SELECT setting::BIGINT FROM pg_settings WHERE name = 'max_wal_size'";
-    let told = connection.scan(sql, &mut |row| most = u64::try_from(row[0].int()).ok());
-    told.ok().and(most).map_or(u64::MAX, |mib| mib << 20)
 }
 
 impl ToSql for Value<'_> {
@@ -270,9 +207,8 @@ impl Connection for Postgres {
     }
 
     fn fill(&mut self, table: Table, produce: &mut Producer<'_>) -> Result<(), OltpError> {
-        let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
-        let names = names.join(", ");
-        let sql = format!("COPY {} ({names}) FROM STDIN (FORMAT binary)", table.name());
+        let (name, columns) = (table.name(), table.column_names());
+        let sql = format!("COPY {name} ({columns}) FROM STDIN (FORMAT binary)");
         let mut copy = self.client.copy_in(&sql).map_err(from_postgres)?;
         let mut chunk = Vec::with_capacity(COPY_CHUNK + 4096);
         chunk.extend_from_slice(COPY_HEAD);
@@ -290,17 +226,13 @@ impl Connection for Postgres {
     }
 
     fn transactions_counted(&mut self) -> Result<Option<u64>, OltpError> {
-        let mut counted = None;
         let sql = "SELECT xact_commit + xact_rollback FROM pg_stat_database \
             WHERE datname = current_database()";
-        self.scan(sql, &mut |row| counted = u64::try_from(row[0].int()).ok())?;
-        Ok(counted)
+        Ok(self.rows(sql)?.first().and_then(|row| u64::try_from(row[0].int()).ok()))
     }
 
     fn session(&mut self) -> Result<Option<i64>, OltpError> {
-        let mut session = None;
-        self.scan("SELECT pg_backend_pid()", &mut |row| session = Some(row[0].int()))?;
-        Ok(session)
+        Ok(self.rows("SELECT pg_backend_pid()")?.first().map(|row| row[0].int()))
     }
 
     fn report(&mut self) -> Result<(), OltpError> {
@@ -313,51 +245,36 @@ impl Connection for Postgres {
     }
 
     fn new_order(&mut self, input: &NewOrder) -> Result<NewOrderOutcome, OltpError> {
-        match &self.procedures {
-            Some(procedures) => {
-                (self.statements, self.ways) = (self.statements + 1, self.ways + 1);
-                procedures.new_order(&mut self.client, input)
-            }
+        match self.procedures() {
+            Some((procedures, client)) => procedures.new_order(client, input),
             None => batch::new_order(self, input),
         }
     }
 
     fn payment(&mut self, input: &Payment) -> Result<i64, OltpError> {
-        match &self.procedures {
-            Some(procedures) => {
-                (self.statements, self.ways) = (self.statements + 1, self.ways + 1);
-                procedures.payment(&mut self.client, input)
-            }
+        match self.procedures() {
+            Some((procedures, client)) => procedures.payment(client, input),
             None => batch::payment(self, input),
         }
     }
 
     fn order_status(&mut self, input: &OrderStatus) -> Result<usize, OltpError> {
-        match &self.procedures {
-            Some(procedures) => {
-                (self.statements, self.ways) = (self.statements + 1, self.ways + 1);
-                procedures.order_status(&mut self.client, input)
-            }
+        match self.procedures() {
+            Some((procedures, client)) => procedures.order_status(client, input),
             None => batch::order_status(self, input),
         }
     }
 
     fn delivery(&mut self, input: &Delivery) -> Result<DeliveryOutcome, OltpError> {
-        match &self.procedures {
-            Some(procedures) => {
-                (self.statements, self.ways) = (self.statements + 1, self.ways + 1);
-                procedures.delivery(&mut self.client, input)
-            }
+        match self.procedures() {
+            Some((procedures, client)) => procedures.delivery(client, input),
             None => batch::delivery(self, input),
         }
     }
 
     fn stock_level(&mut self, input: &StockLevel) -> Result<i64, OltpError> {
-        match &self.procedures {
-            Some(procedures) => {
-                (self.statements, self.ways) = (self.statements + 1, self.ways + 1);
-                procedures.stock_level(&mut self.client, input)
-            }
+        match self.procedures() {
+            Some((procedures, client)) => procedures.stock_level(client, input),
             None => batch::stock_level(self, input),
         }
     }

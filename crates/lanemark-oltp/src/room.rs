@@ -10,6 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::backend::Backend;
 use crate::database::Database;
 use crate::error::OltpError;
 use crate::schema::Scale;
@@ -17,62 +18,18 @@ use crate::schema::Scale;
 /// Less than this is no room: PostgreSQL's log grows by files of 16 MiB.
 const LEAST: u64 = 16 << 20;
 
-/// Bytes that a database takes for what is loaded.
-#[derive(Clone, Copy)]
-struct Footprint {
-    /// The items, which are there once.
-    items: u64,
-    /// Size of a warehouse, in bytes.
-    warehouse: u64,
-}
-
-impl Footprint {
-    /// Returns the footprint of a kind of database, by its files after loading 1 and 3 warehouses.
-    fn of(database: &Database) -> Self {
-        match database {
-            // Version 3.53, pages of 4 KiB.
-            Database::Sqlite(_) => Self { items: 7_300_000, warehouse: 73_200_000 },
-            // Version 15, pages of 8 KiB.
-            #[cfg(feature = "postgres")]
-            Database::Postgres(_) => Self { items: 12_500_000, warehouse: 109_000_000 },
-            // MariaDB 10.11, pages of 16 KiB.
-            #[cfg(feature = "mysql")]
-            Database::Mysql(_) => Self { items: 12_500_000, warehouse: 109_000_000 },
-        }
-    }
-
-    fn bytes(self, scale: &Scale, warehouses: i64, items: bool) -> u64 {
-        let items = if items { self.items } else { 0 };
-        let warehouses = self.warehouse.saturating_mul(warehouses.unsigned_abs());
-        (items.saturating_add(warehouses)) / scale.divisor.unsigned_abs().max(1)
-    }
-}
-
-/// About what a freshly loaded `scale` takes, without the log.
-pub(crate) fn footprint(database: &Database, scale: &Scale) -> u64 {
-    Footprint::of(database).bytes(scale, scale.warehouses, true)
-}
-
 /// Refuses a load for which there is no room. `there` are the warehouses that are loaded already, nothing where not
 /// even the items are; `freed` are bytes that go first.
 pub(crate) fn require(
-    database: &Database,
+    database: &dyn Backend,
     scale: &Scale,
     there: Option<i64>,
     freed: u64,
 ) -> Result<(), OltpError> {
     let Some(left) = database.data_path().as_deref().and_then(left) else { return Ok(()) };
     let missing = scale.warehouses - there.unwrap_or(0);
-    let data = Footprint::of(database).bytes(scale, missing, there.is_none());
-    let log = match database {
-        // A part is one transaction, which is in the log before it is in the file.
-        Database::Sqlite(_) => Footprint::of(database).bytes(scale, missing.min(1), false),
-        // All goes through the log, of which the server keeps as much as it is set to.
-        #[cfg(feature = "postgres")]
-        Database::Postgres(_) => data.min(crate::postgres::log_max(database.connect()?.as_mut())),
-        #[cfg(feature = "mysql")]
-        Database::Mysql(_) => 0,
-    };
+    let data = database.footprint().bytes(scale, missing, there.is_none());
+    let log = database.log(scale, missing, data)?;
     let needed = (data.saturating_add(log)) / 20 * 19;
     if needed <= left.free.saturating_add(freed) {
         return Ok(());
@@ -143,7 +100,7 @@ mod tests {
     #[test]
     fn only_what_can_come_of_it_is_told_as_full() {
         let folder = tempfile::tempdir().unwrap();
-        let room = Room::of(&Database::Sqlite(folder.path().join("absent.db")));
+        let room = Room::of(&Database::sqlite(folder.path().join("absent.db")));
         let told = room.explain(OltpError::Full("database or disk is full".to_owned())).to_string();
         for part in ["absent.db: database or disk is full", "MiB are free below", "no room is left"]
         {

@@ -151,11 +151,11 @@ const ORDER_LINE: &[Column] = &[
     ("ol_dist_info", Text),
 ];
 
-/// Indexes beside the primary keys.
-pub const INDEXES: [(&str, &str); 2] = [
-    ("customer_by_name", "customer (c_w_id, c_d_id, c_last, c_first, c_id)"),
-    ("orders_by_customer", "orders (o_w_id, o_d_id, o_c_id, o_id)"),
-];
+/// SQL that makes the indexes beside the primary keys.
+pub(crate) const INDEXES: &str = "\
+CREATE INDEX customer_by_name ON customer (c_w_id, c_d_id, c_last, c_first, c_id);
+CREATE INDEX orders_by_customer ON orders (o_w_id, o_d_id, o_c_id, o_id);
+";
 
 impl Table {
     /// All nine tables, in the order of loading.
@@ -201,6 +201,25 @@ impl Table {
         }
     }
 
+    /// The names of the table's columns as a list in SQL.
+    pub(crate) fn column_names(self) -> String {
+        let names: Vec<&str> = self.columns().iter().map(|(name, _)| *name).collect();
+        names.join(", ")
+    }
+
+    /// SQL that makes the table with columns of the types that `kind` gives, and with its key where it is `keyed`.
+    pub(crate) fn sql(
+        self,
+        kind: fn(&str, Kind) -> &'static str,
+        keyed: bool,
+        ending: &str,
+    ) -> String {
+        let column = |(name, holds): &Column| format!("{name} {}", kind(name, *holds));
+        let mut columns: Vec<String> = self.columns().iter().map(column).collect();
+        columns.extend(self.key().filter(|_| keyed).map(|key| format!("PRIMARY KEY ({key})")));
+        format!("CREATE TABLE {} ({}){ending};\n", self.name(), columns.join(", "))
+    }
+
     /// Returns the columns of the table's primary key; none for the history.
     pub fn key(self) -> Option<&'static str> {
         match self {
@@ -244,7 +263,7 @@ impl Scale {
     /// Largest divisor: 30 customers of a district are left.
     pub const DIVISOR_MAX: i64 = 100;
 
-    /// Whether both are in their bounds.
+    /// Checks the number of warehouses and the divisor against their bounds.
     pub fn check(&self) -> Result<(), OltpError> {
         let bound = |what, value, max| match (1..=max).contains(&value) {
             true => Ok(()),

@@ -43,6 +43,13 @@ pub trait Connection: Send {
     /// Gives each row of a statement without parameters, numbers and texts, to `each`.
     fn scan(&mut self, sql: &str, each: &mut dyn FnMut(&[Value<'_>])) -> Result<(), OltpError>;
 
+    /// All rows of a statement without parameters.
+    fn rows(&mut self, sql: &str) -> Result<Vec<Row>, OltpError> {
+        let mut rows = Vec::new();
+        self.scan(sql, &mut |row| rows.push(row.iter().cloned().map(Value::into_owned).collect()))?;
+        Ok(rows)
+    }
+
     /// Loads rows into a table, as fast as the database can, within a transaction that has begun.
     fn fill(&mut self, table: Table, produce: &mut Producer<'_>) -> Result<(), OltpError>;
 

@@ -3,7 +3,9 @@
 //! Every commit reaches the drive (`synchronous = FULL`), which SQLite's common settings for WAL leave out. The
 //! cache is given in pages of the file; the system's page cache lies below it.
 
-pub(crate) mod whose;
+mod file;
+mod template;
+mod whose;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,6 +19,7 @@ use crate::schema::Table;
 use crate::session::{Connection, Producer};
 use crate::statement::Statement;
 use crate::value::{Row, Value};
+pub(crate) use file::SqliteFile;
 use lanemark_core::result::{Counter, Counters};
 
 /// Time that a writer waits for another.
@@ -32,9 +35,6 @@ const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
 
 /// Size of the header of each page in the log, in bytes (file format of SQLite, section 4.1).
 const FRAME_HEAD: u64 = 24;
-/// The cache that is set, of each connection, and what the file takes, in bytes.
-pub(crate) const CACHE: &str =
-    "SELECT 65536 * 1024, page_count * page_size FROM pragma_page_count, pragma_page_size";
 
 /// A connection to a file.
 pub(crate) struct Sqlite {
@@ -98,13 +98,15 @@ impl Sqlite {
 
     /// The files of a database.
     pub(crate) fn files(path: &Path) -> [PathBuf; 3] {
-        let beside = |ending: &str| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(ending);
-            PathBuf::from(name)
-        };
-        [path.to_owned(), beside("-wal"), beside("-shm")]
+        [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")]
     }
+}
+
+/// The path whose name has `ending` after that of `path`.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
 }
 
 impl ToSql for Value<'_> {
@@ -184,9 +186,9 @@ impl Connection for Sqlite {
     }
 
     fn fill(&mut self, table: Table, produce: &mut Producer<'_>) -> Result<(), OltpError> {
-        let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
-        let marks = vec!["?"; names.len()].join(", ");
-        let sql = format!("INSERT INTO {} ({}) VALUES ({marks})", table.name(), names.join(", "));
+        let (name, columns) = (table.name(), table.column_names());
+        let marks = vec!["?"; table.columns().len()].join(", ");
+        let sql = format!("INSERT INTO {name} ({columns}) VALUES ({marks})");
         let mut insert = self.inner.prepare_cached(&sql).map_err(from_sqlite)?;
         produce(&mut |row| insert.execute(params_from_iter(row)).map(|_| ()).map_err(from_sqlite))
     }

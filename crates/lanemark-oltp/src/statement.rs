@@ -33,7 +33,7 @@ statements! {
     /// Enters an order.
     InsertOrder = "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, \
         o_ol_cnt, o_all_local) VALUES ($1, $2, $3, $4, $5, NULL, $6, $7)";
-    /// Marks it as open.
+    /// Marks the order as open.
     InsertNewOrder = "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES ($1, $2, $3)";
     /// Price, name and data of an item.
     Item = "SELECT i_price, i_name, i_data FROM item WHERE i_id = $1";

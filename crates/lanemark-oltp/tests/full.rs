@@ -93,7 +93,7 @@ fn assert_refused(database: &Database, warehouses: i64) {
 #[test]
 fn sqlite_says_what_is_full_and_goes_on_when_there_is_room() {
     let Some(small) = Small::new(24) else { return };
-    let database = Database::Sqlite(small.path().join("oltp.db"));
+    let database = Database::sqlite(small.path().join("oltp.db"));
     assert_refused(&database, 5_000);
     assert!(!small.path().join("oltp.db").exists());
     let error = load_into(&database, 12, &filling(small.path())).unwrap_err();
@@ -108,7 +108,7 @@ fn sqlite_says_what_is_full_and_goes_on_when_there_is_room() {
 fn a_warehouse_takes_what_room_is_estimated_for() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("oltp.db");
-    let database = Database::Sqlite(path.clone());
+    let database = Database::sqlite(path.clone());
     let scale = Scale { warehouses: 3, divisor: 10, seed: 7 };
     let options = LoadOptions { scale, jobs: 1, overwrite: None };
     load(&database, &options, &STOP, &|_, _| ()).unwrap();

@@ -88,7 +88,7 @@ fn kill_drivers(database: &Database, name: &str, seed: u64) {
 fn killed_drivers_leave_sqlite_consistent() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("oltp.db");
-    let database = Database::Sqlite(path.clone());
+    let database = Database::sqlite(path.clone());
     load_into(&database, SCALE).unwrap();
     kill_drivers(&database, &format!("sqlite:{}", path.display()), 1);
 }
@@ -117,8 +117,7 @@ mod on_a_server {
     fn killed_drivers_leave_postgres_consistent() {
         let Some((_folder, server)) = server() else { return };
         let database = server.database();
-        let Database::Postgres(name) = &database else { panic!("another database") };
-        kill_drivers(&database, name, 2);
+        kill_drivers(&database, &server.name("lanemark"), 2);
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Server {
 #[test]
 fn one_user_leaves_the_same_contents_as_on_sqlite() {
     let Some(server) = Server::start() else { return };
-    let databases = [server.database("oltp"), Database::Sqlite(server.folder.path().join("a.db"))];
+    let databases = [server.database("oltp"), Database::sqlite(server.folder.path().join("a.db"))];
     let found = databases.each_ref().map(|database| {
         load_into(database, SCALE).unwrap();
         let fresh = contents(database.connect().unwrap().as_mut()).unwrap();

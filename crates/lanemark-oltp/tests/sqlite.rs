@@ -25,7 +25,7 @@ fn options(scale: Scale) -> LoadOptions {
 }
 
 fn loaded(folder: &Path, scale: Scale) -> Database {
-    let database = Database::Sqlite(folder.join("oltp.db"));
+    let database = Database::sqlite(folder.join("oltp.db"));
     load_into(&database, scale).unwrap();
     database
 }
@@ -117,7 +117,7 @@ fn a_run_counts_what_it_did_and_users_at_once_stay_consistent() {
 fn what_was_not_made_here_is_refused_unless_it_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("oltp.db");
-    let database = Database::Sqlite(path.clone());
+    let database = Database::sqlite(path.clone());
     std::fs::write(&path, "somebody's letter").unwrap();
     let refused = |overwrite: Option<&str>| {
         let overwrite = overwrite.map(str::to_owned);
@@ -136,7 +136,7 @@ fn what_was_not_made_here_is_refused_unless_it_is_named() {
 #[test]
 fn a_load_that_was_stopped_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let database = Database::Sqlite(folder.path().join("oltp.db"));
+    let database = Database::sqlite(folder.path().join("oltp.db"));
     let scale = Scale { warehouses: 3, ..SCALE };
     let stop = AtomicBool::new(false);
     let after_two = |done: i64, _| {
@@ -160,7 +160,7 @@ fn a_load_that_was_stopped_goes_on() {
 fn of_two_loads_at_once_one_says_that_the_other_goes_on() {
     for _ in 0..5 {
         let folder = tempfile::tempdir().unwrap();
-        let database = Database::Sqlite(folder.path().join("oltp.db"));
+        let database = Database::sqlite(folder.path().join("oltp.db"));
         let scale = Scale { warehouses: 3, ..SCALE };
         let both = std::thread::scope(|scope| {
             let load = || load(&database, &options(scale), &STOP, &|_, _| ());
@@ -180,10 +180,10 @@ fn of_two_loads_at_once_one_says_that_the_other_goes_on() {
 #[test]
 fn what_cannot_be_run_says_why() {
     let folder = tempfile::tempdir().unwrap();
-    let absent = Database::Sqlite(folder.path().join("absent.db"));
+    let absent = Database::sqlite(folder.path().join("absent.db"));
     assert!(matches!(absent.loaded(), Err(OltpError::NotLoaded(_))));
     assert!(!folder.path().join("absent.db").exists());
-    let nowhere = Database::Sqlite(folder.path().join("no/such/folder.db"));
+    let nowhere = Database::sqlite(folder.path().join("no/such/folder.db"));
     let error = load(&nowhere, &options(SCALE), &STOP, &|_, _| ()).unwrap_err();
     assert!(matches!(error, OltpError::Unreachable { .. }), "{error}");
     let database = loaded(folder.path(), SCALE);
@@ -272,7 +272,7 @@ fn every_condition_is_broken_by_what_it_forbids() {
     for (at, sql) in broken_by.into_iter().enumerate() {
         let copy = folder.path().join(format!("{at}.db"));
         std::fs::copy(folder.path().join("oltp.db"), &copy).unwrap();
-        let mut connection = Database::Sqlite(copy).connect().unwrap();
+        let mut connection = Database::sqlite(copy).connect().unwrap();
         connection.script(sql).unwrap();
         let conditions = check(connection.as_mut(), &notes).unwrap();
         let clause = Source::Clause(at as u32 + 1);
@@ -303,7 +303,7 @@ fn an_emptied_table_is_found_whichever_it_is() {
     for names in Table::ALL.map(|table| vec![table]).into_iter().chain([Table::ALL.to_vec()]) {
         let copy = folder.path().join("copy.db");
         std::fs::copy(folder.path().join("oltp.db"), &copy).unwrap();
-        let mut connection = Database::Sqlite(copy).connect().unwrap();
+        let mut connection = Database::sqlite(copy).connect().unwrap();
         for table in &names {
             connection.script(&format!("DELETE FROM {}", table.name())).unwrap();
         }

@@ -34,7 +34,7 @@ fn files(folder: &Path) -> Files {
 
 /// Panics unless everything that may be done with a foreign file is refused and leaves its folder as it was.
 fn assert_untouched(folder: &Path) {
-    let database = Database::Sqlite(folder.join("foreign.db"));
+    let database = Database::sqlite(folder.join("foreign.db"));
     let before = files(folder);
     assert_eq!(database.holding().unwrap(), Holding::Foreign);
     assert!(matches!(database.loaded(), Err(OltpError::NotLoaded(_))));
@@ -188,7 +188,7 @@ fn what_begins_as_a_database_and_is_none_is_somebodys() {
 fn our_own_file_is_known_while_it_is_used_and_after_its_user_was_killed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("oltp.db");
-    let database = Database::Sqlite(path.clone());
+    let database = Database::sqlite(path.clone());
     // A file that was made and not used.
     rusqlite::Connection::open(&path).unwrap().execute_batch("PRAGMA journal_mode = WAL").unwrap();
     assert_eq!(database.holding().unwrap(), Holding::Nothing);
@@ -206,7 +206,7 @@ fn our_own_file_is_known_while_it_is_used_and_after_its_user_was_killed() {
         let from = format!("{}{ending}", path.display());
         std::fs::copy(from, killed.path().join(format!("oltp.db{ending}"))).unwrap();
     }
-    let killed = Database::Sqlite(killed.path().join("oltp.db"));
+    let killed = Database::sqlite(killed.path().join("oltp.db"));
     assert_eq!(killed.loaded().unwrap(), loaded);
 }
 
@@ -216,7 +216,7 @@ fn what_is_no_regular_file_is_not_replaced_even_where_it_is_named() {
     let path = folder.path().join("pipe.db");
     let made = Command::new("mkfifo").arg(&path).status().unwrap();
     assert!(made.success());
-    let database = Database::Sqlite(path.clone());
+    let database = Database::sqlite(path.clone());
     let named = LoadOptions { overwrite: Some("pipe.db".to_owned()), ..options() };
     let error = load(&database, &named, &STOP, &|_, _| ()).unwrap_err();
     assert!(error.to_string().contains("is no regular file"), "{error}");

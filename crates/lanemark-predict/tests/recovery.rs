@@ -114,7 +114,7 @@ fn identified_values_of_a_sas_drive_come_back() {
 fn limits_that_a_narrow_port_hides_are_not_told() {
     let library = library();
     let place = ("asus-z87-deluxe-satae".to_owned(), "pcie-slot".to_owned());
-    // The port's link carries 390,000 requests a second, and the drive's processor takes a million.
+    // The port's link carries some 400,000 requests a second, and the drive's processor takes a million.
     let truth = system(&library, "samsung-980-pro-1tb", &place, &[]).unwrap();
     let measured = run(&truth, &short_workload(&library, 40), 1);
     let fit = fitted(&library, &measured, &place, Some("generic-nvme"), &[], 1600);

@@ -33,6 +33,8 @@ fn drive(library: &Library, rng: &mut Rng) -> Truth {
         .names(Kind::Drive)
         .into_iter()
         .filter(|name| !LEFT_OUT.iter().any(|out| name.starts_with(out)))
+        // What is only rated is made of priors: its values are not in its file to be changed.
+        .filter(|name| !library.open(Kind::Drive, name).unwrap().has_table("rated"))
         .collect();
     let base = names[rng.below(names.len() as u64) as usize].clone();
     let document = library.open(Kind::Drive, &base).unwrap();

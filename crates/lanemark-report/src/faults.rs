@@ -19,7 +19,7 @@ pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
     found.iter().map(|repeats| sentence(repeats)).collect()
 }
 
-/// What came of one fault in `repeats`, of which there is one or more.
+/// Returns the outcome of one fault in `repeats`, of which there is one or more, as a sentence.
 fn sentence(repeats: &[&FaultUse]) -> String {
     let FaultUse { fault, at, .. } = repeats[0];
     let failed = range(repeats.iter().map(|one| one.failed));

@@ -15,6 +15,7 @@ mod budget;
 mod calibration;
 mod compare_table;
 mod database;
+mod drive;
 mod energy;
 mod error_summary;
 mod explanation;
@@ -48,6 +49,7 @@ pub use database::{
     Change, NodesSaved, Verdict, WIDTH, compare, database_compare_text, database_text, doubts,
     interval, nodes_saved, wrapped,
 };
+pub use drive::{DriveRating, DriveValue, drive_text};
 pub use explanation::ceilings_text;
 pub use fit_table::fit_table;
 pub use html::html;

@@ -3,8 +3,9 @@
 //! Phases are told only as far as the data tells them: how long nothing was moved, and from when on the rule of
 //! SNIA's specification calls the figures steady (`lanemark_core::result::steady`).
 
+use lanemark_core::result::Phases;
 use lanemark_core::result::series::Point;
-use lanemark_core::result::steady::{Outcome, Phases, RANGE_MAX, SLOPE_MAX, Window};
+use lanemark_core::result::steady::{Outcome, RANGE_MAX, SLOPE_MAX, Window};
 use lanemark_core::result::{Sample, Series, SteadyState};
 use lanemark_core::units::Duration;
 use lanemark_core::workload::Tracked;

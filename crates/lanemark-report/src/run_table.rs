@@ -37,6 +37,9 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     }
     sheet.blank();
     sheet.paragraph(&target::sentence(run));
+    if let Some(sentence) = widest(run) {
+        sheet.paragraph(&sentence);
+    }
     if let Some(sentence) = explanation::closest(run) {
         sheet.paragraph(&sentence);
     }
@@ -88,6 +91,32 @@ pub(crate) fn figures(runs: &[(&str, &RunResult)]) -> Table {
     table.without_empty_columns()
 }
 
+/// The 80% interval of a simulated throughput, in MB/s.
+fn interval(result: &TestResult) -> String {
+    let Some(interval) = &result.interval else { return ABSENT.to_owned() };
+    let at = |ratio: f64| significant(result.throughput_bytes_per_second.value / 1e6 * ratio);
+    format!("{}–{}", at(interval.low_ratio), at(interval.high_ratio))
+}
+
+/// Returns the value that widens the intervals of a run most, in a sentence.
+fn widest(run: &RunResult) -> Option<String> {
+    let mut shares: std::collections::BTreeMap<&str, (f64, u32)> = Default::default();
+    let widest = run.tests.iter().filter_map(|test| test.interval.as_ref()?.widest.as_ref());
+    for one in widest {
+        let entry = shares.entry(one.parameter.as_str()).or_default();
+        (entry.0, entry.1) = (entry.0 + one.share, entry.1 + 1);
+    }
+    let (parameter, (_, tests)) =
+        shares.into_iter().max_by(|one, two| one.1.0.total_cmp(&two.1.0))?;
+    let of = match tests {
+        1 => "one test".to_owned(),
+        tests => format!("{tests} tests"),
+    };
+    Some(format!(
+        "80% of the systems that the values leave open lie in the intervals. {parameter} widens that of {of} most."
+    ))
+}
+
 /// Processor time per request in ns, averaged over the repeats that know it.
 pub(crate) fn cpu_ns(result: &TestResult) -> Option<f64> {
     let known: Vec<f64> = result
@@ -106,6 +135,7 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
     }
     columns.extend([
         Column::number("MB/s", "10^6 B/s"),
+        Column::number("80% in", "10^6 B/s").optional(1),
         Column::number("spread", "").optional(4),
         Column::number("IOPS", "1/s"),
         Column::number("mean", unit.name()),
@@ -127,6 +157,7 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit) -> Vec<Cell> {
     let mean = known(&result.latency_mean_ns).filter(|_| has_latency(result));
     let mut cells = vec![
         Cell::strong(or_absent(known(throughput), |bytes| significant(bytes / 1e6))),
+        Cell::plain(interval(result)),
         Cell::inked(spread(throughput), Ink::Faint),
         Cell::plain(or_absent(known(&result.iops), |iops| match iops {
             iops if iops < 100.0 => significant(iops),

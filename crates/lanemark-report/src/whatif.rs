@@ -47,6 +47,13 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     if whatif.tests.iter().any(|test| test.uncertainty.is_some()) {
         sheet.paragraph("± is what the intervals of the fitted values make of it; what the model leaves out is not in it.");
     }
+    let shortened = whatif.tests.iter().filter_map(|test| test.shortened_to);
+    if let Some(most) = shortened.clone().max() {
+        let (count, all) = (shortened.count(), whatif.tests.len());
+        sheet.paragraph(&format!(
+            "{count} of {all} tests were simulated shortened, to at most {most} requests that count."
+        ));
+    }
     sheet.finish()
 }
 

@@ -14,12 +14,12 @@ use lanemark_study::ratings::{self, MISS, Rated, RatedDrive, Rating};
 const INTRODUCTION: &str = "\
 # The drives of the library against their ratings
 
-`make library` writes this page from `reference/drive-ratings.toml`. Each line is a figure of a data sheet or
-review, and what the model says to it. **Calibrated** figures are those from which a value of the drive's file
-was set: meeting them proves that the arithmetic is right, and no more. **Predicted** figures were used for
-nothing. *Steady* is random writes over the whole drive after enough of them that nothing changes any more; all
-other writes go to a drive with erased flash. Ratings are mostly \"up to\" figures of a series, so a model that
-meets one exactly may still be faster than the drive that one can buy.
+`make library` writes this page from `reference/drive-ratings.toml`. Each row compares a figure of a data sheet or
+review with the model. **Calibrated** figures were used to set a value of the drive's file, so meeting them shows
+only that the arithmetic is right. **Predicted** figures were not used for anything. *Steady* means random writes
+over the whole drive, after enough of them for the steady state; all other writes go to a drive with erased flash.
+Ratings are mostly \"up to\" figures of a series, so a model that meets one exactly may still be faster than the
+drive that one can buy.
 ";
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -13,6 +13,7 @@ use crate::error::StudyError;
 use crate::library::{Kind, Library};
 use crate::platform::{Platform, Port};
 use crate::plug::{Plugged, plug_in};
+use crate::rated;
 use crate::system::{NamedAt, Taken, found};
 
 /// A drive in its port or ports, with where it comes from.
@@ -41,6 +42,10 @@ impl Attached {
     ) -> Result<Self, StudyError> {
         let file =
             library.open(Kind::Drive, drive).map_err(|error| found(error, &named_at.drive))?;
+        let file = match rated::complete(&file, library, context)? {
+            Some(completed) => completed,
+            None => file,
+        };
         let drive = Drive::read(&file, context)?;
         let place = |drive: &Drive, name: &str| {
             let Some(port) = platform.ports.iter().find(|known| known.name == name) else {
@@ -117,7 +122,7 @@ impl Attached {
         self.places().map(taken).collect()
     }
 
-    /// Doubts that come with it.
+    /// Returns the doubts that the ports of the drive bring.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let mut warnings: Vec<Warning> =
             self.places().flat_map(|place| place.plugged.warnings.clone()).collect();

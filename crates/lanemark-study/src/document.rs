@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Location, StudyError};
 use crate::origin::{Ledger, Overrides};
-use crate::tree::{self, Table};
+use crate::tree::{self, Entry, Node, Table, Value};
 use problem::{Problem, Problems};
 
 /// A parsed file.
@@ -58,6 +58,11 @@ impl Document {
         })?;
         let problems = RefCell::new(None);
         Ok(Self { file: file.to_owned(), text: text.to_owned(), root, problems })
+    }
+
+    /// Whether the file has a table of that name.
+    pub fn has_table(&self, key: &str) -> bool {
+        self.root.get(key).is_some_and(|entry| entry.value.as_table().is_some())
     }
 
     /// The file's name as given.
@@ -120,6 +125,65 @@ impl Document {
             }
         }
         place.map_or(nowhere, |offset| self.location(offset))
+    }
+
+    /// Returns a platform's file with the tables of a host in place of what it says of processor time, named so.
+    pub(crate) fn hosted(&self, host: &Self, label: &str, tables: &[(&str, &[&str])]) -> Self {
+        let mut root = self.root.clone();
+        for &(name, keys) in tables {
+            let own = host.root.get(name).and_then(|entry| entry.value.as_table());
+            let (Some(own), Some(entry)) = (own, root.get_mut(name)) else { continue };
+            let place = entry.value.offset;
+            let Node::Table(table) = &mut entry.value.node else { continue };
+            for key in keys {
+                if let Some(entry) = own.get(*key) {
+                    // Errors about the host's values stand at the platform's table.
+                    let mut entry = entry.clone();
+                    entry.move_to(place);
+                    table.insert((*key).to_owned(), entry);
+                }
+            }
+        }
+        if let Some(Node::Table(platform)) = root.get_mut("platform").map(|one| &mut one.value.node)
+            && let Some(Node::Text(name)) = platform.get_mut("name").map(|one| &mut one.value.node)
+        {
+            *name = format!("{name}, {label}");
+        }
+        Self { root, ..self.clone() }
+    }
+
+    /// Returns the document with values that it does not have, each with the keys that lead to it. They stand where
+    /// `offset` is.
+    pub(crate) fn completed(&self, entries: Vec<(Vec<String>, Entry)>, offset: usize) -> Self {
+        let mut root = self.root.clone();
+        for (keys, entry) in entries {
+            let Some((last, tables)) = keys.split_last() else { continue };
+            let mut table = Some(&mut root);
+            for key in tables {
+                let empty = || Entry {
+                    key_offset: offset,
+                    value: Value { offset, node: Node::Table(Table::new()) },
+                };
+                table = table.and_then(|table| {
+                    match &mut table.entry(key.clone()).or_insert_with(empty).value.node {
+                        Node::Table(inner) => Some(inner),
+                        // What stands there instead is for the reader to tell.
+                        _ => None,
+                    }
+                });
+            }
+            if let Some(table) = table {
+                table.entry(last.clone()).or_insert(entry);
+            }
+        }
+        Self { root, ..self.clone() }
+    }
+
+    /// Returns the values of a table, each as text that a file can have.
+    pub(crate) fn values(&self, table: &str) -> Vec<(String, String)> {
+        let table = self.root.get(table).and_then(|entry| entry.value.as_table());
+        let pair = |(key, entry): (&String, &Entry)| (key.clone(), entry.value.to_string());
+        table.into_iter().flatten().map(pair).collect()
     }
 
     /// Whether [`Document::read`] is at work.

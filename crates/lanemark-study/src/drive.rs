@@ -38,6 +38,8 @@ pub struct Drive {
     pub second: Option<Second>,
     /// Size of the drive's SATA FIFO, where that is less than a frame.
     pub frame_fifo: Option<Bytes>,
+    /// The most data that it takes in a PCIe packet, where it has a limit of its own.
+    pub payload_max: Option<Bytes>,
     /// The largest command that it takes, where it has a limit of its own.
     pub transfer_max: Option<Bytes>,
     /// Size of each namespace; none where there is one of all the capacity.
@@ -136,6 +138,18 @@ impl Drive {
         document.read("drive", Some(context), Self::read_root)
     }
 
+    /// Reads what ratings are understood by: whether the drive is a hard disk, its capacity, protocol and connector.
+    /// None where that is wrong, which is noted.
+    pub(crate) fn read_rated(
+        root: &Section<'_>,
+    ) -> Result<Option<(bool, (Bytes, ProtocolKind, Plug))>, StudyError> {
+        let drive = root.table("drive")?;
+        let is_disk = root.part(|| drive.choice("kind", &[("ssd", false), ("hdd", true)]))?;
+        let capacity = drive.quantity("capacity")?;
+        let port = root.part(|| Port::read(&drive))?;
+        Ok(is_disk.zip(port).map(|(is_disk, port)| (is_disk, (capacity, port.protocol, port.plug))))
+    }
+
     fn read_root(root: &Section<'_>) -> Result<Self, StudyError> {
         let drive = root.table("drive")?;
         let kinds = [("ssd", Kind::SolidState), ("hdd", Kind::Disk)];
@@ -150,6 +164,8 @@ impl Drive {
         if port.is_some() {
             drive.finish()?;
         }
+        // What ratings say was read when the file was completed from them.
+        root.has("rated");
 
         let front_end = root.table("front_end")?;
         let buffer = root.table("buffer")?;
@@ -186,7 +202,7 @@ impl Drive {
         buffer.finish()?;
         data_path.finish()?;
         root.finish()?;
-        let Some(Port { protocol, plug, commands, second, frame_fifo }) = port else {
+        let Some(Port { protocol, plug, commands, second, frame_fifo, payload_max }) = port else {
             return Err(root.error("drive", "the drive has no port"));
         };
         if let Some(size) = frame_fifo
@@ -205,6 +221,7 @@ impl Drive {
             commands,
             second,
             frame_fifo,
+            payload_max,
             transfer_max,
             namespaces,
             retries,
@@ -220,6 +237,7 @@ struct Port {
     commands: SataCommands,
     second: Option<Second>,
     frame_fifo: Option<Bytes>,
+    payload_max: Option<Bytes>,
 }
 
 impl Port {
@@ -231,12 +249,18 @@ impl Port {
             ("sas", ProtocolKind::SasHba),
         ];
         let protocol = port.part(|| port.choice("protocol", &protocols))?;
-        let plug = plug(&port)?;
+        let mut payload_max = None;
+        let plug = plug_with(&port, |pcie| {
+            let size = pcie.optional_quantity("payload_max")?;
+            let checked = |size| packet_size(pcie, "payload_max", size, Bytes::kibi(4));
+            payload_max = size.map(checked).transpose()?;
+            Ok(())
+        })?;
         let fits = match protocol {
             Some(ProtocolKind::Ahci) => !matches!(plug, Plug::Sas(..)),
             Some(ProtocolKind::Nvme) => matches!(plug, Plug::Pcie(..)),
             Some(ProtocolKind::SasHba) => matches!(plug, Plug::Sas(..)),
-            Some(ProtocolKind::AtaDma) => false,
+            Some(_) => false,
             None => true,
         };
         let Some(protocol) = protocol.filter(|_| fits) else {
@@ -250,7 +274,7 @@ impl Port {
         let frame_fifo = frame_fifo(&port, plug)?;
         let second = second(&port, plug)?;
         port.finish()?;
-        Ok(Self { protocol, plug, commands, second, frame_fifo })
+        Ok(Self { protocol, plug, commands, second, frame_fifo, payload_max })
     }
 }
 
@@ -365,9 +389,16 @@ fn frame_fifo(port: &Section<'_>, plug: Plug) -> Result<Option<Bytes>, StudyErro
     Ok(Some(size))
 }
 
-/// Reads `sata = "6 Gb/s"`, `pcie = { generation, lanes }` or `sas = { rate, phys }` of a drive's or
-/// platform's port.
+/// Reads `sata = "6 Gb/s"`, `pcie = { generation, lanes }` or `sas = { rate, phys }` of a platform's port.
 pub fn plug(port: &Section<'_>) -> Result<Plug, StudyError> {
+    plug_with(port, |_| Ok(()))
+}
+
+/// Reads the connector of a port, of whose table `pcie` more is read by `rest`.
+fn plug_with(
+    port: &Section<'_>,
+    rest: impl FnOnce(&Section<'_>) -> Result<(), StudyError>,
+) -> Result<Plug, StudyError> {
     let sata: Option<BitsPerSecond> = port.optional_quantity("sata")?;
     let pcie = port.optional_table("pcie")?;
     let sas = port.optional_table("sas")?;
@@ -380,6 +411,7 @@ pub fn plug(port: &Section<'_>) -> Result<Plug, StudyError> {
         },
         (None, Some(pcie), None) => {
             let (generation, lanes) = pcie_width(&pcie)?;
+            rest(&pcie)?;
             pcie.finish()?;
             Ok(Plug::Pcie(generation, lanes))
         }
@@ -418,4 +450,18 @@ pub fn pcie_width(section: &Section<'_>) -> Result<(PcieGeneration, u32), StudyE
         return Err(section.error("lanes", format!("lanes = {lanes}: must be 1, 2, 4, 8 or 16")));
     }
     Ok((generation, lanes as u32))
+}
+
+/// Checks that `size`, which stands at `key`, is a power of two from 64 B to `most`.
+pub fn packet_size(
+    section: &Section<'_>,
+    key: &str,
+    size: Bytes,
+    most: Bytes,
+) -> Result<Bytes, StudyError> {
+    if size.get().is_power_of_two() && (Bytes(64)..=most).contains(&size) {
+        return Ok(size);
+    }
+    let message = format!("{key} = {size}: must be a power of two from 64 B to {most}");
+    Err(section.error(key, message))
 }

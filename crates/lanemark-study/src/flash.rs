@@ -10,7 +10,7 @@ use lanemark_core::workload::fault::ReadRetries;
 use crate::document::Section;
 use crate::error::StudyError;
 
-const TECHNOLOGIES: &[(&str, Technology)] = &[
+pub(crate) const TECHNOLOGIES: &[(&str, Technology)] = &[
     ("slc", Technology::Slc),
     ("mlc", Technology::Mlc),
     ("tlc", Technology::Tlc),
@@ -65,6 +65,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
     if let Some(section) = root.optional_table("pseudo_slc")? {
         spec.translation.pseudo_slc = Some(PseudoSlcSpec {
             capacity: section.quantity("capacity")?,
+            growth: section.optional_quantity("growth")?.unwrap_or_default(),
             read: section.quantity("read")?,
             program: section.quantity("program")?,
             fold_when_full: section.choice("when_full", &[("bypass", false), ("fold", true)])?,

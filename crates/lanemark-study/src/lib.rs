@@ -7,6 +7,7 @@
 //! | [`drive`], [`disk`], [`platform`], [`workload`] | `library/<kind>/*.toml` |
 //! | [`plug`], [`system`] | drives in ports of a platform |
 //! | [`path`] | a system's hops with their ceilings, and its platform's tree |
+//! | [`inspected`] | an inspected machine as a platform file |
 //! | [`ratings`] | `reference/drive-ratings.toml`: what drives are rated at, and what the model says |
 //! | [`sweep`] | one test on one system at many points: axes, points, rows of CSV |
 //! | [`study`] | `studies/*.toml`: systems, tests and the published figures they are held against |
@@ -21,23 +22,28 @@ pub mod document;
 pub mod drive;
 pub mod error;
 mod flash;
+mod host;
+pub mod inspected;
 pub mod library;
+pub mod links;
 pub mod origin;
 pub mod path;
 pub mod platform;
 pub mod plug;
 mod power;
+pub mod rated;
 pub mod ratings;
 pub mod study;
 pub mod sweep;
 pub mod system;
 mod topology;
 mod tree;
+mod usb;
 pub mod workload;
 
 pub use error::{Location, StudyError};
 pub use library::Library;
-pub use origin::{Ledger, Origin, Overrides};
+pub use origin::{Ledger, Origin, Overrides, Record, Uncertain};
 pub use study::Study;
 pub use sweep::Sweep;
 pub use system::System;

@@ -11,6 +11,7 @@ use include_dir::{Dir, include_dir};
 
 use crate::document::Document;
 use crate::error::{Location, StudyError};
+use crate::host;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../library");
 
@@ -26,6 +27,10 @@ pub enum Kind {
     Platform,
     /// `library/workloads`.
     Workload,
+    /// `library/hosts`.
+    Host,
+    /// `library/priors`.
+    Prior,
 }
 
 /// Library files by name, with the hash of each that was used.
@@ -42,6 +47,8 @@ impl Kind {
             Self::Drive => ("drives", "drive"),
             Self::Platform => ("platforms", "platform"),
             Self::Workload => ("workloads", "workload"),
+            Self::Host => ("hosts", "host"),
+            Self::Prior => ("priors", "priors"),
         }
     }
 }
@@ -50,6 +57,14 @@ impl Library {
     /// The library built into the program.
     pub fn built_in() -> Self {
         Self::default()
+    }
+
+    /// The library for a kind of file: a folder without hosts or priors takes those built into the program.
+    fn folder_of(&self, kind: Kind) -> Option<&PathBuf> {
+        let (folder, _) = kind.names();
+        let usual = !matches!(kind, Kind::Prior | Kind::Host);
+        let own = |library: &&PathBuf| usual || library.join(folder).is_dir();
+        self.folder.as_ref().filter(own)
     }
 
     /// The library in `folder`.
@@ -65,11 +80,19 @@ impl Library {
         Ok(Self { folder: Some(folder.to_owned()), used: RefCell::default() })
     }
 
-    /// Reads the file `name` of a kind.
+    /// Reads the file `name` of a kind. `platform,host` is a platform with a host in place of its own.
     ///
     /// # Errors
     /// Where there is no such file, with the nearest name, or where it cannot be read or parsed.
     pub fn open(&self, kind: Kind, name: &str) -> Result<Document, StudyError> {
+        if kind == Kind::Platform
+            && let Some((platform, host)) = name.split_once(',')
+        {
+            let file = self.open(Kind::Host, host)?;
+            let label = host::check(&file)?;
+            let platform = self.open(Kind::Platform, platform)?;
+            return Ok(platform.hosted(&file, &label, &host::TABLES));
+        }
         let document = if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
             open_file(Path::new(name))?
         } else {
@@ -86,7 +109,7 @@ impl Library {
             let toml = path.extension().is_some_and(|extension| extension == "toml");
             toml.then(|| path.file_stem()?.to_str().map(str::to_owned)).flatten()
         };
-        let mut names: Vec<String> = match &self.folder {
+        let mut names: Vec<String> = match self.folder_of(kind) {
             Some(library) => std::fs::read_dir(library.join(folder))
                 .into_iter()
                 .flatten()
@@ -111,7 +134,7 @@ impl Library {
         document.root(word, None).table(word)?.text("name")
     }
 
-    /// Takes down that `document` was used.
+    /// Notes that `document` was used.
     pub fn note(&self, document: &Document) {
         self.used.borrow_mut().insert(document.file().to_owned(), document.sha256());
     }
@@ -130,7 +153,7 @@ impl Library {
             return Err(StudyError::unknown(location, word, name, known));
         }
         let place = format!("{folder}/{name}.toml");
-        match &self.folder {
+        match self.folder_of(kind) {
             Some(library) => open_file(&library.join(place)),
             None => {
                 let file = BUILT_IN.get_file(&place);

@@ -3,6 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
+use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
+
 use crate::error::{Location, StudyError};
 
 /// The origin of a value.
@@ -19,7 +21,7 @@ pub enum Origin {
 }
 
 /// A model value as it was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Path of the value, `drive.front_end.read_latency`.
     pub parameter: String,
@@ -27,6 +29,110 @@ pub struct Record {
     pub text: String,
     /// Origin of the value.
     pub origin: Origin,
+    /// The range in which 80% of such values lie, where the file gives one.
+    pub range: Option<Range>,
+}
+
+/// The range in which 80% of such values lie, by both ends over the value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The low end over the value, at most 1.
+    pub low: f64,
+    /// The high end over the value, at least 1.
+    pub high: f64,
+}
+
+impl Range {
+    /// Reads the range of `value` from both ends, all as written with their units.
+    ///
+    /// # Errors
+    /// What is wrong with them, as a message.
+    pub(crate) fn read(value: &str, ends: &[String; 2]) -> Result<Self, String> {
+        let number = |text: &str| {
+            magnitude(text).ok_or_else(|| format!("{text}: is no quantity above zero"))
+        };
+        let ((middle, kind), [low, high]) =
+            (number(value)?, [number(&ends[0])?, number(&ends[1])?]);
+        if low.1 != kind || high.1 != kind {
+            return Err(format!("{} and {} are not of one kind with {value}", ends[0], ends[1]));
+        }
+        let range = Self { low: low.0 / middle, high: high.0 / middle };
+        match range.low <= 1.0 + 1e-9 && range.high >= 1.0 - 1e-9 {
+            true => Ok(range),
+            false => Err(format!("{value} does not lie from {} to {}", ends[0], ends[1])),
+        }
+    }
+}
+
+/// A value that is known only within a range, so that predictions have intervals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Uncertain {
+    /// Path of the value, `drive.flash.read`.
+    pub parameter: String,
+    /// The value as written.
+    pub text: String,
+    /// The range in which 80% of such values lie.
+    pub range: Range,
+}
+
+/// Factors up and down by which assumed times and rates vary where their file gives no range.
+const TIME_SPREAD: f64 = 1.4;
+const RATE_SPREAD: f64 = 1.2;
+
+impl Record {
+    /// Returns the value with its range where it has one, or is assumed and a time or a rate.
+    pub(crate) fn uncertain(&self) -> Option<Uncertain> {
+        let usual = || {
+            let assumed = matches!(self.origin, Origin::Assumed(Some(_)));
+            let spread = match magnitude(&self.text).filter(|_| assumed)?.1 {
+                0 => TIME_SPREAD,
+                1 => RATE_SPREAD,
+                _ => return None,
+            };
+            Some(Range { low: 1.0 / spread, high: spread })
+        };
+        let range = self.range.or_else(usual)?;
+        (range.low < range.high).then(|| {
+            let (parameter, text) = (self.parameter.clone(), self.text.clone());
+            Uncertain { parameter, text, range }
+        })
+    }
+}
+
+impl Uncertain {
+    /// Returns the value that lies `deviations` of a normal distribution from the middle, on the scale of ratios. The
+    /// ends of the range are 1.2816 deviations away, so that 80% lie between them.
+    #[must_use]
+    pub fn at(&self, deviations: f64) -> String {
+        const END: f64 = 1.2816;
+        let end = if deviations < 0.0 { 1.0 / self.range.low } else { self.range.high };
+        let factor = (deviations / END * end.ln()).exp();
+        let digits = self.text.find(|c: char| !(c.is_ascii_digit() || ".+-_e".contains(c)));
+        let (number, unit) = self.text.split_at(digits.unwrap_or(self.text.len()));
+        let number: f64 = number.replace('_', "").parse().unwrap_or(1.0);
+        match unit.trim() {
+            "" => format!("{:.0}", (number * factor).max(1.0)),
+            unit @ ("ns" | "%") => format!("{:.3} {unit}", number * factor),
+            unit @ ("ps" | "B" | "KiB" | "MiB" | "GiB") => format!("{:.0} {unit}", number * factor),
+            unit => format!("{:.6} {unit}", number * factor),
+        }
+    }
+}
+
+/// Returns a quantity above zero in its smallest unit, and the kind that it is of.
+fn magnitude(text: &str) -> Option<(f64, u8)> {
+    let found = if let Ok(time) = text.parse::<Duration>() {
+        (time.picoseconds() as f64, 0)
+    } else if let Ok(rate) = text.parse::<BytesPerSecond>() {
+        (rate.0 as f64, 1)
+    } else if let Ok(size) = text.parse::<Bytes>() {
+        (size.get() as f64, 2)
+    } else if let Ok(share) = text.parse::<Ratio>() {
+        (share.get(), 3)
+    } else {
+        (text.replace('_', "").parse().ok()?, 4)
+    };
+    (found.0.is_finite() && found.0 > 0.0).then_some(found)
 }
 
 /// The model values of a system: all that went into it, and all that could be set.
@@ -38,11 +144,11 @@ pub struct Ledger {
 
 impl Ledger {
     /// Takes a value down.
-    pub fn record(&self, parameter: String, text: String, origin: Origin) {
-        self.records.borrow_mut().push(Record { parameter, text, origin });
+    pub fn record(&self, record: Record) {
+        self.records.borrow_mut().push(record);
     }
 
-    /// Takes down that a file may have a value at `parameter`.
+    /// Notes that a file may have a value at `parameter`.
     pub fn know(&self, parameter: &str) {
         if !self.known.borrow().contains(parameter) {
             self.known.borrow_mut().insert(parameter.to_owned());

@@ -1,33 +1,29 @@
 //! `library/platforms/*.toml`: a host with its processor, protocols, links and ports.
 
-use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, PcieAddress, PcieSetup};
+use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, PcieSetup};
 use lanemark_core::sim::spec::{
     AGGREGATION_TIME_MAX, ArbitrationSpec, BURST_MAX, ClassWeights, CoalescingSpec, CpuSpec,
     HostPower, ProtocolKind, ProtocolSpec, QueueClass, THRESHOLD_MAX, WEIGHT_MAX,
 };
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::fault::Training;
 
 use crate::document::{Context, Document, Section};
 use crate::drive::{Plug, pcie_width, plug};
 use crate::error::StudyError;
+pub use crate::links::NamedLink;
+use crate::links::packets;
 use crate::power;
 use crate::topology;
+use crate::usb;
 
 /// Commands of an AHCI port's one list, and of an NVMe queue at most.
 pub const AHCI_DEPTH: u32 = 32;
+/// Commands that Linux's `uas` gives a bridge with 32 streams (drivers/usb/storage/uas.c).
+const UASP_DEPTH: u32 = 30;
 /// Commands that a SAS drive holds.
 pub const SAS_DEPTH: u32 = 256;
 const NVME_DEPTH_MAX: u64 = 65_536;
 const NVME_QUEUES_MAX: u64 = 65_535;
-
-/// Requests that 10-bit tags tell apart (PCI Express Base Specification 5.0, 2.2.6.2).
-const TAGS_MAX: u64 = 768;
-/// Posted data is credited in units of 16 B, with scaled flow control at most 32,752 of them (2.6.1, 3.4.2).
-const CREDIT: Bytes = Bytes(16);
-const POSTED_CREDITS_MAX: Bytes = Bytes(32_752 * CREDIT.0);
-/// Far longer than any path to memory takes, and short enough for every sum of times.
-const ROUND_TRIP_MAX: Duration = Duration::from_microseconds(1000);
 
 /// A platform as it stands in the library.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,19 +61,6 @@ pub struct Port {
     pub behind: Vec<NamedLink>,
 }
 
-/// A link inside a platform.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NamedLink {
-    /// Name of the link in the platform file.
-    pub name: String,
-    /// The chip at its far end.
-    pub to: String,
-    /// Specification of the link.
-    pub spec: LinkSpec,
-    /// After how long it trains anew, and to what.
-    pub retrain: Option<(Duration, Training)>,
-}
-
 impl Platform {
     /// Reads a platform file.
     ///
@@ -102,8 +85,14 @@ impl Platform {
         cpu.finish()?;
         let power = power::host(root)?;
         let mut protocols = Vec::new();
-        let kinds =
-            [ProtocolKind::Ahci, ProtocolKind::Nvme, ProtocolKind::AtaDma, ProtocolKind::SasHba];
+        let kinds = [
+            ProtocolKind::Ahci,
+            ProtocolKind::Nvme,
+            ProtocolKind::AtaDma,
+            ProtocolKind::SasHba,
+            ProtocolKind::Uasp,
+            ProtocolKind::BulkOnly,
+        ];
         for kind in kinds {
             if let Some(section) = root.optional_table(table_of(kind))? {
                 protocols.push(protocol(&section, kind)?);
@@ -135,6 +124,8 @@ pub fn table_of(kind: ProtocolKind) -> &'static str {
         ProtocolKind::Nvme => "nvme",
         ProtocolKind::AtaDma => "ata_dma",
         ProtocolKind::SasHba => "sas",
+        ProtocolKind::Uasp => "uasp",
+        ProtocolKind::BulkOnly => "bulk_only",
     }
 }
 
@@ -155,7 +146,7 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
             arbitration: ArbitrationSpec::default(),
             coalescing: CoalescingSpec::default(),
         },
-        ProtocolKind::Ahci | ProtocolKind::Nvme | ProtocolKind::SasHba => {
+        _ => {
             let driver_time = section.quantity("driver_time")?;
             let (queues, queue_depth) = match kind {
                 ProtocolKind::Nvme => (
@@ -163,6 +154,8 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
                     section.integer("queue_depth", 1, NVME_DEPTH_MAX)? as u32,
                 ),
                 ProtocolKind::SasHba => (1, SAS_DEPTH),
+                ProtocolKind::Uasp => (1, UASP_DEPTH),
+                ProtocolKind::BulkOnly => (1, 1),
                 _ => (1, AHCI_DEPTH),
             };
             let (choice, coalesced) = match kind {
@@ -292,10 +285,16 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
 }
 
 fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> {
-    let plug = plug(section)?;
-    let packets = match plug {
-        Plug::Pcie(..) => packets(section)?,
-        Plug::Sata(_) | Plug::Sas(..) => PcieSetup::new(Bytes(128), Bytes(512)),
+    let name = section.text("name")?;
+    let enclosure = match section.has("usb") {
+        true => Some(usb::enclosure(section, &name)?),
+        false => None,
+    };
+    let plug = enclosure.as_ref().map_or_else(|| plug(section), |one| Ok(one.plug))?;
+    let packets = match (&enclosure, plug) {
+        (Some(one), _) => one.packets,
+        (None, Plug::Pcie(..)) => Some(packets(section)?),
+        (None, Plug::Sata(_) | Plug::Sas(..)) => None,
     };
     let mut behind = Vec::new();
     for name in section.texts("behind")? {
@@ -306,6 +305,9 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
         behind.push(link.clone());
     }
     let controller = match section.has("controller") {
+        _ if enclosure.is_some() => {
+            enclosure.as_ref().map_or(ProtocolKind::Uasp, |one| one.protocol)
+        }
         _ if matches!(plug, Plug::Sas(..)) => ProtocolKind::SasHba,
         true => section.choice(
             "controller",
@@ -313,6 +315,7 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
         )?,
         false => ProtocolKind::Ahci,
     };
+    behind.extend(enclosure.into_iter().flat_map(|one| one.links));
     let alone = !matches!(plug, Plug::Pcie(..)) && behind.is_empty();
     if alone && controller != ProtocolKind::AtaDma {
         return Err(section
@@ -320,10 +323,10 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
             .hint("name that link in `behind`"));
     }
     let port = Port {
-        name: section.text("name")?,
+        name,
         plug,
         controller,
-        packets,
+        packets: packets.unwrap_or(PcieSetup::new(Bytes(128), Bytes(512))),
         latency: section.optional_quantity("latency")?.unwrap_or_default(),
         retrain: retrain(section)?,
         fails_after: section.optional_quantity("fails_after")?,
@@ -339,114 +342,4 @@ fn retrain(section: &Section<'_>) -> Result<Option<(Duration, Plug)>, StudyError
     let retrain = (table.quantity("after")?, plug(&table)?);
     table.finish()?;
     Ok(Some(retrain))
-}
-
-/// Reads how a PCI Express link was set up: `payload_max` and `read_request_max`, and what is told besides.
-/// The least payload that a link is set up with is 128 B; 64 B is that of a device that ends its packets at
-/// cache lines.
-fn packets(section: &Section<'_>) -> Result<PcieSetup, StudyError> {
-    let size = |key| power_of_two(section, key, section.quantity(key)?, Bytes::kibi(4));
-    let usual = PcieSetup::new(size("payload_max")?, size("read_request_max")?);
-    let address = match section.has("address") {
-        true => section
-            .choice("address", &[("64-bit", PcieAddress::Long), ("32-bit", PcieAddress::Short)])?,
-        false => usual.address,
-    };
-    let ecrc = match section.has("ecrc") {
-        true => section.choice("ecrc", &[("on", true), ("off", false)])?,
-        false => usual.ecrc,
-    };
-    let completion_payload = match section.optional_quantity("completion_payload")? {
-        Some(size) => power_of_two(section, "completion_payload", size, usual.payload_max)?,
-        None => usual.completion_payload,
-    };
-    let tags = section.optional_integer("tags", 1, TAGS_MAX)?.map(|tags| tags as u32);
-    let posted_credits = posted_credits(section, usual.payload_max)?;
-    let round_trip = round_trip(section, tags.is_some() || posted_credits.is_some())?;
-    Ok(PcieSetup { address, ecrc, completion_payload, tags, posted_credits, round_trip, ..usual })
-}
-
-/// Checks that `size`, which stands at `key`, is a power of two from 64 B to `most`.
-fn power_of_two(
-    section: &Section<'_>,
-    key: &str,
-    size: Bytes,
-    most: Bytes,
-) -> Result<Bytes, StudyError> {
-    if size.get().is_power_of_two() && (Bytes(64)..=most).contains(&size) {
-        return Ok(size);
-    }
-    let message = format!("{key} = {size}: must be a power of two from 64 B to {most}");
-    Err(section.error(key, message))
-}
-
-/// Reads `posted_credits`, with which at least one packet must go.
-fn posted_credits(section: &Section<'_>, least: Bytes) -> Result<Option<Bytes>, StudyError> {
-    let key = "posted_credits";
-    let credits: Option<Bytes> = section.optional_quantity(key)?;
-    if let Some(size) = credits
-        && (!size.get().is_multiple_of(CREDIT.get())
-            || !(least..=POSTED_CREDITS_MAX).contains(&size))
-    {
-        let most = POSTED_CREDITS_MAX.get();
-        let message =
-            format!("{key} = {size}: must be a multiple of {CREDIT} from {least} to {most} B");
-        return Err(section.error(key, message));
-    }
-    Ok(credits)
-}
-
-/// Reads `round_trip`, which means nothing unless tags or credits are `bounded`.
-fn round_trip(section: &Section<'_>, bounded: bool) -> Result<Option<Duration>, StudyError> {
-    let key = "round_trip";
-    let round_trip: Option<Duration> = section.optional_quantity(key)?;
-    match round_trip {
-        Some(time) if !(Duration::from_nanoseconds(1)..=ROUND_TRIP_MAX).contains(&time) => {
-            let message = format!("{key} = {time}: must be from 1 ns to {ROUND_TRIP_MAX}");
-            Err(section.error(key, message))
-        }
-        Some(time) if !bounded => {
-            let message = format!("{key} = {time}: neither `tags` nor `posted_credits` is given");
-            Err(section.error(key, message).hint("give what may be under way for that time"))
-        }
-        _ => Ok(round_trip),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(keys: &str) -> PcieSetup {
-        let text = format!("payload_max = \"256 B\"\nread_request_max = \"512 B\"\n{keys}");
-        let document = Document::parse("p.toml", &text).unwrap();
-        let section = document.root("platform", None);
-        let setup = packets(&section).unwrap();
-        section.finish().unwrap();
-        setup
-    }
-
-    #[test]
-    fn a_setup_of_which_nothing_is_told_is_the_usual_one() {
-        let usual = PcieSetup::new(Bytes(256), Bytes(512));
-        assert_eq!(read(""), usual);
-        assert_eq!(read("address = \"64-bit\"\necrc = \"off\"\n"), usual);
-    }
-
-    #[test]
-    fn every_key_of_a_setup_is_read() {
-        let keys = "address = \"32-bit\"\necrc = \"on\"\ncompletion_payload = \"64 B\"\ntags = 32\n\
-                    posted_credits = \"8 KiB\"\nround_trip = \"1.5 us\"\n";
-        let expected = PcieSetup {
-            payload_max: Bytes(256),
-            read_request_max: Bytes(512),
-            address: PcieAddress::Short,
-            ecrc: true,
-            completion_payload: Bytes(64),
-            tags: Some(32),
-            posted_credits: Some(Bytes::kibi(8)),
-            round_trip: Some(Duration::from_nanoseconds(1_500)),
-        };
-        assert_eq!(read(keys), expected);
-    }
 }

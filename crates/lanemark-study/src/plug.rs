@@ -45,8 +45,16 @@ pub fn plug_in(
         None => None,
     };
     let kind = match port.plug {
-        Plug::Pcie(..) => drive.protocol,
-        Plug::Sata(_) | Plug::Sas(..) => port.controller,
+        Plug::Pcie(..) if !port.controller.is_usb() => drive.protocol,
+        Plug::Pcie(..) if drive.protocol != ProtocolKind::Nvme => {
+            let spoken = drive.protocol.name();
+            let message = format!(
+                "{} speaks {spoken}, and the bridge of port `{}` NVMe",
+                drive.name, port.name
+            );
+            return Err(StudyError::new(named_at.clone(), message));
+        }
+        _ => port.controller,
     };
     let known = platform.protocols.iter().find(|spec| spec.kind == kind);
     let mut protocol = known.cloned().ok_or_else(|| {
@@ -80,7 +88,11 @@ fn train(
     named_at: &Location,
 ) -> Result<(Plug, LinkLaw), StudyError> {
     let commands = match drive.commands {
-        SataCommands::Queued if port.controller == ProtocolKind::AtaDma => SataCommands::Unqueued,
+        SataCommands::Queued
+            if matches!(port.controller, ProtocolKind::AtaDma | ProtocolKind::BulkOnly) =>
+        {
+            SataCommands::Unqueued
+        }
         commands => commands,
     };
     match (drive.plug, port.plug) {
@@ -101,7 +113,8 @@ fn train(
         }
         (Plug::Pcie(own, own_lanes), Plug::Pcie(other, lanes)) => {
             let (generation, lanes) = (own.min(other), own_lanes.min(lanes));
-            let law = Pcie::with_setup(generation, lanes, port.latency, &port.packets);
+            let setup = drive.payload_max.map_or(port.packets, |most| port.packets.at_most(most));
+            let law = Pcie::with_setup(generation, lanes, port.latency, &setup);
             Ok((Plug::Pcie(generation, lanes), LinkLaw::Pcie(law)))
         }
         (own, other) => Err(misfit(drive, platform, port, named_at, own, other)),

@@ -63,7 +63,7 @@ pub struct Rating {
 pub struct Rated {
     /// Simulated figure, in the rating's unit.
     pub simulated: f64,
-    /// Over what was published, less one.
+    /// Simulated figure over the published one, less one.
     pub error: f64,
 }
 

@@ -12,10 +12,10 @@ use lanemark_core::units::Bytes;
 use lanemark_core::workload::{Fault, Workload};
 
 use crate::attached::{Attached, join};
-use crate::document::Context;
+use crate::document::{Context, Document};
 use crate::error::{Location, StudyError};
 use crate::library::{Kind, Library};
-use crate::origin::{Ledger, Origin, Overrides};
+use crate::origin::{Ledger, Origin, Overrides, Record, Uncertain};
 use crate::platform::Platform;
 
 /// A system by the names of its parts.
@@ -55,6 +55,10 @@ pub struct System {
     pub target: SimulatedTarget,
     /// The ports that are taken, with what is in each.
     pub taken: Vec<Taken>,
+    /// Whether a drive's file leaves values to follow from its ratings.
+    pub is_rated: bool,
+    /// The values that are known only within a range.
+    pub uncertain: Vec<Uncertain>,
     /// Doubts that come with the assembly.
     pub warnings: Vec<Warning>,
 }
@@ -196,16 +200,28 @@ impl System {
         name: &str,
         settings: &[(Calibration, Location)],
     ) -> Result<Self, StudyError> {
+        let platform_file = library
+            .open(Kind::Platform, &parts.platform)
+            .map_err(|error| found(error, &named_at.platform))?;
+        Self::assemble_on(library, &platform_file, parts, named_at, name, settings)
+    }
+
+    /// Plugs a drive into a port of the platform of `platform_file`, as [`Self::assemble`] does.
+    pub(crate) fn assemble_on(
+        library: &Library,
+        platform_file: &Document,
+        parts: &SystemName,
+        named_at: &NamedAt,
+        name: &str,
+        settings: &[(Calibration, Location)],
+    ) -> Result<Self, StudyError> {
         let ledger = Ledger::default();
         let mut overrides = Overrides::default();
         for (setting, location) in settings {
             overrides.set(&setting.parameter, &setting.value, location.clone());
         }
         let context = Context { ledger: &ledger, overrides: &overrides };
-        let platform_file = library
-            .open(Kind::Platform, &parts.platform)
-            .map_err(|error| found(error, &named_at.platform))?;
-        let platform = Platform::read(&platform_file, context)?;
+        let platform = Platform::read(platform_file, context)?;
         let mut attached: Vec<Attached> = Vec::new();
         for (drive, port) in parts.places() {
             for port in port.split('|') {
@@ -222,7 +238,7 @@ impl System {
                 library,
                 names,
                 &platform,
-                &platform_file,
+                platform_file,
                 named_at,
                 context,
             )?);
@@ -254,7 +270,14 @@ impl System {
             }
         }
         let taken = attached.iter().flat_map(Attached::taken).collect();
-        Ok(Self { spec, platform, target, taken, warnings })
+        let mut uncertain: Vec<Uncertain> = Vec::new();
+        for one in ledger.records().iter().filter_map(Record::uncertain) {
+            if !uncertain.iter().any(|other| other.parameter == one.parameter) {
+                uncertain.push(one);
+            }
+        }
+        let is_rated = attached.iter().any(|one| one.file.has_table("rated"));
+        Ok(Self { spec, platform, target, taken, is_rated, uncertain, warnings })
     }
 
     /// Returns the capacity of the system's volume, or of its first drive.
@@ -262,10 +285,10 @@ impl System {
         self.spec.volume_capacity().unwrap_or(self.spec.first().drive.capacity)
     }
 
-    /// What the simulator needs, with these faults besides its own.
+    /// Returns the system for the simulator, with these faults besides its own.
     ///
     /// # Errors
-    /// All that it cannot have, in one error at `location`.
+    /// All faults that the system cannot have, in one error at `location`.
     pub fn with_faults(
         &self,
         faults: &[Fault],

@@ -5,7 +5,8 @@
 //! are told with the two ends.
 
 use crate::error::StudyError;
-use crate::platform::{NamedLink, Port};
+use crate::links::NamedLink;
+use crate::platform::Port;
 
 /// Name of what comes before the first link of every path.
 const PROCESSOR: &str = "the processor";

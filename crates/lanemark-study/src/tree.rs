@@ -3,6 +3,7 @@
 //! The parser's own tree borrows the text; this one does not, so a document can be kept and passed on.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error};
@@ -35,7 +36,43 @@ pub(crate) enum Node {
     Other(&'static str),
 }
 
+impl Entry {
+    /// Moves the entry with all in it to `offset`, where another file's text stands for it.
+    pub(crate) fn move_to(&mut self, offset: usize) {
+        self.key_offset = offset;
+        self.value.move_to(offset);
+    }
+}
+
+/// The value as a file has it, on one line.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.node {
+            Node::Text(text) => f.write_str(&quoted(text)),
+            Node::Number(number) => f.write_str(number),
+            Node::Table(table) => {
+                let pairs = table.iter().map(|(key, entry)| format!("{key} = {}", entry.value));
+                write!(f, "{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+            }
+            Node::Array(array) => {
+                let all: Vec<String> = array.iter().map(Self::to_string).collect();
+                write!(f, "[{}]", all.join(", "))
+            }
+            Node::Other(kind) => f.write_str(kind),
+        }
+    }
+}
+
 impl Value {
+    fn move_to(&mut self, offset: usize) {
+        self.offset = offset;
+        match &mut self.node {
+            Node::Table(table) => table.values_mut().for_each(|entry| entry.move_to(offset)),
+            Node::Array(array) => array.iter_mut().for_each(|value| value.move_to(offset)),
+            Node::Text(_) | Node::Number(_) | Node::Other(_) => {}
+        }
+    }
+
     pub(crate) fn as_table(&self) -> Option<&Table> {
         match &self.node {
             Node::Table(table) => Some(table),
@@ -56,6 +93,16 @@ impl Value {
             _ => None,
         }
     }
+}
+
+/// A text as a file has it, in quotes.
+pub(crate) fn quoted(text: &str) -> String {
+    let escaped = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
 }
 
 /// Parses `text`.

@@ -11,6 +11,7 @@ use lanemark_core::sim::spec::{DriveSpec, MediaSpec, PageTimes};
 use lanemark_core::sim::{SystemSpec, run_test};
 use lanemark_core::units::{Bytes, Ratio};
 use lanemark_core::workload::{Pattern, Test};
+use lanemark_study::library::Kind;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System};
 
@@ -96,6 +97,8 @@ fn systems() -> Vec<(String, SystemSpec)> {
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
         .collect();
     drives.sort();
+    // Those of their ratings alone are alike, and many.
+    drives.retain(|name| !library.open(Kind::Drive, name).unwrap().has_table("rated"));
     let assembled = |drive: &String| {
         PORTS.iter().find_map(|port| {
             let name = format!("{drive}@{port}");

@@ -98,3 +98,24 @@ fn a_completer_that_sends_cache_lines_narrows_the_way_of_written_data_alone() {
     meets(ceiling(&system, false) / ceiling(&free, false), (64.0 / 84.0) / (128.0 / 148.0));
     meets(ceiling(&system, true) / ceiling(&free, true), 1.0);
 }
+
+/// Packets are as long as both ends take them: 24 bytes to every 128 of a drive in a port of 256, and to every 256 of one
+/// that takes 512.
+#[test]
+fn the_smaller_payload_of_drive_and_port_binds() {
+    let drive = |own| ("drive.port.pcie.payload_max", own);
+    let most = |settings: &[(&str, &str)], read| {
+        carried(&assemble(NVME, settings), &sequential(read), "PCIe 3.0 x4").1
+    };
+    for (own, payload) in [("128 B", 128.0), ("256 B", 256.0), ("512 B", 256.0)] {
+        let settings = [drive(own)];
+        // The completion entry and interrupt of a read, 68 bytes beside 128 KiB, are less than the tolerance.
+        let line = 8e3 / 8.0 * 128.0 / 130.0 * 4.0 * 1534.0 / 1538.0;
+        meets(most(&settings, true), line * payload / (payload + 24.0));
+        meets(most(&settings, false), line * payload / (payload + 20.0));
+    }
+    // Completions that are shorter yet stay so.
+    let lines = ("platform.port.pcie-slot.completion_payload", "64 B");
+    let gain = most(&[lines, drive("128 B")], false) / most(&[drive("256 B")], false);
+    meets(gain, (64.0 / 84.0) / (256.0 / 276.0));
+}

@@ -75,6 +75,33 @@ fn a_frame_fifo_is_read_as_written_and_needs_a_rate() {
 const NVME_DRIVE: &str = "library/drives/samsung-950-pro-512gb.toml";
 
 #[test]
+fn a_payload_of_a_drive_is_a_power_of_two_and_a_port_has_its_own_key() {
+    let says = |size: &str, expected: &str| {
+        system_says(
+            NVME,
+            NVME_DRIVE,
+            "{ value = \"128 B\",",
+            &format!("{{ value = {size},"),
+            expected,
+        );
+    };
+    for size in ["96 B", "32 B", "0 B", "8 KiB", "1 TiB"] {
+        says(&format!("\"{size}\""), "payload_max = ");
+        says(&format!("\"{size}\""), ": must be a power of two from 64 B to 4 KiB");
+    }
+    says("128", "payload_max = 128: `128` has no unit");
+    says("\"18446744073709551615 B\"", "is too large for data");
+    let (from, to) = ("lanes = 16,", "lanes = 16, payload_max = \"256 B\",");
+    system_says(
+        NVME,
+        "library/platforms/workstation-z170.toml",
+        from,
+        to,
+        "unknown key `payload_max`",
+    );
+}
+
+#[test]
 fn namespaces_are_read_as_written_and_only_for_nvme() {
     let from = "kind     = \"ssd\"";
     let to = |value: &str| format!("{from}\nnamespaces = {value}");

@@ -104,5 +104,6 @@ fn a_wrong_parameter_gets_the_likeliest_names() {
     let parts = SystemName::parse("samsung-980-pro@workstation-z170:m2").unwrap();
     let named_at = NamedAt::all(&Location::file("SYSTEM"));
     let error = System::assemble(&Library::built_in(), &parts, &named_at, "x", &[]).unwrap_err();
-    assert_eq!(error.hint.unwrap(), "did you mean `samsung-980-pro-1tb`?");
+    let hint = error.hint.unwrap();
+    assert!(hint.starts_with("did you mean `samsung-980-pro-1tb`, "), "{hint}");
 }

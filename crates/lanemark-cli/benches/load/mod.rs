@@ -1,8 +1,8 @@
 //! The systems and tests on which the simulator's cost is measured.
 
 use lanemark_core::result::Calibration;
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{CheckedTest, Load, Mix, Pattern, Start, Test};
+use lanemark_core::units::{Bytes, Ratio};
+use lanemark_core::workload::{CheckedTest, Pattern, Test};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System};
 
@@ -46,25 +46,11 @@ pub(crate) struct Case {
 fn case(name: &str, settings: &[(&'static str, &str)], read: f64, requests: u64) -> Case {
     let test = Test {
         name: name.to_owned(),
-        block: Bytes::kibi(4),
-        pattern: Pattern::Uniform,
         read_share: Ratio::new(read).expect("a share"),
         queue_depth: 32,
-        threads: 1,
         // What the tests of other simulators touch; writes go everywhere.
         span: Bytes::mebi(1024),
-        offset: Bytes::ZERO,
-        alignment: Bytes::kibi(4),
-        volume: None,
-        duration: None,
-        rounds: None,
-        interval: None,
-        ramp: Duration::ZERO,
-        think: Duration::ZERO,
-        compressibility: Ratio::ZERO,
-        mix: Mix::default(),
-        load: Load::Closed,
-        start: Start::default(),
+        ..Test::of_blocks(Bytes::kibi(4))
     };
     let settings = settings.iter().map(|&(key, value)| (key, value.to_owned())).collect();
     Case { name: name.to_owned(), system: NVME, settings, test, requests }

@@ -14,27 +14,27 @@ pub(crate) struct PlanArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlanCommand {
-    /// How much longer a battery lasts with another drive
+    /// Work out how much longer a battery lasts with another drive
     Battery(BatteryArgs),
-    /// What uncompressed video needs, and which interfaces carry it
+    /// Work out the rate of uncompressed video, and which interfaces carry it
     Bandwidth(BandwidthArgs),
-    /// How many servers a load takes with one drive and with another, and what they cost
+    /// Work out how many servers a load takes with one drive and with another, and their cost
     Fleet(FleetArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct BatteryArgs {
-    /// What the whole computer takes with the first drive [default: 9.6 W, of the document's example]
+    /// Power of the whole computer with the first drive [default: 9.6 W, of the document's example]
     #[arg(long, value_name = "POWER")]
     pub(crate) system: Option<Watts>,
-    /// How long its battery lasts then [default: 5.2 h, of the document's example]
+    /// Time that the battery lasts with the first drive [default: 5.2 h, of the document's example]
     #[arg(long, value_name = "TIME")]
     pub(crate) lasts: Option<Duration>,
-    /// What the first drive takes on average, or a saved result of one simulated test [default: 1.4 W, of the
-    /// document's example]
+    /// Mean power of the first drive, or a saved result of one simulated test [default: 1.4 W, of the document's
+    /// example]
     #[arg(long, value_name = "POWER|RESULT")]
     pub(crate) drive: Option<String>,
-    /// What the other drive takes for the same work in the same time [default: 1.1 W, of the document's example]
+    /// Mean power of the other drive for the same work in the same time [default: 1.1 W, of the document's example]
     #[arg(long, value_name = "POWER|RESULT")]
     pub(crate) other: Option<String>,
 }
@@ -61,14 +61,14 @@ pub(crate) struct BandwidthArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FleetArgs {
-    /// What a server does with the drive that is there: NAME=RATE, or a saved result of one test, of which
-    /// the transactions a minute count, or else the requests a second [default: SATA=1.37e6, of the document's example]
+    /// Rate of a server with the present drive: NAME=RATE, or a saved result of one test, of which the transactions a
+    /// minute count, or else the requests a second [default: SATA=1.37e6, of the document's example]
     #[arg(long, value_name = "NAME=RATE|RESULT")]
     pub(crate) present: Option<String>,
-    /// What it does with the other drive [default: SAS=1.71e6, of the document's example]
+    /// Rate of a server with the other drive [default: SAS=1.71e6, of the document's example]
     #[arg(long, value_name = "NAME=RATE|RESULT")]
     pub(crate) other: Option<String>,
-    /// What all servers have to do [default: what --nodes servers do with the drive that is there]
+    /// Rate that all servers have to reach [default: the rate of --nodes servers with the present drive]
     #[arg(long, value_name = "RATE")]
     pub(crate) demand: Option<f64>,
     /// Servers that are there [default: 5, of the document's example]
@@ -84,10 +84,10 @@ pub(crate) struct FleetArgs {
     /// Drives in a server
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) drives: u32,
-    /// What a server takes, in W
+    /// Power of a server, in W
     #[arg(long, value_name = "WATTS", default_value_t = 400.0)]
     pub(crate) watts: f64,
-    /// What a server takes with the other drive [default: the same]
+    /// Power of a server with the other drive, in W [default: the same]
     #[arg(long, value_name = "WATTS")]
     pub(crate) other_watts: Option<f64>,
     /// The price of a drive
@@ -108,7 +108,7 @@ pub(crate) struct FleetArgs {
     /// The price of a kilowatt hour
     #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
     pub(crate) energy_price: f64,
-    /// What the building takes for each watt of a server (PUE)
+    /// Power that the building takes for each watt of a server (PUE)
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub(crate) overhead: f64,
 }

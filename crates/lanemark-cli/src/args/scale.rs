@@ -3,6 +3,8 @@
 use clap::Args as ClapArgs;
 use lanemark_core::units::{Bytes, Duration};
 
+use super::LibraryArgs;
+
 /// Changes to a workload for this run.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ScaleArgs {
@@ -15,4 +17,16 @@ pub(crate) struct ScaleArgs {
     /// Run every test so often
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeats: Option<u32>,
+}
+
+/// The seed of a run, its changes to the workload, and the library that it reads.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SeededArgs {
+    /// The seed of all random numbers
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) scale: ScaleArgs,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::{LibraryArgs, ScaleArgs};
+use super::SeededArgs;
 
 /// The arguments of `lanemark sweep`.
 #[derive(Debug, ClapArgs)]
@@ -55,13 +55,8 @@ pub(crate) struct SweepArgs {
     /// Points at a time [default: as many as cores]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// The seed of all random numbers, the same at every point
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
     #[command(flatten)]
-    pub(crate) scale: ScaleArgs,
-    #[command(flatten)]
-    pub(crate) library: LibraryArgs,
+    pub(crate) run: SeededArgs,
 }
 
 /// Reads a range of points, both of which belong to it.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Subcommand};
 use lanemark_measure::EngineKind;
 
-use super::{After, LibraryArgs, ScaleArgs};
+use super::{After, SeededArgs};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct VerifyArgs {
@@ -49,26 +49,21 @@ pub(crate) struct VerifyWriteArgs {
     /// Go through the page cache
     #[arg(long)]
     pub(crate) buffered: bool,
-    /// The seed of all random numbers
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
     /// Print what was written as JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) scale: ScaleArgs,
-    #[command(flatten)]
-    pub(crate) library: LibraryArgs,
+    pub(crate) run: SeededArgs,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct VerifyCheckArgs {
-    /// What was written; it is only read
+    /// File or device that was written; it is only read
     pub(crate) path: PathBuf,
     /// The journal of it [default: ./NAME.journal]
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
-    /// What happened since: kill or power-cut [default: power-cut if the machine was started anew]
+    /// Event since the writing: kill or power-cut [default: power-cut if the machine was started anew]
     #[arg(long, value_name = "WHAT")]
     pub(crate) after: Option<After>,
     /// How requests are made: io_uring, or sync (one at a time)

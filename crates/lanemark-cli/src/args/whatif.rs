@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::{LibraryArgs, ScaleArgs};
+use super::SeededArgs;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct WhatIfArgs {
-    /// What there is: a system, DRIVE@PLATFORM:PORT, or a saved result
+    /// Present system, DRIVE@PLATFORM:PORT, or a saved result
     #[arg(value_name = "SYSTEM|RESULT")]
     pub(crate) from: String,
     /// The model that stands for the drive of a measured result, DRIVE@PLATFORM:PORT
@@ -38,11 +38,6 @@ pub(crate) struct WhatIfArgs {
     /// Print both as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// The seed of all random numbers
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
     #[command(flatten)]
-    pub(crate) scale: ScaleArgs,
-    #[command(flatten)]
-    pub(crate) library: LibraryArgs,
+    pub(crate) run: SeededArgs,
 }

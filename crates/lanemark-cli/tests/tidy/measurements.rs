@@ -83,7 +83,7 @@ const RATINGS: [&str; 13] = [
     "source",
 ];
 
-/// One half of the corpus: what may be looked at while laws and values are chosen, and what judges them.
+/// A half of the corpus: one may be looked at while laws and values are chosen, the other judges them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Half {
     Development,

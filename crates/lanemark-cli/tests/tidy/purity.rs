@@ -28,6 +28,7 @@ pub(crate) const PATHS: &[&str] = &[
     "std::fmt",
     "std::hint::black_box",
     "std::iter",
+    "std::marker::PhantomData",
     "std::mem",
     "std::ops",
     "std::str::FromStr",

@@ -11,7 +11,7 @@ use super::source::{self, File};
 /// five.
 pub(crate) const CIRCLES: &[(&str, usize)] = &[
     ("lanemark-cli", 2),
-    ("lanemark-core", 14),
+    ("lanemark-core", 4),
     ("lanemark-inspect", 3),
     ("lanemark-measure", 3),
     ("lanemark-oltp", 4),

@@ -29,7 +29,7 @@ pub struct Costs {
     pub licence_price: f64,
     /// Drives in a server.
     pub drives: u32,
-    /// How long it runs, in years.
+    /// Time that the servers run, in years.
     pub years: f64,
     /// The price of a kilowatt hour.
     pub energy_price: f64,

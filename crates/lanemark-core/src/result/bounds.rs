@@ -4,53 +4,20 @@
 //! is busy -7 times, no time in which something was done, more bytes than sums can hold. Readers check what they read,
 //! and writers what they write, so that what is saved can be read.
 
-use std::fmt;
-
+use super::range::{
+    At, Checked, FIGURE_MAX, TIME_MAX_NS, bytes, count, counted, each, share, some, time, within,
+};
+use super::series::POINTS_MAX;
 use super::{
     DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse, HopId, LatencyHistogram, PathUse,
     RequestErrors, RunResult, Sample, Series, Statistic, SteadyState, Sweep, SweepFigures,
     TestResult, TransactionsUse,
 };
-use crate::result::series::POINTS_MAX;
 use crate::units::{Bytes, Duration};
 use crate::workload::{Fault, Load, QUEUE_DEPTH_MAX, THREADS_MAX, Test, USERS_MAX, WAREHOUSES_MAX};
 
-/// The longest time in a result, in ns: 5,000 hours. Picoseconds end little beyond it.
-pub const TIME_MAX_NS: f64 = 1.8e16;
-/// The most data in a figure: 2^60 bytes, of which sums of several still are 64-bit numbers.
-pub const BYTES_MAX: Bytes = Bytes(1 << 60);
-/// The most of anything that is counted.
-pub const COUNT_MAX: u64 = 1 << 60;
-/// The greatest rate, power or energy.
-pub const FIGURE_MAX: f64 = 1e18;
-/// Greatest number of repeats, tests, hops or rounds.
-pub const ENTRIES_MAX: usize = 1_000_000;
 /// Greatest number of kinds and numbers of errors: error numbers end at 4,095, by `MAX_ERRNO` of Linux.
-pub const ERRORS_MAX: usize = 8192;
-/// Excess of a share over 1 that is accepted: by rounding, or by what was booked in an interval and ended after it.
-const SHARE_SLACK: f64 = 0.01;
-
-/// A value that no result can have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutOfRange {
-    /// Path of the value in the result, `tests[2].samples[0].elapsed_ns`.
-    pub place: String,
-    /// The value, as text.
-    pub value: String,
-    /// The values that are accepted.
-    pub bound: String,
-}
-
-impl fmt::Display for OutOfRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is {}; {}", self.place, self.value, self.bound)
-    }
-}
-
-impl std::error::Error for OutOfRange {}
-
-/// The outcome of a check: the first value that is out of range, where there is one.
-type Checked = Result<(), OutOfRange>;
+const ERRORS_MAX: usize = 8192;
 
 impl RunResult {
     /// Checks that every value of the result is possible.
@@ -58,7 +25,7 @@ impl RunResult {
     /// # Errors
     /// The first value that is not.
     pub fn check(&self) -> Checked {
-        let at = At::start();
+        let at = At::of("");
         count(&at.key("tests"), self.tests.len())?;
         each(&at.key("workload.tests"), &self.workload.tests, test_asked)?;
         each(&at.key("tests"), &self.tests, test_result)
@@ -72,7 +39,7 @@ impl Sweep {
     /// The first value that is not.
     pub fn check(&self) -> Checked {
         self.points.iter().try_for_each(|point| match &point.outcome {
-            Ok(figures) => sweep_figures(&At(format!("point {}", point.number)), figures),
+            Ok(figures) => sweep_figures(&At::of(&format!("point {}", point.number)), figures),
             Err(_) => Ok(()),
         })
     }
@@ -85,75 +52,6 @@ fn sweep_figures(at: &At, one: &SweepFigures) -> Checked {
     let others = one.latency_percentiles_us.iter().chain([&one.latency_max_us]).flatten();
     others.copied().try_for_each(|us| within(&at.key("latency_us"), us, TIME_MAX_NS))?;
     one.busiest.as_ref().map_or(Ok(()), |(_, busy)| share(&at.key("utilisation"), *busy))
-}
-
-/// The path of a value in a result.
-#[derive(Clone)]
-struct At(String);
-
-impl At {
-    fn start() -> Self {
-        Self(String::new())
-    }
-
-    fn key(&self, key: &str) -> Self {
-        Self(if self.0.is_empty() { key.to_owned() } else { format!("{}.{key}", self.0) })
-    }
-
-    fn fail(&self, value: impl fmt::Display, bound: impl fmt::Display) -> Checked {
-        let (place, value, bound) = (self.0.clone(), value.to_string(), bound.to_string());
-        Err(OutOfRange { place, value, bound })
-    }
-}
-
-fn each<T>(at: &At, all: &[T], check: fn(&At, &T) -> Checked) -> Checked {
-    count(at, all.len())?;
-    all.iter()
-        .enumerate()
-        .try_for_each(|(index, one)| check(&At(format!("{}[{index}]", at.0)), one))
-}
-
-fn some<T>(at: &At, one: Option<&T>, check: fn(&At, &T) -> Checked) -> Checked {
-    one.map_or(Ok(()), |one| check(at, one))
-}
-
-fn count(at: &At, entries: usize) -> Checked {
-    match entries > ENTRIES_MAX {
-        true => at.fail(format!("{entries} entries"), format!("at most {ENTRIES_MAX}")),
-        false => Ok(()),
-    }
-}
-
-fn within(at: &At, value: f64, most: f64) -> Checked {
-    match (0.0..=most).contains(&value) {
-        true => Ok(()),
-        false => at.fail(value, format!("from 0 to {most}")),
-    }
-}
-
-fn share(at: &At, value: f64) -> Checked {
-    match (0.0..=1.0 + SHARE_SLACK).contains(&value) {
-        true => Ok(()),
-        false => at.fail(value, "from 0 to 1"),
-    }
-}
-
-fn counted(at: &At, value: u64) -> Checked {
-    match value <= COUNT_MAX {
-        true => Ok(()),
-        false => at.fail(value, format!("at most {COUNT_MAX}")),
-    }
-}
-
-fn bytes(at: &At, value: Bytes) -> Checked {
-    match value <= BYTES_MAX {
-        true => Ok(()),
-        false => at.fail(value, format!("at most {BYTES_MAX}")),
-    }
-}
-
-fn time(at: &At, value: Duration) -> Checked {
-    within(at, value.picoseconds() as f64 / 1e3, TIME_MAX_NS)
 }
 
 fn test_asked(at: &At, test: &Test) -> Checked {
@@ -197,6 +95,16 @@ fn test_result(at: &At, test: &TestResult) -> Checked {
     statistic(&at.key("throughput_bytes_per_second"), &test.throughput_bytes_per_second)?;
     statistic(&at.key("iops"), &test.iops)?;
     statistic(&at.key("latency_mean_ns"), &test.latency_mean_ns)?;
+    if let Some(interval) = &test.interval {
+        let at = at.key("interval");
+        share(&at.key("low_ratio"), interval.low_ratio)?;
+        if !(1.0..=FIGURE_MAX).contains(&interval.high_ratio) {
+            return at.key("high_ratio").fail(interval.high_ratio, "at least 1");
+        }
+        if let Some(widest) = &interval.widest {
+            share(&at.key("widest.share"), widest.share)?;
+        }
+    }
     if let Some(probe) = &test.queue_probe {
         let at = at.key("queue_probe");
         within(&at.key("iops"), probe.iops, FIGURE_MAX)?;
@@ -291,19 +199,8 @@ fn errors(at: &At, all: &RequestErrors) -> Checked {
     }
 }
 
-/// Least, mean and greatest in their order, and none of them where nothing was counted.
-pub(super) fn histogram(one: &LatencyHistogram) -> Checked {
-    latency(&At("latency".to_owned()), one)
-}
-
 fn latency(at: &At, one: &LatencyHistogram) -> Checked {
-    counted(&at.key("count"), one.count())?;
-    let (Some(least), Some(greatest)) = (one.min_ns(), one.max_ns()) else { return Ok(()) };
-    if least > greatest {
-        return at.key("min_ns").fail(least, format!("at most the greatest, {greatest}"));
-    }
-    within(&at.key("max_ns"), greatest as f64, TIME_MAX_NS)?;
-    within(&at.key("sum_ns"), one.mean_ns(), TIME_MAX_NS)
+    one.check(at)
 }
 
 fn path(at: &At, one: &PathUse) -> Checked {
@@ -357,7 +254,7 @@ fn series(at: &At, one: &Series) -> Checked {
     let most = u64::MAX / 4 / one.points.len().max(1) as u64;
     count(&at.key("points"), one.points.len())?;
     one.points.iter().enumerate().try_for_each(|(index, point)| {
-        let at = At(format!("{}.points[{index}]", at.0));
+        let at = at.key(&format!("points[{index}]"));
         for (key, value) in [
             ("reads", point.reads),
             ("writes", point.writes),

@@ -38,7 +38,7 @@ pub enum Counter {
     TemporaryFiles,
     /// Statements that users sent for their transactions, with those that begin and end them.
     Statements,
-    /// Messages in which they went to the server, each a way there and back.
+    /// Messages that carried statements to the server, each a way there and back.
     Messages,
 }
 
@@ -78,7 +78,7 @@ impl Counters {
         Self(self.0.iter().filter_map(added).collect())
     }
 
-    /// Adds those of somebody else.
+    /// Adds the counters of another reading.
     pub fn add(&mut self, other: &Self) {
         for (counter, value) in &other.0 {
             *self.0.entry(*counter).or_default() += value;

@@ -18,7 +18,7 @@ pub enum ErrorKind {
     Timeout,
     /// The command was aborted, as by a reset (`ECANCELED`).
     Aborted,
-    /// A link lost or spoilt it, and repeating did not help (`ENOLINK`).
+    /// A link lost or spoilt the command, and repeating did not help (`ENOLINK`).
     Link,
     /// No space was left on the target (`ENOSPC`).
     NoSpace,
@@ -28,7 +28,7 @@ pub enum ErrorKind {
     ReadOnly,
     /// No data was moved: the target ended before.
     Ended,
-    /// Another error, by its number where there is one.
+    /// Any other error, told by its number where there is one.
     Other,
 }
 

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::LatencyHistogram;
+use super::latency::LatencyHistogram;
 use crate::units::{Bytes, Duration};
 
 /// Readings of the machine during a measured sample.
@@ -227,4 +227,32 @@ impl DeviceUse {
             elapsed => (self.busy.as_seconds() / elapsed.as_seconds()).min(1.0),
         }
     }
+}
+
+impl DeviceUse {
+    /// The mean latency of a read in ns as the block layer sees it.
+    pub fn mean_read_ns(&self) -> Option<f64> {
+        (self.reads > 0).then(|| nanoseconds(self.read_time) / self.reads as f64)
+    }
+
+    /// The mean latency of a write in ns.
+    pub fn mean_write_ns(&self) -> Option<f64> {
+        (self.writes > 0).then(|| nanoseconds(self.write_time) / self.writes as f64)
+    }
+
+    /// The mean latency of reads and writes together in ns.
+    pub fn mean_ns(&self) -> Option<f64> {
+        let count = self.reads as f64 + self.writes as f64;
+        let sum = nanoseconds(self.read_time) + nanoseconds(self.write_time);
+        (count > 0.0).then(|| sum / count)
+    }
+
+    /// The time of all requests added up in ns, which is more than went by where several were outstanding.
+    pub fn request_time_ns(&self) -> f64 {
+        [self.read_time, self.write_time, self.flush_time].map(nanoseconds).iter().sum()
+    }
+}
+
+fn nanoseconds(time: Duration) -> f64 {
+    time.picoseconds() as f64 / 1e3
 }

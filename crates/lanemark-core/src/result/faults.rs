@@ -12,9 +12,9 @@ pub struct FaultUse {
     /// Time at which the fault began.
     #[serde(rename = "at_ns")]
     pub at: Duration,
-    /// Requests that failed by it.
+    /// Requests that failed because of the fault.
     pub failed: u64,
-    /// Commands that came late by it: held up, or sent again.
+    /// Commands that came late because of the fault: held up, or sent again.
     pub held: u64,
     /// Data that was acknowledged and is lost.
     #[serde(rename = "lost_bytes")]

@@ -17,7 +17,7 @@ pub struct InspectedFinding {
     pub finding: Finding,
 }
 
-/// Something that costs a path speed, or may.
+/// A finding about a path: something that costs it speed, or may.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Finding {
@@ -103,7 +103,7 @@ pub enum Finding {
     },
     /// An ATA drive takes one command at a time.
     WithoutQueueing {
-        /// Commands that it takes at once.
+        /// Commands that the drive takes at once.
         queue_depth: u32,
         /// Whether the drive reports that it supports more.
         drive_capable: Option<bool>,

@@ -65,7 +65,7 @@ pub enum Standing {
         kept_template: bool,
         /// Path of the other value that it correlates with, where there is one.
         with: Option<String>,
-        /// The test that would tell it.
+        /// The test that would determine the value.
         needs: String,
     },
 }
@@ -86,7 +86,7 @@ pub struct FittedFigure {
     pub test: String,
     /// Kind of the figure.
     pub kind: FigureKind,
-    /// The mean length of its requests.
+    /// Mean length of the test's requests.
     pub request_bytes: f64,
     /// Measured value, in the unit of its kind.
     pub measured: f64,

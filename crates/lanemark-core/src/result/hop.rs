@@ -11,6 +11,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::saved_as_text;
+
 /// A hop of a path, in the order of the way from the host to the media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -100,19 +102,7 @@ impl FromStr for HopId {
     }
 }
 
-impl TryFrom<String> for HopId {
-    type Error = NoHop;
-
-    fn try_from(text: String) -> Result<Self, NoHop> {
-        text.parse()
-    }
-}
-
-impl From<HopId> for String {
-    fn from(id: HopId) -> Self {
-        id.to_string()
-    }
-}
+saved_as_text!(HopId);
 
 /// Gives hops that were saved by their names alone, one after the other, their identities.
 #[derive(Default)]

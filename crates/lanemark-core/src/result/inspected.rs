@@ -25,7 +25,7 @@ pub struct Inspection {
     pub empty_skipped: u32,
 }
 
-/// Something of the tree that could not be read, or not whole.
+/// A part of the tree that could not be read, or not whole.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Unread {
     /// Where, relative to the root of the tree.

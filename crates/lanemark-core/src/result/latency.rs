@@ -7,6 +7,7 @@
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::range::{At, Checked, TIME_MAX_NS, counted, within};
 use crate::units::Duration;
 
 /// Greatest latency that is told apart, in ns; longer ones count as this long.
@@ -143,6 +144,17 @@ impl LatencyHistogram {
         }
         Some(self.buckets.value_at_percentile(percentile).clamp(self.min_ns, self.max_ns))
     }
+
+    /// Checks that least, mean and greatest are in their order, and none of them is there where nothing was counted.
+    pub(super) fn check(&self, at: &At) -> Checked {
+        counted(&at.key("count"), self.count())?;
+        let (Some(least), Some(greatest)) = (self.min_ns(), self.max_ns()) else { return Ok(()) };
+        if least > greatest {
+            return at.key("min_ns").fail(least, format!("at most the greatest, {greatest}"));
+        }
+        within(&at.key("max_ns"), greatest as f64, TIME_MAX_NS)?;
+        within(&at.key("sum_ns"), self.mean_ns(), TIME_MAX_NS)
+    }
 }
 
 impl Default for LatencyHistogram {
@@ -213,7 +225,7 @@ impl<'de> Deserialize<'de> for LatencyHistogram {
         histogram.sum_ns = stored.sum_ns;
         histogram.min_ns = stored.min_ns.unwrap_or(u64::MAX);
         histogram.max_ns = stored.max_ns.unwrap_or(0);
-        super::bounds::histogram(&histogram).map_err(serde::de::Error::custom)?;
+        histogram.check(&At::of("latency")).map_err(serde::de::Error::custom)?;
         Ok(histogram)
     }
 }

@@ -4,13 +4,16 @@
 //! without loss. A field's unit ends its name in JSON. What an instrument cannot know is absent, never
 //! zero: a real run has no time budget by hop, a simulated one no page faults.
 
-pub mod bounds;
+mod bounds;
 mod counters;
+mod direction;
+mod drive_use;
 mod energy;
 mod errors;
 mod evidence;
 mod explanation;
 mod faults;
+mod figures;
 mod finding;
 mod fitted;
 mod hop;
@@ -18,6 +21,9 @@ mod inspected;
 mod inspected_link;
 mod latency;
 mod path;
+mod phases;
+mod prediction;
+mod range;
 mod replay;
 pub mod sensitivity;
 pub mod series;
@@ -25,14 +31,16 @@ mod statistic;
 pub mod steady;
 mod study;
 mod sweep;
+mod target;
 mod transactions;
 mod verified;
 mod waits;
 mod warning;
 mod whatif;
 
-pub use bounds::OutOfRange;
 pub use counters::{Counter, Counters};
+pub use direction::DirectionResult;
+pub use drive_use::{DriveUse, FILLING_MAX};
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use errors::{ErrorCount, ErrorKind, RequestErrors};
 pub use evidence::{
@@ -53,16 +61,20 @@ pub use inspected::{
 pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{LatencyHistogram, PERCENTILES};
 pub use path::{HopUse, PathHop, PathUse, PathView, TopologyNode};
+pub use phases::Phases;
+pub use prediction::{PredictionInterval, Widest};
+pub use range::OutOfRange;
 pub use replay::ReplayUse;
 pub use sensitivity::{Changed, Gain, Sensitivity};
 pub use series::Series;
 pub use statistic::Statistic;
 pub use steady::SteadyState;
 pub use study::{
-    Bound, Calibration, Comparison, Document, Figure, FigureCheck, Metric, NotModelled, Role,
-    StudyOutcome, StudySystem,
+    Bound, Comparison, Document, Figure, FigureCheck, Metric, NotModelled, Role, StudyOutcome,
+    StudySystem,
 };
 pub use sweep::{Sweep, SweepFigures, SweepPoint};
+pub use target::{Calibration, MeasuredTarget, SimulatedTarget, Target};
 pub use transactions::{
     DatabaseTarget, DeviceRates, KindUse, ServerTime, SessionTime, TransactionsUse,
 };
@@ -153,58 +165,6 @@ pub struct Machine {
     pub kernel: String,
 }
 
-/// The target that a workload ran on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Target {
-    /// A modelled drive in a port of a modelled platform.
-    Simulated(SimulatedTarget),
-    /// A file or block device of this machine.
-    Measured(MeasuredTarget),
-    /// A real database, whose users did transactions.
-    Database(DatabaseTarget),
-}
-
-/// A modelled system.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SimulatedTarget {
-    /// `drive@platform:port`, or the name that a study gives it.
-    pub system: String,
-    /// The drive's name for people.
-    pub drive: String,
-    /// The platform's name for people.
-    pub platform: String,
-    /// Name of the port.
-    pub port: String,
-    /// Number of the model's values that have a source.
-    pub values_sourced: u32,
-    /// Number of values that were derived by us from sourced ones.
-    pub values_derived: u32,
-    /// The values that nobody published, by their place in the library file.
-    pub values_assumed: Vec<String>,
-    /// The values that were set otherwise than the library has them.
-    pub overrides: Vec<Calibration>,
-}
-
-/// A real target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MeasuredTarget {
-    /// The path as given.
-    pub path: String,
-    /// File or block device.
-    pub device: bool,
-    /// Size of the target while it was measured.
-    pub size_bytes: Bytes,
-    /// The kind of file system that a file lies on, `ext4`.
-    pub file_system: Option<String>,
-    /// The block device that holds it, `vda`.
-    pub block_device: Option<String>,
-    /// The engine, `io_uring`.
-    pub engine: String,
-    /// Whether the page cache was bypassed.
-    pub direct: bool,
-}
-
 /// The result of one test with all its repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestResult {
@@ -227,6 +187,9 @@ pub struct TestResult {
     /// Gain from making one hop faster; known for simulated runs, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensitivity: Option<Sensitivity>,
+    /// The 80% interval of the figures; known for simulated runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<PredictionInterval>,
 }
 
 /// The result of one repeat of one test.
@@ -283,15 +246,6 @@ pub struct Sample {
     pub complete: bool,
 }
 
-/// The requests of one direction in a sample.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DirectionResult {
-    /// Data moved.
-    pub bytes: Bytes,
-    /// Latency of each request, from submission to completion.
-    pub latency: LatencyHistogram,
-}
-
 /// Processor time per request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuUse {
@@ -299,78 +253,6 @@ pub struct CpuUse {
     pub user_ns_per_request: f64,
     /// Processor time in the kernel on the program's behalf, in ns a request.
     pub system_ns_per_request: f64,
-}
-
-/// The writes of a simulated drive to its flash, since it was switched on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DriveUse {
-    /// Bytes written by the host, in whole slots.
-    #[serde(rename = "host_written_bytes")]
-    pub host_written: Bytes,
-    /// Valid data moved by collection and wear levelling.
-    #[serde(rename = "moved_bytes")]
-    pub moved: Bytes,
-    /// Data moved out of the pseudo-SLC cache.
-    #[serde(rename = "folded_bytes")]
-    pub folded: Bytes,
-    /// Bytes left empty because a unit had to be stored before it was full.
-    #[serde(rename = "padded_bytes")]
-    pub padded: Bytes,
-    /// Pages of the map.
-    #[serde(rename = "map_written_bytes")]
-    pub map_written: Bytes,
-    /// Superblocks erased.
-    pub superblocks_erased: u64,
-    /// Bytes in the write buffer; of a sample, how much more at its end than at its beginning.
-    #[serde(rename = "buffered_bytes", default, skip_serializing_if = "Bytes::is_zero")]
-    pub buffered: Bytes,
-}
-
-/// More than this share of what was written into a buffer that was not full is a doubt.
-pub const FILLING_MAX: f64 = 0.01;
-
-impl DriveUse {
-    /// Everything written to flash.
-    pub fn flash_written(&self) -> Bytes {
-        self.host_written + self.moved + self.folded + self.padded + self.map_written
-    }
-
-    /// Returns the bytes written to flash for each byte of the host's; `None` where the host wrote nothing.
-    pub fn write_amplification(&self) -> Option<f64> {
-        let host = self.host_written.get() as f64;
-        (host > 0.0).then(|| self.flash_written().get() as f64 / host)
-    }
-
-    /// The share of what the host wrote that went into room which the buffer still had, and is no rate that lasts.
-    pub fn filling(&self) -> f64 {
-        let host = self.host_written.get() as f64;
-        if host > 0.0 { (self.buffered.get() as f64 / host).min(1.0) } else { 0.0 }
-    }
-
-    /// Returns the bytes written since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            host_written: self.host_written - earlier.host_written,
-            moved: self.moved - earlier.moved,
-            folded: self.folded - earlier.folded,
-            padded: self.padded - earlier.padded,
-            map_written: self.map_written - earlier.map_written,
-            superblocks_erased: self.superblocks_erased - earlier.superblocks_erased,
-            buffered: Bytes(self.buffered.get().saturating_sub(earlier.buffered.get())),
-        }
-    }
-
-    /// Adds what another drive wrote.
-    pub fn add(&mut self, other: &Self) {
-        self.host_written += other.host_written;
-        self.moved += other.moved;
-        self.folded += other.folded;
-        self.padded += other.padded;
-        self.map_written += other.map_written;
-        self.superblocks_erased += other.superblocks_erased;
-        self.buffered += other.buffered;
-    }
 }
 
 impl Sample {
@@ -423,25 +305,6 @@ impl Sample {
     }
 }
 
-impl DirectionResult {
-    /// No requests yet.
-    pub fn new() -> Self {
-        Self { bytes: Bytes::ZERO, latency: LatencyHistogram::new() }
-    }
-
-    /// Counts one request.
-    pub fn record(&mut self, length: Bytes, latency: Duration) {
-        self.bytes += length;
-        self.latency.record(latency);
-    }
-}
-
-impl Default for DirectionResult {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl TestResult {
     /// The figures of `samples`, averaged as `workload` says.
     pub fn new(workload: &Workload, test: &Test, samples: Vec<Sample>) -> Self {
@@ -461,6 +324,7 @@ impl TestResult {
             queue_probe: None,
             explanation: None,
             sensitivity: None,
+            interval: None,
         }
     }
 

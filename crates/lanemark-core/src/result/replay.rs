@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DirectionResult;
+use super::direction::DirectionResult;
 use crate::units::Duration;
 
 /// The replay of a trace, with the counts that only a trace has.
@@ -12,7 +12,7 @@ pub struct ReplayUse {
     pub requests: u64,
     /// Speed as a multiple of the recorded one; absent where requests came as fast as possible.
     pub speed: Option<f64>,
-    /// The requests kept outstanding where it went as fast as possible.
+    /// Requests that the replay kept outstanding where it went as fast as possible.
     pub queue_depth: Option<u32>,
     /// Time from the first request to the last one, at that speed; absent where times did not count.
     #[serde(rename = "span_ns")]

@@ -5,10 +5,12 @@
 //! told as zero. Gains do not add up: two hops can limit a test together, and neither alone gives anything.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use super::hop::{Former, HopId, NoHop};
+use crate::text::saved_as_text;
 
 /// Changes of less than this share are taken for noise.
 pub const NOISE: f64 = 0.01;
@@ -107,10 +109,10 @@ impl fmt::Display for Changed {
     }
 }
 
-impl TryFrom<String> for Changed {
-    type Error = NoHop;
+impl FromStr for Changed {
+    type Err = NoHop;
 
-    fn try_from(text: String) -> Result<Self, NoHop> {
+    fn from_str(text: &str) -> Result<Self, NoHop> {
         match LOADS.iter().find(|(_, word)| *word == text) {
             Some((load, _)) => Ok(*load),
             None => text.parse().map(Self::Hop),
@@ -118,11 +120,7 @@ impl TryFrom<String> for Changed {
     }
 }
 
-impl From<Changed> for String {
-    fn from(changed: Changed) -> Self {
-        changed.to_string()
-    }
-}
+saved_as_text!(Changed);
 
 /// A sensitivity as files have it, of any version.
 #[derive(Deserialize)]

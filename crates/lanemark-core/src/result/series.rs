@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DriveUse;
+use super::drive_use::DriveUse;
 use crate::units::{Bytes, Duration};
 use crate::workload::{Interval, Operation, Test};
 

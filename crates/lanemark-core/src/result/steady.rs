@@ -10,8 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DriveUse, Series, Warning};
-use crate::units::Duration;
+use super::drive_use::DriveUse;
 use crate::workload::Rounds;
 
 /// Rounds of a measurement window.
@@ -57,12 +56,12 @@ pub struct Round {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Steady.
+    /// The test is steady.
     Reached {
-        /// After this round, from 1.
+        /// Round after which the test is steady, from 1.
         round: u32,
     },
-    /// Not steady after all rounds.
+    /// The test is not steady after all rounds.
     NotReached {
         /// Reason why the test is not steady.
         reason: Reason,
@@ -180,19 +179,6 @@ impl SteadyState {
     pub fn reached(&self) -> bool {
         matches!(self.outcome, Outcome::Reached { .. })
     }
-
-    /// Returns the doubt about `test` where it did not become steady.
-    pub fn doubt(&self, test: &str) -> Option<Warning> {
-        let Outcome::NotReached { reason } = self.outcome else { return None };
-        let window = self.window;
-        Some(Warning::NotSteady {
-            test: test.to_owned(),
-            rounds: self.rounds.len() as u32,
-            reason,
-            range: window.map_or(0.0, |window| window.range),
-            slope_range: window.map_or(0.0, |window| window.slope_range),
-        })
-    }
 }
 
 impl Round {
@@ -203,47 +189,6 @@ impl Round {
             Tracked::Iops => self.iops,
             Tracked::Throughput => self.throughput_bytes_per_second,
             Tracked::Latency => self.latency_mean_ns,
-        }
-    }
-}
-
-/// The phases of a drive on the way to its steady state, found in a series.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Phases {
-    /// Time in which nothing had to be moved, where the drive's writes are known.
-    pub nothing_moved: Option<Duration>,
-    /// The length of the rounds that the series was cut into.
-    pub round: Duration,
-    /// Time from which on every window of five rounds is steady, where the last one is.
-    pub steady_from: Option<Duration>,
-    /// The last window, of requests a second.
-    pub window: Option<Window>,
-    /// Write amplification over the last window.
-    pub write_amplification: Option<f64>,
-}
-
-impl Phases {
-    /// The phases of `series`, cut into 25 rounds or as few as whole points allow.
-    pub fn of(series: &Series) -> Self {
-        let rounds = series.condensed(ROUNDS_MAX);
-        // A short last round tells little, and one of them is always the last.
-        let whole = match rounds.last < rounds.interval.scaled(1, 2) {
-            true => rounds.points.len().saturating_sub(1),
-            false => rounds.points.len(),
-        };
-        let figures: Vec<f64> = (0..whole).map(|index| rounds.iops(index)).collect();
-        let moving = |drive: &DriveUse| drive.moved.get() > 0;
-        let unmoved =
-            series.points.iter().position(|point| point.drive.as_ref().is_some_and(moving));
-        let known = series.points.iter().any(|point| point.drive.is_some());
-        let (last, _) = rounds.sum(whole.saturating_sub(WINDOW), whole);
-        Self {
-            nothing_moved: known
-                .then(|| unmoved.map_or(series.elapsed(), |index| series.start(index))),
-            round: rounds.interval,
-            steady_from: steady_since(&figures).map(|index| rounds.start(index)),
-            window: Window::of(&figures),
-            write_amplification: last.write_amplification(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The rule of the steady state against figures worked out by hand.
 
 use super::*;
+use crate::units::Duration;
 use crate::workload::Tracked;
 
 const RULE: Rounds = Rounds { length: Duration::from_seconds(60), tracked: Tracked::Iops };

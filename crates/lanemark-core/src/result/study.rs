@@ -53,19 +53,6 @@ pub struct StudySystem {
     pub run: RunResult,
 }
 
-/// A model value that was set otherwise than the library has it, and why.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Calibration {
-    /// Path of the value, `drive.front_end.read_latency`.
-    pub parameter: String,
-    /// The value, with its unit.
-    pub value: String,
-    /// The published figure that it was set from; absent for a what-if.
-    pub figure: Option<String>,
-    /// Reason why this parameter answers for that figure.
-    pub reason: Option<String>,
-}
-
 /// A published number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
@@ -96,7 +83,7 @@ pub struct Figure {
 pub struct NotModelled {
     /// Ids of the figures in the references.
     pub figures: Vec<String>,
-    /// Reason why they are not modelled.
+    /// Reason why the figures are not modelled.
     pub reason: String,
 }
 
@@ -104,7 +91,7 @@ pub struct NotModelled {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
-    /// The value itself, or about it.
+    /// The published value itself, or about it.
     #[default]
     Exactly,
     /// The value or more: only less is an error.

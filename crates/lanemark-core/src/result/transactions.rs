@@ -3,17 +3,16 @@
 //! A simulated database does not tell kinds of transactions apart and knows no driver beside the server; a real one has no
 //! path of hops. What one of them cannot know is absent. The requests of a simulated database are the sample's reads and
 //! writes, one by one; those of a real one are what the block layer counted (`evidence.device`), of which only sums are
-//! known. [`Sample::device_rates`] and [`Sample::mean_latency_ns`] give either.
+//! known. [`Sample::device_rates`](super::Sample::device_rates) and [`Sample::mean_latency_ns`](super::Sample::mean_latency_ns) give either.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::counters::Counters;
+use super::latency::LatencyHistogram;
 use super::waits::SessionWaits;
-use super::{DeviceUse, DirectionResult, LatencyHistogram, Sample, Statistic, TestResult};
-use crate::units::Duration;
-use crate::workload::{Average, Operation, TransactionKind};
+use crate::workload::TransactionKind;
 
 /// A real database that a workload ran on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -171,132 +170,5 @@ impl TransactionsUse {
         let known = time.server_s.is_some() || time.driver_s.is_some();
         known.then_some(())?;
         self.each(1e6 * (time.server_s.unwrap_or(0.0) + time.driver_s.unwrap_or(0.0)))
-    }
-}
-
-impl Sample {
-    /// Returns whether a database made the requests and only the device's own counts of them are known.
-    pub fn is_counted_by_device(&self) -> bool {
-        self.transactions.is_some() && self.reads.is_none() && self.writes.is_none()
-    }
-
-    /// Returns the requests to the drives in a second, where they are known.
-    pub fn device_rates(&self) -> Option<DeviceRates> {
-        let seconds = Some(self.elapsed.as_seconds()).filter(|&seconds| seconds > 0.0)?;
-        let rates = |reads: u64, writes: u64, flushes: u64| {
-            let [reads, writes, flushes] =
-                [reads, writes, flushes].map(|count| count as f64 / seconds);
-            DeviceRates { reads, writes, flushes }
-        };
-        if self.is_counted_by_device() {
-            let device = self.counted_device()?;
-            return Some(rates(device.reads, device.writes, device.flushes));
-        }
-        let count =
-            |one: &Option<DirectionResult>| one.as_ref().map_or(0, |one| one.latency.count());
-        Some(rates(count(&self.reads), count(&self.writes), count(&self.flushes)))
-    }
-
-    /// Returns the mean latency of reads or writes, in ns, by the requests or by the device's own count.
-    pub fn mean_latency_ns(&self, operation: Operation) -> Option<f64> {
-        let device = self.counted_device();
-        let (direction, counted) = match operation {
-            Operation::Read => (&self.reads, device.and_then(DeviceUse::mean_read_ns)),
-            Operation::Write => (&self.writes, device.and_then(DeviceUse::mean_write_ns)),
-            Operation::Flush | Operation::Trim => return None,
-        };
-        direction.as_ref().map(|one| one.latency.mean_ns()).or(counted)
-    }
-
-    /// The time of all requests of the drives over that of all transactions; above 1 where requests overlap.
-    pub fn device_share(&self) -> Option<f64> {
-        let response = &self.transactions.as_ref()?.response;
-        let responses_ns = response.mean_ns() * response.count() as f64;
-        let device_ns = match self.is_counted_by_device() {
-            true => self.counted_device()?.request_time_ns(),
-            false => [&self.reads, &self.writes, &self.flushes]
-                .into_iter()
-                .flatten()
-                .map(|one| one.latency.mean_ns() * one.latency.count() as f64)
-                .sum(),
-        };
-        (responses_ns > 0.0).then(|| device_ns / responses_ns)
-    }
-
-    /// The device's own count, where it stands for the requests.
-    pub(super) fn counted_device(&self) -> Option<&DeviceUse> {
-        self.evidence.as_ref()?.device.as_ref().filter(|_| self.is_counted_by_device())
-    }
-}
-
-impl DeviceUse {
-    /// The mean latency of a read in ns as the block layer sees it.
-    pub fn mean_read_ns(&self) -> Option<f64> {
-        (self.reads > 0).then(|| nanoseconds(self.read_time) / self.reads as f64)
-    }
-
-    /// The mean latency of a write in ns.
-    pub fn mean_write_ns(&self) -> Option<f64> {
-        (self.writes > 0).then(|| nanoseconds(self.write_time) / self.writes as f64)
-    }
-
-    /// The mean latency of reads and writes together in ns.
-    pub fn mean_ns(&self) -> Option<f64> {
-        let count = self.reads as f64 + self.writes as f64;
-        let sum = nanoseconds(self.read_time) + nanoseconds(self.write_time);
-        (count > 0.0).then(|| sum / count)
-    }
-
-    /// The time of all requests added up in ns, which is more than went by where several were outstanding.
-    pub fn request_time_ns(&self) -> f64 {
-        [self.read_time, self.write_time, self.flush_time].map(nanoseconds).iter().sum()
-    }
-}
-
-fn nanoseconds(time: Duration) -> f64 {
-    time.picoseconds() as f64 / 1e3
-}
-
-impl TestResult {
-    /// A figure of the transactions over the repeats; nothing where there were none or none of them knows it.
-    pub fn of_transactions(
-        &self,
-        figure: impl Fn(&TransactionsUse) -> Option<f64>,
-    ) -> Option<Statistic> {
-        self.over_samples(|sample| sample.transactions.as_ref().and_then(&figure))
-    }
-
-    /// Transactions a minute over the repeats; nothing where there were none.
-    pub fn transactions_per_minute(&self) -> Option<Statistic> {
-        self.of_transactions(|all| Some(all.per_minute))
-    }
-
-    /// Whether a database asked for the requests of the test.
-    pub fn has_transactions(&self) -> bool {
-        self.samples.iter().any(|sample| sample.transactions.is_some())
-    }
-
-    /// Returns the figures of one kind of transaction over all repeats.
-    pub fn kind(&self, kind: TransactionKind) -> KindUse {
-        let mut all = KindUse::default();
-        let uses = self.samples.iter().filter_map(|sample| sample.transactions.as_ref());
-        uses.filter_map(|one| one.kinds.get(&kind)).for_each(|one| all.merge(one));
-        all
-    }
-
-    /// Mean latency of reads in ns over the repeats.
-    pub fn read_latency_ns(&self) -> Option<Statistic> {
-        self.over_samples(|sample| sample.mean_latency_ns(Operation::Read))
-    }
-
-    /// Mean latency of writes in ns over the repeats.
-    pub fn write_latency_ns(&self) -> Option<Statistic> {
-        self.over_samples(|sample| sample.mean_latency_ns(Operation::Write))
-    }
-
-    /// A figure over those repeats that know it; nothing where none does.
-    pub fn over_samples(&self, figure: impl Fn(&Sample) -> Option<f64>) -> Option<Statistic> {
-        let values: Vec<f64> = self.samples.iter().filter_map(figure).collect();
-        (!values.is_empty()).then(|| Statistic::of(&values, Average::Mean))
     }
 }

@@ -206,7 +206,7 @@ pub struct Acknowledged {
     pub trim: bool,
     /// Whether an acknowledged flush, or the write's own mark, had made it durable.
     pub durable: bool,
-    /// Time at which its acknowledgement was recorded, since the run began.
+    /// Time at which the write's acknowledgement was recorded, since the run began.
     #[serde(rename = "acknowledged_ns")]
     pub acknowledged: Duration,
 }
@@ -233,7 +233,7 @@ pub enum Found {
     },
     /// Sectors of several writes.
     Sectors,
-    /// A unit of ours by its mark, with something in it changed.
+    /// A unit of Lanemark's by its mark, with something in it changed.
     Changed {
         /// Number of the write that the unit names.
         generation: u64,

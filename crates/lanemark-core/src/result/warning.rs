@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::RequestErrors;
+use super::errors::RequestErrors;
 use super::steady::Reason;
 use crate::units::{Bytes, Duration};
 

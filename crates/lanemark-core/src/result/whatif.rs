@@ -31,6 +31,9 @@ pub struct WhatIfTest {
     /// Uncertainty of the throughput on the other system, as a share of it, from the fit's intervals; only where a fit
     /// with intervals was given.
     pub uncertainty: Option<f64>,
+    /// Requests that were simulated and counted on either system, where those of the whole test would have been more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortened_to: Option<u64>,
 }
 
 /// The figures of a test.

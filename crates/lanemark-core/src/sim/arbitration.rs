@@ -1,4 +1,4 @@
-//! Which submission queue a drive's front end serves next.
+//! Arbitration: the choice of the submission queue that a drive's front end serves next.
 //!
 //! The law is NVM Express 1.2, 4.11 (Command Arbitration), with the settings of feature 01h (Arbitration).
 //! Round robin (4.11.1): all queues are equal, and the controller goes around them by number. Weighted round
@@ -17,15 +17,16 @@
 //! Not modelled: the admin queue; that a controller reads an entry only after it has chosen its queue (here
 //! entries are read as doorbells come, and wait at the front end); fused commands.
 
-use super::slab::{Chain, Handle, Linked, Slab};
+use super::slab::{Chain, CommandHandle, Commands, Linked, Slab};
 use super::spec::{ArbitrationSpec, ProtocolKind, ProtocolSpec, QueueClass};
+use crate::sim::number::QueueNumber;
 
 /// The arbiter between the queues of a drive, with the commands that wait in them.
 #[derive(Clone, Debug)]
 pub(super) struct Arbiter {
     spec: ArbitrationSpec,
     burst: u32,
-    queues: Vec<Chain>,
+    queues: Vec<Chain<Commands>>,
     waiting: usize,
     /// Urgent, high, medium, low; round robin has all queues in the first.
     levels: [Level; LEVELS],
@@ -80,8 +81,13 @@ impl Arbiter {
     }
 
     /// Makes `command` wait in `queue`.
-    pub(super) fn push<T: Linked>(&mut self, slab: &mut Slab<T>, queue: u32, command: Handle) {
-        let index = queue as usize;
+    pub(super) fn push<T: Linked<Kind = Commands>>(
+        &mut self,
+        slab: &mut Slab<T, Commands>,
+        queue: QueueNumber,
+        command: CommandHandle,
+    ) {
+        let (index, queue) = (usize::from(queue), queue.0);
         if index >= self.queues.len() {
             self.queues.resize(index + 1, Chain::EMPTY);
         }
@@ -94,7 +100,10 @@ impl Arbiter {
     }
 
     /// Takes the command whose turn it is.
-    pub(super) fn pop<T: Linked>(&mut self, slab: &mut Slab<T>) -> Option<Handle> {
+    pub(super) fn pop<T: Linked<Kind = Commands>>(
+        &mut self,
+        slab: &mut Slab<T, Commands>,
+    ) -> Option<CommandHandle> {
         let level = self.level_in_turn()?;
         let queue = self.levels[level].queue_in_turn()?;
         let command = self.queues[queue as usize].pop(slab)?;
@@ -108,7 +117,7 @@ impl Arbiter {
 
     /// Accounts for a command of `queue` that did not wait, or not beside commands of other queues.
     #[inline]
-    pub(super) fn took(&mut self, queue: u32) {
+    pub(super) fn took(&mut self, QueueNumber(queue): QueueNumber) {
         let level = self.level_of(queue);
         if self.levels[level].credit == 0 {
             self.begin_round();
@@ -245,7 +254,7 @@ fn first_bit(word: &u64, index: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::slab::NONE;
+    use crate::sim::slab::Handle;
     use crate::sim::spec::ClassWeights;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
@@ -253,10 +262,11 @@ mod tests {
     struct Waiting {
         queue: u32,
         number: u32,
-        next: Handle,
+        next: CommandHandle,
     }
     impl Linked for Waiting {
-        fn next(&mut self) -> &mut Handle {
+        type Kind = Commands;
+        fn next(&mut self) -> &mut CommandHandle {
             &mut self.next
         }
     }
@@ -264,7 +274,7 @@ mod tests {
     /// An arbiter with its commands, numbered as they come.
     struct Bench {
         arbiter: Arbiter,
-        slab: Slab<Waiting>,
+        slab: Slab<Waiting, Commands>,
         numbered: u32,
     }
 
@@ -274,9 +284,10 @@ mod tests {
         }
 
         fn push(&mut self, queue: u32) {
-            let command = self.slab.insert(Waiting { queue, number: self.numbered, next: NONE });
+            let command =
+                self.slab.insert(Waiting { queue, number: self.numbered, next: Handle::NONE });
             self.numbered += 1;
-            self.arbiter.push(&mut self.slab, queue, command);
+            self.arbiter.push(&mut self.slab, QueueNumber(queue), command);
         }
 
         fn pop(&mut self) -> Option<(u32, u32)> {
@@ -340,7 +351,7 @@ mod tests {
     #[test]
     fn a_command_that_did_not_wait_counts_as_a_turn() {
         let mut bench = Bench::new(&round_robin(Some(2)));
-        bench.arbiter.took(0);
+        bench.arbiter.took(QueueNumber(0));
         (0..3).for_each(|_| bench.push(0));
         bench.push(1);
         let order: Vec<u32> = std::iter::from_fn(|| bench.pop()).map(|(queue, _)| queue).collect();

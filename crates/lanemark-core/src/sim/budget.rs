@@ -1,4 +1,4 @@
-//! Where the time of a request went: waiting and service at each hop, summing to the latency exactly.
+//! The time budget of a request: waiting and service at each hop, summing to the latency exactly.
 //!
 //! A request is followed along its critical path. Each stage takes the time from the last mark to its
 //! own end and splits it into waiting and service, so nothing is lost or counted twice: a test holds
@@ -48,9 +48,9 @@ pub(super) const FAR: usize = HOPS - NEAR;
 /// Time at one hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent {
-    /// Before it was served.
+    /// Time before the service.
     pub wait: Duration,
-    /// While it was served.
+    /// Time of the service.
     pub service: Duration,
 }
 
@@ -83,7 +83,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// What was spent at the near hops and at the others.
+    /// A budget of the time spent at the near hops and at the far ones.
     #[inline]
     pub(super) fn new(near: [Spent; NEAR], far: [Spent; FAR]) -> Self {
         Self { near, far }
@@ -129,7 +129,7 @@ impl Budget {
         }
     }
 
-    /// Everything together.
+    /// Returns the sum of all waiting and service.
     pub fn total(&self) -> Duration {
         self.near.iter().chain(&self.far).map(|spent| spent.wait + spent.service).sum()
     }
@@ -166,7 +166,7 @@ impl BudgetSum {
         self.room = u64::MAX;
     }
 
-    /// Adds those of other requests.
+    /// Adds the time budgets of other requests.
     pub(super) fn merge(&mut self, other: &Self) {
         self.settle();
         for hop in 0..HOPS {

@@ -8,36 +8,31 @@
 
 use super::drive::disk::ArmDemand;
 use super::hops;
-use super::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata};
-use super::multipath::Multipath;
+use super::link::law::Asked;
+use super::link::{LinkLaw, LinkSpec};
+use super::protocol::COMPLETION;
 use super::spec::{
-    AttachmentSpec, DiskSpec, DriveSpec, FlashSpec, MediaSpec, ProtocolKind, ProtocolSpec, SLOT,
-    SystemSpec,
+    AttachmentSpec, DiskSpec, DriveSpec, FlashSpec, MediaSpec, Multipath, ProtocolKind,
+    ProtocolSpec, SLOT, SystemSpec,
 };
+use super::station::Demand;
 use crate::result::HopId;
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::Test;
 
-/// What one hop can carry for a test.
+/// The ceiling of one hop for a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ceiling {
     /// The hop.
     pub id: HopId,
     /// The hop's name, as in results.
     pub name: String,
-    /// Its law in words.
+    /// The hop's law in words.
     pub law: String,
-    /// The most that it carries, where it has a limit.
+    /// The most that the hop carries, where it has a limit.
     pub rate: Option<BytesPerSecond>,
     /// The time of a small message through it, one way, where that is known.
     pub latency: Option<Duration>,
-}
-
-/// The time that one request keeps a hop, reading and writing.
-#[derive(Clone, Copy)]
-struct Demand {
-    read: Duration,
-    write: Duration,
 }
 
 /// The ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked. The hops of
@@ -111,12 +106,8 @@ fn commands(one: &AttachmentSpec, test: &Test) -> u64 {
     test.block.get().div_ceil(one.transfer_max().get())
 }
 
-/// The rate at which `servers` carry requests that keep one of them for `demand`.
 fn served(test: &Test, demand: Demand, servers: u64) -> Option<BytesPerSecond> {
-    let share = test.read_share.get();
-    let seconds = demand.read.as_seconds() * share + demand.write.as_seconds() * (1.0 - share);
-    let rate = test.block.get() as f64 * servers as f64 / seconds;
-    rate.is_finite().then_some(BytesPerSecond(rate as u64))
+    demand.rate(test.block, test.read_share, servers)
 }
 
 fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
@@ -187,65 +178,7 @@ fn first<'s>(
 
 /// The most that a link carries for a test whose requests are cut into commands of at most `transfer_max`.
 pub fn over_link(law: &LinkLaw, transfer_max: Bytes, test: &Test) -> BytesPerSecond {
-    let count = test.block.get().div_ceil(transfer_max.get());
-    match law {
-        LinkLaw::Sata(sata) => {
-            served(test, sata_demand(sata, transfer_max, test), 1).unwrap_or_default()
-        }
-        LinkLaw::Pcie(pcie) => over_pcie(pcie, test, count),
-        LinkLaw::Sas(sas) => over_sas(sas, test, count),
-    }
-}
-
-/// The commands of a request with their frames: all as long as they get, and the rest of it. Data that comes from the
-/// flash slot by slot goes in shorter frames, which are more, but which a small FIFO holds up for less time each.
-fn sata_demand(sata: &Sata, longest: Bytes, test: &Test) -> Demand {
-    let (count, rest) = (test.block.get() / longest.get(), test.block.get() % longest.get());
-    let whole = |time: &dyn Fn(Bytes) -> Duration| match rest {
-        0 => time(longest) * count,
-        rest => time(longest) * count + time(Bytes(rest)),
-    };
-    let issue = sata.issue_time();
-    let (read_end, write_end) = (sata.read_completion_time(), sata.completion_time());
-    let read_data = |length: Bytes| {
-        let (slots, rest) = (length.get() / SLOT.get(), length.get() % SLOT.get());
-        let one_by_one =
-            (0..slots).map(|slot| sata.read_data_time(SLOT, slot == 0)).sum::<Duration>();
-        let rest =
-            if rest > 0 { sata.read_data_time(Bytes(rest), slots == 0) } else { Duration::ZERO };
-        sata.read_data_time(length, true).min(one_by_one + rest)
-    };
-    Demand {
-        read: whole(&|length| issue + read_data(length) + read_end),
-        write: whole(&|length| issue + sata.write_data_time(length, true) + write_end),
-    }
-}
-
-/// Reads fill the direction to the host and writes the other; whichever is full first is the limit.
-fn over_pcie(pcie: &Pcie, test: &Test, count: u64) -> BytesPerSecond {
-    let share = test.read_share.get();
-    let completion = (pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4))) * count;
-    let read = (pcie.post_time(test.block) + completion).as_seconds();
-    let write = pcie.fetch_time(test.block).as_seconds();
-    let asked = pcie.read_request_time(test.block).as_seconds();
-    let to_host = read * share + (asked + completion.as_seconds()) * (1.0 - share);
-    let to_drive = write * (1.0 - share);
-    BytesPerSecond((test.block.get() as f64 / to_host.max(to_drive)) as u64)
-}
-
-/// Both directions carry at once, each on all phys of the port.
-fn over_sas(sas: &Sas, test: &Test, count: u64) -> BytesPerSecond {
-    let share = test.read_share.get();
-    let length = Bytes(test.block.get().div_ceil(count));
-    let times = count as f64;
-    let read = (sas.read_data_time(length) + sas.response_behind_data_time()).as_seconds();
-    let written = (sas.transfer_ready_time() + sas.response_time()).as_seconds();
-    let command = sas.command_time().as_seconds();
-    let to_host = (read * share + written * (1.0 - share)) * times;
-    let write = sas.write_data_time(length).as_seconds();
-    let to_drive = (command + write * (1.0 - share)) * times;
-    let seconds = to_host.max(to_drive) / f64::from(sas.phys());
-    BytesPerSecond((test.block.get() as f64 / seconds) as u64)
+    law.ceiling(Asked { test, transfer_max, least: SLOT, end: COMPLETION })
 }
 
 fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {

@@ -8,8 +8,9 @@
 //! Not modelled: vectors that queues share or that are exempt; a host that looks into the queue before it is
 //! interrupted; the bytes that a withheld message saves on the link (4 of some 4,000 for a short read).
 
-use super::slab::{Chain, Handle, Linked, Slab};
+use super::slab::{Chain, CommandHandle, Commands, Linked, Slab};
 use super::spec::CoalescingSpec;
+use crate::sim::number::QueueNumber;
 use crate::units::Instant;
 
 /// The completions that wait for their interrupt, vector by vector.
@@ -21,31 +22,31 @@ pub(super) struct Coalescing {
 
 #[derive(Clone, Copy, Debug)]
 struct Vector {
-    waiting: Chain,
+    waiting: Chain<Commands>,
     count: u32,
-    /// When the aggregation time of those that wait is over.
+    /// End of the aggregation time of the completions that wait.
     deadline: Instant,
     /// Whether an event will tell the end of an aggregation time.
     timed: bool,
 }
 
-/// What becomes of a completion.
+/// The announcement of a completion: with others later, or now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Announcement {
-    /// It waits; where there is an instant, [`Coalescing::expire`] wants to be called then.
+    /// The completion waits; with an instant, [`Coalescing::expire`] is to be called then.
     Later(Option<Instant>),
-    /// It is announced with all that wait.
+    /// The completion is announced now, with all that wait.
     Together,
 }
 
-/// What is to be done at the end of an aggregation time.
+/// Outcome of the end of an aggregation time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expiry {
     /// The completions that wait are announced now.
     Announce,
-    /// Others wait since, until that instant.
+    /// Later completions wait, until that instant.
     Again(Instant),
-    /// They were announced before.
+    /// No completions wait any more.
     Nothing,
 }
 
@@ -61,14 +62,14 @@ impl Coalescing {
     }
 
     /// The completion of `command` is in the queue of `vector`.
-    pub(super) fn add<T: Linked>(
+    pub(super) fn add<T: Linked<Kind = Commands>>(
         &mut self,
-        slab: &mut Slab<T>,
+        slab: &mut Slab<T, Commands>,
         now: Instant,
-        vector: u32,
-        command: Handle,
+        vector: QueueNumber,
+        command: CommandHandle,
     ) -> Announcement {
-        let index = vector as usize;
+        let index = usize::from(vector);
         if index >= self.vectors.len() {
             let idle =
                 Vector { waiting: Chain::EMPTY, count: 0, deadline: Instant::ZERO, timed: false };
@@ -89,8 +90,8 @@ impl Coalescing {
     }
 
     /// An aggregation time of `vector` may be over.
-    pub(super) fn expire(&mut self, now: Instant, vector: u32) -> Expiry {
-        let vector = &mut self.vectors[vector as usize];
+    pub(super) fn expire(&mut self, now: Instant, vector: QueueNumber) -> Expiry {
+        let vector = &mut self.vectors[usize::from(vector)];
         vector.timed = vector.count > 0 && vector.deadline > now;
         match (vector.count, vector.timed) {
             (0, _) => Expiry::Nothing,
@@ -100,8 +101,12 @@ impl Coalescing {
     }
 
     /// Takes the next completion that `vector` announces.
-    pub(super) fn pop<T: Linked>(&mut self, slab: &mut Slab<T>, vector: u32) -> Option<Handle> {
-        let vector = &mut self.vectors[vector as usize];
+    pub(super) fn pop<T: Linked<Kind = Commands>>(
+        &mut self,
+        slab: &mut Slab<T, Commands>,
+        vector: QueueNumber,
+    ) -> Option<CommandHandle> {
+        let vector = &mut self.vectors[usize::from(vector)];
         let command = vector.waiting.pop(slab)?;
         vector.count -= 1;
         Some(command)
@@ -111,12 +116,13 @@ impl Coalescing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::slab::NONE;
+    use crate::sim::slab::Handle;
     use crate::units::Duration;
 
-    struct Done(Handle);
+    struct Done(CommandHandle);
     impl Linked for Done {
-        fn next(&mut self) -> &mut Handle {
+        type Kind = Commands;
+        fn next(&mut self) -> &mut CommandHandle {
             &mut self.0
         }
     }
@@ -132,11 +138,11 @@ mod tests {
 
     fn add(
         coalescing: &mut Coalescing,
-        slab: &mut Slab<Done>,
+        slab: &mut Slab<Done, Commands>,
         now: Instant,
-        vector: u32,
+        vector: QueueNumber,
     ) -> Announcement {
-        let command = slab.insert(Done(NONE));
+        let command = slab.insert(Done(Handle::NONE));
         coalescing.add(slab, now, vector, command)
     }
 
@@ -144,33 +150,40 @@ mod tests {
     fn the_threshold_announces_all_in_order() {
         let (mut coalescing, mut slab) = (coalescing(3, 100), Slab::new());
         assert_eq!(
-            add(&mut coalescing, &mut slab, at(10), 0),
+            add(&mut coalescing, &mut slab, at(10), QueueNumber(0)),
             Announcement::Later(Some(at(110))),
             "the first sets the time"
         );
-        assert_eq!(add(&mut coalescing, &mut slab, at(20), 0), Announcement::Later(None));
         assert_eq!(
-            add(&mut coalescing, &mut slab, at(20), 9),
+            add(&mut coalescing, &mut slab, at(20), QueueNumber(0)),
+            Announcement::Later(None)
+        );
+        assert_eq!(
+            add(&mut coalescing, &mut slab, at(20), QueueNumber(9)),
             Announcement::Later(Some(at(120))),
             "each vector counts for itself"
         );
-        assert_eq!(add(&mut coalescing, &mut slab, at(30), 0), Announcement::Together);
-        let announced: Vec<_> = std::iter::from_fn(|| coalescing.pop(&mut slab, 0)).collect();
-        assert_eq!(announced, [0, 1, 3]);
+        assert_eq!(add(&mut coalescing, &mut slab, at(30), QueueNumber(0)), Announcement::Together);
+        let announced: Vec<_> =
+            std::iter::from_fn(|| coalescing.pop(&mut slab, QueueNumber(0))).collect();
+        assert_eq!(announced, [0, 1, 3].map(Handle::of));
     }
 
     #[test]
     fn the_time_counts_from_the_first_that_waits() {
         let (mut coalescing, mut slab) = (coalescing(2, 100), Slab::new());
-        add(&mut coalescing, &mut slab, at(0), 0);
-        assert_eq!(add(&mut coalescing, &mut slab, at(60), 0), Announcement::Together);
-        while coalescing.pop(&mut slab, 0).is_some() {}
+        add(&mut coalescing, &mut slab, at(0), QueueNumber(0));
+        assert_eq!(add(&mut coalescing, &mut slab, at(60), QueueNumber(0)), Announcement::Together);
+        while coalescing.pop(&mut slab, QueueNumber(0)).is_some() {}
         // The event of the first batch is still to come, so the second needs none of its own yet.
-        assert_eq!(add(&mut coalescing, &mut slab, at(70), 0), Announcement::Later(None));
-        assert_eq!(coalescing.expire(at(100), 0), Expiry::Again(at(170)));
-        assert_eq!(coalescing.expire(at(170), 0), Expiry::Announce);
-        assert!(coalescing.pop(&mut slab, 0).is_some());
-        assert_eq!(coalescing.expire(at(270), 0), Expiry::Nothing);
+        assert_eq!(
+            add(&mut coalescing, &mut slab, at(70), QueueNumber(0)),
+            Announcement::Later(None)
+        );
+        assert_eq!(coalescing.expire(at(100), QueueNumber(0)), Expiry::Again(at(170)));
+        assert_eq!(coalescing.expire(at(170), QueueNumber(0)), Expiry::Announce);
+        assert!(coalescing.pop(&mut slab, QueueNumber(0)).is_some());
+        assert_eq!(coalescing.expire(at(270), QueueNumber(0)), Expiry::Nothing);
     }
 
     #[test]

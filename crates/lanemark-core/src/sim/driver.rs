@@ -12,12 +12,11 @@ mod transactions;
 
 use super::Progress;
 use super::budget::{BudgetSum, HOPS};
-use super::drive::Content;
 use super::energy::Metering;
 use super::fault::Status;
 use super::hops;
 use super::simulator::{Completion, SimError, Simulator};
-use super::spec::{CheckedSystem, SystemSpec};
+use super::spec::{CheckedSystem, Content, SystemSpec};
 use super::storage::Storage;
 use super::target::Target;
 use crate::result::series::Recorder;
@@ -28,12 +27,12 @@ use crate::workload::{Accesses, CheckedTest, Load, Test};
 use open::Open;
 use tally::{RoundsRun, Tally};
 
-/// How often [`run_test_watched`] tells how far it is, in events of the simulator: every few milliseconds.
+/// Interval at which [`run_test_watched`] tells how far it is, in events of the simulator: every few milliseconds.
 const WATCH_EVENTS: u64 = 4096;
 
-/// One repeat of `test` in the volume of `spec`, or in each namespace of each drive at once, with the random streams of `key` (whose
-/// thread is ignored). The span of the test lies written in each namespace of a fresh drive when it begins, with
-/// whatever is before the last one's; the rest of the drive is erased.
+/// Runs one repeat of `test` in the volume of `spec`, or in each namespace of each drive at once, with the random
+/// streams of `key` (whose thread is ignored). The span of the test lies written in each namespace of a fresh drive
+/// when it begins, with whatever is before the last one's; the rest of the drive is erased.
 ///
 /// # Errors
 /// [`SimError`] where the test does not fit the drive.
@@ -45,8 +44,8 @@ pub fn run_test(
     run_test_watched(spec, test, key, &mut |_| true)
 }
 
-/// One repeat of `test`, as [`run_test`] makes it. `watch` sees every few thousand events how far it is, and ends it by
-/// returning false.
+/// Runs one repeat of `test` as [`run_test`] does, and tells `watch` every few thousand events how far it is. `watch`
+/// ends the run by returning false.
 ///
 /// # Errors
 /// As [`run_test`], and [`SimError::Cancelled`] where `watch` ended it.
@@ -97,16 +96,16 @@ struct Run {
     think: Duration,
     /// The times of requests, where the loop is open; then a tag is a slot, and else a thread.
     open: Option<Open>,
-    /// When counting begins, and when it must end.
+    /// Instants at which counting begins, and at which it must end.
     counting_from: Instant,
     deadline: Instant,
     /// Data not yet submitted; the ramp does not use it up.
     volume_left: u64,
-    /// Requests so far, with those of the ramp.
+    /// Requests submitted so far, with those of the ramp.
     submitted: u64,
-    /// When the last request was counted.
+    /// Instant at which the last request was counted.
     last: Instant,
-    /// What was counted, from the first request on that is, or in the round that goes on.
+    /// Counted requests, from the first one on that counts, or of the present round.
     tally: Option<Tally>,
     rounds: Option<RoundsRun>,
     series: Option<Recorder>,
@@ -193,7 +192,7 @@ impl Run {
         self.storage.submit(at, target, access, thread, tag.into())
     }
 
-    /// How far the test is at `now`: by its time or by its volume, whichever is further.
+    /// Returns the progress of the test at `now`: by its time or by its volume, whichever is further.
     fn progress(&self, now: Instant, test: &Test) -> Progress {
         let of_time = test.duration.map(|duration| share_of_time(now, test.ramp + duration));
         let of_volume = test.volume.map(|volume| {
@@ -309,14 +308,14 @@ impl Run {
     }
 }
 
-/// How much of `all` is over at `now`.
+/// Returns the share of `all` that is over at `now`.
 fn share_of_time(now: Instant, all: Duration) -> f64 {
     let passed = now.since(Instant::ZERO).picoseconds() as f64;
     (passed / all.picoseconds().max(1) as f64).min(1.0)
 }
 
-/// What each hop did in `elapsed`, in which `requests` moved so many bytes and spent `budget`, with those busy
-/// as `before` when it began.
+/// Returns the use of each hop in `elapsed`, in which `requests` moved so many bytes and spent `budget`. `before` holds
+/// the busy times of the hops at its beginning.
 pub(super) fn path_use(
     spec: &SystemSpec,
     simulator: &Simulator,

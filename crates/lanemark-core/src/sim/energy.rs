@@ -1,4 +1,4 @@
-//! What drives took: power over the times in which it was drawn.
+//! Energy of drives: power over the times in which it was drawn.
 //!
 //! Law: the integral of power over time, which for powers that are constant in each state and operation is the sum
 //! of power times time. A drive that is awake takes its idle power all the time; work of the controller and of each
@@ -26,7 +26,7 @@ pub(super) struct Metering {
     from: Instant,
     until: Option<Instant>,
     begun: Option<Vec<PowerReading>>,
-    /// Where the stretches before this one began.
+    /// Beginnings of the earlier stretches that still count, with the readings there.
     earlier: VecDeque<(Instant, Vec<PowerReading>)>,
     ended: Option<(Instant, Vec<PowerReading>)>,
 }
@@ -99,7 +99,7 @@ impl Metering {
         }
     }
 
-    /// What was taken between the readings.
+    /// Returns the energy between the readings.
     pub(super) fn energy(&self, spec: &SystemSpec) -> Option<EnergyUse> {
         let (Some(begun), Some((at, ended))) = (&self.begun, &self.ended) else { return None };
         let (from, begun) = match self.earlier.front() {
@@ -111,8 +111,8 @@ impl Metering {
     }
 }
 
-/// What the drives of a system took in `elapsed`, in which their meters went on by `readings`; `None` where what a
-/// drive takes is not known, or no time has passed.
+/// Returns the energy of a system's drives in `elapsed`, in which their meters went on by `readings`; `None` where a
+/// drive's power is not known, or no time has passed.
 pub(super) fn energy(
     spec: &SystemSpec,
     readings: impl Iterator<Item = PowerReading>,
@@ -148,7 +148,7 @@ pub(super) fn energy(
     })
 }
 
-/// What one drive took in all that a reading covers.
+/// Returns the energy of one drive in all that a reading covers.
 #[cfg(test)]
 pub(super) fn drive_energy(spec: &PowerSpec, reading: &PowerReading) -> Joules {
     parts(spec, reading).into_iter().map(|(_, energy)| energy).sum()
@@ -191,7 +191,7 @@ impl Sums {
     }
 }
 
-/// What each part of a drive took.
+/// Returns the energy of each part of a drive.
 fn parts(spec: &PowerSpec, reading: &PowerReading) -> Vec<(&'static str, Joules)> {
     let PowerTimes { working, idle, states, exits, .. } = &reading.times;
     let mut parts = vec![
@@ -223,7 +223,7 @@ fn parts(spec: &PowerSpec, reading: &PowerReading) -> Vec<(&'static str, Joules)
 }
 
 impl PowerReading {
-    /// What has passed since `earlier`.
+    /// Returns the times since the reading `earlier`.
     #[must_use]
     pub(super) fn since(&self, earlier: &Self) -> Self {
         let media = match (self.media, earlier.media) {

@@ -1,10 +1,9 @@
 //! Faults against closed forms: how many requests fail, what the host sees of the others, and when it goes on.
 
 use super::fault::LINK_RETRIES;
-use super::link::{LinkLaw, SataRate};
-use super::link_tests::dual;
-use super::multipath::Multipath;
-use super::spec::{SystemSpec, WriteCache};
+use super::link::{LinkLaw, SataRate, UsbRate, UsbTransport};
+use super::link_tests::{dual, enclosed};
+use super::spec::{Multipath, SystemSpec, WriteCache};
 use super::tests::{
     checked, megabytes, nvme, run, sas, sata, simulate, small_drive, storage_at_rest, test, times,
     unlimited,
@@ -433,7 +432,7 @@ proptest! {
     #[test]
     fn every_request_comes_back_whatever_goes_wrong(
         texts in proptest::collection::vec((0usize..10, 0u64..4_000, 1u64..3_000), 1..5),
-        kind in 0usize..4, depth in 1u32..40, read in 0usize..3, seed: u64,
+        kind in 0usize..6, depth in 1u32..40, read in 0usize..3, seed: u64,
     ) {
         let mut drive = small_drive();
         drive.flash_mut().condition = super::spec::Condition::Random;
@@ -443,6 +442,8 @@ proptest! {
             0 => nvme(drive),
             1 => sata(drive),
             2 => dual(&drive, Multipath::RoundRobin),
+            3 => enclosed(&drive, UsbRate::Gen1, UsbTransport::AttachedScsi),
+            4 => enclosed(&drive, UsbRate::Gen1, UsbTransport::BulkOnly),
             _ => times(sas(drive, 1), 2),
         };
         let faults: Vec<Fault> = texts.iter().map(|(what, at, length)| {

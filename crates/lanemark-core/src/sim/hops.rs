@@ -27,7 +27,7 @@ pub(super) fn longest(spec: &SystemSpec) -> u8 {
     spec.attachments.iter().map(length).max().unwrap_or(0) as u8
 }
 
-/// Where the simulator counts the time of a hop.
+/// Returns the index at which the simulator counts the time of a hop.
 pub(super) fn place(id: HopId) -> usize {
     let link = |place: u8| Hop::FirstLink as usize + usize::from(place);
     match id {
@@ -45,7 +45,7 @@ pub(super) fn place(id: HopId) -> usize {
     }
 }
 
-/// What a hop of a system is called: a link as its platform has it, anything else by the field's word.
+/// Returns the name of a hop of a system: a link's from its platform, any other by the field's word.
 pub(super) fn name(spec: &SystemSpec, id: HopId) -> String {
     let protocol = spec.first().protocol.kind;
     let named = match id {
@@ -72,15 +72,15 @@ pub(super) fn name(spec: &SystemSpec, id: HopId) -> String {
     named.to_owned()
 }
 
-/// What does the host's part of a request.
+/// Returns the name of the processor that does the host's part of a request.
 pub(super) fn processor_name(protocol: ProtocolKind) -> &'static str {
     match protocol {
         ProtocolKind::AtaDma => "controller",
-        ProtocolKind::Ahci | ProtocolKind::Nvme | ProtocolKind::SasHba => "CPU core",
+        _ => "CPU core",
     }
 }
 
-/// What the media of a system's drives are called.
+/// Returns the name of the media of a system's drives.
 fn media_name(spec: &SystemSpec) -> &'static str {
     let is_disk = |drive: &&DriveSpec| matches!(drive.media, MediaSpec::Disk(_));
     let disks = spec.drive_specs().filter(is_disk).count();

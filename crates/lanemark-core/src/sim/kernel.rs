@@ -24,7 +24,7 @@ pub(super) struct EventQueue<E> {
     done: usize,
     /// Events by the highest digit that differs from the present, and its value.
     buckets: Vec<Vec<Entry<E>>>,
-    /// Which digits have occupied buckets, and of which values.
+    /// Digits that have occupied buckets, and the values of each.
     occupied: u16,
     values: [u16; DIGITS],
     moving: Vec<Entry<E>>,
@@ -76,7 +76,7 @@ impl<E: Copy> EventQueue<E> {
         digit * VALUES + self.values[digit].trailing_zeros() as usize
     }
 
-    /// Nothing is left in a bucket.
+    /// Marks a bucket as empty.
     #[inline]
     fn vacate(&mut self, bucket: usize) {
         let (digit, value) = (bucket / VALUES, bucket % VALUES);

@@ -1,9 +1,12 @@
 //! Links in whole systems: what a drive's port carries, unloaded and saturated.
 
-use super::link::{LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate};
-use super::multipath::{Multipath, SecondPort};
+use super::ceilings;
+use super::link::{
+    Bridge, LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
+    Usb, UsbRate, UsbTransport,
+};
 use super::spec::PageTimes;
-use super::spec::{DriveSpec, SystemSpec};
+use super::spec::{DriveSpec, Multipath, ProtocolKind, SecondPort, SystemSpec};
 use super::tests::{megabytes, run, sas, sata, share, small_drive, test, unlimited};
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use crate::workload::fault::COMMAND_TIMEOUT;
@@ -255,5 +258,77 @@ fn a_saturated_sas_port_carries_its_closed_form_at_every_rate_and_width() {
             let what = format!("{rate:?} x{phys}, read {read}");
             assert!((seen / formula - 1.0).abs() < 0.02, "{what}: {seen} for {formula} MB/s");
         }
+    }
+}
+
+/// A SATA drive in an enclosure with a bridge at a USB port of `rate`.
+pub(super) fn enclosed(drive: &DriveSpec, rate: UsbRate, transport: UsbTransport) -> SystemSpec {
+    let bulk_only = transport == UsbTransport::BulkOnly;
+    let commands = if bulk_only { SataCommands::Unqueued } else { SataCommands::Queued };
+    let mut system = over_sata(drive, Sata::new(SataRate::Gen3, commands), 30);
+    let one = &mut system.attachments[0];
+    one.protocol.kind = if bulk_only { ProtocolKind::BulkOnly } else { ProtocolKind::Uasp };
+    one.protocol.queue_depth = if bulk_only { 1 } else { 30 };
+    let link =
+        |name: &str, law, latency| LinkSpec { name: name.to_owned(), law, latency, speed: 1 };
+    let (command_time, bytes_per_second) = (Duration::from_microseconds(20), 2_000_000_000);
+    let bridge = Bridge { command_time, rate: BytesPerSecond(bytes_per_second) };
+    let latency = Duration::from_microseconds(5);
+    let bridge = link("bridge", LinkLaw::Bridge(bridge), latency);
+    let usb = link("USB", LinkLaw::Usb(Usb::new(rate, transport)), Duration::ZERO);
+    one.way.links.splice(1..1, [usb, bridge]);
+    system
+}
+
+/// USB is the limit at 5 Gb/s, and the SATA link behind it at 10 Gb/s.
+#[test]
+fn an_enclosure_carries_what_its_narrower_link_does() {
+    let block = Bytes::kibi(128);
+    let test = test(block, Pattern::Uniform, true, 16);
+    for (rate, narrowest) in [(UsbRate::Gen1, 1), (UsbRate::Gen2, 3)] {
+        let system = enclosed(&unlimited(), rate, UsbTransport::AttachedScsi);
+        let ceiling = ceilings(&system, &test)[2 + narrowest].rate.unwrap().as_megabytes();
+        let seen = megabytes(&run(&system, &test));
+        assert!(seen <= ceiling && seen > ceiling * 0.995, "{seen} for {ceiling} MB/s");
+    }
+}
+
+/// Short commands follow each other out of the bridge as fast as it takes them, whatever the link behind it carries at
+/// that time.
+#[test]
+fn a_bridge_limits_commands_and_does_not_hold_data_up() {
+    let system = enclosed(&unlimited(), UsbRate::Gen2, UsbTransport::AttachedScsi);
+    let seen = megabytes(&run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 30)));
+    assert!((seen / (4096.0 / 20.0) - 1.0).abs() < 0.002, "{seen} MB/s");
+}
+
+/// With bulk-only transport each command waits for the one before, so that depth 8 is as good as depth 1.
+#[test]
+fn bulk_only_transport_has_one_command_at_a_time() {
+    let at = |transport, depth| {
+        let system = enclosed(&unlimited(), UsbRate::Gen1, transport);
+        megabytes(&run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, depth)))
+    };
+    let one = at(UsbTransport::BulkOnly, 1);
+    assert!((at(UsbTransport::BulkOnly, 8) / one - 1.0).abs() < 0.1);
+    let attached = at(UsbTransport::AttachedScsi, 1);
+    assert!(at(UsbTransport::AttachedScsi, 8) > 2.0 * attached);
+}
+
+/// A read passes the bridge twice and a write three times, and each pays the time through it.
+#[test]
+fn a_bridge_s_latency_is_paid_at_every_pass() {
+    let slower = |latency| {
+        let mut system = enclosed(&unlimited(), UsbRate::Gen2, UsbTransport::AttachedScsi);
+        system.attachments[0].way.links[2].latency = Duration::from_microseconds(latency);
+        system
+    };
+    for (reading, passes) in [(true, 2.0), (false, 3.0)] {
+        let time = |latency| {
+            let test = test(Bytes::kibi(4), Pattern::Uniform, reading, 1);
+            4096.0 / megabytes(&run(&slower(latency), &test))
+        };
+        let seen = (time(105) - time(5)) / 100.0;
+        assert!((seen - passes).abs() < 0.02, "{seen} of {passes}");
     }
 }

@@ -7,7 +7,7 @@ pub(super) struct Memo<Q, A> {
 }
 
 impl<Q: Copy + PartialEq, A: Copy> Memo<Q, A> {
-    /// Nothing asked yet.
+    /// A memo without an answer.
     pub(super) const fn new() -> Self {
         Self { last: None }
     }

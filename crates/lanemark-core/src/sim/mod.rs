@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`spec`] | what a system is made of |
 //! | `kernel`, `schedule`, `slab`, `station` | events, things in flight, first-in-first-out servers |
-//! | `memo`, `table` | the last answer of a law, things by number |
+//! | `memo`, `table`, `number` | the last answer of a law, things by number, numbers of drives and dies |
 //! | [`link`] | the law of each kind of link |
 //! | `protocol`, `path`, `shared`, `drive` | the parts of a system |
 //! | `arbitration`, `coalescing` | NVMe: which queue is served next, what an interrupt announces |
@@ -42,6 +42,7 @@ mod kernel;
 pub mod link;
 mod memo;
 mod multipath;
+mod number;
 mod path;
 mod progress;
 mod protocol;
@@ -61,19 +62,16 @@ mod volume;
 
 pub use budget::{Budget, HOPS, Hop};
 pub use ceiling::{Ceiling, ceilings, over_link};
-pub use drive::Content;
 pub use driver::{run_test, run_test_watched};
 pub use fault::Status;
-pub use multipath::{Multipath, SecondPort};
 pub use progress::Progress;
 pub use replay::replay;
 pub use sensitivity::sensitivity;
 pub(crate) use simulator::Event;
 pub use simulator::{Completion, SimError, Simulator};
-pub use spec::{CheckedSystem, SystemSpec};
+pub use spec::{CHUNK, CheckedSystem, Content, Multipath, SecondPort, SystemSpec, VolumeSpec};
 pub use storage::Storage;
 pub use target::{Extent, NAMESPACES_MAX, Target, extents};
-pub use volume::{CHUNK, VolumeSpec};
 
 #[cfg(test)]
 mod disk_tests;

@@ -17,56 +17,22 @@
 //! a port. What was under way at the failure still takes its time of the links that it would have gone over, and a
 //! write that is sent again is written twice.
 
-use super::spec::{SpecError, WaySpec};
+use super::spec::{Multipath, SecondPort};
+use crate::sim::number::WayNumber;
 use crate::units::Duration;
 use crate::workload::fault::COMMAND_TIMEOUT;
-
-/// How commands are spread over two ways.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Multipath {
-    /// In turn.
-    #[default]
-    RoundRobin,
-    /// All over the first, as long as it works.
-    Failover,
-}
-
-/// The second port of a drive.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SecondPort {
-    /// The way to it.
-    pub way: WaySpec,
-    /// How commands are spread over both ports.
-    pub multipath: Multipath,
-    /// How long the host waits for an answer over a way that has failed.
-    pub path_timeout: Duration,
-}
-
-impl SecondPort {
-    /// Checks what the simulator relies on.
-    ///
-    /// # Errors
-    /// What cannot be, with the bound.
-    pub fn check(&self) -> Result<(), SpecError> {
-        let (value, bound) = ("0".to_owned(), "at least one of the port's own".to_owned());
-        match self.way.links.is_empty() {
-            true => Err(SpecError { field: "links of the second port", value, bound }),
-            false => Ok(()),
-        }
-    }
-}
 
 /// The ways of a drive at work.
 #[derive(Clone, Debug)]
 pub(super) struct Ways {
     multipath: Multipath,
-    /// Whether no answer comes over each.
+    /// Whether each way has failed, so that no answer comes over it.
     lost: [bool; 2],
-    /// How long the host waits for one.
+    /// Time that the host waits for an answer.
     pub timeout: Duration,
-    /// How many there are.
+    /// Number of ways.
     count: u8,
-    /// The one whose turn it is.
+    /// The way whose turn it is.
     turn: u8,
 }
 
@@ -96,19 +62,19 @@ impl Ways {
     }
 
     /// The way of the next command.
-    pub(super) fn choose(&mut self) -> u8 {
+    pub(super) fn choose(&mut self) -> WayNumber {
         if self.count == 1 {
-            return 0;
+            return WayNumber(0);
         }
-        let way = self.turn;
+        let (way, other) = (WayNumber(self.turn), WayNumber(1 - self.turn));
         if self.multipath == Multipath::RoundRobin {
-            self.turn = 1 - way;
+            self.turn = other.0;
         }
-        if self.is_lost(way) { 1 - way } else { way }
+        if self.is_lost(way) { other } else { way }
     }
 
     /// Whether no answer comes over a way.
-    pub(super) fn is_lost(&self, way: u8) -> bool {
+    pub(super) fn is_lost(&self, way: WayNumber) -> bool {
         self.lost[usize::from(way)]
     }
 
@@ -118,7 +84,7 @@ impl Ways {
     }
 
     /// Answers come over a way no more, or again.
-    pub(super) fn lose(&mut self, way: u8, lost: bool) {
+    pub(super) fn lose(&mut self, way: WayNumber, lost: bool) {
         self.lost[usize::from(way)] = lost;
     }
 }
@@ -162,8 +128,8 @@ mod tests {
             let mut ways = Ways::new(system.attachments[0].second.as_ref());
             let mut eight = Vec::new();
             for command in 0..8 {
-                ways.lose(lost, (4..7).contains(&command));
-                eight.push(ways.choose());
+                ways.lose(WayNumber(lost), (4..7).contains(&command));
+                eight.push(ways.choose().0);
             }
             eight
         };
@@ -171,7 +137,7 @@ mod tests {
         assert_eq!(chosen(Multipath::RoundRobin, 1), [0, 1, 0, 1, 0, 0, 0, 1]);
         assert_eq!(chosen(Multipath::Failover, 0), [0, 0, 0, 0, 1, 1, 1, 0]);
         assert_eq!(chosen(Multipath::Failover, 1), [0; 8]);
-        assert_eq!(Ways::new(None).choose(), 0);
+        assert_eq!(Ways::new(None).choose(), WayNumber(0));
     }
 
     #[test]
@@ -200,7 +166,7 @@ mod tests {
         assert_eq!(utilisation(&dual(&drive, Multipath::Failover), &test, "port b"), 0.0);
     }
 
-    /// Both ports have one drive behind them: its data path is there once.
+    /// Two ports share the data path of the one drive behind them.
     #[test]
     fn two_ports_carry_no_more_than_the_drive() {
         let mut drive = unlimited();
@@ -210,7 +176,7 @@ mod tests {
         assert!((seen / 1_500.0 - 1.0).abs() < 0.01, "{seen} MB/s");
     }
 
-    /// At queue depth 1 the port makes no difference, and a port beside is none that is in the way.
+    /// The port makes no difference at queue depth 1, and a second port is not in the way.
     #[test]
     fn one_command_at_a_time_takes_as_long_by_either_port() {
         let test = test(Bytes::kibi(4), Pattern::Uniform, true, 1);

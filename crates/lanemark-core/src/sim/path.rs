@@ -4,13 +4,15 @@
 //! slowest and not the sum. A drive's own links see its bursts in one order, so their part of the way is
 //! worked out at once. Links that several drives share are asked when a burst gets there: bursts of
 //! different drives take turns in the order of their arrival, and since a drive's own link brings its
-//! bursts one after the other, none of them is left behind.
+//! bursts one after the other, none of them is left behind. A bridge holds commands for longer than what follows them, so
+//! that the link behind it is asked when they get there too.
 
 use super::budget::{HOPS, Hop, LINKS_MAX};
-use super::link::{Link, Place};
+use super::link::{Accesses, Link, LinkLaw, Place};
 use super::spec::{AttachmentSpec, WaySpec};
 use super::station::{Span, Station};
 use super::trace::Trace;
+use crate::sim::number::WayNumber;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 use crate::workload::Operation;
 
@@ -30,9 +32,11 @@ pub(super) struct Way {
     /// The place of its own links among all of a path's.
     place: usize,
     links: Vec<Link>,
+    /// How many of its links come before a command's second step: up to a bridge, or all.
+    first_step: usize,
 }
 
-/// One direction of a drive's internal path, which may be no limit at all.
+/// A direction of a drive's internal path, which may be no limit at all.
 #[derive(Clone, Debug)]
 struct DataPath {
     rate: Option<BytesPerSecond>,
@@ -40,13 +44,13 @@ struct DataPath {
 }
 
 impl Path {
-    /// The idle path of a drive.
-    pub(super) fn new(attachment: &AttachmentSpec) -> Self {
+    /// The idle path of a drive, over which its protocol ends commands by the accesses `end`.
+    pub(super) fn new(attachment: &AttachmentSpec, end: Accesses) -> Self {
         let drive = &attachment.drive;
         let path = |rate| DataPath { rate, station: Station::default() };
         // Hops of a second way are counted behind those of the longest first one.
         let places = [attachment.way.trunk, LINKS_MAX];
-        let ways = attachment.ways().zip(places).map(|(way, place)| Way::new(way, place));
+        let ways = attachment.ways().zip(places).map(|(way, place)| Way::new(way, place, end));
         Self {
             ways: ways.collect(),
             read: path(drive.data_path_read),
@@ -54,8 +58,8 @@ impl Path {
         }
     }
 
-    /// One of its ways.
-    pub(super) fn way(&mut self, way: u8) -> &mut Way {
+    /// Returns a way of the path.
+    pub(super) fn way(&mut self, way: WayNumber) -> &mut Way {
         &mut self.ways[usize::from(way)]
     }
 
@@ -63,7 +67,7 @@ impl Path {
     /// it, and returns when it flows out of them.
     pub(super) fn carry_read(
         &mut self,
-        way: u8,
+        way: WayNumber,
         now: Instant,
         bytes: Bytes,
         place: Place,
@@ -72,7 +76,7 @@ impl Path {
         let mut span = self.read.carry(Span { start: now, end: now }, bytes, trace);
         let way = &mut self.ways[usize::from(way)];
         for (index, link) in way.links.iter_mut().enumerate().rev() {
-            span = delayed(link.carry_read(now, span, bytes, place), link.latency());
+            span = delayed(link.carry_read(now, span, (bytes, place)), link.latency());
             trace.spend(Hop::FirstLink as usize + way.place + index, span);
         }
         span
@@ -82,7 +86,7 @@ impl Path {
     /// further down comes through those further up, in one order, so the whole way is worked out at once.
     pub(super) fn carry_write(
         &mut self,
-        way: u8,
+        way: WayNumber,
         shared: &mut [Link],
         now: Instant,
         (bytes, place): (Bytes, Place),
@@ -91,7 +95,7 @@ impl Path {
         let mut span = Span { start: now, end: now };
         let way = &mut self.ways[usize::from(way)];
         for (hop, link) in way.hops(shared) {
-            span = delayed(link.carry_write(now, span, bytes, place), link.latency());
+            span = delayed(link.carry_write(now, span, (bytes, place)), link.latency());
             trace.spend(hop, span);
         }
         self.write.carry(span, bytes, trace).end
@@ -110,16 +114,19 @@ impl Path {
 }
 
 impl Way {
-    fn new(way: &WaySpec, place: usize) -> Self {
-        Self { shared: way.trunk, place, links: way.links.iter().map(Link::new).collect() }
+    fn new(way: &WaySpec, place: usize, end: Accesses) -> Self {
+        let links: Vec<Link> = way.links.iter().map(|link| Link::new(link, end)).collect();
+        let bridge = way.links.iter().position(|link| matches!(link.law, LinkLaw::Bridge(_)));
+        let first_step = bridge.map_or(links.len(), |bridge| bridge + 1);
+        Self { shared: way.trunk, place, links, first_step }
     }
 
-    /// One of its own links, the nearest to the host first.
+    /// Returns one of the way's own links, the nearest to the host first.
     pub(super) fn link(&mut self, number: usize) -> &mut Link {
         &mut self.links[number]
     }
 
-    /// Whether one of its own links has spoilt what went over it last.
+    /// Returns whether one of the way's own links has spoilt what went over it last.
     pub(super) fn take_spoilt(&mut self) -> bool {
         self.links.iter_mut().fold(false, |spoilt, link| link.take_spoilt() | spoilt)
     }
@@ -131,7 +138,7 @@ impl Way {
 
     /// The time of a small packet between host and controller: through all links that carry packets.
     pub(super) fn message_latency(&self, shared: &[Link]) -> Duration {
-        let way = shared[..self.shared].iter().chain(&self.links);
+        let way = shared[..self.shared].iter().chain(&self.links[..self.first_step]);
         way.filter(|link| !link.issues_by_frames()).map(Link::latency).sum()
     }
 
@@ -140,28 +147,37 @@ impl Way {
         self.links.iter().any(Link::issues_by_frames)
     }
 
-    /// Takes the links' time for the packets of a command's doorbell and fetches.
-    pub(super) fn charge_issue(
-        &mut self,
-        shared: &mut [Link],
-        now: Instant,
-        entry: Bytes,
-        fetches: u64,
-    ) {
+    /// Takes the links' time for accesses of the protocol.
+    pub(super) fn charge(&mut self, shared: &mut [Link], now: Instant, accesses: Accesses) {
         let way = shared[..self.shared].iter_mut().chain(&mut self.links);
-        way.for_each(|link| link.charge_issue(now, entry, fetches));
+        way.for_each(|link| link.charge(now, accesses));
     }
 
-    /// Sends the frames of a command that the controller has fetched, and returns when the drive has it.
+    /// Whether a command's frames go in two steps, with a bridge between them.
+    pub(super) fn has_bridge(&self) -> bool {
+        self.first_step < self.links.len()
+    }
+
+    /// Sends the frames of a command that the controller has fetched, or that a bridge gives on, and returns when the
+    /// drive or the bridge has it.
     pub(super) fn issue_frames(
         &mut self,
         now: Instant,
         operation: Operation,
+        bridged: bool,
         trace: &mut Trace,
     ) -> Instant {
-        for (index, link) in self.links.iter_mut().enumerate() {
-            let span = link.issue_frames(now, operation);
-            trace.spend(Hop::FirstLink as usize + self.place + index, span);
+        let (skipped, taken) = match bridged {
+            true => (self.first_step, self.links.len()),
+            false => (0, self.first_step),
+        };
+        let mut at = now;
+        for (index, link) in self.links.iter_mut().enumerate().take(taken).skip(skipped) {
+            let span = link.issue_frames(at, operation);
+            if span.end > span.start {
+                at = span.end + link.latency();
+            }
+            trace.spend(Hop::FirstLink as usize + self.place + index, Span { end: at, ..span });
         }
         trace.mark()
     }
@@ -208,7 +224,7 @@ pub(super) fn carry_shared(
     trace: &mut Trace,
 ) -> Span {
     let inflow = Span { start: now, end: inflow.end.max(now) };
-    let span = delayed(link.carry_read(now, inflow, bytes, place), link.latency());
+    let span = delayed(link.carry_read(now, inflow, (bytes, place)), link.latency());
     trace.spend(Hop::FirstLink as usize + index, span);
     span
 }
@@ -224,7 +240,7 @@ impl DataPath {
     }
 }
 
-/// The same span seen from the far end of a link; the latency counts as time in the link.
+/// Returns `span` as seen from the far end of a link; the latency counts as time in the link.
 fn delayed(span: Span, latency: Duration) -> Span {
     Span { start: span.start, end: span.end + latency }
 }

@@ -15,8 +15,14 @@
 //! SAS host adapters: the host writes a request to a queue in memory and a doorbell; the adapter reads it
 //! with one request and drives the links itself. Each drive holds up to 256 commands.
 //!
+//! USB storage: the host writes transfer descriptors of 16 bytes and the unit of the command to memory, and a doorbell; the
+//! xHCI controller (xHCI 1.2, 4.9 and 4.11) reads both, one after the other, and sends the unit. Descriptors of data, one
+//! for each page, count with the command's. USB Attached SCSI holds as many commands as Linux's `uas` gives bridges with 32
+//! streams, 30; bulk-only transport holds one, and the driver's three turns for command, data and status are its
+//! processor time.
+//!
 //! Interrupts: an NVMe completion has one of its own, unless [`Coalescing`] announces several together, and
-//! so has a SAS adapter's. AHCI has one path for all, on core 0; what comes while its handler runs is handled
+//! so has a SAS adapter's. AHCI has one path for all, on core 0, and so has xHCI; what comes while its handler runs is handled
 //! by it.
 //!
 //! Which of its NVMe queues a drive serves next is said in `sim::arbitration`. Not modelled: AHCI's command
@@ -25,18 +31,28 @@
 use super::budget::Hop;
 use super::coalescing::Coalescing;
 use super::drive::Candidate;
-use super::link::Link;
+use super::link::{Accesses, Link};
 use super::path::Way;
-use super::slab::{Chain, Handle, NONE, Slab};
+use super::slab::{Chain, CommandHandle, Commands, Handle, Slab};
 use super::spec::{ProtocolKind, ProtocolSpec};
 use super::station::Span;
 use super::trace::Trace;
+use crate::sim::number::QueueNumber;
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::Operation;
 
 /// Pages that an NVMe entry describes without a list.
 const PAGES_IN_ENTRY: u64 = 2;
 const PAGE: u64 = 4096;
+/// A doorbell.
+const DOORBELL: Bytes = Bytes(4);
+/// The end of a command: a completion of 16 bytes and a message of 4 (MSI-X) to the host, which then writes a doorbell.
+/// Of AHCI and SAS adapters, whose structures are about as long, it is taken to be the same.
+pub(super) const COMPLETION: Accesses = Accesses {
+    host_writes: DOORBELL,
+    device_writes: [Bytes(16), Bytes(4)],
+    device_reads: (Bytes::ZERO, 0),
+};
 
 /// A host protocol at work.
 #[derive(Clone, Debug)]
@@ -63,7 +79,7 @@ struct DriverTime {
 #[derive(Clone, Debug)]
 struct Queue {
     free: u32,
-    waiting: Chain,
+    waiting: Chain<Commands>,
 }
 
 impl Protocol {
@@ -112,19 +128,19 @@ impl Protocol {
     /// The core that takes the completions of a thread's commands: AHCI has one interrupt.
     pub(super) fn completion_core(&self, thread: u32) -> u32 {
         match self.spec.kind {
-            ProtocolKind::Ahci | ProtocolKind::AtaDma => 0,
-            ProtocolKind::Nvme | ProtocolKind::SasHba => thread,
+            kind if one_path(kind) => 0,
+            _ => thread,
         }
     }
 
     /// The queue of a thread's commands.
-    pub(super) fn queue_of(&self, thread: u32) -> u32 {
-        thread % self.spec.queues
+    pub(super) fn queue_of(&self, thread: u32) -> QueueNumber {
+        QueueNumber(thread % self.spec.queues)
     }
 
     /// The core that handles the interrupts of a queue's vector.
-    pub(super) fn interrupt_core(&self, queue: u32) -> u32 {
-        queue
+    pub(super) fn interrupt_core(&self, queue: QueueNumber) -> u32 {
+        queue.0
     }
 
     /// A 64-byte read of host memory by the controller.
@@ -140,11 +156,7 @@ impl Protocol {
     /// Announces completions at `now`, and returns the processor time of the interrupt: none for what the
     /// handler that runs already will find.
     pub(super) fn interrupt(&mut self, now: Instant) -> Duration {
-        let shared = match self.spec.kind {
-            ProtocolKind::Ahci | ProtocolKind::AtaDma => true,
-            ProtocolKind::Nvme | ProtocolKind::SasHba => false,
-        };
-        if shared && now < self.handler_until {
+        if one_path(self.spec.kind) && now < self.handler_until {
             return Duration::ZERO;
         }
         self.interrupts += 1;
@@ -165,11 +177,11 @@ impl Protocol {
     /// Takes a slot for `command`, or makes it wait for one.
     pub(super) fn take_slot<T: Candidate>(
         &mut self,
-        slab: &mut Slab<T>,
-        queue: u32,
-        command: Handle,
+        slab: &mut Slab<T, Commands>,
+        queue: QueueNumber,
+        command: CommandHandle,
     ) -> bool {
-        let index = queue as usize;
+        let index = usize::from(queue);
         if index >= self.queues.len() {
             let unused = Queue { free: self.spec.queue_depth, waiting: Chain::EMPTY };
             self.queues.resize(index + 1, unused);
@@ -185,25 +197,25 @@ impl Protocol {
     }
 
     /// Gives the slot of a command back.
-    pub(super) fn give_slot(&mut self, queue: u32, operation: Operation) {
+    pub(super) fn give_slot(&mut self, queue: QueueNumber, operation: Operation) {
         let alone = self.is_alone(operation);
-        let queue = &mut self.queues[queue as usize];
+        let queue = &mut self.queues[usize::from(queue)];
         queue.free = if alone { self.spec.queue_depth } else { queue.free + 1 };
     }
 
     /// The next command that waited and has a slot now.
     pub(super) fn next_with_slot<T: Candidate>(
         &mut self,
-        slab: &mut Slab<T>,
-        queue: u32,
-    ) -> Option<Handle> {
-        let head = self.queues[queue as usize].waiting.head();
-        if head == NONE {
+        slab: &mut Slab<T, Commands>,
+        queue: QueueNumber,
+    ) -> Option<CommandHandle> {
+        let head = self.queues[usize::from(queue)].waiting.head();
+        if head == Handle::NONE {
             return None;
         }
         let alone = self.is_alone(slab[head].operation());
         let depth = self.spec.queue_depth;
-        let queue = &mut self.queues[queue as usize];
+        let queue = &mut self.queues[usize::from(queue)];
         if queue.takes(alone, depth) { queue.waiting.pop(slab) } else { None }
     }
 
@@ -212,7 +224,7 @@ impl Protocol {
     pub(super) fn fetches(&self, operation: Operation, length: Bytes) -> u64 {
         match (self.spec.kind, operation) {
             (ProtocolKind::AtaDma, _) => 0,
-            (ProtocolKind::Ahci, _) => 2,
+            (ProtocolKind::Ahci | ProtocolKind::Uasp | ProtocolKind::BulkOnly, _) => 2,
             (ProtocolKind::Nvme, Operation::Write) if needs_list(length) => 2,
             (ProtocolKind::Nvme | ProtocolKind::SasHba, _) => 1,
         }
@@ -233,7 +245,12 @@ impl Protocol {
         if fetches == 0 {
             return now;
         }
-        way.charge_issue(shared, now, entry_bytes(self.spec.kind, length), fetches);
+        let issue = Accesses {
+            host_writes: DOORBELL,
+            device_writes: [Bytes::ZERO; 2],
+            device_reads: (entry_bytes(self.spec.kind, length), fetches),
+        };
+        way.charge(shared, now, issue);
         let one_way = way.message_latency(shared);
         let end = now + one_way + (self.spec.memory_read + one_way * 2) * fetches;
         trace.spend(Hop::Protocol as usize, Span { start: now, end });
@@ -253,12 +270,22 @@ impl Queue {
     }
 }
 
+/// Whether all interrupts of a controller go one path, to core 0.
+fn one_path(kind: ProtocolKind) -> bool {
+    match kind {
+        ProtocolKind::Nvme | ProtocolKind::SasHba => false,
+        ProtocolKind::Ahci | ProtocolKind::AtaDma | ProtocolKind::Uasp | ProtocolKind::BulkOnly => {
+            true
+        }
+    }
+}
+
 /// Whether an NVMe command of `length` needs a PRP list.
 fn needs_list(length: Bytes) -> bool {
     length.get() > PAGES_IN_ENTRY * PAGE
 }
 
-/// What the controller reads from host memory to learn of a command.
+/// Returns the bytes that the controller reads from host memory for a command.
 fn entry_bytes(kind: ProtocolKind, length: Bytes) -> Bytes {
     let pages = length.get().div_ceil(PAGE);
     match kind {
@@ -266,6 +293,8 @@ fn entry_bytes(kind: ProtocolKind, length: Bytes) -> Bytes {
         ProtocolKind::AtaDma => Bytes::ZERO,
         // A message of 128 bytes, with a 16-byte element for each page.
         ProtocolKind::SasHba => Bytes(128 + 16 * pages),
+        // A descriptor of the command and one a page, with a unit of 32 bytes or a wrapper of 31.
+        ProtocolKind::Uasp | ProtocolKind::BulkOnly => Bytes(16 + 32 + 16 * pages),
         ProtocolKind::Ahci => Bytes(32 + 128 + 16 * pages),
         ProtocolKind::Nvme if needs_list(length) => Bytes(64 + 8 * pages),
         ProtocolKind::Nvme => Bytes(64),

@@ -29,100 +29,100 @@ pub const OUTSTANDING_MAX: u32 = QUEUE_DEPTH_MAX;
 /// The most data of requests outstanding in open loop, though one request may be longer by itself: what is held
 /// of a request grows with the commands that it is split into.
 pub const OUTSTANDING_BYTES_MAX: Bytes = Bytes(8 << 30);
-/// How many requests are replayed between two looks at whether to go on.
+/// Number of requests that are replayed between two looks at whether to go on.
 const WATCH_EVERY: u64 = 1 << 14;
 
-/// How a trace is replayed.
+/// Settings of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// When requests are submitted.
+    /// Pace of the requests.
     pub pace: Pace,
     /// Requests behind the end of their drive are moved into it, by the remainder of their offset.
     pub wrap: bool,
-    /// How much of the volume or of each drive, from its start, lies written when the replay begins.
+    /// Bytes of the volume or of each drive, from its start, that lie written when the replay begins.
     pub laid_out: Bytes,
     /// The seed of what happens by chance inside the drives.
     pub seed: u64,
 }
 
-/// When the requests of a trace are submitted.
+/// The pace at which the requests of a trace are submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// At their recorded times, made faster or slower.
+    /// Requests at their recorded times, made faster or slower.
     Recorded(Speed),
-    /// When there is room.
+    /// Requests as soon as there is room.
     AsFastAsPossible {
         /// Requests outstanding.
         queue_depth: u32,
     },
 }
 
-/// How many times as fast as recorded, in millionths.
+/// Speed of a replay as a multiple of the recorded one, in millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speed(u64);
 
-/// What came out of a replay.
+/// The outcome of a replay.
 #[derive(Clone, Debug)]
 pub struct ReplayRun {
     /// The figures.
     pub sample: Sample,
-    /// What the trace was, summed up as a test.
+    /// The trace, summed up as a test.
     pub test: Test,
 }
 
-/// Why a replay cannot go on.
+/// A reason why a replay cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayError<E> {
     /// The trace cannot be read.
     Trace(E),
     /// A request cannot be submitted.
     Request {
-        /// Its line in the trace.
+        /// Line of the request in the trace.
         line: u64,
-        /// What is wrong with it.
+        /// Reason why the request cannot be submitted.
         fault: RequestFault,
     },
     /// The system cannot go on.
     Sim(SimError),
 }
 
-/// Why a request of a trace cannot be submitted.
+/// A reason why a request of a trace cannot be submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestFault {
-    /// It has no time, and times count.
+    /// A request without a time, where times count.
     #[error("the request has no time")]
     Untimed,
-    /// It comes later than can be told.
+    /// A request later than the simulation can tell.
     #[error("at this speed the request comes later than 200 days after the first")]
     TooLate,
-    /// It is of a device that no drive stands for.
+    /// A request of a device that no drive stands for.
     #[error("the request is of the trace's device number {}, and the system has {drives}", device + 1)]
     NoDrive {
-        /// The device, from 0.
+        /// Number of the device in the trace, from 0.
         device: u32,
         /// Drives of the system.
         drives: usize,
     },
-    /// It ends behind the end of its drive.
+    /// A request that ends behind the end of its drive.
     #[error("a request at {offset} of {length} ends behind the drive's {capacity}")]
     OutOfRange {
-        /// Where it begins.
+        /// Offset of the request.
         offset: Bytes,
-        /// How long it is.
+        /// Length of the request.
         length: Bytes,
-        /// What the drive holds.
+        /// Capacity of the drive.
         capacity: Bytes,
     },
-    /// It is longer than any request may be.
+    /// A request longer than any may be.
     #[error("a request of {length} is longer than {}", BLOCK_MAX)]
     TooLong {
-        /// How long it is.
+        /// Length of the request.
         length: Bytes,
     },
 }
 
 impl Speed {
-    /// As recorded.
+    /// The recorded speed.
     pub const RECORDED: Self = Self(1_000_000);
 
     /// The factor.
@@ -130,7 +130,7 @@ impl Speed {
         self.0 as f64 / 1e6
     }
 
-    /// `at` at this speed, where it can be told.
+    /// Returns the instant `at` at this speed, where it can be told.
     fn scale(self, at: Instant) -> Option<Instant> {
         let scaled = u128::from(at.picoseconds()) * 1_000_000 / u128::from(self.0);
         let scaled = u64::try_from(scaled).ok().map(Instant::from_picoseconds)?;

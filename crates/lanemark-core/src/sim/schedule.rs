@@ -1,30 +1,30 @@
-//! What is going to happen in a system: its events, and the bursts that some of them are about.
+//! The schedule of a system: its events, and the bursts that some of them are about.
 //!
 //! An [`Event`] is eight bytes, a kind and a handle; what does not fit lies here.
 
 use super::kernel::EventQueue;
 use super::simulator::Event;
-use super::slab::{Handle, Slab};
+use super::slab::{BurstHandle, Bursts, CommandHandle, Slab};
 use crate::units::{Bytes, Instant};
 
 /// Pending events of a system.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
     queue: EventQueue<Event>,
-    bursts: Slab<Burst>,
+    bursts: Slab<Burst, Bursts>,
 }
 
 /// Data of a command that is ready at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Burst {
-    /// The command.
-    pub command: Handle,
-    /// How much of it.
+    /// The command of the data.
+    pub command: CommandHandle,
+    /// Length of the burst.
     pub bytes: Bytes,
 }
 
 impl Schedule {
-    /// Nothing is going to happen.
+    /// A schedule without events.
     pub(super) fn new() -> Self {
         Self { queue: EventQueue::with_capacity(64), bursts: Slab::new() }
     }
@@ -41,13 +41,18 @@ impl Schedule {
     }
 
     /// Lets an event about a burst happen at `at`.
-    pub(super) fn schedule_burst(&mut self, at: Instant, burst: Burst, event: fn(Handle) -> Event) {
+    pub(super) fn schedule_burst(
+        &mut self,
+        at: Instant,
+        burst: Burst,
+        event: fn(BurstHandle) -> Event,
+    ) {
         let handle = self.bursts.insert(burst);
         self.queue.schedule(at, event(handle));
     }
 
     /// The burst that an event was about.
-    pub(super) fn take_burst(&mut self, handle: Handle) -> Burst {
+    pub(super) fn take_burst(&mut self, handle: BurstHandle) -> Burst {
         let burst = self.bursts[handle];
         self.bursts.free(handle);
         burst
@@ -56,7 +61,7 @@ impl Schedule {
     /// Forgets the events of which `which` holds, which is told the command of a burst; with them their bursts.
     pub(super) fn forget(
         &mut self,
-        mut which: impl FnMut(Event, &dyn Fn(Handle) -> Handle) -> bool,
+        mut which: impl FnMut(Event, &dyn Fn(BurstHandle) -> CommandHandle) -> bool,
     ) {
         let Self { queue, bursts } = self;
         let mut gone = Vec::new();

@@ -40,7 +40,7 @@ pub struct Variant {
     pub id: Changed,
     /// The hop's name, or the load's.
     pub hop: String,
-    /// What was changed, in words.
+    /// The change in words.
     pub change: String,
     /// The system to run.
     pub spec: CheckedSystem,
@@ -49,7 +49,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Runs it with the random streams of `key`.
+    /// Runs the variant with the random streams of `key`.
     ///
     /// # Errors
     /// As [`run_test`].
@@ -57,7 +57,7 @@ impl Variant {
         self.run_watched(key, &mut |_| true)
     }
 
-    /// Runs it with the random streams of `key`, until `watch` returns false.
+    /// Runs the variant with the random streams of `key`, until `watch` returns false.
     ///
     /// # Errors
     /// As [`run_test_watched`].
@@ -70,8 +70,8 @@ impl Variant {
     }
 }
 
-/// All that could be asked of `spec` and `test`, of which `base` is the outcome: the hops from the processor to the
-/// media, then more load. What changes nothing, or makes a system or test that cannot be, is not among them.
+/// Returns all variants of `spec` and `test`, of which `base` is the outcome: the hops from the processor to the media,
+/// then more load. A variant that changes nothing, or makes a system or test that cannot be, is not among them.
 pub fn variants(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<Variant> {
     let mut all = hops(spec, test, base);
     all.extend(more_load(spec, test));
@@ -79,7 +79,7 @@ pub fn variants(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<
     all
 }
 
-/// What came of `variants`, held against `base`.
+/// Returns the gain of each of `variants` over `base`.
 pub fn weigh(base: &Sample, variants: &[Variant], outcomes: &[Sample]) -> Sensitivity {
     let latency = |sample: &Sample| sample.latency().mean_ns();
     let busy = |id: Changed| match id {
@@ -97,7 +97,7 @@ pub fn weigh(base: &Sample, variants: &[Variant], outcomes: &[Sample]) -> Sensit
     Sensitivity::new(variants.iter().zip(outcomes).map(gain).collect())
 }
 
-/// One run of `test` on `spec`, and of all its variants one after the other.
+/// Runs `test` on `spec` once, and then each of its variants.
 ///
 /// # Errors
 /// As [`run_test`].

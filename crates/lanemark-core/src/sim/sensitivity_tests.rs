@@ -125,7 +125,7 @@ fn what_cannot_be_changed_is_left_out() {
 
 #[test]
 fn both_ways_to_a_drive_are_made_faster_together() {
-    let system = link_tests::dual(&unlimited(), super::multipath::Multipath::RoundRobin);
+    let system = link_tests::dual(&unlimited(), super::spec::Multipath::RoundRobin);
     let reads = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
     let base = simulate(&system, &reads, KEY).unwrap();
     for variant in variants(&checked(&system), &reads.checked().unwrap(), &base) {
@@ -133,6 +133,35 @@ fn both_ways_to_a_drive_are_made_faster_together() {
         for (one, other) in variant.spec.attachments[0].way.links.iter().zip(&second.way.links) {
             assert_eq!(one.speed, other.speed, "{}", variant.hop);
         }
+    }
+}
+
+/// Reads in order have timing anomalies on nine dies: with 10 outstanding the base has found an order that a faster link,
+/// one more request and nearly every other depth break alike, so that its loss is of that order and not of the link.
+#[test]
+fn a_lucky_order_of_reads_is_lost_to_a_faster_link_as_to_one_more_request() {
+    let mut drive = small_drive();
+    let flash = drive.flash_mut();
+    (flash.channels, flash.dies_per_channel, flash.blocks_per_plane) = (3, 3, 4096);
+    flash.read = super::spec::PageTimes::alike(Duration::from_microseconds(51));
+    flash.channel_rate.0 = 482_000_000;
+    let rate = |depth, speed| {
+        let mut system = nvme(drive.clone());
+        system.attachments[0].way.links[0].speed = speed;
+        let reads = Test {
+            volume: Some(Bytes::kibi(24) * 6_000),
+            ramp: Duration::from_microseconds(100_000),
+            ..test(Bytes::kibi(24), Pattern::Sequential, true, depth)
+        };
+        simulate(&system, &reads, KEY).unwrap().iops()
+    };
+    let lucky = rate(10, 1);
+    let lost = |seen: f64| 1.0 - seen / lucky;
+    assert!(lost(rate(10, 2)) > 0.07, "a faster link");
+    for depth in [11, 12, 20] {
+        assert!(lost(rate(depth, 1)) > 0.04, "{depth} outstanding");
+        let gain = rate(depth, 2) / rate(depth, 1) - 1.0;
+        assert!(gain > -0.03, "{depth} outstanding and a faster link: {gain}");
     }
 }
 
@@ -170,9 +199,8 @@ proptest! {
         for gain in asked.gains.iter().filter(|gain| !gain.id.is_load()) {
             // Servers that take what comes first have timing anomalies (R. L. Graham, Bounds on Multiprocessing Timing
             // Anomalies, 1969): reads in order settle into an order in which they meet the dies, better or worse, and stay
-            // in it. With nine dies and 24 KiB, 10 outstanding give 58,600 a second, and 11, 12 and 20 give 55,050; of the
-            // 10, commands fetched 50 to 100 ns earlier cost 8%, 200 ns earlier 5%, 500 ns earlier nothing.
-            let bound = if sequential && pure { -0.08 } else { -0.02 };
+            // in it, as the test below shows of one that 8.2% are lost of.
+            let bound = if sequential && pure { -0.09 } else { -0.02 };
             prop_assert!(gain.throughput_gain > bound, "{:?}", gain);
             prop_assert!(gain.throughput_gain < 1.05, "{:?}", gain);
         }

@@ -9,31 +9,38 @@
 //! the link before (the queues here are as long as they get).
 
 use super::link::{Link, Place};
-use super::slab::{Chain, Handle, Linked, Slab};
+use super::number::{DriveNumber, WayNumber};
+use super::slab::{Chain, CommandHandle, Linked, Slab, TransferHandle, Transfers};
 use super::station::Span;
 use crate::units::{Bytes, Instant};
+
+/// The port of a shared link that a way of a drive goes to: each drive has two.
+pub(super) fn port_of(drive: DriveNumber, way: WayNumber) -> u16 {
+    drive.0 * 2 + u16::from(way.0)
+}
 
 /// A burst of read data on its way over shared links.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
-    /// The command that it belongs to.
-    pub command: Handle,
-    /// The port that it comes from, of which each drive has two.
+    /// The command of the burst.
+    pub command: CommandHandle,
+    /// The port that the burst comes from, of which each drive has two.
     pub port: u16,
-    /// Its length.
+    /// Length of the burst.
     pub bytes: Bytes,
-    /// Its place among the bursts of its command.
+    /// Burst position in its command.
     pub place: Place,
-    /// When it flows into the link.
+    /// Time in which the burst flows into the link.
     pub inflow: Span,
     /// The link, counted from the host.
     pub link: usize,
-    /// The burst behind it in the queue of its port.
-    pub next: Handle,
+    /// The next burst in the queue of the port.
+    pub next: TransferHandle,
 }
 
 impl Linked for Transfer {
-    fn next(&mut self) -> &mut Handle {
+    type Kind = Transfers;
+    fn next(&mut self) -> &mut TransferHandle {
         &mut self.next
     }
 }
@@ -41,7 +48,7 @@ impl Linked for Transfer {
 /// A shared link with the queues of its ports.
 #[derive(Clone, Debug)]
 pub(super) struct SharedLink {
-    queues: Vec<Chain>,
+    queues: Vec<Chain<Transfers>>,
     /// The port whose turn it is.
     turn: usize,
     waiting: usize,
@@ -63,7 +70,11 @@ impl SharedLink {
     }
 
     /// Queues a burst; true where the link is free to take one.
-    pub(super) fn queue(&mut self, transfers: &mut Slab<Transfer>, handle: Handle) -> bool {
+    pub(super) fn queue(
+        &mut self,
+        transfers: &mut Slab<Transfer, Transfers>,
+        handle: TransferHandle,
+    ) -> bool {
         let port = usize::from(transfers[handle].port);
         self.queues[port].push(transfers, handle);
         self.waiting += 1;
@@ -71,7 +82,7 @@ impl SharedLink {
     }
 
     /// Forgets the bursts that wait in the queue of a port.
-    pub(super) fn forget(&mut self, transfers: &mut Slab<Transfer>, port: u16) {
+    pub(super) fn forget(&mut self, transfers: &mut Slab<Transfer, Transfers>, port: u16) {
         while let Some(handle) = self.queues[usize::from(port)].pop(transfers) {
             transfers.free(handle);
             self.waiting -= 1;
@@ -79,7 +90,10 @@ impl SharedLink {
     }
 
     /// The link is free: the next burst in turn, where one waits.
-    pub(super) fn next(&mut self, transfers: &mut Slab<Transfer>) -> Option<Handle> {
+    pub(super) fn next(
+        &mut self,
+        transfers: &mut Slab<Transfer, Transfers>,
+    ) -> Option<TransferHandle> {
         self.busy = self.waiting > 0;
         if self.waiting == 0 {
             return None;
@@ -96,7 +110,7 @@ impl SharedLink {
 
 #[cfg(test)]
 mod tests {
-    use super::super::slab::NONE;
+    use super::super::slab::Handle;
     use super::*;
 
     #[test]
@@ -107,13 +121,13 @@ mod tests {
             let now = Span { start: Instant::ZERO, end: Instant::ZERO };
             let place = Place { first: true, last: true };
             let burst = Transfer {
-                command: 0,
+                command: Handle::NONE,
                 port,
                 bytes: Bytes(1),
                 place,
                 inflow: now,
                 link: 0,
-                next: NONE,
+                next: Handle::NONE,
             };
             let handle = transfers.insert(burst);
             link.queue(&mut transfers, handle);

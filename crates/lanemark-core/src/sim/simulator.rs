@@ -1,4 +1,4 @@
-//! One system at work: the life of each request from submission to completion.
+//! A system at work: the life of each request from submission to completion.
 //!
 //! The simulator is open at the edge. Submit requests at simulated times, advance to the next
 //! completion, and decide then what to submit next. Whoever does so (the closed-loop driver of
@@ -15,22 +15,23 @@ mod faults;
 mod media;
 mod power;
 
+use crate::sim::number::DriveNumber;
 use command::{Command, NEAR_MOST, Request, bring_near};
 pub(crate) use event::Event;
 pub(super) use power::PowerReading;
 
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
-use super::drive::{Content, Drive, PowerMeter};
+use super::drive::{Drive, PowerMeter};
 use super::fault::{Faults, Status};
 use super::link::Link;
 use super::multipath::Ways;
 use super::path::Path;
-use super::protocol::Protocol;
+use super::protocol::{COMPLETION, Protocol};
 use super::schedule::{Burst, Schedule};
 use super::shared::{SharedLink, Transfer};
-use super::slab::{Handle, Slab};
-use super::spec::{AttachmentSpec, CheckedSystem};
+use super::slab::{CommandHandle, Commands, RequestHandle, Requests, Slab, Transfers, WriteBursts};
+use super::spec::{AttachmentSpec, CheckedSystem, Content};
 use super::station::Station;
 use super::target::{Extent, Target, extents};
 use super::trace::Trace;
@@ -42,65 +43,65 @@ use crate::workload::Access;
 /// A request that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The number that its submitter gave it.
+    /// The number that the submitter gave the request.
     pub tag: u64,
-    /// What it did.
+    /// The request's operation and place.
     pub access: Access,
-    /// When it was submitted.
+    /// Instant at which the request was submitted.
     pub submitted: Instant,
-    /// When it was complete.
+    /// Instant at which the request was complete.
     pub completed: Instant,
-    /// How it ended.
+    /// Outcome of the request.
     pub status: Status,
-    /// Where its time went; sums to `completed - submitted` exactly.
+    /// Time budget of the request; sums to `completed - submitted` exactly.
     pub budget: Budget,
 }
 
-/// What a simulation cannot go on with.
+/// A reason why a simulation cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimError {
     /// A request that ends behind the end of the drive.
     #[error("a request at {offset} of {length} ends behind the drive's {capacity}")]
     OutOfRange {
-        /// Where it begins.
+        /// Offset of the request.
         offset: Bytes,
-        /// How long it is.
+        /// Length of the request.
         length: Bytes,
-        /// What the drive holds.
+        /// Capacity of the drive.
         capacity: Bytes,
     },
     /// A request that ends behind the end of its namespace.
     #[error("a request at {offset} of {length} ends behind the {capacity} of namespace {}", namespace + 1)]
     OutOfNamespace {
-        /// Where it begins.
+        /// Offset of the request.
         offset: Bytes,
-        /// How long it is.
+        /// Length of the request.
         length: Bytes,
         /// The namespace, 0 for the first.
         namespace: u16,
-        /// What the namespace holds.
+        /// Capacity of the namespace.
         capacity: Bytes,
     },
     /// A request that ends behind the end of the volume.
     #[error("a request at {offset} of {length} ends behind the volume's {capacity}")]
     OutOfVolume {
-        /// Where it begins.
+        /// Offset of the request.
         offset: Bytes,
-        /// How long it is.
+        /// Length of the request.
         length: Bytes,
-        /// What the volume holds.
+        /// Capacity of the volume.
         capacity: Bytes,
     },
     /// A drive or namespace that the system does not have.
     #[error("there is no {target} in this system")]
     NoTarget {
-        /// What was addressed.
+        /// The target that was addressed.
         target: Target,
     },
-    /// What only a real target can be asked for.
+    /// A load that only a real target can carry.
     #[error("{what}: that can be measured, and not simulated")]
     NotSimulated {
-        /// What was asked.
+        /// The load that was asked for.
         what: &'static str,
     },
     /// A test or trace that goes on beyond the end of simulated time.
@@ -143,12 +144,12 @@ const WRITE_BURST: Bytes = Bytes::kibi(128);
 /// Data of a write on its way into the buffer.
 #[derive(Clone, Copy)]
 struct WriteBurst {
-    command: Handle,
+    command: CommandHandle,
     offset: Bytes,
     length: Bytes,
 }
 
-/// One system at work.
+/// A system at work.
 ///
 /// ```
 /// use lanemark_core::rng::StreamKey;
@@ -188,15 +189,15 @@ pub struct Simulator {
     shared: Vec<Link>,
     turns: Vec<SharedLink>,
     attachments: Vec<Attachment>,
-    requests: Slab<Request>,
-    commands: Slab<Command>,
-    write_bursts: Slab<WriteBurst>,
-    transfers: Slab<Transfer>,
+    requests: Slab<Request, Requests>,
+    commands: Slab<Command, Commands>,
+    write_bursts: Slab<WriteBurst, WriteBursts>,
+    transfers: Slab<Transfer, Transfers>,
     /// Takes down what lies beside a command's critical path, and is not looked at.
     aside: Trace,
-    /// What goes wrong; nothing in most runs.
+    /// The faults of the plan; nothing in most runs.
     faults: Option<Box<Faults>>,
-    /// The run's, from which what happens by chance follows.
+    /// The run's key, from which what happens by chance follows.
     key: StreamKey,
 }
 
@@ -207,13 +208,13 @@ impl Attachment {
         let behind = extents.last().map_or(Bytes::ZERO, |last| last.start);
         let content = Content { written: behind + content.written, ..content };
         let arbiter = Arbiter::of(&spec.protocol);
-        let drive = Drive::new(index as u16, &spec.drive, content, arbiter, key);
+        let drive = Drive::new(DriveNumber(index as u16), &spec.drive, content, arbiter, key);
         Self {
             extents,
             transfer_max: spec.transfer_max(),
             protocol: Protocol::new(spec.protocol.clone()),
             ways: Ways::new(spec.second.as_ref()),
-            path: Path::new(spec),
+            path: Path::new(spec, COMPLETION),
             drive,
             meter: spec.drive.power.as_ref().map(|power| Box::new(PowerMeter::new(&power.states))),
         }
@@ -235,7 +236,7 @@ impl Simulator {
             events: Schedule::new(),
             handled: 0,
             cores: vec![Station::default(); spec.cpu.cores as usize],
-            shared: spec.trunk.iter().map(Link::new).collect(),
+            shared: spec.trunk.iter().map(|link| Link::new(link, COMPLETION)).collect(),
             turns: vec![SharedLink::new(spec.drives() * 2); spec.trunk.len()],
             attachments: attachments.collect(),
             requests: Slab::new(),
@@ -270,7 +271,7 @@ impl Simulator {
         self.attachments.iter().map(|attachment| attachment.protocol.interrupts()).sum()
     }
 
-    /// What all drives have written to flash.
+    /// Returns the data that all drives have written.
     pub fn drive_use(&self) -> DriveUse {
         let mut sum = DriveUse::default();
         self.attachments.iter().for_each(|attachment| sum.add(&attachment.drive.usage()));
@@ -298,7 +299,8 @@ impl Simulator {
         self.submit_part(at, target.into(), access, thread, tag, true)
     }
 
-    /// The same, but the application has no part in it unless it `is_first` of what it asked for.
+    /// Submits a request as [`Simulator::submit`] does, but charges the application's part only if it `is_first` of
+    /// what the application asked for.
     ///
     /// # Errors
     /// As [`Simulator::submit`].
@@ -394,7 +396,8 @@ impl Simulator {
         match event {
             Event::Submit(request) => self.begin(request),
             Event::Submitted(command) => self.submitted(command),
-            Event::Fetched(command) => self.issue_frames(command),
+            Event::Fetched(command) => self.issue_frames(command, false),
+            Event::Bridged(command) => self.issue_frames(command, true),
             Event::Arrived(command) => self.arrived(command),
             Event::Awake(command) => self.awake(command),
             Event::EngineFree(drive) => self.engine_free(drive),
@@ -430,7 +433,7 @@ impl Simulator {
     }
 
     /// Splits a request into commands and gives them to the protocol.
-    fn begin(&mut self, handle: Handle) {
+    fn begin(&mut self, handle: RequestHandle) {
         if let Some(faults) = &self.faults
             && faults.host_up > self.now
         {
@@ -459,7 +462,7 @@ impl Simulator {
             self.commands[command].begin(
                 self.now,
                 (handle, count == 1 && is_first),
-                (drive, access.operation),
+                (DriveNumber(drive), access.operation),
                 (start + done, (access.length - done).min(transfer_max)),
                 (thread, queue),
             );
@@ -470,7 +473,7 @@ impl Simulator {
     }
 
     /// The application's part of a command, and the driver's where a slot is free.
-    fn use_core(&mut self, command: Handle, thread: u32, request_time: Duration) {
+    fn use_core(&mut self, command: CommandHandle, thread: u32, request_time: Duration) {
         let Command { drive, queue, operation, .. } = self.commands[command];
         let core = thread as usize % self.cores.len();
         let protocol = &mut self.attachments[usize::from(drive)].protocol;
@@ -485,7 +488,7 @@ impl Simulator {
         }
     }
 
-    fn fetch(&mut self, handle: Handle) {
+    fn fetch(&mut self, handle: CommandHandle) {
         let command = &mut self.commands[handle];
         let Attachment { protocol, ways, path, drive, .. } =
             &mut self.attachments[usize::from(command.drive)];
@@ -507,24 +510,29 @@ impl Simulator {
         }
     }
 
-    fn issue_frames(&mut self, handle: Handle) {
+    /// Sends a command's frames, up to a bridge on the way or, where it is `bridged`, from there on.
+    fn issue_frames(&mut self, handle: CommandHandle, bridged: bool) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
         let (way, operation) = (path.way(command.way), command.operation);
-        let arrival = way.issue_frames(self.now, operation, &mut command.trace);
+        let arrival = way.issue_frames(self.now, operation, bridged, &mut command.trace);
+        if !bridged && way.has_bridge() {
+            self.events.schedule(arrival, Event::Bridged(handle));
+            return;
+        }
         let front_end = self.attachments[usize::from(command.drive)].drive.front_end();
         front_end.expect(self.now, &mut self.commands, &mut self.events);
         self.events.schedule(arrival, Event::Arrived(handle));
     }
 
-    fn decode(&mut self, handle: Handle) {
+    fn decode(&mut self, handle: CommandHandle) {
         let front_end =
             self.attachments[usize::from(self.commands[handle].drive)].drive.front_end();
         front_end.expected_is_here();
         front_end.arrive(self.now, handle, &mut self.commands, &mut self.events);
     }
 
-    fn engine_free(&mut self, drive: u16) {
+    fn engine_free(&mut self, drive: DriveNumber) {
         let front_end = self.attachments[usize::from(drive)].drive.front_end();
         front_end.engine_free(self.now, &mut self.commands, &mut self.events);
     }

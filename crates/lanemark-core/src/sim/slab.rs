@@ -1,126 +1,183 @@
 //! Things in flight, named by small handles.
 //!
 //! A slot that is freed is the next one used, so a run in its steady state touches the same few cache
-//! lines and allocates nothing. Handles are plain `u32`: the kernel's events stay eight bytes.
+//! lines and allocates nothing. A handle is a `u32` that knows its slab by
+//! type: the kernel's events stay eight bytes.
 
+use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// A handle into a [`Slab`].
-pub(super) type Handle = u32;
+/// A handle into the [`Slab`] of things of kind `K`: no other slab takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handle<K> {
+    number: u32,
+    kind: PhantomData<K>,
+}
 
-/// No handle.
-pub(super) const NONE: Handle = Handle::MAX;
+/// Kinds of things in flight, each with its handle.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident, $handle:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum $kind {}
+        $(#[$doc])*
+        pub(crate) type $handle = Handle<$kind>;
+    )*};
+}
+
+kinds! {
+    /// Requests of the application.
+    Requests, RequestHandle;
+    /// Commands on their way.
+    Commands, CommandHandle;
+    /// Data of writes on its way into a buffer.
+    WriteBursts, WriteBurstHandle;
+    /// Data of reads that is ready at some time.
+    Bursts, BurstHandle;
+    /// Data of reads on shared links.
+    Transfers, TransferHandle;
+    /// Operations of dies.
+    Operations, OperationHandle;
+    /// Operations of a disk's arm.
+    DiskOperations, DiskHandle;
+    /// Moved data on its way to a unit.
+    Relocations, RelocationHandle;
+    /// Stretches of data that were read ahead.
+    Stretches, StretchHandle;
+    /// Requests on a volume.
+    VolumeRequests, VolumeRequestHandle;
+    /// Their parts on drives.
+    Parts, PartHandle;
+}
+
+impl<K> Handle<K> {
+    /// No handle.
+    pub(crate) const NONE: Self = Self::of(u32::MAX);
+
+    /// The handle of a number, which a slab has given.
+    pub(crate) const fn of(number: u32) -> Self {
+        Self { number, kind: PhantomData }
+    }
+
+    /// Returns the handle's number.
+    pub(crate) fn number(self) -> u32 {
+        self.number
+    }
+}
 
 /// Things in flight.
 #[derive(Clone, Debug)]
-pub(super) struct Slab<T> {
+pub(crate) struct Slab<T, K> {
     slots: Vec<T>,
-    free: Vec<Handle>,
+    free: Vec<u32>,
+    kind: PhantomData<K>,
 }
 
-impl<T> Slab<T> {
+impl<T, K: Copy> Slab<T, K> {
     /// An empty slab.
-    pub(super) fn new() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
+    pub(crate) fn new() -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), kind: PhantomData }
     }
 
-    /// Stores `value` and names it.
-    pub(super) fn insert(&mut self, value: T) -> Handle {
-        if let Some(handle) = self.free.pop() {
-            self.slots[handle as usize] = value;
-            return handle;
+    /// Stores `value` and returns its handle.
+    pub(crate) fn insert(&mut self, value: T) -> Handle<K> {
+        if let Some(number) = self.free.pop() {
+            self.slots[number as usize] = value;
+            return Handle::of(number);
         }
-        let handle = Handle::try_from(self.slots.len()).expect("fewer than 2^32 things in flight");
+        let number = u32::try_from(self.slots.len()).expect("fewer than 2^32 things in flight");
         self.slots.push(value);
-        handle
+        Handle::of(number)
     }
 
     /// Names a thing whose fields hold whatever they held before, for its user to set: what need not be set
     /// need not be touched.
     #[inline]
-    pub(super) fn renew(&mut self) -> Handle
+    pub(crate) fn renew(&mut self) -> Handle<K>
     where
         T: Default,
     {
         match self.free.pop() {
-            Some(handle) => handle,
+            Some(number) => Handle::of(number),
             None => self.insert(T::default()),
         }
     }
 
     /// Gives the slot of `handle` back; the handle must not be used again.
-    pub(super) fn free(&mut self, handle: Handle) {
-        self.free.push(handle);
+    pub(crate) fn free(&mut self, handle: Handle<K>) {
+        self.free.push(handle.number);
     }
 
     /// The handles of all that is in flight, in their order.
-    pub(super) fn handles(&self) -> Vec<Handle> {
+    pub(crate) fn handles(&self) -> Vec<Handle<K>> {
         let mut free = self.free.clone();
         free.sort_unstable();
-        let is_live = |handle: &Handle| free.binary_search(handle).is_err();
-        (0..self.slots.len() as Handle).filter(is_live).collect()
+        let is_live = |number: &u32| free.binary_search(number).is_err();
+        (0..self.slots.len() as u32).filter(is_live).map(Handle::of).collect()
     }
 
-    /// How many there were at once, at the most.
-    pub(super) fn most(&self) -> usize {
+    /// Returns the greatest number of things that were in flight at once.
+    pub(crate) fn most(&self) -> usize {
         self.slots.len()
     }
 
     /// Things in flight now.
-    pub(super) fn live(&self) -> usize {
+    pub(crate) fn live(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 }
 
-impl<T> Default for Slab<T> {
+impl<T, K: Copy> Default for Slab<T, K> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T> Index<Handle> for Slab<T> {
+impl<T, K> Index<Handle<K>> for Slab<T, K> {
     type Output = T;
-    fn index(&self, handle: Handle) -> &T {
-        &self.slots[handle as usize]
+    fn index(&self, handle: Handle<K>) -> &T {
+        &self.slots[handle.number as usize]
     }
 }
 
-impl<T> IndexMut<Handle> for Slab<T> {
-    fn index_mut(&mut self, handle: Handle) -> &mut T {
-        &mut self.slots[handle as usize]
+impl<T, K> IndexMut<Handle<K>> for Slab<T, K> {
+    fn index_mut(&mut self, handle: Handle<K>) -> &mut T {
+        &mut self.slots[handle.number as usize]
     }
 }
 
 /// A first-in-first-out chain through a slab whose things hold the link themselves.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chain {
-    first: Handle,
-    last: Handle,
+pub(crate) struct Chain<K> {
+    first: Handle<K>,
+    last: Handle<K>,
 }
 
 /// A thing that can stand in a [`Chain`].
-pub(super) trait Linked {
+pub(crate) trait Linked {
+    /// The kind of things in the chain.
+    type Kind: Copy + Eq;
     /// The handle of the thing behind this one.
-    fn next(&mut self) -> &mut Handle;
+    fn next(&mut self) -> &mut Handle<Self::Kind>;
 }
 
-impl Chain {
+impl<K: Copy + Eq> Chain<K> {
     /// An empty chain.
-    pub(super) const EMPTY: Self = Self { first: NONE, last: NONE };
+    pub(crate) const EMPTY: Self = Self { first: Handle::NONE, last: Handle::NONE };
 
     /// Whether nothing waits.
-    pub(super) fn is_empty(&self) -> bool {
-        self.first == NONE
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first == Handle::NONE
     }
 
-    /// The handle at the head, [`NONE`] for an empty chain.
-    pub(super) fn head(&self) -> Handle {
+    /// The handle at the head, [`Handle::NONE`] for an empty chain.
+    pub(crate) fn head(&self) -> Handle<K> {
         self.first
     }
 
     /// Appends `handle`.
-    pub(super) fn push<T: Linked>(&mut self, slab: &mut Slab<T>, handle: Handle) {
-        *slab[handle].next() = NONE;
+    pub(crate) fn push<T: Linked<Kind = K>>(&mut self, slab: &mut Slab<T, K>, handle: Handle<K>) {
+        *slab[handle].next() = Handle::NONE;
         if self.is_empty() {
             self.first = handle;
         } else {
@@ -130,14 +187,14 @@ impl Chain {
     }
 
     /// Takes the head.
-    pub(super) fn pop<T: Linked>(&mut self, slab: &mut Slab<T>) -> Option<Handle> {
+    pub(crate) fn pop<T: Linked<Kind = K>>(&mut self, slab: &mut Slab<T, K>) -> Option<Handle<K>> {
         let head = self.first;
-        if head == NONE {
+        if head == Handle::NONE {
             return None;
         }
         self.first = *slab[head].next();
-        if self.first == NONE {
-            self.last = NONE;
+        if self.first == Handle::NONE {
+            self.last = Handle::NONE;
         }
         Some(head)
     }
@@ -147,20 +204,21 @@ impl Chain {
 mod tests {
     use super::*;
 
-    struct Item(u32, Handle);
+    struct Item(u32, CommandHandle);
     impl Linked for Item {
-        fn next(&mut self) -> &mut Handle {
+        type Kind = Commands;
+        fn next(&mut self) -> &mut CommandHandle {
             &mut self.1
         }
     }
 
     #[test]
     fn a_freed_slot_is_used_again() {
-        let mut slab = Slab::new();
+        let mut slab: Slab<char, Commands> = Slab::new();
         let first = slab.insert('a');
         slab.insert('b');
         slab.free(first);
-        assert_eq!(slab.handles(), [first + 1]);
+        assert_eq!(slab.handles(), [Handle::of(first.number + 1)]);
         assert_eq!((slab.insert('c'), slab.live(), slab[first]), (first, 2, 'c'));
     }
 
@@ -169,7 +227,7 @@ mod tests {
         let mut slab = Slab::new();
         let mut chain = Chain::EMPTY;
         for value in 0..3 {
-            let handle = slab.insert(Item(value, NONE));
+            let handle = slab.insert(Item(value, Handle::NONE));
             chain.push(&mut slab, handle);
         }
         let mut drained = Vec::new();

@@ -1,28 +1,40 @@
-//! What a system is made of: plain values, checked, from which the simulator is assembled.
+//! The specification of a system: plain values, checked, from which the simulator is assembled.
 //!
 //! Nothing here knows where a value came from. The study crate reads library files, keeps each value's
 //! source, and hands over a [`SystemSpec`].
 
+mod bounds;
 mod checked;
+mod content;
+mod disk;
 mod example;
 mod faults;
 mod flash;
+mod media;
+mod ports;
 mod power;
+mod volume;
 
+pub use bounds::{STEP_TIME_MAX, SpecError};
 pub use checked::CheckedSystem;
-pub use flash::*;
-pub use power::*;
+pub use content::Content;
+pub use disk::{DiskSpec, SeekSpec, Zone};
+pub use flash::{
+    Condition, DieSpec, FlashSpec, MapSpec, PageTimes, Policy, PseudoSlcSpec, SLOT, SuspendSpec,
+    Technology, TranslationSpec,
+};
+pub use media::MediaSpec;
+pub use ports::{Multipath, SecondPort, WaySpec};
+pub use power::{
+    HostPower, MediaPower, POWER_MAX, POWER_STATES_MAX, POWER_TIME_MAX, PowerSpec, PowerState,
+};
+pub use volume::{CHUNK, VolumeSpec};
 
 use super::budget::LINKS_MAX;
-pub use super::drive::disk::{DiskSpec, SeekSpec, Zone};
-use super::link::LinkSpec;
-use super::multipath::SecondPort;
-use super::volume::VolumeSpec;
+use super::link::{Bridge, LinkLaw, LinkSpec};
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use crate::workload::Fault;
-
-/// The unit in which a drive maps logical to physical places.
-pub const SLOT: Bytes = Bytes::kibi(4);
+use bounds::{check_rate, check_step_times, within};
 
 /// Drives in ports of a platform: a processor, the links that several of them share, and each drive with its own way
 /// to those.
@@ -34,36 +46,27 @@ pub struct SystemSpec {
     pub trunk: Vec<LinkSpec>,
     /// The drives, of which there is at least one.
     pub attachments: Vec<AttachmentSpec>,
-    /// How all drives are one volume, where they are.
+    /// The volume over all drives, where there is one.
     pub volume: Option<VolumeSpec>,
-    /// What the platform takes besides its drives, where that is known.
+    /// Power of the platform besides its drives, where that is known.
     pub host_power: Option<HostPower>,
-    /// What goes wrong in it, and what its drives are like that are not sound.
+    /// Faults of the plan, and the lasting ones of drives that are not sound.
     pub faults: Vec<Fault>,
 }
 
 /// A drive with how it is spoken to and its way to the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttachmentSpec {
-    /// How commands reach the drive.
+    /// The protocol that carries commands to the drive.
     pub protocol: ProtocolSpec,
-    /// The way to its port.
+    /// The way to the drive's port.
     pub way: WaySpec,
-    /// Its second port, where it is plugged in by two.
+    /// Second port of the drive, where it is plugged in by two.
     pub second: Option<SecondPort>,
     /// The drive.
     pub drive: DriveSpec,
-    /// How long each of its namespaces is; none where it is one of all its capacity.
+    /// Length of each namespace; none where the drive is one of all its capacity.
     pub namespaces: Vec<Bytes>,
-}
-
-/// The links from the host to a port.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WaySpec {
-    /// How many links of the trunk, counted from the host, the way begins with.
-    pub trunk: usize,
-    /// The links of its own behind those, nearest to the host first.
-    pub links: Vec<LinkSpec>,
 }
 
 /// A host processor.
@@ -77,7 +80,7 @@ pub struct CpuSpec {
     pub request_complete: Duration,
     /// How long a core that has been idle takes to wake for an interrupt (C1E, C6 and their like).
     pub wake: Duration,
-    /// How long it must have been idle for that.
+    /// Idle time after which a core takes so long to wake.
     pub idle_after: Duration,
 }
 
@@ -92,9 +95,9 @@ pub struct ProtocolSpec {
     pub queue_depth: u32,
     /// Processor time per read in the driver or firmware, submission, interrupt and completion together.
     pub read_time: Duration,
-    /// The same per write.
+    /// Processor time per write in the driver or firmware, submission, interrupt and completion together.
     pub write_time: Duration,
-    /// The part of it that is spent before the command leaves.
+    /// Share of the processor time that is spent before the command leaves.
     pub submit_share: Ratio,
     /// The largest command; longer requests are split.
     pub transfer_max: Bytes,
@@ -122,7 +125,7 @@ pub struct ArbitrationSpec {
 /// The priority of a submission queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueClass {
-    /// Before all others, whatever they hold.
+    /// Urgent: before all other classes, whatever they hold.
     Urgent,
     /// The first of the weighted levels.
     High,
@@ -149,7 +152,7 @@ pub struct ClassWeights {
 pub struct CoalescingSpec {
     /// Completions that are announced together; one is no coalescing.
     pub threshold: u32,
-    /// How long the first of them waits at most; zero is no coalescing.
+    /// Aggregation time: the longest wait of the first of them; zero is no coalescing.
     pub time: Duration,
 }
 
@@ -159,9 +162,6 @@ pub const BURST_MAX: u32 = 128;
 pub const WEIGHT_MAX: u32 = 256;
 /// The largest aggregation threshold: an eight-bit field that counts from zero.
 pub const THRESHOLD_MAX: u32 = 256;
-/// The longest that one step of a request can take: a core, a link's latency, a firmware, a die. Far above any that
-/// was built, and so short that the times of all requests that can be outstanding add up to less than can be told.
-pub const STEP_TIME_MAX: Duration = Duration::from_seconds(60);
 /// The longest aggregation time: 255 units of 100 us.
 pub const AGGREGATION_TIME_MAX: Duration = Duration::from_microseconds(25_500);
 
@@ -180,7 +180,7 @@ impl ArbitrationSpec {
 }
 
 impl Default for ClassWeights {
-    /// One each.
+    /// A weight of one for each class.
     fn default() -> Self {
         Self { high: 1, medium: 1, low: 1 }
     }
@@ -211,6 +211,10 @@ pub enum ProtocolKind {
     AtaDma,
     /// A SAS host bus adapter.
     SasHba,
+    /// USB Attached SCSI over an xHCI controller.
+    Uasp,
+    /// Bulk-only transport over an xHCI controller, one command at a time.
+    BulkOnly,
 }
 
 impl ProtocolKind {
@@ -221,14 +225,21 @@ impl ProtocolKind {
             Self::Nvme => "NVMe",
             Self::AtaDma => "ATA DMA",
             Self::SasHba => "SAS HBA",
+            Self::Uasp => "UASP",
+            Self::BulkOnly => "USB bulk-only",
         }
+    }
+
+    /// Whether commands go over USB, to a bridge.
+    pub fn is_usb(self) -> bool {
+        matches!(self, Self::Uasp | Self::BulkOnly)
     }
 }
 
 /// A drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriveSpec {
-    /// What the host can address.
+    /// Capacity that the host can address.
     pub capacity: Bytes,
     /// Command decoding and firmware.
     pub front_end: FrontEndSpec,
@@ -236,37 +247,28 @@ pub struct DriveSpec {
     pub buffer: Bytes,
     /// When a write is complete, and what a flush has to do.
     pub write_cache: WriteCache,
-    /// How far a drive reads ahead of a sequential reader; zero where it does not.
+    /// Distance that a drive reads ahead of a sequential reader; zero where it does not.
     pub read_ahead: Bytes,
     /// The internal path between buffer and link, reading, where it is a limit.
     pub data_path_read: Option<BytesPerSecond>,
-    /// The same, writing.
+    /// The internal path between buffer and link, writing, where it is a limit.
     pub data_path_write: Option<BytesPerSecond>,
-    /// What holds the data.
+    /// The media that hold the data.
     pub media: MediaSpec,
-    /// What it takes, where that is known.
+    /// Power of the drive, where that is known.
     pub power: Option<PowerSpec>,
 }
 
-/// What becomes of data in the write buffer when the power fails.
+/// The fate of data in the write buffer when the power fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WriteCache {
-    /// It is lost: a flush waits until it is stored.
+    /// Data is lost: a flush waits until it is stored.
     #[default]
     Volatile,
-    /// It is stored (power-loss protection): a flush has nothing to do.
+    /// Data is stored (power-loss protection): a flush has nothing to do.
     Protected,
-    /// It is not used: a write is complete when it is stored.
+    /// The buffer is not used: a write is complete when it is stored.
     Off,
-}
-
-/// What holds the data of a drive. A new kind is one arm here and in `sim::drive`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum MediaSpec {
-    /// NAND flash or its like.
-    Flash(FlashSpec),
-    /// Platters under an arm.
-    Disk(DiskSpec),
 }
 
 /// Command decoding and firmware of a drive.
@@ -274,26 +276,14 @@ pub enum MediaSpec {
 pub struct FrontEndSpec {
     /// Commands worked on at once.
     pub engines: u32,
-    /// How long a read keeps an engine: the drive's limit in reads a second.
+    /// Time that a read keeps an engine: the drive's limit in reads a second.
     pub read_time: Duration,
-    /// How long a write keeps an engine.
+    /// Time that a write keeps an engine.
     pub write_time: Duration,
-    /// What a read takes besides, pipelined: firmware, error correction.
+    /// Time that a read takes besides, pipelined: firmware, error correction.
     pub read_latency: Duration,
-    /// What a write takes besides, pipelined.
+    /// Time that a write takes besides, pipelined.
     pub write_latency: Duration,
-}
-
-/// A value that no system can have.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field} = {value}: {bound}")]
-pub struct SpecError {
-    /// The field's place, `drive.flash.planes`.
-    pub field: &'static str,
-    /// The value.
-    pub value: String,
-    /// What would be accepted.
-    pub bound: String,
 }
 
 impl DriveSpec {
@@ -308,7 +298,7 @@ impl DriveSpec {
         }
     }
 
-    /// The same, to change it.
+    /// The flash of a solid-state drive, to change it.
     ///
     /// # Panics
     /// For a hard disk.
@@ -339,19 +329,6 @@ impl ProtocolSpec {
             });
         }
         Ok(())
-    }
-}
-
-/// Refuses the first of these times that no step of a request can take.
-fn check_step_times(
-    times: impl IntoIterator<Item = (&'static str, Duration)>,
-) -> Result<(), SpecError> {
-    match times.into_iter().find(|(_, time)| *time > STEP_TIME_MAX) {
-        None => Ok(()),
-        Some((field, time)) => {
-            let bound = format!("at most {STEP_TIME_MAX}");
-            Err(SpecError { field, value: time.to_string(), bound })
-        }
     }
 }
 
@@ -388,12 +365,12 @@ impl FrontEndSpec {
 }
 
 impl AttachmentSpec {
-    /// All of its ways: one, or two.
+    /// Returns the drive's ways: one, or two.
     pub fn ways(&self) -> impl Iterator<Item = &WaySpec> {
         std::iter::once(&self.way).chain(self.second.as_ref().map(|port| &port.way))
     }
 
-    /// All of its ways, to change them.
+    /// Returns the drive's ways, to change them.
     pub fn ways_mut(&mut self) -> impl Iterator<Item = &mut WaySpec> {
         std::iter::once(&mut self.way).chain(self.second.as_mut().map(|port| &mut port.way))
     }
@@ -422,24 +399,13 @@ impl AttachmentSpec {
             ("drive.data_path.write", self.drive.data_path_write),
         ];
         for (field, rate) in rates {
-            if rate.is_some_and(|rate| rate.0 < 1_000_000) {
-                return fail(field, rate.unwrap_or_default().to_string(), "at least 1 MB/s");
-            }
+            rate.map_or(Ok(()), |rate| check_rate(field, rate))?;
         }
         self.check_namespaces()?;
-        self.drive.check_power()?;
+        self.drive.power.as_ref().map_or(Ok(()), |power| power.check(&self.drive.media))?;
         self.second.as_ref().map_or(Ok(()), SecondPort::check)?;
-        let (least, what) = match &self.drive.media {
-            MediaSpec::Flash(flash) => {
-                flash.check(self.drive.capacity)?;
-                (flash.unit() * 2, "a burst and two flash units")
-            }
-            // A burst that is not aligned takes a slot more at either end.
-            MediaSpec::Disk(disk) => {
-                disk.check(self.drive.capacity)?;
-                (SLOT * 2, "a burst that is not aligned")
-            }
-        };
+        self.drive.media.check(self.drive.capacity)?;
+        let (least, what) = self.drive.media.buffer_min();
         let least = transfer.min(Bytes::kibi(128)) + least;
         if self.drive.buffer < least {
             let bound = format!("at least {least}: {what}");
@@ -447,13 +413,6 @@ impl AttachmentSpec {
         }
         Ok(())
     }
-}
-
-fn within(field: &'static str, value: u64, low: u64, high: u64) -> Result<(), SpecError> {
-    if (low..=high).contains(&value) {
-        return Ok(());
-    }
-    Err(SpecError { field, value: value.to_string(), bound: format!("from {low} to {high}") })
 }
 
 impl SystemSpec {
@@ -470,19 +429,47 @@ impl SystemSpec {
             attachment.ways().try_for_each(|way| self.check_way(way))?;
             attachment.check()
         })?;
-        self.check_volume()?;
+        if let Some(volume) = self.volume {
+            let namespaces = self.attachments.iter().map(|one| one.namespaces.len()).max();
+            volume.check(&self.drive_capacities(), namespaces.unwrap_or(0))?;
+        }
         self.fault_errors().into_iter().next().map_or(Ok(()), Err)
     }
 
     fn check_way(&self, way: &WaySpec) -> Result<(), SpecError> {
         within("links of the trunk on a way", way.trunk as u64, 0, self.trunk.len() as u64)?;
         within("links", (way.trunk + way.links.len()) as u64, 1, LINKS_MAX as u64)?;
+        for link in self.links(way) {
+            if let LinkLaw::Bridge(Bridge { command_time, rate }) = link.law {
+                check_step_times([("bridge.command_time", command_time)])?;
+                check_rate("bridge.rate", rate)?;
+            }
+        }
         check_step_times(self.links(way).map(|link| ("latency", link.latency)))
     }
 
     /// Drives of the system.
     pub fn drives(&self) -> usize {
         self.attachments.len()
+    }
+
+    /// Returns all drives of the system.
+    pub(crate) fn drive_specs(&self) -> impl Iterator<Item = &DriveSpec> {
+        self.attachments.iter().map(|attachment| &attachment.drive)
+    }
+
+    fn drive_capacities(&self) -> Vec<Bytes> {
+        self.drive_specs().map(|drive| drive.capacity).collect()
+    }
+
+    /// Returns the capacity of the volume over the drives, where there is one.
+    pub fn volume_capacity(&self) -> Option<Bytes> {
+        self.volume.map(|volume| volume.capacity(&self.drive_capacities()))
+    }
+
+    /// Returns whether the power of each drive is known.
+    pub fn knows_power(&self) -> bool {
+        self.drive_specs().all(|drive| drive.power.is_some())
     }
 
     /// All links of a way, those of the trunk first.

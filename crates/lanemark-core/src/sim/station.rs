@@ -4,21 +4,21 @@
 //! exactly a first-in-first-out single server, without an event for the end of service. The simulator
 //! calls a station at the instant of arrival, so that order holds.
 
-use crate::units::{Duration, Instant};
+use crate::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
 
-/// One server.
+/// A single server.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Station {
     free: Instant,
     busy: Duration,
 }
 
-/// When a service begins and ends.
+/// The start and end of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// The server takes it.
+    /// Instant at which the server begins the service.
     pub start: Instant,
-    /// The server is done with it.
+    /// Instant at which the server ends it.
     pub end: Instant,
 }
 
@@ -56,7 +56,7 @@ impl Station {
         self.busy = self.busy - last.end.since(last.start);
     }
 
-    /// The instant from which it can serve.
+    /// Returns the instant from which the server is free.
     pub(super) fn free_at(&self) -> Instant {
         self.free
     }
@@ -117,6 +117,26 @@ impl Servers {
             count => (0..count).min_by_key(|&index| self.0[index].free_at()).unwrap_or(0),
         };
         &mut self.0[first]
+    }
+}
+
+/// The time that one request keeps a station, reading and writing.
+#[derive(Clone, Copy)]
+pub(super) struct Demand {
+    /// The time of a read.
+    pub read: Duration,
+    /// The time of a write.
+    pub write: Duration,
+}
+
+impl Demand {
+    /// The rate at which `servers` carry requests of `block`, of which the share `reads` are reads; none where nothing
+    /// keeps them.
+    pub(super) fn rate(self, block: Bytes, reads: Ratio, servers: u64) -> Option<BytesPerSecond> {
+        let share = reads.get();
+        let seconds = self.read.as_seconds() * share + self.write.as_seconds() * (1.0 - share);
+        let rate = block.get() as f64 * servers as f64 / seconds;
+        rate.is_finite().then_some(BytesPerSecond(rate as u64))
     }
 }
 

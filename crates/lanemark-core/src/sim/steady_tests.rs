@@ -3,8 +3,9 @@
 use super::drive::write_amplification;
 use super::spec::{Condition, DriveSpec};
 use super::tests::{nvme, run, simulate, small_drive, test};
+use crate::result::Phases;
 use crate::result::Sample;
-use crate::result::steady::{Outcome, Phases, ROUNDS_MAX, WINDOW, judge};
+use crate::result::steady::{Outcome, ROUNDS_MAX, WINDOW, judge};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration};
 use crate::workload::{Interval, Pattern, Rounds, Test, Tracked};

@@ -1,17 +1,16 @@
-//! What requests are submitted to: the drives of a system, or the volume over them.
+//! The drives of a system, or the volume over them, as requests are submitted to it.
 //!
 //! A layer above the [`Simulator`]. Without a volume it hands everything through. A request on a volume becomes
 //! requests on its drives ([`VolumeSpec::parts`]), all submitted at once, and is complete when the last of them
 //! is. Its latency is that of the last, and so is its time budget: what the others waited for is off its critical
 //! path, as with the commands of a request.
 
-use super::drive::Content;
 use super::fault::Status;
 use super::simulator::{Completion, SimError, Simulator};
-use super::slab::{Handle, Slab};
-use super::spec::CheckedSystem;
+use super::slab::{PartHandle, Parts, Slab, VolumeRequestHandle, VolumeRequests};
+use super::spec::{CheckedSystem, Content, VolumeSpec};
 use super::target::Target;
-use super::volume::{Part, VolumeSpec};
+use super::volume::Part;
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Instant};
 use crate::workload::{Access, Operation};
@@ -30,8 +29,8 @@ struct Volume {
     outstanding: Vec<u32>,
     /// The drive that a mirror reads from where all have as many.
     turn: usize,
-    requests: Slab<Request>,
-    parts: Slab<PartOf>,
+    requests: Slab<Request, VolumeRequests>,
+    parts: Slab<PartOf, Parts>,
 }
 
 /// A request on the volume.
@@ -44,7 +43,7 @@ struct Request {
 
 /// A request on a drive, for one on the volume.
 struct PartOf {
-    request: Handle,
+    request: VolumeRequestHandle,
     drive: u16,
 }
 
@@ -111,7 +110,14 @@ impl Storage {
             let part = volume.parts.insert(PartOf { request, drive });
             volume.outstanding[usize::from(drive)] += 1;
             let (access, target) = (Access { operation, offset, length }, drive.into());
-            self.simulator.submit_part(at, target, access, thread, part.into(), index == 0)?;
+            self.simulator.submit_part(
+                at,
+                target,
+                access,
+                thread,
+                part.number().into(),
+                index == 0,
+            )?;
         }
         Ok(())
     }
@@ -134,7 +140,7 @@ impl Storage {
 }
 
 impl Volume {
-    /// What a request asks of the drives: a flush something of all of them, and no request of none.
+    /// Returns the parts of a request on the drives: a flush has one on each, and no request is without any.
     fn parts_of(&mut self, access: Access) -> impl Iterator<Item = Part> + Clone + use<> {
         let drives = self.outstanding.len() as u16;
         let Access { operation, offset, length } = access;
@@ -161,7 +167,7 @@ impl Volume {
 
     /// A drive has done its part; the whole, where it was the last.
     fn completed(&mut self, completion: &Completion) -> Option<Completion> {
-        let part = completion.tag as Handle;
+        let part = PartHandle::of(completion.tag as u32);
         let PartOf { request, drive } = self.parts[part];
         self.parts.free(part);
         self.outstanding[usize::from(drive)] -= 1;

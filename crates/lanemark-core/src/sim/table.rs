@@ -26,18 +26,18 @@ impl<V: Default> Table<V> {
         Self { keys: vec![VACANT; places], values, used: 0 }
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether the table is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.used == 0
     }
 
-    /// How much is in it.
+    /// Returns the number of values.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.used
     }
 
-    /// The numbers in it, the smallest first.
+    /// Returns the numbers of all values, the smallest first.
     pub(super) fn keys(&self) -> Vec<u32> {
         let mut keys: Vec<u32> = self.keys.iter().copied().filter(|&key| key != VACANT).collect();
         keys.sort_unstable();
@@ -60,7 +60,7 @@ impl<V: Default> Table<V> {
         place
     }
 
-    /// Whether `key` is in it.
+    /// Returns whether the table has a value under the number `key`.
     #[inline]
     pub(super) fn contains(&self, key: u32) -> bool {
         self.keys[self.find(key)] == key

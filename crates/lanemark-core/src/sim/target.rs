@@ -1,4 +1,4 @@
-//! Where a request goes: a drive of the system, and a namespace of it.
+//! The target of a request: a drive of the system, and a namespace of it.
 //!
 //! An NVMe drive presents its media as one or several *namespaces* (NVM Express 1.2, 6.1), each with addresses that
 //! begin at zero. They share everything else: controller, queues, links, flash. A drive of another protocol is one
@@ -19,16 +19,16 @@ pub const NAMESPACES_MAX: usize = 128;
 pub struct Target {
     /// The drive, 0 for the first.
     pub drive: u16,
-    /// Its namespace, 0 for the first; a drive without any named is one.
+    /// The namespace on the drive, 0 for the first; a drive without any named is one.
     pub namespace: u16,
 }
 
 /// The place of a namespace on its drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Where it begins.
+    /// First byte of the namespace on its drive.
     pub start: Bytes,
-    /// How long it is.
+    /// Length of the namespace.
     pub length: Bytes,
 }
 
@@ -47,7 +47,7 @@ impl std::fmt::Display for Target {
 }
 
 impl Extent {
-    /// Where it ends.
+    /// Returns the end of the namespace on its drive.
     pub fn end(&self) -> Bytes {
         self.start + self.length
     }
@@ -103,7 +103,7 @@ impl AttachmentSpec {
 }
 
 impl SystemSpec {
-    /// What each of [`SystemSpec::targets`] holds.
+    /// Returns the capacity of each of [`SystemSpec::targets`].
     pub fn capacities(&self) -> Vec<Bytes> {
         if let Some(capacity) = self.volume_capacity() {
             return vec![capacity];
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(seen[2].end(), Bytes(12_800));
     }
 
-    /// What was written to one is still in the buffer; the same address of the other lies in the flash.
+    /// Data written to one namespace is still in the buffer; the same address of the other lies in the flash.
     #[test]
     fn the_same_address_of_two_namespaces_is_two_places() {
         let system = split(&[Bytes::mebi(32), Bytes::mebi(32)]);

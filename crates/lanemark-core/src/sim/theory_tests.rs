@@ -75,7 +75,7 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
         let law = link::Pcie::new(link::PcieGeneration::One, 1, Bytes(128), Bytes(512));
         system.attachments[0].way.links[0].law = link::LinkLaw::Pcie(law);
     });
-    let link = link::Link::new(&system.attachments[0].way.links[0]);
+    let link = link::Link::new(&system.attachments[0].way.links[0], super::protocol::COMPLETION);
     let whole = link::Place { first: true, last: true };
     let run = |customers: u64| {
         let mut rng = Rng::new(StreamKey::from_seed(5));
@@ -145,18 +145,21 @@ fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() 
     assert!((sample.iops() / 80_000.0 - 1.0).abs() < 0.01);
     let kept = sample.punctuality.as_ref().unwrap();
     assert_eq!((kept.held_back, kept.lateness.count()), (0, 400_000));
-    let path = sample.path.as_ref().unwrap();
-    let stages: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
-    assert!((stages / latency.mean_ns() - 1.0).abs() < 1e-6);
+    // Stages are in picoseconds, and a latency is kept in whole nanoseconds, half of one off at most: all that wait for
+    // nobody are off by the same part of it.
+    let staged = |sample: &crate::result::Sample| {
+        let hops = sample.path.as_ref().unwrap().hops.iter();
+        let stages: f64 = hops.map(|hop| hop.wait_ns + hop.service_ns).sum();
+        (stages - sample.latency().mean_ns()).abs() <= 0.5
+    };
+    assert!(staged(&sample));
     // Two at a time: the others wait outside, and latencies hold that all the same.
     let narrow = Test { queue_depth: 2, ..test };
     let narrow = simulate(&system, &narrow, key).unwrap();
     let kept = narrow.punctuality.as_ref().unwrap();
     assert!(kept.held_back > 100_000, "{} of 400000 held back", kept.held_back);
     assert!(narrow.latency().mean_ns() >= 0.95 * latency.mean_ns());
-    let hops = narrow.path.as_ref().unwrap().hops.iter();
-    let stages: f64 = hops.map(|hop| hop.wait_ns + hop.service_ns).sum();
-    assert!((stages / narrow.latency().mean_ns() - 1.0).abs() < 1e-6);
+    assert!(staged(&narrow));
 }
 
 /// Flushes and trims of a test are counted apart, and its figures are those of reads and writes.

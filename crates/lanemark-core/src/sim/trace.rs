@@ -20,12 +20,12 @@ pub(super) struct Trace {
 const _: () = assert!(size_of::<Trace>() == 128, "a trace is two lines");
 
 impl Trace {
-    /// Nothing spent yet at `start`.
+    /// A time budget with nothing spent yet at `start`.
     pub(super) fn new(start: Instant) -> Self {
         Self { mark: start, far: None, near: [Spent::NOTHING; NEAR] }
     }
 
-    /// Nothing spent yet at `start`, for another command.
+    /// Begins the time budget of another command at `start`.
     #[inline]
     pub(super) fn begin(&mut self, start: Instant) {
         self.mark = start;

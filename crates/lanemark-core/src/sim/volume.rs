@@ -13,33 +13,17 @@
 //! Not modelled: parity, drives that fail, rebuilding, the zones by which unequal drives can be striped in full,
 //! keeping a sequential reader of a mirror on one drive, write-intent bitmaps.
 
-use super::drive::Content;
-use super::spec::{SLOT, SpecError, SystemSpec};
+use super::spec::{Content, VolumeSpec};
 use crate::units::{Bytes, Ratio};
 
-/// The chunk of a stripe where none is given: that of Linux, mdadm(8).
-pub const CHUNK: Bytes = Bytes::kibi(512);
-
-/// How drives are one volume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VolumeSpec {
-    /// Chunks of data lie on one drive after the other.
-    Stripe {
-        /// How long each is: a multiple of 4 KiB.
-        chunk: Bytes,
-    },
-    /// Every drive has everything.
-    Mirror,
-}
-
-/// What a request asks of one drive.
+/// The part of a request on one drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     /// The drive.
     pub drive: u16,
-    /// Where on it.
+    /// Offset of the part on the drive.
     pub offset: Bytes,
-    /// How much.
+    /// Length of the part.
     pub length: Bytes,
 }
 
@@ -57,7 +41,7 @@ impl RowPlace {
         Self { row: rows, into: place.get() - rows * row }
     }
 
-    /// How much of what lies before the place is on `drive`.
+    /// Returns the bytes before the place that lie on `drive`.
     #[inline]
     fn before(self, chunk: Bytes, drive: u16) -> u64 {
         let chunk = chunk.get();
@@ -66,20 +50,8 @@ impl RowPlace {
 }
 
 impl VolumeSpec {
-    /// What a volume over drives of these `capacities` holds.
-    pub fn capacity(self, capacities: &[Bytes]) -> Bytes {
-        let smallest = capacities.iter().copied().min().unwrap_or_default();
-        match self {
-            Self::Mirror => smallest,
-            Self::Stripe { chunk } => {
-                let chunks = smallest.get().checked_div(chunk.get()).unwrap_or(0);
-                chunk * (chunks * capacities.len() as u64)
-            }
-        }
-    }
-
-    /// What `length` bytes from `offset` on are of each drive of a stripe over `drives`, in the order of the
-    /// drives; of a mirror, the same of all.
+    /// Returns the parts of the `length` bytes from `offset` on that lie on each drive of a stripe over `drives`, in
+    /// the order of the drives; on a mirror, every drive has all of them.
     pub(super) fn parts(
         self,
         drives: u16,
@@ -100,7 +72,7 @@ impl VolumeSpec {
         })
     }
 
-    /// What each drive holds where the volume holds `content`, up to a chunk.
+    /// Returns the content of each drive where the volume holds `content`, up to a chunk.
     pub(super) fn content(self, drives: u16, content: Content) -> Content {
         let Self::Stripe { chunk } = self else { return content };
         // The first drive has the most of any beginning.
@@ -116,54 +88,6 @@ impl VolumeSpec {
             Self::Stripe { .. } => (1.0 / drives, 1.0),
             Self::Mirror => (reads / drives + 1.0 - reads, reads + (1.0 - reads) * drives),
         }
-    }
-}
-
-impl std::fmt::Display for VolumeSpec {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Stripe { chunk } => write!(f, "stripe of {chunk}"),
-            Self::Mirror => write!(f, "mirror"),
-        }
-    }
-}
-
-impl SystemSpec {
-    /// Checks the volume over the drives, where there is one.
-    ///
-    /// # Errors
-    /// What cannot be, with the bound.
-    pub(super) fn check_volume(&self) -> Result<(), SpecError> {
-        let Some(volume) = self.volume else { return Ok(()) };
-        let fail = |field, value: String, bound: String| Err(SpecError { field, value, bound });
-        if self.drives() < 2 {
-            let bound = format!("a {volume} needs two drives or more");
-            return fail("volume", format!("{} drive", self.drives()), bound);
-        }
-        let mut namespaces = self.attachments.iter().map(|one| &one.namespaces);
-        let split = namespaces.find(|namespaces| !namespaces.is_empty());
-        if let Some(namespaces) = split {
-            let bound = format!("a {volume} takes whole drives");
-            return fail("volume", format!("{} namespaces", namespaces.len()), bound);
-        }
-        if let VolumeSpec::Stripe { chunk } = volume {
-            let smallest = self.drive_capacities().into_iter().min().unwrap_or_default();
-            let slots = chunk > Bytes::ZERO && chunk.get().is_multiple_of(SLOT.get());
-            if !slots || chunk > smallest {
-                let bound = format!("a multiple of {SLOT} up to {smallest}, the smallest drive");
-                return fail("volume.chunk", chunk.to_string(), bound);
-            }
-        }
-        Ok(())
-    }
-
-    /// What the volume over the drives holds, where there is one.
-    pub fn volume_capacity(&self) -> Option<Bytes> {
-        self.volume.map(|volume| volume.capacity(&self.drive_capacities()))
-    }
-
-    fn drive_capacities(&self) -> Vec<Bytes> {
-        self.drive_specs().map(|drive| drive.capacity).collect()
     }
 }
 

@@ -6,7 +6,6 @@ use super::spec::*;
 use super::tests::{
     megabytes, nvme, run, simulate, small_drive, storage_at_rest, test, times, unlimited,
 };
-use super::volume::VolumeSpec;
 use super::{SimError, SystemSpec, Target, ceilings};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration, Instant, Ratio};

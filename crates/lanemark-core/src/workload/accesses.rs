@@ -15,7 +15,7 @@ pub enum Operation {
     Read,
     /// Data goes from memory to the target.
     Write,
-    /// Everything that was written before is to outlast a loss of power. Has no data and no place.
+    /// Data written before is made to outlast a loss of power. Has no data and no place.
     Flush,
     /// The host no longer needs the data in the range (DATA SET MANAGEMENT, Deallocate, discard). Has no data.
     Trim,

@@ -10,7 +10,7 @@ pub struct Arrival {
     pub at: Option<Instant>,
     /// Number of the device in the trace, from 0.
     pub device: u32,
-    /// The thread or processor that it came from; 0 where the trace does not tell.
+    /// Thread or processor that the request came from; 0 where the trace does not tell.
     pub thread: u32,
     /// Operation and range of the request.
     pub access: Access,

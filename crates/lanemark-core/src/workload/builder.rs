@@ -50,7 +50,7 @@ pub struct TestBuilder {
     error: Option<TestError>,
 }
 
-/// What is read as a `T`: such a value, or text with its unit.
+/// A value that is read as a `T`: a `T` itself, or text with its unit.
 pub trait Quantity<T> {
     /// The value.
     ///
@@ -93,6 +93,31 @@ impl Test {
         Ok(CheckedTest(self))
     }
 
+    /// A test to set the fields of: reads of `block` anywhere in the first GiB, one at a time, without a name or an end.
+    pub fn of_blocks(block: Bytes) -> Self {
+        Self {
+            name: String::new(),
+            block,
+            pattern: Pattern::Uniform,
+            read_share: Ratio::ONE,
+            queue_depth: 1,
+            threads: 1,
+            span: Bytes::mebi(1024),
+            offset: Bytes::ZERO,
+            alignment: block,
+            volume: None,
+            duration: None,
+            rounds: None,
+            interval: None,
+            ramp: Duration::ZERO,
+            think: Duration::ZERO,
+            compressibility: Ratio::ZERO,
+            mix: Mix::default(),
+            load: Load::Closed,
+            start: Start::default(),
+        }
+    }
+
     /// Reads of `block` anywhere in the span.
     pub fn random_read(block: impl Quantity<Bytes>) -> TestBuilder {
         TestBuilder::new(block, Pattern::Uniform, Ratio::ONE)
@@ -116,27 +141,7 @@ impl Test {
 
 impl TestBuilder {
     fn new(block: impl Quantity<Bytes>, pattern: Pattern, read_share: Ratio) -> Self {
-        let test = Test {
-            name: String::new(),
-            block: Bytes::ZERO,
-            pattern,
-            read_share,
-            queue_depth: 1,
-            threads: 1,
-            span: Bytes::mebi(1024),
-            offset: Bytes::ZERO,
-            alignment: Bytes::ZERO,
-            volume: None,
-            duration: None,
-            rounds: None,
-            interval: None,
-            ramp: Duration::ZERO,
-            think: Duration::ZERO,
-            compressibility: Ratio::ZERO,
-            mix: Mix::default(),
-            load: Load::Closed,
-            start: Start::default(),
-        };
+        let test = Test { pattern, read_share, ..Test::of_blocks(Bytes::ZERO) };
         Self { test, error: None }.set("block", block, |test, block| {
             test.block = block;
             test.alignment = block;
@@ -159,71 +164,71 @@ impl TestBuilder {
         self
     }
 
-    /// The name for people; without one it says block, pattern and depth.
+    /// Sets the name for people; without one it says block, pattern and depth.
     pub fn named(mut self, name: &str) -> Self {
         name.clone_into(&mut self.test.name);
         self
     }
 
-    /// Where the requests go.
+    /// Sets the pattern of the requests' places.
     pub fn pattern(mut self, pattern: Pattern) -> Self {
         self.test.pattern = pattern;
         self
     }
 
-    /// Requests outstanding per thread, 1 to [`QUEUE_DEPTH_MAX`](super::QUEUE_DEPTH_MAX).
+    /// Sets the number of requests outstanding per thread, 1 to [`QUEUE_DEPTH_MAX`](super::QUEUE_DEPTH_MAX).
     pub fn queue_depth(mut self, queue_depth: u32) -> Self {
         self.test.queue_depth = queue_depth;
         self
     }
 
-    /// Threads, 1 to [`THREADS_MAX`](super::THREADS_MAX), each with its own queue.
+    /// Sets the number of threads, 1 to [`THREADS_MAX`](super::THREADS_MAX), each with its own queue.
     pub fn threads(mut self, threads: u32) -> Self {
         self.test.threads = threads;
         self
     }
 
-    /// The share of requests that are reads, `"70%"`.
+    /// Sets the share of requests that are reads, `"70%"`.
     pub fn read_share(self, share: impl Quantity<Ratio>) -> Self {
         self.set("read", share, |test, share| test.read_share = share)
     }
 
-    /// How much of the target is used.
+    /// Sets the span: the bytes of the target that are used.
     pub fn span(self, span: impl Quantity<Bytes>) -> Self {
         self.set("span", span, |test, span| test.span = span)
     }
 
-    /// Where on the target the span begins.
+    /// Sets the place on the target at which the span begins.
     pub fn offset(self, offset: impl Quantity<Bytes>) -> Self {
         self.set("offset", offset, |test, offset| test.offset = offset)
     }
 
-    /// What every request's place within the span is a multiple of; without it the block.
+    /// Sets the alignment of every request's place within the span; without it the block.
     pub fn alignment(self, alignment: impl Quantity<Bytes>) -> Self {
         self.set("alignment", alignment, |test, alignment| test.alignment = alignment)
     }
 
-    /// How much data there is to the end of the test.
+    /// Sets the volume: the data up to the end of the test.
     pub fn volume(self, volume: impl Quantity<Bytes>) -> Self {
         self.set("volume", volume, |test, volume| test.volume = Some(volume))
     }
 
-    /// How long the test counts.
+    /// Sets the time that the test counts.
     pub fn duration(self, duration: impl Quantity<Duration>) -> Self {
         self.set("duration", duration, |test, duration| test.duration = Some(duration))
     }
 
-    /// How long the load runs before anything is counted.
+    /// Sets the time that the load runs before anything is counted.
     pub fn ramp(self, ramp: impl Quantity<Duration>) -> Self {
         self.set("ramp", ramp, |test, ramp| test.ramp = ramp)
     }
 
-    /// How long a thread waits between a completion and its next request.
+    /// Sets the time that a thread waits between a completion and its next request.
     pub fn think(self, think: impl Quantity<Duration>) -> Self {
         self.set("think", think, |test, think| test.think = think)
     }
 
-    /// When requests are asked for.
+    /// Sets the load: the times at which requests are asked for.
     pub fn load(mut self, load: Load) -> Self {
         self.test.load = load;
         self
@@ -245,7 +250,7 @@ impl TestBuilder {
     }
 }
 
-/// What a test is called that was given no name.
+/// Returns a name for a test that was given none.
 fn name(test: &Test) -> String {
     let places = if test.is_in_order() { "sequential" } else { "random" };
     let what = match (test.reads(), test.writes()) {

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DatabaseUsers, Test, TestError, Transactions};
+use super::{DatabaseUsers, Test, Transactions};
 use crate::rng::{Rng, StreamKey};
 use crate::units::Duration;
 
@@ -99,30 +99,6 @@ impl Schedule {
         match self.process {
             Process::Even => self.mean_ns,
             Process::Poisson => -libm::log(1.0 - self.rng.unit()) * self.mean_ns,
-        }
-    }
-}
-
-impl Test {
-    pub(super) fn check_load(&self) -> Result<(), TestError> {
-        match &self.load {
-            Load::Transactions(load) => load.check(self),
-            Load::Database(_) => {
-                let bound =
-                    "a load of requests; `lanemark oltp workload` makes one of a run".to_owned();
-                Err(TestError { field: "load", value: "a real database".to_owned(), bound })
-            }
-            &Load::Open { rate_per_second, .. }
-                if !(rate_per_second > 0.0 && rate_per_second <= RATE_MAX) =>
-            {
-                let bound = "above 0 and at most 1,000,000,000 a second".to_owned();
-                Err(TestError { field: "rate", value: rate_per_second.to_string(), bound })
-            }
-            Load::Open { .. } if self.think > Duration::ZERO => {
-                let (value, bound) = (self.think.to_string(), "none beside rate".to_owned());
-                Err(TestError { field: "think", value, bound })
-            }
-            _ => Ok(()),
         }
     }
 }

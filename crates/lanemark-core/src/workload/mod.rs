@@ -13,6 +13,7 @@
 mod accesses;
 mod arrival;
 mod builder;
+mod check;
 mod data;
 mod database;
 pub mod fault;
@@ -213,73 +214,6 @@ pub struct TestError {
 }
 
 impl Test {
-    /// Checks every field against its bounds.
-    ///
-    /// # Errors
-    /// The first field that is out of bounds, with the bound.
-    pub fn check(&self) -> Result<(), TestError> {
-        let fail = |field, value: String, bound: &str| {
-            Err(TestError { field, value, bound: bound.to_owned() })
-        };
-        let sectors = |bytes: Bytes| bytes.get() > 0 && bytes.get().is_multiple_of(SECTOR.get());
-        if !sectors(self.block) || self.block > BLOCK_MAX {
-            return fail(
-                "block",
-                self.block.to_string(),
-                "a multiple of 512 B from 512 B to 64 MiB",
-            );
-        }
-        if !sectors(self.alignment) {
-            return fail("alignment", self.alignment.to_string(), "a multiple of 512 B");
-        }
-        if !self.offset.get().is_multiple_of(SECTOR.get()) {
-            return fail("offset", self.offset.to_string(), "a multiple of 512 B");
-        }
-        if self.queue_depth == 0 || self.queue_depth > QUEUE_DEPTH_MAX {
-            return fail("queue_depth", self.queue_depth.to_string(), "from 1 to 65536");
-        }
-        if self.threads == 0 || self.threads > THREADS_MAX {
-            return fail("threads", self.threads.to_string(), "from 1 to 1024");
-        }
-        self.check_limits()?;
-        self.check_mix()?;
-        self.check_load()?;
-        let needed = match self.pattern {
-            Pattern::Sequential | Pattern::Backward => {
-                self.step().saturating_mul(u64::from(self.threads))
-            }
-            _ => self.block.get(),
-        };
-        if self.span.get() < needed {
-            return fail(
-                "span",
-                self.span.to_string(),
-                &format!("at least {}: one block for each sequential thread", Bytes(needed)),
-            );
-        }
-        match &self.pattern {
-            Pattern::Zipf { theta } if !(*theta > 0.0 && *theta <= 10.0) => {
-                fail("theta", theta.to_string(), "above 0 and at most 10")
-            }
-            Pattern::HotCold { hot_span, .. } if *hot_span == Ratio::ZERO => {
-                fail("hot_span", hot_span.to_string(), "above 0%")
-            }
-            Pattern::Pareto { h } if !(*h > 0.0 && *h < 1.0) => {
-                fail("pareto", h.to_string(), "above 0 and below 1")
-            }
-            Pattern::Normal { deviation } if *deviation == Ratio::ZERO => {
-                fail("normal", deviation.to_string(), "above 0%")
-            }
-            Pattern::Zones { zones } if !zones.iter().any(Zone::is_used) || zones.len() > 64 => {
-                fail("zones", format!("{} zones", zones.len()), "up to 64 with shares above 0%")
-            }
-            Pattern::Trace => {
-                fail("pattern", "trace".to_owned(), "a pattern whose places can be drawn")
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Returns the distance between the addresses of requests: sequential blocks begin at the next multiple of the
     /// alignment, others at any.
     pub(crate) fn step(&self) -> u64 {
@@ -289,6 +223,28 @@ impl Test {
             }
             _ => self.alignment.get(),
         }
+    }
+
+    /// The least length of a request.
+    pub fn block_least(&self) -> Bytes {
+        self.mix.sizes.iter().map(|size| size.block).min().unwrap_or(self.block)
+    }
+
+    /// The mean length of a request.
+    pub fn block_mean(&self) -> f64 {
+        let sum: f64 = self.mix.sizes.iter().map(|size| size.share).sum();
+        match self.mix.sizes.is_empty() {
+            true => self.block.get() as f64,
+            false => {
+                let parts = self.mix.sizes.iter();
+                parts.map(|size| size.block.get() as f64 * size.share / sum).sum()
+            }
+        }
+    }
+
+    /// Whether the test trims.
+    pub fn trims(&self) -> bool {
+        self.mix.trim_share > Ratio::ZERO
     }
 
     /// Whether requests of a thread follow each other on the target.
@@ -336,24 +292,8 @@ pub(crate) mod tests {
     pub(crate) fn random_read() -> Test {
         Test {
             name: "RND4K Q1T1 read".to_owned(),
-            block: Bytes::kibi(4),
-            pattern: Pattern::Uniform,
-            read_share: Ratio::ONE,
-            queue_depth: 1,
-            threads: 1,
-            span: Bytes::mebi(1024),
-            offset: Bytes::ZERO,
-            alignment: Bytes::kibi(4),
             volume: Some(Bytes::mebi(16)),
-            duration: None,
-            rounds: None,
-            interval: None,
-            ramp: Duration::ZERO,
-            think: Duration::ZERO,
-            compressibility: Ratio::ZERO,
-            mix: Mix::default(),
-            load: Load::Closed,
-            start: Start::default(),
+            ..Test::of_blocks(Bytes::kibi(4))
         }
     }
 

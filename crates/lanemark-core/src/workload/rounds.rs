@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Test, TestError};
-use crate::units::{Bytes, Duration};
+use crate::units::Duration;
 
 /// The longest round; 25 of them are not longer than a run can be.
 pub const ROUND_MAX: Duration = Duration::from_seconds(7 * 86_400);
@@ -70,59 +69,12 @@ impl std::str::FromStr for Tracked {
     }
 }
 
-impl Test {
-    /// Checks that the test ends, and what it is cut into.
-    pub(super) fn check_limits(&self) -> Result<(), TestError> {
-        let fail = |field, value: String, bound: &str| {
-            Err(TestError { field, value, bound: bound.to_owned() })
-        };
-        match (self.rounds, self.volume, self.duration) {
-            (Some(Rounds { length, .. }), None, None)
-                if length == Duration::ZERO || length > ROUND_MAX =>
-            {
-                return fail("round", length.to_string(), "more than 0 s, at most 168 h");
-            }
-            (Some(_), Some(volume), _) => {
-                return fail("volume", volume.to_string(), "none beside round");
-            }
-            (Some(_), None, Some(duration)) => {
-                return fail("duration", duration.to_string(), "none beside round");
-            }
-            (None, None, None) => {
-                let bound = "give volume, duration or both: the test never ends";
-                return fail("volume", "none".to_owned(), bound);
-            }
-            _ => {}
-        }
-        if self.volume == Some(Bytes::ZERO) {
-            return fail("volume", "0 B".to_owned(), "more than 0 B");
-        }
-        let times = [
-            ("duration", self.duration.unwrap_or_default()),
-            ("ramp", self.ramp),
-            ("think", self.think),
-        ];
-        for (field, time) in times {
-            if time > Duration::INPUT_MAX {
-                return fail(field, time.to_string(), "at most 1000 h");
-            }
-        }
-        if self.duration == Some(Duration::ZERO) {
-            return fail("duration", "0 s".to_owned(), "more than 0 s");
-        }
-        if let Some(Interval::Fixed { interval }) = self.interval
-            && (interval == Duration::ZERO || interval > ROUND_MAX)
-        {
-            return fail("interval", interval.to_string(), "more than 0 s, at most 168 h");
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::Test;
     use super::super::tests::random_read;
     use super::*;
+    use crate::units::Bytes;
 
     const MINUTE: Duration = Duration::from_seconds(60);
 

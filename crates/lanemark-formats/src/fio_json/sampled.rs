@@ -40,6 +40,8 @@ pub(super) struct Sampled {
     pub(super) known: Known,
     /// The greatest mean time of submission that the latencies leave out.
     pub(super) submission_ns: Option<f64>,
+    /// Whether processor time is told as a share of the time of one clone, as versions before 3.5 do.
+    pub(super) cpu_of_one: bool,
 }
 
 /// Reads an entry of `jobs`; what is wrong is told by its key.
@@ -85,7 +87,8 @@ pub(super) fn read(job: &Value) -> Result<Sampled, String> {
     [sample.reads, sample.writes, sample.trims] =
         [reads, writes, trims].map(|side| side.map(|side| side.result));
     sample.cpu = cpu(job, &sample);
-    Ok(Sampled { sample, known, submission_ns })
+    let cpu_of_one = job.get("job_runtime").is_none();
+    Ok(Sampled { sample, known, submission_ns, cpu_of_one })
 }
 
 /// The requests that failed: fio counts them where a job goes on after errors (`continue_on_error`), and tells the
@@ -291,11 +294,16 @@ fn flushes(job: &Value) -> Result<Option<DirectionResult>, String> {
     Ok(Some(DirectionResult { bytes: Bytes::ZERO, latency }))
 }
 
+/// Processor time, told in percent of `job_runtime`, the sum of the clones' times. Old versions leave it out, and
+/// the time of a job that is one clone is that of its requests.
 fn cpu(job: &Value, sample: &Sample) -> Option<CpuUse> {
     let number = |key: &str| {
         job.get(key).and_then(Value::as_f64).filter(|number| number.is_finite() && *number >= 0.0)
     };
-    let runtime_ns = number("job_runtime")? * 1e6;
+    let runtime_ns = match job.get("job_runtime") {
+        Some(_) => number("job_runtime")? * 1e6,
+        None => sample.elapsed.as_seconds() * 1e9,
+    };
     let requests = sample.operations() as f64;
     if requests == 0.0 {
         return None;

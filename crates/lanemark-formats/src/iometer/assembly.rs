@@ -1,9 +1,7 @@
 //! The specifications and workers of Iometer's settings as tests.
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{
-    Average, Load, Mix, Order, Pattern, SizeShare, Start, Test, Workload,
-};
+use lanemark_core::workload::{Average, Mix, Order, Pattern, SizeShare, Test, Workload};
 
 use super::settings::{IometerSettings, Part, Reader, Specification, TESTS_MAX, Worker};
 use crate::error::{FormatError, shown};
@@ -204,24 +202,17 @@ impl Reader<'_> {
         let think_us = mean(|part| part.delay_ms as f64 * 1e3 / part.burst as f64);
         Ok(Test {
             name: specification.name.clone(),
-            block,
             pattern: if random { Pattern::Uniform } else { Pattern::Sequential },
             read_share: Ratio::new(mean(|part| part.reads).clamp(0.0, 1.0)).unwrap_or(Ratio::ONE),
             queue_depth: u32::try_from(u64::from(worker.depth) * targets).unwrap_or(u32::MAX),
-            threads: 1,
             span: Bytes(span),
             offset: Bytes(offset),
             alignment: Bytes(alignment),
-            volume: None,
             duration: self.run_time,
-            rounds: None,
-            interval: None,
             ramp: self.ramp,
             think: Duration::from_microseconds((think_us as u64).min(86_400_000_000)),
-            compressibility: Ratio::ZERO,
             mix: Mix { sizes: if sizes.len() > 1 { sizes } else { Vec::new() }, ..Mix::default() },
-            load: Load::Closed,
-            start: Start::default(),
+            ..Test::of_blocks(block)
         })
     }
 }

@@ -11,10 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use lanemark_core::result::{Since, Verified, VerifyDoubt};
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{
-    Average, Load, Mix, Operation, Order, Pattern, Start, Test, Workload,
-};
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::{Average, Operation, Order, Pattern, Test, Workload};
 
 use super::account::Account;
 use super::error::VerifyError;
@@ -324,24 +322,11 @@ fn reading(history: &History, held: u64) -> Workload {
     let unit = Bytes(header.unit.into());
     let test = Test {
         name: "reading back".to_owned(),
-        block: unit,
         pattern: Pattern::Sequential,
-        read_share: Ratio::ONE,
         queue_depth: FILL_DEPTH,
-        threads: 1,
         span: unit * held,
         offset: Bytes(header.from),
-        alignment: unit,
-        volume: None,
-        duration: None,
-        rounds: None,
-        interval: None,
-        ramp: Duration::ZERO,
-        think: Duration::ZERO,
-        compressibility: Ratio::ZERO,
-        mix: Mix::default(),
-        load: Load::Closed,
-        start: Start::default(),
+        ..Test::of_blocks(unit)
     };
     Workload {
         faults: Vec::new(),

@@ -14,14 +14,14 @@ pub(super) struct UnderWay {
     pub(super) generation: u64,
     offset: usize,
     data: Vec<u8>,
-    /// Sectors of it that are not done yet.
+    /// Sectors of the change that are not done yet.
     left: Vec<usize>,
 }
 
 /// A version of a sector.
 #[derive(Clone, Debug)]
 pub(super) struct Version {
-    /// The change that made it; zero for what was there before all.
+    /// The change that made the version; zero for what was there before all.
     pub(super) generation: u64,
     pub(super) data: Vec<u8>,
 }

@@ -367,30 +367,19 @@ fn is_write_through(target: &Target) -> bool {
 mod tests {
     use super::*;
     use lanemark_core::units::Ratio;
-    use lanemark_core::workload::{Load as Arrivals, Mix, Pattern, SizeShare, Start};
+    use lanemark_core::workload::{Mix, SizeShare};
 
     fn test(block: u64, alignment: u64, offset: u64, sizes: &[u64]) -> Test {
         let share = |&block: &u64| SizeShare { block: Bytes(block), share: 0.5 };
         Test {
             name: "units".to_owned(),
-            block: Bytes(block),
-            pattern: Pattern::Uniform,
             read_share: Ratio::ZERO,
-            queue_depth: 1,
-            threads: 1,
             span: Bytes::mebi(1),
             offset: Bytes(offset),
             alignment: Bytes(alignment),
             volume: Some(Bytes::mebi(1)),
-            duration: None,
-            rounds: None,
-            interval: None,
-            ramp: Duration::ZERO,
-            think: Duration::ZERO,
-            compressibility: Ratio::ZERO,
             mix: Mix { sizes: sizes.iter().map(share).collect(), ..Mix::default() },
-            load: Arrivals::Closed,
-            start: Start::default(),
+            ..Test::of_blocks(Bytes(block))
         }
     }
 

@@ -6,31 +6,17 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Average, Load, Mix, Order, Pattern, Start, Test, Workload};
+use lanemark_core::workload::{Average, Order, Test, Workload};
 use lanemark_measure::{Bench, MeasureError, Outcome, Settings};
 
 /// 256 random reads of 4 KiB over 1 MiB.
 pub(crate) fn read() -> Test {
     Test {
         name: "read".to_owned(),
-        block: Bytes::kibi(4),
-        pattern: Pattern::Uniform,
-        read_share: Ratio::ONE,
         queue_depth: 4,
-        threads: 1,
         span: Bytes::mebi(1),
-        offset: Bytes::ZERO,
-        alignment: Bytes::kibi(4),
         volume: Some(Bytes::mebi(1)),
-        duration: None,
-        rounds: None,
-        interval: None,
-        ramp: Duration::ZERO,
-        think: Duration::ZERO,
-        compressibility: Ratio::ZERO,
-        mix: Mix::default(),
-        load: Load::Closed,
-        start: Start::default(),
+        ..Test::of_blocks(Bytes::kibi(4))
     }
 }
 

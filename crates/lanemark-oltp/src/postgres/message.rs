@@ -17,7 +17,7 @@ const PREPARED: &str = include_str!("batch.sql");
 
 /// A value of a statement.
 pub(super) trait Argument {
-    /// Puts it as SQL has it.
+    /// Appends the value to `sql` as SQL writes it.
     fn put(&self, sql: &mut String);
 }
 
@@ -107,12 +107,12 @@ impl Message {
         self
     }
 
-    /// Makes the transaction last with it.
+    /// Commits the transaction at the end of the message.
     pub(super) fn commit(self) -> Self {
         self.end("COMMIT")
     }
 
-    /// Undoes the transaction with it.
+    /// Rolls the transaction back at the end of the message.
     pub(super) fn rollback(self) -> Self {
         self.end("ROLLBACK")
     }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use rusqlite::OpenFlags;
 
 use super::{Sqlite, at_opening, from_sqlite};
-use crate::database::{Holding, read_loaded};
+use crate::backend::{Holding, read_loaded};
 use crate::error::OltpError;
 use crate::session::Connection as _;
 use lanemark_core::result::Counters;
@@ -27,7 +27,7 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const WRITE_VERSION: (usize, u8) = (18, 2);
 /// Time that a look waits for a writer before the file is read as it lies there.
 const BUSY: Duration = Duration::from_secs(1);
-/// Everything that has a name, which a file that nobody has used lacks.
+/// Query for all that has a name, which a file that nobody has used lacks.
 const NAMES: &str = "SELECT name FROM sqlite_master";
 /// Numbers that programs set on files of theirs.
 const MARKS: &str =
@@ -91,13 +91,10 @@ fn look(path: &Path, way: &str) -> Result<(Sqlite, Option<bool>), OltpError> {
     let inner = inner.map_err(|error| at_opening(path, &error))?;
     inner.busy_timeout(BUSY).map_err(from_sqlite)?;
     let mut seen = Sqlite { inner, counted: Counters::default() };
-    let (mut any, mut ours) = (false, false);
-    seen.scan(NAMES, &mut |row| {
-        any = true;
-        ours |= row[0].text() == "lanemark_oltp";
-    })?;
-    seen.scan(MARKS, &mut |row| any |= row.iter().any(|mark| mark.int() != 0))?;
-    Ok((seen, any.then_some(ours)))
+    let (names, marks) = (seen.rows(NAMES)?, seen.rows(MARKS)?);
+    let marked = marks.iter().flatten().any(|mark| mark.int() != 0);
+    let ours = names.iter().any(|row| row[0].text() == "lanemark_oltp");
+    Ok((seen, (marked || !names.is_empty()).then_some(ours)))
 }
 
 /// The name that SQLite takes options with; every byte that could mean anything there is written as a number.

@@ -47,7 +47,7 @@ impl Geometry {
         Some(Self { dies: flash.dies(), unit: flash.unit().get() / SLOT.get() })
     }
 
-    /// Gives it to a drive that holds as much as before.
+    /// Gives the geometry to a drive that holds as much as before.
     pub(super) fn give(self, drive: &mut DriveSpec) {
         let capacity = drive.capacity.get();
         change(drive, |flash| {

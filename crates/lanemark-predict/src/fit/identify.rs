@@ -2,8 +2,8 @@
 //!
 //! The covariance is that of least squares with the priors as observations, `(J'J + 1/s^2)^-1`, with the Jacobian taken
 //! over a tenth to the side on which a value shows less (beyond a limit that another one hides it shows not at all), and widened where the residuals scatter more than their weights say (Birge's ratio).
-//! A value is left open where its deviation is so large that 95% of it spans a factor of four, and where it goes up
-//! and down with another one. It is then held where the template has it, the rest is fitted again, and only where
+//! A value is left open where its deviation is so large that 95% of it spans a factor of four, where it shows to one side
+//! alone, and where it goes up and down with another one. It is then held where the template has it, the rest is fitted again, and only where
 //! that contradicts the measurements it stays at the nearest value that does not.
 
 use nalgebra::DMatrix;
@@ -15,6 +15,9 @@ use crate::PredictError;
 
 /// The deviation from which a value is open, in logarithms.
 const OPEN: f64 = 0.35;
+/// A value that shows so many times as much to one side as to the other is where another limit begins: the measurements
+/// bound it to the one side, and what it shows to the other is little and may be a difference in geometry.
+const BOUNDED: f64 = 5.0;
 /// The correlation from which two values are one.
 const ONE: f64 = 0.95;
 /// Greatest loss of fit at which the template's value is as good, as a difference of the sum of squares.
@@ -44,6 +47,8 @@ pub(super) enum Told {
 struct Covariance {
     deviations: Vec<f64>,
     correlations: DMatrix<f64>,
+    /// How many times as much each value shows to one side as to the other.
+    lopsided: Vec<f64>,
     scatter: f64,
 }
 
@@ -63,7 +68,13 @@ pub(super) fn identify(
         let open = covariance.open();
         if open.is_empty() || round == ROUNDS {
             let at = |place| free.iter().position(|&one| one == place);
+            // What is still open after the last round is not known for that.
+            let still_open = |at: usize| open.iter().find(|(one, _)| *one == at);
             let told = |place: usize| match (held[place], at(place)) {
+                (None, Some(at)) if still_open(at).is_some() => {
+                    let with = still_open(at).and_then(|(_, with)| *with).map(|with| free[with]);
+                    Told::Held { at_template: false, with }
+                }
                 (None, Some(at)) => Told::Identified(covariance.deviations[at]),
                 (held, _) => held.unwrap_or(Told::Held { at_template: true, with: None }),
             };
@@ -107,7 +118,7 @@ impl Covariance {
     /// The places, among the free, of the values that are open, with what each goes with. Of two that are one it is
     /// the less certain; one such pair at a time, since the others may be apart then.
     fn open(&self) -> Vec<(usize, Option<usize>)> {
-        let wide = |&at: &usize| self.deviations[at] > OPEN;
+        let wide = |&at: &usize| self.deviations[at] > OPEN || self.lopsided[at] > BOUNDED;
         let wide: Vec<_> = (0..self.deviations.len()).filter(wide).collect();
         if !wide.is_empty() {
             return wide.into_iter().map(|at| (at, self.goes_with(at))).collect();
@@ -131,7 +142,7 @@ fn covariance(
     free: &[usize],
     trials: &[usize],
 ) -> Result<Covariance, PredictError> {
-    let slopes = weaker_side(engine, logs, free, trials)?;
+    let (slopes, lopsided) = weaker_side(engine, logs, free, trials)?;
     let mut information = slopes.transpose() * &slopes;
     for at in 0..free.len() {
         information[(at, at)] += 1.0 / (PRIOR_SD * PRIOR_SD);
@@ -149,5 +160,5 @@ fn covariance(
         covariance[(one, other)] / roots[one] / roots[other]
     });
     let deviations = roots.iter().map(|root| (root * scatter.max(1.0)).min(PRIOR_SD)).collect();
-    Ok(Covariance { deviations, correlations, scatter })
+    Ok(Covariance { deviations, correlations, lopsided, scatter })
 }

@@ -33,7 +33,7 @@ pub(super) struct Measured {
     pub(super) kind: FigureKind,
     /// The mean over the repeats.
     pub(super) value: f64,
-    /// The standard deviation of its logarithm.
+    /// Standard deviation of the value's logarithm.
     pub(super) sd: f64,
 }
 

@@ -88,21 +88,25 @@ fn jacobian(
 }
 
 /// Computes the slopes to the side on which each parameter has less effect. Where one limit hides another, a value
-/// shows to one side alone, and what the other side tells of it is all that is known.
+/// shows to one side alone, and what the other side tells of it is all that is known. Beside them stands for each parameter
+/// how many times as much it shows to the stronger side.
 pub(super) fn weaker_side(
     engine: &Engine,
     logs: &[f64],
     free: &[usize],
     trials: &[usize],
-) -> Result<DMatrix<f64>, PredictError> {
+) -> Result<(DMatrix<f64>, Vec<f64>), PredictError> {
     let sides = slopes(engine, logs, free, trials, &[STEP_BOTH, -STEP_BOTH])?;
     let mut weaker = sides[0].clone();
+    let mut lopsided = Vec::with_capacity(free.len());
     for column in 0..free.len() {
-        if sides[1].column(column).norm() < weaker.column(column).norm() {
+        let [up, down] = [0, 1].map(|side: usize| sides[side].column(column).norm());
+        lopsided.push(up.max(down) / up.min(down).max(1e-9));
+        if down < up {
             weaker.set_column(column, &sides[1].column(column));
         }
     }
-    Ok(weaker)
+    Ok((weaker, lopsided))
 }
 
 /// The slopes for each of `steps`.

@@ -4,7 +4,7 @@
 //! which the drive moved nothing, and the time from which on the figures are steady by SNIA's rule, or the rounds
 //! that a test of rounds is reported by.
 
-use lanemark_core::result::steady::Phases;
+use lanemark_core::result::Phases;
 use lanemark_core::result::{RunResult, Sample, Series};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::Test;

@@ -45,7 +45,7 @@ fn draw_way(sheet: &mut Sheet, device: &InspectedDevice, way: &InspectedWay, las
     let node = way.hops.iter().find_map(|hop| hop.numa_node);
     let start = words::joined(&[
         "CPU".to_owned(),
-        node.map_or(String::new(), |node| format!("memory node {node}")),
+        node.map_or(String::new(), |node| format!("NUMA node {node}")),
         way.name.clone().unwrap_or_default(),
         way.state.clone().unwrap_or_default(),
     ]);

@@ -12,9 +12,7 @@ use lanemark_core::result::{
     Series, SimulatedTarget, SteadyState, StudyOutcome, StudySystem, Target, TestResult, Warning,
 };
 use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
-use lanemark_core::workload::{
-    Average, Load, Mix, Order, Pattern, Rounds, Start, Test, Tracked, Workload,
-};
+use lanemark_core::workload::{Average, Order, Pattern, Rounds, Test, Tracked, Workload};
 
 /// A test: name, block in KiB, sequential, read, queue depth, and for SATA and NVMe the published
 /// MB/s and what the model says over it.
@@ -287,24 +285,12 @@ fn test(row: &Row) -> Test {
     let (name, kibibytes, sequential, read, queue_depth, _) = *row;
     Test {
         name: name.to_owned(),
-        block: Bytes::kibi(kibibytes),
         pattern: if sequential { Pattern::Sequential } else { Pattern::Uniform },
         read_share: if read { Ratio::ONE } else { Ratio::ZERO },
         queue_depth,
-        threads: 1,
         span: Bytes::mebi(1000),
-        offset: Bytes::ZERO,
-        alignment: Bytes::kibi(kibibytes),
         volume: Some(Bytes::mebi(1000)),
-        duration: None,
-        rounds: None,
-        interval: None,
-        ramp: Duration::ZERO,
-        think: Duration::ZERO,
-        compressibility: Ratio::ZERO,
-        mix: Mix::default(),
-        load: Load::Closed,
-        start: Start::default(),
+        ..Test::of_blocks(Bytes::kibi(kibibytes))
     }
 }
 

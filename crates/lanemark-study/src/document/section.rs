@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use super::problem::Problem;
 use super::{Context, Document};
 use crate::error::{Location, StudyError};
-use crate::origin::Origin;
+use crate::origin::{Origin, Range, Record};
 use crate::tree::{Node, Table, Value};
 
 /// A table of a document.
@@ -77,6 +77,38 @@ impl<'d> Section<'d> {
             Some(entry) => self.document.location(entry.value.offset),
             None => self.location(),
         }
+    }
+
+    /// Returns where the value of `key` begins in the file, or the table where it has no such key.
+    pub(crate) fn offset_of(&self, key: &str) -> usize {
+        self.table.get(key).map_or(self.offset, |entry| entry.value.offset)
+    }
+
+    /// Returns what is noted with the value of `key`: where it comes from, and the ends of its range.
+    pub(crate) fn note_of(&self, key: &str) -> Result<(String, Option<[String; 2]>), StudyError> {
+        let Some(table) = self.get(key).and_then(Value::as_table) else {
+            return Ok((String::new(), None));
+        };
+        let why = match noted_origin(table) {
+            Some(Origin::Sourced(text) | Origin::Derived(text) | Origin::Assumed(Some(text))) => {
+                text
+            }
+            _ => String::new(),
+        };
+        Ok((why, self.range_ends(key, table)?))
+    }
+
+    /// Returns the ends of the range that a `{ value, range }` table has.
+    fn range_ends(&self, key: &str, table: &Table) -> Result<Option<[String; 2]>, StudyError> {
+        let Some(entry) = table.get("range") else { return Ok(None) };
+        let wrong = || {
+            let location = self.document.location(entry.value.offset);
+            StudyError::new(location, format!("the range of `{key}` must be a list of two values"))
+                .hint("write range = [\"40 us\", \"60 us\"]")
+        };
+        let [low, high] = entry.value.as_array().ok_or_else(wrong)? else { return Err(wrong()) };
+        let end = |value| self.bare(key, value).map(|scalar| scalar.text);
+        Ok(Some([end(low)?, end(high)?]))
     }
 
     /// An error at the value of `key`.
@@ -310,7 +342,8 @@ impl<'d> Section<'d> {
         context.ledger.know(&parameter);
         let (text, location) = context.overrides.get(&parameter)?;
         let text = text.to_owned();
-        context.ledger.record(parameter, text.clone(), Origin::Overridden);
+        let origin = Origin::Overridden;
+        context.ledger.record(Record { parameter, text: text.clone(), origin, range: None });
         Some((text, location))
     }
 
@@ -356,14 +389,24 @@ impl<'d> Section<'d> {
             return Ok(Some(Scalar { text, is_number: false, location }));
         }
         let Some(value) = self.get(key) else { return Ok(None) };
-        let (value, origin) = match value.as_table() {
-            Some(table) => self.sourced(key, value, table)?,
-            None => (value, self.origin.clone()),
+        let (value, origin, ends) = match value.as_table() {
+            Some(table) => {
+                let (value, origin) = self.sourced(key, value, table)?;
+                (value, origin, self.range_ends(key, table)?)
+            }
+            None => (value, self.origin.clone(), None),
         };
         let scalar = self.bare(key, value)?;
+        let range = match ends {
+            None => None,
+            Some(ends) => Some(Range::read(&scalar.text, &ends).map_err(|message| {
+                StudyError::new(scalar.location.clone(), format!("the range of `{key}`: {message}"))
+                    .hint("write the low end first, and the value in between")
+            })?),
+        };
         if let Some(context) = self.context {
             let parameter = format!("{}.{key}", self.path);
-            context.ledger.record(parameter, scalar.text.clone(), origin);
+            context.ledger.record(Record { parameter, text: scalar.text.clone(), origin, range });
         }
         Ok(Some(scalar))
     }
@@ -407,9 +450,9 @@ impl<'d> Section<'d> {
         table: &'d Table,
     ) -> Result<(&'d Value, Origin), StudyError> {
         for (name, entry) in table {
-            if name != "value" && !ORIGINS.contains(&name.as_str()) {
+            if name != "value" && name != "range" && !ORIGINS.contains(&name.as_str()) {
                 let location = self.document.location(entry.key_offset);
-                let known = ["value"].into_iter().chain(ORIGINS);
+                let known = ["value", "range"].into_iter().chain(ORIGINS);
                 return Err(StudyError::unknown(location, "key", name, known));
             }
         }

@@ -1,10 +1,10 @@
-//! How long the arrays of all dies, and the channels, have worked, by what they did.
+//! The times that the arrays of all dies, and the channels, have worked, by what they did.
 //!
 //! What has ended is counted as it ends; what is under way is looked at when somebody asks.
 
 use super::flash::Flash;
 use super::operation::{FlashOperation, FlashTask};
-use crate::sim::slab::NONE;
+use crate::sim::slab::Handle;
 use crate::units::{Duration, Instant};
 
 /// Time worked, summed over dies and over channels.
@@ -31,7 +31,7 @@ impl ArrayTime {
         }
     }
 
-    /// What has passed since `earlier`.
+    /// Returns the array time since the reading `earlier`.
     #[must_use]
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -47,14 +47,16 @@ impl Flash {
     /// The time worked until `at`, which lies no earlier than anything that was asked of it.
     pub(crate) fn array_time(&self, at: Instant) -> ArrayTime {
         let mut time = self.array;
-        for handle in self.lanes.iter().map(|lane| lane.current).filter(|&handle| handle != NONE) {
+        for handle in
+            self.lanes.iter().map(|lane| lane.current).filter(|&handle| handle != Handle::NONE)
+        {
             let operation = &self.operations[handle];
             if !operation.sensed {
                 time.count(operation, self.sensed_so_far(operation, at));
             }
         }
         for die in &self.dies {
-            if die.storing != NONE {
+            if die.storing != Handle::NONE {
                 let operation = &self.operations[die.storing];
                 let whole = match operation.left {
                     Duration::ZERO => operation.array,
@@ -63,7 +65,7 @@ impl Flash {
                 let to_come = operation.mark.since_or_zero(at).min(whole);
                 time.count(operation, operation.array.saturating_sub(to_come));
             }
-            if die.suspended != NONE {
+            if die.suspended != Handle::NONE {
                 let operation = &self.operations[die.suspended];
                 time.count(operation, operation.array.saturating_sub(operation.left));
             }
@@ -76,7 +78,8 @@ impl Flash {
         time
     }
 
-    /// Of a read that is repeated the array rests while each attempt's data goes out.
+    /// Returns the time that the array has sensed by `at`; between attempts of a repeated read it rests while the data
+    /// goes out.
     fn sensed_so_far(&self, operation: &FlashOperation, at: Instant) -> Duration {
         let whole = self.sensing(operation);
         let to_come = operation.mark.since_or_zero(at).min(whole);

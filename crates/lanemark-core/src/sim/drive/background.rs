@@ -1,4 +1,4 @@
-//! What a drive does with written data: storing it, and making room for it.
+//! Background work of a drive with written data: storing it, and making room for it.
 //!
 //! Units that the host fills go to their dies at once. Collection ([`Translation::relocate`](
 //! super::Translation::relocate)) reads what it moves and programs the unit that it fills when all of that
@@ -7,41 +7,20 @@
 //! cache and collects up to `erased_idle` superblocks.
 
 use super::super::schedule::Schedule;
-use super::super::slab::{Handle, NONE, Slab};
+use super::super::slab::{CommandHandle, Handle, OperationHandle, RelocationHandle, Slab};
 use super::super::spec::{DriveSpec, SLOT, WriteCache};
 use super::flushes::Flushes;
 use super::map_cache::MapCache;
+use super::operation::{Done, FlashTask, Relocation};
 use super::read_ahead::ReadAhead;
 use super::translation::{Filled, Progress, Stream};
-use super::{Buffer, FlashOperation, FlashTask, Pending, SolidState, slots_of};
+use super::{Buffer, Pending, SolidState, slots_of};
 use crate::result::DriveUse;
+use crate::sim::number::SuperblockNumber;
 use crate::units::{Bytes, Instant};
-
-/// Moved data on its way to the unit that it fills.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Relocation {
-    filled: Filled,
-    /// Reads that have not come.
-    reads: u32,
-}
 
 /// Relocations under way for each die when nothing else sets the pace.
 const RELOCATIONS_PER_DIE: usize = 2;
-
-/// What came of a flash operation for the host.
-#[derive(Clone, Debug)]
-pub(crate) enum Done {
-    /// Nothing.
-    Nothing,
-    /// Data of a command has come.
-    Data(Handle, FlashOperation),
-    /// A page of the map has come for a command.
-    Map(Handle, FlashOperation),
-    /// Data that was read ahead has come, and so much of it for each of these commands.
-    Ahead(Vec<(Handle, Bytes)>),
-    /// There may be room in the buffer, and flushes may be done.
-    Stored,
-}
 
 impl SolidState {
     /// A range will be written before long.
@@ -115,7 +94,7 @@ impl SolidState {
         while self.relocate(now, false, events) && self.translation.owes(0) {}
     }
 
-    /// One step of collection; false where there is nothing to do.
+    /// Makes one step of collection; returns false where there is nothing to collect.
     fn relocate(&mut self, now: Instant, fold: bool, events: &mut Schedule) -> bool {
         let progress = self.translation.relocate(fold, &mut self.sources);
         if let Progress::Filled(filled) = progress {
@@ -142,7 +121,7 @@ impl SolidState {
         progress != Progress::Nothing
     }
 
-    fn store_moved(&mut self, now: Instant, relocation: Handle, events: &mut Schedule) {
+    fn store_moved(&mut self, now: Instant, relocation: RelocationHandle, events: &mut Schedule) {
         let Relocation { filled, .. } = self.relocations[relocation];
         self.relocations.free(relocation);
         self.program(now, filled, 0, events);
@@ -172,7 +151,12 @@ impl SolidState {
 
     /// Whether everything written so far is safe already; if not, `command` is among those that
     /// [`SolidState::next_flushed`] returns once it is.
-    pub(crate) fn flush(&mut self, now: Instant, command: Handle, events: &mut Schedule) -> bool {
+    pub(crate) fn flush(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        events: &mut Schedule,
+    ) -> bool {
         if self.write_cache == WriteCache::Protected {
             return true;
         }
@@ -186,7 +170,7 @@ impl SolidState {
     }
 
     /// A flush that is done.
-    pub(crate) fn next_flushed(&mut self) -> Option<Handle> {
+    pub(crate) fn next_flushed(&mut self) -> Option<CommandHandle> {
         self.flushes.next_done()
     }
 
@@ -208,7 +192,12 @@ impl SolidState {
     }
 
     /// The data of a flash read is out.
-    pub(crate) fn page_out(&mut self, now: Instant, handle: Handle, events: &mut Schedule) -> Done {
+    pub(crate) fn page_out(
+        &mut self,
+        now: Instant,
+        handle: OperationHandle,
+        events: &mut Schedule,
+    ) -> Done {
         let operation = self.flash.page_out(now, handle, events);
         match operation.task {
             FlashTask::Read { command } => Done::Data(command, operation),
@@ -231,7 +220,12 @@ impl SolidState {
     }
 
     /// A program or erase may have ended.
-    pub(crate) fn stored(&mut self, now: Instant, handle: Handle, events: &mut Schedule) -> Done {
+    pub(crate) fn stored(
+        &mut self,
+        now: Instant,
+        handle: OperationHandle,
+        events: &mut Schedule,
+    ) -> Done {
         let Some(operation) = self.flash.stored(now, handle, events) else { return Done::Nothing };
         match operation.task {
             FlashTask::Program { unit, held, epoch } => {
@@ -248,11 +242,11 @@ impl SolidState {
         Done::Stored
     }
 
-    fn erased(&mut self, superblock: u32) {
-        let Some(dies) = self.erasing.get_mut(superblock) else { return };
+    fn erased(&mut self, superblock: SuperblockNumber) {
+        let Some(dies) = self.erasing.get_mut(superblock.0) else { return };
         *dies -= 1;
         if *dies == 0 {
-            self.erasing.remove(superblock);
+            self.erasing.remove(superblock.0);
             self.translation.erased(superblock);
         }
     }
@@ -290,8 +284,8 @@ impl SolidState {
         }
     }
 
-    fn erase(&mut self, now: Instant, superblock: u32, events: &mut Schedule) {
-        self.erasing.insert(superblock, self.flash.dies());
+    fn erase(&mut self, now: Instant, superblock: SuperblockNumber, events: &mut Schedule) {
+        self.erasing.insert(superblock.0, self.flash.dies());
         for die in 0..self.flash.dies() {
             let site = self.site(die, 0, self.spec.erase);
             let task = FlashTask::Erase { superblock };
@@ -353,7 +347,7 @@ impl SolidState {
         self.buffer = Buffer::new(spec.buffer);
         for pending in &self.unmapped {
             if let Pending::Write(first, end) = pending {
-                self.buffer.admit(NONE, SLOT * (end - first));
+                self.buffer.admit(Handle::NONE, SLOT * (end - first));
             }
         }
         (self.relocations, self.flushes) = (Slab::new(), Flushes::new());
@@ -370,12 +364,12 @@ impl SolidState {
     pub(crate) fn power_up(&mut self, now: Instant, events: &mut Schedule) {
         for superblock in self.erasing.keys() {
             self.erasing.remove(superblock);
-            self.erase(now, superblock, events);
+            self.erase(now, SuperblockNumber(superblock), events);
         }
         self.go_on(now, events);
     }
 
-    /// What the drive has done so far besides what the host asked for.
+    /// Returns the data written to flash so far by reason, and the number of superblocks erased.
     pub(crate) fn usage(&self) -> DriveUse {
         let written = self.translation.written();
         DriveUse {

@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use super::super::slab::Handle;
+use super::super::slab::WriteBurstHandle;
 use crate::units::Bytes;
 
 /// Room for written data.
@@ -18,7 +18,7 @@ use crate::units::Bytes;
 pub(crate) struct Buffer {
     capacity: Bytes,
     free: Bytes,
-    waiting: VecDeque<(Handle, Bytes)>,
+    waiting: VecDeque<(WriteBurstHandle, Bytes)>,
 }
 
 impl Buffer {
@@ -28,7 +28,7 @@ impl Buffer {
     }
 
     /// Takes room for a burst, or makes it wait behind those that wait already.
-    pub(crate) fn admit(&mut self, burst: Handle, bytes: Bytes) -> bool {
+    pub(crate) fn admit(&mut self, burst: WriteBurstHandle, bytes: Bytes) -> bool {
         if self.waiting.is_empty() && bytes <= self.free {
             self.free = self.free - bytes;
             return true;
@@ -37,7 +37,7 @@ impl Buffer {
         false
     }
 
-    /// What is in it, or on its way there.
+    /// Returns the bytes that are in the buffer, or on their way there.
     pub(crate) fn held(&self) -> Bytes {
         self.capacity - self.free
     }
@@ -48,12 +48,12 @@ impl Buffer {
     }
 
     /// The next burst that waits, which is forgotten.
-    pub(crate) fn next_waiting(&mut self) -> Option<Handle> {
+    pub(crate) fn next_waiting(&mut self) -> Option<WriteBurstHandle> {
         self.waiting.pop_front().map(|(burst, _)| burst)
     }
 
     /// The next burst that waited and now has its room.
-    pub(crate) fn next_admitted(&mut self) -> Option<Handle> {
+    pub(crate) fn next_admitted(&mut self) -> Option<WriteBurstHandle> {
         let &(burst, bytes) = self.waiting.front()?;
         if bytes > self.free {
             return None;
@@ -66,18 +66,19 @@ impl Buffer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::slab::Handle;
     use super::*;
 
     #[test]
     fn a_small_burst_does_not_overtake_a_large_one() {
         let mut buffer = Buffer::new(Bytes(100));
-        assert!(buffer.admit(1, Bytes(80)));
-        assert!(!buffer.admit(2, Bytes(60)));
-        assert!(!buffer.admit(3, Bytes(10)), "there is room, but burst 2 came first");
+        assert!(buffer.admit(Handle::of(1), Bytes(80)));
+        assert!(!buffer.admit(Handle::of(2), Bytes(60)));
+        assert!(!buffer.admit(Handle::of(3), Bytes(10)), "there is room, but burst 2 came first");
         buffer.release(Bytes(40));
-        assert_eq!(buffer.next_admitted(), Some(2));
+        assert_eq!(buffer.next_admitted(), Some(Handle::of(2)));
         assert_eq!(buffer.next_admitted(), None);
         buffer.release(Bytes(40));
-        assert_eq!(buffer.next_admitted(), Some(3));
+        assert_eq!(buffer.next_admitted(), Some(Handle::of(3)));
     }
 }

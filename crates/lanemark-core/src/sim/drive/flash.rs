@@ -17,38 +17,39 @@
 
 use super::super::Event;
 use super::super::schedule::Schedule;
-use super::super::slab::{Chain, Handle, NONE, Slab};
+use super::super::slab::{Chain, Handle, OperationHandle, Operations, Slab};
 use super::super::spec::{DieSpec, FlashSpec, SuspendSpec};
 use super::super::station::{Span, Station};
 use super::array_time::ArrayTime;
 use super::operation::{FlashOperation, FlashTask, Site};
 use crate::rng::{Rng, StreamKey};
+use crate::sim::number::{DieNumber, DriveNumber};
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 
-/// What reads for itself: a plane of a die, or all its planes together.
+/// A part of a die that reads on its own: one plane, or all planes together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lane {
     /// Reads of the host that wait.
-    reads: Chain,
+    reads: Chain<Operations>,
     /// The read whose page is sensed or lies in the page register.
-    pub(super) current: Handle,
+    pub(super) current: OperationHandle,
     /// The read whose data goes out from the cache register.
-    draining: Handle,
+    draining: OperationHandle,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Die {
-    /// What waits besides reads of the host, in order of arrival.
-    others: Chain,
+    /// Operations that wait besides reads of the host, in order of arrival.
+    others: Chain<Operations>,
     /// The program or erase in the array, and one that was suspended.
-    pub(super) storing: Handle,
-    pub(super) suspended: Handle,
+    pub(super) storing: OperationHandle,
+    pub(super) suspended: OperationHandle,
     /// Reads that wait, and that are in the array or a register.
     reads_waiting: u32,
     reads_active: u32,
     /// Reads since the last program or erase began.
     reads_in_row: u32,
-    /// From when on the array of a suspended die can be read.
+    /// Instant from which the array of a suspended die can be read.
     ready: Instant,
     busy_since: Instant,
     busy: Duration,
@@ -57,8 +58,8 @@ pub(super) struct Die {
 /// The flash of a drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Flash {
-    /// Which drive of the system this is, for its events.
-    drive: u16,
+    /// Number of the drive in the system, for its events.
+    drive: DriveNumber,
     lanes_per_die: u32,
     can: DieSpec,
     channel_rate: BytesPerSecond,
@@ -68,17 +69,17 @@ pub(crate) struct Flash {
     pub(super) channels: Vec<Station>,
     pub(super) dies: Vec<Die>,
     pub(super) lanes: Vec<Lane>,
-    pub(super) operations: Slab<FlashOperation>,
-    /// What arrays have done and ended.
+    pub(super) operations: Slab<FlashOperation, Operations>,
+    /// Time of array operations that have ended.
     pub(super) array: ArrayTime,
     rng: Rng,
 }
 
 impl Flash {
     /// Idle flash of drive `drive`, in which data takes the share `packed` of its size.
-    pub(crate) fn new(drive: u16, spec: &FlashSpec, packed: f64, key: StreamKey) -> Self {
+    pub(crate) fn new(drive: DriveNumber, spec: &FlashSpec, packed: f64, key: StreamKey) -> Self {
         let lanes_per_die = if spec.die.independent_planes { spec.planes } else { 1 };
-        let lane = Lane { reads: Chain::EMPTY, current: NONE, draining: NONE };
+        let lane = Lane { reads: Chain::EMPTY, current: Handle::NONE, draining: Handle::NONE };
         Self {
             drive,
             lanes_per_die,
@@ -91,22 +92,22 @@ impl Flash {
             lanes: vec![lane; spec.dies() as usize * lanes_per_die as usize],
             operations: Slab::new(),
             array: ArrayTime::default(),
-            rng: Rng::new(key.of_drive(drive)),
+            rng: Rng::new(key.of_drive(drive.0)),
         }
     }
 
-    /// How many dies there are.
+    /// Returns the number of dies.
     pub(crate) fn dies(&self) -> u32 {
         self.dies.len() as u32
     }
 
     /// The die that holds `unit`.
     #[inline]
-    pub(crate) fn die_of(&self, unit: u32) -> u32 {
-        unit % self.dies.len() as u32
+    pub(crate) fn die_of(&self, unit: u32) -> DieNumber {
+        DieNumber(unit % self.dies.len() as u32)
     }
 
-    /// How often a read must be repeated where each attempt fails with `probability`.
+    /// Returns the number of times that a read must be repeated where each attempt fails with `probability`.
     pub(crate) fn retries(&mut self, probability: f64) -> u32 {
         let mut count = 0;
         while probability > 0.0 && count < 8 && self.rng.chance(probability) {
@@ -121,7 +122,11 @@ impl Flash {
             let until_now = if die.is_busy() { now.since(die.busy_since) } else { Duration::ZERO };
             *die = Die { busy: die.busy + until_now, ..Die::IDLE };
         }
-        self.lanes.fill(Lane { reads: Chain::EMPTY, current: NONE, draining: NONE });
+        self.lanes.fill(Lane {
+            reads: Chain::EMPTY,
+            current: Handle::NONE,
+            draining: Handle::NONE,
+        });
         let operations = std::mem::take(&mut self.operations);
         let tasks = operations.handles().into_iter().map(|handle| operations[handle].task);
         tasks.filter(|task| matches!(task, FlashTask::Program { .. })).collect()
@@ -137,7 +142,7 @@ impl Flash {
         events: &mut Schedule,
     ) {
         let Site { die, plane, time, retries } = site;
-        let lane = die * self.lanes_per_die + plane % self.lanes_per_die;
+        let lane = die.0 * self.lanes_per_die + plane % self.lanes_per_die;
         let handle = self.operations.insert(FlashOperation {
             task,
             bytes,
@@ -145,7 +150,7 @@ impl Flash {
             lane,
             array: time,
             retries,
-            next: NONE,
+            next: Handle::NONE,
             mark: now,
             left: Duration::ZERO,
             loaded: false,
@@ -158,18 +163,18 @@ impl Flash {
         let at_once = matches!(task, FlashTask::Read { .. } | FlashTask::ReadMap { .. });
         if at_once && self.can.reads_first > 0 {
             self.lanes[lane as usize].reads.push(&mut self.operations, handle);
-            self.dies[die as usize].reads_waiting += 1;
+            self.dies[usize::from(die)].reads_waiting += 1;
         } else {
-            self.dies[die as usize].others.push(&mut self.operations, handle);
+            self.dies[usize::from(die)].others.push(&mut self.operations, handle);
         }
-        self.dispatch(now, die as usize, events);
+        self.dispatch(now, die.into(), events);
     }
 
     /// Begins whatever a die can begin now.
     fn dispatch(&mut self, now: Instant, index: usize, events: &mut Schedule) {
         loop {
             let die = self.dies[index];
-            if die.storing != NONE {
+            if die.storing != Handle::NONE {
                 let reads = die.reads_waiting > 0 && die.reads_in_row < self.can.reads_first;
                 if reads
                     && let Some(suspend) = self.can.suspend
@@ -180,7 +185,7 @@ impl Flash {
                 self.load_next(now, index);
                 return;
             }
-            let others = die.suspended != NONE || die.others.head() != NONE;
+            let others = die.suspended != Handle::NONE || die.others.head() != Handle::NONE;
             let turn = others && die.reads_in_row >= self.can.reads_first;
             if die.reads_waiting > 0 && !turn {
                 if !self.begin_reads(now, index, events) || self.lanes_per_die == 1 {
@@ -202,7 +207,7 @@ impl Flash {
         let first = die * self.lanes_per_die as usize;
         let mut began = false;
         for lane in first..first + self.lanes_per_die as usize {
-            if self.lanes[lane].current != NONE {
+            if self.lanes[lane].current != Handle::NONE {
                 continue;
             }
             if let Some(handle) = self.lanes[lane].reads.pop(&mut self.operations) {
@@ -218,13 +223,13 @@ impl Flash {
     /// Goes on with what was suspended, or begins the next of what waits in order; false where it cannot yet.
     fn begin_other(&mut self, now: Instant, index: usize, events: &mut Schedule) -> bool {
         let die = self.dies[index];
-        if die.suspended != NONE {
+        if die.suspended != Handle::NONE {
             if die.reads_active > 0 {
                 return false;
             }
             let handle = die.suspended;
             self.occupy(now, index);
-            self.dies[index].suspended = NONE;
+            self.dies[index].suspended = Handle::NONE;
             self.dies[index].storing = handle;
             let resume = self.can.suspend.map_or(Duration::ZERO, |suspend| suspend.resume);
             let operation = &mut self.operations[handle];
@@ -236,7 +241,7 @@ impl Flash {
         let head = die.others.head();
         let operation = &self.operations[head];
         if operation.reads() {
-            if self.lanes[operation.lane as usize].current != NONE {
+            if self.lanes[operation.lane as usize].current != Handle::NONE {
                 return false;
             }
             self.dies[index].others.pop(&mut self.operations);
@@ -252,10 +257,10 @@ impl Flash {
         true
     }
 
-    fn begin_read(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
+    fn begin_read(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
         let lane = self.operations[handle].lane as usize;
         self.lanes[lane].current = handle;
-        let die = self.operations[handle].die as usize;
+        let die = usize::from(self.operations[handle].die);
         self.occupy(now, die);
         self.dies[die].reads_active += 1;
         let commanded = self.command(now, handle);
@@ -277,7 +282,7 @@ impl Flash {
         }
     }
 
-    /// How long a read is in the array, with the attempts that fail and their data in between.
+    /// Returns the time of a read in the array, with the attempts that fail and their data in between.
     #[inline]
     pub(super) fn sensing(&self, operation: &FlashOperation) -> Duration {
         match u64::from(operation.retries) {
@@ -286,8 +291,8 @@ impl Flash {
         }
     }
 
-    fn begin_store(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
-        let die = self.operations[handle].die as usize;
+    fn begin_store(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
+        let die = usize::from(self.operations[handle].die);
         self.occupy(now, die);
         self.dies[die].storing = handle;
         self.dies[die].reads_in_row = 0;
@@ -303,7 +308,7 @@ impl Flash {
     }
 
     /// Sends the command of a program or erase and the data of a program.
-    fn load(&mut self, now: Instant, handle: Handle) {
+    fn load(&mut self, now: Instant, handle: OperationHandle) {
         let operation = &mut self.operations[handle];
         operation.die_wait += now.since(operation.mark);
         operation.loaded = true;
@@ -315,10 +320,13 @@ impl Flash {
         }
     }
 
-    /// With a cache register, the data of the next program comes in while this one is stored.
+    /// Loads the data of the next program into the cache register while this one is stored, where there is one.
     fn load_next(&mut self, now: Instant, index: usize) {
         let head = self.dies[index].others.head();
-        if !self.can.cache_program || head == NONE || self.dies[index].suspended != NONE {
+        if !self.can.cache_program
+            || head == Handle::NONE
+            || self.dies[index].suspended != Handle::NONE
+        {
             return;
         }
         let operation = &self.operations[head];
@@ -338,7 +346,7 @@ impl Flash {
         }
         operation.left = end.since(now);
         let die = &mut self.dies[index];
-        die.storing = NONE;
+        die.storing = Handle::NONE;
         die.suspended = handle;
         die.ready = now + suspend.enter;
         self.vacate(now, index);
@@ -346,15 +354,15 @@ impl Flash {
     }
 
     /// The array has been read: the data goes out over the channel.
-    pub(crate) fn sensed(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
+    pub(crate) fn sensed(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
         let operation = &mut self.operations[handle];
         operation.sensed = true;
         self.array.read += operation.array * u64::from(operation.retries + 1);
         if self.can.cache_read {
             let lane = operation.lane as usize;
-            if self.lanes[lane].draining == NONE {
+            if self.lanes[lane].draining == Handle::NONE {
                 self.drain(now, handle, events);
-                self.dispatch(now, self.operations[handle].die as usize, events);
+                self.dispatch(now, usize::from(self.operations[handle].die), events);
             }
             return;
         }
@@ -362,16 +370,16 @@ impl Flash {
     }
 
     /// A page goes to the cache register, and its plane is free for the next.
-    fn drain(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
+    fn drain(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
         let lane = &mut self.lanes[self.operations[handle].lane as usize];
-        lane.current = NONE;
+        lane.current = Handle::NONE;
         lane.draining = handle;
         let operation = &mut self.operations[handle];
         operation.die_wait += now.since(operation.mark);
         self.send_out(now, handle, events);
     }
 
-    fn send_out(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
+    fn send_out(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
         let service = self.time_out(self.operations[handle].bytes);
         let end = self.use_channel(now, handle, service);
         events.schedule(end, Event::PageOut(self.drive, handle));
@@ -390,22 +398,22 @@ impl Flash {
     pub(crate) fn page_out(
         &mut self,
         now: Instant,
-        handle: Handle,
+        handle: OperationHandle,
         events: &mut Schedule,
     ) -> FlashOperation {
         let operation = self.operations[handle];
         self.operations.free(handle);
-        let index = operation.die as usize;
+        let index = usize::from(operation.die);
         self.dies[index].reads_active -= 1;
         let lane = &mut self.lanes[operation.lane as usize];
         if self.can.cache_read {
-            lane.draining = NONE;
+            lane.draining = Handle::NONE;
             let behind = lane.current;
-            if behind != NONE && self.operations[behind].sensed {
+            if behind != Handle::NONE && self.operations[behind].sensed {
                 self.drain(now, behind, events);
             }
         } else {
-            lane.current = NONE;
+            lane.current = Handle::NONE;
         }
         self.vacate(now, index);
         self.dispatch(now, index, events);
@@ -417,17 +425,17 @@ impl Flash {
     pub(crate) fn stored(
         &mut self,
         now: Instant,
-        handle: Handle,
+        handle: OperationHandle,
         events: &mut Schedule,
     ) -> Option<FlashOperation> {
         let operation = self.operations[handle];
-        let index = operation.die as usize;
+        let index = usize::from(operation.die);
         if self.dies[index].storing != handle || operation.mark != now {
             return None;
         }
         self.operations.free(handle);
         self.array.count(&operation, operation.array);
-        self.dies[index].storing = NONE;
+        self.dies[index].storing = Handle::NONE;
         self.vacate(now, index);
         self.dispatch(now, index, events);
         Some(operation)
@@ -465,7 +473,7 @@ impl Flash {
     }
 
     /// Slips the command cycles of an operation into its channel and returns when the die has them.
-    fn command(&mut self, now: Instant, handle: Handle) -> Instant {
+    fn command(&mut self, now: Instant, handle: OperationHandle) -> Instant {
         let channel = self.channel_of(handle);
         self.channels[channel].charge(now, self.command_time);
         self.operations[handle].channel_service += self.command_time;
@@ -473,7 +481,7 @@ impl Flash {
     }
 
     /// Moves data over an operation's channel from `now` on and returns the end.
-    fn use_channel(&mut self, now: Instant, handle: Handle, service: Duration) -> Instant {
+    fn use_channel(&mut self, now: Instant, handle: OperationHandle, service: Duration) -> Instant {
         let channel = self.channel_of(handle);
         let Span { start, end } = self.channels[channel].serve(now, service);
         let operation = &mut self.operations[handle];
@@ -483,16 +491,16 @@ impl Flash {
         end
     }
 
-    fn channel_of(&self, handle: Handle) -> usize {
-        self.operations[handle].die as usize % self.channels.len()
+    fn channel_of(&self, handle: OperationHandle) -> usize {
+        usize::from(self.operations[handle].die) % self.channels.len()
     }
 }
 
 impl Die {
     const IDLE: Self = Self {
         others: Chain::EMPTY,
-        storing: NONE,
-        suspended: NONE,
+        storing: Handle::NONE,
+        suspended: Handle::NONE,
         reads_waiting: 0,
         reads_active: 0,
         reads_in_row: 0,
@@ -502,6 +510,6 @@ impl Die {
     };
 
     fn is_busy(&self) -> bool {
-        self.storing != NONE || self.reads_active > 0
+        self.storing != Handle::NONE || self.reads_active > 0
     }
 }

@@ -3,7 +3,9 @@
 //! Commands take 1 us, a page 50 us in the array (tR), a program 600 us, an erase 3,000 us, and the data of one operation
 //! 10 us on the channel, so that the expected times can be added up by hand.
 
+use super::super::number::{DieNumber, DriveNumber, SuperblockNumber};
 use super::super::schedule::Schedule;
+use super::super::slab::Handle;
 use super::super::spec::{DieSpec, FlashSpec, SuspendSpec};
 use super::super::{Event, tests::small_drive};
 use super::flash::Flash;
@@ -42,8 +44,10 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
         die,
         ..small.flash().clone()
     };
-    let (mut flash, mut events) =
-        (Flash::new(0, &spec, 1.0, crate::rng::StreamKey::from_seed(1)), Schedule::new());
+    let (mut flash, mut events) = (
+        Flash::new(DriveNumber(0), &spec, 1.0, crate::rng::StreamKey::from_seed(1)),
+        Schedule::new(),
+    );
     let mut done = vec![None; asks.len()];
     let mut asked = 0;
     loop {
@@ -53,14 +57,15 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
             let (_, ask) = asks[asked];
             let number = asked as u32;
             let (task, time, bytes) = match ask {
-                Read(..) => (FlashTask::Read { command: number }, 50, 10_000),
-                Move => (FlashTask::Move { relocation: number }, 50, 10_000),
+                Read(..) => (FlashTask::Read { command: Handle::of(number) }, 50, 10_000),
+                Move => (FlashTask::Move { relocation: Handle::of(number) }, 50, 10_000),
                 Program => (FlashTask::Program { unit: number, held: 0, epoch: 0 }, 600, 10_000),
-                Erase => (FlashTask::Erase { superblock: number }, 3_000, 0),
+                Erase => (FlashTask::Erase { superblock: SuperblockNumber(number) }, 3_000, 0),
             };
             let (plane, retries) =
                 if let Read(plane, again) = ask { (plane, again) } else { (0, 0) };
-            let site = Site { die: 0, plane, time: Duration::from_microseconds(time), retries };
+            let site =
+                Site { die: DieNumber(0), plane, time: Duration::from_microseconds(time), retries };
             flash.start(now, site, task, Bytes(bytes), &mut events);
             asked += 1;
             continue;
@@ -79,12 +84,12 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
             other => panic!("{other:?} is no event of flash"),
         };
         if let Some(operation) = ended {
-            let (FlashTask::Read { command: number }
-            | FlashTask::Move { relocation: number }
-            | FlashTask::Program { unit: number, .. }
-            | FlashTask::Erase { superblock: number }) = operation.task
-            else {
-                panic!("{:?} was not asked for", operation.task)
+            let number = match operation.task {
+                FlashTask::Read { command } => command.number(),
+                FlashTask::Move { relocation } => relocation.number(),
+                FlashTask::Program { unit, .. } => unit,
+                FlashTask::Erase { superblock } => superblock.0,
+                other => panic!("{other:?} was not asked for"),
             };
             done[number as usize] = Some(now.picoseconds());
             let accounted = operation.die_wait

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::super::slab::Handle;
+use super::super::slab::CommandHandle;
 
 /// Flushes that wait.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct Flushes {
     under_way: VecDeque<u32>,
     first: u32,
     /// The command of each epoch that ended, where it waits.
-    waiting: VecDeque<Handle>,
+    waiting: VecDeque<CommandHandle>,
 }
 
 impl Flushes {
@@ -36,13 +36,13 @@ impl Flushes {
     }
 
     /// `command` is to complete when all units so far are stored.
-    pub(crate) fn add(&mut self, command: Handle) {
+    pub(crate) fn add(&mut self, command: CommandHandle) {
         self.waiting.push_back(command);
         self.under_way.push_back(0);
     }
 
     /// A command that is done.
-    pub(crate) fn next_done(&mut self) -> Option<Handle> {
+    pub(crate) fn next_done(&mut self) -> Option<CommandHandle> {
         if self.under_way.len() == 1 || self.under_way.front() != Some(&0) {
             return None;
         }
@@ -54,22 +54,30 @@ impl Flushes {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::slab::Handle;
     use super::*;
 
     #[test]
     fn a_flush_waits_for_what_came_before_it_and_for_nothing_else() {
         let mut flushes = Flushes::new();
         let (first, second) = (flushes.begin(), flushes.begin());
-        flushes.add(7);
+        flushes.add(Handle::of(7));
         let third = flushes.begin();
-        flushes.add(8);
+        flushes.add(Handle::of(8));
         flushes.end(third);
         flushes.end(second);
         assert_eq!(flushes.next_done(), None, "the first unit is still under way");
         flushes.end(first);
-        assert_eq!((flushes.next_done(), flushes.next_done()), (Some(7), Some(8)));
+        assert_eq!(
+            (flushes.next_done(), flushes.next_done()),
+            (Some(Handle::of(7)), Some(Handle::of(8)))
+        );
         assert_eq!(flushes.next_done(), None);
-        flushes.add(9);
-        assert_eq!(flushes.next_done(), Some(9), "with nothing under way it is done at once");
+        flushes.add(Handle::of(9));
+        assert_eq!(
+            flushes.next_done(),
+            Some(Handle::of(9)),
+            "with nothing under way it is done at once"
+        );
     }
 }

@@ -13,12 +13,13 @@
 //! latencies behind the engines differ by more than a service takes. All that has arrived is known by then, in
 //! order, so the choice is the same.
 
+use crate::sim::number::{DriveNumber, QueueNumber};
 use std::collections::VecDeque;
 
 use crate::sim::Event;
 use crate::sim::arbitration::Arbiter;
 use crate::sim::schedule::Schedule;
-use crate::sim::slab::{Handle, Linked, Slab};
+use crate::sim::slab::{CommandHandle, Commands, Linked, Slab};
 use crate::sim::spec::FrontEndSpec;
 use crate::sim::station::{Span, Station};
 use crate::units::{Duration, Instant};
@@ -27,8 +28,8 @@ use crate::workload::Operation;
 /// Command decoding and firmware.
 #[derive(Clone, Debug)]
 pub(crate) struct FrontEnd {
-    /// Which drive of the system this is, for its events.
-    drive: u16,
+    /// Number of the drive in the system, for its events.
+    drive: DriveNumber,
     spec: FrontEndSpec,
     engines: Vec<Station>,
     arbiter: Option<Arbiter>,
@@ -36,18 +37,18 @@ pub(crate) struct FrontEnd {
     /// have begun: the arbiter is told of those many at a time.
     ahead: VecDeque<Booking>,
     /// The queue of those commands.
-    ahead_of: u32,
-    /// How many of them are enough to tell the arbiter.
+    ahead_of: QueueNumber,
+    /// Number of those commands that is enough to tell the arbiter.
     settle_at: usize,
     /// Commands whose arrival is an event of its own.
     expected: u32,
-    /// When the arbiter is asked next, where commands wait for that, and whether there is an event for it.
+    /// Instant at which the arbiter is asked next, where commands wait for that, and whether there is an event for it.
     look_at: Option<Instant>,
     look_is_event: bool,
     /// Whether what an engine served last is decoded before what it serves next, however long that takes.
     in_order: bool,
     /// Commands that will arrive without an event while the arbiter is asked, in order.
-    in_transit: VecDeque<(Instant, Handle)>,
+    in_transit: VecDeque<(Instant, CommandHandle)>,
 }
 
 const SETTLE_MIN: usize = 64;
@@ -55,24 +56,24 @@ const SETTLE_MIN: usize = 64;
 /// A command's time on an engine.
 #[derive(Clone, Copy, Debug)]
 struct Booking {
-    command: Handle,
+    command: CommandHandle,
     engine: u32,
     span: Span,
 }
 
-/// What the front end must know of a command.
-pub(crate) trait Candidate: Linked {
-    /// The queue that it was submitted to.
-    fn queue(&self) -> u32;
-    /// What it does.
+/// A command as the front end sees it.
+pub(crate) trait Candidate: Linked<Kind = Commands> {
+    /// The queue that the command was submitted to.
+    fn queue(&self) -> QueueNumber;
+    /// The command's operation.
     fn operation(&self) -> Operation;
-    /// The [`Event::Decoded`] that is scheduled for it is void.
+    /// Marks the [`Event::Decoded`] that is scheduled for the command as void.
     fn put_back(&mut self);
 }
 
 impl FrontEnd {
     /// The idle front end of drive `drive`.
-    pub(crate) fn new(drive: u16, spec: FrontEndSpec) -> Self {
+    pub(crate) fn new(drive: DriveNumber, spec: FrontEndSpec) -> Self {
         let FrontEndSpec { read_time, write_time, read_latency, write_latency, .. } = spec;
         let soonest = (read_time + read_latency).min(write_time + write_latency);
         Self {
@@ -83,7 +84,7 @@ impl FrontEnd {
             engines: vec![Station::default(); (spec.engines as usize).max(1)],
             arbiter: None,
             ahead: VecDeque::new(),
-            ahead_of: 0,
+            ahead_of: QueueNumber(0),
             settle_at: SETTLE_MIN,
             expected: 0,
             look_at: None,
@@ -98,8 +99,8 @@ impl FrontEnd {
         &mut self,
         now: Instant,
         arrival: Instant,
-        command: Handle,
-        commands: &mut Slab<C>,
+        command: CommandHandle,
+        commands: &mut Slab<C, Commands>,
         events: &mut Schedule,
     ) -> bool {
         if self.expected > 0 {
@@ -129,7 +130,7 @@ impl FrontEnd {
     pub(crate) fn expect<C: Candidate>(
         &mut self,
         now: Instant,
-        commands: &mut Slab<C>,
+        commands: &mut Slab<C, Commands>,
         events: &mut Schedule,
     ) {
         self.catch_up(now, commands, events);
@@ -145,7 +146,7 @@ impl FrontEnd {
         self.expected -= 1;
     }
 
-    /// The same, which takes commands as `arbiter` says.
+    /// Sets the arbiter that chooses the queue of the next command.
     #[must_use]
     pub(crate) fn arbitrated(self, arbiter: Option<Arbiter>) -> Self {
         Self { arbiter, ..self }
@@ -155,8 +156,8 @@ impl FrontEnd {
     pub(crate) fn arrive<C: Candidate>(
         &mut self,
         now: Instant,
-        command: Handle,
-        commands: &mut Slab<C>,
+        command: CommandHandle,
+        commands: &mut Slab<C, Commands>,
         events: &mut Schedule,
     ) {
         let (queue, operation) = (commands[command].queue(), commands[command].operation());
@@ -194,7 +195,7 @@ impl FrontEnd {
     pub(crate) fn engine_free<C: Candidate>(
         &mut self,
         now: Instant,
-        commands: &mut Slab<C>,
+        commands: &mut Slab<C, Commands>,
         events: &mut Schedule,
     ) {
         if self.look_at == Some(now) {
@@ -208,7 +209,7 @@ impl FrontEnd {
     pub(crate) fn catch_up<C: Candidate>(
         &mut self,
         now: Instant,
-        commands: &mut Slab<C>,
+        commands: &mut Slab<C, Commands>,
         events: &mut Schedule,
     ) {
         while !self.look_is_event
@@ -225,7 +226,7 @@ impl FrontEnd {
         &mut self,
         at: Instant,
         now: Instant,
-        commands: &mut Slab<C>,
+        commands: &mut Slab<C, Commands>,
         events: &mut Schedule,
     ) {
         self.look_at = None;
@@ -252,7 +253,7 @@ impl FrontEnd {
     }
 
     /// Takes in what has arrived of the commands that were sent ahead.
-    fn let_in<C: Candidate>(&mut self, now: Instant, commands: &mut Slab<C>) {
+    fn let_in<C: Candidate>(&mut self, now: Instant, commands: &mut Slab<C, Commands>) {
         let Some(arbiter) = &mut self.arbiter else { return };
         while let Some(&(arrival, command)) = self.in_transit.front()
             && arrival <= now
@@ -284,7 +285,7 @@ impl FrontEnd {
         self.engines.iter().map(Station::busy).collect()
     }
 
-    /// How long a command keeps an engine, and what it takes besides.
+    /// Returns the time that a command keeps an engine, and the time that it takes besides.
     fn times(&self, operation: Operation) -> (Duration, Duration) {
         match operation {
             Operation::Read => (self.spec.read_time, self.spec.read_latency),
@@ -299,7 +300,7 @@ impl FrontEnd {
     fn book(
         &mut self,
         now: Instant,
-        command: Handle,
+        command: CommandHandle,
         operation: Operation,
         events: &mut Schedule,
     ) -> Booking {
@@ -322,7 +323,7 @@ impl FrontEnd {
     }
 
     /// Puts the commands that are booked ahead back into their queue.
-    fn take_back<C: Candidate>(&mut self, commands: &mut Slab<C>) {
+    fn take_back<C: Candidate>(&mut self, commands: &mut Slab<C, Commands>) {
         let Some(arbiter) = &mut self.arbiter else { return };
         for booking in self.ahead.iter().rev() {
             self.engines[booking.engine as usize].take_back(booking.span);
@@ -341,25 +342,26 @@ impl FrontEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::slab::NONE;
+    use crate::sim::slab::Handle;
     use crate::sim::spec::{ArbitrationSpec, ClassWeights, QueueClass};
     use proptest::prelude::*;
 
     #[derive(Clone, Copy, Debug)]
     struct Command {
         at: Instant,
-        queue: u32,
+        queue: QueueNumber,
         operation: Operation,
         put_back: bool,
-        next: Handle,
+        next: CommandHandle,
     }
     impl Linked for Command {
-        fn next(&mut self) -> &mut Handle {
+        type Kind = Commands;
+        fn next(&mut self) -> &mut CommandHandle {
             &mut self.next
         }
     }
     impl Candidate for Command {
-        fn queue(&self) -> u32 {
+        fn queue(&self) -> QueueNumber {
             self.queue
         }
         fn operation(&self) -> Operation {
@@ -379,7 +381,8 @@ mod tests {
         write_latency: Duration::from_nanoseconds(5),
     };
 
-    /// When each command is decoded, how often an engine was free for what waits, and the time busy.
+    /// Returns the decoding instant of each command, the number of times that an engine was free for others, and the
+    /// time busy.
     fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Duration) {
         let (mut commands, mut events) = (Slab::new(), Schedule::new());
         for &command in arrivals {
@@ -400,7 +403,7 @@ mod tests {
                 Event::Decoded(command) => {
                     front_end.catch_up(now, &mut commands, &mut events);
                     if !std::mem::take(&mut commands[command].put_back) {
-                        assert_eq!(decoded[command as usize].replace(now), None);
+                        assert_eq!(decoded[command.number() as usize].replace(now), None);
                     }
                 }
                 other => unreachable!("{other:?}"),
@@ -410,7 +413,7 @@ mod tests {
         (decoded.collect(), asked, front_end.busy().into_iter().sum())
     }
 
-    /// The same where commands are sent, a while before they arrive.
+    /// The decoding instants of commands that are sent some time before they arrive.
     fn run_sent(mut front_end: FrontEnd, arrivals: &[Command], way: Duration) -> Vec<Instant> {
         let (mut commands, mut events) = (Slab::new(), Schedule::new());
         for &command in arrivals {
@@ -435,7 +438,7 @@ mod tests {
                 Event::Decoded(command) => {
                     front_end.catch_up(now, &mut commands, &mut events);
                     if !std::mem::take(&mut commands[command].put_back) {
-                        assert_eq!(decoded[command as usize].replace(now), None);
+                        assert_eq!(decoded[command.number() as usize].replace(now), None);
                     }
                 }
                 other => unreachable!("{other:?}"),
@@ -444,7 +447,7 @@ mod tests {
         decoded.into_iter().map(|at| at.expect("every command is decoded")).collect()
     }
 
-    /// The same with an arbiter that all commands go through one by one, and nothing booked ahead.
+    /// The decoding instants with an arbiter that all commands go through one by one, and nothing booked ahead.
     fn one_by_one(
         spec: FrontEndSpec,
         arbitration: &ArbitrationSpec,
@@ -454,7 +457,7 @@ mod tests {
         let mut engines = vec![Instant::ZERO; spec.engines as usize];
         let mut decoded = vec![Instant::ZERO; arrivals.len()];
         let mut coming = arrivals.iter().peekable();
-        let front_end = FrontEnd::new(0, spec);
+        let front_end = FrontEnd::new(DriveNumber(0), spec);
         loop {
             let engine = (0..engines.len()).min_by_key(|&index| engines[index]).unwrap();
             while let Some(&command) =
@@ -467,7 +470,7 @@ mod tests {
             let Some(handle) = arbiter.pop(&mut commands) else { return decoded };
             let (time, latency) = front_end.times(commands[handle].operation);
             engines[engine] = engines[engine] + time;
-            decoded[handle as usize] = engines[engine] + latency;
+            decoded[handle.number() as usize] = engines[engine] + latency;
         }
     }
 
@@ -482,7 +485,13 @@ mod tests {
                     at += gap * 1_000;
                     let operation = if read { Operation::Read } else { Operation::Write };
                     let at = Instant::from_picoseconds(at + index as u64);
-                    Command { at, queue, operation, put_back: false, next: NONE }
+                    Command {
+                        at,
+                        queue: QueueNumber(queue),
+                        operation,
+                        put_back: false,
+                        next: Handle::NONE,
+                    }
                 })
                 .collect()
         })
@@ -499,21 +508,21 @@ mod tests {
         ) {
             let read_latency = Duration::from_nanoseconds(if in_order { 12 } else { 40 });
             let spec = FrontEndSpec { engines, read_latency, ..SPEC };
-            prop_assert_eq!(FrontEnd::new(0, spec).in_order, in_order);
+            prop_assert_eq!(FrontEnd::new(DriveNumber(0), spec).in_order, in_order);
             let arbitration = ArbitrationSpec {
                 weights: weighted.then_some(ClassWeights { high: 3, medium: 2, low: 1 }),
                 burst,
                 queue_classes: vec![QueueClass::Low, QueueClass::Urgent, QueueClass::High],
             };
-            let front_end = FrontEnd::new(0, spec).arbitrated(Some(Arbiter::new(&arbitration)));
+            let front_end = FrontEnd::new(DriveNumber(0), spec).arbitrated(Some(Arbiter::new(&arbitration)));
             let (decoded, _, busy) = run(front_end, &arrivals);
             prop_assert_eq!(&decoded, &one_by_one(spec, &arbitration, &arrivals));
-            let front_end = FrontEnd::new(0, spec).arbitrated(Some(Arbiter::new(&arbitration)));
+            let front_end = FrontEnd::new(DriveNumber(0), spec).arbitrated(Some(Arbiter::new(&arbitration)));
             let way = Duration::from_nanoseconds(27);
             let sent = run_sent(front_end, &arrivals, way);
             let later: Vec<Instant> = decoded.iter().map(|&at| at + way).collect();
             prop_assert_eq!(sent, later);
-            let times = arrivals.iter().map(|command| FrontEnd::new(0, spec).times(command.operation).0);
+            let times = arrivals.iter().map(|command| FrontEnd::new(DriveNumber(0), spec).times(command.operation).0);
             prop_assert_eq!(busy, times.sum());
         }
 
@@ -521,12 +530,12 @@ mod tests {
         #[test]
         fn one_queue_needs_no_arbiter(arrivals in any_arrivals(), engines in 1u32..4) {
             let alone: Vec<Command> =
-                arrivals.iter().map(|command| Command { queue: 2, ..*command }).collect();
+                arrivals.iter().map(|command| Command { queue: QueueNumber(2), ..*command }).collect();
             let spec = FrontEndSpec { engines, ..SPEC };
             let arbiter = Arbiter::new(&ArbitrationSpec::default());
-            let with = run(FrontEnd::new(0, spec).arbitrated(Some(arbiter)), &alone);
+            let with = run(FrontEnd::new(DriveNumber(0), spec).arbitrated(Some(arbiter)), &alone);
             prop_assert_eq!(with.1, 0);
-            prop_assert_eq!(with, run(FrontEnd::new(0, spec), &alone));
+            prop_assert_eq!(with, run(FrontEnd::new(DriveNumber(0), spec), &alone));
         }
     }
 }

@@ -1,13 +1,14 @@
 //! The kinds of drives, and what all of them have: a front end that takes commands, and room for written data.
 
 use super::disk::{Disk, DiskTime};
-use super::{ArrayTime, Buffer, Content, FrontEnd, SolidState};
+use super::{ArrayTime, Buffer, FrontEnd, SolidState};
 use crate::result::DriveUse;
 use crate::rng::StreamKey;
 use crate::sim::arbitration::Arbiter;
 use crate::sim::budget::{HOPS, Hop};
+use crate::sim::number::DriveNumber;
 use crate::sim::schedule::Schedule;
-use crate::sim::spec::{AttachmentSpec, DriveSpec, MediaSpec};
+use crate::sim::spec::{AttachmentSpec, Content, DriveSpec, MediaSpec};
 use crate::units::{Bytes, Duration, Instant};
 
 /// A drive at work.
@@ -20,7 +21,7 @@ pub(crate) enum Drive {
     Disk(Box<HardDisk>),
 }
 
-/// How long media have worked, by what they did.
+/// Times that media have worked, by what they did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MediaTime {
     /// Flash.
@@ -44,7 +45,7 @@ impl Drive {
     /// Drive `index` of a system, idle, in its condition with `content`. Its front end takes commands as
     /// `arbiter` says, and what happens by chance in it follows from the run's `key`.
     pub(crate) fn new(
-        index: u16,
+        index: DriveNumber,
         spec: &DriveSpec,
         content: Content,
         arbiter: Option<Arbiter>,
@@ -137,7 +138,7 @@ impl Drive {
         }
     }
 
-    /// What it has written so far.
+    /// Returns the data that the drive has written so far.
     pub(crate) fn usage(&self) -> DriveUse {
         match self {
             Self::SolidState(drive) => DriveUse { buffered: drive.buffer.held(), ..drive.usage() },
@@ -149,7 +150,7 @@ impl Drive {
         }
     }
 
-    /// Whether its media have anything to do.
+    /// Returns whether the drive's media have anything to do.
     #[inline]
     pub(crate) fn works(&self, now: Instant) -> bool {
         match self {
@@ -158,7 +159,7 @@ impl Drive {
         }
     }
 
-    /// How long its media have worked until `at`.
+    /// Returns the times that the media have worked until `at`.
     pub(crate) fn media_time(&self, at: Instant) -> MediaTime {
         match self {
             Self::SolidState(drive) => MediaTime::Flash(drive.flash.array_time(at)),

@@ -12,10 +12,10 @@ use super::super::table::Table;
 /// Slots that a page of the map covers.
 const SLOTS_PER_PAGE: u64 = 1024;
 
-/// Where a page of the map was found.
+/// The place in which a page of the map was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// In the drive.
+    /// In the drive's memory.
     AtHand,
     /// In the host's memory.
     InHost,
@@ -23,10 +23,10 @@ pub(crate) enum Found {
     InFlash,
 }
 
-/// What a look at the map came to.
+/// The outcome of a map lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// Where the page was.
+    /// The place of the page.
     pub found: Found,
     /// A changed page that left and must be stored.
     pub stores: Option<u32>,
@@ -56,7 +56,7 @@ struct Page {
 }
 
 impl MapCache {
-    /// Nothing at hand.
+    /// A cache without any page.
     pub(crate) fn new(spec: MapSpec) -> Self {
         let pages = |bytes: crate::units::Bytes| (bytes.get() / SLOT.get()) as usize;
         let host = pages(spec.in_host);

@@ -31,61 +31,32 @@ mod read_ahead;
 mod translation;
 
 pub(super) use array_time::ArrayTime;
-pub(super) use background::Done;
 pub(super) use buffer::Buffer;
 pub(super) use flash::Flash;
 pub(super) use front_end::{Candidate, FrontEnd};
 pub(super) use kind::{Drive, MediaTime};
-pub(super) use operation::{FlashOperation, FlashTask, Site};
+pub(super) use operation::{Done, FlashOperation, FlashTask, Site};
 pub(super) use power::{PowerMeter, PowerTimes};
 #[cfg(test)]
 pub(super) use translation::write_amplification;
 pub(super) use translation::{Placed, Translation};
 
+use crate::sim::number::DriveNumber;
 use std::collections::VecDeque;
 
 use super::Event;
 use super::schedule::{Burst, Schedule};
-use super::slab::{Handle, Slab};
-use super::spec::{DriveSpec, FlashSpec, PageTimes, SLOT, WriteCache};
+use super::slab::{CommandHandle, Relocations, Slab};
+use super::spec::{Content, DriveSpec, FlashSpec, PageTimes, SLOT, WriteCache};
 use super::table::Table;
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Instant, Ratio};
-use crate::workload::Test;
 use crate::workload::fault::ReadRetries;
-use background::Relocation;
 use flushes::Flushes;
 use map_cache::{Found, MapCache};
+use operation::Relocation;
 use read_ahead::{Ahead, ReadAhead};
 use translation::Source;
-
-/// What was written to a drive before a run, where its condition does not say.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Content {
-    /// The first so many bytes, in order.
-    pub written: Bytes,
-    /// The share of all data that compresses away.
-    pub compressibility: Ratio,
-}
-
-impl Content {
-    /// What `test` works on.
-    pub fn of(test: &Test) -> Self {
-        Self { written: test.end(), compressibility: test.compressibility }
-    }
-
-    /// What a slot shrinks to on a drive that compresses to `best` at most.
-    fn packed(&self, best: Ratio) -> f64 {
-        (1.0 - self.compressibility.get()).max(best.get())
-    }
-}
-
-impl From<Bytes> for Content {
-    /// Data that does not compress.
-    fn from(written: Bytes) -> Self {
-        Self { written, compressibility: Ratio::ZERO }
-    }
-}
 
 /// A solid-state drive at work.
 #[derive(Clone, Debug)]
@@ -103,10 +74,10 @@ pub(super) struct SolidState {
     slots: u64,
     map: Option<MapCache>,
     ahead: Option<ReadAhead>,
-    relocations: Slab<Relocation>,
-    /// What is to be read for the unit that is being filled with moved data.
+    relocations: Slab<Relocation, Relocations>,
+    /// Sources still to be read for the unit that is being filled with moved data.
     sources: Vec<Source>,
-    /// The unit that was read last for that.
+    /// The unit that was read last for moved data.
     last_moved: Option<u32>,
     /// Dies that have not erased their part of a superblock.
     erasing: Table<u32>,
@@ -127,10 +98,10 @@ enum Pending {
     /// Slots from the first up to the second.
     Write(u64, u64),
     /// A flush, which waits for them.
-    Flush(Handle),
+    Flush(CommandHandle),
 }
 
-/// What a command must wait for before its place is known.
+/// Pages of the map that a command must wait for before the place of its data is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct MapMisses {
     /// Pages of the map that come from flash.
@@ -154,7 +125,12 @@ pub(super) fn buffered(offset: Bytes, length: Bytes) -> Bytes {
 impl SolidState {
     /// Drive `index` of a system, idle, in its condition with `content`. What happens by chance in it follows from the
     /// run's `key`.
-    pub(super) fn new(index: u16, spec: &DriveSpec, content: Content, key: StreamKey) -> Self {
+    pub(super) fn new(
+        index: DriveNumber,
+        spec: &DriveSpec,
+        content: Content,
+        key: StreamKey,
+    ) -> Self {
         let flash = spec.flash();
         let packed = content.packed(flash.translation.compression);
         let window = spec.read_ahead.get() / SLOT.get();
@@ -196,7 +172,7 @@ impl SolidState {
     pub(super) fn look_up(
         &mut self,
         now: Instant,
-        command: Handle,
+        command: CommandHandle,
         (offset, length): (Bytes, Bytes),
         changes: bool,
         events: &mut Schedule,
@@ -232,7 +208,7 @@ impl SolidState {
     pub(super) fn read(
         &mut self,
         now: Instant,
-        command: Handle,
+        command: CommandHandle,
         offset: Bytes,
         length: Bytes,
         events: &mut Schedule,
@@ -280,7 +256,7 @@ impl SolidState {
     fn read_flash(
         &mut self,
         now: Instant,
-        command: Handle,
+        command: CommandHandle,
         (first, end): (u64, u64),
         (offset, length): (Bytes, Bytes),
         events: &mut Schedule,
@@ -334,7 +310,7 @@ impl SolidState {
         }
     }
 
-    /// Where and for how long a place is read.
+    /// Returns the die, plane and time of a read of `place`.
     #[inline]
     fn site_of_read(&mut self, place: u32) -> Site {
         let unit = self.translation.unit_of(place);
@@ -355,7 +331,7 @@ impl SolidState {
         Site { die: self.flash.die_of(unit), plane, time, retries: 0 }
     }
 
-    /// How long the array takes to read a unit.
+    /// Returns the time of the array to read a unit.
     #[inline]
     fn read_time(&self, unit: u32) -> crate::units::Duration {
         match self.spec.translation.pseudo_slc {
@@ -370,13 +346,13 @@ impl SolidState {
         if times.are_alike() { times.of(0) } else { times.of(self.page_of(unit)) }
     }
 
-    /// The page of its block that a unit is.
+    /// Returns the page within its block that a unit lies in.
     fn page_of(&self, unit: u32) -> u32 {
         unit / self.flash.dies() % self.spec.pages_per_block
     }
 }
 
-/// How many of the `length` bytes from `offset` on lie in the slots from `first` up to `end`.
+/// Returns the number of the `length` bytes from `offset` on that lie in the slots from `first` up to `end`.
 fn overlap(first: u64, end: u64, offset: Bytes, length: Bytes) -> Bytes {
     let low = offset.get().max(first * SLOT.get());
     let high = (offset + length).get().min(end * SLOT.get());

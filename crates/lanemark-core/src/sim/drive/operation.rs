@@ -1,30 +1,34 @@
-//! What dies are asked to do, and an operation on its way through one.
+//! Tasks of dies, and an operation on its way through one.
 
-use super::super::slab::{Handle, Linked};
+use super::super::slab::{
+    CommandHandle, Linked, OperationHandle, Operations, RelocationHandle, StretchHandle,
+};
+use super::translation::Filled;
+use crate::sim::number::{DieNumber, SuperblockNumber};
 use crate::units::{Bytes, Duration, Instant};
 
-/// What a die is asked to do.
+/// A task of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FlashTask {
     /// Bring data of a command.
     Read {
-        /// The command that waits for it.
-        command: Handle,
+        /// The command that waits for the data.
+        command: CommandHandle,
     },
     /// Bring the part of the map that a command needs.
     ReadMap {
-        /// The command that waits for it.
-        command: Handle,
+        /// The command that waits for the map.
+        command: CommandHandle,
     },
     /// Bring data that will be asked for next.
     Prefetch {
-        /// The stretch of it.
-        stretch: Handle,
+        /// The stretch of the data.
+        stretch: StretchHandle,
     },
     /// Bring data that is moved.
     Move {
-        /// The relocation that waits for it.
-        relocation: Handle,
+        /// The relocation that waits for the data.
+        relocation: RelocationHandle,
     },
     /// Store a unit, which stays readable in the drive's memory until then.
     Program {
@@ -32,46 +36,69 @@ pub(crate) enum FlashTask {
         unit: u32,
         /// The slots whose room in the write buffer comes back.
         held: u32,
-        /// Flushes that came before it.
+        /// Flushes that came before the unit.
         epoch: u32,
     },
     /// Store a page of the map.
     ProgramMap,
     /// Erase the die's part of a superblock.
     Erase {
-        /// Which.
-        superblock: u32,
+        /// Number of the superblock.
+        superblock: SuperblockNumber,
     },
 }
 
-/// Where and how an operation is done.
+/// Moved data on its way to the unit that it fills.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Relocation {
+    pub(super) filled: Filled,
+    /// Reads that have not come.
+    pub(super) reads: u32,
+}
+
+/// The outcome of a flash operation for the host.
+#[derive(Clone, Debug)]
+pub(crate) enum Done {
+    /// Nothing for the host.
+    Nothing,
+    /// Data of a command has come.
+    Data(CommandHandle, FlashOperation),
+    /// A page of the map has come for a command.
+    Map(CommandHandle, FlashOperation),
+    /// Data that was read ahead has come, and so much of it for each of these commands.
+    Ahead(Vec<(CommandHandle, Bytes)>),
+    /// There may be room in the buffer, and flushes may be done.
+    Stored,
+}
+
+/// The die and plane of an operation, and its time in the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Site {
     /// The die.
-    pub die: u32,
+    pub die: DieNumber,
     /// The plane, where planes read for themselves.
     pub plane: u32,
     /// Time in the array.
     pub time: Duration,
-    /// How often a read has to be repeated.
+    /// Number of times that a read has to be repeated.
     pub retries: u32,
 }
 
 /// An operation on its way through a die.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlashOperation {
-    /// What is done.
+    /// The task of the operation.
     pub task: FlashTask,
     /// Data over the channel.
     pub bytes: Bytes,
-    pub(super) die: u32,
+    pub(super) die: DieNumber,
     pub(super) lane: u32,
     pub(super) array: Duration,
     pub(super) retries: u32,
-    pub(super) next: Handle,
-    /// Until when the time is accounted for below; the end of the array's work while that goes on.
+    pub(super) next: OperationHandle,
+    /// Instant up to which the times below account; the end of the array's work while that goes on.
     pub(super) mark: Instant,
-    /// What is left of a program or erase that was suspended.
+    /// Rest of a program or erase that was suspended.
     pub(super) left: Duration,
     pub(super) loaded: bool,
     pub(super) sensed: bool,
@@ -86,7 +113,8 @@ pub(crate) struct FlashOperation {
 }
 
 impl Linked for FlashOperation {
-    fn next(&mut self) -> &mut Handle {
+    type Kind = Operations;
+    fn next(&mut self) -> &mut OperationHandle {
         &mut self.next
     }
 }

@@ -1,4 +1,4 @@
-//! How long a drive is at work, idle, and in each state of its own that takes less.
+//! The times that a drive is at work, idle, and in each power state.
 //!
 //! A drive is at work while it has a command or its media do something. Without work for a state's time it begins
 //! to enter it, which takes the entry latency; work that comes meanwhile waits until it is there. A command that
@@ -13,22 +13,22 @@
 use crate::sim::spec::PowerState;
 use crate::units::{Duration, Instant};
 
-/// How long a drive was what.
+/// Times of a drive at work, idle, and in each power state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PowerTimes {
-    /// At work.
+    /// Time at work.
     pub working: Duration,
-    /// Awake without work, the ways into the first state included.
+    /// Time awake without work, the ways into the first state included.
     pub idle: Duration,
-    /// In each state, the ways into the next included.
+    /// Time in each state, the ways into the next included.
     pub states: Vec<Duration>,
-    /// On the way back from each state.
+    /// Time of the exits from each state.
     pub exits: Vec<Duration>,
-    /// How often each state was reached.
+    /// Number of times that each state was reached.
     pub reached: Vec<u64>,
 }
 
-/// Follows one drive.
+/// The meter of one drive.
 #[derive(Clone, Debug)]
 pub(crate) struct PowerMeter {
     states: Vec<PowerState>,
@@ -39,9 +39,9 @@ pub(crate) struct PowerMeter {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// At work since then.
+    /// At work since that instant.
     Working(Instant),
-    /// Without work since then.
+    /// Without work since that instant.
     Resting(Instant),
     /// Without work since `rested`; woken from a state that it left at `left`, and awake at `awake`.
     Waking { rested: Instant, state: usize, left: Instant, awake: Instant },
@@ -90,13 +90,13 @@ impl PowerMeter {
         self.enter(now, Phase::Resting(now));
     }
 
-    /// Whether only its media say if it is at work.
+    /// Returns whether the drive has no command, so that only its media say if it is at work.
     #[inline]
     pub(crate) fn has_no_command(&self) -> bool {
         self.commands == 0
     }
 
-    /// Its media are at work or not, while it has no command.
+    /// Notes whether the media are at work while the drive has no command.
     pub(crate) fn background(&mut self, now: Instant, media: bool) {
         match (self.phase, media) {
             (Phase::Resting(_), true) => self.enter(now, Phase::Working(now)),
@@ -107,7 +107,7 @@ impl PowerMeter {
         }
     }
 
-    /// How long it was what until `at`, which lies no earlier than anything that it was told.
+    /// Returns the times until `at`, which lies no earlier than anything that the meter was told.
     pub(crate) fn times(&self, at: Instant) -> PowerTimes {
         let mut times = self.times.clone();
         self.add_phase(&mut times, at);
@@ -162,7 +162,7 @@ impl PowerMeter {
 }
 
 impl PowerTimes {
-    /// What has passed since `earlier`.
+    /// Returns the times since the reading `earlier`.
     #[must_use]
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let each = |own: &[Duration], other: &[Duration]| {
@@ -178,7 +178,7 @@ impl PowerTimes {
         }
     }
 
-    /// Everything together.
+    /// Returns the sum of all times.
     #[cfg(test)]
     pub(crate) fn total(&self) -> Duration {
         self.working + self.idle + self.states.iter().chain(&self.exits).copied().sum()
@@ -270,7 +270,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is asked when, all times together are the time.
+        /// The sum of all times is the time passed, whatever is asked when.
         #[test]
         fn no_time_is_lost(gaps in proptest::collection::vec((0u64..3_000, 0u64..100, any::<bool>()), 1..40)) {
             let mut meter = meter();

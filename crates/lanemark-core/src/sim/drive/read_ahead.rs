@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::super::slab::{Handle, Slab};
+use super::super::slab::{CommandHandle, Slab, StretchHandle, Stretches};
 use crate::units::Bytes;
 
 const STREAMS: usize = 8;
@@ -18,14 +18,14 @@ const SURE: u32 = 2;
 /// A stretch of data that was read ahead.
 #[derive(Clone, Debug)]
 pub(crate) struct Stretch {
-    /// The slots that it holds.
+    /// The slots that the stretch holds.
     first: u64,
     end: u64,
     here: bool,
-    /// Nothing will ask for it any more.
+    /// Whether nothing will ask for the stretch any more.
     dropped: bool,
     /// Commands that wait for so many bytes of it.
-    waiting: Vec<(Handle, Bytes)>,
+    waiting: Vec<(CommandHandle, Bytes)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -34,7 +34,7 @@ struct Stream {
     ahead: u64,
     reads: u32,
     used: u64,
-    stretches: VecDeque<Handle>,
+    stretches: VecDeque<StretchHandle>,
 }
 
 /// Streams and what was read ahead of them.
@@ -42,23 +42,23 @@ struct Stream {
 pub(crate) struct ReadAhead {
     window: u64,
     streams: Vec<Stream>,
-    stretches: Slab<Stretch>,
+    stretches: Slab<Stretch, Stretches>,
     clock: u64,
 }
 
-/// What a read finds.
+/// The part of a read that was read ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ahead {
-    /// Up to this slot it is in memory.
+    /// In memory up to this slot.
     Here(u64),
-    /// Up to this slot it comes with a stretch that is under way.
-    Coming(u64, Handle),
-    /// It must be read.
+    /// Under way up to this slot, with this stretch.
+    Coming(u64, StretchHandle),
+    /// Nothing: the data must be read.
     Not,
 }
 
 impl ReadAhead {
-    /// Nothing read yet; `window` slots are kept ahead.
+    /// Read-ahead without any stream yet; `window` slots are kept ahead.
     pub(crate) fn new(window: u64) -> Self {
         Self { window, streams: vec![Stream::default(); STREAMS], stretches: Slab::new(), clock: 0 }
     }
@@ -82,7 +82,7 @@ impl ReadAhead {
         None
     }
 
-    /// What of the slots from `slot` up to `end` was read ahead of a stream.
+    /// Returns the part of the slots from `slot` up to `end` that was read ahead of a stream.
     pub(crate) fn find(&self, stream: usize, slot: u64, end: u64) -> Ahead {
         let found = self.streams[stream].stretches.iter().find_map(|&handle| {
             let stretch = &self.stretches[handle];
@@ -96,7 +96,7 @@ impl ReadAhead {
     }
 
     /// `command` waits for so many bytes of a stretch.
-    pub(crate) fn wait(&mut self, stretch: Handle, command: Handle, bytes: Bytes) {
+    pub(crate) fn wait(&mut self, stretch: StretchHandle, command: CommandHandle, bytes: Bytes) {
         self.stretches[stretch].waiting.push((command, bytes));
     }
 
@@ -117,7 +117,7 @@ impl ReadAhead {
     }
 
     /// The slots from `first` up to `end` are being read ahead of a stream.
-    pub(crate) fn begin(&mut self, stream: usize, first: u64, end: u64) -> Handle {
+    pub(crate) fn begin(&mut self, stream: usize, first: u64, end: u64) -> StretchHandle {
         let handle = self.stretches.insert(Stretch {
             first,
             end,
@@ -131,7 +131,7 @@ impl ReadAhead {
     }
 
     /// A stretch has come: the commands that wait for it.
-    pub(crate) fn here(&mut self, handle: Handle) -> Vec<(Handle, Bytes)> {
+    pub(crate) fn here(&mut self, handle: StretchHandle) -> Vec<(CommandHandle, Bytes)> {
         let stretch = &mut self.stretches[handle];
         stretch.here = true;
         let waiting = std::mem::take(&mut stretch.waiting);
@@ -158,7 +158,7 @@ impl ReadAhead {
         stretches.into_iter().for_each(|handle| self.drop_stretch(handle));
     }
 
-    fn drop_stretch(&mut self, handle: Handle) {
+    fn drop_stretch(&mut self, handle: StretchHandle) {
         match self.stretches[handle].here {
             true => self.stretches.free(handle),
             false => self.stretches[handle].dropped = true,
@@ -180,8 +180,8 @@ mod tests {
         let stretch = ahead.begin(stream, 16, 24);
         assert_eq!(ahead.stream(16, 20), Some(stream));
         assert_eq!(ahead.find(stream, 16, 20), Ahead::Coming(20, stretch));
-        ahead.wait(stretch, 5, Bytes(4096));
-        assert_eq!(ahead.here(stretch), [(5, Bytes(4096))]);
+        ahead.wait(stretch, CommandHandle::of(5), Bytes(4096));
+        assert_eq!(ahead.here(stretch), [(CommandHandle::of(5), Bytes(4096))]);
         assert_eq!(ahead.find(stream, 20, 28), Ahead::Here(24));
         ahead.changed(22, 23);
         assert_eq!(ahead.stream(20, 24), None, "the stream is forgotten");

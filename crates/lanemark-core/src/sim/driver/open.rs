@@ -14,7 +14,7 @@ use crate::workload::{Schedule, Test};
 /// The times of all threads.
 pub(super) struct Open {
     schedules: Vec<Schedule>,
-    /// When the request of each slot was due, thread by thread.
+    /// Instant at which the request of each slot was due, thread by thread.
     due: Vec<Instant>,
     queue_depth: u32,
     kept: Punctuality,
@@ -48,7 +48,7 @@ impl Open {
         slot / self.queue_depth
     }
 
-    /// When the next request of a slot, which is free from `free` on, is submitted.
+    /// Returns the instant at which the next request of a slot is submitted, where the slot is free from `free` on.
     pub(super) fn next(&mut self, slot: u32, free: Instant) -> Instant {
         let schedule = &mut self.schedules[(slot / self.queue_depth) as usize];
         let due = Instant::ZERO + schedule.next_due();
@@ -77,12 +77,12 @@ impl Open {
         self.kept.held_back += u64::from(waited > Duration::ZERO);
     }
 
-    /// How late the slot's request was submitted.
+    /// Returns the time by which the slot's request was submitted late.
     pub(super) fn lateness(&self, slot: u32, submitted: Instant) -> Duration {
         submitted.since(self.due[slot as usize])
     }
 
-    /// How well times were kept; a simulated generator is never late itself.
+    /// Returns the punctuality of the requests; a simulated generator is never late itself.
     pub(super) fn finish(self) -> Punctuality {
         self.kept
     }

@@ -1,4 +1,4 @@
-//! What a test counts: all of it at once, or round by round with the last five kept.
+//! The tally of a test: all of it at once, or round by round with the last five kept.
 
 use std::collections::VecDeque;
 
@@ -16,14 +16,14 @@ pub(super) struct Tally {
     pub(super) writes: DirectionResult,
     pub(super) flushes: DirectionResult,
     pub(super) trims: DirectionResult,
-    /// Of reads and writes.
+    /// The time budgets of reads and writes.
     pub(super) budget: BudgetSum,
     pub(super) busy_before: [Vec<Duration>; HOPS],
     pub(super) drive_before: DriveUse,
 }
 
 impl Tally {
-    /// Nothing counted since `simulator` was as it is.
+    /// A tally without requests that counts from the present of `simulator` on.
     pub(super) fn since(simulator: &Simulator) -> Self {
         Self {
             reads: DirectionResult::new(),

@@ -16,12 +16,11 @@ use std::collections::VecDeque;
 
 use super::super::Progress;
 use super::super::budget::Hop;
-use super::super::drive::Content;
 use super::super::energy::Metering;
 use super::super::fault::Status;
 use super::super::kernel::EventQueue;
 use super::super::simulator::{Completion, SimError};
-use super::super::spec::{CheckedSystem, SystemSpec};
+use super::super::spec::{CheckedSystem, Content, SystemSpec};
 use super::super::station::Servers;
 use super::super::storage::Storage;
 use super::super::target::Target;
@@ -47,7 +46,7 @@ const PAGE_WRITE: u64 = u64::MAX;
 const LOG_WRITE: u64 = 1 << 62;
 const LOG_FLUSH: u64 = 1 << 61;
 
-/// What happens outside the drives.
+/// An event outside the drives.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A user comes back.
@@ -80,11 +79,11 @@ struct LogWriter {
     /// Writes under way, in order; the number of the first.
     writes: VecDeque<LogWrite>,
     first: u64,
-    /// Where the next begins in its area.
+    /// Place of the next log write in the log's area.
     place: Bytes,
 }
 
-/// One repeat of `test`, a database of [`Transactions`], on the volume or the first drive of `spec`.
+/// Runs one repeat of `test`, a database of [`Transactions`], on the volume or the first drive of `spec`.
 ///
 /// # Errors
 /// [`SimError`] where the test does not fit the drive.
@@ -131,12 +130,12 @@ struct Run<'t> {
     /// Users that wait for a clean page.
     held: VecDeque<u32>,
     ended: u64,
-    /// When the last event was.
+    /// Instant of the last event.
     now: Instant,
     rate_since: Instant,
     counting_from: Instant,
     deadline: Instant,
-    /// What the processors had done when counting began.
+    /// Busy time of the processors when counting began.
     busy_before: Duration,
     tally: Option<Tally>,
     response: LatencyHistogram,

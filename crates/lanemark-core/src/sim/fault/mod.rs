@@ -5,12 +5,13 @@
 //! gets to the media, where its answer comes), and nowhere in a run without faults.
 
 use crate::result::{ErrorKind, FaultUse};
+use crate::sim::number::DriveNumber;
 use crate::sim::spec::SystemSpec;
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::Operation;
 use crate::workload::fault::{Fault, FaultKind, LinkPlace, ReadRetries, Stuck};
 
-/// How a request ended.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {
     /// The request did what it was asked for.
@@ -27,17 +28,17 @@ pub(super) type FaultNumber = u16;
 pub(super) struct Faults {
     /// The system as it was built: links go back to what they were.
     pub system: SystemSpec,
-    /// In the order of their times.
+    /// The faults of the plan in the order of their times.
     plan: Vec<Fault>,
     uses: Vec<FaultUse>,
     /// Faults that have begun, and since which no request has succeeded.
     unrecovered: Vec<FaultNumber>,
     drives: Vec<DriveFaults>,
-    /// Until when the host is down.
+    /// Instant until which the host is down.
     pub host_up: Instant,
 }
 
-/// What is wrong with one drive now.
+/// The faults of one drive that hold now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DriveFaults {
     unreadable: Vec<FaultNumber>,
@@ -47,39 +48,39 @@ pub(super) struct DriveFaults {
     /// Commands that will be stuck.
     stuck: u32,
     stuck_by: FaultNumber,
-    /// What the host has done last about lost answers.
+    /// Last reset of the drive by the host, after lost answers.
     pub reset: Option<Reset>,
-    /// The host has given the drive up, since no port of it answers.
+    /// The fault for which the host has given the drive up, since no port of it answers.
     pub gone: Option<FaultNumber>,
 }
 
 /// A drive that takes no commands for a while. Answers to commands that were sent before it began are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reset {
-    /// When it began.
+    /// Instant at which the reset began.
     pub at: Instant,
-    /// When it is over.
+    /// Instant at which the reset is over.
     pub until: Instant,
-    /// Whether what was outstanding is sent again, or fails.
+    /// Whether outstanding commands are sent again, or fail.
     pub again: bool,
-    /// The fault that it came of.
+    /// The fault that caused the reset.
     pub fault: FaultNumber,
 }
 
-/// What a command finds where it gets to the media.
+/// The effect of the present faults on a command that gets to the media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encounter {
-    /// Nothing out of the ordinary.
+    /// No effect.
     Nothing,
     /// The command is not answered.
     Stuck(FaultNumber),
     /// The command goes on later, and fails where there is a kind of error.
     Held {
-        /// When it goes on.
+        /// Instant at which the command goes on.
         until: Instant,
-        /// How it fails, where it does.
+        /// Error that the command fails with, where it fails.
         error: Option<ErrorKind>,
-        /// The fault that does it.
+        /// The fault that holds the command.
         fault: FaultNumber,
     },
 }
@@ -117,15 +118,15 @@ impl Faults {
         &self.plan
     }
 
-    /// What came of each fault that has begun until `now`.
+    /// Returns the outcome of each fault that has begun until `now`.
     pub(super) fn uses(&self, now: Instant) -> Vec<FaultUse> {
         let begun = self.plan.iter().zip(&self.uses).filter(|(fault, _)| fault.at <= now);
         begun.map(|(_, one)| one.clone()).collect()
     }
 
-    /// What is wrong with a drive.
+    /// Returns the faults of a drive that hold now.
     #[inline]
-    pub(super) fn drive(&mut self, drive: u16) -> &mut DriveFaults {
+    pub(super) fn drive(&mut self, drive: DriveNumber) -> &mut DriveFaults {
         &mut self.drives[usize::from(drive)]
     }
 
@@ -160,7 +161,7 @@ impl Faults {
     /// Takes note of how a request on `drive` ended.
     pub(super) fn ended(
         &mut self,
-        drive: u16,
+        drive: DriveNumber,
         status: Status,
         fault: FaultNumber,
         (submitted, completed): (Instant, Instant),
@@ -172,7 +173,7 @@ impl Faults {
         let Self { plan, uses, unrecovered, .. } = self;
         unrecovered.retain(|&number| {
             let fault = &plan[usize::from(number)];
-            let recovered = submitted >= fault.at && fault.hurts(drive);
+            let recovered = submitted >= fault.at && fault.hurts(drive.0);
             if recovered {
                 uses[usize::from(number)].recovery = Some(completed.since(fault.at));
             }
@@ -183,7 +184,7 @@ impl Faults {
     /// The last fault for which `of` holds that has begun and is not over at `now`.
     pub(super) fn last(
         &self,
-        drive: u16,
+        drive: DriveNumber,
         now: Instant,
         of: impl Fn(&FaultKind) -> bool,
     ) -> Option<FaultNumber> {
@@ -192,14 +193,14 @@ impl Faults {
 
     fn holding(
         &self,
-        drive: u16,
+        drive: DriveNumber,
         now: Instant,
         of: impl Fn(&FaultKind) -> bool,
     ) -> impl Iterator<Item = FaultNumber> {
         let holds = move |fault: &Fault| {
             fault.at <= now
                 && fault.over_at().is_none_or(|over| now < over)
-                && fault.hurts(drive)
+                && fault.hurts(drive.0)
                 && of(&fault.kind)
         };
         let numbered = self.plan.iter().zip(0..);
@@ -209,7 +210,7 @@ impl Faults {
     /// The last fault of this link for which `of` holds now.
     pub(super) fn last_of_link(
         &self,
-        drive: u16,
+        drive: DriveNumber,
         now: Instant,
         link: LinkPlace,
         of: impl Fn(&FaultKind) -> Option<LinkPlace>,
@@ -218,7 +219,7 @@ impl Faults {
     }
 
     /// Looks again at what is wrong with the media of a drive; a fault that makes commands stuck begins with `begins`.
-    pub(super) fn look(&mut self, drive: u16, now: Instant, begins: Option<FaultNumber>) {
+    pub(super) fn look(&mut self, drive: DriveNumber, now: Instant, begins: Option<FaultNumber>) {
         let unreadable: Vec<FaultNumber> =
             self.holding(drive, now, |kind| matches!(kind, FaultKind::MediaError { .. })).collect();
         let latency = self.last(drive, now, |kind| matches!(kind, FaultKind::Latency { .. }));
@@ -235,18 +236,19 @@ impl Faults {
     }
 
     /// Ends the stuck commands of a fault that is over.
-    pub(super) fn end_stuck(&mut self, drive: u16, number: FaultNumber) {
+    pub(super) fn end_stuck(&mut self, drive: DriveNumber, number: FaultNumber) {
         let own = self.drive(drive);
         if own.stuck_by == number {
             own.stuck = 0;
         }
     }
 
-    /// What a command finds that gets to the media; `written` is what the drive has taken of the host.
+    /// Returns the effect of faults on a command that gets to the media. `written` is the data that the drive has taken
+    /// of the host.
     pub(super) fn meet(
         &mut self,
         now: Instant,
-        drive: u16,
+        drive: DriveNumber,
         operation: Operation,
         (start, end): (Bytes, Bytes),
         written: impl Fn() -> Bytes,
@@ -320,7 +322,7 @@ pub(super) fn standing_retries(fault: &Fault) -> Option<ReadRetries> {
     }
 }
 
-/// How long a host waits before it tells a request that its drive is gone: long enough for time to go on.
+/// Time that a host waits before it tells a request that its drive is gone: long enough for time to go on.
 pub(super) const REFUSAL: Duration = Duration::from_microseconds(1);
-/// How often a host sends a command again that a link has spoilt: `SD_MAX_RETRIES` of Linux's SCSI disks.
+/// Number of times that a host sends a command again that a link has spoilt: `SD_MAX_RETRIES` of Linux's SCSI disks.
 pub(super) const LINK_RETRIES: u8 = 5;

@@ -34,7 +34,7 @@ impl BitErrors {
         (-libm::log1p(-self.rng.unit()) / self.rate) as u64
     }
 
-    /// How many of so many bits are wrong.
+    /// Returns the number of wrong bits among so many.
     pub(super) fn hits(&mut self, mut bits: u64) -> u64 {
         let mut count = 0;
         while bits > self.good {

@@ -1,4 +1,4 @@
-//! How short frames get in between those of a long burst on a half-duplex link.
+//! The turns of short frames between those of a long burst on a half-duplex link.
 //!
 //! SATA's link layer arbitrates frame by frame: an end that has something to send asks with X_RDY when the frame under
 //! way is over (Serial ATA Revision 3.0, 9.6). So a command's Register frame waits for one Data frame at most, and not
@@ -17,14 +17,14 @@ use crate::units::{Duration, Instant};
 /// The frames that a link has booked, as far as those that get in between need to know.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FrameTurns {
-    /// Since when it has been busy without a gap.
+    /// Instant since which the link has been busy without a gap.
     busy_since: Instant,
-    /// When the last frame that got in between is over.
+    /// End of the last frame that got in between.
     last_end: Instant,
 }
 
 impl FrameTurns {
-    /// Takes down what was booked on a link that was free from `free` on before.
+    /// Notes the span that was booked on a link that was free from `free` on before.
     #[inline]
     pub(super) fn booked(&mut self, free: Instant, span: Span) {
         if span.start > free {
@@ -32,8 +32,8 @@ impl FrameTurns {
         }
     }
 
-    /// When a frame of `length` that comes at `now` gets in, on a link that is booked until `free` with Data frames of
-    /// `data_frame` each.
+    /// Returns the span of a frame of `length` that comes at `now`, on a link that is booked until `free` with Data
+    /// frames of `data_frame` each.
     pub(super) fn enter(
         &mut self,
         now: Instant,

@@ -1,14 +1,20 @@
 //! Links as stations: what waits for what, to the picosecond, and what training anew changes.
 
 use super::*;
+use crate::sim::protocol::COMPLETION;
 
 const BLOCK: Bytes = Bytes::kibi(4);
 const WHOLE: Place = Place { first: true, last: true };
 const START: Instant = Instant::ZERO;
+const ISSUE: Accesses = Accesses {
+    host_writes: Bytes(4),
+    device_writes: [Bytes::ZERO; 2],
+    device_reads: (Bytes(64), 1),
+};
 
 fn link(law: LinkLaw, speed: u32) -> Link {
     let (name, latency) = (String::new(), Duration::ZERO);
-    Link::new(&LinkSpec { name, law, latency, speed })
+    Link::new(&LinkSpec { name, law, latency, speed }, COMPLETION)
 }
 
 fn pcie(lanes: u32) -> LinkLaw {
@@ -28,11 +34,11 @@ fn here(now: Instant) -> Span {
 }
 
 fn read(link: &mut Link, now: Instant) -> Instant {
-    link.carry_read(now, here(now), BLOCK, WHOLE).end
+    link.carry_read(now, here(now), (BLOCK, WHOLE)).end
 }
 
 fn write(link: &mut Link, now: Instant) -> Instant {
-    link.carry_write(now, here(now), BLOCK, WHOLE).end
+    link.carry_write(now, here(now), (BLOCK, WHOLE)).end
 }
 
 /// How long a read and a write of 4 KiB take an idle link of `law`.
@@ -95,7 +101,7 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
     let LinkLaw::Sata(own) = law else { unreachable!() };
     let time = |first, last| {
         let place = Place { first, last };
-        link(law, 1).carry_read(START, here(START), BLOCK, place).end.since(START)
+        link(law, 1).carry_read(START, here(START), (BLOCK, place)).end.since(START)
     };
     assert_eq!(
         time(true, false) - time(false, false),
@@ -106,7 +112,7 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
     let mut one = link(law, 1);
     for (first, last) in [(true, false), (false, false), (false, false), (false, true)] {
         let free = one.free_at();
-        let end = one.carry_read(free, here(free), BLOCK, Place { first, last }).end;
+        let end = one.carry_read(free, here(free), (BLOCK, Place { first, last })).end;
         assert_eq!(end.since(free), time(first, last));
     }
 }
@@ -134,7 +140,7 @@ fn a_link_that_has_trained_anew_is_the_new_link_from_then_on() {
         let mut one = link(old, 1);
         read(&mut one, START);
         write(&mut one, START);
-        one.charge_issue(START, Bytes(64), 1);
+        one.charge(START, ISSUE);
         one.issue_frames(START, Operation::Read);
         one.train(new);
         let mut fresh = link(new, 1);
@@ -144,7 +150,7 @@ fn a_link_that_has_trained_anew_is_the_new_link_from_then_on() {
             |link, now| link.issue_frames(now, Operation::Read).end,
             write,
             |link, now| {
-                link.charge_issue(now, Bytes(64), 1);
+                link.charge(now, ISSUE);
                 link.to_drive.free_at().max(link.to_host.free_at())
             },
             read,

@@ -18,21 +18,19 @@ use crate::sim::simulator::Completion;
 use crate::sim::spec::{CheckedSystem, SystemSpec};
 use crate::sim::storage::Storage;
 use crate::sim::target::Target;
-use crate::units::{Bytes, Duration, Instant, Ratio};
-use crate::workload::{
-    Access, Arrival, BLOCK_MAX, Load, Mix, Operation, Pattern, SECTOR, Start, Test,
-};
+use crate::units::{Bytes, Instant, Ratio};
+use crate::workload::{Access, Arrival, BLOCK_MAX, Operation, Pattern, SECTOR, Test};
 
-/// Wrapped requests stay aligned to this.
+/// Alignment that wrapped requests keep, in bytes.
 const WRAP_ALIGNMENT: u64 = 4096;
-/// Behind everything that happens.
+/// An instant behind everything that happens.
 const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
 
 /// A replay under way.
 pub(super) struct Run {
     storage: Storage,
     plan: Replay,
-    /// What devices of the trace are replayed on, and what each holds.
+    /// Targets that the devices of the trace are replayed on, each with its capacity.
     targets: Vec<(Target, Bytes)>,
     outstanding_limit: u64,
     bytes_limit: u64,
@@ -46,7 +44,7 @@ pub(super) struct Run {
     counted_to: Instant,
     /// The time of the last request.
     scheduled: Instant,
-    /// What requests waited to be submitted, in picoseconds.
+    /// Time that requests waited to be submitted, in picoseconds.
     held_time: u128,
     held_back: u64,
     wrapped: u64,
@@ -205,12 +203,12 @@ impl Run {
         Ok(())
     }
 
-    /// How far it is.
+    /// Returns the progress of the replay.
     pub(super) fn progress(&self) -> Progress {
         Progress { requests: self.requests, now: self.storage.now(), share: None }
     }
 
-    /// Adds the time that those outstanding have spent up to `now`.
+    /// Adds the time that outstanding requests have spent up to `now`.
     fn count_to(&mut self, now: Instant) {
         let passed = now.since(self.counted_to).picoseconds();
         self.request_time += u128::from(passed) * u128::from(self.outstanding);
@@ -288,24 +286,13 @@ impl Run {
         let read_share = Ratio::new(reads as f64 / operations.max(1) as f64).unwrap_or_default();
         Test {
             name: "trace".to_owned(),
-            block: Bytes(bytes.get() / operations.max(1)),
             pattern: Pattern::Trace,
             read_share,
             queue_depth: self.outstanding_max.clamp(1, OUTSTANDING_MAX.into()) as u32,
-            threads: 1,
             span: self.end,
-            offset: Bytes::ZERO,
             alignment: SECTOR,
             volume: Some(bytes),
-            duration: None,
-            rounds: None,
-            interval: None,
-            ramp: Duration::ZERO,
-            think: Duration::ZERO,
-            compressibility: Ratio::ZERO,
-            mix: Mix::default(),
-            load: Load::Closed,
-            start: Start::default(),
+            ..Test::of_blocks(Bytes(bytes.get() / operations.max(1)))
         }
     }
 }

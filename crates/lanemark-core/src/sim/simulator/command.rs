@@ -1,18 +1,19 @@
 //! Requests and commands in flight, laid out by lines of the processor's cache.
 
+use crate::sim::number::{DriveNumber, QueueNumber, WayNumber};
 use std::hint::black_box;
 use std::mem::offset_of;
 
 use super::Event;
 use crate::sim::drive::Candidate;
 use crate::sim::fault::{FaultNumber, Status};
-use crate::sim::slab::{Handle, Linked, NONE, Slab};
+use crate::sim::slab::{CommandHandle, Commands, Handle, Linked, RequestHandle, Requests, Slab};
 use crate::sim::target::Target;
 use crate::sim::trace::Trace;
 use crate::units::{Bytes, Instant};
 use crate::workload::{Access, Operation};
 
-/// A line of the processor's cache.
+/// A request in flight, in one line of the processor's cache.
 #[repr(align(64))]
 pub(super) struct Request {
     pub(super) target: Target,
@@ -22,7 +23,7 @@ pub(super) struct Request {
     /// Whether the application's part is paid with it: always but for further parts on a volume.
     pub(super) is_first: bool,
     pub(super) submitted: Instant,
-    /// How it ends, and by which fault where it fails.
+    /// Status that the request ends with, and the fault where it fails.
     pub(super) status: Status,
     pub(super) fault: FaultNumber,
     /// Commands whose interrupt has not come, and commands that are not complete.
@@ -30,32 +31,32 @@ pub(super) struct Request {
     pub(super) incomplete: u32,
 }
 
-/// One line of the processor's cache, and two of the trace in most cases: with tens of thousands in flight, each is
-/// fetched anew for every step of a command.
+/// A command in flight: one line of the processor's cache, and two of the trace in most cases. With tens of thousands
+/// in flight, each is fetched anew for every step of a command.
 #[repr(C)]
 pub(super) struct Command {
     pub(super) offset: Bytes,
     pub(super) length: Bytes,
-    /// When it was sent.
+    /// Instant at which the command was sent.
     pub(super) sent: Instant,
-    pub(super) request: Handle,
-    pub(super) next: Handle,
+    pub(super) request: RequestHandle,
+    pub(super) next: CommandHandle,
     pub(super) thread: u32,
-    pub(super) queue: u32,
+    pub(super) queue: QueueNumber,
     /// Bursts that have not left the drive, reading, or have not entered its buffer, writing.
     pub(super) bursts_left: u32,
     /// Bursts that are not on the media, where a write waits for that.
     pub(super) unstored: u32,
-    pub(super) drive: u16,
+    pub(super) drive: DriveNumber,
     pub(super) operation: Operation,
     pub(super) announced: bool,
-    /// The way that it took.
-    pub(super) way: u8,
+    /// The way that the command took.
+    pub(super) way: WayNumber,
     /// Whether the next `Decoded` of this command is void.
     pub(super) put_back: bool,
-    /// Whether it is all of its request, and the application's part is paid with it.
+    /// Whether the command is all of its request, and the application's part is paid with it.
     pub(super) alone: bool,
-    /// What a fault has done to it.
+    /// The harm that a fault has done to the command.
     pub(super) harm: Harm,
     pub(super) trace: Trace,
 }
@@ -63,21 +64,22 @@ pub(super) struct Command {
 const _: () = assert!(offset_of!(Command, trace) == 64, "all but the trace is one line");
 const _: () = assert!(size_of::<Request>() == 64, "a request is one line");
 
-/// What a fault has done to a command.
+/// The harm that a fault has done to a command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Harm {
-    /// How it ends, where nothing more is done about it.
+    /// Status that the command ends with, where nothing more is done about it.
     pub(super) status: Status,
-    /// What the host does when its time for the command is over.
+    /// The host's step when its time for the command is over.
     pub(super) then: Then,
-    /// How often it was sent again because a link had spoilt it, and whether it has to be once more.
+    /// Number of times that the command was sent again because a link had spoilt it, and whether it has to be once
+    /// more.
     pub(super) tries: u8,
     pub(super) spoilt: bool,
-    /// The fault that did it.
+    /// The fault that did the harm.
     pub(super) fault: FaultNumber,
 }
 
-/// What the host does when it has waited for a command.
+/// The host's step after it has waited for a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Then {
     /// The host sends the command again.
@@ -97,16 +99,16 @@ impl Default for Command {
             offset: Bytes::ZERO,
             length: Bytes::ZERO,
             sent: Instant::ZERO,
-            request: NONE,
-            next: NONE,
+            request: Handle::NONE,
+            next: Handle::NONE,
             thread: 0,
-            queue: 0,
+            queue: QueueNumber(0),
             bursts_left: 0,
             unstored: 0,
-            drive: 0,
+            drive: DriveNumber(0),
             operation: Operation::Read,
             announced: false,
-            way: 0,
+            way: WayNumber(0),
             put_back: false,
             alone: false,
             harm: Harm::default(),
@@ -121,17 +123,17 @@ impl Command {
     pub(super) fn begin(
         &mut self,
         now: Instant,
-        (request, alone): (Handle, bool),
-        (drive, operation): (u16, Operation),
+        (request, alone): (RequestHandle, bool),
+        (drive, operation): (DriveNumber, Operation),
         (offset, length): (Bytes, Bytes),
-        (thread, queue): (u32, u32),
+        (thread, queue): (u32, QueueNumber),
     ) {
         self.trace.begin(now);
         self.offset = offset;
         self.length = length;
         self.sent = now;
         self.request = request;
-        self.next = NONE;
+        self.next = Handle::NONE;
         self.thread = thread;
         self.queue = queue;
         self.bursts_left = 0;
@@ -139,7 +141,7 @@ impl Command {
         self.drive = drive;
         self.operation = operation;
         self.announced = false;
-        self.way = 0;
+        self.way = WayNumber(0);
         self.put_back = false;
         self.alone = alone;
         self.harm = Harm::default();
@@ -147,13 +149,14 @@ impl Command {
 }
 
 impl Linked for Command {
-    fn next(&mut self) -> &mut Handle {
+    type Kind = Commands;
+    fn next(&mut self) -> &mut CommandHandle {
         &mut self.next
     }
 }
 
 impl Candidate for Command {
-    fn queue(&self) -> u32 {
+    fn queue(&self) -> QueueNumber {
         self.queue
     }
     fn operation(&self) -> Operation {
@@ -164,17 +167,21 @@ impl Candidate for Command {
     }
 }
 
-/// As many commands are near without being asked for.
+/// Number of commands up to which all are near without being asked for.
 pub(super) const NEAR_MOST: usize = 1024;
 
 /// Reads what `event` will need. No branch depends on what is there, so the processor goes on, and waits for what
 /// several events need at once instead of for each in turn.
 #[inline]
-pub(super) fn bring_near(event: Event, commands: &Slab<Command>, requests: &Slab<Request>) {
+pub(super) fn bring_near(
+    event: Event,
+    commands: &Slab<Command, Commands>,
+    requests: &Slab<Request, Requests>,
+) {
     use Event::{Completed, Decoded, Notified, Submitted};
     if let Submitted(handle) | Decoded(handle) | Notified(handle) | Completed(handle) = event {
         let command = &commands[handle];
-        black_box(command.trace.touch() ^ u64::from(command.request));
+        black_box(command.trace.touch() ^ u64::from(command.request.number()));
     }
     if let Completed(handle) = event {
         black_box(requests[commands[handle].request].tag);

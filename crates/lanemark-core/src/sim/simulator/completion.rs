@@ -4,13 +4,14 @@ use super::{Attachment, Command, Completion, Event, Simulator};
 use crate::sim::budget::Hop;
 use crate::sim::coalescing::{Announcement, Expiry};
 use crate::sim::fault::Status;
-use crate::sim::slab::Handle;
+use crate::sim::number::{DriveNumber, QueueNumber};
+use crate::sim::slab::CommandHandle;
 use crate::units::Duration;
 
 impl Simulator {
     /// The completion of a command has reached the host.
     #[inline]
-    pub(super) fn notified(&mut self, handle: Handle) {
+    pub(super) fn notified(&mut self, handle: CommandHandle) {
         self.answered(self.commands[handle].drive);
         if self.faults.is_some() && self.loses_answer(handle) {
             return;
@@ -27,7 +28,7 @@ impl Simulator {
     }
 
     /// A completion waits to be announced with others of its queue.
-    fn aggregate(&mut self, handle: Handle) {
+    fn aggregate(&mut self, handle: CommandHandle) {
         let Command { drive, queue, .. } = self.commands[handle];
         let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
         match coalescing.add(&mut self.commands, self.now, queue, handle) {
@@ -39,7 +40,7 @@ impl Simulator {
         }
     }
 
-    pub(super) fn aggregation_over(&mut self, drive: u16, vector: u32) {
+    pub(super) fn aggregation_over(&mut self, drive: DriveNumber, vector: QueueNumber) {
         let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
         match coalescing.expire(self.now, vector) {
             Expiry::Nothing => {}
@@ -48,8 +49,8 @@ impl Simulator {
         }
     }
 
-    /// One interrupt announces all completions that wait in a vector's queue.
-    fn announce(&mut self, drive: u16, vector: u32) {
+    /// Announces all completions that wait in a vector's queue by one interrupt.
+    fn announce(&mut self, drive: DriveNumber, vector: QueueNumber) {
         let protocol = &mut self.attachments[usize::from(drive)].protocol;
         let core = protocol.interrupt_core(vector);
         let mut interrupt_time = protocol.interrupt(self.now);
@@ -64,7 +65,12 @@ impl Simulator {
 
     /// A core handles the completion of a command, and the interrupt where this is the first it announces.
     #[inline]
-    pub(super) fn take_completion(&mut self, handle: Handle, core: u32, interrupt_time: Duration) {
+    pub(super) fn take_completion(
+        &mut self,
+        handle: CommandHandle,
+        core: u32,
+        interrupt_time: Duration,
+    ) {
         let command = &mut self.commands[handle];
         let protocol = &mut self.attachments[usize::from(command.drive)].protocol;
         let pays = command.alone || {
@@ -85,7 +91,7 @@ impl Simulator {
     }
 
     #[inline]
-    pub(super) fn completed(&mut self, handle: Handle) -> Option<Completion> {
+    pub(super) fn completed(&mut self, handle: CommandHandle) -> Option<Completion> {
         let Command { request, drive, thread, queue, operation, harm, .. } = self.commands[handle];
         let protocol = &mut self.attachments[usize::from(drive)].protocol;
         protocol.give_slot(queue, operation);
@@ -128,7 +134,7 @@ impl Simulator {
     }
 
     /// A command that waited for a slot has one, or keeps its own to be sent again.
-    pub(super) fn resume(&mut self, handle: Handle, core_of: u32) {
+    pub(super) fn resume(&mut self, handle: CommandHandle, core_of: u32) {
         let core = core_of as usize % self.cores.len();
         let command = &mut self.commands[handle];
         command.trace.waited(Hop::Protocol, self.now);

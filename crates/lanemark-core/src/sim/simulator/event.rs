@@ -1,65 +1,71 @@
-//! What can happen in a system.
+//! The events of a system.
 
-use crate::sim::slab::Handle;
+use crate::sim::number::{DriveNumber, QueueNumber};
+use crate::sim::slab::{
+    BurstHandle, CommandHandle, DiskHandle, OperationHandle, RequestHandle, TransferHandle,
+    WriteBurstHandle,
+};
 
-/// What can happen.
+/// An event of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(crate) enum Event {
     /// The time of a request has come.
-    Submit(Handle),
+    Submit(RequestHandle),
     /// A core has submitted a command.
-    Submitted(Handle),
+    Submitted(CommandHandle),
     /// The controller has a command, and the frames for the drive go out.
-    Fetched(Handle),
+    Fetched(CommandHandle),
+    /// A bridge on the way has given a command on, and its frames for the drive go out.
+    Bridged(CommandHandle),
     /// The drive has a command.
-    Arrived(Handle),
+    Arrived(CommandHandle),
     /// A drive that a command has woken is awake.
-    Awake(Handle),
+    Awake(CommandHandle),
     /// A drive's front end has an engine free for the commands that wait.
-    EngineFree(u16),
+    EngineFree(DriveNumber),
     /// The firmware has done its part of a command.
-    Decoded(Handle),
+    Decoded(CommandHandle),
     /// A page of the map has come from the host's memory.
-    MapHere(Handle),
+    MapHere(CommandHandle),
     /// The list of what a trim covers has come.
-    RangesIn(Handle),
+    RangesIn(CommandHandle),
     /// A die of a drive has a page in its register.
-    Sensed(u16, Handle),
+    Sensed(DriveNumber, OperationHandle),
     /// A die's data is in the drive's controller.
-    PageOut(u16, Handle),
+    PageOut(DriveNumber, OperationHandle),
     /// A burst has come to a link that several drives share.
-    AtShared(Handle),
+    AtShared(TransferHandle),
     /// A link that several drives share has sent a burst.
     SharedFree(u16),
     /// A burst needs no flash.
-    FromBuffer(Handle),
+    FromBuffer(BurstHandle),
     /// A die of a drive has programmed or erased.
-    Stored(u16, Handle),
+    Stored(DriveNumber, OperationHandle),
     /// A drive may have been idle for long enough to work in the background.
-    Idle(u16),
+    Idle(DriveNumber),
     /// The firmware of a hard disk has done its part of an operation.
-    DiskReady(u16, Handle),
+    DiskReady(DriveNumber, DiskHandle),
     /// The arm of a hard disk has done its operation.
-    ArmFree(u16),
+    ArmFree(DriveNumber),
     /// A burst has come off a disk.
-    OffMedia(Handle),
+    OffMedia(BurstHandle),
     /// A burst of a write is in the buffer; whether it is the last of its command.
-    DataIn(bool, Handle),
+    DataIn(bool, WriteBurstHandle),
     /// The completion of a command has reached the host, with its interrupt where that is not held back.
-    Notified(Handle),
+    Notified(CommandHandle),
     /// The aggregation time of a drive's interrupt vector may be over.
-    AggregationOver(u16, u32),
+    AggregationOver(DriveNumber, QueueNumber),
     /// The host has waited long enough for the answer to a command.
-    TimedOut(Handle),
+    TimedOut(CommandHandle),
     /// A fault begins, or one is over.
     Fault(u16, bool),
     /// A command that a fault has held up goes on.
-    Held(Handle),
+    Held(CommandHandle),
     /// A request failed with its drive.
-    Failed(Handle),
+    Failed(RequestHandle),
     /// A core has completed a command.
-    Completed(Handle),
+    Completed(CommandHandle),
 }
 
 const _: () =

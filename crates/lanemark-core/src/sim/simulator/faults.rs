@@ -1,4 +1,4 @@
-//! What faults do to commands and requests, and what the host does about it.
+//! Effects of faults on commands and requests, and the host's reaction.
 //!
 //! Laws of the host, after Linux. A *command timeout* (30 s) begins when a command is sent. When it is over the
 //! host aborts the command, or resets the drive: a reset takes its time, the drive gets no command meanwhile, and all that
@@ -28,14 +28,16 @@ use crate::rng::{Rng, StreamKey};
 use crate::sim::budget::{Budget, Hop};
 use crate::sim::fault::{Encounter, FaultNumber, LINK_RETRIES, REFUSAL, Status, standing_retries};
 use crate::sim::link::{Link, LinkLaw};
-use crate::sim::slab::Handle;
+use crate::sim::number::{DriveNumber, WayNumber, drives};
+use crate::sim::shared::port_of;
+use crate::sim::slab::{CommandHandle, RequestHandle};
 use crate::sim::spec::{AttachmentSpec, ProtocolKind, WaySpec};
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::Operation;
 use crate::workload::fault::{Fault, FaultKind, LinkPlace};
 
 impl Simulator {
-    /// What came of the faults that have begun.
+    /// Returns the outcome of each fault that has begun.
     pub fn fault_uses(&self) -> Vec<FaultUse> {
         self.faults.as_ref().map_or(Vec::new(), |faults| faults.uses(self.now))
     }
@@ -60,9 +62,9 @@ impl Simulator {
     }
 
     /// The drives that a fault hurts, with their numbers.
-    fn hurt(&mut self, fault: &Fault) -> impl Iterator<Item = (&mut Attachment, u16)> {
-        let all = self.attachments.iter_mut().zip(0..);
-        all.filter(|(_, drive)| fault.hurts(*drive))
+    fn hurt(&mut self, fault: &Fault) -> impl Iterator<Item = (&mut Attachment, DriveNumber)> {
+        let all = self.attachments.iter_mut().zip((0..).map(DriveNumber));
+        all.filter(|(_, drive)| fault.hurts(drive.0))
     }
 
     /// A fault begins, or is over.
@@ -78,20 +80,19 @@ impl Simulator {
             FaultKind::PowerCut { .. } => self.power_cut(number, &fault),
             FaultKind::PortLoss { port, timeout } => self.lose_port(&fault, port, timeout, over),
             FaultKind::Retrain { link, .. } | FaultKind::LinkErrors { link, .. } => {
-                for drive in 0..self.attachments.len() as u16 {
-                    if fault.hurts(drive) {
+                for drive in drives(self.attachments.len()) {
+                    if fault.hurts(drive.0) {
                         self.look_at_link(drive, link, &fault.kind);
                     }
                 }
             }
             FaultKind::ReadRetries(_) => {
-                for drive in 0..self.attachments.len() as u16 {
+                for drive in drives(self.attachments.len()) {
                     self.look_at_retries(drive);
                 }
             }
             _ => {
-                for drive in (0..self.attachments.len() as u16).filter(|drive| fault.hurts(*drive))
-                {
+                for drive in drives(self.attachments.len()).filter(|drive| fault.hurts(drive.0)) {
                     if over {
                         faults.end_stuck(drive, number);
                     }
@@ -102,10 +103,10 @@ impl Simulator {
     }
 
     /// Flash reads are repeated as the last fault says that holds, or as the drive is.
-    fn look_at_retries(&mut self, drive: u16) {
+    fn look_at_retries(&mut self, drive: DriveNumber) {
         let Some(faults) = &self.faults else { return };
         let last = faults.last(drive, self.now, |kind| matches!(kind, FaultKind::ReadRetries(_)));
-        let standing = faults.system.faults.iter().filter(|fault| fault.hurts(drive));
+        let standing = faults.system.faults.iter().filter(|fault| fault.hurts(drive.0));
         let retries = match last.map(|number| faults.fault(number).kind) {
             Some(FaultKind::ReadRetries(retries)) => Some(retries),
             _ => standing.filter_map(standing_retries).next_back(),
@@ -116,14 +117,14 @@ impl Simulator {
     }
 
     /// A link trains, or spoils bits, as the last fault of its kind says that holds.
-    fn look_at_link(&mut self, drive: u16, place: LinkPlace, kind: &FaultKind) {
+    fn look_at_link(&mut self, drive: DriveNumber, place: LinkPlace, kind: &FaultKind) {
         let Some(faults) = &self.faults else { return };
         let one = &faults.system.attachments[usize::from(drive)];
         let Some(way) = one.ways().nth(place.port.into()) else { return };
         let number = number_of(way, place);
         let Some(law) = faults.system.links(way).nth(number).map(|spec| spec.law) else { return };
         let key =
-            StreamKey { thread: LINK_STREAM | u32::from(drive) << 5 | number as u32, ..self.key };
+            StreamKey { thread: LINK_STREAM | u32::from(drive.0) << 5 | number as u32, ..self.key };
         let now = self.now;
         match kind {
             FaultKind::Retrain { .. } => {
@@ -153,8 +154,8 @@ impl Simulator {
     }
 
     /// The link of that number on the way to a port.
-    fn link(&mut self, drive: u16, port: u8, number: usize) -> &mut Link {
-        let way = self.attachments[usize::from(drive)].path.way(port);
+    fn link(&mut self, drive: DriveNumber, port: u8, number: usize) -> &mut Link {
+        let way = self.attachments[usize::from(drive)].path.way(WayNumber(port));
         match number.checked_sub(way.shared()) {
             Some(own) => way.link(own),
             None => &mut self.shared[number],
@@ -163,20 +164,19 @@ impl Simulator {
 
     fn lose_port(&mut self, fault: &Fault, port: u8, timeout: Option<Duration>, over: bool) {
         for (attachment, _) in self.hurt(fault) {
-            attachment.ways.lose(port, !over);
+            attachment.ways.lose(WayNumber(port), !over);
             if let Some(timeout) = timeout {
                 attachment.ways.timeout = timeout;
             }
         }
         let Some(faults) = &mut self.faults else { return };
-        for drive in (0..self.attachments.len() as u16).filter(|drive| over && fault.hurts(*drive))
-        {
+        for drive in drives(self.attachments.len()).filter(|drive| over && fault.hurts(drive.0)) {
             faults.drive(drive).gone = None;
         }
     }
 
     /// Whether a command that is about to be sent has to wait, or is refused since its drive is gone.
-    pub(super) fn keeps_from_drive(&mut self, handle: Handle) -> bool {
+    pub(super) fn keeps_from_drive(&mut self, handle: CommandHandle) -> bool {
         let Some(faults) = &mut self.faults else { return false };
         let command = &mut self.commands[handle];
         let drive = faults.drive(command.drive);
@@ -193,7 +193,7 @@ impl Simulator {
     }
 
     /// Whether a fault keeps a command from the media.
-    pub(super) fn meets_fault(&mut self, handle: Handle) -> bool {
+    pub(super) fn meets_fault(&mut self, handle: CommandHandle) -> bool {
         let Some(faults) = &mut self.faults else { return false };
         let command = &mut self.commands[handle];
         let drive = &self.attachments[usize::from(command.drive)].drive;
@@ -234,7 +234,7 @@ impl Simulator {
     }
 
     /// A command that a fault has held up gets to the media, or fails there.
-    pub(super) fn goes_on(&mut self, handle: Handle) {
+    pub(super) fn goes_on(&mut self, handle: CommandHandle) {
         let command = &mut self.commands[handle];
         command.trace.waited(Hop::Die, self.now);
         match command.harm.status {
@@ -244,7 +244,7 @@ impl Simulator {
     }
 
     /// Ends a command with an error and without data: over SATA with a Register frame.
-    fn refuse(&mut self, handle: Handle) {
+    fn refuse(&mut self, handle: CommandHandle) {
         let Command { drive, way, trace, .. } = &mut self.commands[handle];
         let way = self.attachments[usize::from(*drive)].path.way(*way);
         let notified = way.complete(&mut self.shared, self.now, Operation::Flush, trace);
@@ -252,7 +252,7 @@ impl Simulator {
     }
 
     /// Takes note of a command whose data a link has spoilt.
-    pub(super) fn look_for_spoilt(&mut self, handle: Handle) {
+    pub(super) fn look_for_spoilt(&mut self, handle: CommandHandle) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
         if path.way(command.way).take_spoilt() {
@@ -261,7 +261,7 @@ impl Simulator {
     }
 
     /// Whether the answer to a command does not reach the host, or tells it to send the command again.
-    pub(super) fn loses_answer(&mut self, handle: Handle) -> bool {
+    pub(super) fn loses_answer(&mut self, handle: CommandHandle) -> bool {
         let Some(faults) = &mut self.faults else { return false };
         let command = &mut self.commands[handle];
         let index = command.drive;
@@ -269,7 +269,7 @@ impl Simulator {
         let (harm, at) = if ways.is_lost(command.way) {
             // The host's timer may have run out already.
             let status = Status::Failed(ErrorKind::Timeout);
-            let lost = |kind: &FaultKind| matches!(kind, FaultKind::PortLoss { port, .. } if *port == command.way);
+            let lost = |kind: &FaultKind| matches!(kind, FaultKind::PortLoss { port, .. } if *port == command.way.0);
             let fault = faults.last(index, self.now, lost).unwrap_or_default();
             let harm = Harm { status, then: Then::OtherWay, fault, ..command.harm };
             (harm, command.sent + ways.timeout)
@@ -307,7 +307,7 @@ impl Simulator {
     }
 
     /// The host has waited for a command long enough.
-    pub(super) fn timed_out(&mut self, handle: Handle) {
+    pub(super) fn timed_out(&mut self, handle: CommandHandle) {
         let Some(faults) = &mut self.faults else { return };
         let command = &mut self.commands[handle];
         let (index, fault, thread) = (command.drive, command.harm.fault, command.thread);
@@ -352,7 +352,7 @@ impl Simulator {
     fn power_cut(&mut self, number: FaultNumber, fault: &Fault) {
         let Some(faults) = &mut self.faults else { return };
         let Some(up) = fault.over_at() else { return };
-        let (now, hurts) = (self.now, |drive: u16| fault.hurts(drive));
+        let (now, hurts) = (self.now, |drive: DriveNumber| fault.hurts(drive.0));
         let Self { commands, transfers, write_bursts, .. } = self;
         self.events.forget(|event, of_burst| {
             let drive = match event {
@@ -386,6 +386,7 @@ impl Simulator {
                 }
                 Event::Submitted(command)
                 | Event::Fetched(command)
+                | Event::Bridged(command)
                 | Event::Arrived(command)
                 | Event::Awake(command)
                 | Event::Decoded(command)
@@ -399,12 +400,13 @@ impl Simulator {
             hurts(drive)
         });
         for (attachment, drive) in
-            self.attachments.iter_mut().zip(0..).filter(|(_, one)| hurts(*one))
+            self.attachments.iter_mut().zip((0..).map(DriveNumber)).filter(|(_, one)| hurts(*one))
         {
             let spec = &faults.system.attachments[usize::from(drive)];
             for turns in &mut self.turns {
-                turns.forget(transfers, drive * 2);
-                turns.forget(transfers, drive * 2 + 1);
+                for way in [0, 1] {
+                    turns.forget(transfers, port_of(drive, WayNumber(way)));
+                }
             }
             while let Some(burst) = attachment.drive.buffer().next_waiting() {
                 write_bursts.free(burst);
@@ -419,7 +421,7 @@ impl Simulator {
         }
         for request in self.requests.handles() {
             let one = &mut self.requests[request];
-            if one.incomplete > 0 && hurts(one.target.drive) {
+            if one.incomplete > 0 && hurts(DriveNumber(one.target.drive)) {
                 (one.status, one.fault) = (Status::Failed(ErrorKind::DeviceGone), number);
                 one.incomplete = 0;
                 self.events.schedule(now, Event::Failed(request));
@@ -433,21 +435,21 @@ impl Simulator {
     /// Drives that had lost their power start.
     fn power_up(&mut self, fault: &Fault) {
         let Some(faults) = &mut self.faults else { return };
-        for (attachment, drive) in self.attachments.iter_mut().zip(0..) {
+        for (attachment, drive) in self.attachments.iter_mut().zip((0..).map(DriveNumber)) {
             let is_up = faults.drive(drive).reset.is_none_or(|reset| reset.until <= self.now);
-            if is_up && fault.hurts(drive) {
+            if is_up && fault.hurts(drive.0) {
                 attachment.drive.power_up(self.now, &mut self.events);
             }
         }
     }
 
     /// A request failed with its drive.
-    pub(super) fn failed(&mut self, handle: Handle) -> Completion {
+    pub(super) fn failed(&mut self, handle: RequestHandle) -> Completion {
         let super::Request { target, tag, access, submitted, status, fault, .. } =
             self.requests[handle];
         self.requests.free(handle);
         if let Some(faults) = &mut self.faults {
-            faults.ended(target.drive, status, fault, (submitted, self.now));
+            faults.ended(DriveNumber(target.drive), status, fault, (submitted, self.now));
         }
         let mut budget = Budget::default();
         budget.wait_more(Hop::Protocol as usize, self.now.since(submitted));

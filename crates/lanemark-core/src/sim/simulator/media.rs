@@ -4,19 +4,20 @@ use super::{Attachment, Command, Event, Simulator, WRITE_BURST, WriteBurst};
 use crate::sim::budget::Hop;
 use crate::sim::drive::{Done, Drive, buffered};
 use crate::sim::link::Place;
+use crate::sim::number::DriveNumber;
 use crate::sim::path::carry_shared;
-use crate::sim::shared::{SharedLink, Transfer};
-use crate::sim::slab::{Handle, NONE};
+use crate::sim::shared::{SharedLink, Transfer, port_of};
+use crate::sim::slab::{CommandHandle, Handle, OperationHandle, TransferHandle, WriteBurstHandle};
 use crate::units::Bytes;
 use crate::workload::Operation;
 
-/// What a trim sends: a block of ranges (ATA DATA SET MANAGEMENT; NVMe Dataset Management sends at least 16
-/// bytes of as many).
+/// Data that a trim sends: a block of ranges (ATA DATA SET MANAGEMENT; NVMe Dataset Management sends at least 16 bytes
+/// of as many).
 const RANGES: Bytes = Bytes(512);
 
 impl Simulator {
     /// The firmware has done its part: the map comes next, where it is not all at hand.
-    pub(super) fn decoded(&mut self, handle: Handle) {
+    pub(super) fn decoded(&mut self, handle: CommandHandle) {
         let Command { drive, operation, offset, length, .. } = self.commands[handle];
         let Attachment { drive, path, protocol, .. } = &mut self.attachments[usize::from(drive)];
         drive.front_end().catch_up(self.now, &mut self.commands, &mut self.events);
@@ -49,26 +50,26 @@ impl Simulator {
     }
 
     /// A page of the map has come; with the last one the command goes on.
-    pub(super) fn map_here(&mut self, handle: Handle) {
+    pub(super) fn map_here(&mut self, handle: CommandHandle) {
         self.commands[handle].trace.waited(Hop::FrontEnd, self.now);
         self.map_page(handle);
     }
 
-    fn map_page(&mut self, handle: Handle) {
+    fn map_page(&mut self, handle: CommandHandle) {
         self.commands[handle].bursts_left -= 1;
         if self.commands[handle].bursts_left == 0 {
             self.start_media(handle);
         }
     }
 
-    fn start_media(&mut self, handle: Handle) {
+    fn start_media(&mut self, handle: CommandHandle) {
         if self.faults.is_none() || !self.meets_fault(handle) {
             self.use_media(handle);
         }
     }
 
     /// The media do what a command asks for.
-    pub(super) fn use_media(&mut self, handle: Handle) {
+    pub(super) fn use_media(&mut self, handle: CommandHandle) {
         let Command { drive: index, operation, offset, length, .. } = self.commands[handle];
         let drive = &mut self.attachments[usize::from(index)].drive;
         match operation {
@@ -87,7 +88,7 @@ impl Simulator {
     }
 
     /// Completes a flush at once, or when everything that was written before it is on the media.
-    fn flush(&mut self, index: u16, handle: Handle) {
+    fn flush(&mut self, index: DriveNumber, handle: CommandHandle) {
         let drive = &mut self.attachments[usize::from(index)].drive;
         let done = match drive {
             Drive::SolidState(drive) => drive.flush(self.now, handle, &mut self.events),
@@ -101,7 +102,7 @@ impl Simulator {
     }
 
     /// A trim says in a block of data what it covers.
-    fn fetch_ranges(&mut self, handle: Handle) {
+    fn fetch_ranges(&mut self, handle: CommandHandle) {
         let Command { drive, way, trace, .. } = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(*drive)].path;
         // The command is not queued over SATA, so no DMA Setup announces its data.
@@ -110,7 +111,7 @@ impl Simulator {
         self.events.schedule(arrival, Event::RangesIn(handle));
     }
 
-    pub(super) fn ranges_in(&mut self, handle: Handle) {
+    pub(super) fn ranges_in(&mut self, handle: CommandHandle) {
         let Command { drive, offset, length, .. } = self.commands[handle];
         // A hard disk has nothing to gain from it.
         if let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() {
@@ -120,7 +121,7 @@ impl Simulator {
     }
 
     /// Completes a command that moves no more data.
-    pub(super) fn acknowledge(&mut self, handle: Handle) {
+    pub(super) fn acknowledge(&mut self, handle: CommandHandle) {
         let Command { drive, way, operation, trace, .. } = &mut self.commands[handle];
         let way = self.attachments[usize::from(*drive)].path.way(*way);
         let notified = way.complete(&mut self.shared, self.now, *operation, trace);
@@ -128,7 +129,7 @@ impl Simulator {
     }
 
     /// Completes the flushes that are done.
-    fn complete_flushed(&mut self, index: u16) {
+    fn complete_flushed(&mut self, index: DriveNumber) {
         while let Some(drive) = self.attachments[usize::from(index)].drive.solid_state()
             && let Some(handle) = drive.next_flushed()
         {
@@ -137,14 +138,14 @@ impl Simulator {
         }
     }
 
-    pub(super) fn idle(&mut self, index: u16) {
+    pub(super) fn idle(&mut self, index: DriveNumber) {
         let Some(drive) = self.attachments[usize::from(index)].drive.solid_state() else { return };
         drive.idle(self.now, &mut self.events);
         self.media_changed(index);
     }
 
     /// Splits the data of a write into bursts, each of which is fetched when the buffer has room.
-    pub(super) fn ask_for_data(&mut self, command: Handle, offset: Bytes, length: Bytes) {
+    pub(super) fn ask_for_data(&mut self, command: CommandHandle, offset: Bytes, length: Bytes) {
         let drive = usize::from(self.commands[command].drive);
         if let Drive::SolidState(drive) = &mut self.attachments[drive].drive {
             drive.expect_write(offset, length);
@@ -165,7 +166,7 @@ impl Simulator {
     }
 
     /// The buffer has room: a burst of a write comes over the links.
-    pub(super) fn fetch_data(&mut self, handle: Handle) {
+    pub(super) fn fetch_data(&mut self, handle: WriteBurstHandle) {
         let WriteBurst { command, length, .. } = self.write_bursts[handle];
         let command = &mut self.commands[command];
         command.bursts_left -= 1;
@@ -185,7 +186,7 @@ impl Simulator {
         }
     }
 
-    pub(super) fn data_in(&mut self, handle: Handle, last: bool) {
+    pub(super) fn data_in(&mut self, handle: WriteBurstHandle, last: bool) {
         let WriteBurst { command, offset, length } = self.write_bursts[handle];
         self.write_bursts.free(handle);
         let index = self.commands[command].drive;
@@ -205,12 +206,12 @@ impl Simulator {
         }
     }
 
-    pub(super) fn sensed(&mut self, drive: u16, operation: Handle) {
+    pub(super) fn sensed(&mut self, drive: DriveNumber, operation: OperationHandle) {
         let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() else { return };
         drive.flash.sensed(self.now, operation, &mut self.events);
     }
 
-    pub(super) fn page_out(&mut self, index: u16, operation: Handle) {
+    pub(super) fn page_out(&mut self, index: DriveNumber, operation: OperationHandle) {
         let Some(drive) = self.attachments[usize::from(index)].drive.solid_state() else { return };
         match drive.page_out(self.now, operation, &mut self.events) {
             Done::Data(command, operation) => {
@@ -227,7 +228,10 @@ impl Simulator {
             }
             Done::Ahead(waiting) => {
                 for (command, bytes) in waiting {
-                    self.commands[command].trace.waited(Hop::Die, self.now);
+                    // Only the last burst is on the critical path.
+                    if self.commands[command].bursts_left == 1 {
+                        self.commands[command].trace.waited(Hop::Die, self.now);
+                    }
                     self.burst(command, bytes);
                 }
             }
@@ -237,7 +241,7 @@ impl Simulator {
     }
 
     /// Data of a read leaves the drive; the completion goes behind the last burst.
-    pub(super) fn burst(&mut self, handle: Handle, bytes: Bytes) {
+    pub(super) fn burst(&mut self, handle: CommandHandle, bytes: Bytes) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
         command.bursts_left -= 1;
@@ -252,12 +256,12 @@ impl Simulator {
             links => {
                 let transfer = self.transfers.insert(Transfer {
                     command: handle,
-                    port: command.drive * 2 + u16::from(command.way),
+                    port: port_of(command.drive, command.way),
                     bytes,
                     place,
                     inflow: outflow,
                     link: links - 1,
-                    next: NONE,
+                    next: Handle::NONE,
                 });
                 self.towards_shared(transfer);
             }
@@ -268,13 +272,13 @@ impl Simulator {
     }
 
     /// A burst flows towards a shared link, and queues there when enough of it has come.
-    pub(super) fn towards_shared(&mut self, handle: Handle) {
+    pub(super) fn towards_shared(&mut self, handle: TransferHandle) {
         let transfer = &self.transfers[handle];
         let ready = SharedLink::ready(&self.shared[transfer.link], transfer);
         self.events.schedule(ready.max(self.now), Event::AtShared(handle));
     }
 
-    pub(super) fn at_shared(&mut self, handle: Handle) {
+    pub(super) fn at_shared(&mut self, handle: TransferHandle) {
         let link = self.transfers[handle].link;
         if self.turns[link].queue(&mut self.transfers, handle) {
             self.serve_shared(link);
@@ -302,7 +306,7 @@ impl Simulator {
         }
     }
 
-    pub(super) fn stored(&mut self, index: u16, operation: Handle) {
+    pub(super) fn stored(&mut self, index: DriveNumber, operation: OperationHandle) {
         let Some(drive) = self.attachments[usize::from(index)].drive.solid_state() else { return };
         if matches!(drive.stored(self.now, operation, &mut self.events), Done::Stored) {
             self.fetch_admitted(index);
@@ -312,7 +316,7 @@ impl Simulator {
     }
 
     /// Fetches what waited for the room that has come back.
-    pub(super) fn fetch_admitted(&mut self, index: u16) {
+    pub(super) fn fetch_admitted(&mut self, index: DriveNumber) {
         while let Some(burst) = self.attachments[usize::from(index)].drive.buffer().next_admitted()
         {
             self.fetch_data(burst);

@@ -1,17 +1,18 @@
-//! What a drive's power states do to commands, and what its meter is told.
+//! Effects of a drive's power states on commands, and the readings of its meter.
 
 use super::{Attachment, Event, Simulator};
 use crate::sim::budget::Hop;
 use crate::sim::drive::{MediaTime, PowerTimes};
-use crate::sim::slab::Handle;
+use crate::sim::number::{DriveNumber, WayNumber};
+use crate::sim::slab::CommandHandle;
 use crate::units::Instant;
 
-/// What a drive's meter shows.
+/// A reading of a drive's meter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PowerReading {
-    /// How long it was at work, idle, and in each state.
+    /// Times in which the drive was at work, idle, and in each state.
     pub times: PowerTimes,
-    /// How long its media worked.
+    /// Time in which the media worked.
     pub media: MediaTime,
 }
 
@@ -28,7 +29,7 @@ impl Simulator {
 
     /// A core has submitted a command. A drive that fetches its commands itself has to be awake for that.
     #[inline]
-    pub(super) fn submitted(&mut self, handle: Handle) {
+    pub(super) fn submitted(&mut self, handle: CommandHandle) {
         if self.faults.is_some() && self.keeps_from_drive(handle) {
             return;
         }
@@ -39,17 +40,17 @@ impl Simulator {
 
     /// The frames of a command are there, for which the drive has to be awake.
     #[inline]
-    pub(super) fn arrived(&mut self, handle: Handle) {
+    pub(super) fn arrived(&mut self, handle: CommandHandle) {
         if !self.wakes(handle, true) {
             self.decode(handle);
         }
     }
 
     /// A drive that a command has woken goes on with it.
-    pub(super) fn awake(&mut self, handle: Handle) {
+    pub(super) fn awake(&mut self, handle: CommandHandle) {
         self.commands[handle].trace.waited(Hop::Power, self.now);
         let index = usize::from(self.commands[handle].drive);
-        match self.attachments[index].path.way(0).issues_by_frames() {
+        match self.attachments[index].path.way(WayNumber(0)).issues_by_frames() {
             true => self.decode(handle),
             false => self.fetch(handle),
         }
@@ -57,11 +58,11 @@ impl Simulator {
 
     /// Whether a drive has to wake before it goes on with a command, which it gets by frames or fetches itself.
     #[inline]
-    fn wakes(&mut self, handle: Handle, frames: bool) -> bool {
+    fn wakes(&mut self, handle: CommandHandle, frames: bool) -> bool {
         let Attachment { meter, path, .. } =
             &mut self.attachments[usize::from(self.commands[handle].drive)];
         let Some(meter) = meter else { return false };
-        if path.way(0).issues_by_frames() != frames {
+        if path.way(WayNumber(0)).issues_by_frames() != frames {
             return false;
         }
         let Some(awake) = meter.takes(self.now) else { return false };
@@ -71,7 +72,7 @@ impl Simulator {
 
     /// A drive has answered a command.
     #[inline]
-    pub(super) fn answered(&mut self, index: u16) {
+    pub(super) fn answered(&mut self, index: DriveNumber) {
         let Attachment { meter, drive, .. } = &mut self.attachments[usize::from(index)];
         if let Some(meter) = meter {
             meter.gives(self.now, drive.works(self.now));
@@ -80,7 +81,7 @@ impl Simulator {
 
     /// The media of a drive may have begun or ended work that no command waits for.
     #[inline]
-    pub(super) fn media_changed(&mut self, index: u16) {
+    pub(super) fn media_changed(&mut self, index: DriveNumber) {
         let Attachment { meter, drive, .. } = &mut self.attachments[usize::from(index)];
         if let Some(meter) = meter
             && meter.has_no_command()

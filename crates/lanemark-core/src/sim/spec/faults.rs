@@ -1,7 +1,7 @@
-//! Which faults a system can have: their drives, ports, ranges and links are those that it has.
+//! Checks of faults against a system: their drives, ports, ranges and links are those that it has.
 
 use super::{AttachmentSpec, SpecError, SystemSpec};
-use crate::sim::link::{LinkLaw, LinkSpec};
+use crate::sim::link::LinkSpec;
 use crate::workload::fault::{FAULTS_MAX, Fault, FaultKind, LinkPlace};
 
 impl SystemSpec {
@@ -19,7 +19,7 @@ impl SystemSpec {
         self.faults.iter().filter_map(error).collect()
     }
 
-    /// Why a fault does not fit this system, where it does not.
+    /// Returns the reason why a fault does not fit this system, where it does not.
     fn misfit(&self, fault: &Fault) -> Option<String> {
         if let Some(drive) = fault.drive
             && usize::from(drive) >= self.drives()
@@ -49,13 +49,8 @@ impl SystemSpec {
             FaultKind::Retrain { link, to } => match self.link_at(attachment, link) {
                 Err(bound) => Some(bound),
                 Ok(spec) => {
-                    let keys = match spec.law {
-                        LinkLaw::Pcie(_) => "lanes of 1, 2, 4, 8 or 16, and a generation",
-                        LinkLaw::Sata(_) => "a speed of 1.5, 3 or 6 Gb/s",
-                        LinkLaw::Sas(_) => "a speed of 3, 6, 12 or 22.5 Gb/s, and 1, 2 or 4 lanes",
-                    };
                     let fits = spec.law.trained(to).is_some();
-                    (!fits).then(|| format!("`{}` trains to {keys}", spec.name))
+                    (!fits).then(|| format!("`{}` trains to {}", spec.name, spec.law.trainings()))
                 }
             },
             _ => None,

@@ -1,9 +1,12 @@
 //! The media of a solid-state drive and the translation layer over it, as values.
 
-use super::{SLOT, SpecError, check_step_times, within};
+use super::bounds::{SpecError, check_step_times, within};
 use crate::units::{Bytes, BytesPerSecond, Duration, Ratio};
 
-/// What a memory cell holds.
+/// The unit in which a drive maps logical to physical places.
+pub const SLOT: Bytes = Bytes::kibi(4);
+
+/// The technology of memory cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Technology {
     /// NAND, one bit.
@@ -44,7 +47,7 @@ pub struct PageTimes {
 }
 
 impl PageTimes {
-    /// The same time for all kinds.
+    /// Returns one time for all kinds of pages.
     pub const fn alike(time: Duration) -> Self {
         Self { times: [time; 4], kinds: 1 }
     }
@@ -71,13 +74,13 @@ impl PageTimes {
         self.times[..kinds].iter().copied().sum::<Duration>() / kinds as u64
     }
 
-    /// Half of each.
+    /// Returns half of each time.
     #[must_use]
     pub fn halved(self) -> Self {
         Self { times: self.times.map(|time| time / 2), ..self }
     }
 
-    /// The longest of them.
+    /// Returns the longest of the times.
     pub fn longest(&self) -> Duration {
         self.times.into_iter().max().unwrap_or_default()
     }
@@ -91,7 +94,7 @@ impl PageTimes {
 /// The flash of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlashSpec {
-    /// What its cells hold.
+    /// Technology of the cells.
     pub technology: Technology,
     /// Channels.
     pub channels: u32,
@@ -111,21 +114,21 @@ pub struct FlashSpec {
     pub program: PageTimes,
     /// Block erase (tBERS).
     pub erase: Duration,
-    /// Data on a channel.
+    /// Data rate of a channel.
     pub channel_rate: BytesPerSecond,
     /// Command and address cycles on a channel, for each array operation.
     pub command_time: Duration,
-    /// What a die can do besides.
+    /// Abilities of a die besides one operation after the other.
     pub die: DieSpec,
     /// The layer that maps logical to physical places.
     pub translation: TranslationSpec,
-    /// What was written before the run.
+    /// Condition of the drive before the run.
     pub condition: Condition,
     /// Program and erase cycles that each block has behind it.
     pub cycles: u32,
 }
 
-/// What a die can do besides one operation after the other.
+/// Abilities of a die besides one operation after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DieSpec {
     /// Each plane reads for itself.
@@ -144,14 +147,14 @@ pub struct DieSpec {
 /// Program and erase suspend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SuspendSpec {
-    /// From the command until the array can be read.
+    /// Time from the command until the array can be read.
     pub enter: Duration,
-    /// What going on costs besides the time that was left.
+    /// Time that resuming costs besides the time that was left.
     pub resume: Duration,
 }
 
 impl Default for DieSpec {
-    /// One operation at a time; reads first, sixteen in a row.
+    /// A die that does one operation at a time; reads go first, sixteen in a row.
     fn default() -> Self {
         Self {
             independent_planes: false,
@@ -163,21 +166,21 @@ impl Default for DieSpec {
     }
 }
 
-/// What was written to a drive before the run.
+/// Condition of a drive before the run: the data that was written to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Condition {
-    /// What the test uses was written in order; all else is erased.
+    /// The test's span was written in order; all else is erased.
     #[default]
     Fresh,
-    /// Nothing is written: all of it is erased, as a purge leaves it.
+    /// Nothing was written: the whole drive is erased, as a purge leaves it.
     Purged,
-    /// All of it was written in order.
+    /// The whole drive was written in order.
     Sequential,
-    /// All of it was written at random for so long that nothing changes any more.
+    /// The whole drive was written at random for so long that nothing changes any more.
     Random,
 }
 
-/// Which superblock is collected.
+/// The choice of the superblock that is collected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
     /// The one with the least valid data.
@@ -193,14 +196,14 @@ pub enum Policy {
 /// The translation layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TranslationSpec {
-    /// Which superblock is collected.
+    /// Choice of the superblock that is collected.
     pub policy: Policy,
     /// Erased superblocks below which collection begins.
     pub erased_min: u32,
     /// Erased superblocks that an idle drive collects up to, and how long it must have been idle; zero
     /// superblocks is no collection in the background.
     pub erased_idle: u32,
-    /// How long the drive must have had nothing to do before it works in the background.
+    /// Time that the drive must have been idle before it works in the background.
     pub idle_after: Duration,
     /// Data that is soon overwritten goes to superblocks of its own.
     pub hot_stream: bool,
@@ -210,7 +213,7 @@ pub struct TranslationSpec {
     pub map: Option<MapSpec>,
     /// Blocks that are written with one bit a cell.
     pub pseudo_slc: Option<PseudoSlcSpec>,
-    /// What data that compresses shrinks to at best; one is no compression.
+    /// Share that data which compresses shrinks to at best; one is no compression.
     pub compression: Ratio,
 }
 
@@ -243,8 +246,10 @@ pub struct MapSpec {
 /// Blocks that are written with one bit a cell, and folded into others later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PseudoSlcSpec {
-    /// How much data they hold.
+    /// Data that the blocks hold at least.
     pub capacity: Bytes,
+    /// Data that they hold beyond `capacity` while other flash is erased.
+    pub growth: Bytes,
     /// Their tR.
     pub read: Duration,
     /// Their tPROG.
@@ -259,22 +264,22 @@ impl FlashSpec {
         u64::from(self.channels) * u64::from(self.dies_per_channel)
     }
 
-    /// What one die programs at once: a page of each plane.
+    /// Returns the bytes that one die programs at once: a page of each plane.
     pub fn unit(&self) -> Bytes {
         self.page * u64::from(self.planes)
     }
 
-    /// What one die reads at once: a unit, or a page where the planes read for themselves.
+    /// Returns the bytes that one die reads at once: a unit, or a page where the planes read for themselves.
     pub(crate) fn read_unit(&self) -> Bytes {
         if self.die.independent_planes { self.page } else { self.unit() }
     }
 
-    /// One block of every plane of every die, which are erased together.
+    /// Returns the size of a superblock: one block of every plane of every die, which are erased together.
     pub fn superblock(&self) -> Bytes {
         self.unit() * self.dies() * u64::from(self.pages_per_block)
     }
 
-    /// Everything that the flash holds.
+    /// Returns the bytes that the flash holds.
     pub fn capacity(&self) -> Bytes {
         self.superblock() * u64::from(self.blocks_per_plane)
     }
@@ -289,12 +294,22 @@ impl FlashSpec {
         streams + u64::from(self.translation.erased_min) + self.pseudo_slc_superblocks()
     }
 
-    /// Superblocks of the pseudo-SLC cache.
+    /// Superblocks that the pseudo-SLC cache always has.
     pub(crate) fn pseudo_slc_superblocks(&self) -> u64 {
-        self.translation.pseudo_slc.map_or(0, |cache| {
-            let each = self.superblock().get() / self.technology.bits() as u64;
-            cache.capacity.get().div_ceil(each.max(1))
-        })
+        let cache = self.translation.pseudo_slc;
+        cache.map_or(0, |cache| self.pseudo_slc_of(cache.capacity))
+    }
+
+    /// Superblocks that the pseudo-SLC cache takes besides, while they are erased.
+    pub(crate) fn pseudo_slc_growth(&self) -> u64 {
+        let cache = self.translation.pseudo_slc;
+        cache.map_or(0, |cache| self.pseudo_slc_of(cache.growth))
+    }
+
+    /// Superblocks that hold so much with one bit a cell.
+    fn pseudo_slc_of(&self, data: Bytes) -> u64 {
+        let each = self.superblock().get() / self.technology.bits() as u64;
+        data.get().div_ceil(each.max(1))
     }
 
     fn check_times(&self) -> Result<(), SpecError> {

@@ -1,4 +1,4 @@
-//! What a drive takes, and the states that it goes to when nothing is asked of it.
+//! The power of a drive, and the states that it enters without work.
 //!
 //! NAND data sheets give the current of a die while it senses (ICC1), programs (ICC2) and erases (ICC3), and that
 //! of its pins while data moves (ICC4): times the supply voltage that is the power of each. A hard disk turns its
@@ -8,7 +8,8 @@
 //! States are ordered by depth: Partial, Slumber and DevSleep of Serial ATA 3.2, the power states of NVM Express
 //! with their entry and exit latencies, standby of a disk whose platters stand still.
 
-use super::super::spec::{DriveSpec, MediaSpec, SpecError, SystemSpec};
+use super::bounds::SpecError;
+use super::media::MediaSpec;
 use crate::units::{Duration, Joules, Watts};
 
 /// The most states of a drive: those of an NVMe controller (NVM Express 1.2, 5.11.2).
@@ -18,20 +19,20 @@ pub const POWER_MAX: Watts = Watts::from_milliwatts(10_000_000);
 /// The longest time until a state and through its transitions.
 pub const POWER_TIME_MAX: Duration = Duration::from_seconds(3600);
 
-/// What a drive takes.
+/// The power of a drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PowerSpec {
-    /// Awake without anything to do; of a disk, with turning platters.
+    /// Power of a drive that is awake without anything to do; of a disk, with turning platters.
     pub idle: Watts,
-    /// Controller and memory while there is work, above `idle`.
+    /// Power of controller and memory while there is work, above `idle`.
     pub controller: Watts,
-    /// The media at work, above `idle`.
+    /// Power of the media at work, above `idle`.
     pub media: MediaPower,
-    /// What it goes to without work, the least deep first.
+    /// Power states that the drive enters without work, the least deep first.
     pub states: Vec<PowerState>,
 }
 
-/// What media take while they work, for each part that does.
+/// Power of media while they work, for each part that does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaPower {
     /// Flash.
@@ -54,53 +55,52 @@ pub enum MediaPower {
     },
 }
 
-/// A state that takes less.
+/// A power state, in which the drive takes less.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PowerState {
-    /// Its name, `slumber`.
+    /// Name of the state, `slumber`.
     pub name: String,
-    /// What the drive takes in it.
+    /// Power of the drive in the state.
     pub power: Watts,
-    /// How long nothing is asked before it goes there.
+    /// Time without work before the drive enters the state.
     pub after: Duration,
-    /// How long it takes to get there.
+    /// Time of the entry.
     pub entry: Duration,
-    /// How long it takes back, which the command that wakes it waits for.
+    /// Time of the exit, which the command that wakes the drive waits for.
     pub exit: Duration,
-    /// What it takes on the way back: platters that start to turn take more than those that do.
+    /// Power during the exit: platters that start to turn take more than those that do.
     pub exit_power: Watts,
 }
 
-/// What a platform takes besides its drives.
+/// Power of a platform besides its drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostPower {
-    /// Everything but the drives.
+    /// Power of everything but the drives.
     pub base: Watts,
-    /// What its battery holds, where it has one.
+    /// Energy that the battery holds, where there is one.
     pub battery: Option<Joules>,
 }
 
 impl PowerState {
-    /// How long nothing is asked before the drive is there.
+    /// Returns the time without work after which the drive is in the state.
     pub(crate) fn reached_after(&self) -> Duration {
         self.after + self.entry
     }
 }
 
 impl HostPower {
-    /// How long the battery lasts, in hours, with drives that take `drives` on average.
+    /// Returns the battery life in hours, with drives that take `drives` W on average.
     pub fn battery_hours(&self, drives: f64) -> Option<f64> {
         let watts = self.base.as_watts() + drives;
         self.battery.map(|battery| battery.as_joules() / watts / 3600.0)
     }
 }
 
-impl DriveSpec {
-    /// Checks what it takes.
-    pub(in super::super) fn check_power(&self) -> Result<(), SpecError> {
-        let Some(spec) = &self.power else { return Ok(()) };
+impl PowerSpec {
+    /// Checks what a drive of such `media` takes.
+    pub(super) fn check(&self, media: &MediaSpec) -> Result<(), SpecError> {
         let fits = matches!(
-            (&self.media, spec.media),
+            (media, self.media),
             (MediaSpec::Flash(_), MediaPower::Flash { .. })
                 | (MediaSpec::Disk(_), MediaPower::Disk { .. })
         );
@@ -115,9 +115,9 @@ impl DriveSpec {
                 Err(SpecError { field, value, bound })
             }
         };
-        at_most("drive.power.idle", spec.idle, POWER_MAX)?;
-        at_most("drive.power.controller", spec.controller, POWER_MAX)?;
-        let parts = match spec.media {
+        at_most("drive.power.idle", self.idle, POWER_MAX)?;
+        at_most("drive.power.controller", self.controller, POWER_MAX)?;
+        let parts = match self.media {
             MediaPower::Flash { read, program, erase, channel } => vec![
                 ("drive.power.read", read),
                 ("drive.power.program", program),
@@ -129,14 +129,14 @@ impl DriveSpec {
             }
         };
         parts.into_iter().try_for_each(|(field, power)| at_most(field, power, POWER_MAX))?;
-        if spec.states.len() > POWER_STATES_MAX {
+        if self.states.len() > POWER_STATES_MAX {
             let bound = format!("at most {POWER_STATES_MAX} states");
-            let value = spec.states.len().to_string();
+            let value = self.states.len().to_string();
             return Err(SpecError { field: "drive.power.state", value, bound });
         }
-        let mut power = spec.idle;
+        let mut power = self.idle;
         let mut reached = Duration::ZERO;
-        for state in &spec.states {
+        for state in &self.states {
             at_most("drive.power.state.power", state.power, power)?;
             at_most("drive.power.state.exit_power", state.exit_power, POWER_MAX)?;
             for (field, time) in [
@@ -161,21 +161,9 @@ impl DriveSpec {
     }
 }
 
-impl SystemSpec {
-    /// All its drives.
-    pub(crate) fn drive_specs(&self) -> impl Iterator<Item = &DriveSpec> {
-        self.attachments.iter().map(|attachment| &attachment.drive)
-    }
-
-    /// Whether what each of its drives takes is known.
-    pub fn knows_power(&self) -> bool {
-        self.drive_specs().all(|drive| drive.power.is_some())
-    }
-}
-
 impl HostPower {
-    /// Checks it.
-    pub(in super::super) fn check(&self) -> Result<(), SpecError> {
+    /// Checks the power of the platform against its bounds.
+    pub(super) fn check(&self) -> Result<(), SpecError> {
         let fail = |field, value: String, bound: String| Err(SpecError { field, value, bound });
         if self.base > POWER_MAX {
             let bound = format!("at most {POWER_MAX}");

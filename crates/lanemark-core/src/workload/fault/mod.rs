@@ -26,7 +26,7 @@ pub const STUCK_MAX: u32 = 65_536;
 /// `nvme_core.io_timeout`).
 pub const COMMAND_TIMEOUT: Duration = Duration::from_seconds(30);
 
-/// Something that goes wrong.
+/// A fault: something that goes wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Fault {
@@ -170,7 +170,7 @@ impl Default for Stuck {
 }
 
 impl Fault {
-    /// Something that goes wrong from `at` on with all drives.
+    /// A fault that all drives have from `at` on.
     pub fn at(at: Duration, kind: FaultKind) -> Self {
         Self { at: Instant::ZERO + at, length: None, drive: None, kind }
     }

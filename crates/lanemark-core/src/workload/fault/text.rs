@@ -10,6 +10,7 @@ use super::{
     BIT_ERRORS_MAX, FAULT_TIME_MAX, Fault, FaultKind, LinkPlace, ReadRetries, STUCK_MAX, Stuck,
     Training,
 };
+use crate::text::saved_as_text;
 use crate::units::{BitsPerSecond, Bytes, Duration, Instant, QuantityError, Ratio};
 
 /// The kinds with the keys of each besides `at`, `for` and `drive`, those that must be there first.
@@ -37,7 +38,7 @@ const BOOT: Duration = Duration::from_seconds(10);
 /// The longest text of a fault.
 const TEXT_MAX: usize = 1_000;
 
-/// Something wrong with the text of a fault.
+/// An error in the text of a fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct FaultError {
@@ -254,18 +255,7 @@ impl FromStr for Fault {
     }
 }
 
-impl TryFrom<String> for Fault {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Fault> for String {
-    fn from(fault: Fault) -> Self {
-        fault.to_string()
-    }
-}
+saved_as_text!(Fault);
 
 /// A key and its value, without the space between number and unit; times and sizes to the last step.
 struct Pair<'t, T>(&'t str, T);

@@ -239,7 +239,7 @@ impl Run {
         own.answers.push((Kind::Acknowledged, generation));
     }
 
-    /// Takes down what a thread was answered.
+    /// Notes the answers that a thread was given.
     fn tell(&mut self, thread: usize) {
         for (kind, generation) in std::mem::take(&mut self.threads[thread].answers) {
             if kind == Kind::Acknowledged {

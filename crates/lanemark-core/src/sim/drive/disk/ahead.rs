@@ -5,7 +5,7 @@ use super::sweep::Sweep;
 use super::{Disk, bursts};
 use crate::sim::Event;
 use crate::sim::schedule::{Burst, Schedule};
-use crate::sim::slab::Handle;
+use crate::sim::slab::CommandHandle;
 use crate::units::{Bytes, Instant};
 
 /// Reading ahead.
@@ -13,12 +13,12 @@ use crate::units::{Bytes, Instant};
 pub(super) struct Stream {
     pub(super) sweep: Sweep,
     pub(super) segment: usize,
-    /// The sector at which it stops.
+    /// The sector at which reading ahead stops.
     pub(super) limit: u64,
     /// The sector up to which commands wait for it, and when it is there.
     pub(super) promised: u64,
     pub(super) promised_at: Instant,
-    /// Until when its time is accounted for.
+    /// Instant up to which the stream's time is accounted for.
     pub(super) accounted: Instant,
 }
 
@@ -27,7 +27,7 @@ impl Disk {
     pub(super) fn join(
         &mut self,
         now: Instant,
-        command: Handle,
+        command: CommandHandle,
         (first, end): (u64, u64),
         length: Bytes,
         events: &mut Schedule,
@@ -90,7 +90,7 @@ impl Disk {
         }
     }
 
-    /// Where reading ahead stops behind a read that ends at `end`.
+    /// Returns the sector at which reading ahead stops behind a read that ends at `end`.
     pub(super) fn limit_behind(&self, end: u64) -> u64 {
         (end + self.read_ahead).min(self.sectors.max(end))
     }

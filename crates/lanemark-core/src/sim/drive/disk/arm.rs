@@ -1,4 +1,4 @@
-//! What the arm does next.
+//! The arm of a hard disk, and the choice of its next operation.
 //!
 //! The law is in [`super`]: shortest positioning time first, with a bound on waiting.
 
@@ -8,17 +8,17 @@ use super::sweep::Sweep;
 use super::{Disk, DiskOperation, bursts};
 use crate::sim::Event;
 use crate::sim::schedule::{Burst, Schedule};
-use crate::sim::slab::{Handle, NONE};
+use crate::sim::slab::{DiskHandle, Handle};
 use crate::units::{Bytes, Instant};
 
-/// What the arm does.
+/// The present work of the arm.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Arm {
-    /// It rests on a track.
+    /// The arm rests on a track.
     Resting(Track),
-    /// It does an operation, at whose end it will be where the sweep is.
-    Working { operation: Handle, end: Sweep },
-    /// It reads ahead.
+    /// The arm carries out an operation; `end` is the head's position and time at its end.
+    Working { operation: DiskHandle, end: Sweep },
+    /// The arm reads ahead.
     Streaming(Stream),
 }
 
@@ -34,7 +34,7 @@ impl Disk {
         self.ended = operation.end;
         if operation.writes {
             self.written += operation.bytes;
-            if operation.command == NONE {
+            if operation.command == Handle::NONE {
                 self.dirty -= 1;
                 self.dirty_room = self.dirty_room - operation.room;
             }
@@ -86,7 +86,7 @@ impl Disk {
     }
 
     /// Sends the arm to an operation.
-    fn begin(&mut self, now: Instant, handle: Handle, from: &Track, events: &mut Schedule) {
+    fn begin(&mut self, now: Instant, handle: DiskHandle, from: &Track, events: &mut Schedule) {
         let operation = &mut self.operations[handle];
         operation.begun = now;
         let DiskOperation { command, writes, first, end, bytes, .. } = *operation;
@@ -110,13 +110,13 @@ impl Disk {
         self.arm = Arm::Working { operation: handle, end: sweep };
     }
 
-    /// Which of those that wait is next.
+    /// Returns the index of the waiting operation that is next.
     fn choose(&self, now: Instant, track: &Track) -> Option<usize> {
         // A flush waits for what came before it, and for nothing else.
         let before = self.flushes.first().map_or(u64::MAX, |&(_, before)| before);
         let pressed = self.dirty_room >= self.pressing || before < u64::MAX;
-        let operation = |handle: Handle| &self.operations[handle];
-        let is_asked = |&handle: &Handle| operation(handle).command != NONE;
+        let operation = |handle: DiskHandle| &self.operations[handle];
+        let is_asked = |&handle: &DiskHandle| operation(handle).command != Handle::NONE;
         // They stand in the order of arrival, so the first has waited longest.
         let oldest = self.waiting.iter().position(is_asked);
         if let Some(place) = oldest
@@ -128,7 +128,7 @@ impl Disk {
         let mut nearest: Option<(Instant, usize)> = None;
         for (place, &handle) in self.waiting.iter().enumerate() {
             let operation = operation(handle);
-            if operation.command == NONE {
+            if operation.command == Handle::NONE {
                 if window == 0 || operation.sequence >= before {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! How long the arm of a disk has moved, and how long sectors were read or written.
+//! The times that the arm of a disk has moved, and that sectors were read or written.
 //!
 //! What has ended is counted as it ends; what is under way is looked at when somebody asks. Waiting for the platters
 //! to turn is neither. Of reading ahead only what a command waits for is counted.
@@ -23,7 +23,7 @@ impl DiskTime {
         self.transfer += at.since_or_zero(operation.reached);
     }
 
-    /// What has passed since `earlier`.
+    /// Returns the times since the reading `earlier`.
     #[must_use]
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Where a sector lies: cylinder, head, and the angle at which it comes under the head.
+//! The position of a sector: cylinder, head, and the angle at which it comes under the head.
 //!
 //! Sectors are numbered along a track, then over the tracks of a cylinder, then over cylinders from the
 //! outermost in. Every other cylinder is gone through from the last head to the first (serpentine), so that
@@ -12,7 +12,7 @@
 //! are differences of boundaries: a sector that follows another is there when that one ends, not a picosecond
 //! sooner, which would cost a revolution.
 
-use super::spec::DiskSpec;
+use crate::sim::spec::DiskSpec;
 use crate::units::Duration;
 
 /// The layout of a disk's sectors.
@@ -33,18 +33,18 @@ struct ZoneStart {
     sectors_per_track: u64,
 }
 
-/// A track, and what is on it.
+/// A track, and its sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Track {
-    /// Its cylinder, 0 for the outermost.
+    /// Cylinder of the track, 0 for the outermost.
     pub cylinder: u32,
-    /// Its head.
+    /// Head of the track.
     pub head: u32,
-    /// Its first sector.
+    /// First sector of the track.
     pub first: u64,
-    /// How many it has.
+    /// Number of sectors on the track.
     pub sectors: u64,
-    /// When after the index it begins.
+    /// Time after the index at which the track begins, in picoseconds.
     skew: u64,
     revolution: u64,
 }
@@ -100,17 +100,17 @@ impl Geometry {
 }
 
 impl Track {
-    /// The sector behind its last.
+    /// Returns the sector behind the last one of the track.
     pub(crate) fn end(&self) -> u64 {
         self.first + self.sectors
     }
 
-    /// How long after the beginning of the track `sector` begins, or the sector before it ends.
+    /// Returns the time from the beginning of the track to that of `sector`, which is the end of the sector before it.
     pub(crate) fn boundary(&self, sector: u64) -> u64 {
         (sector - self.first) * self.revolution / self.sectors
     }
 
-    /// When after the index `sector` begins.
+    /// Returns the time from the index to the beginning of `sector`.
     pub(crate) fn angle(&self, sector: u64) -> u64 {
         (self.skew + self.boundary(sector)) % self.revolution
     }

@@ -1,22 +1,22 @@
-//! What a disk can deliver at most, without simulating it: the law behind its ceiling.
+//! The law behind a disk's ceiling: the most that it can deliver, without simulating it.
 
 use super::geometry::Geometry;
 use super::seek::SeekCurve;
-use super::spec::{DiskSpec, Zone};
+use crate::sim::spec::{DiskSpec, Zone};
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::{Pattern, SECTOR, Test};
 
 /// Places of a span between which seeks are averaged.
 const PLACES: u64 = 64;
 
-/// What a test asks of a disk at least, on average.
+/// The least time that a test takes of a disk's arm, on average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArmDemand {
     /// The arm's time for a read.
     pub read: Duration,
     /// The arm's time for a write.
     pub write: Duration,
-    /// What the fastest zone of the span delivers in order.
+    /// Sequential rate of the fastest zone of the span.
     pub in_order: BytesPerSecond,
     /// The mean seek over the span, reading.
     pub seek: Duration,

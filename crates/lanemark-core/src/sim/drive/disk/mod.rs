@@ -34,7 +34,6 @@ mod geometry;
 mod law;
 mod seek;
 mod segments;
-mod spec;
 mod sweep;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -42,13 +41,14 @@ pub(crate) mod tests;
 pub(crate) use disk_time::DiskTime;
 pub(crate) use law::ArmDemand;
 pub(crate) use segments::Segments;
-pub use spec::{DiskSpec, SeekSpec, Zone};
 pub(crate) use sweep::Mechanics;
 
 use self::arm::Arm;
 use crate::sim::Event;
+use crate::sim::number::DriveNumber;
 use crate::sim::schedule::{Burst, Schedule};
-use crate::sim::slab::{Handle, NONE, Slab};
+use crate::sim::slab::{CommandHandle, DiskHandle, DiskOperations, Handle, Slab};
+use crate::sim::spec::DiskSpec;
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::SECTOR;
 
@@ -58,40 +58,40 @@ const BURST: u64 = Bytes::kibi(128).get() / SECTOR.get();
 /// A run of sectors to be read or written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DiskOperation {
-    /// The command that waits for it; none for a write that is complete already.
-    pub command: Handle,
-    /// Whether it writes.
+    /// The command that waits for the operation; none for a write that is complete already.
+    pub command: CommandHandle,
+    /// Whether the operation writes.
     pub writes: bool,
-    /// Its sectors.
+    /// First sector of the operation, and the one behind its last.
     first: u64,
     end: u64,
-    /// What it moves: less than its sectors where the host asks for a part of one.
+    /// Bytes that the operation moves: less than its sectors where the host asks for a part of one.
     pub bytes: Bytes,
-    /// Room that it gives back in the buffer.
+    /// Room that the operation gives back in the buffer.
     pub room: Bytes,
-    /// When it began to wait for the arm.
+    /// Start of the wait for the arm.
     waits_since: Instant,
-    /// When the arm took it, until when the arm moves, and when its first sector comes by.
+    /// Instants at which the arm took the operation, the arm's move ends, and the first sector comes by.
     pub begun: Instant,
     moved: Instant,
     reached: Instant,
-    /// Operations before it.
+    /// Number of operations before this one.
     sequence: u64,
 }
 
 /// A hard disk at work.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
-    /// Which drive of the system this is, for its events.
-    drive: u16,
+    /// Number of the drive in the system, for its events.
+    drive: DriveNumber,
     spec: DiskSpec,
     mechanics: Mechanics,
     segments: Segments,
     sectors: u64,
     read_ahead: u64,
-    operations: Slab<DiskOperation>,
-    /// What waits for the arm, in the order of arrival.
-    waiting: Vec<Handle>,
+    operations: Slab<DiskOperation, DiskOperations>,
+    /// Operations that wait for the arm, in the order of arrival.
+    waiting: Vec<DiskHandle>,
     arm: Arm,
     busy: Duration,
     worked: DiskTime,
@@ -103,13 +103,13 @@ pub(crate) struct Disk {
     dirty_room: Bytes,
     pressing: Bytes,
     /// Flushes, each with the number of operations before it.
-    flushes: Vec<(Handle, u64)>,
+    flushes: Vec<(CommandHandle, u64)>,
     written: Bytes,
 }
 
 impl Disk {
     /// The idle disk of drive `drive`, of which the host sees `capacity`, with room for `buffer` of writes.
-    pub(crate) fn new(drive: u16, spec: &DiskSpec, capacity: Bytes, buffer: Bytes) -> Self {
+    pub(crate) fn new(drive: DriveNumber, spec: &DiskSpec, capacity: Bytes, buffer: Bytes) -> Self {
         let mechanics = Mechanics::new(spec);
         Self {
             drive,
@@ -139,11 +139,11 @@ impl Disk {
     }
 
     /// The operation of `handle`.
-    pub(crate) fn operation(&self, handle: Handle) -> &DiskOperation {
+    pub(crate) fn operation(&self, handle: DiskHandle) -> &DiskOperation {
         &self.operations[handle]
     }
 
-    /// What the run has written to the media.
+    /// Returns the bytes that the run has written to the media.
     pub(crate) fn written(&self) -> Bytes {
         self.written
     }
@@ -162,7 +162,7 @@ impl Disk {
     pub(crate) fn read(
         &mut self,
         now: Instant,
-        command: Handle,
+        command: CommandHandle,
         offset: Bytes,
         length: Bytes,
         events: &mut Schedule,
@@ -192,7 +192,7 @@ impl Disk {
     pub(crate) fn write(
         &mut self,
         now: Instant,
-        command: Handle,
+        command: CommandHandle,
         (offset, length): (Bytes, Bytes),
         room: Bytes,
         events: &mut Schedule,
@@ -206,8 +206,8 @@ impl Disk {
                 stream.limit = first.max(stream.promised).max(stream.sweep.sector);
             }
         }
-        let command = if self.spec.write_cache { NONE } else { command };
-        if command == NONE {
+        let command = if self.spec.write_cache { Handle::NONE } else { command };
+        if command == Handle::NONE {
             self.dirty += 1;
             self.dirty_room += room;
         }
@@ -220,7 +220,7 @@ impl Disk {
     pub(crate) fn power_cut(&mut self, now: Instant) -> Bytes {
         self.busy = self.busy(now);
         let operations = self.operations.handles().into_iter().map(|one| &self.operations[one]);
-        let buffered = operations.filter(|one| one.writes && one.command == NONE);
+        let buffered = operations.filter(|one| one.writes && one.command == Handle::NONE);
         let lost = buffered.fold(Bytes::ZERO, |sum, one| sum + one.bytes);
         self.segments = Segments::new(&self.spec);
         self.operations = Slab::new();
@@ -232,7 +232,12 @@ impl Disk {
     }
 
     /// Whether everything that was written is on the media; if not, `command` waits for it.
-    pub(crate) fn flush(&mut self, now: Instant, command: Handle, events: &mut Schedule) -> bool {
+    pub(crate) fn flush(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        events: &mut Schedule,
+    ) -> bool {
         if self.dirty == 0 {
             return true;
         }
@@ -242,7 +247,7 @@ impl Disk {
     }
 
     /// A flush that has nothing to wait for any more.
-    pub(crate) fn next_flushed(&mut self) -> Option<Handle> {
+    pub(crate) fn next_flushed(&mut self) -> Option<CommandHandle> {
         let &(command, before) = self.flushes.first()?;
         let working = match self.arm {
             Arm::Working { operation, .. } => Some(operation),
@@ -258,7 +263,7 @@ impl Disk {
     }
 
     /// The firmware has done its part of a read that needs the media.
-    pub(crate) fn ready(&mut self, now: Instant, handle: Handle, events: &mut Schedule) {
+    pub(crate) fn ready(&mut self, now: Instant, handle: DiskHandle, events: &mut Schedule) {
         let DiskOperation { command, first, end, bytes, .. } = self.operations[handle];
         self.operations[handle].waits_since = now;
         self.catch_up(now);
@@ -274,7 +279,7 @@ impl Disk {
     fn read_media(
         &mut self,
         now: Instant,
-        command: Handle,
+        command: CommandHandle,
         (first, end): (u64, u64),
         length: Bytes,
         events: &mut Schedule,
@@ -293,19 +298,19 @@ impl Disk {
         };
         self.waiting.iter().copied().chain(working).any(|handle| {
             let operation = &self.operations[handle];
-            operation.command == NONE && operation.first <= first && end <= operation.end
+            operation.command == Handle::NONE && operation.first <= first && end <= operation.end
         })
     }
 
     fn insert(
         &mut self,
         now: Instant,
-        command: Handle,
+        command: CommandHandle,
         writes: bool,
         (first, end): (u64, u64),
         bytes: Bytes,
         room: Bytes,
-    ) -> Handle {
+    ) -> DiskHandle {
         let sequence = self.sequence;
         self.sequence += 1;
         self.operations.insert(DiskOperation {

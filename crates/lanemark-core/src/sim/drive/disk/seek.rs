@@ -1,4 +1,4 @@
-//! How long the arm takes over a distance.
+//! The seek curve: the time of the arm over a distance.
 //!
 //! Law (C. Ruemmler, J. Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994): an arm that
 //! accelerates and brakes takes a + b sqrt(d) over d cylinders, one that coasts in between c + e d. Where one passes
@@ -15,7 +15,7 @@
 //!
 //! The times of all distances are worked out once, in whole picoseconds.
 
-use super::spec::SeekSpec;
+use crate::sim::spec::SeekSpec;
 use crate::units::Duration;
 
 /// Times by distance.
@@ -63,7 +63,8 @@ fn mean(u: f64) -> f64 {
     accelerating + u * beyond * beyond + beyond * beyond * beyond / (6.0 * u)
 }
 
-/// Where the parts meet, for an average at `place` between the shortest and the longest seek.
+/// Returns the point at which the parts of the curve meet, for an average at `place` between the shortest and the
+/// longest seek.
 fn meeting(place: f64) -> f64 {
     let (mut low, mut high) = (1e-4, 1.0);
     for _ in 0..60 {

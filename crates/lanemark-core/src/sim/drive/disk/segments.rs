@@ -6,7 +6,7 @@
 //!
 //! Not modelled: written data that is kept for reading after it is on the media, segments whose size adapts.
 
-use super::spec::DiskSpec;
+use crate::sim::spec::DiskSpec;
 use crate::workload::SECTOR;
 
 /// The read cache of a disk.

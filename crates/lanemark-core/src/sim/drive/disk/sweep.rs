@@ -2,7 +2,7 @@
 
 use super::geometry::{Geometry, Track};
 use super::seek::SeekCurve;
-use super::spec::DiskSpec;
+use crate::sim::spec::DiskSpec;
 use crate::units::{Duration, Instant};
 
 /// The arm and the platters of a disk.
@@ -13,7 +13,7 @@ pub(crate) struct Mechanics {
     writing: Motion,
 }
 
-/// How long a head takes to another track.
+/// Times of a head to another track.
 #[derive(Clone, Debug)]
 struct Motion {
     seek: SeekCurve,
@@ -23,17 +23,17 @@ struct Motion {
 /// A head on its way over sectors one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sweep {
-    /// The track that it is on.
+    /// The track that the head is on.
     pub track: Track,
     /// The sector that is next.
     pub sector: u64,
-    /// When that sector begins to pass, or did; at the end of a track, when the track ended.
+    /// Instant at which that sector begins to pass, or did; at the end of a track, the end of that.
     pub at: Instant,
     writing: bool,
 }
 
 impl Mechanics {
-    /// Those of a disk that passed [`DiskSpec::check`].
+    /// The mechanics of a disk that passed [`DiskSpec::check`].
     pub(crate) fn new(spec: &DiskSpec) -> Self {
         let cylinders = spec.cylinders();
         let settle = spec.write_seek.track_to_track.saturating_sub(spec.read_seek.track_to_track);
@@ -99,7 +99,7 @@ impl Mechanics {
         }
     }
 
-    /// How long a head takes to another track.
+    /// Returns the time of a head to another track.
     pub(crate) fn motion(&self, from: &Track, to: &Track, writing: bool) -> Duration {
         let motion = if writing { &self.writing } else { &self.reading };
         let distance = from.cylinder.abs_diff(to.cylinder);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     proptest! {
-        /// In pieces or at once, sectors pass at the same instants, and time never runs backwards.
+        /// A sweep passes sectors at the same instants in pieces or at once, and time never runs backwards.
         #[test]
         fn a_sweep_in_pieces_is_the_sweep_as_a_whole(
             start in 0u64..20_000, pieces in proptest::collection::vec(1u64..700, 1..20),

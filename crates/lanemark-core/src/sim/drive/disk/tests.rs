@@ -1,6 +1,6 @@
 //! A small disk for tests.
 
-use super::{DiskSpec, SeekSpec, Zone};
+use crate::sim::spec::{DiskSpec, SeekSpec, Zone};
 use crate::units::{Bytes, Duration};
 
 /// A disk of 7,200 rpm with two zones, 78 MiB in all.

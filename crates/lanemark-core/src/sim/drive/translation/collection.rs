@@ -6,39 +6,9 @@
 
 use super::layout::EMPTY;
 use super::superblock::State;
+use super::victim::{UPCOMING, Upcoming, Victim};
 use super::{Filled, Stream, Translation};
-
-/// The superblock whose valid data is being moved.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Victim {
-    /// Which.
-    pub superblock: usize,
-    /// Places looked at so far.
-    next: u32,
-    /// Valid slots when it was chosen.
-    valid: u32,
-}
-
-/// Places whose turn is next in the victim, and the logical slots that were written there. What the map holds of
-/// these slots is brought near when they are found, long before it is asked whether they are still valid: half of
-/// the places are found together when the other half is left.
-#[derive(Clone, Debug)]
-pub(crate) struct Upcoming {
-    found: [(u32, u32); UPCOMING],
-    /// The first of `found` that was not looked at, and the end.
-    next: usize,
-    end: usize,
-    /// From which place of the victim on nothing was found yet.
-    within: u32,
-}
-
-const UPCOMING: usize = 32;
-
-impl Upcoming {
-    /// Those of a victim of which nothing was looked at.
-    pub(crate) const START: Self =
-        Self { found: [(0, EMPTY); UPCOMING], next: 0, end: 0, within: 0 };
-}
+use crate::sim::number::SuperblockNumber;
 
 /// Data that is moved: so many slots of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +19,7 @@ pub(crate) struct Source {
     pub slots: u32,
 }
 
-/// How far a step of collection came.
+/// The outcome of a step of collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// A unit is to be programmed when what was moved there has been read.
@@ -91,6 +61,8 @@ impl Translation {
         if let Some(victim) = self.victim {
             return Some(victim);
         }
+        // What the cache has borrowed goes back first where erased flash is short.
+        let fold = fold || self.pseudo_slc_used > self.pseudo_slc_kept;
         let folded = if fold { self.pseudo_slc.pop_front() } else { None };
         let chosen = folded
             .or_else(|| self.superblocks.choose_victim(&self.spec, self.slots_per_superblock))
@@ -126,13 +98,14 @@ impl Translation {
         Progress::Filled(filled)
     }
 
-    /// What was moved to a unit that is not full keeps superblocks from being erased: the unit is ended.
+    /// Ends a unit of moved data that is not full, since the data in it keeps superblocks from being erased.
     fn pad_moved(&mut self) -> Progress {
         let padded = self.pad(Stream::Moved).or_else(|| self.pad(Stream::MovedHot));
         padded.map_or(Progress::Nothing, Progress::Filled)
     }
 
-    /// Where the data of `victim` goes: the hot has a stream of its own as long as there is erased flash to spare.
+    /// Returns the stream for the data of `victim`: the hot has one of its own as long as there is erased flash to
+    /// spare.
     pub(super) fn stream_of_moved(&mut self, victim: Victim) -> Option<Stream> {
         let hot = self.superblocks.get(victim.superblock).hot;
         let open = self.frontiers[Stream::MovedHot as usize].is_some();
@@ -151,7 +124,7 @@ impl Translation {
         sources: &mut Vec<Source>,
     ) -> (Option<Filled>, u32) {
         let Victim { superblock, mut next, .. } = victim;
-        let start = superblock as u32 * self.slots_per_superblock;
+        let start = superblock.0 * self.slots_per_superblock;
         let folded = self.superblocks.get(superblock).pseudo_slc;
         let as_found = self.superblocks.get(superblock).as_found;
         while self.superblocks.get(superblock).valid > 0 {
@@ -193,16 +166,16 @@ impl Translation {
     }
 
     /// Finds what lies in the victim behind what was found of it, and brings near what the map holds of that.
-    fn find_more(&mut self, superblock: usize) {
+    fn find_more(&mut self, superblock: SuperblockNumber) {
         let one = self.superblocks.get(superblock);
         let Upcoming { found, next, end, within } = &mut self.upcoming;
         found.copy_within(*next..*end, 0);
         (*next, *end) = (0, *end - *next);
         let free = &mut found[*end..];
         let size = self.slots_per_superblock;
-        let start = superblock as u32 * size;
+        let start = superblock.0 * size;
         let count = if one.as_found {
-            self.layout.held(superblock, size, *within, free)
+            self.layout.held(superblock.into(), size, *within, free)
         } else {
             let slots = one.slots.get(*within as usize..).unwrap_or_default();
             let places = start + *within..;

@@ -4,6 +4,7 @@ use super::super::super::spec::{Condition, Policy, TranslationSpec};
 use super::super::super::tests::small_drive;
 use super::superblock::{Purpose, State, Superblocks};
 use super::*;
+use crate::sim::number::SuperblockNumber as N;
 
 /// Superblocks of 10 slots with so many valid, all filled in the order in which they stand here.
 fn filled(valid: &[u32]) -> Superblocks {
@@ -17,37 +18,37 @@ fn by(policy: Policy) -> TranslationSpec {
 #[test]
 fn of_equal_victims_the_oldest_is_taken() {
     for policy in [Policy::Greedy, Policy::Windowed(8), Policy::CostBenefit] {
-        assert_eq!(filled(&[9, 4, 4, 4]).victim(&by(policy), 10), Some(1), "{policy:?}");
+        assert_eq!(filled(&[9, 4, 4, 4]).victim(&by(policy), 10), Some(N(1)), "{policy:?}");
         // Age is when a superblock was opened, and not its number.
         let mut all = filled(&[9, 4, 4, 4]);
-        (all.get_mut(1).sequence, all.get_mut(3).sequence) = (3, 1);
-        assert_eq!(all.victim(&by(policy), 10), Some(3), "{policy:?}");
+        (all.get_mut(N(1)).sequence, all.get_mut(N(3)).sequence) = (3, 1);
+        assert_eq!(all.victim(&by(policy), 10), Some(N(3)), "{policy:?}");
     }
 }
 
 #[test]
 fn each_policy_has_its_own_victim() {
     let valid = [8, 7, 3, 2];
-    assert_eq!(filled(&valid).victim(&by(Policy::Greedy), 10), Some(3));
-    assert_eq!(filled(&valid).victim(&by(Policy::Windowed(2)), 10), Some(1));
-    assert_eq!(filled(&valid).victim(&by(Policy::Windowed(3)), 10), Some(2));
+    assert_eq!(filled(&valid).victim(&by(Policy::Greedy), 10), Some(N(3)));
+    assert_eq!(filled(&valid).victim(&by(Policy::Windowed(2)), 10), Some(N(1)));
+    assert_eq!(filled(&valid).victim(&by(Policy::Windowed(3)), 10), Some(N(2)));
     // (1 - u) / 2u times the age: 4 / 8, 3 * 3 / 14, 2 * 7 / 6 and 8 / 4.
-    assert_eq!(filled(&valid).victim(&by(Policy::CostBenefit), 10), Some(2));
+    assert_eq!(filled(&valid).victim(&by(Policy::CostBenefit), 10), Some(N(2)));
 }
 
 #[test]
 fn what_is_full_or_open_is_no_victim() {
     let greedy = by(Policy::Greedy);
     assert_eq!(filled(&[10, 10]).victim(&greedy, 10), None, "there is nothing to gain");
-    assert_eq!(filled(&[10, 9]).victim(&greedy, 10), Some(1));
+    assert_eq!(filled(&[10, 9]).victim(&greedy, 10), Some(N(1)));
     for state in [State::Erased, State::Open, State::Emptied, State::Erasing] {
         let mut all = filled(&[1, 9]);
-        all.get_mut(0).state = state;
-        assert_eq!(all.victim(&greedy, 10), Some(1), "{state:?}");
+        all.get_mut(N(0)).state = state;
+        assert_eq!(all.victim(&greedy, 10), Some(N(1)), "{state:?}");
     }
     let mut all = filled(&[1, 9]);
-    all.get_mut(0).pseudo_slc = true;
-    assert_eq!(all.victim(&greedy, 10), Some(1));
+    all.get_mut(N(0)).pseudo_slc = true;
+    assert_eq!(all.victim(&greedy, 10), Some(N(1)));
 }
 
 #[test]
@@ -55,17 +56,17 @@ fn every_fourth_victim_may_be_chosen_for_its_wear() {
     let spec = TranslationSpec { wear_gap: Some(5), ..by(Policy::Greedy) };
     let mut all = filled(&[9, 4, 10]);
     // The most worn has 6 cycles more than the least worn, which is more than 5.
-    all.get_mut(0).cycles = 5;
-    all.get_mut(1).cycles = 5;
+    all.get_mut(N(0)).cycles = 5;
+    all.get_mut(N(1)).cycles = 5;
     all.coming = 1;
-    all.erased_now(1);
-    all.get_mut(1).state = State::Closed;
+    all.erased_now(N(1));
+    all.get_mut(N(1)).state = State::Closed;
     let chosen: Vec<_> = (0..8).map(|_| all.choose_victim(&spec, 10)).collect();
-    let (worn, gains) = (Some(2), Some(1));
+    let (worn, gains) = (Some(N(2)), Some(N(1)));
     assert_eq!(chosen, [gains, gains, gains, worn, gains, gains, gains, worn]);
-    all.get_mut(2).cycles = 1;
+    all.get_mut(N(2)).cycles = 1;
     assert_eq!(
-        (0..4).filter_map(|_| all.choose_victim(&spec, 10)).filter(|one| *one == 2).count(),
+        (0..4).filter_map(|_| all.choose_victim(&spec, 10)).filter(|one| *one == N(2)).count(),
         0
     );
 }
@@ -75,14 +76,14 @@ fn the_least_worn_is_filled_next_and_of_equals_the_first_that_was_erased() {
     let purpose = Purpose { pseudo_slc: false, hot: false, settled: false, worn: false };
     let all = || {
         let mut all = Superblocks::new([0; 4].into_iter(), 0, 3);
-        all.get_mut(1).cycles = 5;
+        all.get_mut(N(1)).cycles = 5;
         all
     };
     let mut plain = all();
     let order = [(); 4].map(|()| plain.open(purpose, 10, 0));
-    assert_eq!(order, [Some(0), Some(2), Some(3), Some(1)]);
+    assert_eq!(order, [Some(N(0)), Some(N(2)), Some(N(3)), Some(N(1))]);
     assert_eq!(plain.open(purpose, 10, 0), None);
-    assert_eq!(all().open(Purpose { worn: true, ..purpose }, 10, 0), Some(1));
+    assert_eq!(all().open(Purpose { worn: true, ..purpose }, 10, 0), Some(N(1)));
 }
 
 /// A drive in steady state, of which collection keeps `least` superblocks erased.

@@ -1,4 +1,4 @@
-//! Where data lies before a run, by a law instead of a table.
+//! The layout of data before a run, by a law instead of a table.
 //!
 //! *In order*: logical slot = flash place. *Scattered*: the steady state of uniform random writes. When
 //! the writes have gone on for long, superblocks are collected in the order in which they were filled,
@@ -22,12 +22,12 @@
 /// A logical slot that holds nothing, a place that holds none.
 pub(crate) const EMPTY: u32 = u32::MAX;
 
-/// Where data lies before a run.
+/// The layout of data before a run.
 #[derive(Clone, Debug)]
 pub(crate) enum Layout {
     /// The first slots lie in order, the rest holds nothing.
     InOrder {
-        /// How many.
+        /// Number of slots in order.
         slots: u32,
     },
     /// All slots lie where random writes have left them.
@@ -55,8 +55,8 @@ impl Layout {
         }
     }
 
-    /// What lies in superblock `index`, of `size` slots, from its place `within` on, as far as `found` goes: each
-    /// place and its slot. Returns how many there are.
+    /// Finds the valid places of superblock `index`, of `size` slots, from its place `within` on, with the slot of
+    /// each, as many as `found` has room for. Returns their number.
     pub(crate) fn held(
         &self,
         index: usize,
@@ -90,7 +90,7 @@ impl Layout {
         }
     }
 
-    /// How many superblocks of `size` slots hold data.
+    /// Returns the number of superblocks of `size` slots that hold data.
     pub(crate) fn superblocks(&self, size: u32) -> usize {
         match self {
             Self::InOrder { slots } => slots.div_ceil(size) as usize,
@@ -106,7 +106,7 @@ pub(crate) struct Scattered {
     permutation: Permutation,
     /// The first rank of each superblock, the oldest first, and the number of slots behind the last.
     starts: Vec<u32>,
-    /// For each `rank >> coarse_shift` the superblock of its first rank.
+    /// The superblock of the first rank for each `rank >> coarse_shift`.
     coarse: Vec<u32>,
     coarse_shift: u32,
 }

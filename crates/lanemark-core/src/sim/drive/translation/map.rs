@@ -45,7 +45,7 @@ pub(crate) struct Overrides {
 const LINES_MIN: usize = 64;
 
 impl Overrides {
-    /// Nothing changed.
+    /// A table without changes.
     pub(crate) fn new() -> Self {
         Self::with_lines(LINES_MIN)
     }
@@ -61,7 +61,7 @@ impl Overrides {
         self.used == 0
     }
 
-    /// Bytes of memory that it holds.
+    /// Returns the bytes of memory that the table holds.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>()

@@ -25,58 +25,59 @@ mod power;
 mod superblock;
 #[cfg(test)]
 mod tests;
+mod victim;
 
+use crate::sim::number::SuperblockNumber;
 use std::collections::VecDeque;
 
-use super::super::spec::{Condition, DriveSpec, SLOT, TranslationSpec};
+use super::super::spec::{Condition, Content, DriveSpec, SLOT, TranslationSpec};
 use super::super::table::Table;
-use super::Content;
 use crate::units::Bytes;
 pub(crate) use collection::{Progress, Source};
-use collection::{Upcoming, Victim};
 #[cfg(test)]
 pub(crate) use layout::write_amplification;
 use layout::{EMPTY, Layout, Scattered};
 use map::Overrides;
 use superblock::{Purpose, State, Superblocks};
+use victim::{Upcoming, Victim};
 
-/// Where a run of logical slots lies.
+/// The place of a run of logical slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
     /// The first place, or `None` where nothing was ever written.
     pub place: Option<u32>,
-    /// How many slots of the run are read with it.
+    /// Number of slots of the run that are read together.
     pub slots: u64,
 }
 
 /// A unit that is full and is to be programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Filled {
-    /// Which.
+    /// The unit's number.
     pub unit: u32,
-    /// How many slots of it hold data.
+    /// Number of its slots that hold data.
     pub slots: u32,
 }
 
-/// What is written together.
+/// A write stream: data that flash stores together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
-    /// What the host writes.
+    /// Data that the host writes.
     Host,
-    /// What the host writes and will soon write again.
+    /// Data that the host writes and will soon write again.
     Hot,
-    /// What is moved.
+    /// Data that collection moves.
     Moved,
-    /// What is moved of what will soon be written again.
+    /// Data that collection moves and the host will soon write again.
     MovedHot,
-    /// What the host writes to the pseudo-SLC cache.
+    /// Data that the host writes to the pseudo-SLC cache.
     PseudoSlc,
 }
 
 const STREAMS: usize = 5;
 
 impl Stream {
-    /// Every one of them.
+    /// Every stream.
     const ALL: [Self; STREAMS] =
         [Self::Host, Self::Hot, Self::Moved, Self::MovedHot, Self::PseudoSlc];
 }
@@ -84,20 +85,20 @@ impl Stream {
 /// Slots written to flash, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// By the host.
+    /// Slots written by the host.
     pub host: u64,
-    /// Moved by collection and wear levelling.
+    /// Slots moved by collection and wear levelling.
     pub moved: u64,
-    /// Moved out of the pseudo-SLC cache.
+    /// Slots moved out of the pseudo-SLC cache.
     pub folded: u64,
-    /// Left empty because a unit had to be stored before it was full.
+    /// Slots left empty because a unit had to be stored before it was full.
     pub padded: u64,
 }
 
-/// Where a stream writes next.
+/// The next place of a write stream.
 #[derive(Clone, Debug)]
 struct Frontier {
-    superblock: usize,
+    superblock: SuperblockNumber,
     /// The next place, and the end of the superblock.
     next: u32,
     end: u32,
@@ -123,8 +124,10 @@ pub(crate) struct Translation {
     slots_per_unit: u32,
     slots_per_read: u32,
     slots_per_superblock: u32,
-    /// How much of a superblock is used with one bit a cell.
+    /// Slots of a superblock that are used with one bit a cell.
     pseudo_slc_share: u32,
+    /// Superblocks that the pseudo-SLC cache always has, and those that it has at most.
+    pseudo_slc_kept: usize,
     pseudo_slc_max: usize,
     layout: Layout,
     overrides: Overrides,
@@ -137,11 +140,11 @@ pub(crate) struct Translation {
     /// Slots that will be written, of which nothing was brought near.
     expected: Vec<u32>,
     /// Filled superblocks of the pseudo-SLC cache, the oldest first, and how many it has in all.
-    pseudo_slc: VecDeque<usize>,
+    pseudo_slc: VecDeque<SuperblockNumber>,
     pseudo_slc_used: usize,
     /// Superblocks that can be erased.
-    to_erase: Vec<u32>,
-    /// What collection owes, in slots.
+    to_erase: Vec<SuperblockNumber>,
+    /// Slots that collection still has to move for what the host has written.
     debt: f64,
     written: Written,
 }
@@ -181,7 +184,8 @@ impl Translation {
             slots_per_read: slots_per(flash.read_unit()),
             slots_per_superblock,
             pseudo_slc_share: flash.technology.bits() as u32,
-            pseudo_slc_max: flash.pseudo_slc_superblocks() as usize,
+            pseudo_slc_kept: flash.pseudo_slc_superblocks() as usize,
+            pseudo_slc_max: (flash.pseudo_slc_superblocks() + flash.pseudo_slc_growth()) as usize,
             superblocks: Superblocks::new(valid, filled, flash.cycles),
             layout,
             overrides: Overrides::new(),
@@ -218,8 +222,8 @@ impl Translation {
         }
     }
 
-    fn superblock_of(&self, place: u32) -> usize {
-        (place / self.slots_per_superblock) as usize
+    fn superblock_of(&self, place: u32) -> SuperblockNumber {
+        SuperblockNumber(place / self.slots_per_superblock)
     }
 
     /// The unit of a place.
@@ -256,7 +260,7 @@ impl Translation {
             || self.frontiers.iter().any(open)
     }
 
-    /// Where `slot` lies, and how many of the slots from it up to `end` are read with it.
+    /// Returns the place of `slot`, and the number of slots from it up to `end` that are read together.
     #[inline]
     pub(crate) fn locate(&self, slot: u64, end: u64) -> Placed {
         let first = self.place_of(slot as u32);
@@ -289,7 +293,7 @@ impl Translation {
         let mut stream = Stream::Host;
         if self.pseudo_slc_max > 0 {
             let opens = self.frontiers[Stream::PseudoSlc as usize].is_none();
-            if !opens || self.pseudo_slc_used < self.pseudo_slc_max {
+            if !opens || self.has_room_in_pseudo_slc() {
                 stream = Stream::PseudoSlc;
             } else if self.spec.pseudo_slc.is_some_and(|cache| cache.fold_when_full) {
                 return None;
@@ -302,6 +306,15 @@ impl Translation {
         let ready = self.frontiers[stream as usize].is_some() || self.superblocks.erased() > 1;
         (ready && (self.frontiers[stream as usize].is_some() || self.open(stream)))
             .then_some(stream)
+    }
+
+    /// Whether the pseudo-SLC cache may take another superblock: one of its own, or one that is erased and that collection
+    /// does not need.
+    fn has_room_in_pseudo_slc(&self) -> bool {
+        let used = self.pseudo_slc_used;
+        used < self.pseudo_slc_kept
+            || used < self.pseudo_slc_max
+                && self.superblocks.erased() > self.spec.erased_min as usize + STREAMS
     }
 
     /// Data that the host wrote not long ago is likely to be written again soon: it is hot where the host has
@@ -328,7 +341,7 @@ impl Translation {
         let host = self.written.host;
         let Some(superblock) = self.superblocks.open(purpose, size, host) else { return false };
         self.pseudo_slc_used += usize::from(pseudo_slc);
-        let next = superblock as u32 * self.slots_per_superblock;
+        let next = superblock.0 * self.slots_per_superblock;
         let previous = self.pool.pop().unwrap_or_default();
         self.frontiers[stream as usize] =
             Some(Frontier { superblock, next, end: next + size, previous });
@@ -358,7 +371,7 @@ impl Translation {
         self.placed(stream, slot, previous)
     }
 
-    /// Takes down that `slot`, which lay at `previous`, was mapped to the next place of `stream`.
+    /// Notes that `slot`, which lay at `previous`, was mapped to the next place of `stream`.
     #[inline]
     fn placed(&mut self, stream: Stream, slot: u32, previous: u32) -> Option<Filled> {
         let frontier = self.frontiers[stream as usize].as_mut()?;
@@ -448,21 +461,20 @@ impl Translation {
         self.recycle(previous);
     }
 
-    fn release(&mut self, index: usize) {
+    fn release(&mut self, index: SuperblockNumber) {
         self.superblocks.get_mut(index).state = State::Erasing;
-        self.to_erase.push(index as u32);
+        self.to_erase.push(index);
     }
 
     /// A superblock to erase now.
-    pub(crate) fn next_to_erase(&mut self) -> Option<u32> {
+    pub(crate) fn next_to_erase(&mut self) -> Option<SuperblockNumber> {
         self.to_erase.pop()
     }
 
     /// All dies have erased their part of `superblock`.
-    pub(crate) fn erased(&mut self, superblock: u32) {
-        let index = superblock as usize;
-        self.pseudo_slc_used -= usize::from(self.superblocks.get(index).pseudo_slc);
-        self.superblocks.erased_now(index);
+    pub(crate) fn erased(&mut self, superblock: SuperblockNumber) {
+        self.pseudo_slc_used -= usize::from(self.superblocks.get(superblock).pseudo_slc);
+        self.superblocks.erased_now(superblock);
     }
 
     /// Forgets what lies in the slots from `first` up to `end`.
@@ -486,7 +498,7 @@ impl Translation {
         self.layout = Layout::InOrder { slots: 0 };
         self.overrides = Overrides::new();
         for index in 0..self.superblocks.len() {
-            let superblock = self.superblocks.get_mut(index);
+            let superblock = self.superblocks.get_mut(SuperblockNumber(index as u32));
             superblock.valid = 0;
             superblock.as_found = false;
         }
@@ -497,7 +509,7 @@ impl Translation {
         self.written.host += 1;
     }
 
-    /// What was written to flash so far, by reason.
+    /// Returns the slots written to flash so far, by reason.
     pub(crate) fn written(&self) -> Written {
         self.written
     }

@@ -1,8 +1,9 @@
-//! What a loss of power leaves.
+//! The state of the translation after a power cut.
 
 use super::layout::EMPTY;
 use super::superblock::State;
 use super::{Frontier, Stream, Translation};
+use crate::sim::number::SuperblockNumber;
 
 impl Translation {
     /// The power fails: what is not stored is lost, and its former content is back. With `protected` buffers
@@ -30,11 +31,11 @@ impl Translation {
 
     /// Units at the end of a superblock that were lost are as good as erased: it is filled further from there.
     fn rewind(&mut self, lost: &[u32]) {
-        let mut superblocks: Vec<usize> =
+        let mut superblocks: Vec<SuperblockNumber> =
             lost.iter().map(|&unit| self.superblock_of(unit * self.slots_per_unit)).collect();
         superblocks.dedup();
         for index in superblocks {
-            let start = index as u32 * self.slots_per_superblock;
+            let start = index.0 * self.slots_per_superblock;
             let superblock = self.superblocks.get(index);
             let mut end = start + superblock.slots.len() as u32;
             while end > start && lost.binary_search(&((end - 1) / self.slots_per_unit)).is_ok() {
@@ -61,8 +62,8 @@ impl Translation {
         }
     }
 
-    fn reopen(&mut self, superblock: usize, stream: Stream, next: u32) {
-        let start = superblock as u32 * self.slots_per_superblock;
+    fn reopen(&mut self, superblock: SuperblockNumber, stream: Stream, next: u32) {
+        let start = superblock.0 * self.slots_per_superblock;
         let pseudo_slc = stream == Stream::PseudoSlc;
         let size = if pseudo_slc { self.pseudo_slc_size() } else { self.slots_per_superblock };
         self.superblocks.get_mut(superblock).state = State::Open;
@@ -80,7 +81,7 @@ impl Translation {
     fn roll_back(&mut self, unit: u32) -> u64 {
         let first = unit * self.slots_per_unit;
         let superblock = self.superblock_of(first);
-        let start = superblock as u32 * self.slots_per_superblock;
+        let start = superblock.0 * self.slots_per_superblock;
         let moved = self.superblocks.get(superblock).settled;
         let mut lost = 0;
         for place in first..first + self.slots_per_unit {

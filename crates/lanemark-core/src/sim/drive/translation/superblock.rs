@@ -5,59 +5,60 @@
 //! nobody overwrites, is moved to a worn one, so that its blocks come into use.
 
 use super::super::super::spec::{Policy, TranslationSpec};
+use crate::sim::number::SuperblockNumber;
 
-/// What a superblock is at.
+/// The state of a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It can be filled.
+    /// Erased: the superblock can be filled.
     Erased,
-    /// It is being filled.
+    /// Being filled.
     Open,
-    /// It is full, or was closed.
+    /// Full, or closed before it was.
     Closed,
-    /// Its valid data has been moved, and where that lies now is not stored yet.
+    /// Without valid data: that has been moved, and its new place is not stored yet.
     Emptied,
-    /// Its erase is under way.
+    /// Being erased.
     Erasing,
 }
 
-/// One superblock.
+/// A superblock.
 #[derive(Clone, Debug)]
 pub(crate) struct Superblock {
-    /// What it is at.
+    /// State of the superblock.
     pub state: State,
-    /// Whether it is written with one bit a cell.
+    /// Whether the superblock is written with one bit a cell.
     pub pseudo_slc: bool,
     /// Slots that hold what the host would read.
     pub valid: u32,
     /// Slots elsewhere, not stored yet, whose former content lies here.
     pub pins: u32,
-    /// How many superblocks had been opened before it.
+    /// Number of superblocks opened before this one.
     pub sequence: u32,
-    /// What the host had written when it was opened, in slots.
+    /// Slots that the host had written when the superblock was opened.
     pub opened_at: u64,
-    /// Whether what it holds was expected to be overwritten soon.
+    /// Whether its data was expected to be overwritten soon.
     pub hot: bool,
-    /// Whether what it holds outlived another one.
+    /// Whether its data outlived an earlier superblock.
     pub settled: bool,
     /// Program and erase cycles.
     pub cycles: u32,
     /// Logical slot of each place, for what the run wrote.
     pub slots: Vec<u32>,
-    /// Whether its content is still that of the layout.
+    /// Whether the superblock's content is still that of the layout.
     pub as_found: bool,
 }
 
-/// What a superblock is opened for.
+/// The purpose that a superblock is opened for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Purpose {
-    /// To be written with one bit a cell.
+    /// Whether the superblock will be written with one bit a cell.
     pub(crate) pseudo_slc: bool,
-    /// For what will soon be overwritten.
+    /// Whether it is for data that will soon be overwritten.
     pub(crate) hot: bool,
-    /// For what outlived the superblock that it was written to.
+    /// Whether it is for data that outlived the superblock that it was written to.
     pub(crate) settled: bool,
-    /// The most worn rather than the least.
+    /// Whether the most worn is opened rather than the least.
     pub(crate) worn: bool,
 }
 
@@ -65,12 +66,12 @@ pub(crate) struct Purpose {
 #[derive(Clone, Debug)]
 pub(crate) struct Superblocks {
     all: Vec<Superblock>,
-    erased: Vec<u32>,
+    erased: Vec<SuperblockNumber>,
     opened: u32,
     cycles_max: u32,
     /// Erases that have ended.
     pub erases: u64,
-    /// How many are emptied or being erased, and will be erased.
+    /// Number of superblocks that are emptied or being erased, and will be erased.
     pub coming: usize,
     /// Victims chosen so far.
     chosen: u32,
@@ -80,7 +81,7 @@ pub(crate) struct Superblocks {
 const WEAR_TURN: u32 = 4;
 
 impl Superblocks {
-    /// As many as `valid` has counts of valid slots, of which the first `filled` hold data.
+    /// A superblock for each count of valid slots in `valid`, of which the first `filled` hold data.
     pub(crate) fn new(valid: impl Iterator<Item = u32>, filled: usize, cycles: u32) -> Self {
         let all: Vec<Superblock> = valid
             .enumerate()
@@ -99,7 +100,7 @@ impl Superblocks {
             })
             .collect();
         // Taken from the end, so that the first are filled first.
-        let erased = (filled as u32..all.len() as u32).rev().collect();
+        let erased = (filled as u32..all.len() as u32).rev().map(SuperblockNumber).collect();
         Self {
             all,
             erased,
@@ -111,40 +112,45 @@ impl Superblocks {
         }
     }
 
-    /// One of them.
+    /// Returns a superblock.
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> &Superblock {
-        &self.all[index]
+    pub(crate) fn get(&self, index: SuperblockNumber) -> &Superblock {
+        &self.all[usize::from(index)]
     }
 
-    /// One of them, to change it.
+    /// Returns a superblock, to change it.
     #[inline]
-    pub(crate) fn get_mut(&mut self, index: usize) -> &mut Superblock {
-        &mut self.all[index]
+    pub(crate) fn get_mut(&mut self, index: SuperblockNumber) -> &mut Superblock {
+        &mut self.all[usize::from(index)]
     }
 
-    /// How many there are.
+    /// Returns the number of superblocks.
     pub(crate) fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// How many are erased.
+    /// Returns the number of erased superblocks.
     pub(crate) fn erased(&self) -> usize {
         self.erased.len()
     }
 
     /// Opens an erased one for `slots` slots when the host has written `opened_at`: the least worn, or the
     /// most worn for data that will not be overwritten soon.
-    pub(crate) fn open(&mut self, purpose: Purpose, slots: u32, opened_at: u64) -> Option<usize> {
+    pub(crate) fn open(
+        &mut self,
+        purpose: Purpose,
+        slots: u32,
+        opened_at: u64,
+    ) -> Option<SuperblockNumber> {
         let last = self.erased.len().checked_sub(1)?;
         let key = |&place: &usize| {
-            let cycles = self.all[self.erased[place] as usize].cycles;
+            let cycles = self.all[usize::from(self.erased[place])].cycles;
             if purpose.worn { u32::MAX - cycles } else { cycles }
         };
         // The first minimum from the end: with equal wear the order is that of erasing.
         let place = (0..=last).rev().min_by_key(key).unwrap_or(last);
-        let index = self.erased.remove(place) as usize;
-        let superblock = &mut self.all[index];
+        let index = self.erased.remove(place);
+        let superblock = &mut self.all[usize::from(index)];
         *superblock = Superblock {
             state: State::Open,
             pseudo_slc: purpose.pseudo_slc,
@@ -163,13 +169,13 @@ impl Superblocks {
     }
 
     /// Superblocks opened since.
-    pub(crate) fn age(&self, index: usize) -> u32 {
-        self.opened - self.all[index].sequence
+    pub(crate) fn age(&self, index: SuperblockNumber) -> u32 {
+        self.opened - self.all[usize::from(index)].sequence
     }
 
     /// An erase has ended.
-    pub(crate) fn erased_now(&mut self, index: usize) {
-        let superblock = &mut self.all[index];
+    pub(crate) fn erased_now(&mut self, index: SuperblockNumber) {
+        let superblock = &mut self.all[usize::from(index)];
         superblock.state = State::Erased;
         superblock.pseudo_slc = false;
         superblock.as_found = false;
@@ -178,17 +184,21 @@ impl Superblocks {
         self.cycles_max = self.cycles_max.max(superblock.cycles);
         self.erases += 1;
         self.coming -= 1;
-        self.erased.insert(0, index as u32);
+        self.erased.insert(0, index);
     }
 
     /// The superblock to collect next, where one has anything to gain: each holds `size` slots.
-    pub(crate) fn choose_victim(&mut self, spec: &TranslationSpec, size: u32) -> Option<usize> {
+    pub(crate) fn choose_victim(
+        &mut self,
+        spec: &TranslationSpec,
+        size: u32,
+    ) -> Option<SuperblockNumber> {
         self.chosen = self.chosen.wrapping_add(1);
         self.victim(spec, size)
     }
 
-    /// The same, without taking it.
-    pub(crate) fn victim(&self, spec: &TranslationSpec, size: u32) -> Option<usize> {
+    /// Returns the superblock that collection would choose next, without taking it.
+    pub(crate) fn victim(&self, spec: &TranslationSpec, size: u32) -> Option<SuperblockNumber> {
         let closed = || {
             let candidates = self.all.iter().enumerate();
             candidates.filter(|(_, one)| one.state == State::Closed && !one.pseudo_slc)
@@ -197,7 +207,7 @@ impl Superblocks {
             let coldest = closed().min_by_key(|(_, one)| (one.cycles, one.sequence));
             if let Some((index, _)) = coldest.filter(|(_, one)| one.cycles + gap < self.cycles_max)
             {
-                return Some(index);
+                return Some(SuperblockNumber(index as u32));
             }
         }
         let gains = |(_, one): &(usize, &Superblock)| one.valid < size;
@@ -213,12 +223,12 @@ impl Superblocks {
             Policy::CostBenefit => {
                 let benefit = |(index, one): &(usize, &Superblock)| {
                     let used = f64::from(one.valid) / f64::from(size);
-                    let age = f64::from(self.age(*index));
+                    let age = f64::from(self.age(SuperblockNumber(*index as u32)));
                     (1.0 - used) / (2.0 * used).max(1e-9) * age
                 };
                 closed().filter(gains).max_by(|a, b| benefit(a).total_cmp(&benefit(b)))
             }
         };
-        chosen.map(|(index, _)| index)
+        chosen.map(|(index, _)| SuperblockNumber(index as u32))
     }
 }

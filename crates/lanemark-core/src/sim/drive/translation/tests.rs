@@ -121,7 +121,7 @@ impl Machine {
             let range = index as u32 * size..(index as u32 + 1) * size;
             let valid = slot_at.range(range).count();
             assert_eq!(
-                translation.superblocks.get(index).valid as usize,
+                translation.superblocks.get(SuperblockNumber(index as u32)).valid as usize,
                 valid,
                 "superblock {index}"
             );
@@ -165,6 +165,7 @@ prop_compose! {
             flash.translation.hot_stream = hot;
             flash.translation.wear_gap = gap;
             flash.translation.pseudo_slc = cache.map(|(mebibytes, fold_when_full)| PseudoSlcSpec {
+                growth: Bytes::ZERO,
                 capacity: Bytes::mebi(mebibytes),
                 read: Duration::ZERO,
                 program: Duration::ZERO,
@@ -354,8 +355,9 @@ fn static_wear_levelling_brings_cold_blocks_into_use() {
         let slots = u64::from(machine.translation.slots);
         // Only a fifth is ever overwritten.
         (0..slots * 12).for_each(|index| machine.write(index * 7919 % (slots / 5)));
-        let cycles: Vec<u32> =
-            (0..60).map(|index| machine.translation.superblocks.get(index).cycles).collect();
+        let cycles: Vec<u32> = (0..60)
+            .map(|index| machine.translation.superblocks.get(SuperblockNumber(index)).cycles)
+            .collect();
         (*cycles.iter().min().unwrap(), *cycles.iter().max().unwrap())
     };
     let (least, most) = spread(None);

@@ -7,10 +7,14 @@
 //! a header of 12 bytes, or 16 with a 64-bit address; completions have 12. A digest (ECRC) adds 4 bytes
 //! to each (2.2.1, 2.7.1). Payload is at most MPS a packet, a read request asks for at most MRRS.
 //!
-//! A link also carries ACK and flow-control packets of 8 bytes, one each per acknowledgement interval
-//! of ((MPS + 28) · factor / N + {19, 70, 115}) symbol times for generations 1, 2 and from 3 on (tables
-//! 3-7 to 3-9), and SKP sets, 4 symbols in 1,538. With all lanes counted, as pcie-bench (Neugebauer et
-//! al., SIGCOMM 2018) writes it: raw · (1 - 8/(ACK·N) - 8/(FC·N) - 4/1538) · MPS/(MPS + overhead).
+//! A link also carries SKP sets, 4 symbols in 1,538, and packets that answer what the other direction brings: ACK
+//! and flow-control packets of 8 bytes, one each per acknowledgement interval of ((MPS + 28) · factor / N + {19,
+//! 70, 115}) symbol times for generations 1, 2 and from 3 on (tables 3-7 to 3-9). Answers go against the data, so
+//! data in one direction pays for SKP sets alone, raw · (1 - 4/1538) · MPS/(MPS + overhead), and takes 16 bytes an
+//! interval of the other direction. Where data fills both directions each pays for the answers to the other, which
+//! is the formula of pcie-bench (Neugebauer et al., SIGCOMM 2018): raw · (1 - 8/(ACK·N) - 8/(FC·N) - 4/1538) ·
+//! MPS/(MPS + overhead), but for the square of the answers' share, 0.5% on the narrowest link: an interval is of
+//! data here, and of data and answers there. Not modelled: answers to read requests and to a protocol's accesses.
 //!
 //! *Completions.* Whoever answers a read may cut the data wherever an address is a multiple of the read
 //! completion boundary, 64 or 128 bytes at a root complex (2.3.1.1). Policy: data begins at such an
@@ -26,6 +30,10 @@
 //! device's tags come back over all links between it and memory, so that behind a switch or chipset it is
 //! for the setup to say.
 //!
+//! *Tunnels.* Thunderbolt and USB4 carry the packets of a PCI Express link, without its line code, in packets of their own
+//! (USB4 Specification 2.0, 11). What they leave for data is less than the link's law by then and is given as
+//! `rate_max`: data one way in full packets of MPS, which headers and small packets take their part of as on the wire.
+//!
 //! While a bound holds a burst back the direction counts as taken, for small packets too. Doorbells,
 //! completion entries, MSI-X and the fetching of commands cost their time on the wire alone.
 //!
@@ -35,6 +43,7 @@
 
 mod generation;
 mod setup;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -72,8 +81,10 @@ pub struct Pcie {
     fetch_window: Option<Window>,
     /// What may be under way of posted data.
     post_window: Option<Window>,
-    /// Picoseconds a byte, maintenance traffic included, in 2^-20 ps.
+    /// Picoseconds a byte, SKP sets included, in 2^-20 ps.
     byte_time: u64,
+    /// The share of a time on the wire that its answers take of the other direction, in 2^-20.
+    answers: u64,
     /// What it was set up with, for training anew.
     latency: Duration,
     setup: PcieSetup,
@@ -109,25 +120,32 @@ impl Pcie {
     ) -> Self {
         let width = f64::from(lanes);
         let interval = generation.acknowledge_interval(lanes, setup.payload_max);
-        let maintenance = 2.0 * DLLP / (interval * width) + SKIP_SHARE;
-        let rate = generation.lane_rate().0 as f64 * width * (1.0 - maintenance);
-        let byte_time = (1e12 / rate * f64::from(1u32 << 20)).round() as u64;
         let digest = if setup.ecrc { ECRC } else { 0 };
+        let request_overhead = PACKET_FRAME + setup.address.header() + digest;
+        let payload_max = setup.payload_max.get();
+        let wire = generation.lane_rate().0 as f64 * width * (1.0 - SKIP_SHARE);
+        let rate = setup.rate_max.map_or(wire, |data| {
+            wire.min(data.0 as f64 * (payload_max + request_overhead) as f64 / payload_max as f64)
+        });
+        // An ACK and a flow-control packet of the other direction in each interval.
+        let answers = 2.0 * DLLP / (interval * width);
+        let byte_time = (1e12 / rate * f64::from(1u32 << 20)).round() as u64;
         let round_trip = setup.round_trip.unwrap_or(PcieSetup::usual_round_trip(latency));
         let window = |in_flight| Window { in_flight, round_trip };
         let read_request_max = setup.read_request_max.get();
         Self {
             generation,
             lanes,
-            payload_max: setup.payload_max.get(),
+            payload_max,
             read_request_max,
             // A completion answers one request.
             completion_payload: setup.completion_payload.get().min(read_request_max),
-            request_overhead: PACKET_FRAME + setup.address.header() + digest,
+            request_overhead,
             completion_overhead: PACKET_FRAME + COMPLETION_HEADER + digest,
             fetch_window: setup.tags.map(|tags| window(u64::from(tags) * read_request_max)),
             post_window: setup.posted_credits.map(|credits| window(credits.get())),
             byte_time,
+            answers: (answers * f64::from(1u32 << 20)).round() as u64,
             latency,
             setup: *setup,
         }
@@ -162,9 +180,10 @@ impl Pcie {
         Bytes(self.payload_max)
     }
 
-    /// Bytes a second one way after the line code, before packets.
+    /// Bytes a second one way after the line code, before packets; through a tunnel the most data, where that is less.
     pub fn rate(&self) -> BytesPerSecond {
-        BytesPerSecond(self.generation.lane_rate().0 * u64::from(self.lanes))
+        let wire = BytesPerSecond(self.generation.lane_rate().0 * u64::from(self.lanes));
+        self.setup.rate_max.map_or(wire, |most| wire.min(most))
     }
 
     /// Bytes on the wire for posted writes of `payload` in all: data to memory, doorbells, MSI-X.
@@ -212,6 +231,11 @@ impl Pcie {
         longer(self.completion_time(payload), self.fetch_window, payload)
     }
 
+    /// The time that ACK and flow-control packets take of one direction while `bytes` on the wire fill the other.
+    pub(crate) fn answer_time(&self, bytes: u64) -> Duration {
+        Duration::from_picoseconds((self.wire_time(bytes).picoseconds() * self.answers) >> 20)
+    }
+
     /// The time of so many bytes on the wire. Up to 64 MiB a call stay inside 64 bits.
     pub(crate) fn wire_time(&self, bytes: u64) -> Duration {
         Duration::from_picoseconds((bytes * self.byte_time + (1 << 19)) >> 20)
@@ -223,6 +247,9 @@ impl fmt::Display for Pcie {
         let Self { lanes, fetch_window, post_window, .. } = self;
         let generation = self.generation.number();
         write!(f, "PCIe {generation}.0 x{lanes}, packets of {}", self.payload_max())?;
+        if let Some(most) = self.setup.rate_max {
+            write!(f, ", {most} through its tunnel")?;
+        }
         for (window, what) in [(fetch_window, "fetched"), (post_window, "posted")] {
             if let Some(Window { in_flight, round_trip }) = window {
                 write!(f, ", {} {what} in {round_trip}", Bytes(*in_flight))?;

@@ -1,6 +1,6 @@
 //! How a PCI Express link was set up: what its two ends and software agreed on, beside speed and width.
 
-use crate::units::{Bytes, Duration};
+use crate::units::{Bytes, BytesPerSecond, Duration};
 
 /// What a request waits for at the host, besides its way there and back. Derived: a 64 B read of host memory
 /// takes about 500 ns (Neugebauer et al., SIGCOMM 2018), of which a link of 150 ns is 300 ns.
@@ -28,6 +28,8 @@ pub struct PcieSetup {
     /// From the sending of a request or packet until its tag or credit is there again, where that is known
     /// better than by twice the link's latency and a time to turn around.
     pub round_trip: Option<Duration>,
+    /// The most data a second one way in full packets, where the link is tunnelled through one that carries less.
+    pub rate_max: Option<BytesPerSecond>,
 }
 
 /// The length of addresses in packet headers.
@@ -52,7 +54,17 @@ impl PcieSetup {
             tags: None,
             posted_credits: None,
             round_trip: None,
+            rate_max: None,
         }
+    }
+
+    /// Lets packets carry at most `payload`, completions too: the smaller payload of the two ends binds (PCI Express Base
+    /// Specification 5.0, 7.5.3.4).
+    #[must_use]
+    pub fn at_most(self, payload: Bytes) -> Self {
+        let payload_max = self.payload_max.min(payload);
+        let completion_payload = self.completion_payload.min(payload);
+        Self { payload_max, completion_payload, ..self }
     }
 
     /// The round trip over a link that takes `latency` each way, where nothing better is known.

@@ -60,64 +60,98 @@ fn acknowledgement_intervals_are_the_printed_limits() {
     }
 }
 
-/// The design's worked figures: 7.05 GB/s written and 7.15 GB/s read over generation 4 x4.
+/// One-way data over generation 4 x4 by hand: 16 GT/s, four lanes, 128b/130b and 1,534 of 1,538 symbols are 7,856.4 MB/s,
+/// of which packets of 256 B leave 256/280 to writes and 256/276 to completions.
 #[test]
 fn generation_4_x4_meets_the_closed_form() {
     let pcie = link(4, 4, 256);
     let block = Bytes::mebi(1);
-    assert!((rate(block, pcie.write_time(block)) - 7_050.0).abs() < 7.0);
-    assert!((rate(block, pcie.completion_time(block)) - 7_150.0).abs() < 7.0);
+    assert!((rate(block, pcie.write_time(block)) - 7_183.0).abs() < 1.0);
+    assert!((rate(block, pcie.completion_time(block)) - 7_287.1).abs() < 1.0);
 }
 
-/// Seen in the field: 78 to 79% of 1000 MB/s on generation 2 x2, 192 of 250 MB/s on 1 x1.
+/// Narrow old links lose to packets of 128 B 24 in 152 and to SKP sets 4 in 1,538: 210 of 250 MB/s, and four times as much
+/// over twice the lanes of twice the rate. Seen in the field, which has hosts beside: 192 to 210 MB/s.
 #[test]
-fn narrow_old_links_lose_about_a_fifth_to_packets() {
+fn narrow_old_links_lose_about_a_sixth_to_packets() {
     let block = Bytes::mebi(1);
-    let two_by_two = rate(block, link(2, 2, 128).write_time(block));
-    assert!((760.0..810.0).contains(&two_by_two), "{two_by_two} MB/s");
-    let one_by_one = rate(block, link(1, 1, 128).write_time(block));
-    assert!((188.0..197.0).contains(&one_by_one), "{one_by_one} MB/s");
+    for (pcie, expected) in [(link(1, 1, 128), 209.98), (link(2, 2, 128), 839.92)] {
+        let seen = rate(block, pcie.write_time(block));
+        assert!((seen - expected).abs() < 0.01, "{seen} MB/s over {pcie}");
+    }
 }
 
-/// Every generation, width and MPS, with both headers, with and without ECRC: the formula over the
-/// printed acknowledgement limits.
+/// Bytes a second of a lane after the line code, by generation.
+const LANE_RATES: [f64; 5] = [
+    2.5e9 / 10.0,
+    5e9 / 10.0,
+    8e9 / 8.0 * 128.0 / 130.0,
+    16e9 / 8.0 * 128.0 / 130.0,
+    32e9 / 8.0 * 128.0 / 130.0,
+];
+
+/// Every generation, width and MPS, with both headers, with and without ECRC: in one direction the formula without answers,
+/// which go against the data, and where data fills both directions that of pcie-bench over the printed acknowledgement
+/// limits. An interval that answers cut short is not modelled: the square of their share, 0.5% on the narrowest link.
 #[test]
 fn saturated_throughput_is_the_formula_within_a_thousandth() {
-    let lane_rates = [
-        2.5e9 / 10.0,
-        5e9 / 10.0,
-        8e9 / 8.0 * 128.0 / 130.0,
-        16e9 / 8.0 * 128.0 / 130.0,
-        32e9 / 8.0 * 128.0 / 130.0,
-    ];
     let block = Bytes::mebi(4);
     let mut checked = 0;
-    for (number, lane_rate) in (1..).zip(lane_rates) {
+    for (number, lane_rate) in (1..).zip(LANE_RATES) {
         let generation = PcieGeneration::new(number).unwrap();
         for (lanes, payload) in LANES.iter().flat_map(|n| [128, 256, 512].map(|mps| (*n, mps))) {
             let n = f64::from(lanes);
             let limit = printed_limit(number, lanes, payload) as f64;
-            let raw = lane_rate * n * (1.0 - 8.0 / (limit * n) - 8.0 / (limit * n) - 4.0 / 1538.0);
+            let answers = 8.0 / (limit * n) + 8.0 / (limit * n);
+            let one_way = lane_rate * n * (1.0 - 4.0 / 1538.0);
+            let both_ways = lane_rate * n * (1.0 - answers - 4.0 / 1538.0);
             for (address, header) in [(PcieAddress::Short, 12.0), (PcieAddress::Long, 16.0)] {
                 for (ecrc, digest) in [(false, 0.0), (true, 4.0)] {
                     let usual = PcieSetup::new(Bytes(payload), Bytes(512));
                     let setup = PcieSetup { address, ecrc, ..usual };
                     let pcie = Pcie::with_setup(generation, lanes, Duration::ZERO, &setup);
-                    let held = |time: Duration, overhead: f64| {
+                    let held = |raw: f64, time: Duration, overhead: f64, within: f64| {
                         let mps = payload as f64;
                         let formula = raw * mps / (mps + overhead) / 1e6;
                         let seen = rate(block, time);
                         let off = (seen / formula - 1.0).abs();
-                        assert!(off < 0.001, "{pcie}: {seen} for {formula} MB/s");
+                        assert!(off < within, "{pcie}: {seen} for {formula} MB/s");
                     };
-                    held(pcie.post_time(block), 8.0 + header + digest);
-                    held(pcie.fetch_time(block), 8.0 + 12.0 + digest);
+                    let (written, completed) = (8.0 + header + digest, 8.0 + 12.0 + digest);
+                    held(one_way, pcie.post_time(block), written, 0.001);
+                    held(one_way, pcie.fetch_time(block), completed, 0.001);
+                    // As much back as there: each direction has its own data and the answers to the other's.
+                    let back = |bytes| pcie.wire_time(bytes) + pcie.answer_time(bytes);
+                    let within = 0.001 + answers * answers;
+                    held(both_ways, back(pcie.write_bytes(block)), written, within);
+                    held(both_ways, back(pcie.completion_bytes(block)), completed, within);
                     checked += 1;
                 }
             }
         }
     }
     assert_eq!(checked, 5 * 5 * 3 * 4);
+}
+
+/// Data to the host takes nothing of its own direction but itself, and 16 bytes an interval of the other; data to the drive
+/// takes its read requests and those answers of the direction to the host.
+#[test]
+fn answers_go_against_the_data_alone() {
+    use crate::sim::link::law::{Cost, Law, Phase, Place};
+    let pcie = set_up(|_| ());
+    let (block, whole) = (Bytes::mebi(1), Place { first: true, last: true });
+    // An interval of generation 3 x4 with 128 B is (128 + 28) · 1.4 / 4 + 115 symbol times on four lanes, 678.4 B.
+    let near = |seen: Duration, bytes: u64| {
+        let expected = pcie.wire_time(bytes).as_seconds() * 16.0 / 678.4;
+        (seen.as_seconds() / expected - 1.0).abs() < 1e-4
+    };
+    let Cost { to_host, to_drive } = pcie.cost(Phase::ToHost(block, whole));
+    assert_eq!(to_host, pcie.write_time(block));
+    assert!(near(to_drive, block.get() / 128 * 152), "{to_drive}");
+    let Cost { to_host, to_drive } = pcie.cost(Phase::ToDrive(block, whole));
+    assert_eq!(to_drive, pcie.completion_time(block));
+    let asked = pcie.read_request_time(block);
+    assert!(near(to_host - asked, block.get() / 128 * 148), "{to_host} of which {asked}");
 }
 
 /// A 4 KiB NVMe read by the documents: 140 B down, 4,956 / 4,572 / 4,380 B up.
@@ -232,4 +266,27 @@ fn a_round_trip_that_is_not_told_is_twice_the_latency_and_the_turn_around() {
     // The tags that every device has leave the link its wire.
     let usual = tagged(32, 150);
     assert_eq!(usual.fetch_time(Bytes::mebi(1)), usual.completion_time(Bytes::mebi(1)));
+}
+
+/// A tunnel that carries less than the lanes is what long transfers see, both ways and at each payload; one that carries
+/// more changes nothing.
+#[test]
+fn a_tunnel_bounds_data_in_full_packets() {
+    let block = Bytes::mebi(1);
+    for payload in [128, 256] {
+        let time = |rate_max: Option<u64>| {
+            let rate_max = rate_max.map(BytesPerSecond);
+            let setup = PcieSetup { rate_max, ..PcieSetup::new(Bytes(payload), Bytes(512)) };
+            let law = Pcie::with_setup(PcieGeneration::Three, 4, Duration::ZERO, &setup);
+            (law.post_time(block), law.fetch_time(block))
+        };
+        let (post, fetch) = time(Some(2_750_000_000));
+        let seen = (block / post).as_megabytes();
+        assert!((seen / 2_750.0 - 1.0).abs() < 1e-4, "{seen} MB/s");
+        // Completions have a header of 12 bytes instead of 16.
+        let formula = 2_750.0 * (payload + 24) as f64 / (payload + 20) as f64;
+        let seen = (block / fetch).as_megabytes();
+        assert!((seen / formula - 1.0).abs() < 1e-4, "{seen} for {formula} MB/s");
+        assert_eq!(time(Some(9_000_000_000)), time(None));
+    }
 }

@@ -31,6 +31,8 @@
 //! retransmission, power states of the link, and the rule that a drive sends a command's data in order (bursts go as
 //! they come off the flash).
 
+mod table;
+
 use std::fmt;
 
 use crate::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
@@ -69,7 +71,7 @@ pub enum SataRate {
     Gen3,
 }
 
-/// Which commands go over a SATA link.
+/// The commands that go over a SATA link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SataCommands {
     /// READ and WRITE FPDMA QUEUED, 32 at a time.
@@ -95,7 +97,7 @@ pub struct Sata {
     write: DataFrames,
     read_completion: Duration,
     completion: Duration,
-    /// What it was made of besides its rate, for training anew.
+    /// The commands, frame FIFO and STP connection that the link was made of, for training anew.
     commands: SataCommands,
     fifo: Option<(Bytes, Option<BytesPerSecond>, Option<BytesPerSecond>)>,
     connection: Option<Duration>,
@@ -104,14 +106,14 @@ pub struct Sata {
 /// The Data frames of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct DataFrames {
-    /// What goes before each.
+    /// Time before each frame.
     setup: Duration,
-    /// A full one, with what goes before it.
+    /// Time of a full frame, with the time before it.
     full: Duration,
     hold: Option<Hold>,
 }
 
-/// What makes an end of the link hold a frame: its FIFO, and the rate of its own side of that.
+/// An end of the link that holds frames: its FIFO, and the rate of its own side of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hold {
     fifo: u64,
@@ -203,7 +205,7 @@ impl Sata {
         self.connection.map_or(held, |connection| held.over_stp(connection))
     }
 
-    /// The same link with a drive whose frame FIFO holds `fifo`, and which moves data between FIFO and buffer at
+    /// Returns the link with a drive whose frame FIFO holds `fifo`, and which moves data between FIFO and buffer at
     /// `read` and `write`, where those are limits.
     #[must_use]
     pub fn with_fifo(
@@ -221,8 +223,8 @@ impl Sata {
         Self { read: held(self.read, read), write: held(self.write, write), fifo, ..self }
     }
 
-    /// The same link carried through SAS (STP): a connection is opened and closed, which takes
-    /// `connection`, around the frames that issue a command and around its data and end.
+    /// Returns the link carried through SAS (STP): a connection is opened and closed, which takes `connection`, around
+    /// the frames that issue a command and around its data and end.
     #[must_use]
     pub fn over_stp(self, connection: Duration) -> Self {
         Self {
@@ -234,7 +236,7 @@ impl Sata {
         }
     }
 
-    /// The rate that it trained to.
+    /// Returns the rate that the link trained to.
     pub fn rate(&self) -> SataRate {
         self.rate
     }

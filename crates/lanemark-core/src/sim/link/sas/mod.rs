@@ -30,6 +30,8 @@
 //! travel in packets of four, of which those with primitives hold no data; here a dword costs a quarter
 //! packet wherever it goes. Filling up packets would cost a long stream about 1%.
 
+mod table;
+
 use crate::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 
 /// The dwords that a frame has beside its information unit: start, header, CRC, end.
@@ -40,7 +42,7 @@ const DATA_FRAME: u64 = 1024;
 const COMMAND: u64 = 28;
 const TRANSFER_READY: u64 = 12;
 const RESPONSE: u64 = 24;
-/// What one frame makes the other direction carry: ACK and R_RDY.
+/// Answer to one frame in the other direction: ACK and R_RDY.
 const ACKNOWLEDGE_DWORDS: u64 = 2;
 /// An OPEN address frame, between its start and its end.
 const OPEN_DWORDS: u64 = 8 + 2;
@@ -50,12 +52,12 @@ const ACCEPT_DWORDS: u64 = 1;
 const DONE_DWORDS: u64 = 1;
 /// CLOSE, three times from each side.
 const CLOSE_DWORDS: u64 = 3;
-/// Of this many dwords one is ALIGN.
+/// Interval of ALIGN: one dword of so many.
 const ALIGN_INTERVAL: u64 = 2048;
 /// Bit times from the end of a question to its answer, over a short cable there and back. Derived: half
 /// of the SATA turn-around, which holds two such exchanges (X_RDY and R_RDY, WTRM and R_OK).
 const TURN_AROUND_BITS: u64 = 1_500;
-/// What an OPEN waits for besides its answer. Assumed: nothing, with no expander to arbitrate.
+/// Time that an OPEN waits besides its answer. Assumed: nothing, with no expander to arbitrate.
 const ARBITRATION: Duration = Duration::ZERO;
 
 /// A SAS line rate.
@@ -152,7 +154,7 @@ impl Sas {
         }
     }
 
-    /// The same port with connections that are open already and stay so.
+    /// Returns the port with connections that are open already and stay so.
     pub fn kept_open(self) -> Self {
         Self {
             connection: Duration::ZERO,
@@ -169,12 +171,12 @@ impl Sas {
         if self.connection == Duration::ZERO { new.kept_open() } else { new }
     }
 
-    /// The rate that its phys trained to.
+    /// Returns the rate that the port's phys trained to.
     pub fn rate(&self) -> SasRate {
         self.rate
     }
 
-    /// How many connections it carries side by side.
+    /// Returns the number of connections that the port carries side by side.
     pub fn phys(&self) -> u32 {
         self.phys
     }
@@ -221,18 +223,18 @@ impl Sas {
         self.connection + self.response
     }
 
-    /// What a burst of data costs the direction that it does not go: the answers to its connection, and
-    /// ACK and R_RDY for each of its frames.
+    /// Returns the time that a burst of data takes of the other direction: the answers to its connection, and ACK and
+    /// R_RDY for each of its frames.
     pub(crate) fn data_acknowledge_time(&self, bytes: Bytes) -> Duration {
         self.connection_answer + self.acknowledge * bytes.get().div_ceil(DATA_FRAME)
     }
 
-    /// The same for a COMMAND, an XFER_RDY or the RESPONSE of a write.
+    /// Returns the time that a COMMAND, an XFER_RDY or the RESPONSE of a write takes of the other direction.
     pub(crate) fn frame_acknowledge_time(&self) -> Duration {
         self.connection_answer + self.acknowledge
     }
 
-    /// What a connection adds to the frames of a SATA drive that are carried in it over STP. They hold
+    /// Returns the time that a connection adds to the frames of a SATA drive that are carried in it over STP. They hold
     /// their phy in both directions for the time of the SATA law, as SATA is half duplex.
     pub fn stp_connection_time(&self) -> Duration {
         self.stp_connection
@@ -280,7 +282,7 @@ mod tests {
         }
     }
 
-    /// With as much data the other way, each frame comes with two more dwords: 1,150 MB/s.
+    /// Each frame comes with two more dwords where as much data goes the other way: 1,150 MB/s.
     #[test]
     fn acknowledging_as_much_reverse_traffic_costs_two_dwords_a_frame() {
         let sas = Sas::new(SasRate::Gen3, 1).kept_open();
@@ -323,7 +325,7 @@ mod tests {
         }
     }
 
-    /// Beside 9 dwords of their own, COMMAND holds 7, XFER_RDY 3 and RESPONSE 6.
+    /// COMMAND holds 7 dwords, XFER_RDY 3 and RESPONSE 6, beside 9 of each frame's own.
     #[test]
     fn small_frames_have_16_12_and_15_dwords() {
         let sas = Sas::new(SasRate::Gen3, 1).kept_open();

@@ -1,6 +1,6 @@
-//! What a hard disk is made of: plain values, checked.
+//! The specification of a hard disk: plain values, checked.
 
-use crate::sim::spec::SpecError;
+use super::bounds::{SpecError, within};
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::SECTOR;
 
@@ -13,27 +13,27 @@ pub struct DiskSpec {
     pub heads: u32,
     /// Zones of cylinders with equally many sectors on a track, from the outermost in.
     pub zones: Vec<Zone>,
-    /// How long the arm takes to where it reads.
+    /// Times of the arm to the place of a read.
     pub read_seek: SeekSpec,
-    /// The same to where it writes: longer by what a head settles more exactly.
+    /// Times of the arm to the place of a write: longer, since a head settles more exactly.
     pub write_seek: SeekSpec,
-    /// From one head to another of the same cylinder, reading. A write settles as after a seek.
+    /// Time from one head to another of the same cylinder, reading. A write settles as after a seek.
     pub head_switch: Duration,
-    /// How much later than the track before it the next track of a cylinder begins.
+    /// Time by which the next track of a cylinder begins later than the track before it.
     pub track_skew: Duration,
-    /// The same for the first track of the next cylinder.
+    /// Time by which the first track of the next cylinder begins later than the track before it.
     pub cylinder_skew: Duration,
-    /// What the firmware takes for a read that needs the media, before the arm moves.
+    /// Time of the firmware for a read that needs the media, before the arm moves.
     pub command_overhead: Duration,
     /// Parts of the cache, each of which holds one run of sectors that were read.
     pub segments: u32,
     /// The size of such a part.
     pub segment: Bytes,
-    /// How far the disk reads on behind a read while nothing else is asked of it.
+    /// Distance that the disk reads on behind a read while nothing else is asked of it.
     pub read_ahead: Bytes,
     /// Whether a write is complete in the buffer, or on the media.
     pub write_cache: bool,
-    /// How many of the buffered writes, from the oldest on, the next to be written is chosen from.
+    /// Number of buffered writes, from the oldest on, that the next to be written is chosen from.
     pub destage_window: u32,
     /// A command that has waited so long goes before all that are nearer.
     pub age_max: Duration,
@@ -51,16 +51,16 @@ pub struct Zone {
 /// The three times that data sheets give of an arm, settling included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeekSpec {
-    /// To the next cylinder.
+    /// Time to the next cylinder.
     pub track_to_track: Duration,
-    /// The mean over all pairs of cylinders.
+    /// Mean time over all pairs of cylinders.
     pub average: Duration,
-    /// From the first cylinder to the last.
+    /// Time from the first cylinder to the last.
     pub full_stroke: Duration,
 }
 
 /// The fewest and the most cylinders of a disk.
-pub(super) const CYLINDERS: (u64, u64) = (16, 1 << 20);
+const CYLINDERS: (u64, u64) = (16, 1 << 20);
 
 impl DiskSpec {
     /// The time of a revolution.
@@ -73,13 +73,13 @@ impl DiskSpec {
         self.zones.iter().map(|zone| u64::from(zone.cylinders)).sum()
     }
 
-    /// Everything that the tracks hold.
+    /// Returns the bytes that all tracks hold.
     pub(crate) fn raw_capacity(&self) -> Bytes {
         let sectors = |zone: &Zone| u64::from(zone.cylinders) * u64::from(zone.sectors_per_track);
         SECTOR * (self.zones.iter().map(sectors).sum::<u64>() * u64::from(self.heads))
     }
 
-    /// What a zone delivers in order: all tracks of a cylinder, each begun after its skew.
+    /// Returns the rate of a zone in order: all tracks of a cylinder, each begun after its skew.
     pub(crate) fn sustained_rate(&self, zone: &Zone) -> BytesPerSecond {
         let heads = u64::from(self.heads);
         let skews = self.track_skew * (heads - 1) + self.cylinder_skew;
@@ -149,8 +149,7 @@ impl DiskSpec {
 }
 
 impl SeekSpec {
-    /// Where the average lies between the shortest and the longest seek, least and most: see
-    /// [`super::seek`].
+    /// Bounds of the average between the shortest and the longest seek: see `drive/disk/seek.rs`.
     const AVERAGE: (f64, f64) = (1.0 / 3.0, 8.0 / 15.0);
 
     fn check(&self, field: &'static str) -> Result<(), SpecError> {
@@ -172,17 +171,10 @@ impl SeekSpec {
         Ok(())
     }
 
-    /// Where the average lies, from 0 for the shortest seek to 1 for the longest.
-    pub(super) fn average_place(&self) -> f64 {
+    /// Returns the place of the average, from 0 for the shortest seek to 1 for the longest.
+    pub(crate) fn average_place(&self) -> f64 {
         let above = self.average.saturating_sub(self.track_to_track).as_seconds();
         above / self.full_stroke.saturating_sub(self.track_to_track).as_seconds()
-    }
-}
-
-fn within(field: &'static str, value: u64, low: u64, high: u64) -> Result<(), SpecError> {
-    match (low..=high).contains(&value) {
-        true => Ok(()),
-        false => fail(field, value, format!("from {low} to {high}")),
     }
 }
 
@@ -196,8 +188,8 @@ fn fail<T>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::small_disk;
     use super::*;
+    use crate::sim::drive::disk::tests::small_disk;
 
     #[test]
     fn what_no_disk_can_have_is_named() {

@@ -1,0 +1,216 @@
+//! `lanemark drive`: drive files from what is printed on a box, and what their values follow from.
+
+use std::path::{Path, PathBuf};
+
+use lanemark_core::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
+use lanemark_lab::ratings::REACHED;
+use lanemark_lab::results::Outlet;
+use lanemark_lab::{Lab, LabError};
+use lanemark_report::{DriveRating, DriveValue};
+use lanemark_study::rated::{self, FileValue};
+use lanemark_study::{Library, Origin, Record, workload};
+
+use crate::args::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
+use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
+use crate::outlets::RATED;
+use crate::{library, output};
+
+pub(crate) fn run(args: &DriveArgs) -> Result<Outcome, Failure> {
+    match &args.command {
+        DriveCommand::Show(args) => show(&library::open(&args.library)?, &args.drive),
+        DriveCommand::New(args) => new(args),
+    }
+}
+
+/// Writes the file, once it is known to be one that can be used.
+fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
+    let library = library::open(&args.library)?;
+    let text = text(args)?;
+    let path =
+        args.out.clone().unwrap_or_else(|| PathBuf::from(workload::slug(&args.name) + ".toml"));
+    if path.extension().is_none_or(|extension| extension != "toml") {
+        let message = format!("--out {}: a drive file ends in .toml", path.display());
+        return Err(Failure::input(message));
+    }
+    rated::check(&library, &text)?;
+    // Somebody may have changed by hand what was written before.
+    if path.symlink_metadata().is_ok() {
+        let message = format!("{}: is there already", path.display());
+        return Err(Failure::from(LabError::refused(message).hint("give another --out")));
+    }
+    let outlet = Outlet::open(&path, &RATED)?;
+    outlet.write(&text)?;
+    let named = in_folder(&path);
+    tell!("wrote {named}");
+    show(&library, &named)
+}
+
+/// The path as commands tell it from a name of the library.
+fn in_folder(path: &Path) -> String {
+    let text = path.display().to_string();
+    if text.contains('/') { text } else { format!("./{text}") }
+}
+
+fn show(library: &Library, drive: &str) -> Result<Outcome, Failure> {
+    let explained = rated::explain(library, drive)?;
+    let ratings = match &explained.rated {
+        Some(rated) => Lab::default().ratings_met(library, drive, rated)?,
+        None => Vec::new(),
+    };
+    let values: Vec<DriveValue> = explained.values.iter().map(value).collect();
+    let rating = |met: lanemark_lab::ratings::RatingMet| DriveRating {
+        what: met.what.to_owned(),
+        unit: met.unit,
+        rated: met.rated,
+        simulated: met.simulated,
+    };
+    let ratings: Vec<DriveRating> = ratings.into_iter().map(rating).collect();
+    let style = output::style();
+    output::print(&lanemark_report::drive_text(
+        &explained.name,
+        &values,
+        &ratings,
+        REACHED,
+        &style,
+    ))?;
+    Ok(Outcome::Done)
+}
+
+fn value(record: &Record) -> DriveValue {
+    let origin = match &record.origin {
+        Origin::Sourced(text) => text.clone(),
+        Origin::Derived(text) => format!("follows from {text}"),
+        Origin::Assumed(Some(text)) => format!("assumed: {text}"),
+        Origin::Assumed(None) => String::new(),
+        Origin::Overridden => "set".to_owned(),
+    };
+    let text = match &record.range {
+        Some(range) => {
+            let end = |ratio: f64| format!("{:+.0}%", 100.0 * (ratio - 1.0));
+            format!("{} ({} to {})", record.text, end(range.low), end(range.high))
+        }
+        None => record.text.clone(),
+    };
+    DriveValue { parameter: record.parameter.clone(), text, origin }
+}
+
+/// The text of the file; what is missing is told all at once.
+fn text(args: &DriveNewArgs) -> Result<String, Failure> {
+    let mut missing = Vec::new();
+    let mut need = |given: bool, what: &str| {
+        if !given {
+            missing.push(what.to_owned());
+        }
+    };
+    need(args.protocol.is_some(), "--protocol nvme, sata or sas");
+    need(args.capacity.is_some(), "--capacity, as \"2 TB\"");
+    match args.protocol {
+        Some(Protocol::Nvme) => {
+            need(args.generation.is_some(), "--generation of PCI Express, 1 to 5");
+            need(args.lanes.is_some(), "--lanes of PCI Express");
+        }
+        Some(Protocol::Sata) => need(args.rate.is_some(), "--rate, \"6 Gb/s\" or what it has"),
+        Some(Protocol::Sas) => need(args.rate.is_some(), "--rate, \"12 Gb/s\" or what it has"),
+        None => {}
+    }
+    need(args.read.is_some(), "--read, its sequential reads");
+    if args.kind == Media::Hdd {
+        need(args.rpm.is_some(), "--rpm");
+    } else {
+        need(args.write.is_some(), "--write, its sequential writes");
+    }
+    let is_nvme = args.protocol == Some(Protocol::Nvme);
+    for (given, option) in [
+        (args.rate.is_some() && is_nvme, "--rate"),
+        (args.generation.is_some() && !is_nvme, "--generation"),
+        (args.lanes.is_some() && !is_nvme, "--lanes"),
+    ] {
+        if given && args.protocol.is_some() {
+            missing.push(format!("{option} is not for that protocol: leave it out"));
+        }
+    }
+    if !missing.is_empty() {
+        let message = format!("a drive file needs more:\n  {}", missing.join("\n  "));
+        return Err(Failure::input(message).hint("`lanemark drive new --help` has an example"));
+    }
+    let text = |text: &str| FileValue::Text(text.to_owned());
+    let bare = |value: &dyn std::fmt::Display| FileValue::Bare(value.to_string());
+    // What is written is what was given, to the last digit.
+    let whole = |value: u64, (large, unit): (u64, &str), small: &str| {
+        FileValue::Text(match value.is_multiple_of(large) {
+            true => format!("{} {unit}", value / large),
+            false => format!("{value} {small}"),
+        })
+    };
+    let rate = |rate: BytesPerSecond| whole(rate.0, (1_000_000, "MB/s"), "B/s");
+    let time = |time: Duration| whole(time.picoseconds(), (1_000_000, "us"), "ps");
+    let size = |size: Bytes| whole(size.get(), (1_000_000_000, "GB"), "B");
+    let source = args.source.as_deref().unwrap_or("as printed on its box");
+    let mut drive = vec![
+        ("name", text(&args.name)),
+        (
+            "kind",
+            text(match args.kind {
+                Media::Ssd => "ssd",
+                Media::Hdd => "hdd",
+            }),
+        ),
+        ("source", text(source)),
+    ];
+    drive.extend(args.capacity.map(|capacity| ("capacity", size(capacity))));
+    let line =
+        |rate: Option<BitsPerSecond>| whole(rate.unwrap_or_default().0, (1_000_000, "Mb/s"), "b/s");
+    let port = match args.protocol {
+        Some(Protocol::Nvme) => vec![
+            ("protocol", text("nvme")),
+            (
+                "pcie",
+                FileValue::Bare(format!(
+                    "{{ generation = {}, lanes = {} }}",
+                    args.generation.unwrap_or(4),
+                    args.lanes.unwrap_or(4)
+                )),
+            ),
+        ],
+        Some(Protocol::Sas) => vec![
+            ("protocol", text("sas")),
+            (
+                "sas",
+                FileValue::Bare(format!("{{ rate = {}, phys = {} }}", line(args.rate), args.phys)),
+            ),
+        ],
+        _ => vec![("protocol", text("ahci")), ("sata", line(args.rate))],
+    };
+    let mut rated = vec![("source", text(source))];
+    let counts = [
+        ("year", args.year),
+        ("random_read", args.random_read),
+        ("random_write", args.random_write),
+        ("random_read_qd1", args.random_read_qd1),
+        ("random_write_qd1", args.random_write_qd1),
+        ("steady_random_write", args.steady_random_write),
+        ("rpm", args.rpm),
+        ("heads", args.heads),
+    ];
+    rated.extend(counts.into_iter().filter_map(|(key, value)| Some((key, bare(&value?)))));
+    let words = [("nand", &args.nand), ("memory", &args.memory), ("market", &args.market)];
+    rated.extend(words.into_iter().filter_map(|(key, value)| Some((key, text(value.as_ref()?)))));
+    let rates = [("read", args.read), ("write", args.write), ("steady_write", args.steady_write)];
+    rated.extend(rates.into_iter().filter_map(|(key, value)| Some((key, rate(value?)))));
+    let times = [
+        ("read_latency", args.read_latency),
+        ("write_latency", args.write_latency),
+        ("average_seek", args.average_seek),
+        ("track_to_track", args.track_to_track),
+    ];
+    rated.extend(times.into_iter().filter_map(|(key, value)| Some((key, time(value?)))));
+    let sizes = [("pseudo_slc", args.pseudo_slc), ("cache", args.cache)];
+    rated.extend(sizes.into_iter().filter_map(|(key, value)| Some((key, size(value?)))));
+    let head = format!(
+        "{} {}: what its box says, by `lanemark drive new`. What is left out follows from that.\n\n",
+        RATED.mark,
+        args.name.replace(['\n', '\r'], " ")
+    );
+    Ok(head + &rated::file_text(&drive, &port, &rated))
+}

@@ -1,0 +1,124 @@
+//! `lanemark drive`: from a box to a prediction in two commands.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const BOX: [&str; 16] = [
+    "drive",
+    "new",
+    "Maker Model 1TB",
+    "--protocol",
+    "nvme",
+    "--generation",
+    "3",
+    "--lanes",
+    "4",
+    "--capacity",
+    "1000 GB",
+    "--read",
+    "3400 MB/s",
+    "--write",
+    "3000 MB/s",
+    "--year=2019",
+];
+
+#[test]
+fn a_drive_of_its_box_is_predicted_in_a_port() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = lanemark(folder.path(), &BOX);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let shown = text(&made.stdout);
+    for part in [
+        "drive.flash.read",
+        "follows from 3400 MB/s of sequential reads",
+        "assumed:",
+        "sequential reads",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let system = "./maker-model-1tb.toml@data-sheet:pcie";
+    let run = lanemark(folder.path(), &["sim", system, "data-sheet:seq128k-q32t1-read", "--json"]);
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    let result: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let rate = result["tests"][0]["throughput_bytes_per_second"]["value"].as_f64().unwrap();
+    assert!((rate / 3.4e9 - 1.0).abs() < 0.01, "{rate}");
+    let interval = &result["tests"][0]["interval"];
+    assert!(interval["low_ratio"].as_f64().unwrap() < 1.0, "{interval}");
+    assert!(interval["high_ratio"].as_f64().unwrap() > 1.0, "{interval}");
+    let plain = ["sim", system, "data-sheet:seq128k-q32t1-read", "--json", "--no-interval"];
+    let run = lanemark(folder.path(), &plain);
+    let result: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert!(result["tests"][0]["interval"].is_null());
+}
+
+#[test]
+fn what_is_missing_is_told_all_at_once_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = lanemark(folder.path(), &["drive", "new", "x", "--protocol", "nvme"]);
+    assert_eq!(made.status.code(), Some(2));
+    let message = text(&made.stderr);
+    for part in ["--capacity", "--generation", "--lanes", "--read", "--write"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    let fast = [
+        "drive",
+        "new",
+        "x",
+        "--protocol=sata",
+        "--rate=6 Gb/s",
+        "--capacity=1 TB",
+        "--read=700 MB/s",
+        "--write=900 MB/s",
+    ];
+    let made = lanemark(folder.path(), &fast);
+    assert_eq!(made.status.code(), Some(2));
+    let message = text(&made.stderr);
+    assert!(message.contains("SATA 6 Gb/s carries at most 600 MB/s"), "{message}");
+    assert!(message.contains("read = 700") && message.contains("write = 900"), "{message}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn another_file_is_not_written_over_and_odd_names_are_quoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("maker-model-1tb.toml");
+    fs::write(&path, "mine").unwrap();
+    let made = lanemark(folder.path(), &BOX);
+    assert!(!made.status.success());
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+    // Nor is a file of its own kind, which somebody may have changed.
+    fs::remove_file(&path).unwrap();
+    assert!(lanemark(folder.path(), &BOX).status.success());
+    let written = fs::read_to_string(&path).unwrap();
+    let again = lanemark(folder.path(), &BOX);
+    assert!(text(&again.stderr).contains("is there already"), "{}", text(&again.stderr));
+    assert_eq!(fs::read_to_string(&path).unwrap(), written);
+    fs::remove_file(&path).unwrap();
+    let mut fine = BOX;
+    fine[12] = "3400.000123 MB/s";
+    assert!(lanemark(folder.path(), &fine).status.success());
+    assert!(fs::read_to_string(&path).unwrap().contains("\"3400000123 B/s\""));
+    let mut odd = BOX;
+    odd[2] = "a \"b\" \\ c\n[flash]";
+    let made = lanemark(folder.path(), &[&odd[..], &["--out", "odd.toml"]].concat());
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let shown = lanemark(folder.path(), &["drive", "show", "./odd.toml"]);
+    assert!(shown.status.success(), "{}", text(&shown.stderr));
+    let unknown = lanemark(folder.path(), &["drive", "show", "samsung-990-pro-2t"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("samsung-990-pro-2tb"));
+}

@@ -1,0 +1,77 @@
+//! The writes of a simulated drive to its flash, by reason.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Bytes;
+
+/// The writes of a simulated drive to its flash, since it was switched on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriveUse {
+    /// Bytes written by the host, in whole slots.
+    #[serde(rename = "host_written_bytes")]
+    pub host_written: Bytes,
+    /// Valid data moved by collection and wear levelling.
+    #[serde(rename = "moved_bytes")]
+    pub moved: Bytes,
+    /// Data moved out of the pseudo-SLC cache.
+    #[serde(rename = "folded_bytes")]
+    pub folded: Bytes,
+    /// Bytes left empty because a unit had to be stored before it was full.
+    #[serde(rename = "padded_bytes")]
+    pub padded: Bytes,
+    /// Pages of the map.
+    #[serde(rename = "map_written_bytes")]
+    pub map_written: Bytes,
+    /// Superblocks erased.
+    pub superblocks_erased: u64,
+    /// Bytes in the write buffer; of a sample, how much more at its end than at its beginning.
+    #[serde(rename = "buffered_bytes", default, skip_serializing_if = "Bytes::is_zero")]
+    pub buffered: Bytes,
+}
+
+/// More than this share of what was written into a buffer that was not full is a doubt.
+pub const FILLING_MAX: f64 = 0.01;
+
+impl DriveUse {
+    /// Returns all data written to flash.
+    pub fn flash_written(&self) -> Bytes {
+        self.host_written + self.moved + self.folded + self.padded + self.map_written
+    }
+
+    /// Returns the bytes written to flash for each byte of the host's; `None` where the host wrote nothing.
+    pub fn write_amplification(&self) -> Option<f64> {
+        let host = self.host_written.get() as f64;
+        (host > 0.0).then(|| self.flash_written().get() as f64 / host)
+    }
+
+    /// The share of what the host wrote that went into room which the buffer still had, and is no rate that lasts.
+    pub fn filling(&self) -> f64 {
+        let host = self.host_written.get() as f64;
+        if host > 0.0 { (self.buffered.get() as f64 / host).min(1.0) } else { 0.0 }
+    }
+
+    /// Returns the bytes written since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            host_written: self.host_written - earlier.host_written,
+            moved: self.moved - earlier.moved,
+            folded: self.folded - earlier.folded,
+            padded: self.padded - earlier.padded,
+            map_written: self.map_written - earlier.map_written,
+            superblocks_erased: self.superblocks_erased - earlier.superblocks_erased,
+            buffered: Bytes(self.buffered.get().saturating_sub(earlier.buffered.get())),
+        }
+    }
+
+    /// Adds what another drive wrote.
+    pub fn add(&mut self, other: &Self) {
+        self.host_written += other.host_written;
+        self.moved += other.moved;
+        self.folded += other.folded;
+        self.padded += other.padded;
+        self.map_written += other.map_written;
+        self.superblocks_erased += other.superblocks_erased;
+        self.buffered += other.buffered;
+    }
+}

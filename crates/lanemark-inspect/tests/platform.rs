@@ -1,0 +1,104 @@
+//! Inspected machines as platform files: what sysfs tells is in them, and each port takes a drive.
+
+mod tree;
+
+use lanemark_study::document::{Context, Document};
+use lanemark_study::inspected::platform_file;
+use lanemark_study::platform::Platform;
+use lanemark_study::{Ledger, Overrides};
+use tree::{Payload, Tree};
+
+const GEN3: &str = "8.0 GT/s PCIe";
+const GEN4: &str = "16.0 GT/s PCIe";
+const NVME: &str = "0x010802";
+
+/// The platform of a tree with its ports as `name: connector behind links`, and the file's text.
+fn ports(tree: &Tree) -> (Vec<String>, String) {
+    let made = platform_file(&tree.all(), "a \"machine\"", None).unwrap();
+    let document = Document::parse("made.toml", &made.text).unwrap();
+    let (ledger, overrides) = (Ledger::default(), Overrides::default());
+    let context = Context { ledger: &ledger, overrides: &overrides };
+    let platform = Platform::read(&document, context).unwrap();
+    assert_eq!(platform.name, "a \"machine\"");
+    let told = |port: &lanemark_study::platform::Port| {
+        let behind: Vec<&str> = port.behind.iter().map(|link| link.name.as_str()).collect();
+        format!("{}: {} behind {}", port.name, port.plug, behind.join(", "))
+    };
+    (platform.ports.iter().map(told).collect(), made.text)
+}
+
+#[test]
+fn a_port_is_what_its_own_end_can_do_and_has_the_payload_that_was_set() {
+    let tree = Tree::new();
+    // The drive holds the link to generation 3; something else holds it to two lanes.
+    let most = [(GEN4, 4), (GEN3, 4)];
+    let drive = tree.slot("0000:00:06.0", "0000:01:00.0", NVME, "nvme", (GEN3, 2), most);
+    let payload = |port_type| Payload { port_type, capable: 2, set: 2, request: 3 };
+    tree.config("devices/pci0000:00/0000:00:06.0", &payload(4));
+    tree.config(&drive, &payload(0));
+    let controller = tree.nvme(&drive, "nvme0", "Drive \" of [[port]]");
+    tree.block(&format!("{controller}/nvme0n1"), 1000);
+    tree.block(&format!("{controller}/nvme0n2"), 1000);
+    let (ports, text) = ports(&tree);
+    assert_eq!(ports, ["nvme0n1: PCIe 4.0 x2 behind "], "{text}");
+    assert!(text.contains("payload_max = { value = \"512 B\", source = \"sysfs"), "{text}");
+    assert!(text.contains("read_request_max = { value = \"1024 B\", source = \"sysfs"), "{text}");
+}
+
+#[test]
+fn what_hangs_on_a_switch_or_an_adapter_is_behind_its_link() {
+    let tree = Tree::new();
+    let upstream = tree.slot(
+        "0000:00:01.0",
+        "0000:01:00.0",
+        "0x060400",
+        "pcieport",
+        (GEN4, 8),
+        [(GEN4, 16), (GEN4, 8)],
+    );
+    for index in 0..2 {
+        let downstream = format!("{upstream}/0000:02:0{index}.0");
+        let end = format!("{downstream}/0000:0{}:00.0", index + 3);
+        let four = (GEN4, 4);
+        tree.pci(&downstream, "0x060400", "0x10b5", "pcieport").pcie(&downstream, four, four);
+        tree.pci(&end, NVME, "0x144d", "nvme").pcie(&end, four, four);
+        let controller = tree.nvme(&end, &format!("nvme{index}"), "Samsung PM1733");
+        tree.block(&format!("{controller}/nvme{index}n1"), 3840);
+    }
+    let most = [(GEN3, 16), (GEN3, 8)];
+    let adapter = tree.slot("0000:00:03.0", "0000:07:00.0", "0x010700", "mpt3sas", (GEN3, 8), most);
+    let port = tree.sas_port(
+        &format!("{adapter}/host0"),
+        "port-0:0",
+        &["phy-0:0"],
+        "12.0 Gbit",
+        "12.0 Gbit",
+    );
+    let scsi = format!("{port}/end_device-0:0/target0:0:0/0:0:0:0");
+    tree.files(&scsi, &[("vendor", "HITACHI"), ("model", "HUSMM1640"), ("rev", "A1")]);
+    tree.block(&format!("{scsi}/block/sda"), 400);
+    let (ports, text) = ports(&tree);
+    assert_eq!(
+        ports,
+        [
+            "nvme0n1: PCIe 4.0 x4 behind 0000-01-00-0",
+            "nvme1n1: PCIe 4.0 x4 behind 0000-01-00-0",
+            "sda: SAS 12 Gb/s behind 0000-07-00-0",
+        ],
+        "{text}"
+    );
+    let shared = "name = \"0000-01-00-0\"\nto = \"0000:01:00.0\"\nlabel = \"link to 0000:01:00.0\"\n\
+                  pcie = { generation = 4, lanes = 8, source = \"sysfs: what the link trained to\" }";
+    let told = |part: &str| text.matches(part).count();
+    assert_eq!(told(shared), 1, "{text}");
+    assert_eq!(told("[[link]]"), 2, "{text}");
+    assert!(text.contains("cores = { value = 8, assumed"), "{text}");
+}
+
+#[test]
+fn a_machine_without_a_port_that_can_be_written_is_told_with_the_reasons() {
+    let tree = Tree::new();
+    tree.block("devices/virtual/block/loop0", 1);
+    let error = platform_file(&tree.all(), "none", Some(4)).unwrap_err().to_string();
+    assert!(error.contains("no device is behind a link"), "{error}");
+}

@@ -1,0 +1,119 @@
+//! A rated drive held against its own ratings, on the host that ratings are understood by.
+
+use lanemark_core::rng::StreamKey;
+use lanemark_core::sim::run_test;
+use lanemark_core::sim::spec::{CheckedSystem, ProtocolKind};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::{Test, TestBuilder};
+use lanemark_study::Library;
+use lanemark_study::rated::{Market, Rated};
+
+use crate::error::LabError;
+use crate::lab::{Lab, assemble};
+
+/// The platform that ratings are understood by.
+const PLATFORM: &str = "data-sheet";
+/// Requests that count, and that come before them, besides those that may be outstanding.
+const REQUESTS: f64 = 20_000.0;
+/// A rating that the model misses by more is said to be out of reach.
+pub const REACHED: f64 = 0.01;
+
+/// A rating and what the model says to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RatingMet {
+    /// The rated quantity, `random reads`.
+    pub what: &'static str,
+    /// Unit of both values.
+    pub unit: &'static str,
+    /// The rating.
+    pub rated: f64,
+    /// The model's figure.
+    pub simulated: f64,
+}
+
+impl RatingMet {
+    /// The model's figure over the rating, less one.
+    pub fn error(&self) -> f64 {
+        self.simulated / self.rated - 1.0
+    }
+}
+
+impl Lab {
+    /// Simulates each rating of the drive `name`. Steady ratings are left out: they take a drive that was written for
+    /// hours.
+    ///
+    /// # Errors
+    /// Where the drive fits no port of the platform.
+    pub fn ratings_met(
+        &self,
+        library: &Library,
+        name: &str,
+        rated: &Rated,
+    ) -> Result<Vec<RatingMet>, LabError> {
+        let (port, threads) = match rated.protocol {
+            ProtocolKind::Nvme => ("pcie", 16),
+            ProtocolKind::SasHba => ("sas", 16),
+            // Some drives of 2011 to 2015 speak AHCI over PCI Express.
+            ProtocolKind::Ahci if rated.link > 600e6 => ("pcie", 1),
+            _ => ("sata", 1),
+        };
+        let system = assemble(library, &format!("{name}@{PLATFORM}:{port}"), &[])?;
+        let mut asked: Vec<(RatingMet, Test)> = Vec::new();
+        let mut ask = |what, unit, value: Option<f64>, test: TestBuilder, rate: f64| {
+            let Some(rated) = value else { return };
+            let outstanding = 32.0 * f64::from(threads);
+            let seconds = ((REQUESTS + 4.0 * outstanding) / rate.max(1.0)).max(1e-4);
+            let time = Duration::from_picoseconds((seconds * 1e12) as u64);
+            let span = system.capacity().min(Bytes(8 << 30));
+            let test = test.span(span).ramp(time).duration(time).build();
+            let Ok(test) = test else { return };
+            asked.push((RatingMet { what, unit, rated, simulated: 0.0 }, test.into_test()));
+        };
+        let block = 131_072.0;
+        let sequential = |test: TestBuilder| test.queue_depth(32);
+        let many = |test: TestBuilder| test.queue_depth(32).threads(threads);
+        let mega = |rate: Option<f64>| rate.map(|rate| rate / 1e6);
+        let micro = |time: Option<f64>| time.map(|time| time * 1e6);
+        let rate = |rate: Option<f64>| rate.unwrap_or(1.0);
+        let reads = sequential(Test::sequential_read("128 KiB"));
+        ask("sequential reads", "MB/s", mega(rated.read), reads, rate(rated.read) / block);
+        let writes = sequential(Test::sequential_write("128 KiB"));
+        ask("sequential writes", "MB/s", mega(rated.write), writes, rate(rated.write) / block);
+        let reads = many(Test::random_read("4 KiB"));
+        ask("random reads", "1/s", rated.random_read, reads, rate(rated.random_read));
+        if rated.market == Market::Client {
+            let writes = many(Test::random_write("4 KiB"));
+            ask("random writes", "1/s", rated.random_write, writes, rate(rated.random_write));
+        }
+        let per_second = |time: Option<f64>| 1.0 / time.unwrap_or(1.0);
+        let read = Test::random_read("4 KiB");
+        ask("one read at a time", "us", micro(rated.one_read), read, per_second(rated.one_read));
+        let write = Test::random_write("4 KiB");
+        ask(
+            "one write at a time",
+            "us",
+            micro(rated.one_write),
+            write,
+            per_second(rated.one_write),
+        );
+        let figures = self.pool.map(asked.len(), |piece| {
+            let (met, test) = &asked[piece];
+            simulated(&system.spec, met.unit, test)
+        });
+        let met = asked.into_iter().zip(figures);
+        Ok(met
+            .filter_map(|((met, _), figure)| Some(RatingMet { simulated: figure?, ..met }))
+            .collect())
+    }
+}
+
+/// The figure of a short test in `unit`; none where it does not fit the drive.
+fn simulated(spec: &CheckedSystem, unit: &str, test: &Test) -> Option<f64> {
+    let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
+    let sample = run_test(spec, &test.clone().checked().ok()?, key).ok()?;
+    Some(match unit {
+        "MB/s" => sample.throughput().as_megabytes(),
+        "us" => sample.latency_mean_ns() / 1e3,
+        _ => sample.iops(),
+    })
+}

@@ -1,0 +1,75 @@
+//! What-ifs of measured results: short simulations tell what whole ones do.
+
+use lanemark_core::result::{Provenance, RunResult, WhatIf};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::{Pattern, Test, Workload};
+use lanemark_lab::{Lab, Side, WhatIfJob, Work, assemble};
+use lanemark_study::Library;
+
+const PRESENT: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+const OTHER: &str = "samsung-950-pro-512gb@workstation-z170:m2";
+
+fn test(name: &str, block: Bytes, pattern: Pattern, depths: (u32, u32)) -> Test {
+    Test {
+        name: name.to_owned(),
+        pattern,
+        queue_depth: depths.0,
+        threads: depths.1,
+        span: Bytes::mebi(8192),
+        volume: None,
+        duration: Some(Duration::from_seconds(5)),
+        ..Test::of_blocks(block)
+    }
+}
+
+fn workload() -> Workload {
+    let small = Bytes::kibi(4);
+    let mut workload = lanemark_study::workload::open(&Library::built_in(), "data-sheet").unwrap();
+    workload.repeats = 1;
+    workload.tests = vec![
+        test("one", small, Pattern::Uniform, (1, 1)),
+        test("deep", small, Pattern::Uniform, (32, 4)),
+        test("large", Bytes::kibi(128), Pattern::Sequential, (8, 1)),
+        Test {
+            read_share: "0%".parse().unwrap(),
+            ..test("write", small, Pattern::Uniform, (4, 1))
+        },
+    ];
+    workload
+}
+
+/// The what-if of `measured`, where that is told.
+fn what_if(measured: Option<&RunResult>) -> WhatIf {
+    let library = Library::built_in();
+    let side = |name: &str| {
+        let system = assemble(&library, name, &[]).unwrap();
+        Side { name: name.to_owned(), system, workload: workload() }
+    };
+    let (present, other) = (side(PRESENT), side(OTHER));
+    let measured = measured.map(|run| ("measured.json", run));
+    let job = WhatIfJob { present, other, ends: None, measured, seed: 1 };
+    Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap()
+}
+
+#[test]
+fn shortened_tests_tell_what_whole_ones_do() {
+    let system = assemble(&Library::built_in(), PRESENT, &[]).unwrap();
+    let workload = workload();
+    let work = Work { system: &system, workload: &workload };
+    let runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
+    let (short, whole) = (what_if(Some(&runs[0])), what_if(None));
+    let shortened: Vec<bool> = short.tests.iter().map(|test| test.shortened_to.is_some()).collect();
+    // Writes fill a buffer and are not shortened.
+    assert_eq!(shortened, [true, true, true, false]);
+    for (short, whole) in short.tests.iter().zip(&whole.tests) {
+        assert_eq!(whole.shortened_to, None);
+        for (short_side, whole_side) in
+            [(&short.present, &whole.present), (&short.other, &whole.other)]
+        {
+            let ratio = short_side.bytes_per_second / whole_side.bytes_per_second;
+            assert!((ratio - 1.0).abs() <= 0.01, "{}: {ratio}", short.test);
+            let ratio = short_side.latency_mean_ns / whole_side.latency_mean_ns;
+            assert!((ratio - 1.0).abs() <= 0.01, "{}: mean latency {ratio}", short.test);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A database of a PostgreSQL server: our schema and its tables, its settings, its place and its room.
+
+use std::path::PathBuf;
+
+use postgres::Config;
+
+use super::counters::PostgresObserver;
+use super::{Postgres, parse};
+use crate::backend::{Backend, Footprint, Holding, Templates, held, without_password};
+use crate::error::OltpError;
+use crate::observer::Observer;
+use crate::schema::{INDEXES, Kind, Scale, Table};
+use crate::session::Connection;
+
+/// The schema `lanemark_oltp` in a database of a server.
+pub(crate) struct PostgresDatabase {
+    url: String,
+    pub(super) config: Config,
+}
+
+impl PostgresDatabase {
+    /// The database that a URL names.
+    pub(crate) fn new(url: &str) -> Result<Self, OltpError> {
+        Ok(Self { url: url.to_owned(), config: parse(url)? })
+    }
+
+    fn connect(&self) -> Result<Postgres, OltpError> {
+        Postgres::open(self.config.clone(), &self.name())
+    }
+}
+
+impl Backend for PostgresDatabase {
+    fn name(&self) -> String {
+        without_password(&self.url)
+    }
+
+    fn kind(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
+    fn open(&self, _create: bool) -> Result<Box<dyn Connection>, OltpError> {
+        Ok(Box::new(self.connect()?))
+    }
+
+    fn open_procedures(&self) -> Result<Box<dyn Connection>, OltpError> {
+        Ok(Box::new(self.connect()?.use_procedures()?))
+    }
+
+    fn holding(&self) -> Result<Holding, OltpError> {
+        let tables = "SELECT table_name::text FROM information_schema.tables \
+            WHERE table_schema = 'lanemark_oltp'";
+        held(&mut self.connect()?, tables)
+    }
+
+    fn remove(&self) -> Result<(), OltpError> {
+        self.connect()?.script("DROP SCHEMA lanemark_oltp CASCADE")
+    }
+
+    /// SQL that makes our schema and its tables; keys come after the rows.
+    fn tables(&self) -> String {
+        let kind = |_: &str, kind| match kind {
+            Kind::Small => "SMALLINT",
+            Kind::Int => "INTEGER",
+            Kind::Big => "BIGINT",
+            // Names sort by their bytes, as they do in every other database here.
+            Kind::Text => "TEXT COLLATE \"C\"",
+        };
+        let tables = Table::ALL.map(|table| table.sql(kind, false, ""));
+        format!("CREATE SCHEMA lanemark_oltp;\n{}", tables.concat())
+    }
+
+    fn keys(&self) -> String {
+        let keyed = Table::ALL.into_iter().filter_map(|table| Some((table.name(), table.key()?)));
+        let key = |(name, key)| format!("ALTER TABLE {name} ADD PRIMARY KEY ({key});\n");
+        keyed.map(key).collect::<String>() + INDEXES
+    }
+
+    fn settings(&self) -> &'static str {
+        "SELECT CASE name WHEN 'server_version' THEN 'version' ELSE name END::text, \
+            current_setting(name)::text FROM pg_settings WHERE name IN ('server_version', \
+            'shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', \
+            'wal_sync_method', 'max_wal_size', 'checkpoint_timeout', 'max_connections', \
+            'debug_io_direct') ORDER BY 1"
+    }
+
+    fn cache(&self) -> &'static str {
+        "SELECT (SELECT setting::BIGINT * current_setting('block_size')::BIGINT \
+            FROM pg_settings WHERE name = 'shared_buffers'), \
+            COALESCE(SUM(pg_total_relation_size(oid)), 0)::BIGINT FROM pg_class \
+            WHERE relnamespace = 'lanemark_oltp'::regnamespace AND relkind = 'r'"
+    }
+
+    /// The server's data folder, where the account may know it and the server is on this machine.
+    fn data_path(&self) -> Option<PathBuf> {
+        let sql = "SELECT current_setting('data_directory')::text \
+            WHERE inet_server_addr() IS NULL OR inet_server_addr() = inet_client_addr()";
+        Some(self.connect().ok()?.rows(sql).ok()?.first()?[0].text().into())
+    }
+
+    fn footprint(&self) -> Footprint {
+        // Version 15, pages of 8 KiB.
+        Footprint { items: 12_500_000, warehouse: 109_000_000 }
+    }
+
+    /// All goes through the log, of which the server keeps as much as it is set to; everything where it does not tell.
+    fn log(&self, _scale: &Scale, _missing: i64, data: u64) -> Result<u64, OltpError> {
+        let sql = "SELECT setting::BIGINT FROM pg_settings WHERE name = 'max_wal_size'";
+        let told = self.connect()?.rows(sql).unwrap_or_default();
+        let most = told.first().and_then(|row| u64::try_from(row[0].int()).ok());
+        Ok(most.map_or(data, |mib| data.min(mib << 20)))
+    }
+
+    fn templates(&self) -> Option<&dyn Templates> {
+        Some(self)
+    }
+
+    fn observe(&self) -> Result<Box<dyn Observer>, OltpError> {
+        Ok(Box::new(PostgresObserver::new(self.open(false)?)?))
+    }
+}

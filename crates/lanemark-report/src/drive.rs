@@ -1,0 +1,85 @@
+//! A drive of the library: each value with where it comes from, and its ratings beside what the model says.
+
+use crate::Style;
+use crate::number::{percent, significant};
+use crate::table::{Cell, Column, Ink, Table};
+use crate::terminal::Sheet;
+
+/// A value of a drive as it is shown.
+#[derive(Clone, Debug)]
+pub struct DriveValue {
+    /// Path of the value, `drive.flash.read`.
+    pub parameter: String,
+    /// The value as written, with its range where it has one.
+    pub text: String,
+    /// Origin of the value.
+    pub origin: String,
+}
+
+/// A rating of a drive as it is shown.
+#[derive(Clone, Debug)]
+pub struct DriveRating {
+    /// The rated quantity.
+    pub what: String,
+    /// Unit of both figures.
+    pub unit: &'static str,
+    /// The rating.
+    pub rated: f64,
+    /// The model's figure.
+    pub simulated: f64,
+}
+
+/// Writes the values of a drive, and its ratings with what the model says; one that is missed by more than `reached` is
+/// said to be out of reach.
+pub fn drive_text(
+    name: &str,
+    values: &[DriveValue],
+    ratings: &[DriveRating],
+    reached: f64,
+    style: &Style,
+) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.heading(name);
+    sheet.blank();
+    for one in values {
+        let since = if one.origin.is_empty() { String::new() } else { format!(": {}", one.origin) };
+        sheet.item("- ", &format!("{} = {}{since}", one.parameter, one.text), Ink::Plain);
+    }
+    if ratings.is_empty() {
+        return sheet.finish();
+    }
+    sheet.blank();
+    let mut table = Table::new(vec![
+        Column::name("rating"),
+        Column::number("rated", ""),
+        Column::number("model", ""),
+        Column::text("unit"),
+        Column::number("off", ""),
+    ]);
+    let mut missed = Vec::new();
+    for one in ratings {
+        let error = one.simulated / one.rated - 1.0;
+        let is_missed = error.abs() > reached;
+        if is_missed {
+            missed.push(one.what.as_str());
+        }
+        table.push(vec![
+            Cell::plain(&one.what),
+            Cell::plain(significant(one.rated)),
+            Cell::strong(significant(one.simulated)),
+            Cell::plain(one.unit),
+            Cell::inked(percent(error), if is_missed { Ink::Doubt } else { Ink::Faint }),
+        ]);
+    }
+    sheet.table(&table);
+    if !missed.is_empty() {
+        sheet.blank();
+        let text = format!(
+            "{}: the model does not come to it with flash, link and protocol as they are taken to be: see what they follow \
+             from above, or set them in the file",
+            missed.join(", ")
+        );
+        sheet.item("! ", &text, Ink::Doubt);
+    }
+    sheet.finish()
+}

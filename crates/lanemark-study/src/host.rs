@@ -1,0 +1,49 @@
+//! `library/hosts/*.toml`: an operating system with its drivers, file system and way of asking, on a class of processor.
+//!
+//! `platform,host` names a platform with such a host in place of what its own file says of processor time. A host file has
+//! `[cpu]` and a table for each protocol, with some of the keys that a platform file has there.
+
+use lanemark_core::units::{Bytes, Duration, Ratio};
+
+use crate::document::{Document, Section};
+use crate::error::StudyError;
+
+/// The tables of a platform file that a host takes the place of, with their keys.
+pub(crate) const TABLES: [(&str, &[&str]); 6] = [
+    ("cpu", &["request_submit", "request_complete", "wake", "idle_after"]),
+    ("ahci", DRIVER),
+    ("nvme", DRIVER),
+    ("sas", DRIVER),
+    ("uasp", DRIVER),
+    ("bulk_only", DRIVER),
+];
+const DRIVER: &[&str] = &["driver_time", "submit_share", "interrupt_time", "transfer_max"];
+
+/// Reads the host file `document` and returns its name for people.
+///
+/// # Errors
+/// All that is wrong in it.
+pub(crate) fn check(document: &Document) -> Result<String, StudyError> {
+    document.read("host", None, |root| {
+        let host = root.table("host")?;
+        let name = host.text("name")?;
+        host.finish()?;
+        for (table, keys) in TABLES {
+            let Some(section) = root.optional_table(table)? else { continue };
+            for key in keys {
+                value(&section, key)?;
+            }
+            section.finish()?;
+        }
+        root.finish()?;
+        Ok(name)
+    })
+}
+
+fn value(section: &Section<'_>, key: &str) -> Result<(), StudyError> {
+    match key {
+        "submit_share" => section.optional_quantity::<Ratio>(key).map(drop),
+        "transfer_max" => section.optional_quantity::<Bytes>(key).map(drop),
+        _ => section.optional_quantity::<Duration>(key).map(drop),
+    }
+}

@@ -1,0 +1,398 @@
+//! A platform file of an inspected machine: a port for each drive that it has, with the links on its way.
+//!
+//! What sysfs tells has `source = "sysfs…"`: generations, lanes, rates, payloads, queues. All else is assumed, with the
+//! reason; times of the processor are those of the nearest host of the library. A port is what its own end can do, where
+//! it was the drive that held the link to less; else, and for links inside the machine, what the link trained to. Not written are devices behind buses that
+//! no port stands for (USB, virtio, parallel ATA), ports without a drive, and the width of a SAS expander's uplink.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use lanemark_core::result::{
+    HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedWay, Inspection, PciRole,
+    PcieLink, PcieRate, SataLink,
+};
+use lanemark_core::units::Bytes;
+
+use crate::document::Document;
+use crate::error::{Location, StudyError};
+use crate::library::{Kind, Library};
+use crate::rated::FileValue;
+use crate::system::{NamedAt, System, SystemName};
+
+/// First words of such a file.
+pub const INSPECTED_MARK: &str = "# An inspected platform,";
+
+/// Drives of the library that fit any port of their kind.
+const GENERIC_NVME: &str = "samsung-950-pro-512gb";
+const GENERIC_SATA: &str = "samsung-850-pro-1tb";
+const LATENCY: &str = "{ value = \"150 ns\", assumed = \"as a PCIe switch, 100 to 150 ns\" }";
+
+/// A platform file before it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InspectedPlatform {
+    /// The file's text.
+    pub text: String,
+    /// Names of the ports, in order.
+    pub ports: Vec<String>,
+    /// Devices without a port, each with the reason.
+    pub left_out: Vec<String>,
+}
+
+/// What leads to a device, as the file tells it.
+struct Way<'i> {
+    device: &'i InspectedDevice,
+    hops: &'i [InspectedHop],
+    /// The hop at the lower end of the port's own link, with the port's key and value.
+    end: usize,
+    plug: String,
+    pcie: Option<&'i PcieLink>,
+    sas: bool,
+}
+
+/// The platform file of an inspection, named `name`, for a machine of `cores` processors where that is known. The
+/// file is read back, and a drive of the library plugged into each of its ports.
+///
+/// # Errors
+/// Where no device is behind a link that a port stands for, or the file does not assemble.
+pub fn platform_file(
+    inspection: &Inspection,
+    name: &str,
+    cores: Option<u32>,
+) -> Result<InspectedPlatform, StudyError> {
+    let (mut ways, mut left_out) = (Vec::new(), Vec::new());
+    let mut places = BTreeSet::new();
+    for device in &inspection.devices {
+        for way in &device.ways {
+            match Way::of(device, way) {
+                // Namespaces of one drive share its port.
+                Ok(way) if !places.insert(&way.hops[way.end].place) => {}
+                Ok(way) => ways.push(way),
+                Err(reason) => left_out.push(format!("{}: {reason}", device.name)),
+            }
+        }
+    }
+    if ways.is_empty() {
+        let message = format!("no device is behind a link that a port could stand for{}", {
+            let told = left_out.join("; ");
+            if told.is_empty() { told } else { format!(" ({told})") }
+        });
+        return Err(StudyError::new(Location::file("the inspection"), message));
+    }
+    let mut file = String::new();
+    head(&mut file, &ways, name, cores)?;
+    let mut ports: Vec<String> = Vec::new();
+    let mut links = BTreeSet::new();
+    let mut list = String::new();
+    for way in &ways {
+        let behind = way.links(&mut file, &mut links);
+        let port = free(&ports, &slug(&way.device.name));
+        way.port(&mut list, &port, &behind);
+        ports.push(port);
+    }
+    file += &list;
+    check(&file, &ways, &ports)?;
+    Ok(InspectedPlatform { text: file, ports, left_out })
+}
+
+/// Reads the file back, and plugs a drive into each port.
+fn check(file: &str, ways: &[Way<'_>], ports: &[String]) -> Result<(), StudyError> {
+    let library = Library::built_in();
+    let document = Document::parse("the platform file", file)?;
+    for (way, port) in ways.iter().zip(ports) {
+        let drive = if way.pcie.is_some() { GENERIC_NVME } else { GENERIC_SATA };
+        let name = format!("{drive}@platform:{port}");
+        let parts = SystemName::parse(&name)?;
+        let named_at = NamedAt::all(&Location::file(&name));
+        System::assemble_on(&library, &document, &parts, &named_at, &name, &[])?;
+    }
+    Ok(())
+}
+
+/// The tables before links and ports.
+fn head(
+    file: &mut String,
+    ways: &[Way<'_>],
+    name: &str,
+    cores: Option<u32>,
+) -> Result<(), StudyError> {
+    // Single-board computers have their PCI hosts on the platform bus.
+    let board = ways.iter().flat_map(|way| way.hops).any(|hop| hop.place.contains("/platform/"));
+    let host = if board { "single-board" } else { "linux-block" };
+    let host_file = Library::built_in().open(Kind::Host, host)?;
+    let times = |table: &str| -> String {
+        let values = host_file.values(table).into_iter();
+        values.map(|(key, value)| format!("{key} = {value}\n")).collect()
+    };
+    let cores = match cores.filter(|cores| (1..=1024).contains(cores)) {
+        Some(cores) => format!("{{ value = {cores}, source = \"sysfs: processors online\" }}"),
+        None => "{ value = 8, assumed = \"not told by sysfs\" }".to_owned(),
+    };
+    let memory = "{ value = \"500 ns\", assumed = \"Neugebauer et al., SIGCOMM 2018: a 64 B DMA read, there and back\" }";
+    let of = |pcie: bool, sas: bool| {
+        let fits = move |way: &&Way<'_>| way.pcie.is_some() == pcie && way.sas == sas;
+        ways.iter().find(fits)
+    };
+    let transfer = |way: Option<&Way<'_>>, usual: &str| {
+        let told = way.and_then(|way| way.device.queue.transfer_max);
+        let told = told.filter(|size| size.get() > 0 && size.get().is_multiple_of(4096));
+        match told.filter(|size| *size <= Bytes::mebi(4)) {
+            Some(size) => format!(
+                "{{ value = \"{} KiB\", source = \"sysfs: max_sectors_kb\" }}",
+                size.get() / 1024
+            ),
+            None => {
+                format!("{{ value = \"{usual}\", assumed = \"usual, as sysfs does not tell it\" }}")
+            }
+        }
+    };
+    let nvme = of(true, false);
+    let queues = nvme.and_then(|way| {
+        way.hops.iter().find_map(|hop| match &hop.part {
+            HopPart::NvmeController { queues, .. } => queues.and_then(|all| all.checked_sub(1)),
+            _ => None,
+        })
+    });
+    let told = |value: Option<u32>, most: u32, usual: u32, attribute: &str| match value
+        .filter(|value| (1..=most).contains(value))
+    {
+        Some(value) => format!("{{ value = {value}, source = \"sysfs: {attribute}\" }}"),
+        None => format!("{{ value = {usual}, assumed = \"usual, as sysfs does not tell it\" }}"),
+    };
+    let queues = told(queues, 65_535, 8, "queue_count");
+    let depth =
+        told(nvme.and_then(|way| way.device.queue.requests_max), 65_536, 1023, "nr_requests");
+    let name = FileValue::Text(name.to_owned());
+    let half =
+        |percent: u32, why: &str| format!("{{ value = \"{percent}%\", assumed = \"{why}\" }}");
+    let (before, most) =
+        (half(50, "half before, half after"), half(60, "register reads, and half of the rest"));
+    let _ = write!(
+        file,
+        "{INSPECTED_MARK} written by `lanemark inspect --as-platform`: a port for each drive that the machine has.\n\
+         # Processor times are those of library/hosts/{host}.toml.\n\n\
+         [platform]\nname = {name}\n\n\
+         [cpu]\ncores = {cores}\n{}\n\
+         [ahci]\n{}submit_share = {most}\ntransfer_max = {}\nmemory_read = {memory}\n\n\
+         [nvme]\nqueues = {queues}\nqueue_depth = {depth}\n{}submit_share = {before}\ntransfer_max = {}\n\
+         memory_read = {memory}\n",
+        times("cpu"),
+        times("ahci"),
+        transfer(of(false, false), "128 KiB"),
+        times("nvme"),
+        transfer(nvme, "1 MiB"),
+    );
+    if let Some(way) = of(false, true) {
+        let _ = write!(
+            file,
+            "\n[sas]\n{}submit_share = {before}\ntransfer_max = {}\nmemory_read = {memory}\n",
+            times("sas"),
+            transfer(Some(way), "256 KiB"),
+        );
+    }
+    Ok(())
+}
+
+impl<'i> Way<'i> {
+    /// The way to a device, or why no port stands for its end.
+    fn of(device: &'i InspectedDevice, way: &'i InspectedWay) -> Result<Self, String> {
+        let hops = way.hops.as_slice();
+        let made = |end, plug, pcie, sas| Self { device, hops, end, plug, pcie, sas };
+        let nvme =
+            |hop: &InspectedHop| matches!(hop.part, HopPart::Pci { role: PciRole::Nvme, .. });
+        if let Some(end) = hops.iter().position(nvme) {
+            let Some(InspectedLink::Pcie(link)) = &hops[end].link else {
+                return Err("sysfs tells nothing of its link".to_owned());
+            };
+            let (rate, source) = port_rate(link).ok_or("sysfs tells no generation and lanes")?;
+            return Ok(made(end, pcie(rate, source), Some(link), false));
+        }
+        let told = |hop: &InspectedHop| {
+            hop.link.is_some() && !matches!(hop.part, HopPart::SasExpander { .. })
+        };
+        let last = hops.iter().rposition(told);
+        let end = last.ok_or("sysfs tells of no link to it")?;
+        match &hops[end].link {
+            Some(InspectedLink::Sata(link)) => {
+                let (rate, source) = sata_rate(link).ok_or("sysfs tells no rate of its link")?;
+                let plug =
+                    format!("sata = {{ value = \"{}\", source = \"{source}\" }}", gigabits(rate));
+                Ok(made(end, plug, None, false))
+            }
+            Some(InspectedLink::Sas(link)) => {
+                let rate = link.capable_bits_per_second.or(link.negotiated_bits_per_second);
+                let rate = rate.ok_or("sysfs tells no rate of its link")?;
+                let phys = link.phys.clamp(1, 8).next_power_of_two();
+                let phys = if phys > link.phys.max(1) { phys / 2 } else { phys };
+                let plug = format!(
+                    "sas = {{ rate = \"{}\", phys = {phys}, source = \"sysfs: phys of the port\" }}",
+                    gigabits(rate)
+                );
+                Ok(made(end, plug, None, true))
+            }
+            Some(InspectedLink::Usb(_)) => Err("is behind USB".to_owned()),
+            Some(InspectedLink::Pata(_)) => Err("is on a parallel cable".to_owned()),
+            _ => Err("sysfs tells of no link to it".to_owned()),
+        }
+    }
+
+    /// Writes the links on the way that were not written yet, and returns the names of all of them.
+    fn links(&self, file: &mut String, written: &mut BTreeSet<String>) -> Vec<String> {
+        let mut behind = Vec::new();
+        let before = &self.hops[..self.end];
+        let mut link = |behind: &mut Vec<String>,
+                        name: String,
+                        to: &str,
+                        plug: &str,
+                        setup: &str| {
+            if written.insert(name.clone()) {
+                let (to, label) = (text(to), text(&format!("link to {to}")));
+                let _ = write!(
+                    file,
+                    "\n[[link]]\nname = \"{name}\"\nto = {to}\nlabel = {label}\n{plug}\n{setup}latency = {LATENCY}\n"
+                );
+            }
+            behind.push(name);
+        };
+        let assumed =
+            |why: &str| format!("pcie = {{ generation = 3, lanes = 4, assumed = \"{why}\" }}");
+        let in_chipset =
+            |hop: &InspectedHop| matches!(hop.part, HopPart::Pci { chipset: true, .. });
+        if before.iter().chain([&self.hops[self.end]]).any(in_chipset) {
+            let plug =
+                assumed("the uplink of a chipset, which sysfs does not show: usual since 2015");
+            link(&mut behind, "chipset".to_owned(), "the chipset", &plug, &setup(None));
+        }
+        for hop in before {
+            if let Some(InspectedLink::Pcie(told)) = &hop.link
+                && let Some((rate, source)) = link_rate(told)
+            {
+                link(
+                    &mut behind,
+                    slug(&hop.name),
+                    &hop.name,
+                    &pcie(rate, source),
+                    &setup(Some(told)),
+                );
+            }
+        }
+        // A SATA or SAS port stands behind the link of its controller.
+        if self.pcie.is_none() && behind.is_empty() {
+            let host = before.iter().rev().find(|hop| matches!(hop.part, HopPart::Pci { .. }));
+            let host = host.map_or("host", |hop| hop.name.as_str());
+            let plug =
+                assumed("the way to a controller inside of a processor, which sysfs does not show");
+            link(&mut behind, slug(host), host, &plug, &setup(None));
+        }
+        behind
+    }
+
+    fn port(&self, file: &mut String, name: &str, behind: &[String]) {
+        let model = &self.device.identity.model;
+        let model = model.as_ref().map_or(String::new(), |model| format!(" has {}", shown(model)));
+        let _ = write!(
+            file,
+            "\n# {}{model}.\n[[port]]\nname = \"{name}\"\n{}\n",
+            self.device.name, self.plug
+        );
+        if !behind.is_empty() {
+            let names: Vec<String> = behind.iter().map(|name| format!("\"{name}\"")).collect();
+            let _ = writeln!(file, "behind = [{}]", names.join(", "));
+        }
+        if let Some(link) = self.pcie {
+            let _ = writeln!(file, "{}latency = {LATENCY}", setup(Some(link)));
+        }
+    }
+}
+
+/// Payload and read requests of a link, as far as they are known.
+fn setup(link: Option<&PcieLink>) -> String {
+    let known = |value: Option<Bytes>, usual: u32, attribute: &str| {
+        let fits = |size: &Bytes| (128..=4096).contains(&size.get());
+        match value.filter(fits) {
+            Some(size) => {
+                format!("{{ value = \"{} B\", source = \"sysfs: {attribute}\" }}", size.get())
+            }
+            None => format!(
+                "{{ value = \"{usual} B\", assumed = \"usual; sysfs tells it to the superuser\" }}"
+            ),
+        }
+    };
+    let payload = known(link.and_then(|link| link.payload_max), 256, "config, MPS");
+    let request = known(link.and_then(|link| link.read_request_max), 512, "config, MRRS");
+    format!("payload_max = {payload}\nread_request_max = {request}\n")
+}
+
+/// What a port can do: its own most, where the other end held the link to less, else what the link trained to.
+fn port_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
+    let (trained, most) = ("sysfs: what the link trained to", "sysfs: what the port can do");
+    let (rate, source) = match (link.current, link.upper_max, link.lower_max) {
+        (Some(current), Some(upper), Some(lower)) => {
+            let pick =
+                |now: u8, upper: u8, lower: u8| if now == lower { upper.max(now) } else { now };
+            let rate = PcieRate {
+                generation: pick(current.generation, upper.generation, lower.generation),
+                lanes: pick(current.lanes, upper.lanes, lower.lanes),
+            };
+            (rate, if rate == current { trained } else { most })
+        }
+        (Some(current), ..) => (current, trained),
+        (None, Some(upper), _) => (upper, most),
+        (None, None, _) => return None,
+    };
+    Some((lawful(rate), source))
+}
+
+/// What a link inside the machine trained to: nobody plugs anything else there.
+fn link_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
+    let trained = link.current.map(|rate| (lawful(rate), "sysfs: what the link trained to"));
+    trained.or_else(|| port_rate(link))
+}
+
+/// The laws end with generation 5 and 16 lanes, and have no widths between powers of two.
+fn lawful(rate: PcieRate) -> PcieRate {
+    let lanes = 1 << rate.lanes.clamp(1, 16).ilog2();
+    PcieRate { generation: rate.generation.clamp(1, 5), lanes }
+}
+
+fn sata_rate(link: &SataLink) -> Option<(u64, &'static str)> {
+    let (now, own, drive) =
+        (link.negotiated_bits_per_second, link.port_bits_per_second, link.drive_bits_per_second);
+    match (now, own) {
+        (Some(now), Some(own)) if drive.is_none_or(|drive| now == drive) && own > now => {
+            Some((own, "sysfs: what the port can do"))
+        }
+        (Some(now), _) => Some((now, "sysfs: what the link trained to")),
+        (None, own) => own.map(|own| (own, "sysfs: what the port can do")),
+    }
+}
+
+fn pcie(rate: PcieRate, source: &str) -> String {
+    let PcieRate { generation, lanes } = rate;
+    format!("pcie = {{ generation = {generation}, lanes = {lanes}, source = \"{source}\" }}")
+}
+
+fn gigabits(bits_per_second: u64) -> String {
+    format!("{} Gb/s", bits_per_second as f64 / 1e9)
+}
+
+fn text(words: &str) -> FileValue {
+    FileValue::Text(shown(words))
+}
+
+/// What is printable of a device's own words.
+fn shown(words: &str) -> String {
+    words.chars().filter(|&letter| lanemark_core::text::is_shown(letter)).take(80).collect()
+}
+
+/// A name that system names and settings can have.
+fn slug(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    name.chars().take(80).map(letter).collect()
+}
+
+fn free(taken: &[String], name: &str) -> String {
+    let others = (2..).map(|count| format!("{name}-{count}"));
+    let mut all = std::iter::once(name.to_owned()).chain(others);
+    all.find(|name| !taken.contains(name)).unwrap_or_default()
+}

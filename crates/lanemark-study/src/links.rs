@@ -1,0 +1,136 @@
+//! A link inside a platform, and how a PCI Express link was set up.
+
+use lanemark_core::sim::link::{LinkSpec, PcieAddress, PcieSetup};
+use lanemark_core::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_core::workload::fault::Training;
+
+use crate::document::Section;
+use crate::drive::packet_size;
+use crate::error::StudyError;
+
+/// Requests that 10-bit tags tell apart (PCI Express Base Specification 5.0, 2.2.6.2).
+const TAGS_MAX: u64 = 768;
+/// Posted data is credited in units of 16 B, with scaled flow control at most 32,752 of them (2.6.1, 3.4.2).
+const CREDIT: Bytes = Bytes(16);
+const POSTED_CREDITS_MAX: Bytes = Bytes(32_752 * CREDIT.0);
+/// Far longer than any path to memory takes, and short enough for every sum of times.
+const ROUND_TRIP_MAX: Duration = Duration::from_microseconds(1000);
+/// Far less than any tunnel carries, and enough that a burst ends.
+const RATE_MAX_LEAST: BytesPerSecond = BytesPerSecond(1_000_000);
+
+/// A link inside a platform.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedLink {
+    /// Name of the link in the platform file.
+    pub name: String,
+    /// The chip at its far end.
+    pub to: String,
+    /// Specification of the link.
+    pub spec: LinkSpec,
+    /// After how long it trains anew, and to what.
+    pub retrain: Option<(Duration, Training)>,
+}
+
+/// Reads how a PCI Express link was set up: `payload_max` and `read_request_max`, and what is told besides.
+/// The least payload that a link is set up with is 128 B; 64 B is that of a device that ends its packets at
+/// cache lines.
+pub(crate) fn packets(section: &Section<'_>) -> Result<PcieSetup, StudyError> {
+    let size = |key| packet_size(section, key, section.quantity(key)?, Bytes::kibi(4));
+    let usual = PcieSetup::new(size("payload_max")?, size("read_request_max")?);
+    let address = match section.has("address") {
+        true => section
+            .choice("address", &[("64-bit", PcieAddress::Long), ("32-bit", PcieAddress::Short)])?,
+        false => usual.address,
+    };
+    let ecrc = match section.has("ecrc") {
+        true => section.choice("ecrc", &[("on", true), ("off", false)])?,
+        false => usual.ecrc,
+    };
+    let completion_payload = match section.optional_quantity("completion_payload")? {
+        Some(size) => packet_size(section, "completion_payload", size, usual.payload_max)?,
+        None => usual.completion_payload,
+    };
+    let tags = section.optional_integer("tags", 1, TAGS_MAX)?.map(|tags| tags as u32);
+    let posted_credits = posted_credits(section, usual.payload_max)?;
+    let round_trip = round_trip(section, tags.is_some() || posted_credits.is_some())?;
+    let rate_max = section.optional_quantity("rate_max")?;
+    if let Some(most) = rate_max.filter(|most| *most < RATE_MAX_LEAST) {
+        let message = format!("rate_max = {most}: must be at least {RATE_MAX_LEAST}");
+        return Err(section.error("rate_max", message));
+    }
+    let setup = PcieSetup { tags, posted_credits, round_trip, rate_max, ..usual };
+    Ok(PcieSetup { address, ecrc, completion_payload, ..setup })
+}
+
+/// Reads `posted_credits`, with which at least one packet must go.
+fn posted_credits(section: &Section<'_>, least: Bytes) -> Result<Option<Bytes>, StudyError> {
+    let key = "posted_credits";
+    let credits: Option<Bytes> = section.optional_quantity(key)?;
+    if let Some(size) = credits
+        && (!size.get().is_multiple_of(CREDIT.get())
+            || !(least..=POSTED_CREDITS_MAX).contains(&size))
+    {
+        let most = POSTED_CREDITS_MAX.get();
+        let message =
+            format!("{key} = {size}: must be a multiple of {CREDIT} from {least} to {most} B");
+        return Err(section.error(key, message));
+    }
+    Ok(credits)
+}
+
+/// Reads `round_trip`, which means nothing unless tags or credits are `bounded`.
+fn round_trip(section: &Section<'_>, bounded: bool) -> Result<Option<Duration>, StudyError> {
+    let key = "round_trip";
+    let round_trip: Option<Duration> = section.optional_quantity(key)?;
+    match round_trip {
+        Some(time) if !(Duration::from_nanoseconds(1)..=ROUND_TRIP_MAX).contains(&time) => {
+            let message = format!("{key} = {time}: must be from 1 ns to {ROUND_TRIP_MAX}");
+            Err(section.error(key, message))
+        }
+        Some(time) if !bounded => {
+            let message = format!("{key} = {time}: neither `tags` nor `posted_credits` is given");
+            Err(section.error(key, message).hint("give what may be under way for that time"))
+        }
+        _ => Ok(round_trip),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+
+    fn read(keys: &str) -> PcieSetup {
+        let text = format!("payload_max = \"256 B\"\nread_request_max = \"512 B\"\n{keys}");
+        let document = Document::parse("p.toml", &text).unwrap();
+        let section = document.root("platform", None);
+        let setup = packets(&section).unwrap();
+        section.finish().unwrap();
+        setup
+    }
+
+    #[test]
+    fn a_setup_of_which_nothing_is_told_is_the_usual_one() {
+        let usual = PcieSetup::new(Bytes(256), Bytes(512));
+        assert_eq!(read(""), usual);
+        assert_eq!(read("address = \"64-bit\"\necrc = \"off\"\n"), usual);
+    }
+
+    #[test]
+    fn every_key_of_a_setup_is_read() {
+        let keys = "address = \"32-bit\"\necrc = \"on\"\ncompletion_payload = \"64 B\"\ntags = 32\n\
+                    posted_credits = \"8 KiB\"\nround_trip = \"1.5 us\"\nrate_max = \"2750 MB/s\"\n";
+        let expected = PcieSetup {
+            payload_max: Bytes(256),
+            read_request_max: Bytes(512),
+            address: PcieAddress::Short,
+            ecrc: true,
+            completion_payload: Bytes(64),
+            tags: Some(32),
+            posted_credits: Some(Bytes::kibi(8)),
+            round_trip: Some(Duration::from_nanoseconds(1_500)),
+            rate_max: Some(BytesPerSecond(2_750_000_000)),
+        };
+        assert_eq!(read(keys), expected);
+    }
+}

@@ -1,0 +1,140 @@
+//! `[rated]` in a drive file: what is printed on the drive's box. What the file leaves open follows from it.
+//!
+//! A drive file needs neither `[flash]` nor `[front_end]` where it has `[rated]`. Each value that it leaves out is worked
+//! out from a rating (`derived`), or taken from the library's priors for flash, controllers and disks of that time
+//! (`assumed`, with the range in which 80% of such drives lie). Values that the file has stay as they are. Ratings are
+//! taken as met on the platform `data-sheet`.
+
+mod completion;
+mod disks;
+mod flash;
+mod printed;
+mod priors;
+
+pub use printed::{MapMemory, Market, Rated, RatedDisk};
+
+use lanemark_core::sim::spec::MediaSpec;
+
+use crate::document::{Context, Document};
+use crate::drive::Drive;
+use crate::error::StudyError;
+use crate::library::{Kind, Library};
+use crate::origin::{Ledger, Overrides, Record};
+use completion::Completion;
+use priors::Priors;
+
+/// A drive of the library with where each of its values comes from.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// Name of the drive for people.
+    pub name: String,
+    /// Ratings of the drive, where its file gives any.
+    pub rated: Option<Rated>,
+    /// Values of the drive in the order in which they are read.
+    pub values: Vec<Record>,
+    /// Whether the media are platters.
+    pub is_disk: bool,
+}
+
+/// Reads the drive `name`, completed from its ratings.
+///
+/// # Errors
+/// What is wrong with its file.
+pub fn explain(library: &Library, name: &str) -> Result<Explained, StudyError> {
+    let (ledger, overrides) = (Ledger::default(), Overrides::default());
+    let context = Context { ledger: &ledger, overrides: &overrides };
+    let file = library.open(Kind::Drive, name)?;
+    let completed = complete(&file, library, context)?.unwrap_or(file);
+    let drive = Drive::read(&completed, context)?;
+    let mut values: Vec<Record> = Vec::new();
+    for record in ledger.records() {
+        // The connector and the capacity are read for the ratings too.
+        if !values.iter().any(|one| one.parameter == record.parameter) {
+            values.push(record);
+        }
+    }
+    // It has been read without an error; its records are those of the drive.
+    let unseen = Ledger::default();
+    let context = Context { ledger: &unseen, overrides: &overrides };
+    let rated = completed.read("drive", Some(context), |root| {
+        let Some((is_disk, about)) = Drive::read_rated(root)? else { return Ok(None) };
+        Rated::read(root, is_disk, about)
+    })?;
+    let is_disk = matches!(drive.spec.media, MediaSpec::Disk(_));
+    Ok(Explained { name: drive.name, rated, values, is_disk })
+}
+
+/// Checks the text of a drive file as [`explain`] would read it.
+///
+/// # Errors
+/// All that is wrong in it.
+pub fn check(library: &Library, text: &str) -> Result<(), StudyError> {
+    let (ledger, overrides) = (Ledger::default(), Overrides::default());
+    let context = Context { ledger: &ledger, overrides: &overrides };
+    let file = Document::parse("the drive file", text)?;
+    let completed = complete(&file, library, context)?.unwrap_or(file);
+    Drive::read(&completed, context).map(drop)
+}
+
+/// The text of a drive file with `[drive]` and `[rated]` alone. Values are written as they are given, texts in quotes.
+pub fn file_text(
+    drive: &[(&str, FileValue)],
+    port: &[(&str, FileValue)],
+    rated: &[(&str, FileValue)],
+) -> String {
+    let list = |pairs: &[(&str, FileValue)]| -> Vec<String> {
+        pairs.iter().map(|(key, value)| format!("{key} = {value}")).collect()
+    };
+    format!(
+        "[drive]\n{}\nport = {{ {} }}\n\n[rated]\n{}\n",
+        list(drive).join("\n"),
+        list(port).join(", "),
+        list(rated).join("\n")
+    )
+}
+
+/// A value in a file that is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileValue {
+    /// A text, which is written in quotes.
+    Text(String),
+    /// A number, or a table in braces, as it is.
+    Bare(String),
+}
+
+impl std::fmt::Display for FileValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(&crate::tree::quoted(text)),
+            Self::Bare(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Completes a drive file from its ratings; none where it has no `[rated]`.
+///
+/// # Errors
+/// What is wrong with the ratings, all of it.
+pub(crate) fn complete(
+    document: &Document,
+    library: &Library,
+    context: Context<'_>,
+) -> Result<Option<Document>, StudyError> {
+    if !document.has_table("rated") {
+        return Ok(None);
+    }
+    let priors = &Priors::open(library)?;
+    let mut offset = 0;
+    let completion = document.read("drive", Some(context), |root| {
+        offset = root.offset_of("rated");
+        let Some((is_disk, about)) = Drive::read_rated(root)? else { return Ok(None) };
+        let Some(rated) = Rated::read(root, is_disk, about)? else { return Ok(None) };
+        let mut completion = Completion::default();
+        match is_disk {
+            true => disks::complete(&rated, priors, &mut completion),
+            false => flash::complete(&rated, priors, &mut completion),
+        }
+        Ok(Some(completion))
+    })?;
+    Ok(completion.map(|completion| document.completed(completion.entries(offset), offset)))
+}

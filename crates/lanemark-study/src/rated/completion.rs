@@ -1,0 +1,108 @@
+//! Values that complete a drive file, each with where it comes from, as entries of a TOML tree.
+
+use super::priors::Prior;
+use crate::tree::{Entry, Node, Table, Value};
+
+/// The values that a drive file does not have.
+#[derive(Debug, Default)]
+pub(super) struct Completion(Vec<Given>);
+
+#[derive(Debug)]
+struct Given {
+    /// `flash.read`.
+    place: &'static str,
+    text: String,
+    origin: (&'static str, String),
+    range: Option<[String; 2]>,
+}
+
+/// The unit in which a number is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Seconds.
+    Time,
+    /// Bytes a second.
+    Rate,
+    /// Bytes.
+    Size,
+    /// A whole number.
+    Count,
+}
+
+impl Unit {
+    /// Writes `value` as TOML files have it.
+    pub(super) fn text(self, value: f64) -> String {
+        match self {
+            Self::Time => {
+                let text = format!("{:.6}", (value.max(0.0) * 1e6).min(6e7));
+                format!("{} us", text.trim_end_matches('0').trim_end_matches('.'))
+            }
+            Self::Rate => {
+                let text = format!("{:.3}", value / 1e6);
+                format!("{} MB/s", text.trim_end_matches('0').trim_end_matches('.'))
+            }
+            Self::Size => format!("{value:.0} B"),
+            Self::Count => format!("{value:.0}"),
+        }
+    }
+}
+
+impl Completion {
+    /// Adds a value that follows from ratings.
+    pub(super) fn derived(&mut self, place: &'static str, text: String, why: impl Into<String>) {
+        self.0.push(Given { place, text, origin: ("derived", why.into()), range: None });
+    }
+
+    /// Adds a value that follows from ratings, of which benchmarks see from `low` to `high` times as much.
+    pub(super) fn derived_within(
+        &mut self,
+        place: &'static str,
+        (unit, value): (Unit, f64),
+        (low, high): (f64, f64),
+        why: impl Into<String>,
+    ) {
+        let range = Some([unit.text(value * low), unit.text(value * high)]);
+        let origin = ("derived", why.into());
+        self.0.push(Given { place, text: unit.text(value), origin, range });
+    }
+
+    /// Adds a value that nothing printed on the drive tells.
+    pub(super) fn assumed(&mut self, place: &'static str, text: String, why: impl Into<String>) {
+        self.0.push(Given { place, text, origin: ("assumed", why.into()), range: None });
+    }
+
+    /// Adds a choice that is no model value.
+    pub(super) fn choice(&mut self, place: &'static str, text: &str) {
+        let origin = ("assumed", String::new());
+        self.0.push(Given { place, text: text.to_owned(), origin, range: None });
+    }
+
+    /// Adds a prior's value, `scale` times as much.
+    pub(super) fn prior(&mut self, place: &'static str, unit: Unit, prior: &Prior, scale: f64) {
+        let range = prior.range.map(|range| range.map(|end| unit.text(end * scale)));
+        let text = unit.text(prior.value * scale);
+        self.0.push(Given { place, text, origin: ("assumed", prior.why.clone()), range });
+    }
+
+    /// Returns the values as entries of a tree, each with the keys that lead to it. They stand at `offset`.
+    pub(super) fn entries(self, offset: usize) -> Vec<(Vec<String>, Entry)> {
+        let value = |node| Value { offset, node };
+        let entry = |node| Entry { key_offset: offset, value: value(node) };
+        let one = |given: Given| {
+            let keys = given.place.split('.').map(str::to_owned).collect();
+            if given.origin.1.is_empty() {
+                return (keys, entry(Node::Text(given.text)));
+            }
+            let text = |text: String| entry(Node::Text(text));
+            let mut table = Table::new();
+            table.insert("value".to_owned(), text(given.text));
+            table.insert(given.origin.0.to_owned(), text(given.origin.1));
+            if let Some(range) = given.range {
+                let ends = range.into_iter().map(|end| value(Node::Text(end))).collect();
+                table.insert("range".to_owned(), entry(Node::Array(ends)));
+            }
+            (keys, entry(Node::Table(table)))
+        };
+        self.0.into_iter().map(one).collect()
+    }
+}

@@ -1,0 +1,120 @@
+//! A hard disk from its ratings.
+
+use super::completion::{Completion, Unit};
+use super::printed::Rated;
+use super::priors::{Prior, Priors};
+
+const SECTOR: f64 = 512.0;
+/// The innermost tracks have about half of the sectors of the outermost.
+const INNER: f64 = 0.5;
+const ZONES: f64 = 16.0;
+/// Tracks that a surface has at most.
+const TRACKS_MAX: f64 = 900_000.0;
+/// A write's seek to the next track over that of a read, as data sheets have them.
+const WRITE_SETTLE: f64 = 1.2;
+
+/// Completes the file of a hard disk.
+pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
+    let rpm = rated.disk.rpm.unwrap_or(7200);
+    let usual = priors.disk(rpm);
+    out.assumed("front_end.engines", "1".to_owned(), "one processor");
+    for place in ["front_end.read_time", "front_end.write_time"] {
+        out.assumed(place, "20 us".to_owned(), "decoding, and looking into the cache");
+    }
+    for place in ["front_end.read_latency", "front_end.write_latency"] {
+        out.assumed(place, "0 us".to_owned(), "what takes longer is command_overhead");
+    }
+    let cache = rated.disk.cache.unwrap_or(usual.cache);
+    out.assumed(
+        "buffer.capacity",
+        Unit::Size.text(cache / 4.0),
+        "a quarter of the cache, for writes",
+    );
+
+    out.derived("disk.rpm", rpm.to_string(), "rated, or usual");
+
+    let rate = rated.read.unwrap_or(usual.read.value);
+    let next = rated.disk.track_to_track.unwrap_or(usual.track_to_track.value);
+    // A write settles for a little longer than a read before it can begin.
+    let write_next = WRITE_SETTLE * next;
+    let skew = write_next + 0.05e-3;
+    // A track's data passes the head in a revolution, and the next one begins so much later.
+    let outer = (rate * (60.0 / rpm as f64 + skew) / SECTOR).round().clamp(64.0, 65_535.0);
+    let inner = (outer * INNER).round().max(1.0);
+    let track = (outer + inner) / 2.0 * SECTOR;
+    // As many tracks side by side as disks of such a rate have, on as many surfaces as the capacity needs.
+    let needed = (rated.capacity / track / TRACKS_MAX).ceil() as u64;
+    let heads = rated.disk.heads.unwrap_or(usual.heads.max(needed)).min(64);
+    out.assumed("disk.heads", heads.to_string(), format!("usual: {}", usual.name));
+    let cylinders =
+        (1.003 * rated.capacity / track / heads as f64).ceil().clamp(ZONES, 1_048_576.0);
+    out.assumed(
+        "disk.zones.count",
+        Unit::Count.text(ZONES),
+        "the number of zones is not published",
+    );
+    out.derived("disk.zones.cylinders", Unit::Count.text(cylinders), "the capacity");
+    let why = format!("{:.0} MB/s at {rpm} rpm", rate / 1e6);
+    out.derived_within("disk.zones.sectors_outer", (Unit::Count, outer), (0.93, 1.05), why);
+    out.derived(
+        "disk.zones.sectors_inner",
+        Unit::Count.text(inner),
+        "half of the outermost tracks",
+    );
+
+    for place in ["disk.head_switch", "disk.track_skew", "disk.cylinder_skew"] {
+        let time = if place == "disk.head_switch" { next } else { skew };
+        out.derived(place, Unit::Time.text(time), "a seek to the next track");
+    }
+    let average = rated.disk.average_seek.unwrap_or(usual.average_seek.value);
+    let write = rated.disk.average_write_seek.unwrap_or(average + 1e-3);
+    let kinds = [
+        (
+            [
+                "disk.read_seek.track_to_track",
+                "disk.read_seek.average",
+                "disk.read_seek.full_stroke",
+            ],
+            average,
+            next,
+        ),
+        (
+            [
+                "disk.write_seek.track_to_track",
+                "disk.write_seek.average",
+                "disk.write_seek.full_stroke",
+            ],
+            write,
+            write_next,
+        ),
+    ];
+    for ([first, middle, last], average, next) in kinds {
+        out.derived(first, Unit::Time.text(next), "rated, or usual");
+        match rated.disk.average_seek {
+            Some(_) => out.derived(middle, Unit::Time.text(average), "rated"),
+            None => {
+                let scale = average / usual.average_seek.value;
+                let Prior { value, range, why } = &usual.average_seek;
+                let prior = Prior { value: *value, range: *range, why: why.clone() };
+                out.prior(middle, Unit::Time, &prior, scale);
+            }
+        }
+        out.derived(
+            last,
+            Unit::Time.text(2.1 * average),
+            "about twice the average, as data sheets have",
+        );
+    }
+    for (place, text, why) in [
+        ("disk.command_overhead", "0.2 ms", "data sheets that tell seeks with and without it"),
+        ("disk.segments", "32", "usual"),
+        ("disk.write_cache", "on", "as disks are shipped"),
+        ("disk.destage_window", "64", "twice the queue of the link"),
+        ("disk.age_max", "1 s", "far below what hosts wait, 30 s"),
+    ] {
+        out.assumed(place, text.to_owned(), why);
+    }
+    for place in ["disk.segment", "disk.read_ahead"] {
+        out.assumed(place, "1 MiB".to_owned(), "about one track");
+    }
+}

@@ -1,0 +1,457 @@
+//! A solid-state drive from its ratings.
+
+use lanemark_core::sim::spec::{ProtocolKind, Technology};
+
+use super::completion::{Completion, Unit};
+use super::printed::{MapMemory, Market, PAGE, Rated};
+use super::priors::{Controller, Nand, Prior, Priors};
+
+/// Time that the platform `data-sheet` takes of a request of 4 KiB with no other outstanding, besides the drive and the
+/// data on the link: driver, doorbell, fetching the command, completion. In seconds; a test holds them against the
+/// simulator.
+const HOST_NVME: f64 = 3.6e-6;
+const HOST_AHCI: f64 = 10.5e-6;
+const HOST_SAS: f64 = 6.2e-6;
+/// Time that a write takes besides, in seconds: over SATA and SAS its data is asked for and comes, there and back.
+const WRITE_NVME: f64 = 0.03e-6;
+const WRITE_AHCI: f64 = 0.82e-6;
+const WRITE_SAS: f64 = 0.3e-6;
+/// Margin of flash over the rating: flash just as fast as its rating misses it where dies are busy by chance.
+const MARGIN: f64 = 1.25;
+/// How much longer a program takes on average while a full pseudo-SLC cache is emptied beside it: what drives of the
+/// development half wrote then is 0.4 of what their flash takes (METHOD.md).
+const FOLDING: f64 = 2.5;
+/// The part of a pseudo-SLC cache that is there on a full drive too.
+const KEPT_PSEUDO_SLC: f64 = 0.1;
+/// Superblocks that collection keeps free or writes to.
+const KEPT_SUPERBLOCKS: f64 = 8.0;
+
+/// The flash array as far as others follow from it.
+struct Array {
+    dies: f64,
+    channels: f64,
+    planes: f64,
+    /// Data that all dies take at once.
+    unit: f64,
+    /// Superblocks, all and spare.
+    superblocks: f64,
+    spare: f64,
+    bits: f64,
+}
+
+/// Completes the file of a solid-state drive.
+pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
+    let controller = priors.controller(rated);
+    let technology = rated.technology.unwrap_or(controller.technology);
+    front_end(rated, controller, out);
+    if technology == Technology::XPoint {
+        return phase_change(rated, controller, out);
+    }
+    let nand = priors.nand(technology, rated.year);
+    let array = array(rated, controller, nand, technology, out);
+    reads(rated, controller, nand, &array, out);
+    writes(rated, controller, nand, &array, out);
+    map(rated, out);
+}
+
+/// A rating where there is one, else the prior of such drives.
+fn rate(rating: Option<f64>, prior: &Prior) -> f64 {
+    rating.unwrap_or(prior.value)
+}
+
+fn host(protocol: ProtocolKind) -> f64 {
+    match protocol {
+        ProtocolKind::Nvme => HOST_NVME,
+        ProtocolKind::Ahci | ProtocolKind::AtaDma => HOST_AHCI,
+        ProtocolKind::SasHba | ProtocolKind::Uasp | ProtocolKind::BulkOnly => HOST_SAS,
+    }
+}
+
+fn technology_text(technology: Technology) -> String {
+    let found = crate::flash::TECHNOLOGIES.iter().find(|(_, one)| *one == technology);
+    found.map_or("tlc", |(name, _)| name).to_owned()
+}
+
+/// Random writes a second when nothing changes any more, where they are rated.
+fn steady(rated: &Rated) -> Option<f64> {
+    rated.steady_random_write.or(match rated.market {
+        Market::DataCenter => rated.random_write,
+        Market::Client => None,
+    })
+}
+
+/// Sets the times for which commands keep the controller busy.
+fn front_end(rated: &Rated, controller: &Controller, out: &mut Completion) {
+    out.assumed(
+        "front_end.engines",
+        "1".to_owned(),
+        "one part of the controller talks to the host",
+    );
+    // The steady random writes of a data center's drive are what collection leaves, and its controller takes more.
+    let fresh = rated.random_write.filter(|_| rated.market == Market::Client);
+    for (place, rating, prior, what) in [
+        ("front_end.read_time", rated.random_read, &controller.random_read, "reads"),
+        ("front_end.write_time", fresh, &controller.random_write, "writes"),
+    ] {
+        match rating {
+            Some(iops) => {
+                let why = format!("{iops:.0} random {what} a second");
+                out.derived_within(place, (Unit::Time, 1.0 / iops), (0.98, 1.12), why);
+            }
+            None => out.prior(place, Unit::Time, &inverse(prior), 1.0),
+        }
+    }
+    let paths = [
+        ("data_path.read", rated.read, &controller.read, "reads"),
+        ("data_path.write", rated.write, &controller.write, "writes"),
+    ];
+    for (place, rating, prior, what) in paths {
+        match rating {
+            Some(rate) => {
+                let why = format!("{:.0} MB/s of sequential {what}", rate / 1e6);
+                out.derived_within(place, (Unit::Rate, rate), (0.93, 1.01), why);
+            }
+            None if prior.value < rated.link => out.prior(place, Unit::Rate, prior, 1.0),
+            None => {}
+        }
+    }
+    out.assumed("buffer.capacity", Unit::Size.text(controller.buffer), &controller.name);
+    out.assumed("buffer.read_ahead", Unit::Size.text(controller.read_ahead), &controller.name);
+    if rated.market == Market::DataCenter {
+        let why = "drives of data centers have power-loss protection";
+        out.assumed("buffer.power_loss", "stored".to_owned(), why);
+    }
+}
+
+/// The prior of a time from that of its rate.
+fn inverse(prior: &Prior) -> Prior {
+    Prior {
+        value: 1.0 / prior.value,
+        range: prior.range.map(|[low, high]| [1.0 / high, 1.0 / low]),
+        why: prior.why.clone(),
+    }
+}
+
+/// Channels, dies and blocks.
+fn array(
+    rated: &Rated,
+    controller: &Controller,
+    nand: &Nand,
+    technology: Technology,
+    out: &mut Completion,
+) -> Array {
+    // Flash comes in powers of two and one and a half times that; 7% at least is more than the host sees.
+    let mut raw = (1u64 << 30) as f64;
+    while raw < rated.capacity * 1.07 {
+        raw *= if raw * 1.5 >= rated.capacity * 1.07 && raw >= 64e9 { 1.5 } else { 2.0 };
+    }
+    let die = nand.die.value.min(raw / 2.0);
+    let dies = (raw / die).round().max(1.0) as u64;
+    let most = match rated.memory {
+        MapMemory::Dram => controller.channels,
+        MapMemory::Host | MapMemory::None => controller.channels.min(4),
+    };
+    let channels =
+        (1..=most.min(dies)).rev().find(|count| dies.is_multiple_of(*count)).unwrap_or(1);
+    let pages = nand.page * nand.planes as f64;
+    let unit = pages * dies as f64;
+    let superblock = unit * nand.pages_per_block as f64;
+    let used = (rated.capacity / superblock).ceil();
+    let mut blocks = (raw / dies as f64 / (pages * nand.pages_per_block as f64)).ceil().max(1.0);
+    let mut origin = "the flash of a die".to_owned();
+    if let Some((steady, write)) = steady(rated).zip(rated.write) {
+        // Of what the flash takes in order, collection leaves the rated random writes: how often data is written tells
+        // how much flash is spare to it. The rest is parity, maps and bad blocks.
+        let each = (write / (PAGE * steady)).max(1.01);
+        let spare = spare_for(each, nand.read.value / program_time(rated, controller, unit));
+        blocks = (used * (1.0 + spare)).ceil() + KEPT_SUPERBLOCKS;
+        origin = format!(
+            "{steady:.0} steady random writes a second tell that {:.0}% is spare to collection",
+            100.0 * spare
+        );
+    }
+    let gibibytes = raw / (1u64 << 30) as f64;
+    out.assumed(
+        "flash.technology",
+        technology_text(technology),
+        match rated.technology {
+            Some(_) => "rated".to_owned(),
+            None => format!("usual: {}", controller.name),
+        },
+    );
+    out.assumed("flash.channels", channels.to_string(), format!("usual: {}", controller.name));
+    let why = format!("{gibibytes:.0} GiB of dies of {:.0} GiB", die / (1u64 << 30) as f64);
+    out.derived("flash.dies_per_channel", (dies / channels).to_string(), why);
+    out.assumed("flash.planes", nand.planes.to_string(), &nand.name);
+    out.assumed("flash.page", Unit::Size.text(nand.page), &nand.name);
+    out.assumed("flash.pages_per_block", nand.pages_per_block.to_string(), &nand.name);
+    out.derived("flash.blocks_per_plane", Unit::Count.text(blocks), origin);
+    out.assumed("flash.erase", Unit::Time.text(nand.erase), &nand.name);
+    out.assumed("flash.command_time", Unit::Time.text(nand.command_time), &nand.name);
+    Array {
+        dies: dies as f64,
+        channels: channels as f64,
+        planes: nand.planes as f64,
+        unit,
+        superblocks: blocks,
+        spare: (blocks - used).max(0.0),
+        bits: technology.bits() as f64,
+    }
+}
+
+/// Sets tR, the further times of a read, and channels that carry the rated reads.
+fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out: &mut Completion) {
+    let random = rate(rated.random_read, &controller.random_read);
+    let sequential = rate(rated.read, &controller.read).min(rated.link);
+    let channels = array.channels;
+    let channel = nand.channel_rate.value;
+    let needed = 1.15 * sequential / channels;
+    match needed > channel {
+        true => {
+            let why = format!("{channels:.0} channels carry the sequential reads");
+            out.derived("flash.channel_rate", Unit::Rate.text(needed), why);
+        }
+        false => out.prior("flash.channel_rate", Unit::Rate, &nand.channel_rate, 1.0),
+    }
+    let alone = array.dies / (MARGIN * random);
+    let independent = nand.independent_planes || nand.read.value > alone;
+    let flag = if independent { "yes" } else { "no" };
+    match nand.independent_planes {
+        true => out.assumed("die.independent_planes", flag.to_owned(), &nand.name),
+        false => out.derived("die.independent_planes", flag.to_owned(), "the rated random reads"),
+    }
+    let parallel = array.dies * if independent { array.planes } else { 1.0 };
+    // What all dies read in a row must come to the rated rate too.
+    let longest = (parallel / (MARGIN * random)).min(array.unit / (1.1 * sequential));
+    let one = rate(rated.one_read, &controller.one_read);
+    let fixed = host(rated.protocol)
+        + PAGE / (0.85 * rated.link)
+        + 1.0 / random
+        + nand.command_time
+        + PAGE / channel.max(needed);
+    let sense = nand.read.value.min(longest).min((one - fixed).max(2e-6));
+    match sense < nand.read.value {
+        true => {
+            let why =
+                format!("the rated reads; {} take {:.0} us", nand.name, nand.read.value * 1e6);
+            out.derived("flash.read", Unit::Time.text(sense), why);
+        }
+        false => out.prior("flash.read", Unit::Time, &nand.read, 1.0),
+    }
+    let rest = (one - fixed - sense).max(0.0);
+    let place = "front_end.read_latency";
+    match rated.one_read {
+        Some(one) => {
+            let why = format!("{:.0} us for one read at a time", one * 1e6);
+            out.derived(place, Unit::Time.text(rest), why);
+        }
+        None => {
+            let range = controller.one_read.range;
+            let range = range.map(|ends| ends.map(|end| (end - fixed - sense).max(1e-7)));
+            let range = range.filter(|[low, high]| *low <= rest && rest <= *high);
+            let why = controller.one_read.why.clone();
+            out.prior(place, Unit::Time, &Prior { value: rest, range, why }, 1.0);
+        }
+    }
+    for key in ["die.cache_read", "die.cache_program"] {
+        out.assumed(key, "yes".to_owned(), "a command of all NAND since 2007");
+    }
+    if rated.year >= 2014 {
+        out.assumed("die.suspend", "20 us".to_owned(), "usual for 3D NAND");
+        out.assumed("die.resume", "10 us".to_owned(), "usual for 3D NAND");
+    }
+}
+
+/// Sets tPROG, the pseudo-SLC cache, and the further times of a write.
+fn writes(
+    rated: &Rated,
+    controller: &Controller,
+    nand: &Nand,
+    array: &Array,
+    out: &mut Completion,
+) {
+    let sequential = rate(rated.write, &controller.write).min(rated.link);
+    let random = match rated.market {
+        Market::Client => rate(rated.random_write, &controller.random_write),
+        Market::DataCenter => controller.random_write.value,
+    };
+    // Twice the fastest that is wanted of the cache, so that the front end and the data path are the limits.
+    let fresh = match rated.market {
+        Market::Client => sequential.max(random * PAGE),
+        Market::DataCenter => sequential,
+    };
+    let cached = pseudo_slc(rated, controller, nand, array, fresh, out);
+    let mut slowest = array.unit / (1.1 * fresh);
+    let mut why = format!("{:.0} MB/s of writes over {:.0} dies", fresh / 1e6, array.dies);
+    if cached {
+        slowest = f64::INFINITY;
+    }
+    if let Some(steady) = steady(rated)
+        && rated.write.is_none()
+    {
+        let amplified = PAGE * steady * amplification(array);
+        if array.unit / amplified < slowest {
+            slowest = array.unit / (1.05 * amplified);
+            why = format!("{steady:.0} random writes a second, steady");
+        }
+    }
+    if rated.market == Market::DataCenter && rated.write.is_some() {
+        // What collection leaves follows from what the flash takes in order.
+        let drain = program_time(rated, controller, array.unit);
+        out.derived("flash.program", Unit::Time.text(drain), why);
+    } else {
+        match rated.steady_write {
+            Some(rate) => {
+                let why = format!("{:.0} MB/s without a cache", rate / 1e6);
+                out.derived("flash.program", Unit::Time.text(array.unit / rate), why);
+            }
+            None if slowest < nand.program.value => {
+                out.derived("flash.program", Unit::Time.text(slowest), why);
+            }
+            // While a full cache is emptied, the dies have less time for what comes.
+            None if cached => out.prior("flash.program", Unit::Time, &nand.program, FOLDING),
+            None => out.prior("flash.program", Unit::Time, &nand.program, 1.0),
+        }
+    }
+    // The slower of link and data path passes the data.
+    let passed = (0.85 * rated.link).min(sequential);
+    let asked = match rated.protocol {
+        ProtocolKind::Nvme => WRITE_NVME,
+        ProtocolKind::Ahci | ProtocolKind::AtaDma => WRITE_AHCI,
+        ProtocolKind::SasHba | ProtocolKind::Uasp | ProtocolKind::BulkOnly => WRITE_SAS,
+    };
+    let fixed = host(rated.protocol) + asked + PAGE / passed + 1.0 / random;
+    let place = "front_end.write_latency";
+    let one = rate(rated.one_write, &controller.one_write);
+    let rest = (one - fixed).max(0.0);
+    match rated.one_write {
+        Some(one) => {
+            let why = format!("{:.0} us for one write at a time", one * 1e6);
+            out.derived(place, Unit::Time.text(rest), why);
+        }
+        None => {
+            let range = controller.one_write.range;
+            let range = range.map(|ends| ends.map(|end| (end - fixed).max(1e-7)));
+            let range = range.filter(|[low, high]| *low <= rest && rest <= *high);
+            let why = controller.one_write.why.clone();
+            out.prior(place, Unit::Time, &Prior { value: rest, range, why }, 1.0);
+        }
+    }
+}
+
+/// Adds the pseudo-SLC cache of a drive that has one, and returns whether it does.
+fn pseudo_slc(
+    rated: &Rated,
+    controller: &Controller,
+    nand: &Nand,
+    array: &Array,
+    fresh: f64,
+    out: &mut Completion,
+) -> bool {
+    let share = controller.pseudo_slc.as_ref().filter(|_| array.bits > 2.0);
+    let Some(wanted) = rated.pseudo_slc.or(share.map(|share| share.value * rated.capacity)) else {
+        return false;
+    };
+    let superblock = array.unit * nand.pages_per_block as f64;
+    // Each of its superblocks takes a whole one, and holds one bit of each cell. A small part is always there, and the
+    // rest is lent by flash that holds no data.
+    let kept = ((array.spare - KEPT_SUPERBLOCKS) * superblock / array.bits).max(0.0);
+    let kept = kept.min(KEPT_PSEUDO_SLC * wanted);
+    let most = 0.9 * array.superblocks * superblock / array.bits;
+    let growth = (wanted.min(most) - kept).max(0.0);
+    for (place, size) in [("pseudo_slc.capacity", kept), ("pseudo_slc.growth", growth)] {
+        let text = Unit::Size.text(size);
+        match (rated.pseudo_slc, share) {
+            (None, Some(share)) => out.assumed(place, text, &share.why),
+            _ => out.derived(place, text, "rated"),
+        }
+    }
+    out.prior("pseudo_slc.read", Unit::Time, &nand.slc_read, 1.0);
+    let unit = array.unit / (1.1 * fresh);
+    match unit < nand.slc_program.value {
+        true => {
+            let why = format!("{:.0} MB/s of writes over {:.0} dies", fresh / 1e6, array.dies);
+            out.derived("pseudo_slc.program", Unit::Time.text(unit), why);
+        }
+        false => out.prior("pseudo_slc.program", Unit::Time, &nand.slc_program, 1.0),
+    }
+    out.choice("pseudo_slc.when_full", "bypass");
+    true
+}
+
+/// Returns the share that collection has spare beside so much data, where a random write that is steady takes the flash
+/// `each` times as long as one of erased flash, and a unit is read in `read` of the time that it takes to be
+/// programmed.
+///
+/// Law: blocks that are written at random and collected in turn hold a share u of valid data when their turn comes, with
+/// u = exp(-(1 - u) (1 + spare)); each write then costs 1 / (1 - u) programs and u / (1 - u) reads (Robinson, IBM TR 1996;
+/// Desnoyers, SYSTOR 2012).
+fn spare_for(each: f64, read: f64) -> f64 {
+    let programs = ((each + read) / (1.0 + read)).max(1.01);
+    let valid = 1.0 - 1.0 / programs;
+    (-valid.ln() / (1.0 - valid) - 1.0).clamp(0.02, 4.0)
+}
+
+/// Returns the number of times that steady random writes program data, by the law of [`spare_for`].
+fn amplification(array: &Array) -> f64 {
+    let used = array.superblocks - array.spare;
+    let spare = ((array.spare - KEPT_SUPERBLOCKS).max(0.5) / used).max(0.02);
+    let mut valid: f64 = 0.5;
+    for _ in 0..200 {
+        valid = (-(1.0 - valid) * (1.0 + spare)).exp();
+    }
+    1.0 / (1.0 - valid).max(0.01)
+}
+
+/// Returns the time that the dies of a data center's drive take for a unit which they store at the rated rate.
+fn program_time(rated: &Rated, controller: &Controller, unit: f64) -> f64 {
+    unit / (1.02 * rate(rated.write, &controller.write).min(rated.link))
+}
+
+/// Sets the place of the map.
+fn map(rated: &Rated, out: &mut Completion) {
+    let why = "a drive without DRAM keeps what its controller has room for";
+    match rated.memory {
+        MapMemory::Dram => {}
+        MapMemory::Host => {
+            out.assumed("translation.map_cached", "1 MiB".to_owned(), why);
+            let why = "usual: 64 MiB of the host's memory";
+            out.assumed("translation.map_in_host", "64 MiB".to_owned(), why);
+        }
+        MapMemory::None => out.assumed("translation.map_cached", "2 MiB".to_owned(), why),
+    }
+}
+
+/// 3D XPoint: 28 dies that are written in place, of which reads and writes take what the ratings leave.
+fn phase_change(rated: &Rated, controller: &Controller, out: &mut Completion) {
+    const DIES: f64 = 28.0;
+    const BLOCK: f64 = 256.0 * PAGE;
+    let why = "as the first drives of 3D XPoint";
+    for (place, text) in [
+        ("flash.technology", "3d-xpoint"),
+        ("flash.channels", "7"),
+        ("flash.dies_per_channel", "4"),
+        ("flash.planes", "1"),
+        ("flash.page", "4 KiB"),
+        ("flash.pages_per_block", "256"),
+        ("flash.read", "1 us"),
+        ("flash.program", "10 us"),
+        ("flash.erase", "1 us"),
+        ("flash.channel_rate", "2400 MB/s"),
+        ("flash.command_time", "50 ns"),
+    ] {
+        out.assumed(place, text.to_owned(), why);
+    }
+    let blocks = (1.1 * rated.capacity / DIES / BLOCK).ceil();
+    out.derived("flash.blocks_per_plane", Unit::Count.text(blocks), "the capacity, and a tenth");
+    let random = rate(rated.random_read, &controller.random_read);
+    let fixed = host(rated.protocol) + PAGE / (0.85 * rated.link) + 1.0 / random + 3e-6;
+    let usual = 14e-6;
+    for (place, one) in [
+        ("front_end.read_latency", rated.one_read.unwrap_or(usual)),
+        ("front_end.write_latency", rated.one_write.unwrap_or(usual)),
+    ] {
+        let why = format!("{:.0} us for one request at a time", one * 1e6);
+        out.derived(place, Unit::Time.text((one - fixed).max(0.0)), why);
+    }
+}

@@ -1,0 +1,277 @@
+//! What a drive's box and data sheet say, as `[rated]` of a drive file has it, and what of it contradicts itself.
+
+use lanemark_core::sim::spec::{ProtocolKind, Technology};
+use lanemark_core::units::{Bytes, BytesPerSecond, Duration};
+
+use crate::document::Section;
+use crate::drive::Plug;
+use crate::error::StudyError;
+
+/// A page of random requests that ratings speak of.
+pub(crate) const PAGE: f64 = 4096.0;
+
+/// The market that a drive is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Market {
+    /// Client computers: random writes are rated on a drive with erased flash.
+    Client,
+    /// Servers: random writes are rated steady, and data in the buffer outlives a power cut.
+    DataCenter,
+}
+
+/// The place of a drive's map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapMemory {
+    /// All of the map in memory of the drive's own.
+    Dram,
+    /// A part of the map in memory of the host.
+    Host,
+    /// A small part of the map in the controller, the rest in flash.
+    None,
+}
+
+/// The ratings of a drive's box and data sheet. Rates in bytes a second, latencies in seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rated {
+    /// Capacity in bytes.
+    pub capacity: f64,
+    /// Protocol of the drive.
+    pub protocol: ProtocolKind,
+    /// Bytes a second that the link carries after its line code.
+    pub link: f64,
+    /// Year in which the drive appeared.
+    pub year: u64,
+    /// Market of the drive.
+    pub market: Market,
+    /// Technology of the cells, where that is told.
+    pub technology: Option<Technology>,
+    /// Place of the map.
+    pub memory: MapMemory,
+    /// Sequential reads and writes.
+    pub read: Option<f64>,
+    /// Sequential writes.
+    pub write: Option<f64>,
+    /// Random reads of 4 KiB a second, with as many outstanding as it takes.
+    pub random_read: Option<f64>,
+    /// Random writes of 4 KiB a second: of erased flash, or steady by its market.
+    pub random_write: Option<f64>,
+    /// Latency of a random read of 4 KiB with no other outstanding.
+    pub one_read: Option<f64>,
+    /// Latency of a random write of 4 KiB with no other outstanding.
+    pub one_write: Option<f64>,
+    /// Sequential writes when no cache takes them any more.
+    pub steady_write: Option<f64>,
+    /// Random writes of 4 KiB a second when nothing changes any more.
+    pub steady_random_write: Option<f64>,
+    /// Data that the drive's pseudo-SLC cache takes.
+    pub pseudo_slc: Option<f64>,
+    /// Ratings of a hard disk.
+    pub disk: RatedDisk,
+}
+
+/// The values of a hard disk's data sheet beside rates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RatedDisk {
+    /// Revolutions a minute.
+    pub rpm: Option<u64>,
+    /// Heads.
+    pub heads: Option<u64>,
+    /// Average read and write seek, in seconds.
+    pub average_seek: Option<f64>,
+    /// Average write seek.
+    pub average_write_seek: Option<f64>,
+    /// Seek to the next track.
+    pub track_to_track: Option<f64>,
+    /// Cache in bytes.
+    pub cache: Option<f64>,
+}
+
+pub(super) const MARKETS: [(&str, Market); 2] =
+    [("client", Market::Client), ("data-center", Market::DataCenter)];
+const MEMORIES: [(&str, MapMemory); 3] =
+    [("dram", MapMemory::Dram), ("host", MapMemory::Host), ("none", MapMemory::None)];
+
+impl Rated {
+    /// Reads the table `[rated]` of a drive file; none where there is none.
+    pub(crate) fn read(
+        root: &Section<'_>,
+        is_disk: bool,
+        (capacity, protocol, plug): (Bytes, ProtocolKind, Plug),
+    ) -> Result<Option<Self>, StudyError> {
+        let Some(section) = root.optional_table("rated")? else { return Ok(None) };
+        let rate = |key: &str| -> Result<Option<f64>, StudyError> {
+            Ok(section.optional_quantity::<BytesPerSecond>(key)?.map(|rate| rate.0 as f64))
+        };
+        let time = |key: &str| -> Result<Option<f64>, StudyError> {
+            Ok(section.optional_quantity::<Duration>(key)?.map(Duration::as_seconds))
+        };
+        let count = |key: &str, most: u64| -> Result<Option<f64>, StudyError> {
+            Ok(section.optional_integer(key, 1, most)?.map(|count| count as f64))
+        };
+        let size = |key: &str| -> Result<Option<f64>, StudyError> {
+            Ok(section.optional_quantity::<Bytes>(key)?.map(|size| size.get() as f64))
+        };
+        const IOPS_MAX: u64 = 1_000_000_000;
+        let (one_read, latency) = (count("random_read_qd1", IOPS_MAX)?, time("read_latency")?);
+        let (one_write, write_latency) =
+            (count("random_write_qd1", IOPS_MAX)?, time("write_latency")?);
+        let mut wrong = Vec::new();
+        for (iops, latency, keys) in [
+            (one_read, latency, ("random_read_qd1", "read_latency")),
+            (one_write, write_latency, ("random_write_qd1", "write_latency")),
+        ] {
+            if iops.is_some() && latency.is_some() {
+                let message = format!("`{}` and `{}` rate one thing twice", keys.0, keys.1);
+                wrong.push(section.error(keys.1, message).hint("leave one of them out"));
+            }
+        }
+        let technology = match section.has("nand") {
+            true => section.setting("nand", crate::flash::TECHNOLOGIES)?,
+            false => None,
+        };
+        let rated = Self {
+            capacity: capacity.get() as f64,
+            protocol,
+            link: plug.rate(),
+            year: section.optional_integer("year", 1990, 2100)?.unwrap_or(plug.usual_year()),
+            market: section.setting("market", &MARKETS)?.unwrap_or(match protocol {
+                ProtocolKind::SasHba => Market::DataCenter,
+                _ => Market::Client,
+            }),
+            technology,
+            memory: section.setting("memory", &MEMORIES)?.unwrap_or(MapMemory::Dram),
+            read: rate("read")?,
+            write: rate("write")?,
+            random_read: count("random_read", IOPS_MAX)?,
+            random_write: count("random_write", IOPS_MAX)?,
+            one_read: one_read.map(|iops| 1.0 / iops).or(latency),
+            one_write: one_write.map(|iops| 1.0 / iops).or(write_latency),
+            steady_write: rate("steady_write")?,
+            steady_random_write: count("steady_random_write", IOPS_MAX)?,
+            pseudo_slc: size("pseudo_slc")?,
+            disk: RatedDisk {
+                rpm: section.optional_integer("rpm", 1_000, 50_000)?,
+                heads: section.optional_integer("heads", 1, 64)?,
+                average_seek: time("average_seek")?,
+                average_write_seek: time("average_write_seek")?,
+                track_to_track: time("track_to_track")?,
+                cache: size("cache")?,
+            },
+        };
+        rated.contradictions(&section, plug, is_disk, &mut wrong);
+        section.finish()?;
+        match wrong.split_first() {
+            Some((first, others)) => Err(section.wrong(first.clone(), others)),
+            None => Ok(Some(rated)),
+        }
+    }
+
+    /// Adds to `wrong` what cannot be true of one drive on its link.
+    fn contradictions(
+        &self,
+        section: &Section<'_>,
+        plug: Plug,
+        is_disk: bool,
+        wrong: &mut Vec<StudyError>,
+    ) {
+        let megabytes = |rate: f64| format!("{:.0} MB/s", rate / 1e6);
+        let mut beyond = |key: &str, rate: f64, text: String, most: f64, law: String| {
+            if rate > most {
+                wrong.push(section.error(key, format!("{key} = {text}: {law}")));
+            }
+        };
+        let law = format!("{plug} carries at most {} after its line code", megabytes(self.link));
+        for (key, rate) in [("read", self.read), ("write", self.write)] {
+            let Some(rate) = rate else { continue };
+            beyond(key, rate, megabytes(rate), self.link, law.clone());
+        }
+        let random = [
+            ("random_read", self.random_read, ("read", self.read)),
+            ("random_write", self.random_write, ("write", self.write)),
+            ("steady_random_write", self.steady_random_write, ("write", self.write)),
+        ];
+        for (key, iops, (sequential, rate)) in random {
+            let Some(iops) = iops else { continue };
+            let (bytes, text) = (iops * PAGE, format!("{iops:.0}"));
+            let of = format!("{} of 4 KiB requests, ", megabytes(bytes));
+            match rate {
+                Some(rate) if bytes > 1.1 * rate && bytes <= self.link => {
+                    let law = format!("{of}more than {sequential} = {}", megabytes(rate));
+                    beyond(key, bytes, text, rate, law);
+                }
+                _ => beyond(key, bytes, text, self.link, format!("{of}and {law}")),
+            }
+        }
+        for (key, one, (all, rate)) in [
+            ("random_read_qd1", self.one_read, ("random_read", self.random_read)),
+            ("random_write_qd1", self.one_write, ("random_write", self.random_write)),
+        ] {
+            let (Some(one), Some(rate)) = (one, rate) else { continue };
+            let rated_steady = key == "random_write_qd1" && self.market == Market::DataCenter;
+            if 1.0 / one > 1.001 * rate && !rated_steady {
+                let law = format!("more than {all} = {rate:.0}, with many outstanding");
+                beyond(key, 1.0 / one, format!("{:.0}", 1.0 / one), rate, law);
+            }
+        }
+        if let (Some(steady), Some(write)) = (self.steady_write, self.write)
+            && steady > write
+        {
+            let law = format!("more than write = {}", megabytes(write));
+            beyond("steady_write", steady, megabytes(steady), write, law);
+        }
+        let disk = [
+            ("rpm", self.disk.rpm.is_some()),
+            ("heads", self.disk.heads.is_some()),
+            ("average_seek", self.disk.average_seek.is_some()),
+            ("average_write_seek", self.disk.average_write_seek.is_some()),
+            ("track_to_track", self.disk.track_to_track.is_some()),
+            ("cache", self.disk.cache.is_some()),
+        ];
+        let flash = [
+            ("nand", self.technology.is_some()),
+            ("pseudo_slc", self.pseudo_slc.is_some()),
+            ("random_read", self.random_read.is_some()),
+            ("random_write", self.random_write.is_some()),
+            ("steady_write", self.steady_write.is_some()),
+            ("steady_random_write", self.steady_random_write.is_some()),
+        ];
+        let (foreign, kind) = match is_disk {
+            true => (&flash, "a hard disk"),
+            false => (&disk, "a solid-state drive"),
+        };
+        for (key, _) in foreign.iter().filter(|(_, given)| *given) {
+            wrong.push(section.error(key, format!("`{key}` is nothing to {kind}")));
+        }
+    }
+}
+
+impl Plug {
+    /// Returns the bytes a second that the connector carries one way after its line code.
+    fn rate(self) -> f64 {
+        match self {
+            Self::Sata(rate) => rate.line_rate().0 as f64 / 10.0,
+            Self::Pcie(generation, lanes) => generation.lane_rate().0 as f64 * f64::from(lanes),
+            Self::Sas(rate, phys) => {
+                let line = rate.line_rate().0 as f64;
+                // A dword is 40 bits on the wire, and 37.5 in packet mode.
+                let coded = if line > 2e10 { line / 9.375 } else { line / 10.0 };
+                coded * f64::from(phys)
+            }
+        }
+    }
+
+    /// Returns the year in which drives with such a connector were common, where a file does not tell the drive's.
+    fn usual_year(self) -> u64 {
+        match self {
+            Self::Sata(rate) if rate.line_rate().0 <= 3_000_000_000 => 2010,
+            Self::Sata(_) => 2017,
+            Self::Sas(..) => 2018,
+            Self::Pcie(generation, _) => match generation.number() {
+                1 | 2 => 2014,
+                3 => 2018,
+                4 => 2021,
+                _ => 2023,
+            },
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! `library/priors/*.toml`: what parts of a kind and time are like, where a drive's own are not known.
+
+use std::str::FromStr;
+
+use lanemark_core::sim::spec::{ProtocolKind, Technology};
+use lanemark_core::units::{Bytes, BytesPerSecond, Duration, QuantityError, Ratio};
+
+use super::printed::{MARKETS, Market, Rated};
+use crate::document::{Document, Section, StandIn};
+use crate::error::StudyError;
+use crate::flash::TECHNOLOGIES;
+use crate::library::{Kind, Library};
+
+/// The priors of a library.
+#[derive(Clone, Debug)]
+pub(crate) struct Priors {
+    nand: Vec<Nand>,
+    controllers: Vec<Controller>,
+    disks: Vec<Disk>,
+}
+
+/// A value with the range in which 80% of such parts lie, where it is varied.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Prior {
+    /// The value in seconds, bytes, bytes a second or a share.
+    pub value: f64,
+    /// The low and the high end of the range.
+    pub range: Option<[f64; 2]>,
+    /// Source of the value, or the reason for it.
+    pub why: String,
+}
+
+/// A generation of NAND flash.
+#[derive(Clone, Debug)]
+pub(crate) struct Nand {
+    /// Name for people.
+    pub name: String,
+    technology: Technology,
+    from: u64,
+    /// Data of a die.
+    pub die: Prior,
+    /// Planes of a die.
+    pub planes: u64,
+    /// A page of a plane in bytes.
+    pub page: f64,
+    /// Pages of a block.
+    pub pages_per_block: u64,
+    /// Read time of the array (tR) in seconds.
+    pub read: Prior,
+    /// Program time (tPROG) in seconds.
+    pub program: Prior,
+    /// Erase time (tBERS) in seconds.
+    pub erase: f64,
+    /// Data on a channel.
+    pub channel_rate: Prior,
+    /// Command cycles in seconds.
+    pub command_time: f64,
+    /// Read time (tR) of a block with one bit a cell.
+    pub slc_read: Prior,
+    /// Program time (tPROG) of a block with one bit a cell.
+    pub slc_program: Prior,
+    /// Whether each plane reads a page of its own.
+    pub independent_planes: bool,
+}
+
+/// Usual values of solid-state drives of a protocol, market and time.
+#[derive(Clone, Debug)]
+pub(crate) struct Controller {
+    /// Name for people.
+    pub name: String,
+    protocol: ProtocolKind,
+    market: Market,
+    from: u64,
+    /// Technology of the drives' cells.
+    pub technology: Technology,
+    /// Channels.
+    pub channels: u64,
+    /// Sequential reads.
+    pub read: Prior,
+    /// Sequential writes.
+    pub write: Prior,
+    /// Random reads a second.
+    pub random_read: Prior,
+    /// Random writes a second.
+    pub random_write: Prior,
+    /// Latency of a read with no other outstanding.
+    pub one_read: Prior,
+    /// Latency of a write with no other outstanding.
+    pub one_write: Prior,
+    /// Write buffer in bytes.
+    pub buffer: f64,
+    /// Read-ahead in bytes.
+    pub read_ahead: f64,
+    /// Share of the capacity that the pseudo-SLC cache takes, where there is one.
+    pub pseudo_slc: Option<Prior>,
+}
+
+/// Usual values of hard disks of a speed of rotation.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    /// Name for people.
+    pub name: String,
+    /// Revolutions a minute.
+    pub rpm: u64,
+    /// Average seek of a read.
+    pub average_seek: Prior,
+    /// Seek to the next track.
+    pub track_to_track: Prior,
+    /// Rate of the outermost tracks.
+    pub read: Prior,
+    /// Cache in bytes.
+    pub cache: f64,
+    /// Heads.
+    pub heads: u64,
+}
+
+impl Priors {
+    /// Reads the priors of `library`.
+    ///
+    /// # Errors
+    /// The first file that is missing or wrong.
+    pub(crate) fn open(library: &Library) -> Result<Self, StudyError> {
+        let [nand, controllers, disks] =
+            ["nand", "controllers", "disks"].map(|name| library.open(Kind::Prior, name));
+        Ok(Self {
+            nand: all(&nand?, "nand", nand_row)?,
+            controllers: all(&controllers?, "controller", controller_row)?,
+            disks: all(&disks?, "disk", disk_row)?,
+        })
+    }
+
+    /// Returns the flash of `technology` in drives of `year`: the latest that had appeared, else the first.
+    pub(super) fn nand(&self, technology: Technology, year: u64) -> &Nand {
+        let own: Vec<&Nand> =
+            self.nand.iter().filter(|nand| nand.technology == technology).collect();
+        latest(&own, year, |nand| nand.from).unwrap_or(&self.nand[0])
+    }
+
+    /// Returns what drives of that protocol, market and year are like. Where the market has none of the protocol, those
+    /// of the other.
+    pub(super) fn controller(&self, rated: &Rated) -> &Controller {
+        let of = |market: Option<Market>| -> Vec<&Controller> {
+            let fits = |one: &&Controller| {
+                one.protocol == rated.protocol && market.is_none_or(|market| one.market == market)
+            };
+            self.controllers.iter().filter(fits).collect()
+        };
+        let own = latest(&of(Some(rated.market)), rated.year, |one| one.from);
+        let other = || latest(&of(None), rated.year, |one| one.from);
+        own.or_else(other).unwrap_or(&self.controllers[0])
+    }
+
+    /// Returns what disks of about that speed of rotation are like.
+    pub(super) fn disk(&self, rpm: u64) -> &Disk {
+        let nearest = self.disks.iter().min_by_key(|disk| disk.rpm.abs_diff(rpm));
+        nearest.unwrap_or(&self.disks[0])
+    }
+}
+
+/// Returns the last of `rows`, which lie in order of time, that had appeared by `year`; the first where none had.
+fn latest<'r, T>(rows: &[&'r T], year: u64, from: impl Fn(&T) -> u64) -> Option<&'r T> {
+    let appeared = rows.iter().rfind(|row| from(row) <= year);
+    appeared.or(rows.first()).copied()
+}
+
+/// Reads all `[[key]]` tables of a priors file.
+fn all<T>(
+    document: &Document,
+    key: &str,
+    row: impl Fn(&Section<'_>) -> Result<T, StudyError>,
+) -> Result<Vec<T>, StudyError> {
+    document.read("priors", None, |root| {
+        let about = root.table("priors")?;
+        about.text("name")?;
+        about.finish()?;
+        let rows = root.each(key, |section, _: &[T]| {
+            let one = row(section)?;
+            section.finish()?;
+            Ok(one)
+        })?;
+        root.finish()?;
+        if rows.is_empty() {
+            return Err(root.error(key, format!("there is no [[{key}]]")));
+        }
+        Ok(rows)
+    })
+}
+
+fn nand_row(row: &Section<'_>) -> Result<Nand, StudyError> {
+    Ok(Nand {
+        name: row.text("name")?,
+        technology: row.choice("technology", TECHNOLOGIES)?,
+        from: row.integer("from", 1990, 2100)?,
+        die: prior::<Bytes>(row, "die")?,
+        planes: row.integer("planes", 1, 16)?,
+        page: row.quantity::<Bytes>("page")?.get() as f64,
+        pages_per_block: row.integer("pages_per_block", 1, 65_536)?,
+        read: prior::<Duration>(row, "read")?,
+        program: prior::<Duration>(row, "program")?,
+        erase: row.quantity::<Duration>("erase")?.as_seconds(),
+        channel_rate: prior::<BytesPerSecond>(row, "channel_rate")?,
+        command_time: row.quantity::<Duration>("command_time")?.as_seconds(),
+        slc_read: prior::<Duration>(row, "slc_read")?,
+        slc_program: prior::<Duration>(row, "slc_program")?,
+        independent_planes: row.choice("independent_planes", &[("yes", true), ("no", false)])?,
+    })
+}
+
+fn controller_row(row: &Section<'_>) -> Result<Controller, StudyError> {
+    let protocols =
+        [("ahci", ProtocolKind::Ahci), ("nvme", ProtocolKind::Nvme), ("sas", ProtocolKind::SasHba)];
+    Ok(Controller {
+        name: row.text("name")?,
+        protocol: row.choice("protocol", &protocols)?,
+        market: row.choice("market", &MARKETS)?,
+        from: row.integer("from", 1990, 2100)?,
+        technology: row.choice("technology", TECHNOLOGIES)?,
+        channels: row.integer("channels", 1, 256)?,
+        read: prior::<BytesPerSecond>(row, "read")?,
+        write: prior::<BytesPerSecond>(row, "write")?,
+        random_read: prior::<Count>(row, "random_read")?,
+        random_write: prior::<Count>(row, "random_write")?,
+        one_read: prior::<Duration>(row, "one_read")?,
+        one_write: prior::<Duration>(row, "one_write")?,
+        buffer: row.quantity::<Bytes>("buffer")?.get() as f64,
+        read_ahead: row.quantity::<Bytes>("read_ahead")?.get() as f64,
+        pseudo_slc: match row.has("pseudo_slc") {
+            true => Some(prior::<Ratio>(row, "pseudo_slc")?),
+            false => None,
+        },
+    })
+}
+
+fn disk_row(row: &Section<'_>) -> Result<Disk, StudyError> {
+    Ok(Disk {
+        name: row.text("name")?,
+        rpm: row.integer("rpm", 1_000, 50_000)?,
+        average_seek: prior::<Duration>(row, "average_seek")?,
+        track_to_track: prior::<Duration>(row, "track_to_track")?,
+        read: prior::<BytesPerSecond>(row, "read")?,
+        cache: row.quantity::<Bytes>("cache")?.get() as f64,
+        heads: row.integer("heads", 1, 64)?,
+    })
+}
+
+/// Something that a prior can be of.
+trait Amount: FromStr<Err = QuantityError> + StandIn {
+    fn number(self) -> f64;
+}
+
+impl Amount for Duration {
+    fn number(self) -> f64 {
+        self.as_seconds()
+    }
+}
+impl Amount for Bytes {
+    fn number(self) -> f64 {
+        self.get() as f64
+    }
+}
+impl Amount for BytesPerSecond {
+    fn number(self) -> f64 {
+        self.0 as f64
+    }
+}
+impl Amount for Ratio {
+    fn number(self) -> f64 {
+        self.get()
+    }
+}
+
+/// A number without a unit, of requests a second.
+#[derive(Clone, Copy, Debug)]
+struct Count(f64);
+
+impl FromStr for Count {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        // A plain number is read as so many bytes, so that it is bounded and worded as any other quantity.
+        format!("{} B", text.replace('_', ""))
+            .parse::<Bytes>()
+            .map(|count| Self(count.get() as f64))
+    }
+}
+impl StandIn for Count {
+    fn stand_in() -> Self {
+        Self(1.0)
+    }
+}
+impl Amount for Count {
+    fn number(self) -> f64 {
+        self.0
+    }
+}
+
+/// Reads the prior at `key`.
+fn prior<T: Amount>(row: &Section<'_>, key: &str) -> Result<Prior, StudyError> {
+    let value = row.quantity::<T>(key)?.number();
+    let (why, range) = row.note_of(key)?;
+    let range = match range {
+        None => None,
+        Some(ends) => {
+            let end = |text: &String| {
+                let wrong = |error| row.error(key, format!("range of {key}: {text}: {error}"));
+                text.parse::<T>().map(T::number).map_err(wrong)
+            };
+            Some([end(&ends[0])?, end(&ends[1])?])
+        }
+    };
+    if let Some([low, high]) = range
+        && !(low <= value && value <= high && low > 0.0)
+    {
+        let message =
+            format!("range of {key}: the value must lie in it, and its low end come first");
+        return Err(row.error(key, message));
+    }
+    Ok(Prior { value, range, why })
+}

@@ -1,0 +1,70 @@
+//! A USB port with an enclosure's bridge in it: `usb` and `[port.bridge]` of a platform's port.
+//!
+//! Such a port is that of the drive behind the bridge, SATA or PCI Express. The USB link and the bridge are the last links
+//! on its way.
+
+use lanemark_core::sim::link::{Bridge, LinkLaw, LinkSpec, PcieSetup, Usb, UsbRate, UsbTransport};
+use lanemark_core::sim::spec::ProtocolKind;
+use lanemark_core::units::{BitsPerSecond, BytesPerSecond, Duration};
+
+use crate::document::Section;
+use crate::drive::{Plug, plug};
+use crate::error::StudyError;
+use crate::links::{NamedLink, packets};
+
+/// What stands between a USB port and the drive in its enclosure.
+pub(crate) struct Enclosure {
+    /// Links of the port, and the bridge.
+    pub(crate) links: [NamedLink; 2],
+    /// Connector behind the bridge.
+    pub(crate) plug: Plug,
+    /// Limits of a PCI Express drive behind the bridge.
+    pub(crate) packets: Option<PcieSetup>,
+    /// Protocol that the host speaks to the bridge.
+    pub(crate) protocol: ProtocolKind,
+}
+
+/// Reads `usb` and `bridge` of the port `name`.
+///
+/// # Errors
+/// A rate that is none of USB 3.2's, or a bridge to what there is none for.
+pub(crate) fn enclosure(section: &Section<'_>, name: &str) -> Result<Enclosure, StudyError> {
+    let line_rate: BitsPerSecond = section.quantity("usb")?;
+    let Some(usb) = UsbRate::new(line_rate) else {
+        let message = format!("usb = {line_rate}: USB 3.2 runs at 5, 10 or 20 Gb/s");
+        return Err(section.error("usb", message));
+    };
+    let bridge = section.table("bridge")?;
+    let chip = bridge.text("name")?;
+    let plug = plug(&bridge)?;
+    let packets = match plug {
+        Plug::Pcie(..) => Some(packets(&bridge)?),
+        Plug::Sata(_) => None,
+        Plug::Sas(..) => {
+            return Err(bridge
+                .error("sas", "there are no bridges from USB to SAS")
+                .hint("write sata = \"6 Gb/s\" or pcie = { generation = 3, lanes = 2 }"));
+        }
+    };
+    let protocols = [("uasp", ProtocolKind::Uasp), ("bulk-only", ProtocolKind::BulkOnly)];
+    let protocol = bridge.choice("protocol", &protocols)?;
+    let latency: Duration = bridge.quantity("latency")?;
+    let command_time: Duration = bridge.quantity("command_time")?;
+    let rate: BytesPerSecond = bridge.quantity("rate")?;
+    bridge.finish()?;
+    let transport = match protocol {
+        ProtocolKind::BulkOnly => UsbTransport::BulkOnly,
+        _ => UsbTransport::AttachedScsi,
+    };
+    let link = |what: &str, label: String, law, latency| NamedLink {
+        name: format!("{name} {what}"),
+        to: chip.clone(),
+        spec: LinkSpec { name: label, law, latency, speed: 1 },
+        retrain: None,
+    };
+    let wire = LinkLaw::Usb(Usb::new(usb, transport));
+    let wire = link("usb", format!("USB {line_rate}"), wire, Duration::ZERO);
+    let law = LinkLaw::Bridge(Bridge { command_time, rate });
+    let links = [wire, link("bridge", chip.clone(), law, latency)];
+    Ok(Enclosure { links, plug, packets, protocol })
+}
