@@ -61,6 +61,8 @@ fuzz: build      ## hand each reader of foreign files what libFuzzer makes of go
 	@cp library/drives/*.toml target/fuzz/corpus/drive
 	@cp library/platforms/*.toml target/fuzz/corpus/platform
 	@cp library/workloads/*.toml target/fuzz/corpus/workload
+	@cp library/hosts/*.toml target/fuzz/corpus/host
+	@cp library/priors/*.toml target/fuzz/corpus/priors
 	@cp crates/lanemark-trace/tests/samples/* target/fuzz/corpus/trace
 	@cp crates/lanemark-formats/tests/jobs/*.fio target/fuzz/corpus/fio_job
 	@cp crates/lanemark-formats/tests/samples/*.json target/fuzz/corpus/fio_json

@@ -123,8 +123,8 @@ fn a_switch_has_no_link_between_its_own_ports() {
     assert_eq!(
         found(&tree.all()),
         [
-            "nvme0n1 nvme1n1 nvme2n1 nvme3n1: the link to 0000:01:00.0 carries at most 15572 MB/s, and \
-             those below it at least 25838 MB/s in all"
+            "nvme0n1 nvme1n1 nvme2n1 nvme3n1: the link to 0000:01:00.0 carries at most 15621 MB/s, and \
+             those below it at least 26464 MB/s in all"
         ]
     );
 }
@@ -144,7 +144,7 @@ fn what_hangs_on_an_intel_chipset_shares_its_uplink() {
     assert_eq!(
         found(&tree.all()),
         [
-            "nvme0n1 nvme1n1: these devices share the uplink of the chipset; their links carry 6460 MB/s \
+            "nvme0n1 nvme1n1: these devices share the uplink of the chipset; their links carry 6616 MB/s \
           in all"
         ]
     );

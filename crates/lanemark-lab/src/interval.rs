@@ -20,6 +20,9 @@ use crate::lab::{Lab, assemble, setting};
 
 /// Draws of the uncertain values. Ends of an 80% interval lie near the fourth from either end.
 pub const DRAWS: usize = 32;
+/// Draws that an interval needs. Where fewer make a system that can be, the ranges contradict the rest of the system, and
+/// those that are left would tell too narrow an interval.
+const DRAWS_TOLD: usize = DRAWS / 2;
 /// Requests of a short test, and as many before it counts for each that may be outstanding.
 const REQUESTS: u64 = 2_000;
 /// The share of predictions that an interval holds.
@@ -117,7 +120,8 @@ impl Lab {
             let drawn = runs[1..].iter().zip(&deviations);
             let drawn = drawn.filter_map(|(run, row)| Some(((*run)?.0.max(1e-9) / middle, row)));
             let drawn: Vec<(f64, &Vec<f64>)> = drawn.collect();
-            (!self.cancel.is_cancelled()).then(|| summary(&drawn, &base.uncertain, left_out))
+            let told = drawn.len() >= DRAWS_TOLD && !self.cancel.is_cancelled();
+            told.then(|| summary(&drawn, &base.uncertain, left_out))
         };
         Ok(runs.chunks(per_test).map(interval).collect())
     }

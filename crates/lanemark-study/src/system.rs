@@ -423,7 +423,7 @@ impl System {
 
 /// An unknown name in a library is the fault of the place that names it.
 pub(crate) fn found(error: StudyError, place: &Location) -> StudyError {
-    match error.is_unknown_name() {
+    match error.is_unknown_name() && error.location.position.is_none() {
         true => StudyError { location: place.clone(), ..error },
         false => error,
     }

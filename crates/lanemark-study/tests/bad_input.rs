@@ -105,6 +105,40 @@ fn what_no_hard_disk_can_be_is_told_with_its_place_and_its_bound() {
 }
 
 #[test]
+fn what_no_host_can_be_is_told_with_its_place() {
+    const FILE: &str = "library/hosts/linux-block.toml";
+    const HOSTED: &str = "samsung-950-pro-512gb@workstation-z170,linux-block:pcie-slot";
+    let says = |from: &str, to: &str, expected: &str| system_says(HOSTED, FILE, from, to, expected);
+    says("[host]", "[hosts]", "linux-block.toml:3:2: unknown key `hosts` | did you mean `host`?");
+    says("request_submit ", "request_submitt ", "7:1: unknown key `request_submitt`");
+    says("value = \"600 ns\"", "value = \"600 MB\"", "are not of one kind with 600 MB");
+    says("value = \"600 ns\"", "value = \"9 h\"", "request_submit");
+    says("range = [\"390 ns\", \"900 ns\"]", "range = [\"900 ns\", \"390 ns\"]", "range");
+}
+
+#[test]
+fn priors_that_no_drive_can_follow_from_are_told_with_their_place() {
+    const RATED: &str = "adata-sx8200-pro-1tb@workstation-z170:pcie-slot";
+    let nand = |from: &str, to: &str, expected: &str| {
+        system_says(RATED, "library/priors/nand.toml", from, to, expected);
+    };
+    nand("[priors]", "[prior]", "nand.toml:5:2: unknown key `prior` | did you mean `priors`?");
+    nand("[[nand]]", "[[nands]]", "unknown");
+    nand("\"4 KiB\"", "\"0 B\"", "page = 0 B: must be a power of two");
+    nand("pages_per_block    = ", "pages_per_block    = -", "from 1 to 65536");
+    nand("technology         = \"slc\"", "technology         = \"plc\"", "plc");
+    let controller = |from: &str, to: &str, expected: &str| {
+        system_says(RATED, "library/priors/controllers.toml", from, to, expected);
+    };
+    controller("\"260 MB/s\"", "\"0 MB/s\"", "is no quantity above zero");
+    controller("= \"4 MiB\"", "= \"16 XB\"", "`XB` is not a unit");
+    controller("[\"220 MB/s\", \"270 MB/s\"]", "[\"270 MB/s\", \"220 MB/s\"]", "range");
+    controller("value = 35000", "value = -35000", "-35000");
+    let wild = "die                = { value = \"1 B\"";
+    nand("die                = { value = \"32 GiB\"", wild, "dies_per_channel");
+}
+
+#[test]
 fn lanes_that_do_not_exist_are_an_error() {
     let (from, to) = ("lanes = 16", "lanes = 12");
     system_says(NVME, PLATFORM, from, to, "lanes = 12: must be 1, 2, 4, 8 or 16");

@@ -159,11 +159,11 @@ fn array(
     let used = (rated.capacity / superblock).ceil();
     let mut blocks = (raw / dies as f64 / (pages * nand.pages_per_block as f64)).ceil().max(1.0);
     let mut origin = "the flash of a die".to_owned();
-    if let Some((steady, write)) = steady(rated).zip(rated.write) {
+    if let Some((steady, write)) = steady(rated).zip(drain(rated)) {
         // Of what the flash takes in order, collection leaves the rated random writes: how often data is written tells
         // how much flash is spare to it. The rest is parity, maps and bad blocks.
         let each = (write / (PAGE * steady)).max(1.01);
-        let spare = spare_for(each, nand.read.value / program_time(rated, controller, unit));
+        let spare = spare_for(each, nand.read.value / program_time(rated, write, unit));
         blocks = (used * (1.0 + spare)).ceil() + KEPT_SUPERBLOCKS;
         origin = format!(
             "{steady:.0} steady random writes a second tell that {:.0}% is spare to collection",
@@ -238,21 +238,8 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
         }
         false => out.prior("flash.read", Unit::Time, &nand.read, 1.0),
     }
-    let rest = (one - fixed - sense).max(0.0);
     let place = "front_end.read_latency";
-    match rated.one_read {
-        Some(one) => {
-            let why = format!("{:.0} us for one read at a time", one * 1e6);
-            out.derived(place, Unit::Time.text(rest), why);
-        }
-        None => {
-            let range = controller.one_read.range;
-            let range = range.map(|ends| ends.map(|end| (end - fixed - sense).max(1e-7)));
-            let range = range.filter(|[low, high]| *low <= rest && rest <= *high);
-            let why = controller.one_read.why.clone();
-            out.prior(place, Unit::Time, &Prior { value: rest, range, why }, 1.0);
-        }
-    }
+    further_time(place, (rated.one_read, "read"), &controller.one_read, fixed + sense, out);
     for key in ["die.cache_read", "die.cache_program"] {
         out.assumed(key, "yes".to_owned(), "a command of all NAND since 2007");
     }
@@ -275,7 +262,7 @@ fn writes(
         Market::Client => rate(rated.random_write, &controller.random_write),
         Market::DataCenter => controller.random_write.value,
     };
-    // Twice the fastest that is wanted of the cache, so that the front end and the data path are the limits.
+    // Flash is made a tenth faster than the fastest writes that are rated, so that front end and data path are the limits.
     let fresh = match rated.market {
         Market::Client => sequential.max(random * PAGE),
         Market::DataCenter => sequential,
@@ -287,7 +274,7 @@ fn writes(
         slowest = f64::INFINITY;
     }
     if let Some(steady) = steady(rated)
-        && rated.write.is_none()
+        && drain(rated).is_none()
     {
         let amplified = PAGE * steady * amplification(array);
         if array.unit / amplified < slowest {
@@ -295,23 +282,18 @@ fn writes(
             why = format!("{steady:.0} random writes a second, steady");
         }
     }
-    if rated.market == Market::DataCenter && rated.write.is_some() {
-        // What collection leaves follows from what the flash takes in order.
-        let drain = program_time(rated, controller, array.unit);
-        out.derived("flash.program", Unit::Time.text(drain), why);
-    } else {
-        match rated.steady_write {
-            Some(rate) => {
-                let why = format!("{:.0} MB/s without a cache", rate / 1e6);
-                out.derived("flash.program", Unit::Time.text(array.unit / rate), why);
-            }
-            None if slowest < nand.program.value => {
-                out.derived("flash.program", Unit::Time.text(slowest), why);
-            }
-            // While a full cache is emptied, the dies have less time for what comes.
-            None if cached => out.prior("flash.program", Unit::Time, &nand.program, FOLDING),
-            None => out.prior("flash.program", Unit::Time, &nand.program, 1.0),
+    match drain(rated) {
+        Some(rate) => {
+            let why = format!("{:.0} MB/s of writes over {:.0} dies", rate / 1e6, array.dies);
+            let program = program_time(rated, rate, array.unit);
+            out.derived("flash.program", Unit::Time.text(program), why);
         }
+        None if slowest < nand.program.value => {
+            out.derived("flash.program", Unit::Time.text(slowest), why);
+        }
+        // While a full cache is emptied, the dies have less time for new data.
+        None if cached => out.prior("flash.program", Unit::Time, &nand.program, FOLDING),
+        None => out.prior("flash.program", Unit::Time, &nand.program, 1.0),
     }
     // The slower of link and data path passes the data.
     let passed = (0.85 * rated.link).min(sequential);
@@ -322,18 +304,27 @@ fn writes(
     };
     let fixed = host(rated.protocol) + asked + PAGE / passed + 1.0 / random;
     let place = "front_end.write_latency";
-    let one = rate(rated.one_write, &controller.one_write);
-    let rest = (one - fixed).max(0.0);
-    match rated.one_write {
+    further_time(place, (rated.one_write, "write"), &controller.one_write, fixed, out);
+}
+
+/// Sets the time of one request alone at `place` to what its rating, or the prior, leaves over the `known` seconds.
+fn further_time(
+    place: &'static str,
+    (rating, what): (Option<f64>, &str),
+    prior: &Prior,
+    known: f64,
+    out: &mut Completion,
+) {
+    let rest = (rate(rating, prior) - known).max(0.0);
+    match rating {
         Some(one) => {
-            let why = format!("{:.0} us for one write at a time", one * 1e6);
+            let why = format!("{:.0} us for one {what} at a time", one * 1e6);
             out.derived(place, Unit::Time.text(rest), why);
         }
         None => {
-            let range = controller.one_write.range;
-            let range = range.map(|ends| ends.map(|end| (end - fixed).max(1e-7)));
+            let range = prior.range.map(|ends| ends.map(|end| (end - known).max(1e-7)));
             let range = range.filter(|[low, high]| *low <= rest && rest <= *high);
-            let why = controller.one_write.why.clone();
+            let why = prior.why.clone();
             out.prior(place, Unit::Time, &Prior { value: rest, range, why }, 1.0);
         }
     }
@@ -403,9 +394,14 @@ fn amplification(array: &Array) -> f64 {
     1.0 / (1.0 - valid).max(0.01)
 }
 
-/// Returns the time that the dies of a data center's drive take for a unit which they store at the rated rate.
-fn program_time(rated: &Rated, controller: &Controller, unit: f64) -> f64 {
-    unit / (1.02 * rate(rated.write, &controller.write).min(rated.link))
+/// Returns the writes in order that the flash stores a second without a cache, in bytes a second, where they are rated.
+fn drain(rated: &Rated) -> Option<f64> {
+    rated.steady_write.or(rated.write.filter(|_| rated.market == Market::DataCenter))
+}
+
+/// Returns the time of a program with which all dies together store `unit` bytes at `rate`, in seconds.
+fn program_time(rated: &Rated, rate: f64, unit: f64) -> f64 {
+    unit / (1.02 * rate.min(rated.link))
 }
 
 /// Sets the place of the map.

@@ -193,7 +193,7 @@ fn nand_row(row: &Section<'_>) -> Result<Nand, StudyError> {
         from: row.integer("from", 1990, 2100)?,
         die: prior::<Bytes>(row, "die")?,
         planes: row.integer("planes", 1, 16)?,
-        page: row.quantity::<Bytes>("page")?.get() as f64,
+        page: page(row)?,
         pages_per_block: row.integer("pages_per_block", 1, 65_536)?,
         read: prior::<Duration>(row, "read")?,
         program: prior::<Duration>(row, "program")?,
@@ -204,6 +204,15 @@ fn nand_row(row: &Section<'_>) -> Result<Nand, StudyError> {
         slc_program: prior::<Duration>(row, "slc_program")?,
         independent_planes: row.choice("independent_planes", &[("yes", true), ("no", false)])?,
     })
+}
+
+/// Reads the page of a plane, in bytes.
+fn page(row: &Section<'_>) -> Result<f64, StudyError> {
+    let page: Bytes = row.quantity("page")?;
+    match page.get().is_power_of_two() {
+        true => Ok(page.get() as f64),
+        false => Err(row.error("page", format!("page = {page}: must be a power of two"))),
+    }
 }
 
 fn controller_row(row: &Section<'_>) -> Result<Controller, StudyError> {
@@ -296,6 +305,9 @@ impl Amount for Count {
 /// Reads the prior at `key`.
 fn prior<T: Amount>(row: &Section<'_>, key: &str) -> Result<Prior, StudyError> {
     let value = row.quantity::<T>(key)?.number();
+    if value <= 0.0 {
+        return Err(row.error(key, format!("{key}: must be above 0")));
+    }
     let (why, range) = row.note_of(key)?;
     let range = match range {
         None => None,

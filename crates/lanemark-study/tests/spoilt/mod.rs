@@ -10,6 +10,15 @@ use tempfile::TempDir;
 pub(crate) const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 pub(crate) const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 
+const FOLDERS: [&str; 6] = [
+    "library/drives",
+    "library/platforms",
+    "library/workloads",
+    "library/hosts",
+    "library/priors",
+    "studies",
+];
+
 /// A copy of the library and the studies, with one text replaced in one file.
 pub(crate) struct Spoilt {
     folder: TempDir,
@@ -19,7 +28,7 @@ impl Spoilt {
     pub(crate) fn new(file: &str, from: &str, to: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for kind in ["library/drives", "library/platforms", "library/workloads", "studies"] {
+        for kind in FOLDERS {
             fs::create_dir_all(folder.path().join(kind)).unwrap();
             for entry in fs::read_dir(project.join(kind)).unwrap() {
                 let path = entry.unwrap().path();
