@@ -2,6 +2,7 @@
 
 use lanemark_core::result::{RunResult, Target};
 use lanemark_core::workload::{Fault, Interval, Rounds, TestError, Workload};
+use lanemark_lab::interval::Subject;
 use lanemark_lab::{Event, Lab, assemble, settings};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, workload};
@@ -55,7 +56,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
         lab.bottleneck(&system.spec, &mut result, &mut |event| line.draw(&event))?;
     }
     if !args.no_interval && result.complete {
-        lab.add_intervals(&library, &args.system, &settings, &mut result)?;
+        let (library, name, settings) = (&library, args.system.as_str(), settings.as_slice());
+        lab.add_intervals(&Subject { library, name, settings, ranges: &[] }, &mut result)?;
     }
     drop(line);
     delivery.deliver(&mut result)?;

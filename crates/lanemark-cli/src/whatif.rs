@@ -2,7 +2,8 @@
 
 use lanemark_core::result::{Calibration, RunResult, Target};
 use lanemark_lab::results;
-use lanemark_lab::whatif::ends;
+use lanemark_lab::interval::Subject;
+use lanemark_lab::whatif::fitted_ranges;
 use lanemark_lab::{Lab, Side, WhatIfJob, assemble, settings};
 use lanemark_study::Location;
 use lanemark_study::system::SystemName;
@@ -36,16 +37,20 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     let mut other = Side { name: other, system: there, workload: then };
     present.check_places()?;
     other.check_places()?;
-    let ends = match &args.fit {
-        Some(path) => Some(ends(&library, &other.name, &set, &results::read_fit(path)?)?),
-        None => None,
+    let ranges = match &args.fit {
+        Some(path) => fitted_ranges(&results::read_fit(path)?),
+        None => Vec::new(),
     };
+    let named = other.name.clone();
+    let subject = |name, settings| Subject { library: &library, name, settings, ranges: &ranges };
+    let subjects = [subject(&from.system, &[]), subject(&named, &set)];
     if let Some(depth) = args.queue_depth {
         other.name += &format!(" at queue depth {depth}");
     }
-    let cells = present.workload.tests.len() * (2 + 2 * ends.as_ref().map_or(0, Vec::len));
+    let cells = 2 * present.workload.tests.len();
     let measured = from.measured().map(|run| (args.from.as_str(), run));
-    let job = WhatIfJob { present, other, ends, measured, seed: args.run.seed };
+    let subjects = (!args.no_interval).then_some(subjects);
+    let job = WhatIfJob { present, other, subjects, measured, seed: args.run.seed };
     let mut line = LabLine::new("tests of both", cells);
     let whatif = Lab::default().what_if(&job, &mut |event| line.draw(&event))?;
     drop(line);

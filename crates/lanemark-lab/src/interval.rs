@@ -42,6 +42,11 @@ fn shortened(test: &Test, requests_per_second: f64) -> Test {
     short
 }
 
+/// Returns whether a short version of a test tells how its rate goes with the values of the system.
+pub(crate) fn may_be_drawn(test: &TestResult) -> bool {
+    !matches!(test.test.load, Load::Database(_)) && test.iops.value > 0.0
+}
+
 impl Lab {
     /// Gives each test of a simulated `result` the interval of its figures. Tests with faults, with a database's users or
     /// with a trace have none, and neither has a result whose computing was cancelled.
@@ -50,42 +55,61 @@ impl Lab {
     /// Where the system cannot be assembled.
     pub fn add_intervals(
         &self,
-        library: &Library,
-        name: &str,
-        settings: &[(Calibration, Location)],
+        subject: &Subject<'_>,
         result: &mut RunResult,
     ) -> Result<(), LabError> {
         if !result.workload.faults.is_empty() {
             return Ok(());
         }
-        let asked = |test: &&mut TestResult| {
-            !matches!(test.test.load, Load::Database(_)) && test.iops.value > 0.0
-        };
-        let mut tests: Vec<&mut TestResult> = result.tests.iter_mut().filter(asked).collect();
+        let mut tests: Vec<&mut TestResult> =
+            result.tests.iter_mut().filter(|test| may_be_drawn(test)).collect();
         let predicted: Vec<(Test, f64)> =
             tests.iter().map(|test| (test.test.clone(), test.iops.value)).collect();
         let seed = result.provenance.seed;
-        let intervals = self.intervals(library, name, settings, &predicted, seed)?;
+        let intervals = self.intervals(subject, &predicted, seed)?;
         for (test, interval) in tests.iter_mut().zip(intervals) {
             test.interval = interval;
         }
         Ok(())
     }
 
-    /// Returns the interval of each test on the system `name` with `settings`, given the requests a second that each was
-    /// predicted to bring; none of a test where computing was cancelled.
+    /// Returns the interval of each test on `subject`, given the requests a second that each was predicted to bring; none of
+    /// a test where computing was cancelled.
     ///
     /// # Errors
     /// Where the system cannot be assembled.
     pub fn intervals(
         &self,
-        library: &Library,
-        name: &str,
-        settings: &[(Calibration, Location)],
+        subject: &Subject<'_>,
         predicted: &[(Test, f64)],
         seed: u64,
     ) -> Result<Vec<Option<PredictionInterval>>, LabError> {
-        let base = assemble(library, name, settings)?;
+        let draws = self.draws(&[(*subject, predicted)], seed)?;
+        Ok((0..predicted.len()).map(|test| draws.interval(0, test)).collect())
+    }
+
+    /// Simulates short versions of the tests of each of `sides` with values drawn from their ranges. A value that several
+    /// sides have is the same on all of them in one draw.
+    ///
+    /// # Errors
+    /// Where a system cannot be assembled.
+    pub(crate) fn draws(
+        &self,
+        sides: &[(Subject<'_>, &[(Test, f64)])],
+        seed: u64,
+    ) -> Result<Draws, LabError> {
+        let bases: Vec<System> =
+            sides.iter().map(|(subject, _)| subject.system()).collect::<Result<_, _>>()?;
+        let mut columns: Vec<Column> = Vec::new();
+        for ((subject, _), base) in sides.iter().zip(&bases) {
+            for value in subject.uncertain(base) {
+                let of = subject.part_of(&value.parameter);
+                if !columns.iter().any(|one| one.of == of && one.value.parameter == value.parameter)
+                {
+                    columns.push(Column { of, value });
+                }
+            }
+        }
         let key = |draw: u32| StreamKey { seed, test: u32::MAX, repeat: draw, thread: 0 };
         // A row of deviations for each draw, a column for each value; those of a draw are taken back by the next, so that
         // the middle of the draws is the prediction.
@@ -93,53 +117,164 @@ impl Lab {
             .map(|draw| {
                 let mut rng = Rng::new(key(draw / 2));
                 let sign = if draw % 2 == 0 { 1.0 } else { -1.0 };
-                base.uncertain.iter().map(|_| sign * normal(&mut rng)).collect()
+                columns.iter().map(|_| sign * normal(&mut rng)).collect()
             })
             .collect();
-        let mut systems = Vec::with_capacity(DRAWS);
-        for row in &deviations {
-            systems.push(drawn(library, name, settings, &base.uncertain, row)?);
+        let mut systems: Vec<Vec<Option<System>>> = Vec::with_capacity(sides.len());
+        for (subject, _) in sides {
+            let drawn = deviations.iter().map(|row| subject.drawn(&columns, row));
+            systems.push(drawn.collect::<Result<_, _>>()?);
         }
-        let tests: Vec<Test> =
-            predicted.iter().map(|(test, rate)| shortened(test, *rate)).collect();
-        let per_test = DRAWS + 1;
-        let runs = self.pool.map(tests.len() * per_test, |piece| {
+        // Each piece is a side, a test of it, and the values of the files or a draw.
+        let pieces: Vec<(usize, usize, usize)> = sides
+            .iter()
+            .enumerate()
+            .flat_map(|(side, (_, tests))| {
+                let tests = 0..tests.len();
+                tests.flat_map(move |test| (0..=DRAWS).map(move |draw| (side, test, draw)))
+            })
+            .collect();
+        let tests: Vec<&[(Test, f64)]> = sides.iter().map(|(_, tests)| *tests).collect();
+        let runs = self.pool.map(pieces.len(), |piece| {
             if self.cancel.is_cancelled() {
                 return None;
             }
-            let (test, draw) = (&tests[piece / per_test], piece % per_test);
-            let system = draw.checked_sub(1).map_or(Some(&base), |draw| systems[draw].as_ref())?;
-            let key = StreamKey { seed, test: (piece / per_test) as u32, repeat: 0, thread: 0 };
-            let test = test.clone().checked().ok()?;
+            let (side, test, draw) = pieces[piece];
+            let system = draw
+                .checked_sub(1)
+                .map_or(Some(&bases[side]), |draw| systems[side][draw].as_ref())?;
+            let key = StreamKey { seed, test: test as u32, repeat: 0, thread: 0 };
+            let (test, rate) = &tests[side][test];
+            let test = shortened(test, *rate).checked().ok()?;
             let sample = run_test(&system.spec, &test, key).ok()?;
             Some((sample.iops(), left_out(system, &test, &sample)))
         });
-        let interval = |runs: &[Option<(f64, f64)>]| {
-            let (middle, left_out) = runs[0]?;
-            let middle = middle.max(1e-12);
-            let drawn = runs[1..].iter().zip(&deviations);
-            let drawn = drawn.filter_map(|(run, row)| Some(((*run)?.0.max(1e-9) / middle, row)));
-            let drawn: Vec<(f64, &Vec<f64>)> = drawn.collect();
-            let told = drawn.len() >= DRAWS_TOLD && !self.cancel.is_cancelled();
-            told.then(|| summary(&drawn, &base.uncertain, left_out))
-        };
-        Ok(runs.chunks(per_test).map(interval).collect())
+        let mut rates: Vec<Vec<Rates>> = sides.iter().map(|_| Vec::new()).collect();
+        for (&(side, _, draw), run) in pieces.iter().zip(runs) {
+            match draw {
+                0 => rates[side].push(Rates { middle: run, drawn: Vec::with_capacity(DRAWS) }),
+                _ => {
+                    if let Some(test) = rates[side].last_mut() {
+                        test.drawn.push(run.map(|(rate, _)| rate));
+                    }
+                }
+            }
+        }
+        let whole = !self.cancel.is_cancelled();
+        Ok(Draws { columns, deviations, rates, whole })
     }
 }
 
-/// The system with each uncertain value so many deviations from its middle; none where such a system cannot be.
-fn drawn(
-    library: &Library,
-    name: &str,
-    settings: &[(Calibration, Location)],
-    uncertain: &[Uncertain],
-    deviations: &[f64],
-) -> Result<Option<System>, LabError> {
-    let mut all = settings.to_vec();
-    for (value, deviations) in uncertain.iter().zip(deviations) {
-        all.push(setting(&format!("{}={}", value.parameter, value.at(*deviations)))?);
+/// A system whose values are drawn: its name, with settings, and values that a fit knows within ranges.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'s> {
+    /// Library of the system's parts.
+    pub library: &'s Library,
+    /// Name of the system, `drive@platform:port`.
+    pub name: &'s str,
+    /// Values that are set otherwise than the library has them.
+    pub settings: &'s [(Calibration, Location)],
+    /// Values with ranges of their own, which take the place of the files' ranges.
+    pub ranges: &'s [Uncertain],
+}
+
+impl Subject<'_> {
+    fn system(&self) -> Result<System, LabError> {
+        assemble(self.library, self.name, self.settings)
     }
-    Ok(assemble(library, name, &all).ok())
+
+    /// The uncertain values of `system`. What is set is certain.
+    fn uncertain(&self, system: &System) -> Vec<Uncertain> {
+        let own = |value: &&Uncertain| {
+            !self.ranges.iter().any(|other| other.parameter == value.parameter)
+        };
+        let free = |value: &Uncertain| {
+            !self.settings.iter().any(|(setting, _)| setting.parameter == value.parameter)
+        };
+        let all = system.uncertain.iter().filter(own).chain(self.ranges).cloned();
+        all.filter(free).collect()
+    }
+
+    /// Name of the drive or platform that has `parameter`.
+    fn part_of(&self, parameter: &str) -> String {
+        let (drive, rest) = self.name.split_once('@').unwrap_or((self.name, ""));
+        let platform = rest.split_once(':').map_or(rest, |(platform, _)| platform);
+        if parameter.starts_with("drive.") { drive } else { platform }.to_owned()
+    }
+
+    /// The system with each uncertain value so many deviations from its middle; none where such a system cannot be.
+    fn drawn(&self, columns: &[Column], deviations: &[f64]) -> Result<Option<System>, LabError> {
+        let mut all = self.settings.to_vec();
+        for (column, deviations) in columns.iter().zip(deviations) {
+            let value = &column.value;
+            if self.part_of(&value.parameter) == column.of {
+                all.push(setting(&format!("{}={}", value.parameter, value.at(*deviations)))?);
+            }
+        }
+        Ok(assemble(self.library, self.name, &all).ok())
+    }
+}
+
+/// An uncertain value of one or more sides.
+#[derive(Clone, Debug)]
+struct Column {
+    /// Name of the drive or platform.
+    of: String,
+    value: Uncertain,
+}
+
+/// Requests a second of a short test.
+#[derive(Clone, Debug)]
+struct Rates {
+    /// Those with the values of the files, and the factor for what the model leaves out.
+    middle: Option<(f64, f64)>,
+    /// Those of each draw that makes a system.
+    drawn: Vec<Option<f64>>,
+}
+
+/// Short tests with values drawn from their ranges.
+#[derive(Clone, Debug)]
+pub(crate) struct Draws {
+    columns: Vec<Column>,
+    /// A row of deviations for each draw.
+    deviations: Vec<Vec<f64>>,
+    /// By side and test.
+    rates: Vec<Vec<Rates>>,
+    /// Computing was not cancelled.
+    whole: bool,
+}
+
+impl Draws {
+    /// Returns the interval of test `test` of `side`.
+    pub(crate) fn interval(&self, side: usize, test: usize) -> Option<PredictionInterval> {
+        let rates = self.rates.get(side)?.get(test)?;
+        let (middle, left_out) = rates.middle?;
+        self.summary(rates.drawn.iter().map(|drawn| Some((*drawn)? / middle)), left_out)
+    }
+
+    /// Returns the interval of what test `test` brings on side 1 over what it brings on side 0.
+    pub(crate) fn ratio_interval(&self, test: usize) -> Option<PredictionInterval> {
+        let [one, two] = [0, 1].map(|side| self.rates.get(side).and_then(|side| side.get(test)));
+        let (one, two) = one.zip(two)?;
+        let middle = two.middle?.0 / one.middle?.0;
+        let pairs = one.drawn.iter().zip(&two.drawn);
+        let ratios = pairs.map(|(one, two)| Some((*two)? / (*one)? / middle));
+        self.summary(ratios, OWN_LEFT_OUT)
+    }
+
+    /// Summarizes draws relative to the middle, where enough of them make systems.
+    fn summary(
+        &self,
+        ratios: impl Iterator<Item = Option<f64>>,
+        left_out: f64,
+    ) -> Option<PredictionInterval> {
+        let drawn = ratios.zip(&self.deviations);
+        let usable = |ratio: f64| ratio.is_finite().then_some(ratio.max(1e-9));
+        let drawn = drawn.filter_map(|(ratio, row)| Some((usable(ratio?)?, row)));
+        let drawn: Vec<(f64, &Vec<f64>)> = drawn.collect();
+        let told = drawn.len() >= DRAWS_TOLD && self.whole;
+        told.then(|| summary(&drawn, &self.columns, left_out))
+    }
 }
 
 /// A number of the standard normal distribution (the sum of twelve uniform ones, less six; tails end at six).
@@ -151,7 +286,7 @@ fn normal(rng: &mut Rng) -> f64 {
 /// out.
 fn summary(
     drawn: &[(f64, &Vec<f64>)],
-    uncertain: &[Uncertain],
+    columns: &[Column],
     left_out: f64,
 ) -> PredictionInterval {
     let logs: Vec<f64> = drawn.iter().map(|(ratio, _)| ratio.ln()).collect();
@@ -175,10 +310,10 @@ fn summary(
         covariance.powi(2) / (own * variance).max(1e-30)
     };
     let widest = (variance > 1e-6)
-        .then(|| (0..uncertain.len()).map(|column| (column, share(column))))
+        .then(|| (0..columns.len()).map(|column| (column, share(column))))
         .and_then(|shares| shares.max_by(|one, two| one.1.total_cmp(&two.1)))
         .map(|(column, share)| Widest {
-            parameter: uncertain[column].parameter.clone(),
+            parameter: columns[column].value.parameter.clone(),
             share: share.min(1.0),
         });
     let widened = |end: f64, sign: f64| (sign * end.hypot(left_out.ln()).max(end.abs())).exp();

@@ -1,17 +1,17 @@
-//! A workload on two systems: both side by side, and how far a fitted drive may be off.
+//! A workload on two systems: both side by side, with the interval of each prediction.
 
 use lanemark_core::result::{
-    Calibration, FittedDrive, Outlook, Provenance, RunResult, Standing, TestResult, WhatIf,
-    WhatIfTest,
+    FittedDrive, Outlook, PredictionInterval, Provenance, RunResult, WhatIf, WhatIfTest,
 };
 use lanemark_core::sim::spec::{AttachmentSpec, MediaSpec};
 use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::Workload;
-use lanemark_study::{Library, Location, System};
+use lanemark_core::workload::{Test, Workload};
+use lanemark_study::{System, Uncertain};
 
 use crate::error::LabError;
 use crate::event::Watch;
-use crate::lab::{Lab, Work, assemble, setting};
+use crate::interval::{Draws, Subject, may_be_drawn};
+use crate::lab::{Lab, Work};
 
 /// Small requests that count in a shortened test; fewer large ones are as good.
 const REQUESTS: u64 = 16_000;
@@ -27,9 +27,6 @@ pub struct Side {
     pub workload: Workload,
 }
 
-/// A fitted value with the systems that have it at either end of its interval.
-type Ends = [System; 2];
-
 /// A what-if before it is run.
 #[derive(Clone, Debug)]
 pub struct WhatIfJob<'j> {
@@ -37,10 +34,10 @@ pub struct WhatIfJob<'j> {
     pub present: Side,
     /// The system that might be instead.
     pub other: Side,
-    /// The other system at both ends of each value that a fit knows, one value at a time; see [`ends`].
-    pub ends: Option<Vec<Ends>>,
-    /// A measured result of the present one, with the name of its file.
-    /// Its tests are simulated shortened where that tells the same.
+    /// Both systems as the values of which intervals are drawn; without them no interval is told.
+    pub subjects: Option<[Subject<'j>; 2]>,
+    /// A measured result of the present one, with the name of its file. Its tests are simulated shortened where that tells
+    /// the same.
     pub measured: Option<(&'j str, &'j RunResult)>,
     /// The seed of all random numbers.
     pub seed: u64,
@@ -66,28 +63,14 @@ impl Side {
     }
 }
 
-/// The system `name` with `settings` and each fitted value that is known at both of its ends, one at a time.
-///
-/// # Errors
-/// A value that the system does not have.
-pub fn ends(
-    library: &Library,
-    name: &str,
-    settings: &[(Calibration, Location)],
-    fit: &FittedDrive,
-) -> Result<Vec<Ends>, LabError> {
-    let mut all = Vec::new();
-    let known = fit.parameters.iter().filter(|one| one.standing == Standing::Identified);
-    for parameter in known {
-        let Some((low, high)) = &parameter.interval_95 else { continue };
-        let at = |end: &str| {
-            let mut set = settings.to_vec();
-            set.push(setting(&format!("{}={end}", parameter.parameter))?);
-            assemble(library, name, &set)
-        };
-        all.push([at(low)?, at(high)?]);
-    }
-    Ok(all)
+/// Returns the values of `fit` that are known within a range.
+#[must_use]
+pub fn fitted_ranges(fit: &FittedDrive) -> Vec<Uncertain> {
+    let ranged = fit.parameters.iter().filter_map(|one| {
+        let (low, high) = one.range_80.as_ref()?;
+        Uncertain::within(&one.parameter, one.value.as_ref()?, [low, high])
+    });
+    ranged.collect()
 }
 
 impl Lab {
@@ -100,29 +83,37 @@ impl Lab {
         job: &WhatIfJob<'_>,
         watch: &mut Watch<'_>,
     ) -> Result<Option<WhatIf>, LabError> {
-        let WhatIfJob { present, other, ends, measured, seed } = job;
+        let WhatIfJob { present, other, subjects, measured, seed } = job;
         let (mut present, mut other) = (present.clone(), other.clone());
         let shortened: Vec<Option<u64>> = (0..present.workload.tests.len())
             .map(|at| measured.and_then(|(_, run)| shorten([&mut present, &mut other], at, run)))
             .collect();
-        let mut works = vec![present.work(), other.work()];
-        let systems = ends.iter().flatten().flatten();
-        works.extend(systems.map(|system| Work { system, workload: &other.workload }));
+        let works = [present.work(), other.work()];
         let provenance = Provenance { seed: *seed, ..Provenance::default() };
         let runs = self.run_all(&works, &provenance, watch)?;
-        let [before, after, at_ends @ ..] = runs.as_slice() else { return Ok(None) };
+        let [before, after] = runs.as_slice() else { return Ok(None) };
         if !runs.iter().all(|run| run.complete) {
             return Ok(None);
         }
-        let spread = ends.as_ref().map(|_| uncertainty(after, at_ends));
+        let draws = subjects.as_ref().map(|subjects| self.both_drawn(*subjects, [before, after], *seed));
+        let draws = draws.transpose()?;
         let tests = before.tests.iter().zip(&after.tests).enumerate();
-        let tests = tests.map(|(place, (one, two))| WhatIfTest {
-            test: one.test.name.clone(),
-            measured: measured.and_then(|(_, run)| run.test(&one.test.name)).map(Outlook::of),
-            present: Outlook::of(one),
-            other: Outlook::of(two),
-            uncertainty: spread.as_ref().map(|spread| spread[place]),
-            shortened_to: shortened.get(place).copied().flatten(),
+        let tests = tests.map(|(place, (one, two))| {
+            let mut test = WhatIfTest {
+                test: one.test.name.clone(),
+                measured: measured.and_then(|(_, run)| run.test(&one.test.name)).map(Outlook::of),
+                present: Outlook::of(one),
+                other: Outlook::of(two),
+                interval: None,
+                shortened_to: shortened.get(place).copied().flatten(),
+            };
+            test.interval = draws.as_ref().filter(|_| may_be_drawn(one)).and_then(|draws| {
+                match test.measured.is_some() && test.limit_stays() {
+                    true => draws.ratio_interval(place).map(|interval| held(interval, &test)),
+                    false => draws.interval(1, place),
+                }
+            });
+            test
         });
         Ok(Some(WhatIf {
             present: present.name.clone(),
@@ -130,6 +121,20 @@ impl Lab {
             measured: measured.map(|(file, _)| file.to_owned()),
             tests: tests.collect(),
         }))
+    }
+
+    /// Simulates short versions of the tests of both systems, with the same values on both in each draw.
+    fn both_drawn(
+        &self,
+        subjects: [Subject<'_>; 2],
+        runs: [&RunResult; 2],
+        seed: u64,
+    ) -> Result<Draws, LabError> {
+        let predicted = |run: &RunResult| -> Vec<(Test, f64)> {
+            run.tests.iter().map(|test| (test.test.clone(), test.iops.value)).collect()
+        };
+        let [one, two] = runs.map(predicted);
+        self.draws(&[(subjects[0], &one), (subjects[1], &two)], seed)
     }
 }
 
@@ -179,19 +184,9 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
     Some(requests)
 }
 
-/// Computes the uncertainty of each test of `base`: every fitted value at both ends of its interval, one at a time, and
-/// the greater of both deviations added in squares. `at_ends` has the runs at the ends in pairs.
-fn uncertainty(base: &RunResult, at_ends: &[RunResult]) -> Vec<f64> {
-    let mut squares = vec![0.0; base.tests.len()];
-    for pair in at_ends.chunks(2) {
-        let mut worst = vec![0.0f64; squares.len()];
-        for run in pair {
-            for ((off, one), was) in worst.iter_mut().zip(&run.tests).zip(&base.tests) {
-                let rate = |test: &TestResult| test.throughput_bytes_per_second.value;
-                *off = off.max((rate(one) / rate(was) - 1.0).abs());
-            }
-        }
-        squares.iter_mut().zip(worst).for_each(|(sum, off)| *sum += off * off);
-    }
-    squares.into_iter().map(f64::sqrt).collect()
+/// Returns the interval of a measured figure that goes to another path, held below what the links of that path carry.
+fn held(interval: PredictionInterval, test: &WhatIfTest) -> PredictionInterval {
+    let carried = test.other.links_bytes_per_second.unwrap_or(f64::INFINITY);
+    let most = (carried / test.expected()).max(1.0);
+    PredictionInterval { high_ratio: interval.high_ratio.min(most), ..interval }
 }

@@ -1,5 +1,6 @@
 //! Drives of their ratings: what follows meets the ratings, and what cannot be is told.
 
+use lanemark_lab::interval::Subject;
 use lanemark_lab::{Lab, assemble};
 use lanemark_study::Library;
 use lanemark_study::library::Kind;
@@ -163,7 +164,8 @@ fn the_same_seed_gives_the_same_interval_and_threads_change_nothing() {
         let pool = lanemark_lab::Pool::new(std::num::NonZeroUsize::new(threads).unwrap());
         let lab = Lab { pool, ..Lab::default() };
         let predicted = [(test.clone(), 22_000.0)];
-        lab.intervals(&library, name, &[], &predicted, seed).unwrap().remove(0).unwrap()
+        let subject = Subject { library: &library, name, settings: &[], ranges: &[] };
+        lab.intervals(&subject, &predicted, seed).unwrap().remove(0).unwrap()
     };
     let one = of(1, 1);
     assert_eq!(one, of(3, 1));

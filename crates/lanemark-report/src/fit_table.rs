@@ -40,15 +40,15 @@ fn values(fitted: &FittedDrive) -> Table {
     let mut table = Table::new(vec![
         Column::name("value"),
         Column::text("fitted"),
-        Column::text("95% from"),
+        Column::text("80% from"),
         Column::text("to"),
         Column::text("template").optional(2),
         Column::text("told").optional(1),
     ]);
     let absent = || ABSENT.to_owned();
     for parameter in &fitted.parameters {
-        let FittedParameter { value, interval_95, template, standing, .. } = parameter;
-        let (low, high) = interval_95.clone().unwrap_or_else(|| (absent(), absent()));
+        let FittedParameter { value, range_80, template, standing, .. } = parameter;
+        let (low, high) = range_80.clone().unwrap_or_else(|| (absent(), absent()));
         let (ink, told) = match standing {
             Standing::Identified => (Ink::Strong, ""),
             Standing::Open { kept_template: true, .. } => (Ink::Faint, "no: the template's"),

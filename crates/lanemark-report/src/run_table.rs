@@ -3,7 +3,7 @@
 //! Percentiles are over all repeats together; spread is half the range over repeats. A mean latency
 //! follows the workload's average over repeats. Requests that failed have a column where any did. Not shown: the time budget, see `test_detail`.
 
-use lanemark_core::result::{RunResult, TestResult, Verdict};
+use lanemark_core::result::{PredictionInterval, RunResult, TestResult, Verdict};
 
 use crate::Style;
 use crate::explanation;
@@ -100,9 +100,15 @@ fn interval(result: &TestResult) -> String {
 
 /// Returns the value that widens the intervals of a run most, in a sentence.
 fn widest(run: &RunResult) -> Option<String> {
+    widest_of(run.tests.iter().filter_map(|test| test.interval.as_ref()))
+}
+
+/// Returns the value that widens `intervals` most, in a sentence.
+pub(crate) fn widest_of<'i>(
+    intervals: impl Iterator<Item = &'i PredictionInterval>,
+) -> Option<String> {
     let mut shares: std::collections::BTreeMap<&str, (f64, u32)> = Default::default();
-    let widest = run.tests.iter().filter_map(|test| test.interval.as_ref()?.widest.as_ref());
-    for one in widest {
+    for one in intervals.filter_map(|interval| interval.widest.as_ref()) {
         let entry = shares.entry(one.parameter.as_str()).or_default();
         (entry.0, entry.1) = (entry.0 + one.share, entry.1 + 1);
     }

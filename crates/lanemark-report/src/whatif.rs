@@ -3,7 +3,8 @@
 use lanemark_core::result::{Outlook, WhatIf, WhatIfTest};
 
 use crate::Style;
-use crate::number::{percent_signed, percent_whole, significant};
+use crate::number::{ABSENT, percent_signed, percent_whole, significant};
+use crate::run_table::widest_of;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
 
@@ -24,7 +25,7 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
         Column::number("model now", "MB/s"),
         Column::number("then", "MB/s"),
         Column::number("change", ""),
-        Column::number("±", ""),
+        Column::number("80% in", "MB/s").optional(1),
         Column::number("mean now", "us"),
         Column::number("then", "us"),
     ]);
@@ -38,14 +39,20 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
         sheet.item("- ", &bottleneck(test), Ink::Faint);
     }
     if let Some(name) = &whatif.measured {
+        let scaled = |test: &&WhatIfTest| test.measured.is_some() && test.limit_stays();
         sheet.blank();
-        sheet.paragraph(&format!(
-            "\"then\" is what was measured ({name}) times the ratio of both models, so that what the model of the \
-             present system is off by does not count."
-        ));
+        sheet.paragraph(&match whatif.tests.iter().filter(scaled).count() {
+            0 => format!("The limit of every test moves, so \"then\" is the model's figure and not the measured one ({name})."),
+            _ => format!(
+                "\"then\" is the measured figure ({name}) times the ratio of both models, which takes out the error of the \
+                 present system's model, and at most what the other links carry. Where the limit moves from one part of \
+                 the path to another it is the model's figure."
+            ),
+        });
     }
-    if whatif.tests.iter().any(|test| test.uncertainty.is_some()) {
-        sheet.paragraph("± is what the intervals of the fitted values make of it; what the model leaves out is not in it.");
+    if let Some(widest) = widest(whatif) {
+        sheet.blank();
+        sheet.paragraph(&widest);
     }
     let shortened = whatif.tests.iter().filter_map(|test| test.shortened_to);
     if let Some(most) = shortened.clone().max() {
@@ -63,14 +70,18 @@ fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
     let mut cells = vec![Cell::plain(&test.test)];
     if measured {
         let told = test.measured.as_ref().map(|one| megabytes(one.bytes_per_second));
-        cells.push(Cell::plain(told.unwrap_or_else(|| "–".to_owned())));
+        cells.push(Cell::plain(told.unwrap_or_else(|| ABSENT.to_owned())));
     }
-    let off = test.uncertainty.map_or("–".to_owned(), |off| format!("±{}", percent_whole(off)));
+    let expected = test.expected();
+    let inside = test.interval.as_ref().map_or(ABSENT.to_owned(), |interval| {
+        let at = |ratio: f64| megabytes(expected * ratio);
+        format!("{}–{}", at(interval.low_ratio), at(interval.high_ratio))
+    });
     cells.extend([
         Cell::plain(megabytes(test.present.bytes_per_second)),
-        Cell::strong(megabytes(test.expected())),
-        Cell::strong(percent_signed(test.ratio() - 1.0)),
-        Cell::inked(off, Ink::Faint),
+        Cell::strong(megabytes(expected)),
+        Cell::strong(percent_signed(test.change())),
+        Cell::inked(inside, Ink::Faint),
         Cell::plain(us(&test.present)),
         Cell::plain(us(&test.other)),
     ]);
@@ -89,4 +100,9 @@ fn bottleneck(test: &WhatIfTest) -> String {
         None => "nothing is known of its hops".to_owned(),
     };
     format!("{}: now {}; then {}", test.test, told(&test.present), told(&test.other))
+}
+
+/// Returns the value that widens the intervals most, in a sentence.
+fn widest(whatif: &WhatIf) -> Option<String> {
+    widest_of(whatif.tests.iter().filter_map(|test| test.interval.as_ref()))
 }

@@ -100,6 +100,15 @@ impl Record {
 }
 
 impl Uncertain {
+    /// Returns the value `text` of `parameter` with the ends of its range, as written with their units; none where they are
+    /// no range above zero around it.
+    #[must_use]
+    pub fn within(parameter: &str, text: &str, [low, high]: [&str; 2]) -> Option<Self> {
+        let range = Range::read(text, &[low.to_owned(), high.to_owned()]).ok()?;
+        let (parameter, text) = (parameter.to_owned(), text.to_owned());
+        (range.low < range.high).then_some(Self { parameter, text, range })
+    }
+
     /// Returns the value that lies `deviations` of a normal distribution from the middle, on the scale of ratios. The
     /// ends of the range are 1.2816 deviations away, so that 80% lie between them.
     #[must_use]

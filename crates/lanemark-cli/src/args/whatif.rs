@@ -29,12 +29,15 @@ pub(crate) struct WhatIfArgs {
     /// Set a model value of the other system, platform.link.dmi.pcie.lanes=1
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The fit that the drive's model came from, as `lanemark fit --json` prints it: tells how sure the prediction is
+    /// The fit that the drive's model came from, as `lanemark fit --json` prints it: its ranges enter the intervals
     #[arg(long, value_name = "FILE")]
     pub(crate) fit: Option<PathBuf>,
     /// The tests [default: those of the result, else data-sheet]
     #[arg(long, value_name = "WORKLOAD[:TEST]")]
     pub(crate) workload: Option<String>,
+    /// Leave out the 80% intervals, for which short versions of each test run with the uncertain values changed
+    #[arg(long)]
+    pub(crate) no_interval: bool,
     /// Print both as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -46,6 +46,9 @@ pub struct FittedParameter {
     pub value: Option<String>,
     /// Interval of the value at 95% confidence: least and greatest.
     pub interval_95: Option<(String, String)>,
+    /// The range in which the value lies in four of five such cases, also where the measurements only bound it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range_80: Option<(String, String)>,
     /// The template's value.
     pub template: Option<String>,
     /// Degree to which the measurements determine the value.

@@ -84,7 +84,7 @@ pub use verified::{
 };
 pub use waits::{SessionWaits, WaitClass};
 pub use warning::Warning;
-pub use whatif::{Outlook, WhatIf, WhatIfTest};
+pub use whatif::{Outlook, PathPart, WhatIf, WhatIfTest};
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::TestResult;
+use super::{HopId, PredictionInterval, TestResult};
+
+/// The share of the time from which a hop that is busy is the limit of a test.
+const FULL: f64 = 0.9;
 
 /// A system and another one under the same tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,9 +31,9 @@ pub struct WhatIfTest {
     pub present: Outlook,
     /// Modelled figures of the other system.
     pub other: Outlook,
-    /// Uncertainty of the throughput on the other system, as a share of it, from the fit's intervals; only where a fit
-    /// with intervals was given.
-    pub uncertainty: Option<f64>,
+    /// The 80% interval of [`Self::expected`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<PredictionInterval>,
     /// Requests that were simulated and counted on either system, where those of the whole test would have been more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened_to: Option<u64>,
@@ -47,6 +50,40 @@ pub struct Outlook {
     pub latency_mean_ns: f64,
     /// The busiest hop with its share of the time; none for measured runs.
     pub busiest: Option<(String, f64)>,
+    /// Part of the path that limits the test; none where requests wait for each other's end alone, and for measured runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<PathPart>,
+    /// Throughput that the links would carry if nothing else took time, in bytes a second; none for measured runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links_bytes_per_second: Option<f64>,
+}
+
+/// A part of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PathPart {
+    /// Processor, driver and host protocol.
+    Host,
+    /// The links between host and drive.
+    Link,
+    /// The drive behind its port.
+    Drive,
+}
+
+impl PathPart {
+    /// Returns the part that has the hop `id`.
+    pub fn of(id: HopId) -> Self {
+        match id {
+            HopId::Unsubmitted | HopId::Cpu | HopId::Protocol => Self::Host,
+            HopId::Link(_) | HopId::SecondLink(_) => Self::Link,
+            HopId::Power
+            | HopId::FrontEnd
+            | HopId::Buffer
+            | HopId::DataPath
+            | HopId::Channels
+            | HopId::Media => Self::Drive,
+        }
+    }
 }
 
 impl Outlook {
@@ -55,7 +92,15 @@ impl Outlook {
         let path = result.samples.first().and_then(|sample| sample.path.as_ref());
         let busiest =
             path.and_then(|path| path.busiest_hop()).map(|hop| (hop.name.clone(), hop.utilisation));
+        let full = |busy: f64| busy >= FULL;
+        let limit = path.and_then(|path| path.busiest_hop());
+        let limit = limit.filter(|hop| full(hop.utilisation)).map(|hop| PathPart::of(hop.id));
+        let hops = path.map_or(&[][..], |path| &path.hops);
+        let links = hops.iter().filter(|hop| PathPart::of(hop.id) == PathPart::Link);
+        let carried = links.filter_map(|hop| Some(hop.ceiling?.0 as f64));
         Self {
+            limit,
+            links_bytes_per_second: carried.min_by(f64::total_cmp),
             bytes_per_second: result.throughput_bytes_per_second.value,
             iops: result.iops.value,
             latency_mean_ns: result.latency_mean_ns.value,
@@ -70,12 +115,30 @@ impl WhatIfTest {
         self.other.bytes_per_second / self.present.bytes_per_second
     }
 
-    /// The throughput to expect on the other system: the model's, or what was measured times the ratio of both models,
-    /// which takes out what the model of the present system is off by.
+    /// Returns the share by which the expected throughput differs from that of the present system, measured where it was,
+    /// else modelled.
+    pub fn change(&self) -> f64 {
+        let present = self.measured.as_ref().unwrap_or(&self.present);
+        self.expected() / present.bytes_per_second - 1.0
+    }
+
+    /// Returns whether the same part of the path limits both systems.
+    pub fn limit_stays(&self) -> bool {
+        self.present.limit == self.other.limit
+    }
+
+    /// Returns the throughput to expect on the other system, in bytes a second.
+    ///
+    /// Where a measured figure is given and the same part of the path limits both systems, it is that figure times the ratio
+    /// of both models, which takes out the error of the present system's model, and no more than the other system's links
+    /// carry. Where the limit moves, the measured figure tells nothing of the new one, and the model's own figure stands.
     pub fn expected(&self) -> f64 {
         match &self.measured {
-            Some(measured) => measured.bytes_per_second * self.ratio(),
-            None => self.other.bytes_per_second,
+            Some(measured) if self.limit_stays() => {
+                let carried = self.other.links_bytes_per_second.unwrap_or(f64::INFINITY);
+                (measured.bytes_per_second * self.ratio()).min(carried)
+            }
+            _ => self.other.bytes_per_second,
         }
     }
 }

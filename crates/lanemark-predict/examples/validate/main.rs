@@ -19,6 +19,7 @@ use lanemark_core::sim::run_test;
 use lanemark_core::sim::spec::MediaSpec;
 use lanemark_core::units::Duration;
 use lanemark_core::workload::Test;
+use lanemark_lab::interval::Subject;
 use lanemark_lab::{Lab, assemble};
 use lanemark_study::{Library, System};
 
@@ -178,8 +179,10 @@ fn hold(
         false => None,
         true => {
             let predicted = [(test.clone(), sample.iops())];
+            let (name, settings) = (name.as_str(), settings.as_slice());
+            let subject = Subject { library, name, settings, ranges: &[] };
             let all = lab_of_one()
-                .intervals(library, &name, &settings, &predicted, 1)
+                .intervals(&subject, &predicted, 1)
                 .map_err(|error| error.to_string())?;
             all.into_iter().next().flatten().map(|one| {
                 // Latency goes against the rate.

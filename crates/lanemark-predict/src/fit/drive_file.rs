@@ -1,14 +1,15 @@
 //! A fitted drive as a file of the library.
 //!
-//! The file is the template's with the fitted values in place of its own, each with its interval and what it was fitted to;
-//! all else stays, with where it comes from.
+//! The file is the template's with the fitted values in place of its own, each with its range and what it was fitted to;
+//! all else stays, with where it comes from. A value of the template that the measurements bound has the range that they
+//! leave, so that predictions have intervals of it.
 
 use lanemark_core::result::{Calibration, FittedDrive, FittedParameter, Standing};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
 use super::measured_by;
 use crate::PredictError;
-use lanemark_study::{Location, StudyError};
+use lanemark_study::{Location, StudyError, Uncertain};
 
 /// First line of the file of a fitted drive.
 pub const FITTED_MARK: &str = "# Fitted by `lanemark fit`";
@@ -27,7 +28,8 @@ pub fn drive_file(
         StudyError::new(Location::file(&fitted.template), error.message().to_owned())
     })?;
     for setting in settings {
-        put(&mut document, &setting.parameter, &setting.value, "assumed", "set for the fit");
+        let origin = ("assumed", "set for the fit");
+        put(&mut document, &setting.parameter, &setting.value, origin, None);
     }
     for parameter in &fitted.parameters {
         write(&mut document, fitted, parameter);
@@ -69,8 +71,15 @@ fn is_written(parameter: &FittedParameter) -> bool {
 fn write(document: &mut DocumentMut, fitted: &FittedDrive, parameter: &FittedParameter) {
     let Some(value) = &parameter.value else { return };
     let by = measured_by(&fitted.results);
+    let range = parameter.range_80.as_ref();
     let text = match (&parameter.standing, &parameter.interval_95) {
-        (Standing::Open { kept_template: true, .. }, _) => return,
+        (Standing::Open { kept_template: true, .. }, _) => {
+            let text = format!("the value of {}; {by} leave the range open", fitted.template);
+            if range.is_some() && table(document, &parameter.parameter).is_some() {
+                put(document, &parameter.parameter, value, ("assumed", &text), range);
+            }
+            return;
+        }
         (Standing::Open { .. }, _) => {
             format!("fitted to {by}: a bound, since nothing there tells more")
         }
@@ -79,11 +88,17 @@ fn write(document: &mut DocumentMut, fitted: &FittedDrive, parameter: &FittedPar
         }
         (Standing::Identified, None) => format!("fitted to {by}"),
     };
-    put(document, &parameter.parameter, value, "derived", &text);
+    put(document, &parameter.parameter, value, ("derived", &text), range);
 }
 
-/// Writes a value with its origin at `parameter`, `drive.flash.read`.
-fn put(document: &mut DocumentMut, parameter: &str, value: &str, origin: &str, text: &str) {
+/// Writes a value with its origin, and the range of it where there is one, at `parameter`, `drive.flash.read`.
+fn put(
+    document: &mut DocumentMut,
+    parameter: &str,
+    value: &str,
+    (origin, text): (&str, &str),
+    range: Option<&(String, String)>,
+) {
     let keys = keys(parameter);
     let Some((last, tables)) = keys.split_last() else { return };
     let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
@@ -101,6 +116,12 @@ fn put(document: &mut DocumentMut, parameter: &str, value: &str, origin: &str, t
     let mut sourced = InlineTable::new();
     sourced.insert("value", bare);
     sourced.insert(origin, Value::from(text));
+    let ranged = |(low, high): &&(String, String)| {
+        Uncertain::within(parameter, value, [low.as_str(), high.as_str()]).is_some()
+    };
+    if let Some((low, high)) = range.filter(ranged) {
+        sourced.insert("range", Value::from_iter([low.as_str(), high.as_str()]));
+    }
     match table.get_mut(last) {
         // The key keeps its place and its spaces.
         Some(item) => *item = Item::Value(Value::InlineTable(sourced)),
@@ -109,14 +130,23 @@ fn put(document: &mut DocumentMut, parameter: &str, value: &str, origin: &str, t
 }
 
 fn remove(document: &mut DocumentMut, parameter: &str) {
+    if let Some((table, last)) = table(document, parameter) {
+        table.remove(last);
+    }
+}
+
+/// Returns the table that has `parameter`, and its key there.
+fn table<'d, 'p>(
+    document: &'d mut DocumentMut,
+    parameter: &'p str,
+) -> Option<(&'d mut dyn toml_edit::TableLike, &'p str)> {
     let keys = keys(parameter);
-    let Some((last, tables)) = keys.split_last() else { return };
+    let (last, tables) = keys.split_last()?;
     let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
     for key in tables {
-        let Some(inner) = table.get_mut(key).and_then(Item::as_table_like_mut) else { return };
-        table = inner;
+        table = table.get_mut(key).and_then(Item::as_table_like_mut)?;
     }
-    table.remove(last);
+    table.contains_key(last).then_some((table, *last))
 }
 
 /// The keys that lead to a parameter: `[drive]` adds nothing to the place of a table beside it.

@@ -22,6 +22,12 @@ const BOUNDED: f64 = 5.0;
 const ONE: f64 = 0.95;
 /// Greatest loss of fit at which the template's value is as good, as a difference of the sum of squares.
 const AS_GOOD: f64 = 3.84;
+/// Deviations of a normal distribution on either side that hold 80%.
+const SIDES_80: f64 = 1.2816;
+/// Loss of fit, as a difference of the sum of squares, that four of five values of such a parameter stay below.
+const LIKELY: f64 = SIDES_80 * SIDES_80;
+/// Distances from a held value that are tried in either direction, in logarithms. The last is what the prior holds 80% in.
+const REACHES: [f64; 5] = [0.08, 0.2, 0.4, 0.7, SIDES_80 * PRIOR_SD];
 /// Number of rounds in which values are held and the rest is fitted again.
 const ROUNDS: usize = 5;
 
@@ -30,6 +36,8 @@ const ROUNDS: usize = 5;
 pub(super) struct Known {
     pub(super) logs: Vec<f64>,
     pub(super) standings: Vec<Told>,
+    /// How far each value may lie below and above where it is, in logarithms, in four of five cases.
+    pub(super) reaches: Vec<[f64; 2]>,
     /// Ratio of the residuals' scatter to that of their weights.
     pub(super) scatter: f64,
 }
@@ -78,8 +86,10 @@ pub(super) fn identify(
                 (None, Some(at)) => Told::Identified(covariance.deviations[at]),
                 (held, _) => held.unwrap_or(Told::Held { at_template: true, with: None }),
             };
-            let standings = (0..count).map(told).collect();
-            return Ok(Known { logs: found.logs, standings, scatter: covariance.scatter });
+            let standings: Vec<Told> = (0..count).map(told).collect();
+            let (logs, scatter) = (found.logs, covariance.scatter);
+            let reaches = reaches(engine, &logs, &standings, trials, scatter)?;
+            return Ok(Known { logs, standings, reaches, scatter });
         }
         round += 1;
         let open: Vec<(usize, Option<usize>)> =
@@ -93,6 +103,47 @@ pub(super) fn identify(
             held[place] = Some(Told::Held { at_template, with });
         }
     }
+}
+
+/// Returns how far each value may lie from where it is before the measurements contradict it.
+///
+/// Of an identified value the deviation tells. A held one is moved, all others stay, and the farthest place up to which the
+/// fit is nearly as good is its reach: short on the side on which the measurements bound it, and the prior's on the
+/// other. A value that goes with another one has the prior's on both sides, since both move together.
+fn reaches(
+    engine: &Engine,
+    logs: &[f64],
+    standings: &[Told],
+    trials: &[usize],
+    scatter: f64,
+) -> Result<Vec<[f64; 2]>, PredictError> {
+    let squares = |residuals: Vec<f64>| residuals.iter().map(|one| one * one).sum::<f64>();
+    let least = squares(engine.residuals_at(logs, trials)?);
+    let bound = LIKELY * scatter.max(1.0).powi(2);
+    let farthest = SIDES_80 * PRIOR_SD;
+    let mut all = Vec::with_capacity(logs.len());
+    for (place, told) in standings.iter().enumerate() {
+        let mut sides = [farthest; 2];
+        match told {
+            Told::Identified(deviation) => sides = [SIDES_80 * deviation; 2],
+            Told::Held { with: Some(_), .. } => {}
+            Told::Held { with: None, .. } => {
+                for (side, sign) in sides.iter_mut().zip([-1.0, 1.0]) {
+                    *side = 0.0;
+                    for reach in REACHES {
+                        let mut moved = logs.to_vec();
+                        moved[place] += sign * reach;
+                        if squares(engine.residuals_at(&moved, trials)?) > least + bound {
+                            break;
+                        }
+                        *side = reach;
+                    }
+                }
+            }
+        }
+        all.push(sides);
+    }
+    Ok(all)
 }
 
 /// Gives the values `places` the template's, and fits the rest of `free` again, where that is as good.

@@ -42,6 +42,8 @@ impl Outcome<'_> {
         let log = self.known.logs[place];
         let value = parameter.text(parameter.value(log));
         let at = |log: f64| parameter.text(parameter.value(log));
+        let [below, above] = self.known.reaches[place];
+        let range_80 = (below + above > 0.0).then(|| (at(log - below), at(log + above)));
         let (value, interval_95, standing) = match self.known.standings[place] {
             Told::Identified(deviation) => {
                 let reach = SIDES_95 * deviation;
@@ -59,6 +61,7 @@ impl Outcome<'_> {
             parameter: parameter.name.to_owned(),
             value,
             interval_95,
+            range_80,
             template: template.map(|value| parameter.text(value)),
             standing,
         }
@@ -77,6 +80,7 @@ impl Outcome<'_> {
             parameter: format!("drive.flash.{key}"),
             value: Some(value),
             interval_95,
+            range_80: None,
             template: Some(template),
             standing: Standing::Identified,
         };
