@@ -1,8 +1,8 @@
 //! `lanemark whatif`: the same work on another path.
 
 use lanemark_core::result::{Calibration, RunResult, Target};
-use lanemark_lab::results;
 use lanemark_lab::interval::Subject;
+use lanemark_lab::results;
 use lanemark_lab::whatif::fitted_ranges;
 use lanemark_lab::{Lab, Side, WhatIfJob, assemble, settings};
 use lanemark_study::Location;

@@ -284,11 +284,7 @@ fn normal(rng: &mut Rng) -> f64 {
 
 /// The interval of what draws brought relative to the middle, each with its deviations, widened by what the model leaves
 /// out.
-fn summary(
-    drawn: &[(f64, &Vec<f64>)],
-    columns: &[Column],
-    left_out: f64,
-) -> PredictionInterval {
+fn summary(drawn: &[(f64, &Vec<f64>)], columns: &[Column], left_out: f64) -> PredictionInterval {
     let logs: Vec<f64> = drawn.iter().map(|(ratio, _)| ratio.ln()).collect();
     let count = logs.len().max(1) as f64;
     let mean = logs.iter().sum::<f64>() / count;

@@ -95,7 +95,8 @@ impl Lab {
         if !runs.iter().all(|run| run.complete) {
             return Ok(None);
         }
-        let draws = subjects.as_ref().map(|subjects| self.both_drawn(*subjects, [before, after], *seed));
+        let draws =
+            subjects.as_ref().map(|subjects| self.both_drawn(*subjects, [before, after], *seed));
         let draws = draws.transpose()?;
         let tests = before.tests.iter().zip(&after.tests).enumerate();
         let tests = tests.map(|(place, (one, two))| {
@@ -107,12 +108,13 @@ impl Lab {
                 interval: None,
                 shortened_to: shortened.get(place).copied().flatten(),
             };
-            test.interval = draws.as_ref().filter(|_| may_be_drawn(one)).and_then(|draws| {
-                match test.measured.is_some() && test.limit_stays() {
-                    true => draws.ratio_interval(place).map(|interval| held(interval, &test)),
-                    false => draws.interval(1, place),
-                }
-            });
+            test.interval =
+                draws.as_ref().filter(|_| may_be_drawn(one)).and_then(|draws| {
+                    match test.measured.is_some() && test.limit_stays() {
+                        true => draws.ratio_interval(place).map(|interval| held(interval, &test)),
+                        false => draws.interval(1, place),
+                    }
+                });
             test
         });
         Ok(Some(WhatIf {

@@ -122,5 +122,16 @@ fn limits_that_a_narrow_port_hides_are_not_told() {
         let name = format!("drive.{hidden}");
         let parameter = fit.drive.parameters.iter().find(|one| one.parameter == name).unwrap();
         assert_ne!(parameter.standing, Standing::Identified, "{name}: {:?}", parameter.value);
+        // Its range reaches far to the side that the link hides, and holds the drive's own value.
+        let (low, high) = parameter.range_80.as_ref().expect("a range");
+        let (low, high) = (number(low), number(high));
+        let drive = &truth.spec.first().drive;
+        let own = match hidden {
+            "front_end.read_time" => drive.front_end.read_time.as_microseconds(),
+            "front_end.write_time" => drive.front_end.write_time.as_microseconds(),
+            _ => drive.data_path_read.map_or(high, |rate| rate.as_megabytes()),
+        };
+        assert!(low <= own && own <= high, "{name}: {own} is not in {low} to {high}");
+        assert!(high > 2.0 * low, "{name}: {low} to {high}");
     }
 }

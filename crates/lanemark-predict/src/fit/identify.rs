@@ -6,11 +6,11 @@
 //! alone, and where it goes up and down with another one. It is then held where the template has it, the rest is fitted again, and only where
 //! that contradicts the measurements it stays at the nearest value that does not.
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 
 use super::engine::Engine;
 use super::parameter::PRIOR_SD;
-use super::solve::{Found, search, weaker_side};
+use super::solve::{Found, jacobian, search, weaker_side};
 use crate::PredictError;
 
 /// The deviation from which a value is open, in logarithms.
@@ -107,9 +107,9 @@ pub(super) fn identify(
 
 /// Returns how far each value may lie from where it is before the measurements contradict it.
 ///
-/// Of an identified value the deviation tells. A held one is moved, all others stay, and the farthest place up to which the
-/// fit is nearly as good is its reach: short on the side on which the measurements bound it, and the prior's on the
-/// other. A value that goes with another one has the prior's on both sides, since both move together.
+/// Of an identified value the deviation tells. A held one is moved, the others make up for what they can (to first order),
+/// and the farthest place up to which the fit is nearly as good is its reach: short on the side on which the measurements
+/// bound it, and at most the prior's.
 fn reaches(
     engine: &Engine,
     logs: &[f64],
@@ -117,33 +117,43 @@ fn reaches(
     trials: &[usize],
     scatter: f64,
 ) -> Result<Vec<[f64; 2]>, PredictError> {
-    let squares = |residuals: Vec<f64>| residuals.iter().map(|one| one * one).sum::<f64>();
-    let least = squares(engine.residuals_at(logs, trials)?);
-    let bound = LIKELY * scatter.max(1.0).powi(2);
-    let farthest = SIDES_80 * PRIOR_SD;
-    let mut all = Vec::with_capacity(logs.len());
+    let here = DVector::from_vec(engine.residuals_at(logs, trials)?);
+    let all: Vec<usize> = (0..logs.len()).collect();
+    let slopes = jacobian(engine, logs, &all, trials)?;
+    let mut reaches = Vec::with_capacity(logs.len());
     for (place, told) in standings.iter().enumerate() {
-        let mut sides = [farthest; 2];
-        match told {
-            Told::Identified(deviation) => sides = [SIDES_80 * deviation; 2],
-            Told::Held { with: Some(_), .. } => {}
-            Told::Held { with: None, .. } => {
-                for (side, sign) in sides.iter_mut().zip([-1.0, 1.0]) {
-                    *side = 0.0;
-                    for reach in REACHES {
-                        let mut moved = logs.to_vec();
-                        moved[place] += sign * reach;
-                        if squares(engine.residuals_at(&moved, trials)?) > least + bound {
-                            break;
-                        }
-                        *side = reach;
-                    }
+        if let Told::Identified(deviation) = told {
+            reaches.push([SIDES_80 * deviation; 2]);
+            continue;
+        }
+        let others = slopes.clone().remove_column(place);
+        let most = made_up(&others, &here) + LIKELY * scatter.max(1.0).powi(2);
+        let mut sides = [0.0; 2];
+        for (side, sign) in sides.iter_mut().zip([-1.0, 1.0]) {
+            for reach in REACHES {
+                let mut moved = logs.to_vec();
+                moved[place] += sign * reach;
+                let residuals = DVector::from_vec(engine.residuals_at(&moved, trials)?);
+                if made_up(&others, &residuals) > most {
+                    break;
                 }
+                *side = reach;
             }
         }
-        all.push(sides);
+        reaches.push(sides);
     }
-    Ok(all)
+    Ok(reaches)
+}
+
+/// Returns the sum of squares of `residuals` when values with these slopes, and priors, have made up for what they can.
+fn made_up(slopes: &DMatrix<f64>, residuals: &DVector<f64>) -> f64 {
+    let mut information = slopes.transpose() * slopes;
+    for at in 0..slopes.ncols() {
+        information[(at, at)] += 1.0 / (PRIOR_SD * PRIOR_SD);
+    }
+    let against = slopes.transpose() * residuals;
+    let saved = information.cholesky().map_or(0.0, |root| against.dot(&root.solve(&against)));
+    residuals.norm_squared() - saved
 }
 
 /// Gives the values `places` the template's, and fits the rest of `free` again, where that is as good.

@@ -77,7 +77,7 @@ pub(super) fn search(
 }
 
 /// The derivatives of the residuals of `trials` by the logarithms of the parameters `free`, a column each.
-fn jacobian(
+pub(super) fn jacobian(
     engine: &Engine,
     logs: &[f64],
     free: &[usize],
