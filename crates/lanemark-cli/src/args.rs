@@ -102,6 +102,9 @@ pub(crate) struct StudyArgs {
     /// Say what limits each test, by running it again with one hop twice as fast (about a dozen runs)
     #[arg(long)]
     pub(crate) bottleneck: bool,
+    /// Leave out the 80% intervals, for which short versions of each test run with the uncertain values changed
+    #[arg(long)]
+    pub(crate) no_interval: bool,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
@@ -231,6 +234,9 @@ pub(crate) struct PathArgs {
     /// Also draw the platform to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+    /// Leave out the 80% interval, for which short versions of the test run with the uncertain values changed
+    #[arg(long)]
+    pub(crate) no_interval: bool,
     /// Print the view as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,8 +1,9 @@
 //! `lanemark path`: where a system's hops are, and what each can carry.
 
 use lanemark_core::result::Provenance;
+use lanemark_lab::interval::Subject;
 use lanemark_lab::results::Outlet;
-use lanemark_lab::{assemble, settings};
+use lanemark_lab::{Lab, assemble, settings};
 use lanemark_report::{path_svg, path_table};
 use lanemark_study::{path, workload};
 
@@ -29,9 +30,15 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     }
     let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
     let provenance = Provenance { seed: args.seed, ..Provenance::default() };
-    let run = system.run(&workload, provenance)?;
+    let mut run = system.run(&workload, provenance)?;
+    if !args.no_interval {
+        let (library, name, settings) = (&library, args.system.as_str(), settings.as_slice());
+        let subject = Subject { library, name, settings, ranges: &[] };
+        Lab::default().add_intervals(&subject, &mut run)?;
+    }
     let simulated = run.tests.first().map(|result| result.samples[0].throughput());
-    let view = path::view(&system, &workload.tests[0], simulated);
+    let mut view = path::view(&system, &workload.tests[0], simulated);
+    view.interval = run.tests.first().and_then(|result| result.interval.clone());
     if let Some(drawing) = &drawing {
         drawing.write(&path_svg(&view))?;
     }

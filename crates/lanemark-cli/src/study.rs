@@ -3,6 +3,7 @@
 use lanemark_core::result::RunResult;
 use lanemark_lab::Lab;
 use lanemark_lab::results::{self, Outlet, Place};
+use lanemark_lab::study::Extras;
 use lanemark_report::{bottlenecks, html, study_table};
 use lanemark_study::Study;
 
@@ -31,7 +32,9 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     let cells = study.systems().map(|(_, _, workload)| workload.tests.len()).sum();
     let mut line = LabLine::new("cells", cells);
     let watch = &mut |event: lanemark_lab::Event<'_>| line.draw(&event);
-    let mut outcome = lab.study(&study, &provenance, args.bottleneck, watch)?;
+    let intervals = (!args.no_interval).then_some(&library);
+    let extras = Extras { bottleneck: args.bottleneck, intervals };
+    let mut outcome = lab.study(&study, &provenance, extras, watch)?;
     drop(line);
     if outcome.systems.is_empty() && lab.cancel.is_cancelled() {
         tell!("interrupted before any test had ended; nothing is saved");

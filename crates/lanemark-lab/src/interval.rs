@@ -25,6 +25,9 @@ pub const DRAWS: usize = 32;
 const DRAWS_TOLD: usize = DRAWS / 2;
 /// Requests of a short test, and as many before it counts for each that may be outstanding.
 const REQUESTS: u64 = 2_000;
+/// Data of a short test in bytes, where its requests are long, and the least requests that it has.
+const DATA: f64 = REQUESTS as f64 * 131_072.0;
+const LEAST: f64 = 16.0;
 /// The share of predictions that an interval holds.
 pub const SHARE: f64 = 0.8;
 
@@ -32,7 +35,9 @@ pub const SHARE: f64 = 0.8;
 fn shortened(test: &Test, requests_per_second: f64) -> Test {
     let mut short = test.clone();
     let outstanding = u64::from(test.queue_depth) * u64::from(test.threads);
-    let seconds = (REQUESTS.max(4 * outstanding)) as f64 / requests_per_second.max(1e-3);
+    let enough = (REQUESTS as f64).min(DATA / test.block_mean()).max(4.0 * outstanding as f64);
+    let whole = test.volume.map_or(f64::INFINITY, |volume| volume.get() as f64 / test.block_mean());
+    let seconds = enough.max(LEAST).min(whole) / requests_per_second.max(1e-3);
     let time = Duration::from_picoseconds((seconds * 1e12) as u64);
     short.ramp = test.ramp.min(time);
     short.duration = Some(test.duration.map_or(time, |whole| whole.min(time)));
@@ -58,7 +63,7 @@ impl Lab {
         subject: &Subject<'_>,
         result: &mut RunResult,
     ) -> Result<(), LabError> {
-        if !result.workload.faults.is_empty() {
+        if !result.workload.faults.is_empty() || !result.complete {
             return Ok(());
         }
         let mut tests: Vec<&mut TestResult> =

@@ -63,7 +63,7 @@ fn one_two_and_five_threads_give_the_same_bytes() {
         let mut run = lab.run(&here, &workload, &seed(), &mut |_| ()).unwrap();
         lab.bottleneck(&here.spec, &mut run, &mut |_| ()).unwrap();
         assert!(run.tests.iter().all(|test| test.sensitivity.is_some()));
-        let outcome = lab.study(&study, &seed(), false, &mut |_| ()).unwrap();
+        let outcome = lab.study(&study, &seed(), Default::default(), &mut |_| ()).unwrap();
         let whatif = lab.what_if(&job, &mut |_| ()).unwrap().unwrap();
         [json(&run), json(&outcome), json(&whatif)]
     };

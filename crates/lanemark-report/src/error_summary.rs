@@ -43,7 +43,11 @@ impl<'a> ErrorSummary<'a> {
         let worst = self.worst.map_or(String::new(), |check| {
             format!(", worst {} ({})", percent_signed(check.error), figure_name(outcome, check))
         });
-        format!("{figures}, mean absolute error {mean}{worst}; {}", self.meaning())
+        let within = match outcome.within(self.role) {
+            (0, _) => String::new(),
+            (all, inside) => format!(", {inside} of {all} in their 80% intervals"),
+        };
+        format!("{figures}, mean absolute error {mean}{worst}{within}; {}", self.meaning())
     }
 
     fn meaning(&self) -> &'static str {

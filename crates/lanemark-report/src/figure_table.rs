@@ -106,6 +106,7 @@ pub(crate) fn table(
         Column::name("test"),
         Column::name("system"),
         Column::number("simulated", unit),
+        Column::number("80% in", unit).optional(1),
         Column::number("spread", "").optional(2),
         Column::number("published", unit),
         Column::number("error", ""),
@@ -139,6 +140,7 @@ impl FigureRow<'_> {
         vec![
             Cell::inked(system_label(outcome, self.system), ink),
             Cell::inked(simulated, ink),
+            Cell::inked(self.interval(outcome), Ink::Faint),
             Cell::inked(
                 self.simulated.map_or(ABSENT.to_owned(), |value| spread(&value)),
                 Ink::Faint,
@@ -147,6 +149,14 @@ impl FigureRow<'_> {
             self.error(),
             Cell::inked(self.check.map_or(ABSENT, |check| role_name(check.figure.role)), ink),
         ]
+    }
+
+    /// Returns the 80% interval of the figure's simulated value.
+    fn interval(&self, outcome: &StudyOutcome) -> String {
+        let interval = self.check.and_then(|check| outcome.interval(&check.figure));
+        interval.map_or(ABSENT.to_owned(), |(low, high)| {
+            format!("{}–{}", significant(low), significant(high))
+        })
     }
 
     fn error(&self) -> Cell {

@@ -27,6 +27,7 @@ pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> 
         topology: tree(system, &hops),
         hops,
         simulated,
+        interval: None,
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Study {
 struct Column {
     name: String,
     label: String,
+    /// The system as a name says it, with what is set otherwise than in the library.
+    made_of: (String, Vec<(Calibration, Location)>),
     system: System,
     workload: Workload,
 }
@@ -136,6 +138,11 @@ impl Study {
     /// Returns the study's systems by name, each with the tests that it runs, in the order of its results.
     pub fn systems(&self) -> impl Iterator<Item = (&str, &System, &Workload)> {
         self.systems.iter().map(|column| (column.name.as_str(), &column.system, &column.workload))
+    }
+
+    /// Returns for each system its name as `sim` takes it, with the values that the study sets for it.
+    pub fn made_of(&self) -> impl Iterator<Item = (&str, &[(Calibration, Location)])> {
+        self.systems.iter().map(|column| (column.made_of.0.as_str(), column.made_of.1.as_slice()))
     }
 
     /// The outcome of the study whose systems had the results `runs`; a system without a test that ended is left out.
@@ -259,7 +266,7 @@ fn read_system(
     };
     let mut system = System::assemble(library, &parts, &named_at, &name, &built)?;
     system.target.overrides.extend(asked.into_iter().map(|(setting, _)| setting));
-    Ok(Column { name, label, system, workload })
+    Ok(Column { name, label, made_of: (parts.to_string(), built), system, workload })
 }
 
 /// The drives of a system: one, or one in each of the ports that `+` joins; a volume, where `volume` says which.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::hop::{Former, HopId};
+use super::prediction::PredictionInterval;
 use crate::units::{BytesPerSecond, Duration};
 
 /// The use of each hop of a simulated path.
@@ -96,6 +97,9 @@ pub struct PathView {
     pub hops: Vec<PathHop>,
     /// Throughput of the whole path in the simulator, where it was run.
     pub simulated: Option<BytesPerSecond>,
+    /// The 80% interval of that throughput, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<PredictionInterval>,
     /// The platform as a tree, the processor at its root.
     pub topology: TopologyNode,
 }

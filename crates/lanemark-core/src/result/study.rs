@@ -215,6 +215,19 @@ impl Metric {
 }
 
 impl Metric {
+    /// Returns the ends of the 80% interval of the metric of `result`, in [`Metric::unit`]. Only rates and mean latency have
+    /// one.
+    pub fn interval(self, result: &TestResult) -> Option<(f64, f64)> {
+        let interval = result.interval.as_ref()?;
+        let (low, high) = match self {
+            Self::Throughput | Self::Iops => (interval.low_ratio, interval.high_ratio),
+            Self::Latency => (1.0 / interval.high_ratio, 1.0 / interval.low_ratio),
+            _ => return None,
+        };
+        let value = self.of(result).value;
+        Some((value * low, value * high))
+    }
+
     /// The gain in throughput of `result` over `base`, in per cent.
     pub fn gain(result: &TestResult, base: &TestResult) -> Statistic {
         let (above, below) = (result.throughput_bytes_per_second, base.throughput_bytes_per_second);
@@ -266,6 +279,28 @@ impl StudyOutcome {
     /// The figures of one role.
     pub fn figures_of(&self, role: Role) -> impl Iterator<Item = &FigureCheck> {
         self.figures.iter().filter(move |check| check.figure.role == role)
+    }
+
+    /// Returns the 80% interval of the simulated value of a figure, in its unit, where there is one.
+    pub fn interval(&self, figure: &Figure) -> Option<(f64, f64)> {
+        let system = self.systems.iter().find(|system| system.name == figure.system)?;
+        figure.metric.interval(system.run.test(&figure.test)?)
+    }
+
+    /// Counts the figures of one role that have an interval, and those of them that lie in it.
+    pub fn within(&self, role: Role) -> (usize, usize) {
+        let mut counts = (0, 0);
+        for check in self.figures_of(role) {
+            let Some((low, high)) = self.interval(&check.figure) else { continue };
+            let published = check.figure.published;
+            let inside = match check.figure.bound {
+                Bound::Exactly => low <= published && published <= high,
+                Bound::AtLeast => published <= high,
+                Bound::AtMost => low <= published,
+            };
+            counts = (counts.0 + 1, counts.1 + usize::from(inside));
+        }
+        counts
     }
 
     /// The mean of the absolute errors of one role's figures, where there are any.

@@ -71,7 +71,14 @@ pub(crate) fn sentence(view: &PathView) -> String {
     let share = ceiling.filter(|ceiling| ceiling.0 > 0).map_or(String::new(), |ceiling| {
         format!(" ({} of it)", percent_whole(simulated.as_megabytes() / ceiling.as_megabytes()))
     });
-    format!("{hop} The whole path carries {} in the simulator{share}.", rate(simulated))
+    let interval = view.interval.as_ref().map_or(String::new(), |interval| {
+        let at = |ratio: f64| significant(simulated.as_megabytes() * ratio);
+        format!(", 80% within {} to {}", at(interval.low_ratio), at(interval.high_ratio))
+    });
+    format!(
+        "{hop} The whole path carries {} in the simulator{share}{interval}.",
+        rate(simulated)
+    )
 }
 
 /// A rate with its unit, `600 MB/s`.
@@ -191,6 +198,7 @@ mod tests {
             test: String::new(),
             hops: ceilings.iter().zip(0..).map(hop).collect(),
             simulated: simulated.map(megabytes),
+            interval: None,
             topology: TopologyNode { on_path: true, ..TopologyNode::default() },
         }
     }
