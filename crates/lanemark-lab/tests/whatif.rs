@@ -3,6 +3,7 @@
 use lanemark_core::result::{Provenance, RunResult, WhatIf};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{Pattern, Test, Workload};
+use lanemark_lab::interval::Subject;
 use lanemark_lab::{Lab, Side, WhatIfJob, Work, assemble};
 use lanemark_study::Library;
 
@@ -47,7 +48,7 @@ fn what_if(measured: Option<&RunResult>) -> WhatIf {
     };
     let (present, other) = (side(PRESENT), side(OTHER));
     let measured = measured.map(|run| ("measured.json", run));
-    let job = WhatIfJob { present, other, ends: None, measured, seed: 1 };
+    let job = WhatIfJob { present, other, subjects: None, measured, seed: 1 };
     Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap()
 }
 
@@ -72,4 +73,58 @@ fn shortened_tests_tell_what_whole_ones_do() {
             assert!((ratio - 1.0).abs() <= 0.01, "{}: mean latency {ratio}", short.test);
         }
     }
+}
+
+#[test]
+fn a_measured_figure_is_scaled_only_where_the_limit_stays() {
+    let library = Library::built_in();
+    let system = assemble(&library, PRESENT, &[]).unwrap();
+    let workload = workload();
+    let work = Work { system: &system, workload: &workload };
+    let mut runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
+    // A drive that is a tenth slower than its model.
+    for test in &mut runs[0].tests {
+        test.throughput_bytes_per_second.value *= 0.9;
+    }
+    let told = what_if(Some(&runs[0]));
+    let near = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 0.02;
+    for test in &told.tests {
+        let model = test.other.bytes_per_second;
+        let wanted = if test.limit_stays() { 0.9 * model } else { model };
+        assert!(near(test.expected(), wanted), "{}: {}", test.test, test.expected() / model);
+    }
+    // One request at a time waits on both; large reads leave the SATA link behind.
+    let stays =
+        |name: &str| told.tests.iter().find(|test| test.test == name).unwrap().limit_stays();
+    assert!(stays("one") && !stays("large"));
+}
+
+#[test]
+fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
+    let library = Library::built_in();
+    // Drives of their ratings alone have wide ranges.
+    let name = |port: &str| format!("samsung-990-pro-2tb@data-sheet{port}:pcie");
+    let settings = |text: &str| lanemark_lab::settings(&[text.to_owned()]).unwrap();
+    let (present, other) = (name(""), name(""));
+    let slower = settings("platform.port.pcie.latency=600 ns");
+    let subject = |name, settings| Subject { library: &library, name, settings, ranges: &[] };
+    let side = |name: &str, set: &[_]| {
+        let mut workload = workload();
+        workload.tests.truncate(1);
+        Side { name: name.to_owned(), system: assemble(&library, name, set).unwrap(), workload }
+    };
+    let widths = |measured: Option<(&str, &RunResult)>| {
+        let subjects = Some([subject(&present, &[]), subject(&other, &slower)]);
+        let (present, other) = (side(&present, &[]), side(&other, &slower));
+        let job = WhatIfJob { present, other, subjects, measured, seed: 1 };
+        let told = Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap();
+        let interval = told.tests[0].interval.clone().unwrap();
+        assert!(interval.low_ratio < 1.0 && 1.0 < interval.high_ratio, "{interval:?}");
+        interval.high_ratio / interval.low_ratio
+    };
+    let own = side(&present, &[]);
+    let work = Work { system: &own.system, workload: &own.workload };
+    let runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
+    let (alone, scaled) = (widths(None), widths(Some(("measured.json", &runs[0]))));
+    assert!(scaled < 0.8 * alone, "{scaled} beside {alone}");
 }

@@ -75,10 +75,7 @@ pub(crate) fn sentence(view: &PathView) -> String {
         let at = |ratio: f64| significant(simulated.as_megabytes() * ratio);
         format!(", 80% within {} to {}", at(interval.low_ratio), at(interval.high_ratio))
     });
-    format!(
-        "{hop} The whole path carries {} in the simulator{share}{interval}.",
-        rate(simulated)
-    )
+    format!("{hop} The whole path carries {} in the simulator{share}{interval}.", rate(simulated))
 }
 
 /// A rate with its unit, `600 MB/s`.

@@ -72,6 +72,7 @@ pub(crate) fn marvell() -> PathView {
             hop(HopId::Media, "dies", "", None, 52_000),
         ],
         simulated: Some(BytesPerSecond(398_600_000)),
+        interval: None,
         topology: node("Core i7-920, X58", None, true, vec![graphics, at(0, chipset)]),
     }
 }
