@@ -93,8 +93,8 @@ mutants:         ## change the simulator in thousands of places, one at a time, 
 	    -f 'crates/lanemark-core/src/sim/$(MUTANTS)' --shard $(MUTANTS_SHARD) --sharding round-robin \
 	    --output target/mutants -- --lib sim::
 
-library:         ## hold every drive against its ratings, and write docs/library.md (two minutes)
-	cargo build --release --locked -p lanemark-study --example ratings
+library:         ## hold every drive against its ratings, and write docs/library.md (five minutes)
+	cargo build --release --locked -p lanemark-lab --example ratings
 	target/release/examples/ratings library reference/drive-ratings.toml > docs/library.md.new
 	mv docs/library.md.new docs/library.md
 

@@ -54,6 +54,8 @@ pub struct Rating {
     pub span: Option<Bytes>,
     /// Compressibility of the test's data.
     pub compressibility: Ratio,
+    /// What a predicted figure follows from in the model.
+    pub rests_on: Option<String>,
     /// Reason why the model misses the rating.
     pub miss: Option<String>,
 }
@@ -129,9 +131,14 @@ fn rating(section: &Section<'_>, tests: &Workload) -> Result<Rating, StudyError>
         after: section.optional_quantity("after")?,
         span: section.optional_quantity("span")?,
         compressibility: section.optional_quantity("compressibility")?.unwrap_or(Ratio::ZERO),
+        rests_on: section.optional_text("rests_on")?,
         miss: section.optional_text("miss")?,
     };
     section.finish()?;
+    if rating.sets.is_some() == rating.rests_on.is_some() {
+        let message = "a rating `sets` a value of the drive, or `rests_on` something else";
+        return Err(StudyError::new(section.location(), message));
+    }
     Ok(rating)
 }
 

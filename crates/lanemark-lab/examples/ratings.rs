@@ -1,25 +1,36 @@
 //! Holds the library's drives against what they are rated at, and prints `docs/library.md`.
 //!
-//! `cargo run --release -p lanemark-study --example ratings -- library reference/drive-ratings.toml [DRIVE]`,
+//! `cargo run --release -p lanemark-lab --example ratings -- library reference/drive-ratings.toml [DRIVE]`,
 //! with the name of a drive for that one alone.
 
 use std::error::Error;
 use std::path::Path;
 
 use lanemark_core::result::{Metric, Role};
-use lanemark_study::Library;
+use lanemark_lab::Lab;
+use lanemark_lab::ratings::{REACHED, RatingMet};
 use lanemark_study::library::{Kind, open_file};
 use lanemark_study::ratings::{self, MISS, Rated, RatedDrive, Rating};
+use lanemark_study::{Library, rated};
 
 const INTRODUCTION: &str = "\
 # The drives of the library against their ratings
 
 `make library` writes this page from `reference/drive-ratings.toml`. Each row compares a figure of a data sheet or
 review with the model. **Calibrated** figures were used to set a value of the drive's file, so meeting them shows
-only that the arithmetic is right. **Predicted** figures were not used for anything. *Steady* means random writes
+only that the arithmetic is right. **Predicted** figures were not used for anything; what each of them rests on stands
+beside it, since one that a calibrated figure all but implies proves little. *Steady* means random writes
 over the whole drive, after enough of them for the steady state; all other writes go to a drive with erased flash.
 Ratings are mostly \"up to\" figures of a series, so a model that meets one exactly may still be faster than the
 drive that one can buy.
+";
+
+const ALONE: &str = "\
+## Drives of their ratings alone
+
+Values of these drives follow from what is printed of them (`[rated]`) and from priors, by the rules of METHOD.md. A rating
+that is met proves nothing, since the values were set from it; one that is missed contradicts another rating or a law.
+Steady ratings are not run here: they take a drive that was written for hours.
 ";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -69,7 +80,36 @@ fn main() -> Result<(), Box<dyn Error>> {
     for drive in &drives {
         println!("- `{}`: {}", drive.parts, drive.source);
     }
+    alone(&library, only.map(String::as_str))
+}
+
+/// Tells of each drive that is made of its ratings alone which of them its model reaches.
+fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
+    println!("\n{ALONE}");
+    let (mut reached, mut all, mut lines) = (0, 0, Vec::new());
+    for name in library.names(Kind::Drive) {
+        if only.is_some_and(|only| only != name) {
+            continue;
+        }
+        let Some(rated) = rated::explain(library, &name)?.rated else { continue };
+        eprintln!("{name}");
+        let met = Lab::default().ratings_met(library, &name, &rated)?;
+        let missed: Vec<&RatingMet> =
+            met.iter().filter(|one| one.error().abs() > REACHED).collect();
+        (reached, all) = (reached + met.len() - missed.len(), all + met.len());
+        let told: Vec<String> = missed.into_iter().map(out_of_reach).collect();
+        let told = if told.is_empty() { "–".to_owned() } else { told.join("; ") };
+        lines.push(format!("| `{name}` | {} | {told} |", met.len()));
+    }
+    println!("{reached} of {all} ratings of {} drives are met within 1%.\n", lines.len());
+    println!("| drive | ratings | out of reach: rated, model |\n|---|---:|---|");
+    lines.iter().for_each(|line| println!("{line}"));
     Ok(())
+}
+
+fn out_of_reach(met: &RatingMet) -> String {
+    let (rated, model) = (met.rated, met.simulated);
+    format!("{} {rated:.0} {unit}, {model:.0} ({:+.0}%)", met.what, met.error() * 100.0, unit = met.unit)
 }
 
 fn summary(rows: &[(&RatedDrive, &Rating, Rated)]) {
@@ -124,6 +164,9 @@ fn row(drive: &str, rating: &Rating, rated: &Rated) -> String {
         rating.published,
         rated.simulated,
         rated.error * 100.0,
-        name(rating.role())
+        match &rating.rests_on {
+            Some(on) => format!("predicted; rests on {on}"),
+            None => name(rating.role()).to_owned(),
+        }
     )
 }
