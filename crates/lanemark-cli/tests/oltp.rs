@@ -208,6 +208,28 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     let (code, told) = failure(&real);
     assert_eq!(code, Some(2), "{told}");
     assert!(told.contains("lanemark oltp run"), "{told}");
+    // What sessions waited for data and log is no time elsewhere, though the device was quick: a throttle held it back.
+    let elsewhere = |run: &serde_json::Value| {
+        std::fs::write(here.join("a.json"), run.to_string()).unwrap();
+        let told = stdout(&lanemark(here, &["workload", "a.json"]));
+        let line = told.lines().find(|line| line.starts_with("elsewhere")).unwrap().to_owned();
+        let number = |from: &str, to: &str| -> f64 {
+            let rest = line.split_once(from).unwrap().1;
+            rest.split_once(to).unwrap().0.parse().unwrap()
+        };
+        (number("value = \"", " us"), number("derived = \"", " us"), line.clone())
+    };
+    let (before, _, line) = elsewhere(&run);
+    assert!(line.contains("the drive's time"), "{line}");
+    for sample in run["tests"][0]["samples"].as_array_mut().unwrap() {
+        sample["transactions"]["waits"] = serde_json::json!({
+            "period_ms": 10, "looks": 100, "samples": { "processor": 160, "log": 30, "read": 10 },
+        });
+    }
+    let (after, cycle, line) = elsewhere(&run);
+    assert!(line.contains("as sessions told them"), "{line}");
+    assert!((before - after - 0.2 * cycle).abs() < 1.0 || after == 0.0, "{before} {after} {cycle}");
+    assert!(after < before, "{before} {after}");
     run["tests"][0]["samples"][0].as_object_mut().unwrap().remove("evidence");
     std::fs::write(here.join("b.json"), run.to_string()).unwrap();
     let (code, told) = failure(&lanemark(here, &["workload", "b.json"]));

@@ -152,7 +152,8 @@ impl Lab {
             let (test, rate) = &tests[side][test];
             let test = shortened(test, *rate).checked().ok()?;
             let sample = run_test(&system.spec, &test, key).ok()?;
-            Some((sample.iops(), left_out(system, &test, &sample)))
+            let (left_out, headroom) = (left_out(system, &test, &sample), headroom(&sample));
+            Some(Middle { rate: sample.iops(), left_out, headroom })
         });
         let mut rates: Vec<Vec<Rates>> = sides.iter().map(|_| Vec::new()).collect();
         for (&(side, _, draw), run) in pieces.iter().zip(runs) {
@@ -160,7 +161,7 @@ impl Lab {
                 0 => rates[side].push(Rates { middle: run, drawn: Vec::with_capacity(DRAWS) }),
                 _ => {
                     if let Some(test) = rates[side].last_mut() {
-                        test.drawn.push(run.map(|(rate, _)| rate));
+                        test.drawn.push(run.map(|run| run.rate));
                     }
                 }
             }
@@ -231,10 +232,21 @@ struct Column {
 /// Requests a second of a short test.
 #[derive(Clone, Debug)]
 struct Rates {
-    /// Those with the values of the files, and the factor for what the model leaves out.
-    middle: Option<(f64, f64)>,
+    /// Those with the values of the files.
+    middle: Option<Middle>,
     /// Those of each draw that makes a system.
     drawn: Vec<Option<f64>>,
+}
+
+/// A short test with the values of the files.
+#[derive(Clone, Copy, Debug)]
+struct Middle {
+    /// Requests a second.
+    rate: f64,
+    /// The factor that 80% of predictions are within for what the model leaves out.
+    left_out: f64,
+    /// The rate at which the links are full, over this one.
+    headroom: f64,
 }
 
 /// Short tests with values drawn from their ranges.
@@ -253,15 +265,18 @@ impl Draws {
     /// Returns the interval of test `test` of `side`.
     pub(crate) fn interval(&self, side: usize, test: usize) -> Option<PredictionInterval> {
         let rates = self.rates.get(side)?.get(test)?;
-        let (middle, left_out) = rates.middle?;
-        self.summary(rates.drawn.iter().map(|drawn| Some((*drawn)? / middle)), left_out)
+        let Middle { rate, left_out, headroom } = rates.middle?;
+        let mut interval =
+            self.summary(rates.drawn.iter().map(|drawn| Some((*drawn)? / rate)), left_out)?;
+        interval.high_ratio = interval.high_ratio.min(headroom * LAW).max(1.0);
+        Some(interval)
     }
 
     /// Returns the interval of what test `test` brings on side 1 over what it brings on side 0.
     pub(crate) fn ratio_interval(&self, test: usize) -> Option<PredictionInterval> {
         let [one, two] = [0, 1].map(|side| self.rates.get(side).and_then(|side| side.get(test)));
         let (one, two) = one.zip(two)?;
-        let middle = two.middle?.0 / one.middle?.0;
+        let middle = two.middle?.rate / one.middle?.rate;
         let pairs = one.drawn.iter().zip(&two.drawn);
         let ratios = pairs.map(|(one, two)| Some((*two)? / (*one)? / middle));
         self.summary(ratios, OWN_LEFT_OUT)
@@ -333,6 +348,17 @@ const WRITES_LEFT_OUT: f64 = 2.0;
 const OWN_LEFT_OUT: f64 = 1.15;
 /// A hop that is busy for that share of the time is the limit.
 const FULL: f64 = 0.95;
+
+/// How far above the law of its links a path may be: what the laws themselves are met within.
+const LAW: f64 = 1.03;
+
+/// Returns the rate at which the first of the links is full, over that of `sample`.
+fn headroom(sample: &Sample) -> f64 {
+    let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);
+    let links = hops.iter().filter(|hop| matches!(hop.id, HopId::Link(_) | HopId::SecondLink(_)));
+    let busiest = links.map(|hop| hop.utilisation).fold(0.0, f64::max);
+    1.0 / busiest.clamp(1e-9, 1.0)
+}
 
 /// The factor that 80% of predictions like this one are within, for what the model leaves out.
 fn left_out(system: &System, test: &Test, sample: &Sample) -> f64 {

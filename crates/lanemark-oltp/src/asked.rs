@@ -2,12 +2,16 @@
 //!
 //! Everything is counted in the run, for each transaction: processor time of server and driver, requests of the device
 //! below the data, bytes of the log. What is left of the time between two transactions of a user, after processor
-//! and drive, is spent elsewhere: locks, the network, waiting for a processor. A change of drive does not change it in the
+//! and storage, is spent elsewhere: locks, the network, waiting for a processor. A change of drive does not change it in the
 //! model, though locks are held for less time on a faster one.
+//!
+//! Time for storage is what the server's sessions were found waiting for data and log, where they were sampled. So waits above the
+//! block device are in it: a commit that waits for the flush before its own, and a request that a throttle holds back before
+//! the device has it. Where nothing was sampled it is the device's own time for the requests.
 //!
 //! Requests are those of the whole device, so what else used it is in them, and a request may be of several pages.
 
-use lanemark_core::result::{Counter, DatabaseTarget, RunResult, Sample, Target};
+use lanemark_core::result::{Counter, DatabaseTarget, RunResult, Sample, Target, WaitClass};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Load;
 
@@ -36,7 +40,12 @@ struct Sums {
     flush_s: f64,
     wal_bytes: Option<u64>,
     wal_writes: Option<u64>,
+    /// Sessions found, and those of them that waited for storage.
+    samples: [u64; 2],
 }
+
+/// What a session waits for while a drive, or a throttle before it, has its request.
+const STORAGE: [WaitClass; 3] = [WaitClass::Read, WaitClass::Write, WaitClass::Log];
 
 impl Sums {
     fn add(&mut self, sample: &Sample) -> Option<()> {
@@ -53,6 +62,13 @@ impl Sums {
         self.write_s += device.write_time.as_seconds();
         self.flushes = self.flushes.saturating_add(device.flushes);
         self.flush_s += device.flush_time.as_seconds();
+        if let Some(waits) = &transactions.waits {
+            let waited = |class: WaitClass| waits.samples.get(&class).copied().unwrap_or(0);
+            let found = [waits.total(), STORAGE.map(waited).iter().sum()];
+            for (sum, found) in self.samples.iter_mut().zip(found) {
+                *sum = sum.saturating_add(found);
+            }
+        }
         for (sum, counter) in
             [(&mut self.wal_bytes, Counter::WalBytes), (&mut self.wal_writes, Counter::WalWrites)]
         {
@@ -99,7 +115,13 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let cycle_us = f64::from(users) * sums.seconds * 1e6 / all;
     let stored_us = mean_us(sums.write_s, sums.writes) + mean_us(sums.flush_s, sums.flushes);
     let device_us = reads * mean_us(sums.read_s, sums.reads) + share * stored_us;
-    let elsewhere_us = (cycle_us - processor_us - device_us).max(0.0);
+    let (storage_us, storage) = match sums.samples {
+        [0, _] => (device_us, "the drive's time for its requests"),
+        [found, waited] => {
+            (cycle_us * waited as f64 / found as f64, "waits for data and log, as sessions told them")
+        }
+    };
+    let elsewhere_us = (cycle_us - processor_us - storage_us).max(0.0);
     let data = (asked.warehouses as u64).saturating_mul(WAREHOUSE / asked.divisor as u64);
     let span = Bytes(data.next_multiple_of(PAGE).max(PAGE) + LOG_AREA);
     let write_max = record.next_multiple_of(512).max(64 << 10);
@@ -109,7 +131,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
          # {note}\n\n\
          [workload]\nname    = \"{name}, {users} users, as measured\"\nrepeats = 3\naverage = \"mean\"\n\n\
          [transactions]\n\
-         elsewhere    = {{ value = \"{elsewhere_us:.1} us\", derived = \"{cycle_us:.0} us from one transaction of a user to the next, less processor and drive\" }}\n\
+         elsewhere    = {{ value = \"{elsewhere_us:.1} us\", derived = \"{cycle_us:.0} us from one transaction of a user to the next, less processor and {storage_us:.0} us of {storage}\" }}\n\
          processor    = {{ value = \"{processor_us:.1} us\", derived = \"server and driver in the run\" }}\n\
          page_writers = {{ value = 32, assumed = \"pages that are written at once\" }}\n\
          reads        = {{ value = {reads:.4}, derived = \"{counted_reads} reads of the device in the run\" }}\n\
