@@ -12,7 +12,7 @@ use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_core::sim::run_test;
 use lanemark_core::sim::spec::MediaSpec;
 use lanemark_core::units::Duration;
-use lanemark_core::workload::{Load, Test};
+use lanemark_core::workload::{Asks, Test};
 use lanemark_study::{Library, Location, System, Uncertain};
 
 use crate::error::LabError;
@@ -28,7 +28,7 @@ pub const SHARE: f64 = 0.8;
 /// A test cut to some thousand requests, given what the whole test brought.
 fn shortened(test: &Test, requests_per_second: f64) -> Test {
     let mut short = test.clone();
-    let outstanding = u64::from(test.queue_depth) * u64::from(test.threads);
+    let outstanding = u64::from(test.queue_depth()) * u64::from(test.threads);
     let seconds = (REQUESTS.max(4 * outstanding)) as f64 / requests_per_second.max(1e-3);
     let time = Duration::from_picoseconds((seconds * 1e12) as u64);
     short.ramp = test.ramp.min(time);
@@ -56,7 +56,7 @@ impl Lab {
             return Ok(());
         }
         let asked = |test: &&mut TestResult| {
-            !matches!(test.test.load, Load::Database(_)) && test.iops.value > 0.0
+            !matches!(test.test.asks, Asks::Database(_)) && test.iops.value > 0.0
         };
         let mut tests: Vec<&mut TestResult> = result.tests.iter_mut().filter(asked).collect();
         let predicted: Vec<(Test, f64)> =
@@ -200,7 +200,7 @@ fn left_out(system: &System, test: &Test, sample: &Sample) -> f64 {
     let is_link = |id: &HopId| matches!(id, HopId::Link(_) | HopId::SecondLink(_));
     let is_full = |hop: &HopUse| hop.utilisation >= FULL && is_link(&hop.id);
     let is_disk = matches!(system.spec.first().drive.media, MediaSpec::Disk(_));
-    let share = test.read_share.get();
+    let share = test.read_share().get();
     match () {
         () if hops.iter().any(is_full) => LINK_LEFT_OUT,
         () if !system.is_rated => OWN_LEFT_OUT,

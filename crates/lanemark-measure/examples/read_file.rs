@@ -26,12 +26,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sequential = pattern == "sequential";
     let test = Test {
         name: format!("{pattern} {block} Q{depth}T1 read"),
-        pattern: if sequential { Pattern::Sequential } else { Pattern::Uniform },
-        queue_depth: depth.parse()?,
         span: Bytes(end / block.get() * block.get()),
         duration: Some(time.parse()?),
         ..Test::of_blocks(block)
-    };
+    }
+    .with(|asked| {
+        asked.pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
+        asked.queue_depth = depth.parse()?;
+    });
     test.check()?;
     let workload = Workload {
         faults: Vec::new(),

@@ -179,7 +179,8 @@ fn a_file_too_small_to_be_read_is_refused_with_both_sizes() {
 fn without_room_nothing_is_created() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new");
-    let vast = Test { span: Bytes(1 << 60), pattern: Pattern::Sequential, ..write() };
+    let vast =
+        Test { span: Bytes(1 << 60), ..write() }.with(|asked| asked.pattern = Pattern::Sequential);
     for path in [&path, folder.path()] {
         let error = run(path, &workload([vast.clone()]), None).unwrap_err();
         assert!(matches!(error, MeasureError::NoSpace { .. }), "{error}");
@@ -328,11 +329,12 @@ fn a_folder_that_takes_no_files_is_a_matter_of_permission() {
 #[test]
 fn what_the_machine_cannot_hold_is_refused_before_anything_is_created() {
     let folder = tempfile::tempdir().unwrap();
-    let deep = Test { queue_depth: 40_000, ..read() };
+    let deep = read().with(|asked| asked.queue_depth = 40_000);
     let error = run(folder.path(), &workload([deep]), None).unwrap_err();
     assert!(error.to_string().contains("queue_depth = 40000: io_uring takes at most 32768"));
     let block = Bytes::mebi(64);
-    let wide = Test { queue_depth: 32_768, threads: 1024, block, span: block, ..read() };
+    let wide = Test { threads: 1024, block, span: block, ..read() }
+        .with(|asked| asked.queue_depth = 32_768);
     let error = run(folder.path(), &workload([wide]), None).unwrap_err();
     assert!(matches!(error, MeasureError::Memory { .. }), "{error}");
     let error = run(folder.path(), &workload([]), None).unwrap_err();

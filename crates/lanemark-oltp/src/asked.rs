@@ -9,7 +9,7 @@
 
 use lanemark_core::result::{Counter, DatabaseTarget, RunResult, Sample, Target};
 use lanemark_core::units::Bytes;
-use lanemark_core::workload::Load;
+use lanemark_core::workload::Asks;
 
 use crate::error::OltpError;
 use crate::outcome::{PAGE, changing};
@@ -73,7 +73,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let (Target::Database(database), [test]) = (&result.target, result.tests.as_slice()) else {
         return Err(unknown("what a database was asked for"));
     };
-    let Load::Database(asked) = &test.test.load else {
+    let Asks::Database(asked) = &test.test.asks else {
         return Err(unknown("who asked its database"));
     };
     let users = test.test.threads;

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DatabaseUsers, Test, Transactions};
+use super::Test;
 use crate::rng::{Rng, StreamKey};
 use crate::units::Duration;
 
@@ -17,8 +17,7 @@ pub const RATE_MAX: f64 = 1e9;
 const TIME_STREAM: u64 = 0x71de_ab1e_0f7e_4157;
 
 /// The rule by which requests arrive.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "loop", rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Load {
     /// The next request begins when one is complete, so that as many as the queue depth are outstanding.
     #[default]
@@ -30,12 +29,6 @@ pub enum Load {
         /// Process by which requests arrive.
         process: Process,
     },
-    /// Requests come from simulated transactions of a database; each thread is a user. That is simulated: a real
-    /// database is measured by what asks it for real transactions.
-    Transactions(Box<Transactions>),
-    /// Requests come from the users of a real database; each thread is a user, a page is the block, and the loaded data
-    /// is the span. Such a test tells what was run and cannot be asked of a drive or a model.
-    Database(DatabaseUsers),
 }
 
 /// The process by which the requests of an open loop arrive.
@@ -74,7 +67,7 @@ pub struct Schedule {
 impl Schedule {
     /// The times of thread `key.thread` of `test`, where its loop is open.
     pub fn new(test: &Test, key: StreamKey) -> Option<Self> {
-        let Load::Open { rate_per_second, process } = test.load else { return None };
+        let Load::Open { rate_per_second, process } = test.requests()?.load else { return None };
         let mean_ns = f64::from(test.threads) / rate_per_second * 1e9;
         let rng = Rng::new(StreamKey { seed: key.seed ^ TIME_STREAM, ..key });
         let share = f64::from(key.thread) / f64::from(test.threads);
@@ -109,7 +102,8 @@ mod tests {
     use super::*;
 
     fn open(process: Process, threads: u32) -> Test {
-        Test { load: Load::Open { rate_per_second: 1000.0, process }, threads, ..random_read() }
+        Test { threads, ..random_read() }
+            .with(|asked| asked.load = Load::Open { rate_per_second: 1000.0, process })
     }
 
     fn times(test: &Test, thread: u32, count: usize) -> Vec<f64> {
@@ -144,9 +138,13 @@ mod tests {
     #[test]
     fn a_closed_loop_has_no_times_and_an_open_one_no_think_time() {
         assert!(Schedule::new(&random_read(), StreamKey::from_seed(1)).is_none());
-        let thinks = Test { think: Duration::from_microseconds(1), ..open(Process::Even, 1) };
+        let thinks =
+            open(Process::Even, 1).with(|asked| asked.think = Duration::from_microseconds(1));
         assert_eq!(thinks.check().unwrap_err().field, "think");
         let never = Load::Open { rate_per_second: 0.0, process: Process::Even };
-        assert_eq!(Test { load: never, ..random_read() }.check().unwrap_err().field, "rate");
+        assert_eq!(
+            random_read().with(|asked| asked.load = never).check().unwrap_err().field,
+            "rate"
+        );
     }
 }

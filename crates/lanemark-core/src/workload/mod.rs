@@ -1,17 +1,19 @@
-//! The workload of a target: tests of one block size, pattern, mix and depth each.
+//! The workload of a target: tests that each ask it for one thing until a limit.
 //!
 //! A [`Workload`] is a named list of [`Test`]s, as a benchmark program runs them. The same value is
 //! given to a modelled drive and to a real one, and [`Accesses`] turns it into the same offsets for
 //! both. Load is closed-loop, where each thread keeps `queue_depth` requests outstanding and issues the next
 //! one `think` after a completion, or open-loop, where requests have times of their own ([`Load`]).
 //!
-//! A recorded trace is a stream of [`Arrival`]s instead; a [`Test`] of the pattern [`Pattern::Trace`] sums it
-//! up in a result.
+//! What all tests have is in [`Test`], and what each asks for in [`Asks`]: requests of its own, or a database's
+//! transactions. A recorded trace is a stream of [`Arrival`]s instead; a [`Test`] of [`Asks::Trace`] sums it up in a
+//! result.
 //!
 //! Not modelled: jobs that wait for another one's requests.
 
 mod accesses;
 mod arrival;
+mod asks;
 mod builder;
 mod check;
 mod data;
@@ -20,17 +22,21 @@ pub mod fault;
 mod load;
 mod mix;
 mod places;
+mod requests;
 mod rounds;
+mod saved;
 mod transactions;
 
 pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
+pub use asks::{Asks, TraceSummary};
 pub use builder::{CheckedTest, Quantity, TestBuilder};
 pub use data::fill_random;
 pub use database::{DatabaseUsers, Profile, TransactionKind, USERS_MAX, WAREHOUSES_MAX};
 pub use fault::{Fault, FaultKind};
 pub use load::{Load, Process, RATE_MAX, Schedule};
 pub use mix::{Mix, SIZES_MAX, SizeShare, Start};
+pub use requests::Requests;
 pub use rounds::{Interval, ROUND_MAX, Rounds, Tracked};
 pub use transactions::{
     BufferUse, Counted, Log, PAGE_CLASSES_MAX, PageClass, Transactions, VISITS_MAX,
@@ -92,60 +98,52 @@ pub enum Average {
     Median,
 }
 
-/// A test: a pattern of requests that stays the same until its limit.
+/// A test: what is asked of a target, the same until a limit, and how long.
+///
+/// Each kind of test has its own values in [`Test::asks`]; the others are those that all kinds have.
+///
+/// ```
+/// use lanemark_core::units::{Bytes, Duration, Ratio};
+/// use lanemark_core::workload::{Asks, Pattern, Test};
+///
+/// let reads = Test { duration: Some(Duration::from_seconds(2)), ..Test::of_blocks(Bytes::kibi(4)) };
+/// let mixed = reads.clone().with(|asked| {
+///     asked.pattern = Pattern::Sequential;
+///     asked.read_share = Ratio::new(0.7).unwrap_or_default();
+/// });
+/// assert!(reads.reads() && !reads.writes());
+/// assert!(mixed.writes() && mixed.is_in_order());
+/// assert!(matches!(mixed.asks, Asks::Requests(_)));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "saved::SavedTest", into = "saved::SavedTest")]
 pub struct Test {
     /// The name for people, `RND4K Q32T1 read`.
     pub name: String,
-    /// The size of each request, or of the largest in a mix.
-    #[serde(rename = "block_bytes")]
+    /// The size of each request, or of the largest in a mix; the page of a database; the mean of a trace.
     pub block: Bytes,
-    /// Order of the requests' addresses.
-    pub pattern: Pattern,
-    /// The share of requests that are reads.
-    pub read_share: Ratio,
-    /// Requests outstanding per thread.
-    pub queue_depth: u32,
-    /// Threads, each with its own queue.
+    /// Threads, each with its own queue, or users of a database.
     pub threads: u32,
     /// Size of the range of the target that is used, from [`Test::offset`] on.
-    #[serde(rename = "span_bytes")]
     pub span: Bytes,
     /// Start of the span on the target.
-    #[serde(rename = "offset_bytes")]
     pub offset: Bytes,
-    /// Every request starts at a multiple of this within the span.
-    #[serde(rename = "alignment_bytes")]
-    pub alignment: Bytes,
     /// Stop after this much data, where given.
-    #[serde(rename = "volume_bytes")]
     pub volume: Option<Bytes>,
     /// Stop after this time, where given.
-    #[serde(rename = "duration_ns")]
     pub duration: Option<Duration>,
     /// Stop when the figures of rounds are steady, where given; then neither volume nor duration is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Rounds>,
     /// The intervals of the sample's series, where given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
     /// Time that the load runs before anything is counted.
-    #[serde(rename = "ramp_ns")]
     pub ramp: Duration,
-    /// Time that a thread waits between a completion and its next request.
-    #[serde(rename = "think_ns")]
-    pub think: Duration,
     /// The share of each written 4 KiB that is zeros, and so can be compressed away.
     pub compressibility: Ratio,
-    /// Requests beside reads and writes of one size.
-    #[serde(default, skip_serializing_if = "Mix::is_plain")]
-    pub mix: Mix,
-    /// Arrival of the requests.
-    #[serde(default, skip_serializing_if = "Load::is_closed")]
-    pub load: Load,
     /// Start of the test.
-    #[serde(default, skip_serializing_if = "Start::is_plain")]
     pub start: Start,
+    /// What the target is asked for.
+    pub asks: Asks,
 }
 
 /// A part of the span in [`Pattern::Zones`].
@@ -158,8 +156,7 @@ pub struct Zone {
 }
 
 /// The order of the addresses of a test's requests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
     /// Requests follow one another; each thread has an equal part of the span and starts over at its end.
     Sequential,
@@ -196,9 +193,6 @@ pub enum Pattern {
         /// The share of requests that go there.
         hot_share: Ratio,
     },
-    /// Requests go to the addresses of a recorded trace. Such a test tells what was replayed and cannot be run again by
-    /// itself: its block is the mean of the requests, its span ends with the last byte that they touched.
-    Trace,
 }
 
 /// A value of a test that no target can be asked for.
@@ -214,64 +208,6 @@ pub struct TestError {
 }
 
 impl Test {
-    /// Returns the distance between the addresses of requests: sequential blocks begin at the next multiple of the
-    /// alignment, others at any.
-    pub(crate) fn step(&self) -> u64 {
-        match self.pattern {
-            Pattern::Sequential | Pattern::Backward => {
-                self.block.get().next_multiple_of(self.alignment.get())
-            }
-            _ => self.alignment.get(),
-        }
-    }
-
-    /// The least length of a request.
-    pub fn block_least(&self) -> Bytes {
-        self.mix.sizes.iter().map(|size| size.block).min().unwrap_or(self.block)
-    }
-
-    /// The mean length of a request.
-    pub fn block_mean(&self) -> f64 {
-        let sum: f64 = self.mix.sizes.iter().map(|size| size.share).sum();
-        match self.mix.sizes.is_empty() {
-            true => self.block.get() as f64,
-            false => {
-                let parts = self.mix.sizes.iter();
-                parts.map(|size| size.block.get() as f64 * size.share / sum).sum()
-            }
-        }
-    }
-
-    /// Whether the test trims.
-    pub fn trims(&self) -> bool {
-        self.mix.trim_share > Ratio::ZERO
-    }
-
-    /// Whether requests of a thread follow each other on the target.
-    pub fn is_in_order(&self) -> bool {
-        matches!(self.pattern, Pattern::Sequential | Pattern::Backward)
-    }
-
-    /// Whether the test writes at all.
-    pub fn writes(&self) -> bool {
-        self.read_share < Ratio::ONE && self.mix.trim_share < Ratio::ONE
-    }
-
-    /// Whether the test reads at all.
-    pub fn reads(&self) -> bool {
-        self.read_share > Ratio::ZERO && self.mix.trim_share < Ratio::ONE
-    }
-
-    /// Whether what lies on the target is lost.
-    pub fn destroys(&self) -> bool {
-        self.writes() || self.trims()
-    }
-
-    /// Requests outstanding over all threads.
-    pub fn population(&self) -> u64 {
-        u64::from(self.queue_depth) * u64::from(self.threads)
-    }
-
     /// The end of the part of the target that is used.
     pub fn end(&self) -> Bytes {
         Bytes(self.offset.get().saturating_add(self.span.get()))
@@ -297,6 +233,10 @@ pub(crate) mod tests {
         }
     }
 
+    fn asked(test: &mut Test) -> &mut Requests {
+        test.requests_mut().unwrap()
+    }
+
     #[test]
     fn a_plain_test_is_accepted() {
         assert_eq!(random_read().check(), Ok(()));
@@ -307,14 +247,15 @@ pub(crate) mod tests {
         let cases: [(&str, fn(&mut Test)); 9] = [
             ("block", |t| t.block = Bytes(1000)),
             ("block", |t| t.block = Bytes::mebi(65)),
-            ("alignment", |t| t.alignment = Bytes::ZERO),
-            ("queue_depth", |t| t.queue_depth = 0),
+            ("alignment", |t| asked(t).alignment = Bytes::ZERO),
+            ("queue_depth", |t| asked(t).queue_depth = 0),
             ("threads", |t| t.threads = 5000),
             ("volume", |t| t.volume = None),
             ("span", |t| t.span = Bytes(512)),
-            ("theta", |t| t.pattern = Pattern::Zipf { theta: 0.0 }),
+            ("theta", |t| asked(t).pattern = Pattern::Zipf { theta: 0.0 }),
             ("hot_span", |t| {
-                t.pattern = Pattern::HotCold { hot_span: Ratio::ZERO, hot_share: Ratio::ONE };
+                asked(t).pattern =
+                    Pattern::HotCold { hot_span: Ratio::ZERO, hot_share: Ratio::ONE };
             }),
         ];
         for (field, spoil) in cases {

@@ -220,8 +220,8 @@ fn stay(classes: &[(f64, f64, f64)], room: f64) -> f64 {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::super::Asks;
     use super::super::tests::random_read;
-    use super::super::{Load, Pattern};
     use super::*;
     use crate::rng::{Rng, StreamKey};
 
@@ -256,15 +256,12 @@ pub(crate) mod tests {
     pub(crate) fn users(transactions: Transactions) -> Test {
         Test {
             block: Bytes::kibi(8),
-            alignment: Bytes::kibi(8),
-            pattern: Pattern::Uniform,
-            read_share: Ratio::new(0.5).unwrap(),
             threads: 16,
             span: Bytes::mebi(60),
             volume: None,
             duration: Some(Duration::from_microseconds(2_000_000)),
             ramp: Duration::from_microseconds(200_000),
-            load: Load::Transactions(Box::new(transactions)),
+            asks: Asks::Transactions(Box::new(transactions)),
             ..random_read()
         }
     }
