@@ -327,7 +327,7 @@ fn read_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
                     "rwmixread is taken, and the rest writes",
                 );
             }
-            reads.or(rest).unwrap_or(Ratio::new(0.5).unwrap_or(Ratio::ZERO))
+            reads.or(rest).unwrap_or(Ratio::HALF)
         }
         (true, false) => Ratio::ONE,
         _ => Ratio::ZERO,
@@ -341,7 +341,7 @@ fn trim_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
         (true, true) => {
             let reason = "half of the requests trim and half write, at places of their own";
             job.note("rw", found, Kept::Nearly, reason);
-            Ratio::new(0.5).unwrap_or(Ratio::ZERO)
+            Ratio::HALF
         }
     }
 }

@@ -7,7 +7,8 @@ mod transactions;
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
 use lanemark_core::workload::{
-    Asks, Average, Interval, Order, Requests, Rounds, Test, Tracked, Transactions, Workload,
+    Asks, Average, Interval, Order, QUEUE_DEPTH_MAX, Requests, Rounds, THREADS_MAX, Test, Tracked,
+    Transactions, Workload,
 };
 
 use crate::document::{Context, Document, Section};
@@ -136,8 +137,10 @@ fn test(
     let test = Test {
         name: own.text("name")?,
         block,
-        threads: layers.holding("threads").optional_integer("threads", 1, 1024)?.unwrap_or(1)
-            as u32,
+        threads: layers
+            .holding("threads")
+            .optional_integer("threads", 1, THREADS_MAX.into())?
+            .unwrap_or(1) as u32,
         span: layers.holding("span").quantity("span")?,
         offset: layers.quantity("offset")?.unwrap_or(Bytes::ZERO),
         volume: layers.quantity("volume")?,
@@ -168,7 +171,11 @@ fn requests(layers: &Layers<'_, '_>) -> Result<(Bytes, Asks), StudyError> {
     let requests = Requests {
         pattern: pattern::read(layers.holding("pattern"))?,
         read_share: layers.holding("read").quantity("read")?,
-        queue_depth: layers.holding("queue_depth").integer("queue_depth", 1, 65_536)? as u32,
+        queue_depth: layers.holding("queue_depth").integer(
+            "queue_depth",
+            1,
+            QUEUE_DEPTH_MAX.into(),
+        )? as u32,
         alignment: layers.quantity("alignment")?.unwrap_or(least),
         think: layers.quantity("think")?.unwrap_or(Duration::ZERO),
         load: load::load(layers, mix.block_mean(block))?,

@@ -13,7 +13,7 @@ use super::hop::{Former, HopId, NoHop};
 use crate::text::saved_as_text;
 
 /// Changes of less than this share are taken for noise.
-pub const NOISE: f64 = 0.01;
+const NOISE: f64 = 0.01;
 
 /// The gain of a test from each hop made faster, and from more load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -163,7 +163,7 @@ impl From<SavedSensitivity> for Sensitivity {
 }
 
 /// A change as a share, zero where it is noise.
-pub fn beyond_noise(share: f64) -> f64 {
+pub(crate) fn beyond_noise(share: f64) -> f64 {
     if share.is_finite() && share.abs() >= NOISE { share } else { 0.0 }
 }
 

@@ -12,7 +12,7 @@ use crate::rng::{Rng, StreamKey};
 use crate::units::Duration;
 
 /// Greatest number of requests a second that can be asked for.
-pub const RATE_MAX: f64 = 1e9;
+pub(crate) const RATE_MAX: f64 = 1e9;
 /// Sets the stream of times apart from the stream of offsets that has the same key.
 const TIME_STREAM: u64 = 0x71de_ab1e_0f7e_4157;
 

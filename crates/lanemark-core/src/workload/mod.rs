@@ -32,15 +32,16 @@ pub use arrival::Arrival;
 pub use asks::{Asks, TraceSummary};
 pub use builder::{CheckedTest, Quantity, TestBuilder};
 pub use data::fill_random;
-pub use database::{DatabaseUsers, Profile, TransactionKind, USERS_MAX, WAREHOUSES_MAX};
+pub use database::{DatabaseUsers, Profile, TransactionKind};
+pub(crate) use database::{USERS_MAX, WAREHOUSES_MAX};
 pub use fault::{Fault, FaultKind};
-pub use load::{Load, Process, RATE_MAX, Schedule};
+pub(crate) use load::RATE_MAX;
+pub use load::{Load, Process, Schedule};
 pub use mix::{Mix, SIZES_MAX, SizeShare, Start};
 pub use requests::Requests;
-pub use rounds::{Interval, ROUND_MAX, Rounds, Tracked};
-pub use transactions::{
-    BufferUse, Counted, Log, PAGE_CLASSES_MAX, PageClass, Transactions, VISITS_MAX,
-};
+pub(crate) use rounds::ROUND_MAX;
+pub use rounds::{Interval, Rounds, Tracked};
+pub use transactions::{BufferUse, Counted, Log, PageClass, Transactions};
 
 use serde::{Deserialize, Serialize};
 

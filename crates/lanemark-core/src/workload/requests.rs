@@ -4,6 +4,16 @@ use super::{Load, Mix, Pattern};
 use crate::units::{Bytes, Duration, Ratio};
 
 /// The requests that a test asks for by itself.
+///
+/// ```
+/// use lanemark_core::units::Bytes;
+/// use lanemark_core::workload::{Pattern, Requests, Test};
+///
+/// let block = Bytes::kibi(128);
+/// let requests = Requests { pattern: Pattern::Sequential, queue_depth: 4, ..Requests::aligned_to(block) };
+/// let test = Test { volume: Some(Bytes::mebi(64)), asks: requests.into(), ..Test::of_blocks(block) };
+/// assert_eq!((test.queue_depth(), test.check()), (4, Ok(())));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requests {
     /// Order of the requests' addresses.

@@ -207,3 +207,101 @@ impl From<Load> for SavedLoad {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::random_read;
+    use super::super::transactions::tests::{transactions, users};
+    use super::super::{Profile, SizeShare};
+    use super::*;
+
+    fn database() -> Asks {
+        Asks::Database(DatabaseUsers {
+            profile: Profile::Tpcc,
+            warehouses: 10,
+            divisor: 1,
+            contents_seed: 1,
+            think_times: true,
+            procedures: false,
+        })
+    }
+
+    fn trace() -> Asks {
+        let (read_share, alignment) = (Ratio::new(0.25).unwrap(), Bytes(512));
+        Asks::Trace(TraceSummary { read_share, queue_depth: 7, alignment })
+    }
+
+    fn patterns() -> Vec<Pattern> {
+        let third = Ratio::new(1.0 / 3.0).unwrap();
+        vec![
+            Pattern::Sequential,
+            Pattern::Backward,
+            Pattern::Uniform,
+            Pattern::Shuffled,
+            Pattern::Pareto { h: 0.2 },
+            Pattern::Normal { deviation: third },
+            Pattern::Zones { zones: vec![Zone { share: third, span: third }] },
+            Pattern::Zipf { theta: 0.99 },
+            Pattern::HotCold { hot_span: third, hot_share: Ratio::HALF },
+        ]
+    }
+
+    #[test]
+    fn every_kind_of_test_comes_back_as_it_was() {
+        let mixed = random_read().with(|asked| {
+            asked.load = Load::Open { rate_per_second: 500.0, process: Process::Poisson };
+            asked.mix.sizes = vec![SizeShare { block: Bytes::kibi(4), share: 1.0 }];
+            asked.mix.flush_every = Some(8);
+            asked.think = Duration::from_microseconds(5);
+        });
+        let mut all: Vec<Test> = patterns()
+            .into_iter()
+            .map(|pattern| random_read().with(|asked| asked.pattern = pattern))
+            .collect();
+        all.extend([mixed, users(transactions())]);
+        all.extend([database(), trace()].map(|asks| Test { asks, ..random_read() }));
+        for test in all {
+            let text = serde_json::to_string(&test).unwrap();
+            let read: Test = serde_json::from_str(&text).unwrap();
+            assert_eq!(read, test, "{text}");
+            assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        }
+    }
+
+    /// The tables of results that were written when all tests had all values.
+    #[test]
+    fn files_have_the_keys_that_they_always_had() {
+        let head = r#"{"name":"RND4K Q1T1 read","block_bytes":4096,"pattern":"#;
+        let place = r#""threads":1,"span_bytes":1073741824,"offset_bytes":0,"#;
+        let end = r#""volume_bytes":16777216,"duration_ns":null,"ramp_ns":0.0,"think_ns":0.0,"compressibility":0.0"#;
+        let database_load = r#","load":{"loop":"database","profile":"tpcc","warehouses":10,"divisor":1,"contents_seed":1,"think_times":true,"procedures":false}"#;
+        for (test, pattern, share, depth, alignment, load) in [
+            (random_read(), "uniform", "1.0", 1, 4096, ""),
+            (Test { asks: trace(), ..random_read() }, "trace", "0.25", 7, 512, ""),
+            (Test { asks: database(), ..random_read() }, "uniform", "0.5", 1, 4096, database_load),
+        ] {
+            let asked = format!(r#""{pattern}","read_share":{share},"queue_depth":{depth},"#);
+            let text =
+                format!(r#"{head}{asked}{place}"alignment_bytes":{alignment},{end}{load}}}"#);
+            assert_eq!(serde_json::to_string(&test).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Test>(&text).unwrap(), test);
+        }
+    }
+
+    #[test]
+    fn a_trace_is_no_load_of_its_own() {
+        let text = serde_json::to_string(&users(transactions())).unwrap();
+        let spoilt = text.replace("\"uniform\"", "\"trace\"");
+        let error = serde_json::from_str::<Test>(&spoilt).unwrap_err().to_string();
+        assert!(
+            error.starts_with("pattern = trace: none beside a load of transactions"),
+            "{error}"
+        );
+        let unknown = text.replace("\"uniform\"", "\"sideways\"");
+        let error = serde_json::from_str::<Test>(&unknown).unwrap_err().to_string();
+        assert!(error.starts_with("unknown variant `sideways`, expected one of"), "{error}");
+        let less = text.replace("\"queue_depth\":1,", "");
+        let error = serde_json::from_str::<Test>(&less).unwrap_err().to_string();
+        assert!(error.starts_with("missing field `queue_depth`"), "{error}");
+    }
+}

@@ -14,9 +14,9 @@ use super::{Test, TestError};
 use crate::units::{Bytes, Duration, Ratio};
 
 /// Greatest number of kinds of pages.
-pub const PAGE_CLASSES_MAX: usize = 64;
+const PAGE_CLASSES_MAX: usize = 64;
 /// Greatest number of visits of a transaction to pages of a kind.
-pub const VISITS_MAX: f64 = 10_000.0;
+const VISITS_MAX: f64 = 10_000.0;
 
 /// The transactions that each user runs. How many users there are is the test's number of threads; a page is its block;
 /// the log lies at the end of its span.
