@@ -10,8 +10,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lanemark_core::result::Warning;
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Pattern, Test};
+use lanemark_core::units::{Bytes, Ratio};
+use lanemark_core::workload::{Asks, DatabaseUsers, Pattern, Profile, Test, TraceSummary};
 use lanemark_measure::{Bench, Event, MeasureError, Settings};
 use lanemark_testbed::LoopDevice;
 use workloads::{content, read, run, timed, workload, write};
@@ -173,6 +173,33 @@ fn a_file_too_small_to_be_read_is_refused_with_both_sizes() {
     let text = error.to_string();
     assert!(text.contains("it holds 2 MiB, and test `read` needs 3 MiB"), "{text}");
     assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_test_without_requests_of_its_own_is_refused_before_a_file_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new");
+    let summary =
+        TraceSummary { read_share: Ratio::ONE, queue_depth: 1, alignment: Bytes::kibi(4) };
+    let users = DatabaseUsers {
+        profile: Profile::Tpcc,
+        warehouses: 1,
+        divisor: 1,
+        contents_seed: 1,
+        think_times: false,
+        procedures: false,
+    };
+    for (asks, expected) in [
+        (Asks::Trace(summary), "the requests are in the trace alone"),
+        (Asks::Database(users), "is of a database's transactions"),
+    ] {
+        let mut workload = workload([read()]);
+        workload.tests[0].asks = asks;
+        let error = run(&path, &workload, None).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(error.hint().is_some(), "{error}");
+        assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
+    }
 }
 
 #[test]
