@@ -48,7 +48,7 @@ impl Test {
                 requests.mix.check(self.block)?;
                 requests.check_load()?;
             }
-            Asks::Transactions(transactions) => transactions.check(self)?,
+            Asks::Transactions(transactions) => transactions.check(self.span)?,
             Asks::Database(_) => {
                 let bound = "a load of requests; `lanemark oltp workload` makes one of a run";
                 return fail("load", "a real database".to_owned(), bound);

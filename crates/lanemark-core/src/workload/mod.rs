@@ -18,13 +18,16 @@ mod builder;
 mod check;
 mod data;
 mod database;
+mod error;
 pub mod fault;
 mod load;
 mod mix;
+mod pattern;
 mod places;
 mod requests;
 mod rounds;
 mod saved;
+mod schedule;
 mod transactions;
 
 pub use accesses::{Access, Accesses, Operation};
@@ -34,13 +37,16 @@ pub use builder::{CheckedTest, Quantity, TestBuilder};
 pub use data::fill_random;
 pub use database::{DatabaseUsers, Profile, TransactionKind};
 pub(crate) use database::{USERS_MAX, WAREHOUSES_MAX};
+pub use error::TestError;
 pub use fault::{Fault, FaultKind};
 pub(crate) use load::RATE_MAX;
-pub use load::{Load, Process, Schedule};
+pub use load::{Load, Process};
 pub use mix::{Mix, SIZES_MAX, SizeShare, Start};
+pub use pattern::{Pattern, Zone};
 pub use requests::Requests;
 pub(crate) use rounds::ROUND_MAX;
 pub use rounds::{Interval, Rounds, Tracked};
+pub use schedule::Schedule;
 pub use transactions::{BufferUse, Counted, Log, PageClass, Transactions};
 
 use serde::{Deserialize, Serialize};
@@ -53,6 +59,8 @@ pub const SECTOR: Bytes = Bytes(512);
 pub const QUEUE_DEPTH_MAX: u32 = 65_536;
 /// Greatest number of threads of a test.
 pub const THREADS_MAX: u32 = 1024;
+/// The mix of a test that asks for no requests by itself.
+const PLAIN: &Mix = &Mix::PLAIN;
 /// The largest block of a request.
 pub const BLOCK_MAX: Bytes = Bytes::mebi(64);
 
@@ -147,77 +155,135 @@ pub struct Test {
     pub asks: Asks,
 }
 
-/// A part of the span in [`Pattern::Zones`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Zone {
-    /// The share of requests that go there.
-    pub share: Ratio,
-    /// Share of the span that the zone covers.
-    pub span: Ratio,
-}
-
-/// The order of the addresses of a test's requests.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Pattern {
-    /// Requests follow one another; each thread has an equal part of the span and starts over at its end.
-    Sequential,
-    /// Requests run from the end of the thread's part of the span to its beginning.
-    Backward,
-    /// Requests go anywhere in the span, with equal probability.
-    Uniform,
-    /// Requests go to each block of the span once in a random order, then again in another.
-    Shuffled,
-    /// Requests go to scattered blocks by a power law: `h` = 0.2 sends 80% of the requests to 20% of the places.
-    Pareto {
-        /// Above 0 and below 1.
-        h: f64,
-    },
-    /// Requests go to normally distributed addresses around the middle of the span.
-    Normal {
-        /// The standard deviation as a share of the span.
-        deviation: Ratio,
-    },
-    /// Requests go to zones, parts of the span one after the other, by their shares.
-    Zones {
-        /// Zones of the span; shares and spans are taken in proportion.
-        zones: Vec<Zone>,
-    },
-    /// Requests go to the block of rank r, scattered over the span, with probability proportional to `r^-theta`.
-    Zipf {
-        /// The exponent; 0.99 is the YCSB habit.
-        theta: f64,
-    },
-    /// Requests go more often to a hot first part of the span.
-    HotCold {
-        /// The part of the span that is hot.
-        hot_span: Ratio,
-        /// The share of requests that go there.
-        hot_share: Ratio,
-    },
-}
-
-/// A value of a test that no target can be asked for.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field} = {value}: {bound}")]
-pub struct TestError {
-    /// The field's name in a workload file.
-    pub field: &'static str,
-    /// The value as given.
-    pub value: String,
-    /// The values that are accepted.
-    pub bound: String,
-}
-
 impl Test {
+    /// The requests that the test asks for by itself, where it does.
+    pub fn requests(&self) -> Option<&Requests> {
+        match &self.asks {
+            Asks::Requests(requests) => Some(requests),
+            _ => None,
+        }
+    }
+
+    /// The requests that the test asks for by itself, to be changed.
+    pub fn requests_mut(&mut self) -> Option<&mut Requests> {
+        match &mut self.asks {
+            Asks::Requests(requests) => Some(requests),
+            _ => None,
+        }
+    }
+
+    /// The test with its requests changed. A test that asks for something else stays as it is.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Requests)) -> Self {
+        self.requests_mut().map(change);
+        self
+    }
+
+    /// Requests outstanding per thread; a database's user waits for each of its own.
+    pub fn queue_depth(&self) -> u32 {
+        match &self.asks {
+            Asks::Requests(requests) => requests.queue_depth,
+            Asks::Trace(trace) => trace.queue_depth,
+            Asks::Transactions(_) | Asks::Database(_) => 1,
+        }
+    }
+
+    /// The share of requests that are reads. That of a database follows from its buffer as it runs, and is taken as a
+    /// half.
+    pub fn read_share(&self) -> Ratio {
+        match &self.asks {
+            Asks::Requests(requests) => requests.read_share,
+            Asks::Trace(trace) => trace.read_share,
+            Asks::Transactions(_) | Asks::Database(_) => Ratio::HALF,
+        }
+    }
+
+    /// The distance of which all places of requests are multiples; in a database a page.
+    pub fn alignment(&self) -> Bytes {
+        match &self.asks {
+            Asks::Requests(requests) => requests.alignment,
+            Asks::Trace(trace) => trace.alignment,
+            Asks::Transactions(_) | Asks::Database(_) => self.block,
+        }
+    }
+
+    /// The order of the requests' places, where the test draws them.
+    pub fn pattern(&self) -> Option<&Pattern> {
+        self.requests().map(|requests| &requests.pattern)
+    }
+
+    /// The requests beside reads and writes of one size: none where the test asks for no requests by itself.
+    pub fn mix(&self) -> &Mix {
+        self.requests().map_or(PLAIN, |requests| &requests.mix)
+    }
+
+    /// Time that a thread waits between a completion and its next request. That of a database's users is theirs.
+    pub fn think(&self) -> Duration {
+        self.requests().map_or(Duration::ZERO, |requests| requests.think)
+    }
+
+    /// Whether every place of the span is as likely as any other. The pages of a database are, for one.
+    pub(crate) fn is_uniform(&self) -> bool {
+        match &self.asks {
+            Asks::Requests(requests) => requests.pattern == Pattern::Uniform,
+            Asks::Transactions(_) | Asks::Database(_) => true,
+            Asks::Trace(_) => false,
+        }
+    }
+
+    /// Whether the test asks for requests by itself, and for the next when one is complete.
+    pub fn is_closed(&self) -> bool {
+        self.requests().is_some_and(|requests| requests.load.is_closed())
+    }
+
+    /// Whether requests of a thread follow each other on the target.
+    pub fn is_in_order(&self) -> bool {
+        self.requests().is_some_and(Requests::is_in_order)
+    }
+
+    /// Whether the test replays a recorded trace.
+    pub fn is_trace(&self) -> bool {
+        matches!(self.asks, Asks::Trace(_))
+    }
+
+    /// The least length of a request.
+    pub fn block_least(&self) -> Bytes {
+        self.mix().sizes.iter().map(|size| size.block).min().unwrap_or(self.block)
+    }
+
+    /// The mean length of a request.
+    pub fn block_mean(&self) -> f64 {
+        self.mix().block_mean(self.block)
+    }
+
+    /// Whether the test trims.
+    pub fn trims(&self) -> bool {
+        self.mix().trim_share > Ratio::ZERO
+    }
+
+    /// Whether the test writes at all.
+    pub fn writes(&self) -> bool {
+        self.read_share() < Ratio::ONE && self.mix().trim_share < Ratio::ONE
+    }
+
+    /// Whether the test reads at all.
+    pub fn reads(&self) -> bool {
+        self.read_share() > Ratio::ZERO && self.mix().trim_share < Ratio::ONE
+    }
+
+    /// Whether what lies on the target is lost.
+    pub fn destroys(&self) -> bool {
+        self.writes() || self.trims()
+    }
+
+    /// Requests outstanding over all threads.
+    pub fn population(&self) -> u64 {
+        u64::from(self.queue_depth()) * u64::from(self.threads)
+    }
+
     /// The end of the part of the target that is used.
     pub fn end(&self) -> Bytes {
         Bytes(self.offset.get().saturating_add(self.span.get()))
-    }
-}
-
-impl Zone {
-    fn is_used(&self) -> bool {
-        self.share > Ratio::ZERO && self.span > Ratio::ZERO
     }
 }
 

@@ -1,6 +1,8 @@
 //! The requests of a test: their places, directions and sizes, and the rule by which they come.
 
-use super::{Load, Mix, Pattern};
+use super::load::Load;
+use super::mix::Mix;
+use super::pattern::Pattern;
 use crate::units::{Bytes, Duration, Ratio};
 
 /// The requests that a test asks for by itself.

@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Test, TestError};
+use super::error::TestError;
 use crate::units::{Bytes, Duration, Ratio};
 
 /// Greatest number of kinds of pages.
@@ -146,7 +146,7 @@ impl Transactions {
         total
     }
 
-    pub(super) fn check(&self, test: &Test) -> Result<(), TestError> {
+    pub(super) fn check(&self, span: Bytes) -> Result<(), TestError> {
         let fail = |field, value: String, bound: &str| {
             Err(TestError { field, value, bound: bound.to_owned() })
         };
@@ -166,7 +166,7 @@ impl Transactions {
             }
         }
         let pages: u64 = self.pages.iter().map(|class| class.size.get()).sum();
-        let room = test.span.get().saturating_sub(log.area.get());
+        let room = span.get().saturating_sub(log.area.get());
         if pages > room {
             let bound = format!("at most {}: the span without the log", Bytes(room));
             return fail("size", Bytes(pages).to_string(), &bound);
@@ -187,7 +187,7 @@ impl Transactions {
         if log.record == Bytes::ZERO || log.record > log.write_max {
             return fail("record", log.record.to_string(), "above 0 and at most write_max");
         }
-        if !whole(log.area) || log.area < log.write_max || log.area >= test.span {
+        if !whole(log.area) || log.area < log.write_max || log.area >= span {
             let bound = "a multiple of 512 B, at least write_max, and less than the span";
             return fail("area", log.area.to_string(), bound);
         }
@@ -220,8 +220,8 @@ fn stay(classes: &[(f64, f64, f64)], room: f64) -> f64 {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::super::Asks;
     use super::super::tests::random_read;
+    use super::super::{Asks, Test};
     use super::*;
     use crate::rng::{Rng, StreamKey};
 
