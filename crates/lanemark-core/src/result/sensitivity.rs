@@ -1,7 +1,7 @@
 //! The gain from making one hop faster: a bottleneck found by changing it, not by how busy a hop is.
 //!
 //! A busy hop need not be the limit, and a hop that nobody waits for can be most of a latency. So the test is run
-//! again with one hop at twice its speed, all else alike, and the gain is the answer. What is below [`NOISE`] is
+//! again with one hop at twice its speed, all else alike, and the gain is the answer. What is below 1% is
 //! told as zero. Gains do not add up: two hops can limit a test together, and neither alone gives anything.
 
 use std::fmt;
