@@ -130,7 +130,7 @@ fn line(event: &Event<'_>, workload: &Workload) -> String {
             format!("laying out random data: {} of {total}", rounded(*done))
         }
         Event::Running(Running { test, repeat, .. }) if *repeat >= workload.repeats => {
-            format!("{}: queue depth {}", test.name, test.queue_depth)
+            format!("{}: queue depth {}", test.name, test.queue_depth())
         }
         Event::Running(Running { test, repeat, samples, elapsed, bytes, requests, .. }) => {
             let seconds = elapsed.as_seconds().max(1e-9);

@@ -10,7 +10,7 @@ use std::path::Path;
 use lanemark_core::sim::replay::Speed;
 use lanemark_core::units::{Bytes, Ratio};
 use lanemark_core::workload::{
-    Arrival, Average, BLOCK_MAX, Operation, Order, Pattern, SECTOR, Test, Workload,
+    Arrival, Asks, Average, BLOCK_MAX, Operation, Order, SECTOR, Test, TraceSummary, Workload,
 };
 use lanemark_lab::input;
 use lanemark_trace::{Options, Reader};
@@ -183,11 +183,12 @@ impl Found {
         let block = self.longest.max(SECTOR.get()).next_multiple_of(SECTOR.get());
         Test {
             name: name.to_owned(),
-            pattern: Pattern::Trace,
-            read_share: Ratio::new(reads).unwrap_or_default(),
-            queue_depth,
             span: Bytes(self.end.max(block)),
-            alignment: Bytes(self.step.max(1)),
+            asks: Asks::Trace(TraceSummary {
+                read_share: Ratio::new(reads).unwrap_or_default(),
+                queue_depth,
+                alignment: Bytes(self.step.max(1)),
+            }),
             ..Test::of_blocks(Bytes(block))
         }
     }

@@ -101,7 +101,13 @@ fn same_test(
         let test = &one.test;
         // As many users as there are ask a database for more or less; single requests may come from any number.
         let users = one.has_transactions().then_some(test.threads);
-        (test.block, test.pattern.clone(), test.read_share, test.mix.clone(), users)
+        (
+            test.block,
+            (test.is_trace(), test.pattern().cloned()),
+            test.read_share(),
+            test.mix().clone(),
+            users,
+        )
     };
     match asks(own) == asks(other) {
         true => Ok(()),

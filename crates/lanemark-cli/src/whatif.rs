@@ -28,7 +28,13 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     now.repeats = 1;
     let mut then = now.clone();
     if let Some(depth) = args.queue_depth {
-        then.tests.iter_mut().for_each(|test| test.queue_depth = depth);
+        for test in &mut then.tests {
+            let Some(requests) = test.requests_mut() else {
+                let error = format!("--queue-depth: test `{}` is of transactions", test.name);
+                return Err(Failure::input(error).hint("give another workload, or leave it out"));
+            };
+            requests.queue_depth = depth;
+        }
     }
     // All that may be wrong is found before anything is simulated.
     let here = assemble(&library, &from.system, &[])?;

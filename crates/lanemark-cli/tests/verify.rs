@@ -158,6 +158,11 @@ fn wrong_input_is_told_from_damage() {
     let reads = ["write", "new", "--workload", "w.toml:read", "--journal", "new-journal"];
     place.ends(&reads, 2);
     assert!(!place.path("new").exists() && !place.path("new-journal").exists());
+    // What single requests a database makes depends on the drive, so none of them is written.
+    let users = ["write", "new", "--workload", "oltp-hammerdb-1000", "--journal", "new-journal"];
+    let (_, refused) = place.ends(&users, 2);
+    assert!(refused.contains("is of a database's transactions"), "{refused}");
+    assert!(!place.path("new").exists() && !place.path("new-journal").exists());
     // A journal that was damaged itself judges nothing.
     let journal = File::options().write(true).open(place.path("journal")).unwrap();
     journal.write_all_at(b"damage", 4800).unwrap();

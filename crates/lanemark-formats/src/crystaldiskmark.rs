@@ -46,7 +46,7 @@ pub fn write(run: &RunResult, end: LineEnd) -> String {
     for (title, belongs) in parts {
         let mut tests = run.tests.iter().filter(|result| belongs(result)).peekable();
         let Some(first) = tests.peek() else { continue };
-        let share = 100.0 * first.test.read_share.get();
+        let share = 100.0 * first.test.read_share().get();
         let mixed = format!(" R{share:.0}%/W{:.0}%", 100.0 - share);
         let told = if title == "Mix" { mixed.as_str() } else { "" };
         let _ = writeln!(out, "\n[{title}]{told}");
@@ -86,7 +86,7 @@ fn line(result: &TestResult) -> String {
     };
     format!(
         "  {kind} {size:>4}{unit} (Q={:>3}, T={:>2}): {:>9.3} MB/s [{:>9.1} IOPS] <{:>9.2} us>",
-        test.queue_depth,
+        test.queue_depth(),
         test.threads,
         median(|sample| sample.throughput().0 as f64 / 1e6),
         median(Sample::iops),

@@ -271,21 +271,23 @@ fn test(job: &Job, placed: &Placed, found: &mut Findings) -> Option<Test> {
     let is_whole = is_whole && pattern.is_some();
     let mut test = Test {
         name: job.name.clone(),
-        pattern: pattern.unwrap_or(Pattern::Uniform),
-        read_share,
-        queue_depth: depth.unwrap_or(1),
         threads: placed.threads,
         span: placed.span,
         offset: placed.offset,
-        alignment: blocks.alignment,
         compressibility: compressibility(job, found),
-        mix: Mix {
+        ..Test::of_blocks(blocks.block)
+    }
+    .with(|asked| {
+        asked.pattern = pattern.unwrap_or(Pattern::Uniform);
+        asked.read_share = read_share;
+        asked.queue_depth = depth.unwrap_or(1);
+        asked.alignment = blocks.alignment;
+        asked.mix = Mix {
             sizes: blocks.sizes,
             trim_share: trim_share(job, direction, found),
             flush_every: flushes(job, direction, found),
-        },
-        ..Test::of_blocks(blocks.block)
-    };
+        };
+    });
     if placed.parted && !test.is_in_order() {
         let reason = "the clones draw their places from all their parts together";
         job.note("offset_increment", found, Kept::Nearly, reason);
@@ -296,7 +298,10 @@ fn test(job: &Job, placed: &Placed, found: &mut Findings) -> Option<Test> {
     }
     test.start.delay = delay(job, found);
     pace::limits(job, placed, &mut test, found);
-    pace::arrivals(job, direction, &mut test, found);
+    let (mean, threads) = (test.block_mean(), test.threads);
+    if let Some(requests) = test.requests_mut() {
+        pace::arrivals(job, direction, (mean, threads), requests, found);
+    }
     is_whole.then_some(test)
 }
 
@@ -322,7 +327,7 @@ fn read_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
                     "rwmixread is taken, and the rest writes",
                 );
             }
-            reads.or(rest).unwrap_or(Ratio::new(0.5).unwrap_or(Ratio::ZERO))
+            reads.or(rest).unwrap_or(Ratio::HALF)
         }
         (true, false) => Ratio::ONE,
         _ => Ratio::ZERO,
@@ -336,7 +341,7 @@ fn trim_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
         (true, true) => {
             let reason = "half of the requests trim and half write, at places of their own";
             job.note("rw", found, Kept::Nearly, reason);
-            Ratio::new(0.5).unwrap_or(Ratio::ZERO)
+            Ratio::HALF
         }
     }
 }

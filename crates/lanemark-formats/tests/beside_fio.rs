@@ -56,7 +56,7 @@ fn by_us(options: &str, count: usize) -> Vec<Request> {
     };
     let text = format!("[job]\nioengine=null\nfilename=target\n{options}");
     let jobs = fio::read(&text, &around).unwrap_or_else(|errors| panic!("{errors}"));
-    let mut accesses = Accesses::new(&jobs.workload.tests[0], StreamKey::from_seed(1));
+    let mut accesses = Accesses::new(&jobs.workload.tests[0], StreamKey::from_seed(1)).unwrap();
     let mut next = || {
         let access = accesses.next_access();
         (access.operation, access.offset.get(), access.length.get())

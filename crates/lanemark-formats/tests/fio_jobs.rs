@@ -95,11 +95,16 @@ fn all_faults_of_a_job_are_told_at_once() {
 #[test]
 fn rates_of_reads_and_writes_are_both_kept() {
     let test = only("[a]\nrw=randrw\nrate_iops=300,100\nsize=1g\n");
-    assert_eq!(test.read_share, Ratio::new(0.75).unwrap());
-    assert_eq!(test.load, Load::Open { rate_per_second: 400.0, process: Process::Even });
+    assert_eq!(test.read_share(), Ratio::new(0.75).unwrap());
+    assert_eq!(
+        test.requests().unwrap().load,
+        Load::Open { rate_per_second: 400.0, process: Process::Even }
+    );
     // With a rate for one of them the other follows by the mix.
     let test = only("[a]\nrw=randrw\nrwmixread=80\nrate_iops=,100\nsize=1g\n");
-    let Load::Open { rate_per_second, .. } = test.load else { panic!("{:?}", test.load) };
+    let Load::Open { rate_per_second, .. } = test.requests().unwrap().load else {
+        panic!("{:?}", test.asks)
+    };
     assert!((rate_per_second - 500.0).abs() < 1e-6, "{rate_per_second}");
 }
 
@@ -162,32 +167,37 @@ fn the_options_that_are_read_become_tests() {
     let filled = test("filled");
     assert_eq!(filled.volume, Some(Bytes(2 << 30)));
     assert_eq!(filled.compressibility, Ratio::new(0.25).unwrap());
-    assert_eq!((filled.queue_depth, filled.block), (32, Bytes::kibi(128)));
+    assert_eq!((filled.queue_depth(), filled.block), (32, Bytes::kibi(128)));
     let hot = test("hot and cold.1");
-    assert!(matches!(&hot.pattern, Pattern::Zones { zones } if zones.len() == 3));
+    assert!(matches!(hot.pattern(), Some(Pattern::Zones { zones }) if zones.len() == 3));
     assert_eq!(hot.volume, None);
     assert_eq!(hot.duration, Some(Duration::from_seconds(10)));
     assert_eq!(hot.ramp, Duration::from_seconds(2));
-    assert_eq!((hot.queue_depth, hot.threads), (16, 1));
+    assert_eq!((hot.queue_depth(), hot.threads), (16, 1));
     assert!(hot.start.beside && !test("hot and cold.0").start.beside);
-    assert_eq!(hot.mix.sizes.len(), 3);
+    assert_eq!(hot.mix().sizes.len(), 3);
     let backward = test("backward");
-    assert_eq!((&backward.pattern, backward.alignment), (&Pattern::Backward, Bytes::kibi(4)));
+    assert_eq!(
+        (backward.pattern(), backward.alignment()),
+        (Some(&Pattern::Backward), Bytes::kibi(4))
+    );
     assert_eq!(backward.volume, Some(Bytes(4_096_000)));
     let paced = test("paced");
-    let Load::Open { rate_per_second, process } = paced.load else { panic!("no rate") };
+    let Load::Open { rate_per_second, process } = paced.requests().unwrap().load else {
+        panic!("no rate")
+    };
     // 4 MiB a second in blocks of 8.5 KiB on average are 481.9, which is below 500.
     assert!((rate_per_second - 481.88).abs() < 0.01, "{rate_per_second}");
     assert_eq!(process, Process::Poisson);
-    assert_eq!(paced.mix.flush_every, Some(8));
+    assert_eq!(paced.mix().flush_every, Some(8));
     assert_eq!(paced.start.delay, Duration::from_seconds(5));
     let thoughtful = test("thoughtful");
-    assert_eq!(thoughtful.think, Duration::from_microseconds(25));
+    assert_eq!(thoughtful.think(), Duration::from_microseconds(25));
     assert!(!thoughtful.start.beside);
     assert_eq!(thoughtful.compressibility, Ratio::ONE);
     let steady = test("steady").rounds.unwrap();
     assert_eq!((steady.length, steady.tracked), (Duration::from_seconds(6), Tracked::Iops));
-    assert_eq!(test("several").mix.trim_share, Ratio::new(0.5).unwrap());
+    assert_eq!(test("several").mix().trim_share, Ratio::new(0.5).unwrap());
 }
 
 #[test]
@@ -228,9 +238,9 @@ fn a_stride_is_a_test_for_each_zone_one_after_the_other() {
 
 #[test]
 fn random_is_without_repetition_unless_told() {
-    assert_eq!(only("[a]\nrw=randread\nsize=1m\n").pattern, Pattern::Shuffled);
-    assert_eq!(only("[a]\nrw=randread\nsize=1m\nnorandommap\n").pattern, Pattern::Uniform);
-    assert_eq!(only("[a]\nrw=write:12k\nsize=1m\n").alignment, Bytes::kibi(16));
+    assert_eq!(only("[a]\nrw=randread\nsize=1m\n").pattern(), Some(&Pattern::Shuffled));
+    assert_eq!(only("[a]\nrw=randread\nsize=1m\nnorandommap\n").pattern(), Some(&Pattern::Uniform));
+    assert_eq!(only("[a]\nrw=write:12k\nsize=1m\n").alignment(), Bytes::kibi(16));
 }
 
 #[test]
@@ -243,8 +253,8 @@ fn the_size_of_the_target_stands_for_one_that_is_not_given() {
 
 #[test]
 fn an_engine_that_waits_has_a_depth_of_one() {
-    assert_eq!(only("[a]\niodepth=8\nsize=1m\n").queue_depth, 1);
-    assert_eq!(only("[a]\nioengine=io_uring\niodepth=${DEPTH}\nsize=1m\n").queue_depth, 16);
+    assert_eq!(only("[a]\niodepth=8\nsize=1m\n").queue_depth(), 1);
+    assert_eq!(only("[a]\nioengine=io_uring\niodepth=${DEPTH}\nsize=1m\n").queue_depth(), 16);
 }
 
 #[test]

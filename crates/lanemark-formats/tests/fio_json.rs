@@ -71,9 +71,12 @@ fn the_figures_are_those_that_fio_printed() {
 fn the_tests_are_what_the_job_options_say() {
     let result = read(PLUS).result;
     let test = &result.test("read").unwrap().test;
-    assert_eq!((&test.pattern, test.queue_depth, test.threads), (&Pattern::Shuffled, 4, 2));
+    assert_eq!(
+        (test.pattern(), test.queue_depth(), test.threads),
+        (Some(&Pattern::Shuffled), 4, 2)
+    );
     assert_eq!((test.block, test.span), (Bytes::kibi(4), Bytes::mebi(4)));
-    assert_eq!(result.test("mixed").unwrap().test.mix.flush_every, Some(16));
+    assert_eq!(result.test("mixed").unwrap().test.mix().flush_every, Some(16));
     let Target::Measured(target) = &result.target else { panic!("not measured") };
     assert_eq!((target.path.as_str(), target.direct), ("/data/file", false));
     assert_eq!(target.engine, "fio-3.33, libaio");
@@ -153,8 +156,8 @@ fn what_is_written_reads_as_the_same() {
         let (x, y) = (&a.samples[0], &b.samples[0]);
         assert_eq!((x.bytes(), x.operations(), x.elapsed), (y.bytes(), y.operations(), y.elapsed));
         assert_eq!(x.latency().percentile_ns(50.0), y.latency().percentile_ns(50.0));
-        assert_eq!(a.test.queue_depth, b.test.queue_depth);
-        assert_eq!(a.test.pattern, b.test.pattern);
+        assert_eq!(a.test.queue_depth(), b.test.queue_depth());
+        assert_eq!(a.test.pattern(), b.test.pattern());
         let (x, y) = (x.cpu.unwrap(), y.cpu.unwrap());
         assert!((x.user_ns_per_request - y.user_ns_per_request).abs() < 1.0);
         assert!((x.system_ns_per_request - y.system_ns_per_request).abs() < 1.0);
@@ -265,7 +268,7 @@ fn files_of_one_target_are_one_result_and_their_tests_are_told_apart() {
     assert_eq!(results.len(), 2);
     assert_eq!(names(0), ["old (d8)", "old (d16)", "alone"]);
     assert_eq!(names(1), ["old"]);
-    assert_eq!(results[0].result.test("old (d16)").unwrap().test.queue_depth, 16);
+    assert_eq!(results[0].result.test("old (d16)").unwrap().test.queue_depth(), 16);
     assert_eq!(results[0].files, ["f/d8.json", "f/d16.json", "x.json"]);
     // Each file that is wrong by itself is named.
     let wrong = OLD.replace("10000", "0");

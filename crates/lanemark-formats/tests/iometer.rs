@@ -26,7 +26,7 @@ fn specifications_are_tests_and_like_workers_are_threads() {
     let tests = &settings.workload.tests;
     let told: Vec<(&str, u32, u32, bool)> = tests
         .iter()
-        .map(|test| (test.name.as_str(), test.threads, test.queue_depth, test.start.beside))
+        .map(|test| (test.name.as_str(), test.threads, test.queue_depth(), test.start.beside))
         .collect();
     assert_eq!(
         told,
@@ -37,16 +37,16 @@ fn specifications_are_tests_and_like_workers_are_threads() {
         ]
     );
     let server = &tests[0];
-    assert_eq!((server.block, server.mix.sizes.len()), (Bytes::kibi(64), 3));
-    assert_eq!(server.read_share, Ratio::new(0.8).unwrap());
-    assert_eq!((&server.pattern, server.alignment), (&Pattern::Uniform, Bytes(512)));
+    assert_eq!((server.block, server.mix().sizes.len()), (Bytes::kibi(64), 3));
+    assert_eq!(server.read_share(), Ratio::new(0.8).unwrap());
+    assert_eq!((server.pattern(), server.alignment()), (Some(&Pattern::Uniform), Bytes(512)));
     assert_eq!(server.duration, Some(Duration::from_seconds(90)));
     assert_eq!(server.ramp, Duration::from_seconds(5));
     assert_eq!((server.offset, server.span), (Bytes(64 * 512), Bytes(2_097_152 * 512)));
     assert_eq!(tests[1].span, Bytes(8 << 30));
-    assert_eq!(tests[1].alignment, Bytes::kibi(4));
-    assert_eq!(tests[2].pattern, Pattern::Sequential);
-    assert_eq!(tests[2].think, Duration::from_microseconds(500));
+    assert_eq!(tests[1].alignment(), Bytes::kibi(4));
+    assert_eq!(tests[2].pattern(), Some(&Pattern::Sequential));
+    assert_eq!(tests[2].think(), Duration::from_microseconds(500));
     assert_eq!(settings.targets, ["C: example", "D: example"]);
 }
 
@@ -59,7 +59,7 @@ fn depths_are_cycled_where_the_test_says_so() {
     let depths: Vec<u32> = tests
         .iter()
         .filter(|test| test.name.starts_with("64 KiB"))
-        .map(|test| test.queue_depth)
+        .map(|test| test.queue_depth())
         .collect();
     assert_eq!(depths, [1, 2, 4, 8]);
 }

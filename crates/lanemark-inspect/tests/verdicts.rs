@@ -31,11 +31,11 @@ fn alone() -> MutexGuard<'static, ()> {
 fn reads(queue_depth: u32, milliseconds: u64) -> Test {
     Test {
         name: "read".to_owned(),
-        queue_depth,
         span: SPAN,
         duration: Some(Duration::from_microseconds(milliseconds * 1000)),
         ..Test::of_blocks(Bytes::kibi(4))
     }
+    .with(|asked| asked.queue_depth = queue_depth)
 }
 
 /// Runs `test` as `bench --explain` does, and explains it.
@@ -198,9 +198,15 @@ fn a_file_system_that_lets_requests_wait_is_found_out() {
         // Each comes when the file system is frozen again, and waits for longer than others on the processors could make
         // it: the verdict is the same on a busy machine, unless the test's own thread has to wait for a core.
         let think = Duration::from_microseconds(100_000);
-        let written = Test { read_share: Ratio::ZERO, span: Bytes::mebi(8), ..reads(1, 3000) };
+        let written = Test { span: Bytes::mebi(8), ..reads(1, 3000) }
+            .with(|asked| asked.read_share = Ratio::ZERO);
         is(Verdict::FileSystemBound, || {
-            explained(mounted.path(), Test { think, ..written.clone() }, EngineKind::Synchronous).0
+            explained(
+                mounted.path(),
+                written.clone().with(|asked| asked.think = think),
+                EngineKind::Synchronous,
+            )
+            .0
         });
     });
 }

@@ -109,7 +109,12 @@ fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
 
 fn out_of_reach(met: &RatingMet) -> String {
     let (rated, model) = (met.rated, met.simulated);
-    format!("{} {rated:.0} {unit}, {model:.0} ({:+.0}%)", met.what, met.error() * 100.0, unit = met.unit)
+    format!(
+        "{} {rated:.0} {unit}, {model:.0} ({:+.0}%)",
+        met.what,
+        met.error() * 100.0,
+        unit = met.unit
+    )
 }
 
 fn summary(rows: &[(&RatedDrive, &Rating, Rated)]) {

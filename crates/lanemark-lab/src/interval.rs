@@ -12,7 +12,7 @@ use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_core::sim::run_test;
 use lanemark_core::sim::spec::MediaSpec;
 use lanemark_core::units::Duration;
-use lanemark_core::workload::{Load, Test};
+use lanemark_core::workload::{Asks, Test};
 use lanemark_study::{Library, Location, System, Uncertain};
 
 use crate::error::LabError;
@@ -34,7 +34,7 @@ pub const SHARE: f64 = 0.8;
 /// A test cut to some thousand requests, given what the whole test brought.
 fn shortened(test: &Test, requests_per_second: f64) -> Test {
     let mut short = test.clone();
-    let outstanding = u64::from(test.queue_depth) * u64::from(test.threads);
+    let outstanding = u64::from(test.queue_depth()) * u64::from(test.threads);
     let enough = (REQUESTS as f64).min(DATA / test.block_mean()).max(4.0 * outstanding as f64);
     let whole = test.volume.map_or(f64::INFINITY, |volume| volume.get() as f64 / test.block_mean());
     let seconds = enough.max(LEAST).min(whole) / requests_per_second.max(1e-3);
@@ -49,7 +49,7 @@ fn shortened(test: &Test, requests_per_second: f64) -> Test {
 
 /// Returns whether a short version of a test tells how its rate goes with the values of the system.
 pub(crate) fn may_be_drawn(test: &TestResult) -> bool {
-    !matches!(test.test.load, Load::Database(_)) && test.iops.value > 0.0
+    matches!(test.test.asks, Asks::Requests(_) | Asks::Transactions(_)) && test.iops.value > 0.0
 }
 
 impl Lab {
@@ -366,7 +366,7 @@ fn left_out(system: &System, test: &Test, sample: &Sample) -> f64 {
     let is_link = |id: &HopId| matches!(id, HopId::Link(_) | HopId::SecondLink(_));
     let is_full = |hop: &HopUse| hop.utilisation >= FULL && is_link(&hop.id);
     let is_disk = matches!(system.spec.first().drive.media, MediaSpec::Disk(_));
-    let share = test.read_share.get();
+    let share = test.read_share().get();
     match () {
         () if hops.iter().any(is_full) => LINK_LEFT_OUT,
         () if !system.is_rated => OWN_LEFT_OUT,

@@ -147,7 +147,7 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
     let whole = sides[0].workload.tests.get(at)?;
     let rate = measured.test(&whole.name).map(|result| result.iops.value);
     let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0)?;
-    let plain = whole.mix.is_plain() && whole.load.is_closed() && whole.rounds.is_none();
+    let plain = whole.mix().is_plain() && whole.is_closed() && whole.rounds.is_none();
     let settled = |drive: &AttachmentSpec| match &drive.drive.media {
         MediaSpec::Flash(flash) => flash.translation.map.is_none(),
         // Its rate depends on how far a test gets.
@@ -161,7 +161,8 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
         return None;
     }
     let outstanding = sides.iter().filter_map(|side| side.workload.tests.get(at));
-    let outstanding = outstanding.map(|test| u64::from(test.queue_depth) * u64::from(test.threads));
+    let outstanding =
+        outstanding.map(|test| u64::from(test.queue_depth()) * u64::from(test.threads));
     let outstanding = outstanding.max()?;
     let small = match whole.block.get() {
         0..=8192 => REQUESTS,

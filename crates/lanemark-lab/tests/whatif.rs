@@ -13,14 +13,16 @@ const OTHER: &str = "samsung-950-pro-512gb@workstation-z170:m2";
 fn test(name: &str, block: Bytes, pattern: Pattern, depths: (u32, u32)) -> Test {
     Test {
         name: name.to_owned(),
-        pattern,
-        queue_depth: depths.0,
         threads: depths.1,
         span: Bytes::mebi(8192),
         volume: None,
         duration: Some(Duration::from_seconds(5)),
         ..Test::of_blocks(block)
     }
+    .with(|asked| {
+        asked.pattern = pattern;
+        asked.queue_depth = depths.0;
+    })
 }
 
 fn workload() -> Workload {
@@ -31,10 +33,8 @@ fn workload() -> Workload {
         test("one", small, Pattern::Uniform, (1, 1)),
         test("deep", small, Pattern::Uniform, (32, 4)),
         test("large", Bytes::kibi(128), Pattern::Sequential, (8, 1)),
-        Test {
-            read_share: "0%".parse().unwrap(),
-            ..test("write", small, Pattern::Uniform, (4, 1))
-        },
+        test("write", small, Pattern::Uniform, (4, 1))
+            .with(|asked| asked.read_share = "0%".parse().unwrap()),
     ];
     workload
 }

@@ -24,14 +24,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     // A block device tells its size only so.
     let end = File::open(path)?.seek(SeekFrom::End(0))?;
     let sequential = pattern == "sequential";
+    let depth: u32 = depth.parse()?;
     let test = Test {
         name: format!("{pattern} {block} Q{depth}T1 read"),
-        pattern: if sequential { Pattern::Sequential } else { Pattern::Uniform },
-        queue_depth: depth.parse()?,
         span: Bytes(end / block.get() * block.get()),
         duration: Some(time.parse()?),
         ..Test::of_blocks(block)
-    };
+    }
+    .with(|asked| {
+        asked.pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
+        asked.queue_depth = depth;
+    });
     test.check()?;
     let workload = Workload {
         faults: Vec::new(),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lanemark_core::result::{Evidence, MeasuredTarget, QueueProbe, Sample, TestResult, Warning};
 use lanemark_core::rng::StreamKey;
 use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Arrival, Load, QUEUE_DEPTH_MAX, Test, Workload};
+use lanemark_core::workload::{Arrival, QUEUE_DEPTH_MAX, Test, Workload};
 use rustix::fs::Advice;
 
 use crate::arena::Arena;
@@ -83,7 +83,7 @@ impl<'a> Bench<'a> {
         speed: Option<f64>,
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<Outcome, MeasureError> {
-        self.check()?;
+        self.check(true)?;
         let _awake = self.settings.no_idle.then(Awake::hold).transpose()?;
         let allowed = Allowed { overwrite: self.overwrite, offered: self.offered };
         let target = Target::open(self.path, self.workload, allowed, self.settings.buffered)?;
@@ -123,7 +123,7 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// What [`MeasureError`] lists. A file that was made for the run is gone then, too.
     pub fn run(&self, on: &mut dyn FnMut(Event<'_>)) -> Result<Outcome, MeasureError> {
-        self.check()?;
+        self.check(false)?;
         let _awake = self.settings.no_idle.then(Awake::hold).transpose()?;
         let allowed = Allowed { overwrite: self.overwrite, offered: self.offered };
         let open = || Target::open(self.path, self.workload, allowed, self.settings.buffered);
@@ -164,8 +164,8 @@ impl<'a> Bench<'a> {
         outcome
     }
 
-    /// Refuses what can be refused before anything is touched.
-    fn check(&self) -> Result<(), MeasureError> {
+    /// Refuses what can be refused before anything is touched. A run that `replays` takes its requests from a trace.
+    fn check(&self, replays: bool) -> Result<(), MeasureError> {
         if self.workload.tests.is_empty() || self.workload.repeats == 0 {
             return Err(MeasureError::NothingToRun { workload: self.workload.id.clone() });
         }
@@ -175,8 +175,8 @@ impl<'a> Bench<'a> {
             if test.rounds.is_some() && (test.start.beside || beside(index + 1)) {
                 return Err(MeasureError::RoundsBeside { test: test.name.clone() });
             }
-            if matches!(test.load, Load::Transactions(_)) {
-                return Err(MeasureError::Transactions { test: test.name.clone() });
+            if test.requests().is_none() && !(replays && test.is_trace()) {
+                return Err(MeasureError::unasked(test));
             }
         }
         let available = memory_available().unwrap_or(u64::MAX);
@@ -186,12 +186,12 @@ impl<'a> Bench<'a> {
                 EngineKind::Synchronous => 1,
                 EngineKind::Null => u32::MAX,
             };
-            if test.queue_depth > most {
-                let (test, queue_depth) = (test.name.clone(), test.queue_depth);
+            if test.queue_depth() > most {
+                let (test, queue_depth) = (test.name.clone(), test.queue_depth());
                 let engine = self.settings.engine.name();
                 return Err(MeasureError::QueueDepth { test, queue_depth, engine, most });
             }
-            let needed = Arena::size(test.queue_depth, test.block.get())
+            let needed = Arena::size(test.queue_depth(), test.block.get())
                 .saturating_mul(u64::from(test.threads));
             if needed > available {
                 return Err(MeasureError::Memory {
@@ -378,10 +378,10 @@ impl<'a> Bench<'a> {
             let place = self.workload.tests.iter().position(|one| one == test).unwrap_or(index);
             let alone = !beside(place) && !beside(place + 1);
             let stopped = self.stop.load(Ordering::Relaxed);
-            if stopped || !alone || !test.load.is_closed() || 2 * test.queue_depth > deepest {
+            if stopped || !alone || !test.is_closed() || 2 * test.queue_depth() > deepest {
                 continue;
             }
-            let queue_depth = test.queue_depth;
+            let queue_depth = test.queue_depth();
             let moment = Test {
                 duration: Some(PROBE),
                 ramp: PROBE_RAMP,
@@ -392,7 +392,7 @@ impl<'a> Bench<'a> {
             };
             let mut rates = [0.0; 2];
             for (rate, depth) in rates.iter_mut().zip([queue_depth, 2 * queue_depth]) {
-                let tests = [Test { queue_depth: depth, ..moment.clone() }];
+                let tests = [moment.clone().with(|asked| asked.queue_depth = depth)];
                 // Behind all repeats, so that its places are none of theirs.
                 let turn = Turn { first: 0, count: 1, repeat: self.workload.repeats };
                 let (taken, _) = self.samples(target, &tests, &turn, (index, 0), None, on)?;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use lanemark_core::units::Bytes;
-use lanemark_core::workload::Operation;
+use lanemark_core::workload::{Operation, Test};
 
 /// Greatest number of requests that one ring takes, `IORING_MAX_ENTRIES` of the kernel.
 pub(crate) const RING_ENTRIES_MAX: u32 = 32_768;
@@ -30,6 +30,12 @@ pub enum MeasureError {
         "test `{test}` is of a database's transactions: what single requests it makes depends on the drive"
     )]
     Transactions {
+        /// Name of the test.
+        test: String,
+    },
+    /// A test that sums up a trace, without the trace.
+    #[error("test `{test}` sums up a recorded trace, and the requests are in the trace alone")]
+    TraceAlone {
         /// Name of the test.
         test: String,
     },
@@ -293,6 +299,15 @@ pub enum MeasureError {
 }
 
 impl MeasureError {
+    /// The refusal of a test that asks for no requests by itself.
+    pub(crate) fn unasked(test: &Test) -> Self {
+        let name = test.name.clone();
+        match test.is_trace() {
+            true => Self::TraceAlone { test: name },
+            false => Self::Transactions { test: name },
+        }
+    }
+
     /// Returns one line on how to go on, where there is a way.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -346,6 +361,7 @@ impl MeasureError {
                 "measure a database with `lanemark oltp run`, or simulate this with `lanemark sim`"
                     .to_owned()
             }
+            Self::TraceAlone { .. } => "replay the trace with --trace FILE".to_owned(),
             Self::RoundsBeside { .. } => "give a duration instead of rounds".to_owned(),
             Self::Memory { .. } => "use a smaller block, queue depth or thread count".to_owned(),
             Self::Ring { source } => return ring_hint(source),

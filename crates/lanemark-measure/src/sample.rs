@@ -207,7 +207,7 @@ impl Thread<'_> {
         // leaves them late, which the latencies do not contain.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         // Pages are touched by the thread that uses them, and so lie in its node's memory.
-        let arena = Arena::new(test.queue_depth, test.block.get() as usize)
+        let arena = Arena::new(test.queue_depth(), test.block.get() as usize)
             .map_err(|source| start_error(job, "map its buffers", source))?;
         match settings.engine {
             EngineKind::IoUring => {
@@ -216,7 +216,7 @@ impl Thread<'_> {
                     submission_polled: settings.submission_polled,
                     completion_polled: settings.completion_polled,
                 };
-                let uring = open_uring(test.queue_depth, options);
+                let uring = open_uring(test.queue_depth(), options);
                 let mut uring = uring.map_err(|source| MeasureError::Ring { source })?;
                 let ring = Ring::new(&mut uring, self.run.file, arena, options.register);
                 self.work(ring, sender)
@@ -244,7 +244,7 @@ impl Thread<'_> {
         let trace = job.trace.lock().ok().and_then(|mut trace| trace.take());
         let source = match trace {
             Some(trace) => Source::Trace(trace),
-            None => Source::drawn(job.shared.test, key),
+            None => Source::drawn(job.shared.test, key)?,
         };
         let worker = Worker::new(&job.shared, self.progress, engine, key, source, rounds);
         let _ = sender.send(Message::Ready);

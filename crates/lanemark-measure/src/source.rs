@@ -8,6 +8,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use lanemark_core::rng::StreamKey;
 use lanemark_core::workload::{Access, Accesses, Arrival, Schedule, Test};
 
+use crate::error::MeasureError;
+
 /// Number of requests of a trace that are read ahead.
 const AHEAD: usize = 8192;
 
@@ -32,8 +34,13 @@ pub(crate) fn trace(speed: Option<f64>) -> (SyncSender<Arrival>, TraceSource) {
 }
 
 impl Source {
-    pub(crate) fn drawn(test: &Test, key: StreamKey) -> Self {
-        Self::Drawn { accesses: Accesses::new(test, key), schedule: Schedule::new(test, key) }
+    /// The requests that `test` asks for by itself.
+    ///
+    /// # Errors
+    /// [`MeasureError::Transactions`] or [`MeasureError::TraceAlone`] where it asks for none.
+    pub(crate) fn drawn(test: &Test, key: StreamKey) -> Result<Self, MeasureError> {
+        let accesses = Accesses::new(test, key).ok_or_else(|| MeasureError::unasked(test))?;
+        Ok(Self::Drawn { accesses, schedule: Schedule::new(test, key) })
     }
 
     /// Whether requests have times of their own.

@@ -3,7 +3,7 @@
 use lanemark_core::result::series::Recorder;
 use lanemark_core::result::{DirectionResult, LatencyHistogram, Punctuality, RequestErrors};
 use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Operation, Pattern, Test};
+use lanemark_core::workload::{Operation, Test};
 
 use crate::clock::CpuTime;
 use crate::error::MeasureError;
@@ -64,7 +64,7 @@ impl Tally {
     ///
     /// `open` says whether requests have times of their own.
     pub(crate) fn of(test: &Test, open: bool) -> Self {
-        let is_trace = test.pattern == Pattern::Trace;
+        let is_trace = test.is_trace();
         let room = |wanted: bool| wanted.then(Default::default);
         let punctuality = Punctuality {
             lateness: LatencyHistogram::new(),
@@ -75,7 +75,7 @@ impl Tally {
         Self {
             reads: room(test.reads()),
             writes: room(test.writes()),
-            flushes: room(test.mix.flush_every.is_some() || is_trace),
+            flushes: room(test.mix().flush_every.is_some() || is_trace),
             trims: room(test.trims() || is_trace),
             punctuality: open.then(|| Box::new(punctuality)),
             ..Self::default()

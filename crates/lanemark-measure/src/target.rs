@@ -266,7 +266,7 @@ impl Target {
         for test in tests {
             for (field, value) in [
                 ("block", test.block_least()),
-                ("alignment", test.alignment),
+                ("alignment", test.alignment()),
                 ("offset", test.offset),
             ] {
                 if !value.get().is_multiple_of(step) {

@@ -170,7 +170,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         let test = shared.test;
         let mut payload = Payload::new(key, test.compressibility);
         if test.writes() {
-            (0..test.queue_depth).for_each(|slot| payload.fill(engine.buffer_mut(slot)));
+            (0..test.queue_depth()).for_each(|slot| payload.fill(engine.buffer_mut(slot)));
         }
         let idle = Slot {
             operation: Operation::Read,
@@ -186,18 +186,18 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
             engine,
             open: source.is_open(),
             payload,
-            slots: vec![idle; test.queue_depth as usize].into(),
-            resting: (0..test.queue_depth).map(|slot| (0, slot)).collect(),
+            slots: vec![idle; test.queue_depth() as usize].into(),
+            resting: (0..test.queue_depth()).map(|slot| (0, slot)).collect(),
             failures: Failures::new(shared.on_error),
-            prepared: Vec::with_capacity(batch(test.queue_depth)),
-            batch: batch(test.queue_depth),
+            prepared: Vec::with_capacity(batch(test.queue_depth())),
+            batch: batch(test.queue_depth()),
             quota: Quota {
                 bytes: quota(test, key.thread),
                 counted: 0,
                 outstanding: 0,
                 requests: 0,
             },
-            think_ns: test.think.nanoseconds(),
+            think_ns: test.think().nanoseconds(),
             begun_ns: 0,
             window: Window::default(),
             rounds: rounds.map(|send| (send, 0)),

@@ -121,11 +121,11 @@ impl Engine for Device<'_> {
 fn test() -> Test {
     Test {
         name: "scripted".to_owned(),
-        queue_depth: 16,
         span: Bytes::mebi(1),
         duration: Some(Duration::from_nanoseconds(400 * MS)),
         ..Test::of_blocks(Bytes(4096))
     }
+    .with(|asked| asked.queue_depth = 16)
 }
 
 fn volume(requests: u64) -> Test {
@@ -133,7 +133,7 @@ fn volume(requests: u64) -> Test {
 }
 
 fn open(rate_per_second: f64) -> Test {
-    Test { load: Load::Open { rate_per_second, process: Process::Even }, ..test() }
+    test().with(|asked| asked.load = Load::Open { rate_per_second, process: Process::Even })
 }
 
 /// The outcome of a thread: how it ended, the rounds that it handed in, and what happened to the flags around it.
@@ -181,7 +181,7 @@ fn run_as(
     let device = Device {
         clock,
         script,
-        buffers: vec![vec![0; 4096]; test.queue_depth as usize],
+        buffers: vec![vec![0; 4096]; test.queue_depth() as usize],
         pushed: Vec::new(),
         flying: VecDeque::new(),
         taken: 0,
@@ -199,7 +199,8 @@ fn run_as(
         Some(_) => Some(&send),
         None => None,
     };
-    let worker = Worker::new(&shared, &progress, device, key, Source::drawn(test, key), sent);
+    let source = Source::drawn(test, key).unwrap();
+    let worker = Worker::new(&shared, &progress, device, key, source, sent);
     let ended = worker.run(BEGUN).unwrap();
     let elapsed_ns = ended.closed_ns - BEGUN - test.ramp.nanoseconds();
     let (aborted, over_ns) = (abort.load(Ordering::Relaxed), now.get());
@@ -220,7 +221,7 @@ fn assert_little(tally: &Tally) {
 
 #[test]
 fn a_volume_one_at_a_time_takes_its_service_times() {
-    let done = run(&Test { queue_depth: 1, ..volume(10) }, Script::steady(100 * US));
+    let done = run(&volume(10).with(|asked| asked.queue_depth = 1), Script::steady(100 * US));
     assert_eq!(done.elapsed_ns, 1_000 * US);
     let tally = &done.ended.tally;
     assert_eq!((tally.requests(), tally.bytes()), (10, Bytes(40_960)));
@@ -272,7 +273,7 @@ fn a_stall_at_the_end_shows_in_the_slowest_and_in_the_time() {
 
 #[test]
 fn an_open_loop_counts_from_when_a_request_was_due() {
-    let done = run(&Test { queue_depth: 2, ..open(500.0) }, Script::steady(100 * US));
+    let done = run(&open(500.0).with(|asked| asked.queue_depth = 2), Script::steady(100 * US));
     let tally = &done.ended.tally;
     let kept = tally.punctuality.as_ref().unwrap();
     // Requests are due at 0, 2, 4 … 398 ms, and the loop looks at the clock until then: it is never late.
@@ -288,7 +289,7 @@ fn an_open_loop_counts_from_when_a_request_was_due() {
 fn what_an_open_loop_could_not_submit_in_a_stall_at_the_end_is_waited_for() {
     let script =
         Script { stall_ns: (BEGUN + 200 * MS, BEGUN + 600 * MS), ..Script::steady(MS / 10) };
-    let done = run(&Test { queue_depth: 2, ..open(500.0) }, script);
+    let done = run(&open(500.0).with(|asked| asked.queue_depth = 2), script);
     let tally = &done.ended.tally;
     let kept = tally.punctuality.as_ref().unwrap();
     // All 200 that were due in 400 ms; of the half in the stall two were submitted in time.
@@ -301,7 +302,7 @@ fn what_an_open_loop_could_not_submit_in_a_stall_at_the_end_is_waited_for() {
 
 #[test]
 fn an_open_loop_that_never_catches_up_ends_a_second_later_and_tells_what_it_left() {
-    let done = run(&Test { queue_depth: 4, ..open(10_000.0) }, Script::steady(MS));
+    let done = run(&open(10_000.0).with(|asked| asked.queue_depth = 4), Script::steady(MS));
     let tally = &done.ended.tally;
     // One a millisecond for 1.4 s, and the four that are outstanding then.
     assert_eq!(tally.requests(), 1_403);
@@ -313,7 +314,10 @@ fn an_open_loop_that_never_catches_up_ends_a_second_later_and_tells_what_it_left
 #[test]
 fn think_time_goes_by_between_requests() {
     let think = Duration::from_nanoseconds(900 * US);
-    let test = Test { queue_depth: 1, think, ..test() };
+    let test = test().with(|asked| {
+        asked.queue_depth = 1;
+        asked.think = think;
+    });
     let done = run(&test, Script::steady(100 * US));
     // One a millisecond; the last begins at 399 ms and its thinking is nobody's concern.
     let tally = &done.ended.tally;
@@ -325,7 +329,10 @@ fn think_time_goes_by_between_requests() {
 fn rounds_follow_each_other_without_a_gap_and_the_last_one_leaves_what_is_outstanding() {
     let length = Duration::from_nanoseconds(100 * MS);
     let rounds = Some(Rounds { length, tracked: Tracked::Iops });
-    let done = run(&Test { duration: None, rounds, queue_depth: 4, ..test() }, Script::steady(MS));
+    let done = run(
+        &Test { duration: None, rounds, ..test() }.with(|asked| asked.queue_depth = 4),
+        Script::steady(MS),
+    );
     assert_eq!(done.rounds.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1, 2]);
     // What is complete at the very end of a round belongs to the next.
     let counts: Vec<u64> = done.rounds.iter().map(|(_, tally)| tally.requests()).collect();
@@ -355,7 +362,7 @@ fn a_request_that_is_answered_in_parts_is_one_request() {
         answer: |number, length| if number % 2 == 0 { 512 } else { length },
         ..Script::steady(MS)
     };
-    let done = run(&Test { queue_depth: 1, ..volume(5) }, script);
+    let done = run(&volume(5).with(|asked| asked.queue_depth = 1), script);
     let tally = &done.ended.tally;
     assert_eq!((tally.requests(), latencies(tally)), (5, (2 * MS, 2e6, 2 * MS)));
     assert!(done.ended.errors.is_empty());
@@ -383,7 +390,10 @@ fn where_the_run_goes_on_failed_requests_are_in_no_other_figure() {
         7 => 0,
         _ => length,
     };
-    for test in [Test { queue_depth: 1, ..test() }, Test { queue_depth: 2, ..open(1_000.0) }] {
+    for test in [
+        test().with(|asked| asked.queue_depth = 1),
+        open(1_000.0).with(|asked| asked.queue_depth = 2),
+    ] {
         let script = Script { answer, ..Script::steady(MS) };
         let done = run_as(&test, script, OnError::Continue, |_| ());
         let Ended { tally, errors, failure, complete, .. } = &done.ended;
@@ -401,7 +411,8 @@ fn where_the_run_goes_on_failed_requests_are_in_no_other_figure() {
 fn a_volume_is_counted_without_what_failed() {
     let answer = |number, length| if number % 4 == 0 { -libc::EILSEQ } else { length };
     let script = Script { answer, ..Script::steady(MS) };
-    let done = run_as(&Test { queue_depth: 1, ..volume(30) }, script, OnError::Continue, |_| ());
+    let done =
+        run_as(&volume(30).with(|asked| asked.queue_depth = 1), script, OnError::Continue, |_| ());
     assert_eq!((done.ended.tally.requests(), done.ended.errors.total()), (30, 10));
     assert_eq!(done.elapsed_ns, 40 * MS);
 }
@@ -425,7 +436,7 @@ fn a_dead_device_is_asked_a_thousand_times_a_second_and_ten_seconds_at_most() {
 
 #[test]
 fn the_volume_is_split_to_the_last_request_and_rounded_up() {
-    let split = Test { queue_depth: 1, threads: 3, duration: None, ..test() };
+    let split = Test { threads: 3, duration: None, ..test() }.with(|asked| asked.queue_depth = 1);
     let split = Test { volume: Some(Bytes(4096 * 10 - 512)), ..split };
     assert_eq!([0, 1, 2].map(|thread| quota(&split, thread) / 4096), [4, 3, 3]);
     let endless = Test { volume: None, ..split };

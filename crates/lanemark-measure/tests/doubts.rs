@@ -44,7 +44,7 @@ fn loop_device(direct: bool) -> Option<LoopDevice> {
 #[test]
 fn requests_that_the_kernel_hands_to_its_threads_are_told_and_their_time_counted() {
     let Some(tmpfs) = tmpfs() else { return };
-    let test = timed(wide(Test { queue_depth: 16, ..read() }), 300);
+    let test = timed(wide(read().with(|asked| asked.queue_depth = 16)), 300);
     let outcome = bench(tmpfs.path(), test, Settings::default());
     assert!(has(&outcome, |w| matches!(w, Warning::Punted { .. })), "{:?}", outcome.warnings);
     let sample = &outcome.tests[0].samples[0];
@@ -82,7 +82,8 @@ fn a_page_cache_that_answers_is_told() {
     fs::write(&path, vec![3u8; SPAN.get() as usize]).unwrap();
     fs::File::open(&path).unwrap().sync_all().unwrap();
     let settings = Settings { buffered: true, ..Settings::default() };
-    let test = wide(Test { volume: Some(Bytes::mebi(256)), queue_depth: 8, ..read() });
+    let test =
+        wide(Test { volume: Some(Bytes::mebi(256)), ..read() }.with(|asked| asked.queue_depth = 8));
     let outcome = bench(&path, test, settings);
     let told = |w: &Warning| matches!(w, Warning::NotFromDevice { .. });
     assert!(has(&outcome, told), "{:?}", outcome.warnings);
@@ -119,8 +120,11 @@ fn somebody_else_on_the_device_is_told() {
             }
         });
         let load = Load::Open { rate_per_second: 200.0, process: Process::Even };
-        let outcome =
-            bench(device.node(), timed(wide(Test { load, ..read() }), 800), Settings::default());
+        let outcome = bench(
+            device.node(),
+            timed(wide(read().with(|asked| asked.load = load)), 800),
+            Settings::default(),
+        );
         over.store(true, Ordering::Relaxed);
         outcome
     });
@@ -133,14 +137,20 @@ fn somebody_else_on_the_device_is_told() {
 fn a_thread_without_time_left_is_told() {
     let Some(tmpfs) = tmpfs() else { return };
     let settings = Settings { engine: EngineKind::Synchronous, ..Settings::default() };
-    let test = timed(wide(Test { queue_depth: 1, ..read() }), 500);
+    let test = timed(wide(read().with(|asked| asked.queue_depth = 1)), 500);
     let outcome = bench(tmpfs.path(), test, settings);
     let busiest = outcome.tests[0].samples[0].evidence.as_ref().unwrap().threads.unwrap().busiest;
     let told = has(&outcome, |w| matches!(w, Warning::GeneratorBound { .. }));
     // On a machine that others use the thread may not get its core.
     assert_eq!(told, busiest > 0.9, "{:?}", outcome.warnings);
     let think = Duration::from_microseconds(2000);
-    let resting = timed(wide(Test { queue_depth: 1, think, ..read() }), 500);
+    let resting = timed(
+        wide(read().with(|asked| {
+            asked.queue_depth = 1;
+            asked.think = think;
+        })),
+        500,
+    );
     let outcome = bench(tmpfs.path(), resting, settings);
     assert!(!has(&outcome, |w| matches!(w, Warning::GeneratorBound { .. })));
 }
@@ -149,7 +159,13 @@ fn a_thread_without_time_left_is_told() {
 fn an_open_loop_that_is_held_back_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let load = Load::Open { rate_per_second: 5e6, process: Process::Even };
-    let test = timed(wide(Test { load, queue_depth: 2, ..write() }), 300);
+    let test = timed(
+        wide(write().with(|asked| {
+            asked.load = load;
+            asked.queue_depth = 2;
+        })),
+        300,
+    );
     let outcome = bench(folder.path(), test, Settings::default());
     assert!(has(&outcome, |w| matches!(w, Warning::Late { .. })), "{:?}", outcome.warnings);
 }
@@ -200,7 +216,7 @@ fn a_short_sample_of_a_device_that_is_held_at_a_rate_tells_its_latency() {
     let Some(_group) = Group::reads_a_second(device.node(), 2000) else { return };
     let mut seen = Vec::new();
     for milliseconds in [400, 900] {
-        let test = timed(wide(Test { queue_depth: 16, ..read() }), milliseconds);
+        let test = timed(wide(read().with(|asked| asked.queue_depth = 16)), milliseconds);
         let outcome = bench(device.node(), test, Settings::default());
         let (product, latency_ms) = little(&outcome);
         assert!((15.0..=16.8).contains(&product), "{product} of 16 in {milliseconds} ms");
@@ -216,7 +232,7 @@ fn a_short_sample_of_a_device_that_is_held_at_a_rate_tells_its_latency() {
 fn a_stall_at_the_end_of_a_sample_shows() {
     let Some(device) = loop_device(true) else { return };
     let Some(group) = Group::reads_a_second(device.node(), 2000) else { return };
-    let test = timed(wide(Test { queue_depth: 16, ..read() }), 500);
+    let test = timed(wide(read().with(|asked| asked.queue_depth = 16)), 500);
     let (workload, stop) = (workload([test]), AtomicBool::new(false));
     let (sender, stalled) = std::sync::mpsc::channel();
     let outcome = std::thread::scope(|scope| {
@@ -252,7 +268,8 @@ fn a_ramp_is_no_other_user_of_the_device() {
     let Some(device) = loop_device(true) else { return };
     let ramp = Duration::from_microseconds(600_000);
     // What is counted takes a fraction of the ramp.
-    let short = Test { ramp, volume: Some(Bytes::mebi(1)), queue_depth: 16, ..wide(read()) };
+    let short = Test { ramp, volume: Some(Bytes::mebi(1)), ..wide(read()) }
+        .with(|asked| asked.queue_depth = 16);
     let beside = Test { ramp: Duration::ZERO, ..timed(wide(read()), 300) };
     for test in [short, Test { ramp, ..beside }] {
         let outcome = bench(device.node(), test, Settings::default());
@@ -310,7 +327,7 @@ fn processors_that_are_kept_awake_need_no_waking() {
     let wakes = |no_idle: bool| {
         let outcome = bench(
             device.node(),
-            timed(wide(Test { queue_depth: 1, ..read() }), 300),
+            timed(wide(read().with(|asked| asked.queue_depth = 1)), 300),
             Settings { no_idle, ..settings },
         );
         let sample = &outcome.tests[0].samples[0];

@@ -61,8 +61,10 @@ fn where_half_of_a_device_fails_the_run_goes_on_with_the_other_half() {
     for engine in [EngineKind::IoUring, EngineKind::Synchronous] {
         let queue_depth = if engine == EngineKind::Synchronous { 1 } else { 4 };
         // In order: 512 that are well, 512 that fail, and 256 from the beginning again.
-        let test = Test { span: Bytes(4 * MIB as u64), pattern: Pattern::Sequential, ..read() };
-        let test = Test { volume: Some(Bytes(3 * MIB as u64)), queue_depth, ..test };
+        let test = Test { span: Bytes(4 * MIB as u64), ..read() }
+            .with(|asked| asked.pattern = Pattern::Sequential);
+        let test = Test { volume: Some(Bytes(3 * MIB as u64)), ..test }
+            .with(|asked| asked.queue_depth = queue_depth);
         let workload = Workload { repeats: 2, ..workload([test]) };
         let settings = Settings { engine, ..going_on() };
         let outcome = run(device.node(), &workload, settings, || ()).unwrap();
@@ -87,7 +89,10 @@ fn the_first_failure_ends_a_run_and_what_there_is_comes_back() {
     let pattern = Pattern::Sequential;
     let whole = Bytes(4 * MIB as u64);
     let good = Test { name: "good".to_owned(), ..read() };
-    let bad = Test { span: whole, volume: Some(whole), pattern, queue_depth: 1, ..read() };
+    let bad = Test { span: whole, volume: Some(whole), ..read() }.with(|asked| {
+        asked.pattern = pattern;
+        asked.queue_depth = 1;
+    });
     let never = Test { name: "never".to_owned(), ..read() };
     let all = workload([good, bad, never]);
     let outcome = run(device.node(), &all, Settings::default(), || ()).unwrap();

@@ -45,7 +45,8 @@ fn without_locked_memory_it_measures_unregistered_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     // The rings themselves need a little; the buffers of a test, 1 MiB, do not fit.
     let large = Bytes::kibi(256);
-    let tests = [read(), write()].map(|test| Test { block: large, alignment: large, ..test });
+    let tests = [read(), write()]
+        .map(|test| Test { block: large, ..test }.with(|asked| asked.alignment = large));
     let outcome = limited(Resource::Memlock, 128 << 10, || {
         run(folder.path(), &workload(tests), None).unwrap()
     });

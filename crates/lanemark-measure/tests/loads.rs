@@ -49,7 +49,10 @@ fn with(engine: EngineKind) -> Settings {
 fn an_open_loop_keeps_its_rate_and_tells_how_late_it_was() {
     for process in [Process::Even, Process::Poisson] {
         let load = Load::Open { rate_per_second: 2000.0, process };
-        let test = Test { load, queue_depth: 64, threads: 2, ..timed(read(), 1000) };
+        let test = Test { threads: 2, ..timed(read(), 1000) }.with(|asked| {
+            asked.load = load;
+            asked.queue_depth = 64;
+        });
         let sample = sample(test, Settings::default());
         let iops = sample.iops();
         // Three standard deviations of a Poisson count are 7% here, and a slow machine adds to that.
@@ -65,9 +68,12 @@ fn an_open_loop_keeps_its_rate_and_tells_how_late_it_was() {
 fn what_an_overloaded_target_holds_back_counts_as_latency() {
     // One request at a time, each behind a flush to the medium, asked for far faster than that goes.
     let load = Load::Open { rate_per_second: 1e6, process: Process::Even };
-    let test = Test { load, queue_depth: 1, ..timed(write(), 300) };
+    let test = timed(write(), 300).with(|asked| {
+        asked.load = load;
+        asked.queue_depth = 1;
+    });
     let open = sample(test.clone(), Settings::default());
-    let closed = sample(Test { load: Load::Closed, ..test }, Settings::default());
+    let closed = sample(test.with(|asked| asked.load = Load::Closed), Settings::default());
     let (open_ns, closed_ns) = (open.latency().mean_ns(), closed.latency().mean_ns());
     assert!(
         open_ns > 20.0 * closed_ns,
@@ -85,17 +91,16 @@ fn sizes_flushes_and_trims_come_in_their_shares() {
         trim_share: Ratio::new(0.2).unwrap(),
         flush_every: Some(8),
     };
-    let test = Test {
-        mix,
-        block: Bytes::kibi(16),
-        read_share: Ratio::new(0.5).unwrap(),
-        volume: Some(Bytes::mebi(16)),
-        pattern: Pattern::Uniform,
-        ..write()
-    };
+    let test =
+        Test { block: Bytes::kibi(16), volume: Some(Bytes::mebi(16)), ..write() }.with(|asked| {
+            asked.mix = mix;
+            asked.read_share = Ratio::new(0.5).unwrap();
+            asked.pattern = Pattern::Uniform;
+        });
     for engine in [EngineKind::IoUring, EngineKind::Synchronous] {
         let queue_depth = if engine == EngineKind::Synchronous { 1 } else { 8 };
-        let sample = sample(Test { queue_depth, ..test.clone() }, with(engine));
+        let sample =
+            sample(test.clone().with(|asked| asked.queue_depth = queue_depth), with(engine));
         let [reads, writes, flushes, trims] =
             [&sample.reads, &sample.writes, &sample.flushes, &sample.trims]
                 .map(|direction| direction.as_ref().unwrap());
@@ -191,12 +196,13 @@ fn a_series_holds_every_request_of_every_thread() {
 fn every_engine_does_what_was_asked_and_the_null_engine_nothing() {
     for (_, engine) in EngineKind::ALL {
         let outcome =
-            measured(&workload([Test { queue_depth: 1, ..write() }]), with(engine)).unwrap();
+            measured(&workload([write().with(|asked| asked.queue_depth = 1)]), with(engine))
+                .unwrap();
         let sample = &outcome.tests[0].samples[0];
         assert_eq!(outcome.target.engine, engine.name());
         assert_eq!(sample.bytes(), write().volume.unwrap());
     }
-    let deep = Test { queue_depth: 2, ..read() };
+    let deep = read().with(|asked| asked.queue_depth = 2);
     let error = measured(&workload([deep]), with(EngineKind::Synchronous)).unwrap_err();
     assert!(matches!(error, MeasureError::QueueDepth { most: 1, .. }), "{error}");
     assert!(error.hint().unwrap().contains("io_uring"));
@@ -242,7 +248,11 @@ fn a_shuffled_order_takes_each_test_once_a_pass() {
 fn flushes_do_not_take_the_turns_of_writes_in_an_open_loop() {
     let load = Load::Open { rate_per_second: 200.0, process: Process::Even };
     let mix = Mix { flush_every: Some(1), ..Mix::default() };
-    let test = Test { load, mix, queue_depth: 32, ..timed(write(), 1000) };
+    let test = timed(write(), 1000).with(|asked| {
+        asked.load = load;
+        asked.mix = mix;
+        asked.queue_depth = 32;
+    });
     let sample = sample(test, Settings::default());
     let writes = sample.writes.unwrap().latency.count();
     assert!((150..=210).contains(&writes), "{writes} writes");

@@ -23,7 +23,7 @@ fn asked(test: &Test, index: u32, repeat: u32, requests: u64) -> Vec<Access> {
     let threads = u64::from(test.threads);
     let stream = |thread: u64| {
         let key = StreamKey { seed: 42, test: index, repeat, thread: thread as u32 };
-        let mut accesses = Accesses::new(test, key);
+        let mut accesses = Accesses::new(test, key).unwrap();
         let share = requests / threads + u64::from(thread < requests % threads);
         (0..share).map(|_| accesses.next_access()).collect::<Vec<_>>()
     };
@@ -68,7 +68,7 @@ fn changed_blocks(before: &[u8], after: &[u8]) -> BTreeSet<u64> {
 fn exactly_the_volume_is_counted_whatever_the_depth_and_threads() {
     for (threads, queue_depth, requests) in [(1, 1, 7), (3, 7, 1000), (2, 64, 5), (4, 3, 2)] {
         let volume = Some(Bytes(requests * BLOCK as u64));
-        let test = Test { threads, queue_depth, volume, ..read() };
+        let test = Test { threads, volume, ..read() }.with(|asked| asked.queue_depth = queue_depth);
         let folder = tempfile::tempdir().unwrap();
         let outcome = run(folder.path(), &workload([test]), None).unwrap();
         let sample = &outcome.tests[0].samples[0];
@@ -82,9 +82,11 @@ fn exactly_the_volume_is_counted_whatever_the_depth_and_threads() {
 #[test]
 fn writes_change_the_blocks_of_the_stream_and_no_others() {
     let volume = Some(Bytes(300 * BLOCK as u64));
-    let base = Test { threads: 2, queue_depth: 5, span: Bytes::mebi(4), volume, ..write() };
+    let base = Test { threads: 2, span: Bytes::mebi(4), volume, ..write() }
+        .with(|asked| asked.queue_depth = 5);
     for pattern in [Pattern::Uniform, Pattern::Zipf { theta: 0.99 }, Pattern::Sequential] {
-        let test = Test { pattern: pattern.clone(), offset: Bytes::mebi(1), ..base.clone() };
+        let test = Test { offset: Bytes::mebi(1), ..base.clone() }
+            .with(|asked| asked.pattern = pattern.clone());
         let mut workload = workload([test.clone(), test.clone()]);
         workload.repeats = 2;
         let (before, after) = before_and_after(&workload);
@@ -103,7 +105,10 @@ fn large_blocks_are_written_whole() {
     let block = Bytes::kibi(640);
     let volume = Some(Bytes(block.get() * 3));
     let pattern = Pattern::Sequential;
-    let test = Test { block, alignment: block, volume, pattern, span: Bytes::mebi(4), ..write() };
+    let test = Test { block, volume, span: Bytes::mebi(4), ..write() }.with(|asked| {
+        asked.alignment = block;
+        asked.pattern = pattern;
+    });
     let (before, after) = before_and_after(&workload([test]));
     let expected: BTreeSet<u64> = (0..480).map(|place| place * BLOCK as u64).collect();
     assert_eq!(changed_blocks(&before, &after), expected);
@@ -129,7 +134,8 @@ fn no_two_written_blocks_are_alike() {
 
 #[test]
 fn reads_and_writes_of_a_mix_are_those_of_the_stream() {
-    let test = Test { read_share: Ratio::new(0.7).unwrap(), threads: 2, ..read() };
+    let test =
+        Test { threads: 2, ..read() }.with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let outcome = run(folder.path(), &workload([test.clone()]), None).unwrap();
     let sample = &outcome.tests[0].samples[0];
@@ -166,7 +172,8 @@ fn a_timed_window_lasts_as_long_as_asked_and_the_ramp_is_not_in_it() {
 #[test]
 fn the_depth_is_kept_and_never_exceeded() {
     for (queue_depth, threads) in [(1, 1), (8, 1), (8, 2)] {
-        let test = timed(Test { queue_depth, threads, ..read() }, 400);
+        let test =
+            timed(Test { threads, ..read() }.with(|asked| asked.queue_depth = queue_depth), 400);
         let population = test.population() as f64;
         let folder = tempfile::tempdir().unwrap();
         let outcome = run(folder.path(), &workload([test]), None).unwrap();
@@ -180,7 +187,13 @@ fn the_depth_is_kept_and_never_exceeded() {
 #[test]
 fn a_slot_thinks_between_its_requests() {
     let think = Duration::from_microseconds(20_000);
-    let test = timed(Test { think, queue_depth: 3, ..read() }, 400);
+    let test = timed(
+        read().with(|asked| {
+            asked.think = think;
+            asked.queue_depth = 3;
+        }),
+        400,
+    );
     let folder = tempfile::tempdir().unwrap();
     let outcome = run(folder.path(), &workload([test]), None).unwrap();
     let operations = outcome.tests[0].samples[0].operations();
@@ -194,7 +207,14 @@ fn stopped_it_keeps_what_was_counted_and_removes_the_file() {
     // The second is a drive that answers almost never: the stop must not wait for it.
     for slow in [false, true] {
         let test = timed(read(), 60_000);
-        let test = if slow { Test { think, queue_depth: 1, ..test } } else { test };
+        let test = if slow {
+            test.with(|asked| {
+                asked.think = think;
+                asked.queue_depth = 1;
+            })
+        } else {
+            test
+        };
         let mut workload = workload([Test { name: "first".to_owned(), ..read() }, test, read()]);
         workload.repeats = 3;
         let stop = AtomicBool::new(false);

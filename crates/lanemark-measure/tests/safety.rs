@@ -10,8 +10,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lanemark_core::result::Warning;
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Pattern, Test};
+use lanemark_core::units::{Bytes, Ratio};
+use lanemark_core::workload::{Asks, DatabaseUsers, Pattern, Profile, Test, TraceSummary};
 use lanemark_measure::{Bench, Event, MeasureError, Settings};
 use lanemark_testbed::LoopDevice;
 use workloads::{content, read, run, timed, workload, write};
@@ -176,10 +176,38 @@ fn a_file_too_small_to_be_read_is_refused_with_both_sizes() {
 }
 
 #[test]
+fn a_test_without_requests_of_its_own_is_refused_before_a_file_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new");
+    let summary =
+        TraceSummary { read_share: Ratio::ONE, queue_depth: 1, alignment: Bytes::kibi(4) };
+    let users = DatabaseUsers {
+        profile: Profile::Tpcc,
+        warehouses: 1,
+        divisor: 1,
+        contents_seed: 1,
+        think_times: false,
+        procedures: false,
+    };
+    for (asks, expected) in [
+        (Asks::Trace(summary), "the requests are in the trace alone"),
+        (Asks::Database(users), "is of a database's transactions"),
+    ] {
+        let mut workload = workload([read()]);
+        workload.tests[0].asks = asks;
+        let error = run(&path, &workload, None).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(error.hint().is_some(), "{error}");
+        assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
+    }
+}
+
+#[test]
 fn without_room_nothing_is_created() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new");
-    let vast = Test { span: Bytes(1 << 60), pattern: Pattern::Sequential, ..write() };
+    let vast =
+        Test { span: Bytes(1 << 60), ..write() }.with(|asked| asked.pattern = Pattern::Sequential);
     for path in [&path, folder.path()] {
         let error = run(path, &workload([vast.clone()]), None).unwrap_err();
         assert!(matches!(error, MeasureError::NoSpace { .. }), "{error}");
@@ -328,11 +356,12 @@ fn a_folder_that_takes_no_files_is_a_matter_of_permission() {
 #[test]
 fn what_the_machine_cannot_hold_is_refused_before_anything_is_created() {
     let folder = tempfile::tempdir().unwrap();
-    let deep = Test { queue_depth: 40_000, ..read() };
+    let deep = read().with(|asked| asked.queue_depth = 40_000);
     let error = run(folder.path(), &workload([deep]), None).unwrap_err();
     assert!(error.to_string().contains("queue_depth = 40000: io_uring takes at most 32768"));
     let block = Bytes::mebi(64);
-    let wide = Test { queue_depth: 32_768, threads: 1024, block, span: block, ..read() };
+    let wide = Test { threads: 1024, block, span: block, ..read() }
+        .with(|asked| asked.queue_depth = 32_768);
     let error = run(folder.path(), &workload([wide]), None).unwrap_err();
     assert!(matches!(error, MeasureError::Memory { .. }), "{error}");
     let error = run(folder.path(), &workload([]), None).unwrap_err();

@@ -13,7 +13,7 @@
 
 use lanemark_core::result::{Counter, DatabaseTarget, RunResult, Sample, Target, WaitClass};
 use lanemark_core::units::Bytes;
-use lanemark_core::workload::Load;
+use lanemark_core::workload::Asks;
 
 use crate::error::OltpError;
 use crate::outcome::{PAGE, changing};
@@ -89,7 +89,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let (Target::Database(database), [test]) = (&result.target, result.tests.as_slice()) else {
         return Err(unknown("what a database was asked for"));
     };
-    let Load::Database(asked) = &test.test.load else {
+    let Asks::Database(asked) = &test.test.asks else {
         return Err(unknown("who asked its database"));
     };
     let users = test.test.threads;
@@ -117,9 +117,10 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let device_us = reads * mean_us(sums.read_s, sums.reads) + share * stored_us;
     let (storage_us, storage) = match sums.samples {
         [0, _] => (device_us, "the drive's time for its requests"),
-        [found, waited] => {
-            (cycle_us * waited as f64 / found as f64, "waits for data and log, as sessions told them")
-        }
+        [found, waited] => (
+            cycle_us * waited as f64 / found as f64,
+            "waits for data and log, as sessions told them",
+        ),
     };
     let elsewhere_us = (cycle_us - processor_us - storage_us).max(0.0);
     let data = (asked.warehouses as u64).saturating_mul(WAREHOUSE / asked.divisor as u64);

@@ -7,9 +7,9 @@ use lanemark_core::result::{
     RunResult, SCHEMA_VERSION, Sample, ServerTime, SessionWaits, Target, TestResult,
     TransactionsUse, Warning,
 };
-use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{
-    Average, DatabaseUsers, Load, Order, Test, TransactionKind, Workload,
+    Asks, Average, DatabaseUsers, Order, Test, TransactionKind, Workload,
 };
 
 use crate::database::Database;
@@ -187,12 +187,11 @@ pub(crate) fn workload_of(
 ) -> Workload {
     let test = Test {
         name: format!("{count} users"),
-        read_share: Ratio::new(0.5).unwrap_or(Ratio::ONE),
         threads: count,
         span: Bytes(data.get().max(1).next_multiple_of(PAGE)),
         duration: Some(duration),
         ramp,
-        load: Load::Database(users),
+        asks: Asks::Database(users),
         ..Test::of_blocks(Bytes(PAGE))
     };
     Workload {

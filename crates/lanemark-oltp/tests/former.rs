@@ -1,7 +1,7 @@
 //! Files of the schema that OLTP runs had of their own are read as results of today.
 
 use lanemark_core::result::{Counter, RunResult, Target, WaitClass};
-use lanemark_core::workload::{Load, Profile, TransactionKind};
+use lanemark_core::workload::{Asks, Profile, TransactionKind};
 use lanemark_oltp::former::FormerRun;
 
 /// A run of three repeats on SQLite, and one of two on PostgreSQL with counters and waits.
@@ -25,7 +25,7 @@ fn each_version_is_read_and_each_figure_is_that_of_the_file() {
         assert_eq!(target.place, None);
         assert!(!target.settings.contains_key("data"), "{target:?}");
         let [test] = run.tests.as_slice() else { panic!("{} tests", run.tests.len()) };
-        let Load::Database(users) = &test.test.load else { panic!("{:?}", test.test.load) };
+        let Asks::Database(users) = &test.test.asks else { panic!("{:?}", test.test.asks) };
         assert_eq!((users.profile, users.warehouses, users.divisor), (Profile::Tpcc, 1, 100));
         assert_eq!((test.test.threads, run.complete, users.procedures), (2, true, false));
         let repeats = old["repeats"].as_array().unwrap();

@@ -7,7 +7,8 @@ mod transactions;
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
 use lanemark_core::workload::{
-    Average, Interval, Load, Order, Pattern, Rounds, Test, Tracked, Transactions, Workload,
+    Asks, Average, Interval, Order, QUEUE_DEPTH_MAX, Requests, Rounds, THREADS_MAX, Test, Tracked,
+    Transactions, Workload,
 };
 
 use crate::document::{Context, Document, Section};
@@ -127,45 +128,29 @@ fn test(
     transactions: Option<&Transactions>,
 ) -> Result<Test, StudyError> {
     let layers = Layers { own, defaults };
-    let mix = load::mix(&layers)?;
-    let block = match mix.sizes.iter().map(|size| size.block).max() {
-        Some(largest) => largest,
-        None => layers.holding("block").quantity("block")?,
+    let (block, asks) = match transactions {
+        Some(transactions) => {
+            (layers.holding("block").quantity("block")?, transactions.clone().into())
+        }
+        None => requests(&layers)?,
     };
-    let least = mix.sizes.iter().map(|size| size.block).min().unwrap_or(block);
-    let (pattern, read_share, queue_depth) = match transactions {
-        Some(_) => (Pattern::Uniform, Ratio::new(0.5).unwrap_or(Ratio::ONE), 1),
-        None => (
-            pattern::read(layers.holding("pattern"))?,
-            layers.holding("read").quantity("read")?,
-            layers.holding("queue_depth").integer("queue_depth", 1, 65_536)? as u32,
-        ),
-    };
-    let mut test = Test {
+    let test = Test {
         name: own.text("name")?,
         block,
-        pattern,
-        read_share,
-        queue_depth,
-        threads: layers.holding("threads").optional_integer("threads", 1, 1024)?.unwrap_or(1)
-            as u32,
+        threads: layers
+            .holding("threads")
+            .optional_integer("threads", 1, THREADS_MAX.into())?
+            .unwrap_or(1) as u32,
         span: layers.holding("span").quantity("span")?,
         offset: layers.quantity("offset")?.unwrap_or(Bytes::ZERO),
-        alignment: layers.quantity("alignment")?.unwrap_or(least),
         volume: layers.quantity("volume")?,
         duration: layers.quantity("duration")?,
         rounds: rounds(&layers)?,
         interval: interval(layers.holding("interval"))?,
         ramp: layers.quantity("ramp")?.unwrap_or(Duration::ZERO),
-        think: layers.quantity("think")?.unwrap_or(Duration::ZERO),
         compressibility: layers.quantity("compressibility")?.unwrap_or(Ratio::ZERO),
-        load: Load::Closed,
         start: load::start(&layers)?,
-        mix,
-    };
-    test.load = match transactions {
-        Some(transactions) => Load::Transactions(Box::new(transactions.clone())),
-        None => load::load(&layers, &test)?,
+        asks,
     };
     own.finish()?;
     test.check().map_err(|error| {
@@ -173,6 +158,30 @@ fn test(
         section.error(error.field, format!("test `{}`: {error}", test.name))
     })?;
     Ok(test)
+}
+
+/// Reads the requests that a test asks for by itself, and the size of the largest.
+fn requests(layers: &Layers<'_, '_>) -> Result<(Bytes, Asks), StudyError> {
+    let mix = load::mix(layers)?;
+    let block = match mix.sizes.iter().map(|size| size.block).max() {
+        Some(largest) => largest,
+        None => layers.holding("block").quantity("block")?,
+    };
+    let least = mix.sizes.iter().map(|size| size.block).min().unwrap_or(block);
+    let requests = Requests {
+        pattern: pattern::read(layers.holding("pattern"))?,
+        read_share: layers.holding("read").quantity("read")?,
+        queue_depth: layers.holding("queue_depth").integer(
+            "queue_depth",
+            1,
+            QUEUE_DEPTH_MAX.into(),
+        )? as u32,
+        alignment: layers.quantity("alignment")?.unwrap_or(least),
+        think: layers.quantity("think")?.unwrap_or(Duration::ZERO),
+        load: load::load(layers, mix.block_mean(block))?,
+        mix,
+    };
+    Ok((block, requests.into()))
 }
 
 /// Reads `round`, the length of rounds that go on until they are steady, and `track`, the figure that is to be so.

@@ -33,14 +33,16 @@ fn reads(system: &System, pattern: Pattern, at_end: bool) -> (f64, f64) {
     let whole = |bytes: Bytes| Bytes(bytes.get() / block.get() * block.get());
     let test = Test {
         block,
-        alignment: block,
-        pattern,
         span: whole(span),
         offset: whole(offset),
         volume: Some(block * if small { 10_000 } else { 1_000 }),
         duration: None,
         ..workload.tests[0].clone()
-    };
+    }
+    .with(|asked| {
+        asked.alignment = block;
+        asked.pattern = pattern;
+    });
     let sample = run_test(&system.spec, &test.checked().unwrap(), StreamKey::from_seed(1)).unwrap();
     (sample.throughput().as_megabytes(), sample.iops())
 }

@@ -10,7 +10,7 @@ use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_core::sim::spec::{DriveSpec, MediaSpec, PageTimes};
 use lanemark_core::sim::{SystemSpec, run_test};
 use lanemark_core::units::{Bytes, Ratio};
-use lanemark_core::workload::{Pattern, Test};
+use lanemark_core::workload::{Pattern, Requests, Test};
 use lanemark_study::library::Kind;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System};
@@ -167,7 +167,8 @@ fn climb(count: u64, seed: u64, requests: u64) -> (usize, Vec<String>) {
         let rates = rungs(&spec, &test, faster, number);
         climbed += usize::from(rates.len() > 1);
         if rates.windows(2).any(|pair| pair[1] < pair[0] * (1.0 - LOSS_MAX)) {
-            let Test { block, pattern, queue_depth, read_share, .. } = test;
+            let block = test.block;
+            let Requests { pattern, queue_depth, read_share, .. } = test.requests().unwrap();
             let share = read_share.get();
             lost.push(format!(
                 "{name} {part}: {block} {pattern:?} QD{queue_depth}, {share} reads: {rates:?}"
@@ -215,15 +216,12 @@ fn ladders_that_once_lost_lose_nothing() {
         let mut random = Rng::new(StreamKey::from_seed(1));
         let read_share = Ratio::new(read_share).unwrap();
         let chosen = test(&mut random, &mut spec, 2000);
-        let test = Test {
-            block,
-            alignment: block,
-            pattern,
-            read_share,
-            queue_depth,
-            volume: Some(block * 2000),
-            ..chosen
-        };
+        let test = Test { block, volume: Some(block * 2000), ..chosen }.with(|asked| {
+            asked.alignment = block;
+            asked.pattern = pattern;
+            asked.read_share = read_share;
+            asked.queue_depth = queue_depth;
+        });
         if test.writes() {
             spec.first_mut().drive.buffer = BUFFER;
         }

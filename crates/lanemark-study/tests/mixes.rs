@@ -39,8 +39,8 @@ const PLAIN: &str = "block = \"4 KiB\"\npattern = \"random\"";
 #[test]
 fn sizes_stand_in_place_of_a_block() {
     let test = test("sizes", "pattern = \"random\"\nsizes = [\"4 KiB 75%\", \"64 KiB 25%\"]");
-    assert_eq!((test.block, test.alignment), (Bytes::kibi(64), Bytes::kibi(4)));
-    assert_eq!(test.mix.sizes.len(), 2);
+    assert_eq!((test.block, test.alignment()), (Bytes::kibi(64), Bytes::kibi(4)));
+    assert_eq!(test.mix().sizes.len(), 2);
     assert_eq!(test.block_mean(), 0.75 * 4096.0 + 0.25 * 65536.0);
 }
 
@@ -62,8 +62,8 @@ fn sizes_that_are_none_are_told() {
 #[test]
 fn trims_and_flushes_are_mixed_in() {
     let test = test("trims", &format!("{PLAIN}\ntrim = \"10%\"\nflush_every = 8"));
-    assert_eq!(test.mix.trim_share, Ratio::new(0.1).unwrap());
-    assert_eq!(test.mix.flush_every, Some(8));
+    assert_eq!(test.mix().trim_share, Ratio::new(0.1).unwrap());
+    assert_eq!(test.mix().flush_every, Some(8));
     says("f", &format!("{PLAIN}\ntrim = \"110%\""), "110%");
     says("g", &format!("{PLAIN}\nflush_every = 0"), "flush_every = 0");
 }
@@ -72,11 +72,11 @@ fn trims_and_flushes_are_mixed_in() {
 fn a_rate_opens_the_loop() {
     let even = test("rate", &format!("{PLAIN}\nrate = \"5000/s\""));
     let open = |rate_per_second, process| Load::Open { rate_per_second, process };
-    assert_eq!(even.load, open(5000.0, Process::Even));
+    assert_eq!(even.requests().unwrap().load, open(5000.0, Process::Even));
     let poisson =
         test("poisson", &format!("{PLAIN}\nrate = \"40.96 MB/s\"\narrivals = \"poisson\""));
-    assert_eq!(poisson.load, open(10_000.0, Process::Poisson));
-    assert_eq!(test("closed", PLAIN).load, Load::Closed);
+    assert_eq!(poisson.requests().unwrap().load, open(10_000.0, Process::Poisson));
+    assert_eq!(test("closed", PLAIN).requests().unwrap().load, Load::Closed);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn tests_begin_beside_each_other_and_later() {
 #[test]
 fn every_pattern_has_its_words() {
     let pattern = |name: &str, value: &str| {
-        test(name, &format!("block = \"4 KiB\"\npattern = {value}")).pattern
+        test(name, &format!("block = \"4 KiB\"\npattern = {value}")).pattern().unwrap().clone()
     };
     assert_eq!(pattern("o", "\"backward\""), Pattern::Backward);
     assert_eq!(pattern("p", "\"shuffled\""), Pattern::Shuffled);

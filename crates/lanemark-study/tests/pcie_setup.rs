@@ -28,13 +28,12 @@ fn assemble(name: &str, settings: &[(&str, &str)]) -> System {
 
 fn sequential(read: bool) -> Test {
     let workload = workload::open(&Library::built_in(), "crystaldiskmark-5").unwrap();
-    Test {
-        read_share: if read { Ratio::ONE } else { Ratio::ZERO },
-        queue_depth: 8,
-        span: Bytes::mebi(64),
-        volume: Some(Bytes::mebi(64)),
-        ..workload.tests[0].clone()
-    }
+    Test { span: Bytes::mebi(64), volume: Some(Bytes::mebi(64)), ..workload.tests[0].clone() }.with(
+        |asked| {
+            asked.read_share = if read { Ratio::ONE } else { Ratio::ZERO };
+            asked.queue_depth = 8;
+        },
+    )
 }
 
 /// MB/s as simulated, and the ceiling of the link called `hop`.

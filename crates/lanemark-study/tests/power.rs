@@ -45,13 +45,11 @@ fn drives_take_their_published_power_where_it_was_set_from() {
 /// A 4 KiB read every two seconds: the NVMe drive is in its deepest state by then.
 #[test]
 fn a_drive_that_rests_takes_what_its_states_take() {
-    let rare = Test {
-        queue_depth: 1,
-        think: Duration::from_seconds(2),
-        volume: None,
-        duration: Some(Duration::from_seconds(100)),
-        ..sequential(0)
-    };
+    let rare = Test { volume: None, duration: Some(Duration::from_seconds(100)), ..sequential(0) }
+        .with(|asked| {
+            asked.queue_depth = 1;
+            asked.think = Duration::from_seconds(2);
+        });
     let seen = energy("samsung-950-pro-512gb@laptop-2014:m2", &rare);
     // Of 2.022 s it is awake 0.2755 s, in PS3 until 1.202 s, in PS4 for 0.798 s, and wakes for 22 ms.
     let expected = (0.2755 + 0.022 + 0.9265 * 0.070 + 0.798 * 0.005) / 2.022;

@@ -79,7 +79,7 @@ fn the_tests_that_ratings_name_are_those_of_data_sheets() {
     let tests = workload::open(&Library::built_in(), "data-sheet").unwrap().tests;
     for test in &tests {
         assert!(!test.reads() || !test.writes(), "{}: a rating is of one direction", test.name);
-        let sequential = test.pattern == Pattern::Sequential;
+        let sequential = test.pattern() == Some(&Pattern::Sequential);
         assert_eq!(sequential, test.name.starts_with("SEQ"), "{}", test.name);
     }
 }

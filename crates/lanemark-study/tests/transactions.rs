@@ -5,7 +5,7 @@ mod spoilt;
 
 use lanemark_core::result::{Metric, Provenance, Role};
 use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Load, Transactions};
+use lanemark_core::workload::{Asks, Transactions};
 use lanemark_study::{Library, Study, workload};
 use spoilt::Spoilt;
 
@@ -13,8 +13,8 @@ const NAME: &str = "oltp-hammerdb-1000";
 
 fn transactions() -> Transactions {
     let mut opened = workload::open(&Library::built_in(), NAME).unwrap();
-    match opened.tests.remove(0).load {
-        Load::Transactions(load) => *load,
+    match opened.tests.remove(0).asks {
+        Asks::Transactions(load) => *load,
         other => panic!("{other:?}"),
     }
 }
@@ -46,7 +46,7 @@ fn a_value_is_set_by_its_place_and_no_other() {
     overrides.set("workload.transactions.processor", "77 us", at.clone());
     overrides.set("workload.transactions.log.outstanding", "3", at.clone());
     let opened = workload::open_set(&Library::built_in(), NAME, &overrides).unwrap();
-    let Load::Transactions(load) = &opened.tests[0].load else { panic!("no transactions") };
+    let Asks::Transactions(load) = &opened.tests[0].asks else { panic!("no transactions") };
     assert_eq!((load.processor, load.log.outstanding), (Duration::from_microseconds(77), 3));
     assert_eq!(load.elsewhere, transactions().elsewhere);
     let mut unknown = lanemark_study::Overrides::default();
@@ -64,7 +64,9 @@ fn what_no_database_can_be_is_told_with_its_line() {
         ("changed = \"45%\"", "changed = \"145%\"", "changed"),
         ("visits  = { value = 1.78", "visits  = { value = \"many\"", "visits"),
         ("span     = \"110 GB\"", "span     = \"50 GB\"", "size"),
-        ("threads  = 48", "threads  = 48\nread     = \"70%\"", "read"),
+        ("threads  = 48", "threads  = 48\nread     = \"70%\"", "unknown key `read`"),
+        ("threads  = 48", "threads  = 48\nthink    = \"1 ms\"", "unknown key `think`"),
+        ("threads  = 48", "threads  = 48\nflush_every = 8", "unknown key `flush_every`"),
     ] {
         let spoilt = Spoilt::new(&format!("library/workloads/{NAME}.toml"), from, to);
         let error = spoilt.shown(&workload::open(&spoilt.library(), NAME).unwrap_err());

@@ -46,12 +46,14 @@ pub(crate) struct Case {
 fn case(name: &str, settings: &[(&'static str, &str)], read: f64, requests: u64) -> Case {
     let test = Test {
         name: name.to_owned(),
-        read_share: Ratio::new(read).expect("a share"),
-        queue_depth: 32,
         // What the tests of other simulators touch; writes go everywhere.
         span: Bytes::mebi(1024),
         ..Test::of_blocks(Bytes::kibi(4))
-    };
+    }
+    .with(|asked| {
+        asked.read_share = Ratio::new(read).expect("a share");
+        asked.queue_depth = 32;
+    });
     let settings = settings.iter().map(|&(key, value)| (key, value.to_owned())).collect();
     Case { name: name.to_owned(), system: NVME, settings, test, requests }
 }
@@ -60,12 +62,19 @@ fn everywhere(case: Case) -> Case {
     Case { test: Test { span: Bytes(1_000_000_000_000 / 4096 * 4096), ..case.test }, ..case }
 }
 
+/// The test with requests of 128 KiB that follow each other.
+fn large_in_order(test: Test) -> Test {
+    let block = Bytes::kibi(128);
+    Test { block, ..test }.with(|asked| {
+        asked.alignment = block;
+        asked.pattern = Pattern::Sequential;
+    })
+}
+
 /// Returns all cases.
 pub(crate) fn cases() -> Vec<Case> {
     let mut sequential = case("128 KiB sequential read QD32", WRITTEN, 1.0, 400_000);
-    sequential.test.block = Bytes::kibi(128);
-    sequential.test.alignment = Bytes::kibi(128);
-    sequential.test.pattern = Pattern::Sequential;
+    sequential.test = large_in_order(sequential.test);
     let mut cases = vec![
         case("4 KiB random read QD32", WRITTEN, 1.0, 2_000_000),
         sequential,
@@ -76,9 +85,7 @@ pub(crate) fn cases() -> Vec<Case> {
         Case { system: SATA, ..case("4 KiB random read QD32, SATA", &[], 1.0, 2_000_000) },
     ];
     let mut in_order = case("128 KiB sequential read QD32, SATA", &[], 1.0, 400_000);
-    in_order.test.block = Bytes::kibi(128);
-    in_order.test.alignment = Bytes::kibi(128);
-    in_order.test.pattern = Pattern::Sequential;
+    in_order.test = large_in_order(in_order.test);
     in_order.system = SATA;
     cases.push(in_order);
     let mut small_pages =
@@ -103,7 +110,7 @@ pub(crate) fn cases() -> Vec<Case> {
         let queue = depth.max(1024).to_string();
         let settings = [("platform.nvme.queue_depth", queue.as_str())];
         let mut deep = case(&format!("4 KiB random read QD{depth}"), &settings, 1.0, 1_000_000);
-        deep.test.queue_depth = depth;
+        deep.test = deep.test.with(|asked| asked.queue_depth = depth);
         cases.push(deep);
     }
     for queues in [4, 64] {
@@ -112,8 +119,7 @@ pub(crate) fn cases() -> Vec<Case> {
             [("platform.nvme.queues", count.as_str()), ("platform.cpu.cores", count.as_str())];
         let name = format!("4 KiB random read QD16 x {queues} queues");
         let mut wide = case(&name, &settings, 1.0, 1_000_000);
-        wide.test.queue_depth = 16;
-        wide.test.threads = queues;
+        wide.test = Test { threads: queues, ..wide.test }.with(|asked| asked.queue_depth = 16);
         cases.push(wide);
     }
     cases

@@ -128,11 +128,13 @@ pub fn carriers(stream: &Stream) -> Vec<Carrier> {
 fn sequential() -> Test {
     Test {
         name: "sequential read".to_owned(),
-        pattern: Pattern::Sequential,
-        queue_depth: 8,
         volume: Some(Bytes::mebi(1024)),
         ..Test::of_blocks(Bytes::mebi(1))
     }
+    .with(|asked| {
+        asked.pattern = Pattern::Sequential;
+        asked.queue_depth = 8;
+    })
 }
 
 #[cfg(test)]

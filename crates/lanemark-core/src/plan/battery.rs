@@ -15,30 +15,6 @@ pub struct Battery {
     pub other_watts: f64,
 }
 
-/// A drive that is busy for a share of the time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Duty {
-    /// Power of the drive while busy, in W.
-    pub busy_watts: f64,
-    /// Power of the drive while idle, in W.
-    pub idle_watts: f64,
-    /// Share of the time in which the drive is busy.
-    pub busy_share: f64,
-}
-
-impl Duty {
-    /// Returns the mean power, in W.
-    pub fn mean_watts(&self) -> f64 {
-        self.idle_watts + (self.busy_watts - self.idle_watts) * self.busy_share
-    }
-
-    /// A drive that does the same work in a time shorter by `speed`, with powers of its own.
-    #[must_use]
-    pub fn faster(&self, speed: f64, busy_watts: f64, idle_watts: f64) -> Self {
-        Self { busy_watts, idle_watts, busy_share: self.busy_share / speed }
-    }
-}
-
 impl Battery {
     /// Computes how much longer the battery lasts with the other drive.
     ///
@@ -107,13 +83,6 @@ mod tests {
         let gain = plan.steps.last().unwrap().value;
         assert!((gain - 10.06).abs() < 0.01, "{gain} min");
         assert!(plan.answer.contains("10 minutes more"), "{}", plan.answer);
-    }
-
-    #[test]
-    fn twice_the_speed_at_the_same_power_halves_the_busy_time() {
-        let drive = Duty { busy_watts: 3.0, idle_watts: 0.5, busy_share: 0.2 };
-        assert!((drive.mean_watts() - 1.0).abs() < 1e-12);
-        assert!((drive.faster(2.0, 3.0, 0.5).mean_watts() - 0.75).abs() < 1e-12);
     }
 
     #[test]

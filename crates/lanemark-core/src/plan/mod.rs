@@ -9,7 +9,7 @@ mod battery;
 mod fleet;
 
 pub use bandwidth::{Carrier, Stream, Video, carriers};
-pub use battery::{Battery, Duty};
+pub use battery::Battery;
 pub use fleet::{Costs, Fleet, Node};
 
 use serde::{Deserialize, Serialize};

@@ -14,7 +14,7 @@ use super::{
     TestResult, TransactionsUse,
 };
 use crate::units::{Bytes, Duration};
-use crate::workload::{Fault, Load, QUEUE_DEPTH_MAX, THREADS_MAX, Test, USERS_MAX, WAREHOUSES_MAX};
+use crate::workload::{Asks, Fault, QUEUE_DEPTH_MAX, THREADS_MAX, Test, USERS_MAX, WAREHOUSES_MAX};
 
 /// Greatest number of kinds and numbers of errors: error numbers end at 4,095, by `MAX_ERRNO` of Linux.
 const ERRORS_MAX: usize = 8192;
@@ -55,19 +55,18 @@ fn sweep_figures(at: &At, one: &SweepFigures) -> Checked {
 }
 
 fn test_asked(at: &At, test: &Test) -> Checked {
-    if test.queue_depth == 0 || test.queue_depth > QUEUE_DEPTH_MAX {
-        return at
-            .key("queue_depth")
-            .fail(test.queue_depth, format!("from 1 to {QUEUE_DEPTH_MAX}"));
+    let depth = test.queue_depth();
+    if depth == 0 || depth > QUEUE_DEPTH_MAX {
+        return at.key("queue_depth").fail(depth, format!("from 1 to {QUEUE_DEPTH_MAX}"));
     }
-    let threads_most = match test.load {
-        Load::Database(_) => USERS_MAX,
+    let threads_most = match test.asks {
+        Asks::Database(_) => USERS_MAX,
         _ => THREADS_MAX,
     };
     if test.threads == 0 || test.threads > threads_most {
         return at.key("threads").fail(test.threads, format!("from 1 to {threads_most}"));
     }
-    if let Load::Database(users) = &test.load
+    if let Asks::Database(users) = &test.asks
         && !((1..=WAREHOUSES_MAX).contains(&users.warehouses)
             && (1..=WAREHOUSES_MAX).contains(&users.divisor))
     {
@@ -80,10 +79,10 @@ fn test_asked(at: &At, test: &Test) -> Checked {
     bytes(&at.key("block"), test.block)?;
     time(&at.key("duration_ns"), test.duration.unwrap_or_default())?;
     time(&at.key("ramp_ns"), test.ramp)?;
-    time(&at.key("think_ns"), test.think)?;
+    time(&at.key("think_ns"), test.think())?;
     bytes(&at.key("span"), test.span)?;
     bytes(&at.key("offset"), test.offset)?;
-    share(&at.key("read_share"), test.read_share.get())
+    share(&at.key("read_share"), test.read_share().get())
 }
 
 fn test_result(at: &At, test: &TestResult) -> Checked {

@@ -248,7 +248,7 @@ impl DeviceUse {
     }
 
     /// The time of all requests added up in ns, which is more than went by where several were outstanding.
-    pub fn request_time_ns(&self) -> f64 {
+    pub(crate) fn request_time_ns(&self) -> f64 {
         [self.read_time, self.write_time, self.flush_time].map(nanoseconds).iter().sum()
     }
 }

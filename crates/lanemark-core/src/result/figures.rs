@@ -130,12 +130,12 @@ impl TestResult {
     }
 
     /// Mean latency of reads in ns over the repeats.
-    pub fn read_latency_ns(&self) -> Option<Statistic> {
+    pub(crate) fn read_latency_ns(&self) -> Option<Statistic> {
         self.over_samples(|sample| sample.mean_latency_ns(Operation::Read))
     }
 
     /// Mean latency of writes in ns over the repeats.
-    pub fn write_latency_ns(&self) -> Option<Statistic> {
+    pub(crate) fn write_latency_ns(&self) -> Option<Statistic> {
         self.over_samples(|sample| sample.mean_latency_ns(Operation::Write))
     }
 

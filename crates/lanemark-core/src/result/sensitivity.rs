@@ -1,7 +1,7 @@
 //! The gain from making one hop faster: a bottleneck found by changing it, not by how busy a hop is.
 //!
 //! A busy hop need not be the limit, and a hop that nobody waits for can be most of a latency. So the test is run
-//! again with one hop at twice its speed, all else alike, and the gain is the answer. What is below [`NOISE`] is
+//! again with one hop at twice its speed, all else alike, and the gain is the answer. What is below 1% is
 //! told as zero. Gains do not add up: two hops can limit a test together, and neither alone gives anything.
 
 use std::fmt;
@@ -13,7 +13,7 @@ use super::hop::{Former, HopId, NoHop};
 use crate::text::saved_as_text;
 
 /// Changes of less than this share are taken for noise.
-pub const NOISE: f64 = 0.01;
+const NOISE: f64 = 0.01;
 
 /// The gain of a test from each hop made faster, and from more load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -163,7 +163,7 @@ impl From<SavedSensitivity> for Sensitivity {
 }
 
 /// A change as a share, zero where it is noise.
-pub fn beyond_noise(share: f64) -> f64 {
+pub(crate) fn beyond_noise(share: f64) -> f64 {
     if share.is_finite() && share.abs() >= NOISE { share } else { 0.0 }
 }
 

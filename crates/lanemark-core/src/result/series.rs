@@ -11,7 +11,7 @@ use crate::units::{Bytes, Duration};
 use crate::workload::{Interval, Operation, Test};
 
 /// Greatest number of points of a series whose interval nobody gave.
-pub const POINTS_AUTOMATIC: usize = 1000;
+const POINTS_AUTOMATIC: usize = 1000;
 /// Greatest number of points of a series whose interval was given.
 pub const POINTS_MAX: usize = 100_000;
 /// A test of at least this length has a series without being asked.
@@ -205,7 +205,7 @@ impl Recorder {
         }
     }
 
-    /// Creates a recorder of at most [`POINTS_AUTOMATIC`] points of a round length, for a run of `length` where that is
+    /// Creates a recorder of at most a thousand points of a round length, for a run of `length` where that is
     /// known.
     fn automatic(length: Option<Duration>) -> Self {
         let least =

@@ -153,7 +153,7 @@ pub fn judge(figures: &[f64]) -> (Outcome, Option<Window>) {
 }
 
 /// The first of `figures` from which on every window is steady, to the last; `None` where the last is not.
-pub fn steady_since(figures: &[f64]) -> Option<usize> {
+pub(crate) fn steady_since(figures: &[f64]) -> Option<usize> {
     let steady = |end: &usize| matches!(judge(&figures[..*end]).0, Outcome::Reached { .. });
     let windows = (WINDOW..=figures.len()).rev().take_while(steady).last()?;
     Some(windows - WINDOW)

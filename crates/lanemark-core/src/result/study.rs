@@ -303,12 +303,6 @@ impl StudyOutcome {
         counts
     }
 
-    /// The mean of the absolute errors of one role's figures, where there are any.
-    pub fn mean_absolute_error(&self, role: Role) -> Option<f64> {
-        let errors: Vec<f64> = self.figures_of(role).map(|check| check.error.abs()).collect();
-        (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64)
-    }
-
     /// The figure published for a test of a system.
     pub fn figure(&self, system: &str, test: &str) -> Option<&FigureCheck> {
         self.figures.iter().find(|check| check.figure.system == system && check.figure.test == test)

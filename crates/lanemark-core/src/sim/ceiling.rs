@@ -43,7 +43,7 @@ pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
         together(spec, test, &mut hops);
         return hops;
     };
-    let (own, shared) = volume.demand(spec.drives(), test.read_share);
+    let (own, shared) = volume.demand(spec.drives(), test.read_share());
     for hop in hops.iter_mut().filter(|hop| !of_host(hop.id)) {
         let demand = if of_trunk(hop.id, spec.trunk.len()) { shared } else { own };
         hop.rate = hop.rate.map(|rate| BytesPerSecond((rate.0 as f64 / demand) as u64));
@@ -107,7 +107,7 @@ fn commands(one: &AttachmentSpec, test: &Test) -> u64 {
 }
 
 fn served(test: &Test, demand: Demand, servers: u64) -> Option<BytesPerSecond> {
-    demand.rate(test.block, test.read_share, servers)
+    demand.rate(test.block, test.read_share(), servers)
 }
 
 fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {

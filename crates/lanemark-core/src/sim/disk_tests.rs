@@ -72,14 +72,16 @@ fn changed(mut drive: DriveSpec, change: impl FnOnce(&mut DiskSpec)) -> DriveSpe
 fn test(drive: &DriveSpec, block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Test {
     Test {
         block,
-        alignment: block,
-        pattern,
-        read_share: if read { Ratio::ONE } else { Ratio::ZERO },
-        queue_depth: depth,
         span: Bytes(drive.capacity.get() / block.get() * block.get()),
         volume: Some(block * 4_000),
         ..random_read()
     }
+    .with(|asked| {
+        asked.alignment = block;
+        asked.pattern = pattern;
+        asked.read_share = if read { Ratio::ONE } else { Ratio::ZERO };
+        asked.queue_depth = depth;
+    })
 }
 
 fn run(system: &SystemSpec, test: &Test) -> Sample {
@@ -177,7 +179,7 @@ fn writes_in_order_without_a_cache_miss_a_revolution_each() {
     let system = sata(changed(one_zone(), |disk| disk.write_cache = false));
     let small = test(&system.attachments[0].drive, SMALL, Pattern::Sequential, false, 1);
     close(run(&system, &small).iops(), 120.0, 0.01);
-    let queued = Test { queue_depth: 32, ..small };
+    let queued = small.with(|asked| asked.queue_depth = 32);
     assert!(run(&system, &queued).iops() > 120.0 * 20.0, "the queue holds what comes next");
 }
 
@@ -303,10 +305,8 @@ fn the_trajectory_of_a_disk_never_changes() {
         (sample.elapsed.picoseconds(), events, trajectory(system, test))
     };
     let two = drive(small_disk());
-    let mixed = Test {
-        read_share: Ratio::new(0.7).unwrap(),
-        ..test(&two, Bytes::kibi(16), Pattern::Uniform, true, 8)
-    };
+    let mixed = test(&two, Bytes::kibi(16), Pattern::Uniform, true, 8)
+        .with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
     let uncached = changed(two.clone(), |disk| disk.write_cache = false);
     let sequential = test(&two, Bytes::kibi(32), Pattern::Sequential, true, 2);
     let seen = [
@@ -368,14 +368,13 @@ proptest! {
         share(&mut system, 1);
         let system = times(system, 1 + beside);
         prop_assert_eq!(system.check(), Ok(()));
-        let test = Test {
-            threads,
-            alignment: Bytes(512),
-            read_share: Ratio::new(read_share).unwrap(),
-            volume: Some(block * 200),
-            ..test(&drive, block, if sequential { Pattern::Sequential } else { Pattern::Uniform }, true, depth)
-        };
-        let test = if sequential { Test { alignment: block, ..test } } else { test };
+        let pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
+        let volume = Some(block * 200);
+        let test = Test { threads, volume, ..test(&drive, block, pattern, true, depth) }
+            .with(|asked| {
+                asked.alignment = if sequential { block } else { Bytes(512) };
+                asked.read_share = Ratio::new(read_share).unwrap();
+            });
         prop_assert_eq!(test.check(), Ok(()));
         let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), block * 200 * (1 + beside as u64));

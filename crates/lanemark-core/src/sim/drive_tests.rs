@@ -468,9 +468,9 @@ fn fingerprint_with(
     let mixed = Test {
         span: Bytes::mebi(64),
         volume: Some(Bytes::mebi(48)),
-        read_share: Ratio::new(read_share).unwrap(),
         ..test(BLOCK, Pattern::Uniform, true, 16)
-    };
+    }
+    .with(|asked| asked.read_share = Ratio::new(read_share).unwrap());
     let system = SystemSpec { faults, ..nvme(drive) };
     let sample = run(&system, &mixed);
     let flash_written = sample.drive.unwrap().flash_written().get() / 4096;

@@ -23,7 +23,7 @@ use crate::result::series::Recorder;
 use crate::result::{DirectionResult, DriveUse, HopUse, PathUse, RequestErrors, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
-use crate::workload::{Accesses, CheckedTest, Load, Test};
+use crate::workload::{Accesses, Asks, CheckedTest, Requests, Test};
 use open::Open;
 use tally::{RoundsRun, Tally};
 
@@ -58,10 +58,14 @@ pub fn run_test_watched(
     if test.start.beside {
         return Err(SimError::NotSimulated { what: "a test beside another one" });
     }
-    if let Load::Transactions(load) = &test.load {
-        return transactions::run(spec, test, load, key, watch);
-    }
-    let mut run = Run::new(spec, test, key);
+    let requests = match &test.asks {
+        Asks::Requests(requests) => requests,
+        Asks::Transactions(load) => return transactions::run(spec, test, load, key, watch),
+        // A checked test is neither.
+        Asks::Database(_) => return Err(SimError::NotSimulated { what: "a real database" }),
+        Asks::Trace(_) => return Err(SimError::NotSimulated { what: "a trace without its file" }),
+    };
+    let mut run = Run::new(spec, test, requests, key);
     run.fill_queues()?;
     let mut watched = 0;
     while let Some(mut completion) = run.metering.advance(&mut run.storage) {
@@ -113,7 +117,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(spec: &CheckedSystem, test: &Test, key: StreamKey) -> Self {
+    fn new(spec: &CheckedSystem, test: &Test, requests: &Requests, key: StreamKey) -> Self {
         let counting_from = Instant::ZERO + test.ramp;
         let deadline = test.duration.map(|duration| counting_from + duration);
         let targets = spec.targets();
@@ -126,12 +130,12 @@ impl Run {
                 deadline.or(test.rounds.map(|rounds| counting_from + rounds.length)),
             ),
             threads: (0..test.threads * count as u32)
-                .map(|thread| stream(test, thread, key))
+                .map(|thread| stream(test, requests, thread, key))
                 .collect(),
             targets,
             threads_per_target: test.threads,
-            queue_depth: test.queue_depth,
-            think: test.think,
+            queue_depth: requests.queue_depth,
+            think: requests.think,
             open: Open::of(test, test.threads * count as u32, key),
             counting_from,
             deadline: deadline.unwrap_or(Instant::from_picoseconds(u64::MAX)),
@@ -346,11 +350,11 @@ pub(super) fn path_use(
 }
 
 /// The stream of a thread, counted over all namespaces. Sequential threads share the span of their own.
-fn stream(test: &Test, thread: u32, key: StreamKey) -> Accesses {
+fn stream(test: &Test, requests: &Requests, thread: u32, key: StreamKey) -> Accesses {
     let own = thread % test.threads;
-    match test.is_in_order() {
-        true => Accesses::new(test, StreamKey { thread: own, ..key }),
-        false => Accesses::new(test, StreamKey { thread, ..key }),
+    match requests.is_in_order() {
+        true => Accesses::of(test, requests, StreamKey { thread: own, ..key }),
+        false => Accesses::of(test, requests, StreamKey { thread, ..key }),
     }
 }
 

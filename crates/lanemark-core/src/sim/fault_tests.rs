@@ -222,7 +222,7 @@ fn with_two_ports_the_load_goes_on_over_the_other() {
 #[test]
 fn a_read_only_drive_refuses_writes_and_reads_on() {
     let system = with(&nvme(small_drive()), &["read-only at=10ms"]);
-    let half = Test { read_share: Ratio::new(0.5).unwrap(), ..timed(20, 1, true) };
+    let half = timed(20, 1, true).with(|asked| asked.read_share = Ratio::new(0.5).unwrap());
     let sample = run(&system, &half);
     let refused = failed(&sample, ErrorKind::ReadOnly);
     assert_eq!(refused, sample.errors.total());
@@ -299,7 +299,7 @@ fn a_queued_sata_command_that_is_spoilt_takes_all_others_with_it() {
     let spoilt = with(&base, &["link-errors rate=3e-7 recovery=100us"]);
     let reads = Test { volume: Some(BLOCK * 20_000), ..test(BLOCK, Pattern::Uniform, true, 8) };
     let held = |system: &SystemSpec| run(system, &reads).faults[0].held;
-    let single = Test { queue_depth: 1, ..reads.clone() };
+    let single = reads.clone().with(|asked| asked.queue_depth = 1);
     let alone = run(&spoilt, &single).faults[0].held;
     assert!(held(&spoilt) > alone * 4, "{} for {alone}", held(&spoilt));
     let sas = with(&sas(small_drive(), 1), &["link-errors rate=3e-7 recovery=100us"]);
@@ -463,11 +463,8 @@ proptest! {
         }).collect();
         let system = checked(&base).with_faults(&faults).unwrap().into_spec();
         let count = 600;
-        let test = Test {
-            volume: Some(BLOCK * count),
-            read_share: Ratio::new([0.0, 0.5, 1.0][read]).unwrap(),
-            ..test(BLOCK, Pattern::Uniform, true, depth)
-        };
+        let test = Test { volume: Some(BLOCK * count), ..test(BLOCK, Pattern::Uniform, true, depth) }
+            .with(|asked| asked.read_share = Ratio::new([0.0, 0.5, 1.0][read]).unwrap());
         let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.operations() + sample.errors.total(), count * system.drives() as u64);
         let by_fault: u64 = sample.faults.iter().map(|fault| fault.failed).sum();

@@ -90,17 +90,15 @@ fn one_sata_read_takes_the_sum_of_its_stages() {
 
 #[test]
 fn sas_carries_both_directions_at_once_and_sata_does_not() {
-    let half = Test {
-        read_share: Ratio::new(0.5).unwrap(),
-        volume: Some(Bytes::mebi(4)),
-        ..test(Bytes::kibi(64), Pattern::Uniform, true, 32)
-    };
+    let half =
+        Test { volume: Some(Bytes::mebi(4)), ..test(Bytes::kibi(64), Pattern::Uniform, true, 32) }
+            .with(|asked| asked.read_share = Ratio::new(0.5).unwrap());
     let mut drive = unlimited();
     drive.front_end.write_time = Duration::from_nanoseconds(10);
     drive.front_end.write_latency = Duration::ZERO;
     drive.flash_mut().program = PageTimes::alike(Duration::from_microseconds(1));
     drive.buffer = Bytes::mebi(16);
-    let reads = Test { read_share: Ratio::ONE, ..half.clone() };
+    let reads = half.clone().with(|asked| asked.read_share = Ratio::ONE);
     let gain =
         |system: &SystemSpec| megabytes(&run(system, &half)) / megabytes(&run(system, &reads));
     assert!(gain(&sas(drive.clone(), 1)) > 1.5);

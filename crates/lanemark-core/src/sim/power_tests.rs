@@ -60,7 +60,8 @@ fn close(seen: f64, expected: f64) {
 /// Single reads with a pause after each.
 fn with_pauses(think: Duration, count: u64) -> Test {
     let block = Bytes::kibi(4);
-    Test { think, volume: Some(block * count), ..test(block, Pattern::Uniform, true, 1) }
+    Test { volume: Some(block * count), ..test(block, Pattern::Uniform, true, 1) }
+        .with(|asked| asked.think = think)
 }
 
 #[test]

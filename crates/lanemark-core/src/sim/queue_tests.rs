@@ -254,17 +254,14 @@ proptest! {
         prop_assert_eq!(system.check(), Ok(()));
         let block = Bytes(blocks * 4096);
         let volume = Bytes(block.get() * 300);
-        let test = Test {
-            block,
-            alignment: block,
-            pattern: Pattern::Uniform,
-            read_share: Ratio::new(read_share).unwrap(),
-            queue_depth: depth,
-            threads,
-            span: Bytes::mebi(32),
-            volume: Some(volume),
-            ..random_read()
-        };
+        let test =
+            Test { block, threads, span: Bytes::mebi(32), volume: Some(volume), ..random_read() }
+                .with(|asked| {
+                    asked.alignment = block;
+                    asked.pattern = Pattern::Uniform;
+                    asked.read_share = Ratio::new(read_share).unwrap();
+                    asked.queue_depth = depth;
+                });
         prop_assert_eq!(test.check(), Ok(()));
         let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), volume);

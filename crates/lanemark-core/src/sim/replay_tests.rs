@@ -73,15 +73,11 @@ fn staged_ns(sample: &Sample) -> f64 {
 fn as_fast_as_possible_is_the_closed_loop_of_a_test() {
     for depth in [1, 8, 33] {
         let system = nvme(small_drive());
-        let test = Test {
-            queue_depth: depth,
-            span: Bytes::mebi(64),
-            volume: Some(Bytes::mebi(4)),
-            ..random_read()
-        };
+        let test = Test { span: Bytes::mebi(64), volume: Some(Bytes::mebi(4)), ..random_read() }
+            .with(|asked| asked.queue_depth = depth);
         let key = StreamKey::from_seed(7);
         let expected = simulate(&system, &test, key).unwrap();
-        let mut accesses = Accesses::new(&test, key);
+        let mut accesses = Accesses::new(&test, key).unwrap();
         let trace: Vec<Arrival> = (0..1024)
             .map(|line| {
                 let access = accesses.next_access();

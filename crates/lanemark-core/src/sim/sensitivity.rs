@@ -31,7 +31,7 @@ use super::spec::{
 use crate::result::sensitivity::beyond_noise;
 use crate::result::{Changed, Gain, HopId, Sample, Sensitivity};
 use crate::rng::StreamKey;
-use crate::workload::{CheckedTest, Load, Test};
+use crate::workload::{CheckedTest, Load, Requests, Test};
 
 /// A system or a test with one thing changed.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,18 +164,20 @@ fn more_load(spec: &CheckedSystem, test: &CheckedTest) -> Vec<Variant> {
         let test = test.checked().ok()?;
         Some(Variant { id, hop: hop.to_owned(), change, spec: spec.clone(), test })
     };
-    let (depth, threads) = (test.queue_depth, test.threads);
     let told = |from: u32| (from.to_string(), from.saturating_mul(2).to_string());
-    let deeper = Test { queue_depth: depth.saturating_mul(2), ..test.clone().into_test() };
-    let wider = Test { threads: threads.saturating_mul(2), ..test.clone().into_test() };
-    let mut all = vec![
-        changed(Changed::QueueDepth, "queue depth", told(depth), deeper),
-        changed(Changed::Threads, "threads", told(threads), wider),
-    ];
-    if let Load::Open { rate_per_second, process } = test.load {
+    let mut all = Vec::new();
+    if let Some(&Requests { queue_depth: depth, .. }) = test.requests() {
+        let deeper =
+            test.clone().into_test().with(|asked| asked.queue_depth = depth.saturating_mul(2));
+        all.push(changed(Changed::QueueDepth, "queue depth", told(depth), deeper));
+    }
+    let wider = Test { threads: test.threads.saturating_mul(2), ..test.clone().into_test() };
+    all.push(changed(Changed::Threads, "threads", told(test.threads), wider));
+    if let Some(&Requests { load: Load::Open { rate_per_second, process }, .. }) = test.requests() {
         let load = Load::Open { rate_per_second: rate_per_second * 2.0, process };
         let told = (format!("{rate_per_second}/s"), format!("{}/s", rate_per_second * 2.0));
-        all.push(changed(Changed::Rate, "rate", told, Test { load, ..test.clone().into_test() }));
+        let faster = test.clone().into_test().with(|asked| asked.load = load);
+        all.push(changed(Changed::Rate, "rate", told, faster));
     }
     all.into_iter().flatten().collect()
 }

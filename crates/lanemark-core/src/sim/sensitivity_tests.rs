@@ -97,10 +97,9 @@ fn a_random_read_of_a_disk_gains_from_its_mechanics() {
 /// Requests that come in their own time cannot come faster: what a hop gives is latency.
 #[test]
 fn an_open_loop_gains_latency_and_more_load_by_its_rate() {
-    let reads = Test {
-        load: Load::Open { rate_per_second: 2_000.0, process: Process::Poisson },
-        ..test(Bytes::kibi(4), Pattern::Uniform, true, 32)
-    };
+    let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 32).with(|asked| {
+        asked.load = Load::Open { rate_per_second: 2_000.0, process: Process::Poisson }
+    });
     let asked = asked(&nvme(small_drive()), &reads);
     assert_eq!(bottleneck(&asked), "flash dies");
     let die = gain(&asked, "flash dies");
@@ -113,7 +112,7 @@ fn an_open_loop_gains_latency_and_more_load_by_its_rate() {
 fn what_cannot_be_changed_is_left_out() {
     let system = nvme(small_drive());
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 65_536);
-    let base = simulate(&system, &Test { queue_depth: 1, ..reads.clone() }, KEY).unwrap();
+    let base = simulate(&system, &reads.clone().with(|asked| asked.queue_depth = 1), KEY).unwrap();
     let variants = variants(&checked(&system), &reads.checked().unwrap(), &base);
     let names: Vec<String> = variants.into_iter().map(|variant| variant.hop).collect();
     for left_out in ["queue depth", "write buffer", "data path"] {
@@ -185,13 +184,13 @@ proptest! {
         let block = Bytes::kibi(4) * blocks;
         let read_share = if pure { Ratio::ONE } else { Ratio::new(read_share).unwrap() };
         let test = Test {
-            read_share,
             volume: Some(block * 6_000),
             // Writes are settled when the buffer has filled: a mebibyte at the 27 MB/s of a die, or more. Reads in order are
             // when requests have found the order in which they meet at the dies, after some thousand of them.
             ramp: Duration::from_microseconds(100_000),
             ..test(block, pattern, true, depth)
-        };
+        }
+        .with(|asked| asked.read_share = read_share);
         let (system, test) = (system.checked(), test.checked());
         prop_assume!(system.is_ok() && test.is_ok());
         let asked = sensitivity(&system.unwrap(), &test.unwrap(), KEY).unwrap();

@@ -155,11 +155,11 @@ fn a_test_that_never_becomes_steady_ends_after_25_rounds_and_says_so() {
 fn a_series_adds_up_to_its_sample_and_changes_nothing() {
     let drive = drive(Condition::Random);
     let mixed = Test {
-        read_share: crate::units::Ratio::new(0.5).unwrap(),
         ramp: Duration::from_microseconds(20_000),
         duration: Some(Duration::from_microseconds(500_000)),
         ..writes(&drive, 1)
-    };
+    }
+    .with(|asked| asked.read_share = crate::units::Ratio::new(0.5).unwrap());
     let interval = Duration::from_microseconds(7_000);
     let system = nvme(drive);
     let plain = run(&system, &mixed);
@@ -181,11 +181,10 @@ fn a_series_adds_up_to_its_sample_and_changes_nothing() {
 #[test]
 fn a_test_of_a_minute_is_recorded_by_itself() {
     let system = nvme(drive(Condition::Fresh));
-    let one = Test {
-        queue_depth: 1,
-        think: Duration::from_microseconds(50_000),
-        ..writes(&system.attachments[0].drive, 60)
-    };
+    let one = writes(&system.attachments[0].drive, 60).with(|asked| {
+        asked.queue_depth = 1;
+        asked.think = Duration::from_microseconds(50_000);
+    });
     let key = StreamKey::from_seed(1);
     let series = simulate(&system, &one, key).unwrap().series.unwrap();
     assert_eq!((series.points.len(), series.elapsed()), (600, Duration::from_seconds(60)));

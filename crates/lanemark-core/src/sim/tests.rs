@@ -85,16 +85,14 @@ pub(super) fn unlimited() -> DriveSpec {
 }
 
 pub(super) fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Test {
-    Test {
-        block,
-        alignment: block,
-        pattern,
-        read_share: if read { Ratio::ONE } else { Ratio::ZERO },
-        queue_depth: depth,
-        span: Bytes::mebi(32),
-        volume: Some(Bytes::mebi(32)),
-        ..random_read()
-    }
+    Test { block, span: Bytes::mebi(32), volume: Some(Bytes::mebi(32)), ..random_read() }.with(
+        |asked| {
+            asked.alignment = block;
+            asked.pattern = pattern;
+            asked.read_share = if read { Ratio::ONE } else { Ratio::ZERO };
+            asked.queue_depth = depth;
+        },
+    )
 }
 
 /// One repeat of `test` on `system`, both of which must pass their checks.
@@ -366,10 +364,8 @@ fn the_trajectory_of_a_fixed_system_never_changes() {
         let events = sample.path.unwrap().events;
         (sample.elapsed.picoseconds(), events, trajectory(system, test))
     };
-    let mixed = Test {
-        read_share: Ratio::new(0.7).unwrap(),
-        ..test(Bytes::kibi(16), Pattern::Uniform, true, 8)
-    };
+    let mixed = test(Bytes::kibi(16), Pattern::Uniform, true, 8)
+        .with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
     let seen = [
         fingerprint(&nvme(small_drive()), &mixed),
         fingerprint(&sata(small_drive()), &mixed),
@@ -438,13 +434,10 @@ proptest! {
         let drives = system.targets().len() as u64;
         prop_assert_eq!(system.check(), Ok(()));
         let block = Bytes(blocks * 4096);
-        let test = Test {
-            block,
-            threads,
-            read_share: Ratio::new(read_share).unwrap(),
-            volume: Some(Bytes(block.get() * 300)),
-            ..test(block, if sequential { Pattern::Sequential } else { Pattern::Uniform }, true, depth)
-        };
+        let pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
+        let volume = Some(Bytes(block.get() * 300));
+        let test = Test { block, threads, volume, ..test(block, pattern, true, depth) }
+            .with(|asked| asked.read_share = Ratio::new(read_share).unwrap());
         prop_assert_eq!(test.check(), Ok(()));
         let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), Bytes(block.get() * 300 * drives));
@@ -462,7 +455,8 @@ proptest! {
         let reads = sample.reads.as_ref().map_or(0, |reads| reads.latency.count());
         let share = Ratio::new(reads as f64 / sample.operations() as f64).unwrap();
         let pure = share == Ratio::ZERO || share == Ratio::ONE;
-        let alone = if system.drives() == 1 { ceilings(&system, &Test { read_share: share, ..test.clone() }) } else { Vec::new() };
+        let seen = test.clone().with(|asked| asked.read_share = share);
+        let alone = if system.drives() == 1 { ceilings(&system, &seen) } else { Vec::new() };
         for ceiling in alone {
             let in_flash = ceiling.name.starts_with("flash");
             let buffered = if in_flash && test.writes() { system.attachments[0].drive.buffer } else { Bytes::ZERO };
@@ -499,7 +493,7 @@ fn a_run_that_reaches_the_end_of_simulated_time_ends_and_is_no_result() {
         Test { span, volume: None, duration: Some(Duration::from_seconds(1)), ..random_read() };
     let sample = simulate(&reading_in(STEP_TIME_MAX), &timed, StreamKey::from_seed(1)).unwrap();
     assert!(sample.reads.is_none(), "a drive that has not answered yet has read nothing");
-    let pausing = Test { span, think: Duration::INPUT_MAX, ..random_read() };
+    let pausing = Test { span, ..random_read() }.with(|asked| asked.think = Duration::INPUT_MAX);
     let outcome = simulate(&nvme(small_drive()), &pausing, StreamKey::from_seed(1));
     assert_eq!(outcome.unwrap_err(), SimError::NeverEnds);
 }

@@ -132,10 +132,10 @@ fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() 
     let load = Load::Open { rate_per_second: 80_000.0, process: Process::Poisson };
     let block = Bytes::kibi(4);
     let test = Test {
-        load,
         volume: Some(block * 400_000),
         ..super::tests::test(block, crate::workload::Pattern::Uniform, true, 4096)
-    };
+    }
+    .with(|asked| asked.load = load);
     let key = StreamKey::from_seed(3);
     let sample = simulate(&system, &test, key).unwrap();
     let latency = sample.latency();
@@ -154,7 +154,7 @@ fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() 
     };
     assert!(staged(&sample));
     // Two at a time: the others wait outside, and latencies hold that all the same.
-    let narrow = Test { queue_depth: 2, ..test };
+    let narrow = test.with(|asked| asked.queue_depth = 2);
     let narrow = simulate(&system, &narrow, key).unwrap();
     let kept = narrow.punctuality.as_ref().unwrap();
     assert!(kept.held_back > 100_000, "{} of 400000 held back", kept.held_back);
@@ -174,10 +174,10 @@ fn flushes_and_trims_of_a_test_are_counted_apart() {
         ..Mix::default()
     };
     let test = Test {
-        mix,
         volume: Some(block * 10_000),
         ..super::tests::test(block, crate::workload::Pattern::Uniform, false, 8)
-    };
+    }
+    .with(|asked| asked.mix = mix);
     let sample = simulate(&system, &test, StreamKey::from_seed(3)).unwrap();
     let count = |direction: &Option<crate::result::DirectionResult>| {
         direction.as_ref().unwrap().latency.count()

@@ -19,13 +19,13 @@ fn mix(hash: u64, number: u64) -> u64 {
 
 /// The first twelve thousand completions of `test` in closed loop on the first target of `system`.
 pub(super) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
-    let mut accesses = Accesses::new(test, StreamKey::from_seed(1));
+    let mut accesses = Accesses::new(test, StreamKey::from_seed(1)).unwrap();
     let mut storage = storage_at_rest(system, Content::of(test));
     let target = system.targets()[0];
     let mut submit = |storage: &mut Storage, at, tag| {
         storage.submit(at, target, accesses.next_access(), tag as u32 % 4, tag).unwrap();
     };
-    for tag in 0..u64::from(test.queue_depth) {
+    for tag in 0..u64::from(test.queue_depth()) {
         submit(&mut storage, Instant::ZERO, tag);
     }
     let mut hash = 0xcbf2_9ce4_8422_2325;
@@ -43,10 +43,8 @@ pub(super) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
 
 #[test]
 fn the_trajectory_of_every_way_never_changes() {
-    let mixed = Test {
-        read_share: Ratio::new(0.7).unwrap(),
-        ..test(Bytes::kibi(32), Pattern::Uniform, true, 8)
-    };
+    let mixed = test(Bytes::kibi(32), Pattern::Uniform, true, 8)
+        .with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
     let drive = small_drive();
     let slower = DriveSpec { data_path_read: Some(BytesPerSecond(300_000_000)), ..small_drive() };
     let striped = |volume| super::volume_tests::apart(&drive, 2, volume);

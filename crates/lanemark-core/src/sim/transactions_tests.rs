@@ -7,7 +7,7 @@ use super::*;
 use crate::result::Sample;
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration, Ratio};
-use crate::workload::{Counted, Load, Log, PageClass, Test, Transactions};
+use crate::workload::{Asks, Counted, Log, PageClass, Test, Transactions};
 
 fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
@@ -47,7 +47,7 @@ pub(super) fn users(count: u32, transactions: Transactions) -> Test {
         volume: None,
         duration: Some(us(4_000_000)),
         ramp: us(100_000),
-        load: Load::Transactions(Box::new(transactions)),
+        asks: Asks::Transactions(Box::new(transactions)),
         ..super::tests::test(block, crate::workload::Pattern::Uniform, true, 1)
     }
 }

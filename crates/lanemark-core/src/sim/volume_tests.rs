@@ -98,13 +98,15 @@ fn a_mirror_writes_like_its_slower_drive_and_reads_like_both() {
     test.ramp = Duration::from_microseconds(30_000);
     let ratio = megabytes(&run(&system, &test)) / megabytes(&run(&alone(&system), &test));
     assert!((ratio - 1.0).abs() < 0.05, "the slower: {ratio}");
-    test.read_share = Ratio::ONE;
-    test.block = Bytes::kibi(4);
-    test.alignment = test.block;
+    let block = Bytes::kibi(4);
     // At depth both drives are as deep as one was alone.
-    test.queue_depth = 64;
+    let test = Test { block, ..test }.with(|asked| {
+        asked.read_share = Ratio::ONE;
+        asked.alignment = block;
+        asked.queue_depth = 64;
+    });
     let two = megabytes(&run(&system, &test));
-    let one = megabytes(&run(&alone(&system), &Test { queue_depth: 32, ..test.clone() }));
+    let one = megabytes(&run(&alone(&system), &test.clone().with(|asked| asked.queue_depth = 32)));
     assert!((two / one / 2.0 - 1.0).abs() < 0.05, "reads: {}", two / one);
 }
 
@@ -216,8 +218,8 @@ proptest! {
         };
         prop_assert_eq!(system.check(), Ok(()));
         let pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
-        let mut test = test(Bytes::kibi(4 * block), pattern, true, depth);
-        test.read_share = Ratio::new(read).unwrap();
+        let mut test = test(Bytes::kibi(4 * block), pattern, true, depth)
+            .with(|asked| asked.read_share = Ratio::new(read).unwrap());
         (test.volume, test.duration) = (Some(Bytes::mebi(4)), None);
         let key = StreamKey::from_seed(3);
         let sample = simulate(&system, &test, key).unwrap();

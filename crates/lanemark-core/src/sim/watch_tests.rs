@@ -12,7 +12,7 @@ const KEY: StreamKey = StreamKey { seed: 3, test: 0, repeat: 0, thread: 0 };
 
 /// Tests that end after a time, a volume, both, when they are steady, and with a database's users.
 fn tests() -> Vec<CheckedTest> {
-    let read = Test { queue_depth: 8, span: Bytes::mebi(32), ..random_read() };
+    let read = Test { span: Bytes::mebi(32), ..random_read() }.with(|asked| asked.queue_depth = 8);
     let timed = Test {
         volume: None,
         ramp: Duration::from_microseconds(50_000),

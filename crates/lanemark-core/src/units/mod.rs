@@ -6,7 +6,7 @@
 //! exist: `Bytes / BytesPerSecond` is a [`Duration`], `Instant + Duration` an [`Instant`], and two
 //! instants can be subtracted but not added.
 //!
-//! Nothing wraps around. Times that come in are at most [`Duration::INPUT_MAX`], of which a few add up to far less than
+//! Nothing wraps around. Times that come in are at most 1,000 hours, of which a few add up to far less than
 //! can be told; what a queue adds up without a bound, instants and busy times, saturates; and a simulation that passes
 //! [`Instant::END`] ends with an error.
 //!
@@ -85,7 +85,7 @@ impl Instant {
     }
 
     /// The time from `earlier` to `self`, or none where `earlier` lies after it.
-    pub const fn since_or_zero(self, earlier: Self) -> Duration {
+    pub(crate) const fn since_or_zero(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 }
@@ -96,7 +96,7 @@ impl Duration {
     /// The longest time that can be told, 213 days.
     pub const MAX: Self = Self(u64::MAX);
     /// The longest time that a file or a command line can give, 1,000 hours.
-    pub const INPUT_MAX: Self = Self(1_000 * 3_600 * PICOSECONDS_PER_SECOND);
+    pub(crate) const INPUT_MAX: Self = Self(1_000 * 3_600 * PICOSECONDS_PER_SECOND);
 
     /// A duration of so many picoseconds.
     pub const fn from_picoseconds(picoseconds: u64) -> Self {

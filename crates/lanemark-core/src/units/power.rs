@@ -24,7 +24,7 @@ impl Watts {
     pub const ZERO: Self = Self(0);
 
     /// A power of so many microwatts.
-    pub const fn from_microwatts(microwatts: u64) -> Self {
+    pub(crate) const fn from_microwatts(microwatts: u64) -> Self {
         Self(microwatts)
     }
 
@@ -34,7 +34,7 @@ impl Watts {
     }
 
     /// Microwatts, exactly.
-    pub const fn microwatts(self) -> u64 {
+    pub(crate) const fn microwatts(self) -> u64 {
         self.0
     }
 
@@ -53,11 +53,6 @@ impl Joules {
         Self(microjoules as u128 * ATTOJOULES_PER_MICROJOULE)
     }
 
-    /// Attojoules, exactly.
-    pub const fn attojoules(self) -> u128 {
-        self.0
-    }
-
     /// Microjoules, rounded to the nearest; the most there are where it is more.
     pub(super) fn microjoules(self) -> u64 {
         let rounded = (self.0 + ATTOJOULES_PER_MICROJOULE / 2) / ATTOJOULES_PER_MICROJOULE;
@@ -65,7 +60,7 @@ impl Joules {
     }
 
     /// Joules, for people and plots.
-    pub fn as_joules(self) -> f64 {
+    pub(crate) fn as_joules(self) -> f64 {
         self.0 as f64 / 1e18
     }
 }
@@ -129,7 +124,7 @@ mod tests {
     fn power_times_time_is_exact_and_comes_back() {
         let power = Watts::from_microwatts(2_500_001);
         let time = Duration::from_picoseconds(3_000_000_000_007);
-        assert_eq!((power * time).attojoules(), 2_500_001 * 3_000_000_000_007);
+        assert_eq!((power * time).0, 2_500_001 * 3_000_000_000_007);
         assert_eq!(power * time / time, power);
         assert_eq!(power * time / Duration::ZERO, Watts::ZERO);
         assert_eq!(

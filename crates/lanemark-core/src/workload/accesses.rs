@@ -3,8 +3,8 @@
 //! A thread's stream depends on (seed, test, repeat, thread) and on nothing that happens while the
 //! test runs, so a faster target is asked for the same places in the same order.
 
-use super::Test;
 use super::places::{Field, Places};
+use super::{Mix, Requests, Test};
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Ratio};
 
@@ -57,19 +57,25 @@ pub struct Accesses {
 }
 
 impl Accesses {
-    /// The stream of thread `key.thread` of `test`, which must have passed [`Test::check`].
-    pub fn new(test: &Test, key: StreamKey) -> Self {
-        let Field { start, step, places } = Field::of(test, key);
+    /// The stream of thread `key.thread` of `test`, which must have passed [`Test::check`]; none where the test asks
+    /// for no requests by itself.
+    pub fn new(test: &Test, key: StreamKey) -> Option<Self> {
+        Some(Self::of(test, test.requests()?, key))
+    }
+
+    /// The stream of thread `key.thread` of the `requests` of `test`.
+    pub(crate) fn of(test: &Test, requests: &Requests, key: StreamKey) -> Self {
+        let Field { start, step, places } = Field::of(test, requests, key);
         Self {
             rng: Rng::new(key),
             places,
-            read_share: test.read_share.get(),
-            trim_share: test.mix.trim_share.get(),
+            read_share: requests.read_share.get(),
+            trim_share: requests.mix.trim_share.get(),
             block: test.block,
-            sizes: cumulative(test),
+            sizes: cumulative(&requests.mix),
             start,
             step,
-            flush_every: test.mix.flush_every,
+            flush_every: requests.mix.flush_every,
             written: 0,
         }
     }
@@ -119,14 +125,14 @@ impl Accesses {
     }
 }
 
-fn cumulative(test: &Test) -> Box<[(f64, Bytes)]> {
-    let sum: f64 = test.mix.sizes.iter().map(|size| size.share).sum();
+fn cumulative(mix: &Mix) -> Box<[(f64, Bytes)]> {
+    let sum: f64 = mix.sizes.iter().map(|size| size.share).sum();
     let mut up_to = 0.0;
     let one = |size: &super::SizeShare| {
         up_to += size.share / sum;
         (up_to, size.block)
     };
-    test.mix.sizes.iter().map(one).collect()
+    mix.sizes.iter().map(one).collect()
 }
 
 #[cfg(test)]
@@ -142,14 +148,10 @@ mod tests {
 
     #[test]
     fn sequential_threads_share_the_span_and_start_over() {
-        let test = Test {
-            pattern: Pattern::Sequential,
-            threads: 2,
-            span: Bytes::kibi(16),
-            ..random_read()
-        };
+        let test = Test { threads: 2, span: Bytes::kibi(16), ..random_read() }
+            .with(|asked| asked.pattern = Pattern::Sequential);
         let offsets = |thread| {
-            let mut stream = Accesses::new(&test, StreamKey { thread, ..key() });
+            let mut stream = Accesses::new(&test, StreamKey { thread, ..key() }).unwrap();
             (0..3).map(|_| stream.next_access().offset.get()).collect::<Vec<_>>()
         };
         assert_eq!(offsets(0), [0, 4096, 0]);
@@ -158,20 +160,17 @@ mod tests {
 
     #[test]
     fn a_sequential_step_that_is_rounded_up_to_the_alignment_must_fit_the_span() {
-        let test = Test {
-            pattern: Pattern::Sequential,
-            alignment: Bytes(3072),
-            threads: 2,
-            span: Bytes(8192),
-            ..random_read()
-        };
+        let test = Test { threads: 2, span: Bytes(8192), ..random_read() }.with(|asked| {
+            asked.pattern = Pattern::Sequential;
+            asked.alignment = Bytes(3072);
+        });
         assert_eq!(test.check().unwrap_err().field, "span");
     }
 
     #[test]
     fn the_mix_keeps_its_share() {
-        let test = Test { read_share: Ratio::new(0.7).unwrap(), ..random_read() };
-        let mut stream = Accesses::new(&test, key());
+        let test = random_read().with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
+        let mut stream = Accesses::new(&test, key()).unwrap();
         let reads =
             (0..100_000).filter(|_| stream.next_access().operation == Operation::Read).count();
         assert!((69_300..70_700).contains(&reads), "{reads} reads of 100000");
@@ -183,8 +182,8 @@ mod tests {
             hot_span: Ratio::new(0.05).unwrap(),
             hot_share: Ratio::new(0.5).unwrap(),
         };
-        let test = Test { pattern, ..random_read() };
-        let mut stream = Accesses::new(&test, key());
+        let test = random_read().with(|asked| asked.pattern = pattern);
+        let mut stream = Accesses::new(&test, key()).unwrap();
         let edge = test.span.get() / 20;
         let hot = (0..100_000).filter(|_| stream.next_access().offset.get() < edge).count();
         assert!((49_000..51_000).contains(&hot), "{hot} hot of 100000");
@@ -200,8 +199,8 @@ mod tests {
 
     #[test]
     fn zones_get_their_shares() {
-        let test = Test { pattern: Pattern::Zones { zones: thirds() }, ..random_read() };
-        let mut stream = Accesses::new(&test, key());
+        let test = random_read().with(|asked| asked.pattern = Pattern::Zones { zones: thirds() });
+        let mut stream = Accesses::new(&test, key()).unwrap();
         let mut counts = [0u32; 3];
         for _ in 0..100_000 {
             let place = stream.next_access().offset.get() as f64 / test.span.get() as f64;
@@ -214,17 +213,18 @@ mod tests {
 
     #[test]
     fn backward_begins_at_the_end() {
-        let test = Test { pattern: Pattern::Backward, span: Bytes::kibi(12), ..random_read() };
-        let mut stream = Accesses::new(&test, key());
+        let test = Test { span: Bytes::kibi(12), ..random_read() }
+            .with(|asked| asked.pattern = Pattern::Backward);
+        let mut stream = Accesses::new(&test, key()).unwrap();
         let offsets: Vec<u64> = (0..4).map(|_| stream.next_access().offset.get()).collect();
         assert_eq!(offsets, [8192, 4096, 0, 8192]);
     }
 
     #[test]
     fn a_shuffled_pass_goes_everywhere_once_and_the_next_in_another_order() {
-        let test =
-            Test { pattern: Pattern::Shuffled, span: Bytes::kibi(4 * 1000), ..random_read() };
-        let mut stream = Accesses::new(&test, key());
+        let test = Test { span: Bytes::kibi(4 * 1000), ..random_read() }
+            .with(|asked| asked.pattern = Pattern::Shuffled);
+        let mut stream = Accesses::new(&test, key()).unwrap();
         let mut pass = || (0..1000).map(|_| stream.next_access().offset.get()).collect::<Vec<_>>();
         let (first, second) = (pass(), pass());
         assert_ne!(first, second);
@@ -238,10 +238,12 @@ mod tests {
     fn sizes_come_in_their_shares_and_sequential_ones_follow_each_other() {
         let size = |kibi, share| SizeShare { block: Bytes::kibi(kibi), share };
         let mix = Mix { sizes: vec![size(4, 3.0), size(16, 1.0)], ..Mix::default() };
-        let test =
-            Test { mix, block: Bytes::kibi(16), pattern: Pattern::Sequential, ..random_read() };
+        let test = Test { block: Bytes::kibi(16), ..random_read() }.with(|asked| {
+            asked.mix = mix;
+            asked.pattern = Pattern::Sequential;
+        });
         assert_eq!((test.check(), test.block_mean()), (Ok(()), 7168.0));
-        let mut stream = Accesses::new(&test, key());
+        let mut stream = Accesses::new(&test, key()).unwrap();
         let (mut at, mut small) = (0, 0);
         for _ in 0..10_000 {
             let access = stream.next_access();
@@ -256,8 +258,11 @@ mod tests {
     fn a_flush_comes_after_so_many_writes_and_trims_take_their_share() {
         let mix =
             Mix { flush_every: Some(4), trim_share: Ratio::new(0.25).unwrap(), ..Mix::default() };
-        let test = Test { mix, read_share: Ratio::ZERO, ..random_read() };
-        let mut stream = Accesses::new(&test, key());
+        let test = random_read().with(|asked| {
+            asked.mix = mix;
+            asked.read_share = Ratio::ZERO;
+        });
+        let mut stream = Accesses::new(&test, key()).unwrap();
         let (mut writes, mut trims, mut flushes) = (0u32, 0u32, 0u32);
         for _ in 0..10_000 {
             match stream.next_access().operation {
@@ -295,19 +300,25 @@ mod tests {
             };
             let block = Bytes(blocks * 512);
             let alignment = Bytes(align * 512);
-            let test = Test {
-                block, alignment, pattern, threads, offset: Bytes(offset * 512), ..random_read()
-            };
-            let least = test.step().max(block.get()) * u64::from(threads);
-            let mut test = Test { span: Bytes(least + span_blocks * 512), ..test };
+            let mut requests = Requests { pattern, ..Requests::aligned_to(alignment) };
             if small < 4 {
                 let size = |block: Bytes| SizeShare { block, share: 0.5 };
                 let smaller = Bytes(small.min(blocks) * 512);
-                test.mix = Mix { sizes: vec![size(smaller), size(block)], ..Mix::default() };
+                requests.mix.sizes = vec![size(smaller), size(block)];
             }
+            let least = requests.step(block).max(block.get()) * u64::from(threads);
+            let test = Test {
+                block,
+                threads,
+                span: Bytes(least + span_blocks * 512),
+                offset: Bytes(offset * 512),
+                asks: requests.into(),
+                ..random_read()
+            };
             prop_assert_eq!(test.check(), Ok(()));
             for thread in 0..threads {
-                let mut stream = Accesses::new(&test, StreamKey { seed, test: 0, repeat: 0, thread });
+                let key = StreamKey { seed, test: 0, repeat: 0, thread };
+                let mut stream = Accesses::new(&test, key).unwrap();
                 for _ in 0..200 {
                     let access = stream.next_access();
                     prop_assert!(access.offset >= test.offset);

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::{Load, Mix, Pattern, Start, Test, TestError};
+use super::{Load, Pattern, Requests, Start, Test, TestError};
 use crate::units::{Bytes, Duration, QuantityError, Ratio};
 
 /// A test whose every value is within the bounds that whoever runs it relies on. It is read as the [`Test`] that it was
@@ -45,7 +45,9 @@ impl Deref for CheckedTest {
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct TestBuilder {
+    /// The test, whose requests are those beside it.
     test: Test,
+    requests: Requests,
     /// The first quantity that could not be read.
     error: Option<TestError>,
 }
@@ -98,23 +100,17 @@ impl Test {
         Self {
             name: String::new(),
             block,
-            pattern: Pattern::Uniform,
-            read_share: Ratio::ONE,
-            queue_depth: 1,
             threads: 1,
             span: Bytes::mebi(1024),
             offset: Bytes::ZERO,
-            alignment: block,
             volume: None,
             duration: None,
             rounds: None,
             interval: None,
             ramp: Duration::ZERO,
-            think: Duration::ZERO,
             compressibility: Ratio::ZERO,
-            mix: Mix::default(),
-            load: Load::Closed,
             start: Start::default(),
+            asks: Requests::aligned_to(block).into(),
         }
     }
 
@@ -141,10 +137,11 @@ impl Test {
 
 impl TestBuilder {
     fn new(block: impl Quantity<Bytes>, pattern: Pattern, read_share: Ratio) -> Self {
-        let test = Test { pattern, read_share, ..Test::of_blocks(Bytes::ZERO) };
-        Self { test, error: None }.set("block", block, |test, block| {
-            test.block = block;
-            test.alignment = block;
+        let requests = Requests { pattern, read_share, ..Requests::aligned_to(Bytes::ZERO) };
+        let test = Test::of_blocks(Bytes::ZERO);
+        Self { test, requests, error: None }.set("block", block, |own, block| {
+            own.test.block = block;
+            own.requests.alignment = block;
         })
     }
 
@@ -152,10 +149,10 @@ impl TestBuilder {
         mut self,
         field: &'static str,
         value: impl Quantity<T>,
-        to: impl FnOnce(&mut Test, T),
+        to: impl FnOnce(&mut Self, T),
     ) -> Self {
         match value.quantity() {
-            Ok(value) => to(&mut self.test, value),
+            Ok(value) => to(&mut self, value),
             Err((value, error)) => {
                 let bound = error.to_string();
                 self.error.get_or_insert(TestError { field, value, bound });
@@ -172,13 +169,13 @@ impl TestBuilder {
 
     /// Sets the pattern of the requests' places.
     pub fn pattern(mut self, pattern: Pattern) -> Self {
-        self.test.pattern = pattern;
+        self.requests.pattern = pattern;
         self
     }
 
     /// Sets the number of requests outstanding per thread, 1 to [`QUEUE_DEPTH_MAX`](super::QUEUE_DEPTH_MAX).
     pub fn queue_depth(mut self, queue_depth: u32) -> Self {
-        self.test.queue_depth = queue_depth;
+        self.requests.queue_depth = queue_depth;
         self
     }
 
@@ -190,47 +187,47 @@ impl TestBuilder {
 
     /// Sets the share of requests that are reads, `"70%"`.
     pub fn read_share(self, share: impl Quantity<Ratio>) -> Self {
-        self.set("read", share, |test, share| test.read_share = share)
+        self.set("read", share, |own, share| own.requests.read_share = share)
     }
 
     /// Sets the span: the bytes of the target that are used.
     pub fn span(self, span: impl Quantity<Bytes>) -> Self {
-        self.set("span", span, |test, span| test.span = span)
+        self.set("span", span, |own, span| own.test.span = span)
     }
 
     /// Sets the place on the target at which the span begins.
     pub fn offset(self, offset: impl Quantity<Bytes>) -> Self {
-        self.set("offset", offset, |test, offset| test.offset = offset)
+        self.set("offset", offset, |own, offset| own.test.offset = offset)
     }
 
     /// Sets the alignment of every request's place within the span; without it the block.
     pub fn alignment(self, alignment: impl Quantity<Bytes>) -> Self {
-        self.set("alignment", alignment, |test, alignment| test.alignment = alignment)
+        self.set("alignment", alignment, |own, alignment| own.requests.alignment = alignment)
     }
 
     /// Sets the volume: the data up to the end of the test.
     pub fn volume(self, volume: impl Quantity<Bytes>) -> Self {
-        self.set("volume", volume, |test, volume| test.volume = Some(volume))
+        self.set("volume", volume, |own, volume| own.test.volume = Some(volume))
     }
 
     /// Sets the time that the test counts.
     pub fn duration(self, duration: impl Quantity<Duration>) -> Self {
-        self.set("duration", duration, |test, duration| test.duration = Some(duration))
+        self.set("duration", duration, |own, duration| own.test.duration = Some(duration))
     }
 
     /// Sets the time that the load runs before anything is counted.
     pub fn ramp(self, ramp: impl Quantity<Duration>) -> Self {
-        self.set("ramp", ramp, |test, ramp| test.ramp = ramp)
+        self.set("ramp", ramp, |own, ramp| own.test.ramp = ramp)
     }
 
     /// Sets the time that a thread waits between a completion and its next request.
     pub fn think(self, think: impl Quantity<Duration>) -> Self {
-        self.set("think", think, |test, think| test.think = think)
+        self.set("think", think, |own, think| own.requests.think = think)
     }
 
     /// Sets the load: the times at which requests are asked for.
     pub fn load(mut self, load: Load) -> Self {
-        self.test.load = load;
+        self.requests.load = load;
         self
     }
 
@@ -239,10 +236,11 @@ impl TestBuilder {
     /// # Errors
     /// The first quantity that could not be read, else as [`Test::check`].
     pub fn build(self) -> Result<CheckedTest, TestError> {
-        let Self { mut test, error } = self;
+        let Self { mut test, requests, error } = self;
         if let Some(error) = error {
             return Err(error);
         }
+        test.asks = requests.into();
         if test.name.is_empty() {
             test.name = name(&test);
         }
@@ -262,7 +260,7 @@ fn name(test: &Test) -> String {
         1 => String::new(),
         threads => format!(" x {threads}"),
     };
-    format!("{} {places} {what}, QD {}{threads}", test.block, test.queue_depth)
+    format!("{} {places} {what}, QD {}{threads}", test.block, test.queue_depth())
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The bounds of a test: its own, and those of its limits, its mix and its load together.
+//! The bounds of a test: its own, those of its limits, and those of what it asks for.
 
 use super::{
-    BLOCK_MAX, Interval, Load, Pattern, QUEUE_DEPTH_MAX, RATE_MAX, ROUND_MAX, Rounds, SECTOR,
-    SIZES_MAX, THREADS_MAX, Test, TestError, Zone,
+    Asks, BLOCK_MAX, Interval, Load, Mix, Pattern, QUEUE_DEPTH_MAX, RATE_MAX, ROUND_MAX, Requests,
+    Rounds, SECTOR, SIZES_MAX, THREADS_MAX, Test, TestError, Zone,
 };
 use crate::units::{Bytes, Duration, Ratio};
 
@@ -26,27 +26,42 @@ impl Test {
                 "a multiple of 512 B from 512 B to 64 MiB",
             );
         }
-        if !sectors(self.alignment) {
-            return fail("alignment", self.alignment.to_string(), "a multiple of 512 B");
+        if !sectors(self.alignment()) {
+            return fail("alignment", self.alignment().to_string(), "a multiple of 512 B");
         }
         if !self.offset.get().is_multiple_of(SECTOR.get()) {
             return fail("offset", self.offset.to_string(), "a multiple of 512 B");
         }
-        if self.queue_depth == 0 || self.queue_depth > QUEUE_DEPTH_MAX {
-            return fail("queue_depth", self.queue_depth.to_string(), "from 1 to 65536");
+        let queue_depth = self.queue_depth();
+        if queue_depth == 0 || queue_depth > QUEUE_DEPTH_MAX {
+            return fail("queue_depth", queue_depth.to_string(), "from 1 to 65536");
         }
         if self.threads == 0 || self.threads > THREADS_MAX {
             return fail("threads", self.threads.to_string(), "from 1 to 1024");
         }
         self.check_limits()?;
-        self.check_mix()?;
-        self.check_load()?;
-        let needed = match self.pattern {
-            Pattern::Sequential | Pattern::Backward => {
-                self.step().saturating_mul(u64::from(self.threads))
+        if self.start.delay > DELAY_MAX {
+            return fail("delay", self.start.delay.to_string(), "at most 24 h");
+        }
+        match &self.asks {
+            Asks::Requests(requests) => {
+                requests.mix.check(self.block)?;
+                requests.check_load()?;
             }
-            _ => self.block.get(),
-        };
+            Asks::Transactions(transactions) => transactions.check(self.span)?,
+            Asks::Database(_) => {
+                let bound = "a load of requests; `lanemark oltp workload` makes one of a run";
+                return fail("load", "a real database".to_owned(), bound);
+            }
+            Asks::Trace(_) => {
+                let bound = "a pattern whose places can be drawn";
+                return fail("pattern", "trace".to_owned(), bound);
+            }
+        }
+        let in_order = self.requests().filter(|requests| requests.is_in_order());
+        let needed = in_order.map_or(self.block.get(), |requests| {
+            requests.step(self.block).saturating_mul(u64::from(self.threads))
+        });
         if self.span.get() < needed {
             return fail(
                 "span",
@@ -54,27 +69,7 @@ impl Test {
                 &format!("at least {}: one block for each sequential thread", Bytes(needed)),
             );
         }
-        match &self.pattern {
-            Pattern::Zipf { theta } if !(*theta > 0.0 && *theta <= 10.0) => {
-                fail("theta", theta.to_string(), "above 0 and at most 10")
-            }
-            Pattern::HotCold { hot_span, .. } if *hot_span == Ratio::ZERO => {
-                fail("hot_span", hot_span.to_string(), "above 0%")
-            }
-            Pattern::Pareto { h } if !(*h > 0.0 && *h < 1.0) => {
-                fail("pareto", h.to_string(), "above 0 and below 1")
-            }
-            Pattern::Normal { deviation } if *deviation == Ratio::ZERO => {
-                fail("normal", deviation.to_string(), "above 0%")
-            }
-            Pattern::Zones { zones } if !zones.iter().any(Zone::is_used) || zones.len() > 64 => {
-                fail("zones", format!("{} zones", zones.len()), "up to 64 with shares above 0%")
-            }
-            Pattern::Trace => {
-                fail("pattern", "trace".to_owned(), "a pattern whose places can be drawn")
-            }
-            _ => Ok(()),
-        }
+        self.pattern().map_or(Ok(()), Pattern::check)
     }
 
     /// Checks that the test ends, and what it is cut into.
@@ -106,7 +101,7 @@ impl Test {
         let times = [
             ("duration", self.duration.unwrap_or_default()),
             ("ramp", self.ramp),
-            ("think", self.think),
+            ("think", self.think()),
         ];
         for (field, time) in times {
             if time > Duration::INPUT_MAX {
@@ -123,47 +118,12 @@ impl Test {
         }
         Ok(())
     }
+}
 
-    fn check_mix(&self) -> Result<(), TestError> {
-        let fail = |field, value: String, bound: &str| {
-            Err(TestError { field, value, bound: bound.to_owned() })
-        };
-        let sizes = &self.mix.sizes;
-        if sizes.len() > SIZES_MAX {
-            return fail("sizes", format!("{} sizes", sizes.len()), "at most 64");
-        }
-        for size in sizes {
-            let whole = size.block.get().is_multiple_of(SECTOR.get());
-            if size.block == Bytes::ZERO || !whole || size.block > BLOCK_MAX {
-                let bound = "multiples of 512 B from 512 B to 64 MiB";
-                return fail("sizes", size.block.to_string(), bound);
-            }
-            if !(size.share > 0.0 && size.share.is_finite()) {
-                return fail("sizes", size.share.to_string(), "shares above 0%");
-            }
-        }
-        let largest = sizes.iter().map(|size| size.block).max();
-        if largest.is_some_and(|largest| largest != self.block) {
-            return fail("block", self.block.to_string(), "the largest of the sizes");
-        }
-        if self.mix.flush_every == Some(0) {
-            return fail("flush_every", "0".to_owned(), "at least 1");
-        }
-        if self.start.delay > DELAY_MAX {
-            return fail("delay", self.start.delay.to_string(), "at most 24 h");
-        }
-        Ok(())
-    }
-
+impl Requests {
     fn check_load(&self) -> Result<(), TestError> {
-        match &self.load {
-            Load::Transactions(load) => load.check(self),
-            Load::Database(_) => {
-                let bound =
-                    "a load of requests; `lanemark oltp workload` makes one of a run".to_owned();
-                Err(TestError { field: "load", value: "a real database".to_owned(), bound })
-            }
-            &Load::Open { rate_per_second, .. }
+        match self.load {
+            Load::Open { rate_per_second, .. }
                 if !(rate_per_second > 0.0 && rate_per_second <= RATE_MAX) =>
             {
                 let bound = "above 0 and at most 1,000,000,000 a second".to_owned();
@@ -175,5 +135,61 @@ impl Test {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Pattern {
+    fn check(&self) -> Result<(), TestError> {
+        let fail = |field, value: String, bound: &str| {
+            Err(TestError { field, value, bound: bound.to_owned() })
+        };
+        match self {
+            Self::Zipf { theta } if !(*theta > 0.0 && *theta <= 10.0) => {
+                fail("theta", theta.to_string(), "above 0 and at most 10")
+            }
+            Self::HotCold { hot_span, .. } if *hot_span == Ratio::ZERO => {
+                fail("hot_span", hot_span.to_string(), "above 0%")
+            }
+            Self::Pareto { h } if !(*h > 0.0 && *h < 1.0) => {
+                fail("pareto", h.to_string(), "above 0 and below 1")
+            }
+            Self::Normal { deviation } if *deviation == Ratio::ZERO => {
+                fail("normal", deviation.to_string(), "above 0%")
+            }
+            Self::Zones { zones } if !zones.iter().any(Zone::is_used) || zones.len() > 64 => {
+                fail("zones", format!("{} zones", zones.len()), "up to 64 with shares above 0%")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Mix {
+    /// Checks the mix of a test whose requests are of `block`, or at most so long.
+    fn check(&self, block: Bytes) -> Result<(), TestError> {
+        let fail = |field, value: String, bound: &str| {
+            Err(TestError { field, value, bound: bound.to_owned() })
+        };
+        if self.sizes.len() > SIZES_MAX {
+            return fail("sizes", format!("{} sizes", self.sizes.len()), "at most 64");
+        }
+        for size in &self.sizes {
+            let whole = size.block.get().is_multiple_of(SECTOR.get());
+            if size.block == Bytes::ZERO || !whole || size.block > BLOCK_MAX {
+                let bound = "multiples of 512 B from 512 B to 64 MiB";
+                return fail("sizes", size.block.to_string(), bound);
+            }
+            if !(size.share > 0.0 && size.share.is_finite()) {
+                return fail("sizes", size.share.to_string(), "shares above 0%");
+            }
+        }
+        let largest = self.sizes.iter().map(|size| size.block).max();
+        if largest.is_some_and(|largest| largest != block) {
+            return fail("block", block.to_string(), "the largest of the sizes");
+        }
+        if self.flush_every == Some(0) {
+            return fail("flush_every", "0".to_owned(), "at least 1");
+        }
+        Ok(())
     }
 }

@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 /// Greatest number of users of a database.
-pub const USERS_MAX: u32 = 1_000_000;
+pub(crate) const USERS_MAX: u32 = 1_000_000;
 /// Greatest number of warehouses.
-pub const WAREHOUSES_MAX: i64 = 10_000_000;
+pub(crate) const WAREHOUSES_MAX: i64 = 10_000_000;
 
 /// The users of a database, and the data loaded for them. How many there are is the test's number of threads; what was
 /// loaded is its span.

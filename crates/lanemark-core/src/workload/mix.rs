@@ -14,7 +14,7 @@ pub struct Mix {
     /// The sizes of requests instead of one; then [`Test::block`](super::Test::block) is the largest of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<SizeShare>,
-    /// The share of requests that trim; the others read and write by [`Test::read_share`](super::Test::read_share).
+    /// The share of requests that trim; the others read and write by [`Requests::read_share`](super::Requests::read_share).
     #[serde(skip_serializing_if = "Ratio::is_zero")]
     pub trim_share: Ratio,
     /// After so many writes each thread asks for a flush, where given.
@@ -52,6 +52,18 @@ impl Start {
 }
 
 impl Mix {
+    /// Nothing beside reads and writes of one size.
+    pub const PLAIN: Self = Self { sizes: Vec::new(), trim_share: Ratio::ZERO, flush_every: None };
+
+    /// The mean length of a request, where that is `block` without sizes.
+    pub fn block_mean(&self, block: Bytes) -> f64 {
+        if self.sizes.is_empty() {
+            return block.get() as f64;
+        }
+        let sum: f64 = self.sizes.iter().map(|size| size.share).sum();
+        self.sizes.iter().map(|size| size.block.get() as f64 * size.share / sum).sum()
+    }
+
     /// Reads and writes of one size.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()

@@ -1,40 +1,53 @@
-//! The workload of a target: tests of one block size, pattern, mix and depth each.
+//! The workload of a target: tests that each ask it for one thing until a limit.
 //!
 //! A [`Workload`] is a named list of [`Test`]s, as a benchmark program runs them. The same value is
 //! given to a modelled drive and to a real one, and [`Accesses`] turns it into the same offsets for
 //! both. Load is closed-loop, where each thread keeps `queue_depth` requests outstanding and issues the next
 //! one `think` after a completion, or open-loop, where requests have times of their own ([`Load`]).
 //!
-//! A recorded trace is a stream of [`Arrival`]s instead; a [`Test`] of the pattern [`Pattern::Trace`] sums it
-//! up in a result.
+//! What all tests have is in [`Test`], and what each asks for in [`Asks`]: requests of its own, or a database's
+//! transactions. A recorded trace is a stream of [`Arrival`]s instead; a [`Test`] of [`Asks::Trace`] sums it up in a
+//! result.
 //!
 //! Not modelled: jobs that wait for another one's requests.
 
 mod accesses;
 mod arrival;
+mod asks;
 mod builder;
 mod check;
 mod data;
 mod database;
+mod error;
 pub mod fault;
 mod load;
 mod mix;
+mod pattern;
 mod places;
+mod requests;
 mod rounds;
+mod saved;
+mod schedule;
 mod transactions;
 
 pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
+pub use asks::{Asks, TraceSummary};
 pub use builder::{CheckedTest, Quantity, TestBuilder};
 pub use data::fill_random;
-pub use database::{DatabaseUsers, Profile, TransactionKind, USERS_MAX, WAREHOUSES_MAX};
+pub use database::{DatabaseUsers, Profile, TransactionKind};
+pub(crate) use database::{USERS_MAX, WAREHOUSES_MAX};
+pub use error::TestError;
 pub use fault::{Fault, FaultKind};
-pub use load::{Load, Process, RATE_MAX, Schedule};
+pub(crate) use load::RATE_MAX;
+pub use load::{Load, Process};
 pub use mix::{Mix, SIZES_MAX, SizeShare, Start};
-pub use rounds::{Interval, ROUND_MAX, Rounds, Tracked};
-pub use transactions::{
-    BufferUse, Counted, Log, PAGE_CLASSES_MAX, PageClass, Transactions, VISITS_MAX,
-};
+pub use pattern::{Pattern, Zone};
+pub use requests::Requests;
+pub(crate) use rounds::ROUND_MAX;
+pub use rounds::{Interval, Rounds, Tracked};
+pub use schedule::Schedule;
+pub use transactions::{BufferUse, Counted, Log, PageClass, Transactions};
 
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +59,8 @@ pub const SECTOR: Bytes = Bytes(512);
 pub const QUEUE_DEPTH_MAX: u32 = 65_536;
 /// Greatest number of threads of a test.
 pub const THREADS_MAX: u32 = 1024;
+/// The mix of a test that asks for no requests by itself.
+const PLAIN: &Mix = &Mix::PLAIN;
 /// The largest block of a request.
 pub const BLOCK_MAX: Bytes = Bytes::mebi(64);
 
@@ -92,174 +107,168 @@ pub enum Average {
     Median,
 }
 
-/// A test: a pattern of requests that stays the same until its limit.
+/// A test: what is asked of a target, the same until a limit, and how long.
+///
+/// Each kind of test has its own values in [`Test::asks`]; the others are those that all kinds have.
+///
+/// ```
+/// use lanemark_core::units::{Bytes, Duration, Ratio};
+/// use lanemark_core::workload::{Asks, Pattern, Test};
+///
+/// let reads = Test { duration: Some(Duration::from_seconds(2)), ..Test::of_blocks(Bytes::kibi(4)) };
+/// let mixed = reads.clone().with(|asked| {
+///     asked.pattern = Pattern::Sequential;
+///     asked.read_share = Ratio::new(0.7).unwrap_or_default();
+/// });
+/// assert!(reads.reads() && !reads.writes());
+/// assert!(mixed.writes() && mixed.is_in_order());
+/// assert!(matches!(mixed.asks, Asks::Requests(_)));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "saved::SavedTest", into = "saved::SavedTest")]
 pub struct Test {
     /// The name for people, `RND4K Q32T1 read`.
     pub name: String,
-    /// The size of each request, or of the largest in a mix.
-    #[serde(rename = "block_bytes")]
+    /// The size of each request, or of the largest in a mix; the page of a database; the mean of a trace.
     pub block: Bytes,
-    /// Order of the requests' addresses.
-    pub pattern: Pattern,
-    /// The share of requests that are reads.
-    pub read_share: Ratio,
-    /// Requests outstanding per thread.
-    pub queue_depth: u32,
-    /// Threads, each with its own queue.
+    /// Threads, each with its own queue, or users of a database.
     pub threads: u32,
     /// Size of the range of the target that is used, from [`Test::offset`] on.
-    #[serde(rename = "span_bytes")]
     pub span: Bytes,
     /// Start of the span on the target.
-    #[serde(rename = "offset_bytes")]
     pub offset: Bytes,
-    /// Every request starts at a multiple of this within the span.
-    #[serde(rename = "alignment_bytes")]
-    pub alignment: Bytes,
     /// Stop after this much data, where given.
-    #[serde(rename = "volume_bytes")]
     pub volume: Option<Bytes>,
     /// Stop after this time, where given.
-    #[serde(rename = "duration_ns")]
     pub duration: Option<Duration>,
     /// Stop when the figures of rounds are steady, where given; then neither volume nor duration is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Rounds>,
     /// The intervals of the sample's series, where given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
     /// Time that the load runs before anything is counted.
-    #[serde(rename = "ramp_ns")]
     pub ramp: Duration,
-    /// Time that a thread waits between a completion and its next request.
-    #[serde(rename = "think_ns")]
-    pub think: Duration,
     /// The share of each written 4 KiB that is zeros, and so can be compressed away.
     pub compressibility: Ratio,
-    /// Requests beside reads and writes of one size.
-    #[serde(default, skip_serializing_if = "Mix::is_plain")]
-    pub mix: Mix,
-    /// Arrival of the requests.
-    #[serde(default, skip_serializing_if = "Load::is_closed")]
-    pub load: Load,
     /// Start of the test.
-    #[serde(default, skip_serializing_if = "Start::is_plain")]
     pub start: Start,
-}
-
-/// A part of the span in [`Pattern::Zones`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Zone {
-    /// The share of requests that go there.
-    pub share: Ratio,
-    /// Share of the span that the zone covers.
-    pub span: Ratio,
-}
-
-/// The order of the addresses of a test's requests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pattern {
-    /// Requests follow one another; each thread has an equal part of the span and starts over at its end.
-    Sequential,
-    /// Requests run from the end of the thread's part of the span to its beginning.
-    Backward,
-    /// Requests go anywhere in the span, with equal probability.
-    Uniform,
-    /// Requests go to each block of the span once in a random order, then again in another.
-    Shuffled,
-    /// Requests go to scattered blocks by a power law: `h` = 0.2 sends 80% of the requests to 20% of the places.
-    Pareto {
-        /// Above 0 and below 1.
-        h: f64,
-    },
-    /// Requests go to normally distributed addresses around the middle of the span.
-    Normal {
-        /// The standard deviation as a share of the span.
-        deviation: Ratio,
-    },
-    /// Requests go to zones, parts of the span one after the other, by their shares.
-    Zones {
-        /// Zones of the span; shares and spans are taken in proportion.
-        zones: Vec<Zone>,
-    },
-    /// Requests go to the block of rank r, scattered over the span, with probability proportional to `r^-theta`.
-    Zipf {
-        /// The exponent; 0.99 is the YCSB habit.
-        theta: f64,
-    },
-    /// Requests go more often to a hot first part of the span.
-    HotCold {
-        /// The part of the span that is hot.
-        hot_span: Ratio,
-        /// The share of requests that go there.
-        hot_share: Ratio,
-    },
-    /// Requests go to the addresses of a recorded trace. Such a test tells what was replayed and cannot be run again by
-    /// itself: its block is the mean of the requests, its span ends with the last byte that they touched.
-    Trace,
-}
-
-/// A value of a test that no target can be asked for.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field} = {value}: {bound}")]
-pub struct TestError {
-    /// The field's name in a workload file.
-    pub field: &'static str,
-    /// The value as given.
-    pub value: String,
-    /// The values that are accepted.
-    pub bound: String,
+    /// What the target is asked for.
+    pub asks: Asks,
 }
 
 impl Test {
-    /// Returns the distance between the addresses of requests: sequential blocks begin at the next multiple of the
-    /// alignment, others at any.
-    pub(crate) fn step(&self) -> u64 {
-        match self.pattern {
-            Pattern::Sequential | Pattern::Backward => {
-                self.block.get().next_multiple_of(self.alignment.get())
-            }
-            _ => self.alignment.get(),
+    /// The requests that the test asks for by itself, where it does.
+    pub fn requests(&self) -> Option<&Requests> {
+        match &self.asks {
+            Asks::Requests(requests) => Some(requests),
+            _ => None,
         }
     }
 
-    /// The least length of a request.
-    pub fn block_least(&self) -> Bytes {
-        self.mix.sizes.iter().map(|size| size.block).min().unwrap_or(self.block)
-    }
-
-    /// The mean length of a request.
-    pub fn block_mean(&self) -> f64 {
-        let sum: f64 = self.mix.sizes.iter().map(|size| size.share).sum();
-        match self.mix.sizes.is_empty() {
-            true => self.block.get() as f64,
-            false => {
-                let parts = self.mix.sizes.iter();
-                parts.map(|size| size.block.get() as f64 * size.share / sum).sum()
-            }
+    /// The requests that the test asks for by itself, to be changed.
+    pub fn requests_mut(&mut self) -> Option<&mut Requests> {
+        match &mut self.asks {
+            Asks::Requests(requests) => Some(requests),
+            _ => None,
         }
     }
 
-    /// Whether the test trims.
-    pub fn trims(&self) -> bool {
-        self.mix.trim_share > Ratio::ZERO
+    /// The test with its requests changed. A test that asks for something else stays as it is.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Requests)) -> Self {
+        self.requests_mut().map(change);
+        self
+    }
+
+    /// Requests outstanding per thread; a database's user waits for each of its own.
+    pub fn queue_depth(&self) -> u32 {
+        match &self.asks {
+            Asks::Requests(requests) => requests.queue_depth,
+            Asks::Trace(trace) => trace.queue_depth,
+            Asks::Transactions(_) | Asks::Database(_) => 1,
+        }
+    }
+
+    /// The share of requests that are reads. That of a database follows from its buffer as it runs, and is taken as a
+    /// half.
+    pub fn read_share(&self) -> Ratio {
+        match &self.asks {
+            Asks::Requests(requests) => requests.read_share,
+            Asks::Trace(trace) => trace.read_share,
+            Asks::Transactions(_) | Asks::Database(_) => Ratio::HALF,
+        }
+    }
+
+    /// The distance of which all places of requests are multiples; in a database a page.
+    pub fn alignment(&self) -> Bytes {
+        match &self.asks {
+            Asks::Requests(requests) => requests.alignment,
+            Asks::Trace(trace) => trace.alignment,
+            Asks::Transactions(_) | Asks::Database(_) => self.block,
+        }
+    }
+
+    /// The order of the requests' places, where the test draws them.
+    pub fn pattern(&self) -> Option<&Pattern> {
+        self.requests().map(|requests| &requests.pattern)
+    }
+
+    /// The requests beside reads and writes of one size: none where the test asks for no requests by itself.
+    pub fn mix(&self) -> &Mix {
+        self.requests().map_or(PLAIN, |requests| &requests.mix)
+    }
+
+    /// Time that a thread waits between a completion and its next request. That of a database's users is theirs.
+    pub fn think(&self) -> Duration {
+        self.requests().map_or(Duration::ZERO, |requests| requests.think)
+    }
+
+    /// Whether every place of the span is as likely as any other. The pages of a database are, for one.
+    pub(crate) fn is_uniform(&self) -> bool {
+        match &self.asks {
+            Asks::Requests(requests) => requests.pattern == Pattern::Uniform,
+            Asks::Transactions(_) | Asks::Database(_) => true,
+            Asks::Trace(_) => false,
+        }
+    }
+
+    /// Whether the test asks for requests by itself, and for the next when one is complete.
+    pub fn is_closed(&self) -> bool {
+        self.requests().is_some_and(|requests| requests.load.is_closed())
     }
 
     /// Whether requests of a thread follow each other on the target.
     pub fn is_in_order(&self) -> bool {
-        matches!(self.pattern, Pattern::Sequential | Pattern::Backward)
+        self.requests().is_some_and(Requests::is_in_order)
+    }
+
+    /// Whether the test replays a recorded trace.
+    pub fn is_trace(&self) -> bool {
+        matches!(self.asks, Asks::Trace(_))
+    }
+
+    /// The least length of a request.
+    pub fn block_least(&self) -> Bytes {
+        self.mix().sizes.iter().map(|size| size.block).min().unwrap_or(self.block)
+    }
+
+    /// The mean length of a request.
+    pub fn block_mean(&self) -> f64 {
+        self.mix().block_mean(self.block)
+    }
+
+    /// Whether the test trims.
+    pub fn trims(&self) -> bool {
+        self.mix().trim_share > Ratio::ZERO
     }
 
     /// Whether the test writes at all.
     pub fn writes(&self) -> bool {
-        self.read_share < Ratio::ONE && self.mix.trim_share < Ratio::ONE
+        self.read_share() < Ratio::ONE && self.mix().trim_share < Ratio::ONE
     }
 
     /// Whether the test reads at all.
     pub fn reads(&self) -> bool {
-        self.read_share > Ratio::ZERO && self.mix.trim_share < Ratio::ONE
+        self.read_share() > Ratio::ZERO && self.mix().trim_share < Ratio::ONE
     }
 
     /// Whether what lies on the target is lost.
@@ -269,18 +278,12 @@ impl Test {
 
     /// Requests outstanding over all threads.
     pub fn population(&self) -> u64 {
-        u64::from(self.queue_depth) * u64::from(self.threads)
+        u64::from(self.queue_depth()) * u64::from(self.threads)
     }
 
     /// The end of the part of the target that is used.
     pub fn end(&self) -> Bytes {
         Bytes(self.offset.get().saturating_add(self.span.get()))
-    }
-}
-
-impl Zone {
-    fn is_used(&self) -> bool {
-        self.share > Ratio::ZERO && self.span > Ratio::ZERO
     }
 }
 
@@ -297,6 +300,10 @@ pub(crate) mod tests {
         }
     }
 
+    fn asked(test: &mut Test) -> &mut Requests {
+        test.requests_mut().unwrap()
+    }
+
     #[test]
     fn a_plain_test_is_accepted() {
         assert_eq!(random_read().check(), Ok(()));
@@ -307,14 +314,15 @@ pub(crate) mod tests {
         let cases: [(&str, fn(&mut Test)); 9] = [
             ("block", |t| t.block = Bytes(1000)),
             ("block", |t| t.block = Bytes::mebi(65)),
-            ("alignment", |t| t.alignment = Bytes::ZERO),
-            ("queue_depth", |t| t.queue_depth = 0),
+            ("alignment", |t| asked(t).alignment = Bytes::ZERO),
+            ("queue_depth", |t| asked(t).queue_depth = 0),
             ("threads", |t| t.threads = 5000),
             ("volume", |t| t.volume = None),
             ("span", |t| t.span = Bytes(512)),
-            ("theta", |t| t.pattern = Pattern::Zipf { theta: 0.0 }),
+            ("theta", |t| asked(t).pattern = Pattern::Zipf { theta: 0.0 }),
             ("hot_span", |t| {
-                t.pattern = Pattern::HotCold { hot_span: Ratio::ZERO, hot_share: Ratio::ONE };
+                asked(t).pattern =
+                    Pattern::HotCold { hot_span: Ratio::ZERO, hot_share: Ratio::ONE };
             }),
         ];
         for (field, spoil) in cases {

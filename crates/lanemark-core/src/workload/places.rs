@@ -1,6 +1,6 @@
 //! The address of a thread's next request, counted in steps from the start of its part of the span.
 
-use super::{Pattern, Test, Zone};
+use super::{Pattern, Requests, Test, Zone};
 use crate::rng::{Rng, StreamKey, Zipf};
 
 /// A thread's part of the span of a test.
@@ -63,26 +63,24 @@ pub(super) enum Places {
 }
 
 impl Field {
-    pub(super) fn of(test: &Test, key: StreamKey) -> Self {
+    pub(super) fn of(test: &Test, requests: &Requests, key: StreamKey) -> Self {
         let threads = u64::from(test.threads);
-        let step = test.step();
+        let step = requests.step(test.block);
         let span = test.span.get();
-        let several = !test.mix.sizes.is_empty();
+        let several = !requests.mix.sizes.is_empty();
         // A place may hold a whole block only if the block ends inside the span.
-        let count = match test.pattern {
-            Pattern::Sequential | Pattern::Backward => span / step / threads,
-            _ => (span - test.block.get()) / step + 1,
+        let count = match requests.is_in_order() {
+            true => span / step / threads,
+            false => (span - test.block.get()) / step + 1,
         };
-        let start = match test.pattern {
-            Pattern::Sequential | Pattern::Backward => {
-                test.offset.get() + u64::from(key.thread) * count * step
-            }
-            _ => test.offset.get(),
+        let start = match requests.is_in_order() {
+            true => test.offset.get() + u64::from(key.thread) * count * step,
+            false => test.offset.get(),
         };
         let mut step_taken = step;
-        let places = match &test.pattern {
+        let places = match &requests.pattern {
             Pattern::Sequential if several => {
-                let unit = test.alignment.get();
+                let unit = requests.alignment.get();
                 step_taken = unit;
                 // In units of the alignment; `step` is a multiple of it.
                 let whole = count * (step / unit);
@@ -91,8 +89,7 @@ impl Field {
             }
             Pattern::Sequential => Places::Sequential { next: 0, count },
             Pattern::Backward => Places::Backward { next: count, count },
-            // The places of a trace are in the trace, so `Test::check` refuses it.
-            Pattern::Uniform | Pattern::Trace => Places::Uniform { count },
+            Pattern::Uniform => Places::Uniform { count },
             Pattern::Shuffled => Places::Shuffled { next: 0, count, key: 0 },
             Pattern::Zipf { theta } => Places::Zipf { ranks: Zipf::new(count, *theta), count },
             // As fio has it: h = 0.2 sends 80% of the requests to 20% of the places.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::Duration;
 
 /// The longest round; 25 of them are not longer than a run can be.
-pub const ROUND_MAX: Duration = Duration::from_seconds(7 * 86_400);
+pub(crate) const ROUND_MAX: Duration = Duration::from_seconds(7 * 86_400);
 
 /// Rounds that follow each other until a figure of theirs is steady (`result::steady`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

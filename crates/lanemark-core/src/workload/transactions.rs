@@ -10,13 +10,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Test, TestError};
+use super::error::TestError;
 use crate::units::{Bytes, Duration, Ratio};
 
 /// Greatest number of kinds of pages.
-pub const PAGE_CLASSES_MAX: usize = 64;
+const PAGE_CLASSES_MAX: usize = 64;
 /// Greatest number of visits of a transaction to pages of a kind.
-pub const VISITS_MAX: f64 = 10_000.0;
+const VISITS_MAX: f64 = 10_000.0;
 
 /// The transactions that each user runs. How many users there are is the test's number of threads; a page is its block;
 /// the log lies at the end of its span.
@@ -146,7 +146,7 @@ impl Transactions {
         total
     }
 
-    pub(super) fn check(&self, test: &Test) -> Result<(), TestError> {
+    pub(super) fn check(&self, span: Bytes) -> Result<(), TestError> {
         let fail = |field, value: String, bound: &str| {
             Err(TestError { field, value, bound: bound.to_owned() })
         };
@@ -166,7 +166,7 @@ impl Transactions {
             }
         }
         let pages: u64 = self.pages.iter().map(|class| class.size.get()).sum();
-        let room = test.span.get().saturating_sub(log.area.get());
+        let room = span.get().saturating_sub(log.area.get());
         if pages > room {
             let bound = format!("at most {}: the span without the log", Bytes(room));
             return fail("size", Bytes(pages).to_string(), &bound);
@@ -187,7 +187,7 @@ impl Transactions {
         if log.record == Bytes::ZERO || log.record > log.write_max {
             return fail("record", log.record.to_string(), "above 0 and at most write_max");
         }
-        if !whole(log.area) || log.area < log.write_max || log.area >= test.span {
+        if !whole(log.area) || log.area < log.write_max || log.area >= span {
             let bound = "a multiple of 512 B, at least write_max, and less than the span";
             return fail("area", log.area.to_string(), bound);
         }
@@ -221,7 +221,7 @@ fn stay(classes: &[(f64, f64, f64)], room: f64) -> f64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::super::tests::random_read;
-    use super::super::{Load, Pattern};
+    use super::super::{Asks, Test};
     use super::*;
     use crate::rng::{Rng, StreamKey};
 
@@ -256,15 +256,12 @@ pub(crate) mod tests {
     pub(crate) fn users(transactions: Transactions) -> Test {
         Test {
             block: Bytes::kibi(8),
-            alignment: Bytes::kibi(8),
-            pattern: Pattern::Uniform,
-            read_share: Ratio::new(0.5).unwrap(),
             threads: 16,
             span: Bytes::mebi(60),
             volume: None,
             duration: Some(Duration::from_microseconds(2_000_000)),
             ramp: Duration::from_microseconds(200_000),
-            load: Load::Transactions(Box::new(transactions)),
+            asks: Asks::Transactions(Box::new(transactions)),
             ..random_read()
         }
     }

@@ -1,7 +1,7 @@
 //! `rate`, `thinktime`, `runtime`, `loops`, `steadystate`: when requests come, and when a job ends.
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Interval, Load, Process, Rounds, Test, Tracked};
+use lanemark_core::workload::{Interval, Load, Process, Requests, Rounds, Test, Tracked};
 
 use super::direction::Direction;
 use super::job::{Findings, Job};
@@ -26,7 +26,7 @@ pub(crate) fn limits(job: &Job, placed: &Placed, test: &mut Test, found: &mut Fi
         None => placed.each.get(),
     };
     let requests = job.integer("number_ios", found).filter(|&count| count > 0);
-    if requests.is_some() && !test.mix.sizes.is_empty() {
+    if requests.is_some() && !test.mix().sizes.is_empty() {
         job.note(
             "number_ios",
             found,
@@ -102,34 +102,44 @@ fn interval(job: &Job, test: &mut Test, found: &mut Findings) {
     }
 }
 
-/// Sets when the requests of `test` come.
-pub(crate) fn arrivals(job: &Job, direction: Direction, test: &mut Test, found: &mut Findings) {
+/// Sets when `requests` come, those of a test of so many clones, and of `mean` bytes on average.
+pub(crate) fn arrivals(
+    job: &Job,
+    direction: Direction,
+    (mean, threads): (f64, u32),
+    requests: &mut Requests,
+    found: &mut Findings,
+) {
     let base = job.kb_base();
     let bytes = job.each("rate", found, |text| number::bytes(text, base));
-    let requests = job.each("rate_iops", found, |text| number::integer(text, base));
+    let counts = job.each("rate_iops", found, |text| number::integer(text, base));
     let process = job.parsed("rate_process", found, |text| match text.trim() {
         "linear" => Ok(Process::Even),
         "poisson" => Ok(Process::Poisson),
         _ => Err("linear or poisson"),
     });
-    let mean = test.block_mean();
     let mut rate = f64::INFINITY;
-    let (reads, trims) = (test.read_share.get(), test.mix.trim_share.get());
+    let (reads, trims) = (requests.read_share.get(), requests.mix.trim_share.get());
     let shares = [reads * (1.0 - trims), (1.0 - reads) * (1.0 - trims), trims];
     let own = |kind: usize| {
         let of = |list: &Option<[Option<u64>; 3]>| list.as_ref().and_then(|list| list[kind]);
-        let limits = [of(&bytes).map(|bytes| bytes as f64 / mean), of(&requests).map(|n| n as f64)];
+        let limits = [of(&bytes).map(|bytes| bytes as f64 / mean), of(&counts).map(|n| n as f64)];
         limits.into_iter().flatten().filter(|&limit| limit > 0.0).reduce(f64::min)
+    };
+    // The rate is that of each clone.
+    let arrival = |rate: f64| Load::Open {
+        rate_per_second: rate * f64::from(threads),
+        process: process.unwrap_or_default(),
     };
     // With a rate for each, reads and writes come at their own, whatever their mix.
     if let (true, true, false, Some(reads), Some(writes)) =
         (direction.reads, direction.writes, direction.trims, own(0), own(1))
     {
-        test.read_share = Ratio::new(reads / (reads + writes)).unwrap_or(test.read_share);
+        requests.read_share = Ratio::new(reads / (reads + writes)).unwrap_or(requests.read_share);
         let name = if job.has("rate_iops") { "rate_iops" } else { "rate" };
         let reason = "reads and writes are drawn from one stream, in the proportion of their rates";
         job.note(name, found, Kept::Nearly, reason);
-        return open(job, name, reads + writes, process, test, found);
+        return open(job, name, arrival(reads + writes), requests, found);
     }
     for kind in direction.kinds() {
         let share = shares[kind].max(f64::MIN_POSITIVE);
@@ -141,37 +151,29 @@ pub(crate) fn arrivals(job: &Job, direction: Direction, test: &mut Test, found: 
             let reason = "the slower kind holds the others back, so that their shares are kept";
             job.note(name, found, Kept::Nearly, reason);
         }
-        return open(job, name, rate, process, test, found);
+        return open(job, name, arrival(rate), requests, found);
     }
     if process.is_some() {
         job.note("rate_process", found, Kept::Needless, "without a rate it has no meaning in fio");
     }
-    think(job, test, found);
+    think(job, requests, found);
 }
 
-/// Makes an open loop of `rate` requests a second for each clone.
-fn open(
-    job: &Job,
-    name: &str,
-    rate: f64,
-    process: Option<Process>,
-    test: &mut Test,
-    found: &mut Findings,
-) {
+/// Makes an open loop of `requests`.
+fn open(job: &Job, name: &str, load: Load, requests: &mut Requests, found: &mut Findings) {
     let reason = "requests have times of their own, from which their latency counts";
     job.note(name, found, Kept::Nearly, reason);
-    let rate_per_second = rate * f64::from(test.threads);
-    test.load = Load::Open { rate_per_second, process: process.unwrap_or_default() };
-    think(job, test, found);
+    requests.load = load;
+    think(job, requests, found);
 }
 
-fn think(job: &Job, test: &mut Test, found: &mut Findings) {
+fn think(job: &Job, requests: &mut Requests, found: &mut Findings) {
     let think = job.time("thinktime", Unit::Microseconds, found).unwrap_or(Duration::ZERO);
     let blocks = job.integer("thinktime_blocks", found).unwrap_or(1).max(1);
     if think == Duration::ZERO {
         return;
     }
-    if !test.load.is_closed() {
+    if !requests.load.is_closed() {
         let error = job.error("thinktime", "none beside a rate");
         return found.fault(error.hint("remove one of them"));
     }
@@ -179,5 +181,5 @@ fn think(job: &Job, test: &mut Test, found: &mut Findings) {
         let reason = "after each request an equal part of the time";
         job.note("thinktime_blocks", found, Kept::Nearly, reason);
     }
-    test.think = think / blocks;
+    requests.think = think / blocks;
 }

@@ -189,14 +189,16 @@ impl Draft {
         let random = self.option("rw").or(self.option("readwrite"));
         let random = random.is_some_and(|word| word.starts_with("rand"));
         Test {
-            pattern: if random { Pattern::Uniform } else { Pattern::Sequential },
-            read_share: Ratio::new(reads / operations.max(1.0)).unwrap_or(Ratio::ZERO),
-            queue_depth: self.count("iodepth").unwrap_or(1).clamp(1, 65_536),
             threads,
             span: size.max(Bytes(block.get() * u64::from(threads))),
             volume: Some(self.moved()),
             ..Test::of_blocks(block)
         }
+        .with(|asked| {
+            asked.pattern = if random { Pattern::Uniform } else { Pattern::Sequential };
+            asked.read_share = Ratio::new(reads / operations.max(1.0)).unwrap_or(Ratio::ZERO);
+            asked.queue_depth = self.count("iodepth").unwrap_or(1).clamp(1, 65_536);
+        })
     }
 }
 

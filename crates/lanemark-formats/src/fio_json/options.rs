@@ -1,7 +1,7 @@
 //! A test as the options of fio that ask for the same.
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Load, Pattern, Process, Test};
+use lanemark_core::workload::{Load, Pattern, Process, Requests, Test};
 
 /// The options of `test` in the order in which a person would write them.
 pub(super) fn options(test: &Test) -> Vec<(String, String)> {
@@ -10,13 +10,13 @@ pub(super) fn options(test: &Test) -> Vec<(String, String)> {
     add("name", test.name.clone());
     add("rw", direction(test));
     add("bs", size(test.block));
-    add("iodepth", test.queue_depth.to_string());
+    add("iodepth", test.queue_depth().to_string());
     add("numjobs", test.threads.to_string());
     add("size", size(test.span));
-    if test.mix.sizes.len() > 1 {
-        let sum: f64 = test.mix.sizes.iter().map(|size| size.share).sum();
+    if test.mix().sizes.len() > 1 {
+        let sum: f64 = test.mix().sizes.iter().map(|size| size.share).sum();
         let one = test
-            .mix
+            .mix()
             .sizes
             .iter()
             .map(|part| format!("{}/{:.0}", size(part.block), 100.0 * part.share / sum));
@@ -26,43 +26,43 @@ pub(super) fn options(test: &Test) -> Vec<(String, String)> {
         add("offset", size(test.offset));
     }
     if test.reads() && test.writes() {
-        add("rwmixread", format!("{:.0}", 100.0 * test.read_share.get()));
+        add("rwmixread", format!("{:.0}", 100.0 * test.read_share().get()));
     }
-    if test.alignment != test.block_least() && !test.is_in_order() {
-        add("blockalign", size(test.alignment));
+    if test.alignment() != test.block_least() && !test.is_in_order() {
+        add("blockalign", size(test.alignment()));
     }
-    match &test.pattern {
-        Pattern::Uniform => add("norandommap", "1".to_owned()),
-        Pattern::Zipf { theta } => add("random_distribution", format!("zipf:{theta}")),
-        Pattern::Pareto { h } => add("random_distribution", format!("pareto:{h}")),
-        Pattern::Normal { deviation } => {
+    match test.pattern() {
+        Some(Pattern::Uniform) => add("norandommap", "1".to_owned()),
+        Some(Pattern::Zipf { theta }) => add("random_distribution", format!("zipf:{theta}")),
+        Some(Pattern::Pareto { h }) => add("random_distribution", format!("pareto:{h}")),
+        Some(Pattern::Normal { deviation }) => {
             add(
                 "random_distribution",
                 format!("normal:{:.0}", 100.0 * crate::fio::normal_for(deviation.get())),
             );
         }
-        Pattern::Zones { zones } => {
+        Some(Pattern::Zones { zones }) => {
             add("random_distribution", zoned(zones.iter().map(|zone| (zone.share, zone.span))));
         }
-        Pattern::HotCold { hot_span, hot_share } => {
+        Some(Pattern::HotCold { hot_span, hot_share }) => {
             let rest = |ratio: &Ratio| Ratio::new(1.0 - ratio.get()).unwrap_or(Ratio::ZERO);
             let cold = (rest(hot_share), rest(hot_span));
             add("random_distribution", zoned([(*hot_share, *hot_span), cold].into_iter()));
         }
-        Pattern::Sequential | Pattern::Backward | Pattern::Shuffled | Pattern::Trace => {}
+        Some(Pattern::Sequential | Pattern::Backward | Pattern::Shuffled) | None => {}
     }
-    if let Some(every) = test.mix.flush_every {
+    if let Some(every) = test.mix().flush_every {
         add("fsync", every.to_string());
     }
-    if let Load::Open { rate_per_second, process } = test.load {
+    if let Some(&Requests { load: Load::Open { rate_per_second, process }, .. }) = test.requests() {
         let each = rate_per_second / f64::from(test.threads);
         add("rate_iops", format!("{each:.0}"));
         if process == Process::Poisson {
             add("rate_process", "poisson".to_owned());
         }
     }
-    if test.think > Duration::ZERO {
-        add("thinktime", format!("{:.0}", test.think.as_microseconds()));
+    if test.think() > Duration::ZERO {
+        add("thinktime", format!("{:.0}", test.think().as_microseconds()));
     }
     if let Some(duration) = test.duration {
         add("runtime", format!("{:.0}", duration.as_seconds().ceil()));
@@ -88,15 +88,15 @@ fn direction(test: &Test) -> String {
         (true, _, _) => "read",
         _ => "write",
     };
-    match test.pattern {
-        Pattern::Sequential if test.alignment > test.block => {
-            format!("{word}:{}", size(Bytes(test.alignment.get() - test.block.get())))
+    match test.pattern() {
+        Some(Pattern::Sequential) if test.alignment() > test.block => {
+            format!("{word}:{}", size(Bytes(test.alignment().get() - test.block.get())))
         }
-        Pattern::Backward => {
-            let back = test.block.get().next_multiple_of(test.alignment.get());
+        Some(Pattern::Backward) => {
+            let back = test.block.get().next_multiple_of(test.alignment().get());
             format!("{word}:-{}", size(Bytes(back + test.block.get())))
         }
-        Pattern::Sequential | Pattern::Trace => word.to_owned(),
+        Some(Pattern::Sequential) => word.to_owned(),
         _ => format!("rand{word}"),
     }
 }

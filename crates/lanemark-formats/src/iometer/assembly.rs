@@ -103,11 +103,13 @@ impl Reader<'_> {
             }
             for depth in depths.map_or(vec![None], |all| all.iter().copied().map(Some).collect()) {
                 for (at, (test, threads)) in groups.iter().enumerate() {
-                    let mut test = test.clone();
+                    let mut test = match depth {
+                        Some(depth) => test.clone().with(|asked| asked.queue_depth = depth),
+                        None => test.clone(),
+                    };
                     test.threads = (*threads).min(u64::from(u32::MAX)) as u32;
                     test.start.beside = at > 0;
                     if let Some(depth) = depth {
-                        test.queue_depth = depth;
                         test.name = format!("{} Q{depth}", test.name);
                     }
                     test.name = free_name(&tests, &test.name);
@@ -202,18 +204,23 @@ impl Reader<'_> {
         let think_us = mean(|part| part.delay_ms as f64 * 1e3 / part.burst as f64);
         Ok(Test {
             name: specification.name.clone(),
-            pattern: if random { Pattern::Uniform } else { Pattern::Sequential },
-            read_share: Ratio::new(mean(|part| part.reads).clamp(0.0, 1.0)).unwrap_or(Ratio::ONE),
-            queue_depth: u32::try_from(u64::from(worker.depth) * targets).unwrap_or(u32::MAX),
             span: Bytes(span),
             offset: Bytes(offset),
-            alignment: Bytes(alignment),
             duration: self.run_time,
             ramp: self.ramp,
-            think: Duration::from_microseconds((think_us as u64).min(86_400_000_000)),
-            mix: Mix { sizes: if sizes.len() > 1 { sizes } else { Vec::new() }, ..Mix::default() },
             ..Test::of_blocks(block)
-        })
+        }
+        .with(|asked| {
+            asked.pattern = if random { Pattern::Uniform } else { Pattern::Sequential };
+            asked.read_share =
+                Ratio::new(mean(|part| part.reads).clamp(0.0, 1.0)).unwrap_or(Ratio::ONE);
+            asked.queue_depth =
+                u32::try_from(u64::from(worker.depth) * targets).unwrap_or(u32::MAX);
+            asked.alignment = Bytes(alignment);
+            asked.think = Duration::from_microseconds((think_us as u64).min(86_400_000_000));
+            asked.mix =
+                Mix { sizes: if sizes.len() > 1 { sizes } else { Vec::new() }, ..Mix::default() };
+        }))
     }
 }
 

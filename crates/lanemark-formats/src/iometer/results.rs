@@ -194,7 +194,7 @@ impl<'r> Figures<'r> {
         // The size of a target in sectors, as the settings have it.
         cells.push((test.offset.get() / 512).to_string());
         cells.push((test.span.get() / 512).to_string());
-        cells.push(test.queue_depth.to_string());
+        cells.push(test.queue_depth().to_string());
         match row {
             Row::Worker => cells.extend([const { String::new() }; 5]),
             _ => cells.extend(self.processors().map(real)),

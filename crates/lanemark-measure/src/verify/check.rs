@@ -322,12 +322,14 @@ fn reading(history: &History, held: u64) -> Workload {
     let unit = Bytes(header.unit.into());
     let test = Test {
         name: "reading back".to_owned(),
-        pattern: Pattern::Sequential,
-        queue_depth: FILL_DEPTH,
         span: unit * held,
         offset: Bytes(header.from),
         ..Test::of_blocks(unit)
-    };
+    }
+    .with(|asked| {
+        asked.pattern = Pattern::Sequential;
+        asked.queue_depth = FILL_DEPTH;
+    });
     Workload {
         faults: Vec::new(),
         id: "check".to_owned(),

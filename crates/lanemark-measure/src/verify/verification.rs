@@ -146,6 +146,9 @@ impl Verification<'_> {
         if workload.tests.is_empty() || workload.repeats == 0 {
             return Err(VerifyError::NothingWritten { workload: workload.id });
         }
+        if let Some(test) = workload.tests.iter().find(|test| test.requests().is_none()) {
+            return Err(MeasureError::unasked(test).into());
+        }
         let left_out = self.workload.tests.iter().filter(|test| !test.destroys());
         let left_out = left_out.map(|test| test.name.clone()).collect();
         Ok((workload, left_out))
@@ -272,12 +275,12 @@ impl Verification<'_> {
         key: StreamKey,
         number: u32,
     ) -> Result<(), VerifyError> {
-        let mut accesses = Accesses::new(test, key);
+        let mut accesses = Accesses::new(test, key).ok_or_else(|| MeasureError::unasked(test))?;
         let mut left = quota(test, key.thread);
         let length = test.duration.or(test.rounds.map(|rounds| rounds.length));
         let length = length.map(|length| std::time::Duration::from_nanos(length.nanoseconds()));
         let begun = Instant::now();
-        let depth = self.depth(test.queue_depth);
+        let depth = self.depth(test.queue_depth());
         self.on_engine(file, shared, (number, depth, test.block.get()), &mut || {
             let over = left == 0 || length.is_some_and(|length| begun.elapsed() >= length);
             if over || self.stop.load(Ordering::Relaxed) {
@@ -342,10 +345,10 @@ impl Verification<'_> {
 
 /// The largest power of two that all places and sizes of `tests` are multiples of, at most [`UNIT_MAX`].
 fn unit_of(tests: &[Test]) -> u32 {
-    let sizes = |test: &Test| test.mix.sizes.iter().map(|size| size.block.get()).collect();
+    let sizes = |test: &Test| test.mix().sizes.iter().map(|size| size.block.get()).collect();
     let all = tests.iter().flat_map(|test| {
         let mut all: Vec<u64> = sizes(test);
-        all.extend([test.block.get(), test.alignment.get(), test.offset.get()]);
+        all.extend([test.block.get(), test.alignment().get(), test.offset.get()]);
         all
     });
     let shift = all.fold(UNIT_MAX as u64, |bits, value| bits | value).trailing_zeros();
@@ -373,14 +376,16 @@ mod tests {
         let share = |&block: &u64| SizeShare { block: Bytes(block), share: 0.5 };
         Test {
             name: "units".to_owned(),
-            read_share: Ratio::ZERO,
             span: Bytes::mebi(1),
             offset: Bytes(offset),
-            alignment: Bytes(alignment),
             volume: Some(Bytes::mebi(1)),
-            mix: Mix { sizes: sizes.iter().map(share).collect(), ..Mix::default() },
             ..Test::of_blocks(Bytes(block))
         }
+        .with(|asked| {
+            asked.read_share = Ratio::ZERO;
+            asked.alignment = Bytes(alignment);
+            asked.mix = Mix { sizes: sizes.iter().map(share).collect(), ..Mix::default() };
+        })
     }
 
     #[test]

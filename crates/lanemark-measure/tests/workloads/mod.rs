@@ -13,16 +13,16 @@ use lanemark_measure::{Bench, MeasureError, Outcome, Settings};
 pub(crate) fn read() -> Test {
     Test {
         name: "read".to_owned(),
-        queue_depth: 4,
         span: Bytes::mebi(1),
         volume: Some(Bytes::mebi(1)),
         ..Test::of_blocks(Bytes::kibi(4))
     }
+    .with(|asked| asked.queue_depth = 4)
 }
 
 /// Returns the test with writes.
 pub(crate) fn write() -> Test {
-    Test { name: "write".to_owned(), read_share: Ratio::ZERO, ..read() }
+    Test { name: "write".to_owned(), ..read() }.with(|asked| asked.read_share = Ratio::ZERO)
 }
 
 /// `test` for so many milliseconds instead of so much data.

@@ -17,7 +17,7 @@ pub(crate) struct Baselines {
 impl Baselines {
     /// The figures of both rules for a row.
     pub(crate) fn of(row: &Row, rated: Option<&Row>, plug: Plug, test: &Test, drives: f64) -> Self {
-        let read = test.read_share.get();
+        let read = test.read_share().get();
         let block = test.block.get() as f64;
         let port = Plug::find(row.text("path")).unwrap_or(plug).rate().min(plug.rate());
         let link = 0.9 * port.min(plug.rate());
@@ -30,7 +30,7 @@ impl Baselines {
         };
         let rates = mixed(rating("seq_read_mb_s"), rating("seq_write_mb_s"));
         let mut limits = rates.map_or(link, |rate| link.min(rate * 1e6)) / block;
-        if test.pattern != Pattern::Sequential
+        if test.pattern() != Some(&Pattern::Sequential)
             && let Some(iops) = mixed(rating("rand_read_iops"), rating("rand_write_iops"))
         {
             limits = limits.min(iops);
@@ -40,7 +40,7 @@ impl Baselines {
             Plug::Pcie(..) => (80e-6, 20e-6),
             Plug::Sata(_) | Plug::Sas(..) => (120e-6, 50e-6),
         };
-        let outstanding = f64::from(test.queue_depth) * f64::from(test.threads);
+        let outstanding = f64::from(test.queue_depth()) * f64::from(test.threads);
         let latency = read * reads + (1.0 - read) * writes + block / link;
         let rate = (outstanding / latency).min(limits * drives);
         let share = match row.text("figure") {

@@ -115,7 +115,7 @@ fn hold(
         Ok::<String, String>(path.display().to_string())
     };
     let class = row.text("class").to_owned();
-    let writes = test.read_share.get() < 1.0;
+    let writes = test.read_share().get() < 1.0;
     let mut drive_text = recipe::drive_file(row, rated);
     if class == "writes-steady" {
         drive_text += "[state]\ncondition = \"random\"\n";
@@ -155,7 +155,7 @@ fn hold(
         settings = lanemark_lab::settings(&set).map_err(|error| error.to_string())?;
         system = assemble(library, &name, &settings).map_err(|error| error.to_string())?;
     }
-    let outstanding = f64::from(test.queue_depth) * f64::from(test.threads);
+    let outstanding = f64::from(test.queue_depth()) * f64::from(test.threads);
     let guess = baselines.rule_rate().max(1.0);
     let counted = if class == "writes-steady" { 0.5 * superblock_of(&system) } else { 0.0 };
     let requests = 3_000f64.max(6.0 * outstanding).max(counted / test.block.get() as f64);

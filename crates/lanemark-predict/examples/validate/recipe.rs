@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Pattern, Test};
+use lanemark_core::workload::Test;
 
 use crate::corpus::Row;
 
@@ -266,11 +266,12 @@ pub(crate) fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
     .build()
     .ok()?
     .into_test();
-    test.read_share = Ratio::new(read)?;
-    if row.text("pattern") != "sequential" {
-        test.pattern = Pattern::Uniform;
+    let requests = test.requests_mut()?;
+    requests.read_share = Ratio::new(read)?;
+    requests.queue_depth = row.number("queue_depth").unwrap_or(1.0) as u32;
+    if row.text("flush").contains("each") || row.text("flush").contains("every") {
+        requests.mix.flush_every = Some(1);
     }
-    test.queue_depth = row.number("queue_depth").unwrap_or(1.0) as u32;
     test.threads = row.number("threads").unwrap_or(1.0) as u32;
     // CrystalDiskMark's file is 1 GiB unless somebody says otherwise.
     let usual = match row.text("drive_kind") {
@@ -281,10 +282,6 @@ pub(crate) fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
     let span = row.number("span_bytes").unwrap_or(usual).min(drive_capacity * 0.9);
     let lot = block.get() * u64::from(test.threads);
     test.span = Bytes((span as u64 / lot).max(1) * lot);
-    test.alignment = block;
-    if row.text("flush").contains("each") || row.text("flush").contains("every") {
-        test.mix.flush_every = Some(1);
-    }
     test.volume = None;
     test.ramp = Duration::ZERO;
     test.duration = Some(Duration::from_seconds(1));

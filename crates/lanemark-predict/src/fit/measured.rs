@@ -7,7 +7,7 @@
 
 use lanemark_core::result::{FigureKind, FitDoubt, RunResult, Sample, Target, TestResult};
 use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Pattern, Test};
+use lanemark_core::workload::Test;
 
 use crate::PredictError;
 
@@ -201,7 +201,7 @@ pub(super) fn figure(sample: &Sample, kind: FigureKind) -> Option<f64> {
 }
 
 fn outstanding(test: &Test) -> u64 {
-    u64::from(test.queue_depth) * u64::from(test.threads)
+    u64::from(test.queue_depth()) * u64::from(test.threads)
 }
 
 /// Names the drive that a result was measured on, or simulates.
@@ -218,11 +218,11 @@ fn identity(run: &RunResult) -> String {
 /// Returns the reason why a test cannot be held against the model.
 fn left_out(test: &Test) -> Option<&'static str> {
     Some(match test {
-        test if test.pattern == Pattern::Trace => "a trace cannot be run again",
+        test if test.is_trace() => "a trace cannot be run again",
         test if test.rounds.is_some() => "a short simulation has no steady state",
         test if test.start.beside => "it ran beside another one",
-        test if !test.load.is_closed() => "its requests came at times of their own",
-        test if !test.mix.is_plain() => "it mixes sizes, flushes or trims",
+        test if !test.is_closed() => "its requests came at times of their own",
+        test if !test.mix().is_plain() => "it mixes sizes, flushes or trims",
         _ => return None,
     })
 }

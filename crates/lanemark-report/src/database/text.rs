@@ -8,7 +8,7 @@ use lanemark_core::result::{
     Statistic, Target, TestResult, TransactionsUse, WaitClass,
 };
 use lanemark_core::units::Bytes;
-use lanemark_core::workload::{DatabaseUsers, Load, TransactionKind};
+use lanemark_core::workload::{Asks, DatabaseUsers, TransactionKind};
 
 use crate::target::doubts;
 
@@ -20,7 +20,7 @@ pub(super) const NO_TPC_RESULT: &str =
 pub(super) fn parts(run: &RunResult) -> Option<(&DatabaseTarget, &TestResult, &DatabaseUsers)> {
     let Target::Database(database) = &run.target else { return None };
     let test = run.tests.first()?;
-    let Load::Database(users) = &test.test.load else { return None };
+    let Asks::Database(users) = &test.test.asks else { return None };
     Some((database, test, users))
 }
 

@@ -9,7 +9,7 @@ use lanemark_core::result::{
     Target, TestResult, TransactionsUse, WaitClass, Warning,
 };
 use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{DatabaseUsers, Load, Profile, TransactionKind};
+use lanemark_core::workload::{Asks, DatabaseUsers, Profile, TransactionKind};
 use lanemark_report::{
     Style, Verdict, compare, compare_table, database_compare_text, database_text, doubts, html,
     interval, nodes_saved, run_table,
@@ -88,7 +88,7 @@ fn result(samples: Vec<Sample>) -> RunResult {
     test.threads = 48;
     test.duration = Some(ms(60_000));
     test.ramp = ms(120_000);
-    test.load = Load::Database(DatabaseUsers {
+    test.asks = Asks::Database(DatabaseUsers {
         profile: Profile::Hammerdb,
         warehouses: 1_000,
         divisor: 1,

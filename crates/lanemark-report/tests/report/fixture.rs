@@ -285,20 +285,22 @@ fn test(row: &Row) -> Test {
     let (name, kibibytes, sequential, read, queue_depth, _) = *row;
     Test {
         name: name.to_owned(),
-        pattern: if sequential { Pattern::Sequential } else { Pattern::Uniform },
-        read_share: if read { Ratio::ONE } else { Ratio::ZERO },
-        queue_depth,
         span: Bytes::mebi(1000),
         volume: Some(Bytes::mebi(1000)),
         ..Test::of_blocks(Bytes::kibi(kibibytes))
     }
+    .with(|asked| {
+        asked.pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
+        asked.read_share = if read { Ratio::ONE } else { Ratio::ZERO };
+        asked.queue_depth = queue_depth;
+    })
 }
 
 /// A thousand requests at `rate` MB/s, their latencies spread around what Little's law asks for.
 fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
     const REQUESTS: u64 = 1_000;
     let test = test(row);
-    let mean_ns = test.block.get() as f64 * f64::from(test.queue_depth) / rate * 1e3;
+    let mean_ns = test.block.get() as f64 * f64::from(test.queue_depth()) / rate * 1e3;
     let mut direction = DirectionResult::new();
     for request in 0..REQUESTS {
         let rank = request as f64 / REQUESTS as f64;

@@ -349,7 +349,7 @@ fn a_comparison_tells_a_difference_from_the_spread() {
     let other = compare_table(("a", &a), ("b", &fixture::simulated()), &PLAIN);
     assert!(other.contains("B slower in 6 tests."), "{other}");
     assert!(other.contains("Only in B: 4K QD32 read, 4K QD32 write"), "{other}");
-    b.tests[0].test.queue_depth = 8;
+    b.tests[0].test.requests_mut().unwrap().queue_depth = 8;
     let unlike = compare_table(("a", &a), ("b", &b), &PLAIN);
     assert!(unlike.contains("Same name, but not asked the same: Seq write"), "{unlike}");
     b.tests[0].throughput_bytes_per_second.count = 1;

@@ -1,25 +1,25 @@
 //! The parameters of a test that can be swept, by their names in workload files.
 
 use lanemark_core::units::{BytesPerSecond, Ratio};
-use lanemark_core::workload::{Load, Pattern, Process, Test};
+use lanemark_core::workload::{Load, Pattern, Process, Requests, Test};
 
 /// Sets a test's value from a text.
 type Set = fn(&mut Test, &str) -> Result<(), String>;
 
 /// The parameters of a test.
 pub(super) const OF_TEST: [(&str, Set); 14] = [
-    ("queue_depth", |test, text| set(&mut test.queue_depth, text)),
+    ("queue_depth", |test, text| set(&mut requests(test)?.queue_depth, text)),
     ("threads", |test, text| set(&mut test.threads, text)),
     ("block", block),
-    ("read", |test, text| set(&mut test.read_share, text)),
+    ("read", |test, text| set(&mut requests(test)?.read_share, text)),
     ("pattern", pattern),
     ("span", |test, text| set(&mut test.span, text)),
     ("offset", |test, text| set(&mut test.offset, text)),
-    ("alignment", |test, text| set(&mut test.alignment, text)),
+    ("alignment", |test, text| set(&mut requests(test)?.alignment, text)),
     ("volume", |test, text| some(&mut test.volume, text)),
     ("duration", duration),
     ("ramp", |test, text| set(&mut test.ramp, text)),
-    ("think", |test, text| set(&mut test.think, text)),
+    ("think", |test, text| set(&mut requests(test)?.think, text)),
     ("compressibility", |test, text| set::<Ratio>(&mut test.compressibility, text)),
     ("rate", rate),
 ];
@@ -49,21 +49,28 @@ fn some<T: std::str::FromStr<Err: std::fmt::Display>>(
     Ok(())
 }
 
+/// The requests of a test, which transactions do not leave to it.
+fn requests(test: &mut Test) -> Result<&mut Requests, String> {
+    let bound = "the test is of transactions, whose requests follow from the database";
+    test.requests_mut().ok_or_else(|| bound.to_owned())
+}
+
 /// Requests of another size begin at multiples of that, where they did at multiples of their own.
 fn block(test: &mut Test, text: &str) -> Result<(), String> {
-    if !test.mix.sizes.is_empty() {
+    if !test.mix().sizes.is_empty() {
         return Err("the test has sizes already".to_owned());
     }
-    let aligned = test.alignment == test.block;
+    let aligned = test.alignment() == test.block;
     set(&mut test.block, text)?;
-    if aligned {
-        test.alignment = test.block;
+    let block = test.block;
+    if let Some(requests) = test.requests_mut().filter(|_| aligned) {
+        requests.alignment = block;
     }
     Ok(())
 }
 
 fn pattern(test: &mut Test, text: &str) -> Result<(), String> {
-    test.pattern = match text {
+    requests(test)?.pattern = match text {
         "sequential" => Pattern::Sequential,
         "backward" => Pattern::Backward,
         "random" => Pattern::Uniform,
@@ -82,20 +89,21 @@ fn duration(test: &mut Test, text: &str) -> Result<(), String> {
 
 /// Requests or data a second; the test becomes an open loop.
 fn rate(test: &mut Test, text: &str) -> Result<(), String> {
-    let process = match test.load {
+    let mean = test.block_mean();
+    let Some(asked) = test.requests_mut() else {
+        return Err("transactions come as fast as users ask".to_owned());
+    };
+    let process = match asked.load {
         Load::Open { process, .. } => process,
         Load::Closed => Process::default(),
-        Load::Transactions(_) | Load::Database(_) => {
-            return Err("transactions come as fast as users ask".to_owned());
-        }
     };
     let requests = text.strip_suffix("/s").and_then(|number| number.trim().parse::<f64>().ok());
     let bytes = || {
         let rate: BytesPerSecond = text.parse().ok()?;
-        Some(rate.0 as f64 / test.block_mean())
+        Some(rate.0 as f64 / mean)
     };
     let rate = requests.or_else(bytes);
     let rate_per_second = rate.ok_or("must be requests or data a second, 5000/s or 20 MB/s")?;
-    test.load = Load::Open { rate_per_second, process };
+    asked.load = Load::Open { rate_per_second, process };
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The mix of a test, the arrival of its requests, and its start.
 
 use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
-use lanemark_core::workload::{Load, Mix, Process, SizeShare, Start, Test};
+use lanemark_core::workload::{Load, Mix, Process, SizeShare, Start};
 
 use super::Layers;
 use crate::error::StudyError;
@@ -33,8 +33,8 @@ pub(super) fn mix(layers: &Layers<'_, '_>) -> Result<Mix, StudyError> {
     })
 }
 
-/// Reads `rate`, requests or bytes a second, and `arrivals`, how they come.
-pub(super) fn load(layers: &Layers<'_, '_>, test: &Test) -> Result<Load, StudyError> {
+/// Reads `rate`, requests or bytes a second, and `arrivals`, how they come; a request is of `mean` bytes.
+pub(super) fn load(layers: &Layers<'_, '_>, mean: f64) -> Result<Load, StudyError> {
     let section = layers.holding("arrivals");
     let process = match section.has("arrivals") {
         true => Some(section.choice("arrivals", &Process::ALL)?),
@@ -45,7 +45,7 @@ pub(super) fn load(layers: &Layers<'_, '_>, test: &Test) -> Result<Load, StudyEr
         let requests = text.strip_suffix("/s").and_then(|number| number.trim().parse::<f64>().ok());
         requests.or_else(|| {
             let bytes: BytesPerSecond = text.parse().ok()?;
-            Some(bytes.0 as f64 / test.block_mean())
+            Some(bytes.0 as f64 / mean)
         })
     })?;
     match (rate, process) {

@@ -37,8 +37,8 @@ impl Open {
         };
         Some(Self {
             schedules: schedules?,
-            due: vec![Instant::ZERO; threads as usize * test.queue_depth as usize],
-            queue_depth: test.queue_depth,
+            due: vec![Instant::ZERO; threads as usize * test.queue_depth() as usize],
+            queue_depth: test.queue_depth(),
             kept,
         })
     }

@@ -19,7 +19,7 @@ use crate::sim::spec::{CheckedSystem, SystemSpec};
 use crate::sim::storage::Storage;
 use crate::sim::target::Target;
 use crate::units::{Bytes, Instant, Ratio};
-use crate::workload::{Access, Arrival, BLOCK_MAX, Operation, Pattern, SECTOR, Test};
+use crate::workload::{Access, Arrival, Asks, BLOCK_MAX, Operation, SECTOR, Test, TraceSummary};
 
 /// Alignment that wrapped requests keep, in bytes.
 const WRAP_ALIGNMENT: u64 = 4096;
@@ -284,14 +284,12 @@ impl Run {
     fn summary(&self, operations: u64, bytes: Bytes) -> Test {
         let reads = self.reads.latency.count();
         let read_share = Ratio::new(reads as f64 / operations.max(1) as f64).unwrap_or_default();
+        let queue_depth = self.outstanding_max.clamp(1, OUTSTANDING_MAX.into()) as u32;
         Test {
             name: "trace".to_owned(),
-            pattern: Pattern::Trace,
-            read_share,
-            queue_depth: self.outstanding_max.clamp(1, OUTSTANDING_MAX.into()) as u32,
             span: self.end,
-            alignment: SECTOR,
             volume: Some(bytes),
+            asks: Asks::Trace(TraceSummary { read_share, queue_depth, alignment: SECTOR }),
             ..Test::of_blocks(Bytes(bytes.get() / operations.max(1)))
         }
     }

@@ -17,11 +17,11 @@ use crate::units::{BitsPerSecond, Bytes, Duration, Instant, Ratio};
 /// Greatest number of faults of a plan.
 pub const FAULTS_MAX: usize = 1_000;
 /// The longest delay, timeout or restart of a fault.
-pub const FAULT_TIME_MAX: Duration = Duration::from_seconds(3_600);
+const FAULT_TIME_MAX: Duration = Duration::from_seconds(3_600);
 /// The highest share of bits that a link spoils: at more, no long packet comes through.
-pub const BIT_ERRORS_MAX: f64 = 1e-5;
+const BIT_ERRORS_MAX: f64 = 1e-5;
 /// Greatest number of commands that one fault holds.
-pub const STUCK_MAX: u32 = 65_536;
+const STUCK_MAX: u32 = 65_536;
 /// Time that a host waits for the answer to a command: 30 s for SCSI disks and for NVMe in Linux (`SD_TIMEOUT`,
 /// `nvme_core.io_timeout`).
 pub const COMMAND_TIMEOUT: Duration = Duration::from_seconds(30);
@@ -150,7 +150,7 @@ impl ReadRetries {
     pub const ENDURANCE: u32 = 3_000;
 
     /// Returns the share of reads to repeat in a block with `cycles` program and erase cycles.
-    pub fn probability(&self, cycles: u32) -> f64 {
+    pub(crate) fn probability(&self, cycles: u32) -> f64 {
         let age = f64::from(cycles) / f64::from(self.endurance.max(1));
         (self.share.get() * age * age).min(0.95)
     }
@@ -176,12 +176,12 @@ impl Fault {
     }
 
     /// Returns whether the fault affects `drive`.
-    pub fn hurts(&self, drive: u16) -> bool {
+    pub(crate) fn hurts(&self, drive: u16) -> bool {
         self.drive.is_none_or(|own| own == drive)
     }
 
     /// Returns the time at which the fault is over, where it ever is.
-    pub fn over_at(&self) -> Option<Instant> {
+    pub(crate) fn over_at(&self) -> Option<Instant> {
         match self.kind {
             FaultKind::PowerCut { boot } => Some(self.at + boot),
             _ => self.length.map(|length| self.at + length),

@@ -34,11 +34,11 @@ impl DiskSpec {
         let zone = self.fastest_zone(&geometry, test);
         let in_order = self.sustained_rate(&zone);
         let track = SECTOR * u64::from(zone.sectors_per_track);
-        let passing = match test.pattern {
-            Pattern::Sequential => test.block / in_order,
+        let passing = match test.pattern() {
+            Some(Pattern::Sequential) => test.block / in_order,
             _ => self.revolution().scaled(test.block.get(), track.get()),
         };
-        let alone = test.population() == 1 && test.pattern == Pattern::Uniform;
+        let alone = test.population() == 1 && test.is_uniform();
         let mean = |seek| mean_seek(&SeekCurve::new(seek, self.cylinders()), &geometry, test);
         let seek = mean(&self.read_seek);
         let turned = self.revolution() / 2 + passing;

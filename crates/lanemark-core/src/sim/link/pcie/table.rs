@@ -39,7 +39,7 @@ impl Law for Pcie {
 
     /// Reads fill the direction to the host and writes the other; whichever is full first is the limit.
     fn ceiling(&self, Asked { test, transfer_max, end, .. }: Asked<'_>) -> BytesPerSecond {
-        let share = test.read_share.get();
+        let share = test.read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());
         let completion = self.cost(Phase::Accesses(end)).to_host * count;
         let read = (self.post_time(test.block) + completion).as_seconds();

@@ -39,7 +39,7 @@ impl Law for Sas {
 
     /// Returns the most that both directions carry at once, each on all phys of the port.
     fn ceiling(&self, Asked { test, transfer_max, .. }: Asked<'_>) -> BytesPerSecond {
-        let share = test.read_share.get();
+        let share = test.read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());
         let length = Bytes(test.block.get().div_ceil(count));
         let times = count as f64;

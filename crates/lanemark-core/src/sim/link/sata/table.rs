@@ -61,7 +61,7 @@ impl Law for Sata {
             read: whole(&|length| issue + read_data(length) + read_end),
             write: whole(&|length| issue + self.write_data_time(length, true) + write_end),
         };
-        demand.rate(test.block, test.read_share, 1).unwrap_or_default()
+        demand.rate(test.block, test.read_share(), 1).unwrap_or_default()
     }
 
     fn train(&self, Training { lanes, generation, speed }: Training) -> Option<Self> {

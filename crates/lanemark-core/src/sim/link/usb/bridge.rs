@@ -38,7 +38,7 @@ impl Law for Bridge {
     }
 
     fn ceiling(&self, Asked { test, transfer_max, .. }: Asked<'_>) -> BytesPerSecond {
-        let share = test.read_share.get();
+        let share = test.read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());
         let data = (test.block / self.rate).as_seconds();
         let to_drive = (self.command_time * count).as_seconds() + data * (1.0 - share);

@@ -60,7 +60,7 @@ impl Law for Usb {
     fn ceiling(&self, Asked { test, transfer_max, .. }: Asked<'_>) -> BytesPerSecond {
         let block = test.block.get();
         let (count, rest) = (block / transfer_max.get(), block % transfer_max.get());
-        let share = test.read_share.get();
+        let share = test.read_share().get();
         let time = |direction: fn(Cost) -> Duration| {
             let of = |operation| {
                 let one = |length| direction(self.whole_command(operation, length)).as_seconds();
