@@ -106,7 +106,7 @@ pub(crate) fn table(
         Column::name("test"),
         Column::name("system"),
         Column::number("simulated", unit),
-        Column::number("80% in", unit).optional(1),
+        Column::text("80% in").optional(1),
         Column::number("spread", "").optional(2),
         Column::number("published", unit),
         Column::number("error", ""),
@@ -137,14 +137,17 @@ impl FigureRow<'_> {
             _ => Ink::Plain,
         };
         let simulated = or_absent(self.simulated.as_ref().and_then(known), significant);
+        let interval = self.interval(outcome);
+        // Repeats of a simulation differ by their offsets alone, which says little beside the interval.
+        let spread = match (&self.simulated, interval == ABSENT) {
+            (Some(value), true) => spread(value),
+            _ => ABSENT.to_owned(),
+        };
         vec![
             Cell::inked(system_label(outcome, self.system), ink),
             Cell::inked(simulated, ink),
-            Cell::inked(self.interval(outcome), Ink::Faint),
-            Cell::inked(
-                self.simulated.map_or(ABSENT.to_owned(), |value| spread(&value)),
-                Ink::Faint,
-            ),
+            Cell::inked(interval, Ink::Faint),
+            Cell::inked(spread, Ink::Faint),
             Cell::inked(self.check.map_or(ABSENT.to_owned(), |check| printed(&check.figure)), ink),
             self.error(),
             Cell::inked(self.check.map_or(ABSENT, |check| role_name(check.figure.role)), ink),

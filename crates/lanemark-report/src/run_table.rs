@@ -141,7 +141,7 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
     }
     columns.extend([
         Column::number("MB/s", "10^6 B/s"),
-        Column::number("80% in", "10^6 B/s").optional(1),
+        Column::text("80% in").optional(1),
         Column::number("spread", "").optional(4),
         Column::number("IOPS", "1/s"),
         Column::number("mean", unit.name()),

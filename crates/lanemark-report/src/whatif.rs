@@ -25,7 +25,7 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
         Column::number("model now", "MB/s"),
         Column::number("then", "MB/s"),
         Column::number("change", ""),
-        Column::number("80% in", "MB/s").optional(1),
+        Column::text("80% in").optional(1),
         Column::number("mean now", "us"),
         Column::number("then", "us"),
     ]);
