@@ -73,7 +73,7 @@ pub(crate) fn sentence(view: &PathView) -> String {
     });
     let interval = view.interval.as_ref().map_or(String::new(), |interval| {
         let at = |ratio: f64| significant(simulated.as_megabytes() * ratio);
-        format!(", 80% within {} to {}", at(interval.low_ratio), at(interval.high_ratio))
+        format!(", in 80% of cases {} to {} MB/s", at(interval.low_ratio), at(interval.high_ratio))
     });
     format!("{hop} The whole path carries {} in the simulator{share}{interval}.", rate(simulated))
 }
