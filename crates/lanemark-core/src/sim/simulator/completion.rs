@@ -100,7 +100,7 @@ impl Simulator {
         {
             self.resume(waiting, thread);
         }
-        if let Some(at) = self.attachments[usize::from(drive)].drive.gives(self.now) {
+        if let Some(at) = self.attachments[usize::from(drive)].drive.media.gives(self.now) {
             self.events.schedule(at, Event::Idle(drive));
         }
         let pending = &mut self.requests[request];
@@ -128,7 +128,7 @@ impl Simulator {
         self.requests.free(request);
         // Whoever looks at what was done so far does so between completions.
         for Attachment { drive, .. } in &mut self.attachments {
-            drive.front_end().catch_up(self.now, &mut self.commands, &mut self.events);
+            drive.front_end.catch_up(self.now, &mut self.commands, &mut self.events);
         }
         Some(completion)
     }

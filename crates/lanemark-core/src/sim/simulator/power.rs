@@ -2,18 +2,18 @@
 
 use super::{Attachment, Event, Simulator};
 use crate::sim::budget::Hop;
-use crate::sim::drive::{MediaTime, PowerTimes};
+use crate::sim::drive::PowerTimes;
 use crate::sim::number::{DriveNumber, WayNumber};
 use crate::sim::slab::CommandHandle;
-use crate::units::Instant;
+use crate::units::{Duration, Instant};
 
 /// A reading of a drive's meter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PowerReading {
     /// Times in which the drive was at work, idle, and in each state.
     pub times: PowerTimes,
-    /// Time in which the media worked.
-    pub media: MediaTime,
+    /// Time in which each part of the media worked.
+    pub media: Vec<Duration>,
 }
 
 impl Simulator {
@@ -22,7 +22,7 @@ impl Simulator {
     pub(in super::super) fn power(&self, at: Instant) -> Option<Vec<PowerReading>> {
         let reading = |attachment: &Attachment| {
             let times = attachment.meter.as_ref()?.times(at);
-            Some(PowerReading { times, media: attachment.drive.media_time(at) })
+            Some(PowerReading { times, media: attachment.drive.media.worked(at) })
         };
         self.attachments.iter().map(reading).collect()
     }
@@ -75,7 +75,7 @@ impl Simulator {
     pub(super) fn answered(&mut self, index: DriveNumber) {
         let Attachment { meter, drive, .. } = &mut self.attachments[usize::from(index)];
         if let Some(meter) = meter {
-            meter.gives(self.now, drive.works(self.now));
+            meter.gives(self.now, drive.media.works(self.now));
         }
     }
 
@@ -86,7 +86,7 @@ impl Simulator {
         if let Some(meter) = meter
             && meter.has_no_command()
         {
-            meter.background(self.now, drive.works(self.now));
+            meter.background(self.now, drive.media.works(self.now));
         }
     }
 }

@@ -1,8 +1,15 @@
 //! The law behind a disk's ceiling: the most that it can deliver, without simulating it.
 
+use super::Disk;
 use super::geometry::Geometry;
 use super::seek::SeekCurve;
-use crate::sim::spec::{DiskSpec, Zone};
+use crate::result::HopId;
+use crate::rng::StreamKey;
+use crate::sim::drive::law::{MediaDemand, MediumLaw};
+use crate::sim::drive::medium::Medium;
+use crate::sim::number::DriveNumber;
+use crate::sim::spec::{Content, DiskSpec, DriveSpec, Zone};
+use crate::sim::station::Demand;
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::{Pattern, SECTOR, Test};
 
@@ -20,6 +27,55 @@ pub struct ArmDemand {
     pub in_order: BytesPerSecond,
     /// The mean seek over the span, reading.
     pub seek: Duration,
+}
+
+impl MediumLaw for DiskSpec {
+    fn at_work(
+        &self,
+        index: DriveNumber,
+        drive: &DriveSpec,
+        _content: Content,
+        _key: StreamKey,
+    ) -> Box<dyn Medium> {
+        Box::new(Disk::new(index, self, drive.capacity, drive.buffer))
+    }
+
+    fn demands(&self, test: &Test) -> Vec<MediaDemand> {
+        let ArmDemand { read, write, in_order, seek } = self.demand(test);
+        let half = self.revolution() / 2;
+        vec![MediaDemand {
+            id: HopId::Media,
+            name: self.name(true),
+            law: format!(
+                "{} rpm, {seek} a seek and {half} of rotation on average, {in_order} in order",
+                self.rpm
+            ),
+            demand: Demand { read, write },
+            servers: 1,
+            latency: Some(seek + half),
+        }]
+    }
+
+    fn name(&self, _alone: bool) -> &'static str {
+        "disk mechanics"
+    }
+
+    fn double_media(&mut self) {
+        self.rpm *= 2;
+        for seek in [&mut self.read_seek, &mut self.write_seek] {
+            for time in [&mut seek.track_to_track, &mut seek.average, &mut seek.full_stroke] {
+                *time = *time / 2;
+            }
+        }
+        for time in [
+            &mut self.head_switch,
+            &mut self.track_skew,
+            &mut self.cylinder_skew,
+            &mut self.command_overhead,
+        ] {
+            *time = *time / 2;
+        }
+    }
 }
 
 impl DiskSpec {

@@ -15,15 +15,15 @@
 //!
 //! Not modelled: partial page programs, ZQ calibration, the two stages of programs of some TLC and QLC.
 
-use super::super::Event;
-use super::super::schedule::Schedule;
-use super::super::slab::{Chain, Handle, OperationHandle, Operations, Slab};
-use super::super::spec::{DieSpec, FlashSpec, SuspendSpec};
-use super::super::station::{Span, Station};
 use super::array_time::ArrayTime;
 use super::operation::{FlashOperation, FlashTask, Site};
 use crate::rng::{Rng, StreamKey};
+use crate::sim::Event;
 use crate::sim::number::{DieNumber, DriveNumber};
+use crate::sim::schedule::Schedule;
+use crate::sim::slab::{Chain, Handle, OperationHandle, Operations, Slab};
+use crate::sim::spec::{DieSpec, FlashSpec, SuspendSpec};
+use crate::sim::station::{Span, Station};
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 
 /// A part of a die that reads on its own: one plane, or all planes together.
@@ -235,7 +235,7 @@ impl Flash {
             let operation = &mut self.operations[handle];
             operation.mark = now + resume + operation.left;
             operation.die_service += resume;
-            events.schedule(operation.mark, Event::Stored(self.drive, handle));
+            events.schedule(operation.mark, Event::Media(self.drive, handle));
             return true;
         }
         let head = die.others.head();
@@ -272,7 +272,7 @@ impl Flash {
         let operation = &mut self.operations[handle];
         operation.die_service += sensing;
         operation.mark = ready + sensing;
-        events.schedule(operation.mark, Event::Sensed(self.drive, handle));
+        events.schedule(operation.mark, Event::Media(self.drive, handle));
         let again = u64::from(operation.retries);
         if again > 0 {
             let channel = die % self.channels.len();
@@ -304,7 +304,7 @@ impl Flash {
         operation.die_wait += ready.since(operation.mark);
         operation.die_service += operation.array;
         operation.mark = ready + operation.array;
-        events.schedule(operation.mark, Event::Stored(self.drive, handle));
+        events.schedule(operation.mark, Event::Media(self.drive, handle));
     }
 
     /// Sends the command of a program or erase and the data of a program.
@@ -353,8 +353,26 @@ impl Flash {
         true
     }
 
+    /// A step of an operation ends: returns the operation, freed, where that was its last.
+    pub(crate) fn step(
+        &mut self,
+        now: Instant,
+        handle: OperationHandle,
+        events: &mut Schedule,
+    ) -> Option<FlashOperation> {
+        let operation = &self.operations[handle];
+        if !operation.reads() {
+            return self.stored(now, handle, events);
+        }
+        if operation.sensed {
+            return Some(self.page_out(now, handle, events));
+        }
+        self.sensed(now, handle, events);
+        None
+    }
+
     /// The array has been read: the data goes out over the channel.
-    pub(crate) fn sensed(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
+    fn sensed(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
         let operation = &mut self.operations[handle];
         operation.sensed = true;
         self.array.read += operation.array * u64::from(operation.retries + 1);
@@ -382,7 +400,7 @@ impl Flash {
     fn send_out(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
         let service = self.time_out(self.operations[handle].bytes);
         let end = self.use_channel(now, handle, service);
-        events.schedule(end, Event::PageOut(self.drive, handle));
+        events.schedule(end, Event::Media(self.drive, handle));
     }
 
     /// The time of read data on a channel.
@@ -395,7 +413,7 @@ impl Flash {
     }
 
     /// The data of a read is out: returns it, freed, and lets the die go on.
-    pub(crate) fn page_out(
+    fn page_out(
         &mut self,
         now: Instant,
         handle: OperationHandle,
@@ -422,7 +440,7 @@ impl Flash {
 
     /// A program or erase may be done: returns it, freed, and lets the die go on. `None` where it was
     /// suspended since this end of it was foreseen.
-    pub(crate) fn stored(
+    fn stored(
         &mut self,
         now: Instant,
         handle: OperationHandle,

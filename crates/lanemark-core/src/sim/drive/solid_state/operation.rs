@@ -1,10 +1,12 @@
 //! Tasks of dies, and an operation on its way through one.
 
-use super::super::slab::{
+use super::translation::Filled;
+use crate::sim::budget::Spent;
+use crate::sim::drive::outcome::Passage;
+use crate::sim::number::{DieNumber, SuperblockNumber};
+use crate::sim::slab::{
     CommandHandle, Linked, OperationHandle, Operations, RelocationHandle, StretchHandle,
 };
-use super::translation::Filled;
-use crate::sim::number::{DieNumber, SuperblockNumber};
 use crate::units::{Bytes, Duration, Instant};
 
 /// A task of a die.
@@ -54,21 +56,6 @@ pub(super) struct Relocation {
     pub(super) filled: Filled,
     /// Reads that have not come.
     pub(super) reads: u32,
-}
-
-/// The outcome of a flash operation for the host.
-#[derive(Clone, Debug)]
-pub(crate) enum Done {
-    /// Nothing for the host.
-    Nothing,
-    /// Data of a command has come.
-    Data(CommandHandle, FlashOperation),
-    /// A page of the map has come for a command.
-    Map(CommandHandle, FlashOperation),
-    /// Data that was read ahead has come, and so much of it for each of these commands.
-    Ahead(Vec<(CommandHandle, Bytes)>),
-    /// There may be room in the buffer, and flushes may be done.
-    Stored,
 }
 
 /// The die and plane of an operation, and its time in the array.
@@ -124,5 +111,15 @@ impl FlashOperation {
     pub(super) fn reads(&self) -> bool {
         use FlashTask::{Move, Prefetch, Read, ReadMap};
         matches!(self.task, Read { .. } | ReadMap { .. } | Prefetch { .. } | Move { .. })
+    }
+
+    /// The times of the operation's data in the flash.
+    #[inline]
+    pub(super) fn passage(&self) -> Passage {
+        let spent = |wait: Duration, service: Duration| Spent { wait, service };
+        Passage::Counted {
+            media: spent(self.die_wait, self.die_service),
+            channels: spent(self.channel_wait, self.channel_service),
+        }
     }
 }
