@@ -92,14 +92,15 @@ pub(crate) trait Medium: Debug + Send + Sync {
     /// Forgets what lies in a range, where the medium gains from that.
     fn trim(&mut self, _range: (Bytes, Bytes)) {}
 
-    /// A step of an operation ends.
+    /// A step of an operation ends. Returns whether the operation goes on in the media alone: if not, there may be
+    /// outcomes, and less for the media to do.
     fn step(
         &mut self,
         now: Instant,
         operation: OperationHandle,
         events: &mut Schedule,
         outcomes: &mut Outcomes,
-    );
+    ) -> bool;
 
     /// A burst of a read comes off the media by itself.
     fn off_media(

@@ -2,8 +2,6 @@
 //!
 //! Media of every kind emit the same few. The simulator acts on them in their order, and does not know what emits them.
 
-use std::collections::VecDeque;
-
 use crate::sim::budget::Spent;
 use crate::sim::slab::CommandHandle;
 use crate::sim::station::Span;
@@ -71,18 +69,30 @@ impl Passage {
 
 /// Outcomes that nobody has acted on, in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Outcomes(VecDeque<Outcome>);
+pub(crate) struct Outcomes {
+    all: Vec<Outcome>,
+    /// Number of the outcomes that were acted on already.
+    taken: usize,
+}
 
 impl Outcomes {
     /// Adds an outcome.
     #[inline]
     pub(crate) fn emit(&mut self, outcome: Outcome) {
-        self.0.push_back(outcome);
+        self.all.push(outcome);
     }
 
     /// Takes the next outcome.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Outcome> {
-        self.0.pop_front()
+        let next = self.all.get(self.taken).copied();
+        match next {
+            Some(_) => self.taken += 1,
+            None => {
+                self.all.clear();
+                self.taken = 0;
+            }
+        }
+        next
     }
 }

@@ -220,9 +220,10 @@ impl Simulator {
     /// A step of an operation of the media ends.
     pub(super) fn media_step(&mut self, index: DriveNumber, operation: OperationHandle) {
         let media = &mut self.attachments[usize::from(index)].drive.media;
-        media.step(self.now, operation, &mut self.events, &mut self.outcomes);
-        self.settle(index);
-        self.media_changed(index);
+        if !media.step(self.now, operation, &mut self.events, &mut self.outcomes) {
+            self.settle(index);
+            self.media_changed(index);
+        }
     }
 
     /// A burst of a read comes off the media.

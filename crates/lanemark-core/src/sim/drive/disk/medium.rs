@@ -98,7 +98,7 @@ impl Medium for Disk {
         handle: OperationHandle,
         events: &mut Schedule,
         outcomes: &mut Outcomes,
-    ) {
+    ) -> bool {
         match self.arm {
             Arm::Working { operation, end } if operation == handle => {
                 let operation = self.finish(now, operation, end, events);
@@ -109,6 +109,7 @@ impl Medium for Disk {
                 self.ready(now, handle, events);
             }
         }
+        false
     }
 
     fn off_media(

@@ -16,7 +16,7 @@
 //! Not modelled: partial page programs, ZQ calibration, the two stages of programs of some TLC and QLC.
 
 use super::array_time::ArrayTime;
-use super::operation::{FlashOperation, FlashTask, Site};
+use super::operation::{EndedOperation, FlashOperation, FlashTask, Site};
 use crate::rng::{Rng, StreamKey};
 use crate::sim::Event;
 use crate::sim::number::{DieNumber, DriveNumber};
@@ -353,13 +353,13 @@ impl Flash {
         true
     }
 
-    /// A step of an operation ends: returns the operation, freed, where that was its last.
+    /// A step of an operation ends: returns the operation where that was its last.
     pub(crate) fn step(
         &mut self,
         now: Instant,
         handle: OperationHandle,
         events: &mut Schedule,
-    ) -> Option<FlashOperation> {
+    ) -> Option<EndedOperation> {
         let operation = &self.operations[handle];
         if !operation.reads() {
             return self.stored(now, handle, events);
@@ -418,12 +418,12 @@ impl Flash {
         now: Instant,
         handle: OperationHandle,
         events: &mut Schedule,
-    ) -> FlashOperation {
-        let operation = self.operations[handle];
-        self.operations.free(handle);
-        let index = usize::from(operation.die);
-        self.dies[index].reads_active -= 1;
+    ) -> EndedOperation {
+        let operation = &self.operations[handle];
+        let (ended, index) = (operation.ended(), usize::from(operation.die));
         let lane = &mut self.lanes[operation.lane as usize];
+        self.operations.free(handle);
+        self.dies[index].reads_active -= 1;
         if self.can.cache_read {
             lane.draining = Handle::NONE;
             let behind = lane.current;
@@ -435,7 +435,7 @@ impl Flash {
         }
         self.vacate(now, index);
         self.dispatch(now, index, events);
-        operation
+        ended
     }
 
     /// A program or erase may be done: returns it, freed, and lets the die go on. `None` where it was
@@ -445,18 +445,18 @@ impl Flash {
         now: Instant,
         handle: OperationHandle,
         events: &mut Schedule,
-    ) -> Option<FlashOperation> {
-        let operation = self.operations[handle];
-        let index = usize::from(operation.die);
+    ) -> Option<EndedOperation> {
+        let operation = &self.operations[handle];
+        let (ended, index) = (operation.ended(), usize::from(operation.die));
         if self.dies[index].storing != handle || operation.mark != now {
             return None;
         }
+        self.array.count(operation, operation.array);
         self.operations.free(handle);
-        self.array.count(&operation, operation.array);
         self.dies[index].storing = Handle::NONE;
         self.vacate(now, index);
         self.dispatch(now, index, events);
-        Some(operation)
+        Some(ended)
     }
 
     /// Time busy of each channel and each die until `now`.

@@ -5,6 +5,7 @@
 
 use super::flash::Flash;
 use super::operation::{FlashTask, Site};
+use crate::sim::drive::outcome::Passage;
 use crate::sim::number::{DieNumber, DriveNumber, SuperblockNumber};
 use crate::sim::schedule::Schedule;
 use crate::sim::slab::Handle;
@@ -85,10 +86,10 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
                 other => panic!("{other:?} was not asked for"),
             };
             done[number as usize] = Some(now.picoseconds());
-            let accounted = operation.die_wait
-                + operation.die_service
-                + operation.channel_wait
-                + operation.channel_service;
+            let Passage::Counted { media, channels } = operation.passage else {
+                panic!("flash counts its times")
+            };
+            let accounted = media.wait + media.service + channels.wait + channels.service;
             let (at, _) = asks[number as usize];
             assert!(accounted.picoseconds() <= now.picoseconds() - ps(at), "{:?}", operation.task);
         }

@@ -1,8 +1,8 @@
 //! What a drive asks of its flash: operations of commands, ends of steps, and the effects of power.
 
 use super::flushes::Flushes;
-use super::map_cache::{Found, MapCache};
-use super::operation::FlashTask;
+use super::map_cache::MapCache;
+use super::operation::{EndedOperation, FlashTask};
 use super::read_ahead::Ahead;
 use super::{Pending, SolidState, overlap};
 use crate::result::DriveUse;
@@ -23,34 +23,14 @@ impl Medium for SolidState {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        (offset, length): (Bytes, Bytes),
+        range: (Bytes, Bytes),
         changes: bool,
         events: &mut Schedule,
     ) -> MapMisses {
-        let Some(map) = &mut self.map else { return MapMisses::default() };
-        let (first, end) = slots_of(offset, length);
-        let mut misses = MapMisses::default();
-        let (mut reads, mut stores) = (Vec::new(), Vec::new());
-        for page in MapCache::pages(first, end) {
-            let look = map.look(page, changes);
-            stores.extend(look.stores);
-            match look.found {
-                Found::AtHand => {}
-                Found::InHost => misses.from_host += 1,
-                Found::InFlash => reads.push(page),
-            }
+        match self.map {
+            Some(_) => self.look_up_pages(now, command, range, changes, events),
+            None => MapMisses::default(),
         }
-        misses.from_media = reads.len() as u32;
-        for page in reads {
-            let site = self.site(page, 0, self.spec.read.mean());
-            self.flash.start(now, site, FlashTask::ReadMap { command }, SLOT, events);
-        }
-        for page in stores {
-            self.map_stored += 1;
-            let site = self.site(page, 0, self.spec.program.mean());
-            self.flash.start(now, site, FlashTask::ProgramMap, self.spec.unit(), events);
-        }
-        misses
     }
 
     /// Starts the flash reads of a command, one for each part of it that a die reads at once. What lies in memory, or
@@ -180,15 +160,17 @@ impl Medium for SolidState {
         handle: OperationHandle,
         events: &mut Schedule,
         outcomes: &mut Outcomes,
-    ) {
-        let Some(operation) = self.flash.step(now, handle, events) else { return };
-        match operation.task {
+    ) -> bool {
+        let Some(ended) = self.flash.step(now, handle, events) else { return true };
+        let EndedOperation { task, bytes, passage } = ended;
+        match task {
             FlashTask::Read { command } => {
-                let (bytes, passage) = (operation.bytes, operation.passage());
-                return outcomes.emit(Outcome::Data { command, bytes, passage });
+                outcomes.emit(Outcome::Data { command, bytes, passage });
+                return false;
             }
             FlashTask::ReadMap { command } => {
-                return outcomes.emit(Outcome::Map { command, passage: operation.passage() });
+                outcomes.emit(Outcome::Map { command, passage });
+                return false;
             }
             FlashTask::Prefetch { stretch } => {
                 let ahead = self.ahead.as_mut();
@@ -196,14 +178,14 @@ impl Medium for SolidState {
                     let passage = Passage::waited(now);
                     outcomes.emit(Outcome::Data { command, bytes, passage });
                 }
-                return;
+                return false;
             }
             FlashTask::Move { relocation } => {
                 self.relocations[relocation].reads -= 1;
                 if self.relocations[relocation].reads == 0 {
                     self.store_moved(now, relocation, events);
                 }
-                return;
+                return false;
             }
             FlashTask::Program { unit, held, epoch } => {
                 if held > 0 {
@@ -217,6 +199,7 @@ impl Medium for SolidState {
         }
         self.go_on(now, events);
         self.flushes.emit_done(outcomes);
+        false
     }
 
     #[inline]

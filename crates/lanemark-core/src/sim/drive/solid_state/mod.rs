@@ -33,12 +33,14 @@ use std::collections::VecDeque;
 
 use self::flash::Flash;
 use self::flushes::Flushes;
-use self::map_cache::MapCache;
+use self::map_cache::{Found, MapCache};
 use self::operation::{FlashTask, Relocation, Site};
 use self::read_ahead::ReadAhead;
 use self::translation::{Placed, Source, Translation};
 use crate::rng::StreamKey;
 use crate::sim::Event;
+use crate::sim::drive::buffer::slots_of;
+use crate::sim::drive::medium::MapMisses;
 use crate::sim::number::DriveNumber;
 use crate::sim::schedule::{Burst, Schedule};
 use crate::sim::slab::{CommandHandle, Relocations, Slab};
@@ -117,6 +119,41 @@ impl SolidState {
             map_stored: 0,
             retries: None,
         }
+    }
+
+    /// Looks up the pages of the map for a command, and starts reading what is not at hand.
+    fn look_up_pages(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        (offset, length): (Bytes, Bytes),
+        changes: bool,
+        events: &mut Schedule,
+    ) -> MapMisses {
+        let Some(map) = &mut self.map else { return MapMisses::default() };
+        let (first, end) = slots_of(offset, length);
+        let mut misses = MapMisses::default();
+        let (mut reads, mut stores) = (Vec::new(), Vec::new());
+        for page in MapCache::pages(first, end) {
+            let look = map.look(page, changes);
+            stores.extend(look.stores);
+            match look.found {
+                Found::AtHand => {}
+                Found::InHost => misses.from_host += 1,
+                Found::InFlash => reads.push(page),
+            }
+        }
+        misses.from_media = reads.len() as u32;
+        for page in reads {
+            let site = self.site(page, 0, self.spec.read.mean());
+            self.flash.start(now, site, FlashTask::ReadMap { command }, SLOT, events);
+        }
+        for page in stores {
+            self.map_stored += 1;
+            let site = self.site(page, 0, self.spec.program.mean());
+            self.flash.start(now, site, FlashTask::ProgramMap, self.spec.unit(), events);
+        }
+        misses
     }
 
     fn read_flash(

@@ -99,6 +99,17 @@ pub(crate) struct FlashOperation {
     pub channel_service: Duration,
 }
 
+/// An operation that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndedOperation {
+    /// The task of the operation.
+    pub task: FlashTask,
+    /// Data over the channel.
+    pub bytes: Bytes,
+    /// Times of the data in die and channel.
+    pub passage: Passage,
+}
+
 impl Linked for FlashOperation {
     type Kind = Operations;
     fn next(&mut self) -> &mut OperationHandle {
@@ -113,13 +124,14 @@ impl FlashOperation {
         matches!(self.task, Read { .. } | ReadMap { .. } | Prefetch { .. } | Move { .. })
     }
 
-    /// The times of the operation's data in the flash.
+    /// The operation as it ends.
     #[inline]
-    pub(super) fn passage(&self) -> Passage {
+    pub(super) fn ended(&self) -> EndedOperation {
         let spent = |wait: Duration, service: Duration| Spent { wait, service };
-        Passage::Counted {
+        let passage = Passage::Counted {
             media: spent(self.die_wait, self.die_service),
             channels: spent(self.channel_wait, self.channel_service),
-        }
+        };
+        EndedOperation { task: self.task, bytes: self.bytes, passage }
     }
 }
