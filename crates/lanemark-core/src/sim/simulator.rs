@@ -21,7 +21,8 @@ pub(super) use power::PowerReading;
 
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
-use super::drive::medium::WriteBurst;
+use super::drive::media::media;
+use super::drive::medium::{Medium, WriteBurst};
 use super::drive::outcome::Outcomes;
 use super::drive::{Drive, PowerMeter};
 use super::fault::{Faults, Status};
@@ -444,7 +445,8 @@ impl Simulator {
         self.requests[handle].submitted = self.now;
         self.requests[handle].unnotified = count as u32;
         self.requests[handle].incomplete = count as u32;
-        self.attachments[usize::from(drive)].drive.media.takes(count as u32);
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        media!(media, media => media.takes(count as u32));
         for index in 0..count {
             let done = transfer_max * index;
             let command = self.commands.renew();

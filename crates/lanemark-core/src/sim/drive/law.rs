@@ -1,10 +1,7 @@
 //! The law of a medium: what follows from its values alone, without simulating it.
 
-use super::medium::Medium;
 use crate::result::HopId;
-use crate::rng::StreamKey;
-use crate::sim::number::DriveNumber;
-use crate::sim::spec::{Content, DriveSpec, MediaSpec};
+use crate::sim::spec::MediaSpec;
 use crate::sim::station::Demand;
 use crate::units::Duration;
 use crate::workload::Test;
@@ -28,16 +25,6 @@ pub(crate) struct MediaDemand {
 
 /// The law of a medium.
 pub(crate) trait MediumLaw {
-    /// The idle medium of drive `index`, in its condition with `content`. What happens by chance in it follows from the
-    /// run's `key`.
-    fn at_work(
-        &self,
-        index: DriveNumber,
-        drive: &DriveSpec,
-        content: Content,
-        key: StreamKey,
-    ) -> Box<dyn Medium>;
-
     /// The demands of a test on the hops of the media, the last of which is [`HopId::Media`].
     fn demands(&self, test: &Test) -> Vec<MediaDemand>;
 

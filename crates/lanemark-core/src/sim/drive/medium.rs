@@ -4,8 +4,6 @@
 //! of an operation of the media ends, `Event::OffMedia` and `Event::FromBuffer` as data is ready. Which step it is, the
 //! medium knows from the operation. All that the host's side goes on with is an [`Outcome`].
 
-use std::fmt::Debug;
-
 use super::outcome::{Outcome, Outcomes, Passage};
 use crate::result::DriveUse;
 use crate::sim::budget::HOPS;
@@ -46,7 +44,7 @@ pub(crate) struct PowerLoss {
 }
 
 /// A medium at work.
-pub(crate) trait Medium: Debug + Send + Sync {
+pub(crate) trait Medium {
     /// Looks up the map for a command that reads or `changes` a range, and starts reading what is not at hand.
     fn look_up(
         &mut self,

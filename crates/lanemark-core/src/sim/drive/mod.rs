@@ -13,6 +13,7 @@ mod buffer;
 pub(super) mod disk;
 mod front_end;
 pub(super) mod law;
+pub(super) mod media;
 pub(super) mod medium;
 pub(super) mod outcome;
 mod power;
@@ -24,7 +25,7 @@ pub(super) use power::{PowerMeter, PowerTimes};
 #[cfg(test)]
 pub(super) use solid_state::write_amplification;
 
-use self::law::law;
+use self::media::{Media, media};
 use self::medium::{Medium, PowerLoss};
 use super::arbitration::Arbiter;
 use super::budget::{HOPS, Hop};
@@ -36,14 +37,14 @@ use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration, Instant};
 
 /// A drive at work.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Drive {
     /// Command decoding and firmware.
     pub front_end: FrontEnd,
     /// Room for written data.
     pub buffer: Buffer,
     /// What holds the data.
-    pub media: Box<dyn Medium>,
+    pub media: Media,
 }
 
 impl Drive {
@@ -59,7 +60,7 @@ impl Drive {
         Self {
             front_end: FrontEnd::new(index, spec.front_end).arbitrated(arbiter),
             buffer: Buffer::new(spec.buffer),
-            media: law(&spec.media).at_work(index, spec, content, key),
+            media: Media::new(index, spec, content, key),
         }
     }
 
@@ -67,7 +68,7 @@ impl Drive {
     pub(super) fn power_cut(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
         let AttachmentSpec { drive, protocol, .. } = spec;
         self.front_end = self.front_end.restarted(drive.front_end, Arbiter::of(protocol));
-        let PowerLoss { lost, held } = self.media.power_cut(now);
+        let PowerLoss { lost, held } = media!(&mut self.media, media => media.power_cut(now));
         self.buffer = Buffer::new(drive.buffer);
         self.buffer.admit(Handle::NONE, held);
         lost
@@ -75,12 +76,12 @@ impl Drive {
 
     /// Returns the data that the drive has written so far.
     pub(super) fn usage(&self) -> DriveUse {
-        DriveUse { buffered: self.buffer.held(), ..self.media.usage() }
+        DriveUse { buffered: self.buffer.held(), ..media!(&self.media, media => media.usage()) }
     }
 
     /// Adds the time busy until now of its parts.
     pub(super) fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]) {
         busy[Hop::FrontEnd as usize].extend(self.front_end.busy());
-        self.media.add_busy(now, busy);
+        media!(&self.media, media => media.add_busy(now, busy));
     }
 }

@@ -26,6 +26,8 @@ use super::{Attachment, Command, Completion, Event, Simulator};
 use crate::result::{ErrorKind, FaultUse};
 use crate::rng::{Rng, StreamKey};
 use crate::sim::budget::{Budget, Hop};
+use crate::sim::drive::media::media;
+use crate::sim::drive::medium::Medium;
 use crate::sim::fault::{Encounter, FaultNumber, LINK_RETRIES, REFUSAL, Status, standing_retries};
 use crate::sim::link::{Link, LinkLaw};
 use crate::sim::number::{DriveNumber, WayNumber, drives};
@@ -47,7 +49,7 @@ impl Simulator {
         for fault in all {
             let Some(retries) = standing_retries(fault) else { continue };
             for (attachment, _) in self.hurt(fault) {
-                attachment.drive.media.set_retries(Some(retries));
+                media!(&mut attachment.drive.media, media => media.set_retries(Some(retries)));
             }
         }
         let Some(faults) = &self.faults else { return };
@@ -109,7 +111,8 @@ impl Simulator {
             Some(FaultKind::ReadRetries(retries)) => Some(retries),
             _ => standing.filter_map(standing_retries).next_back(),
         };
-        self.attachments[usize::from(drive)].drive.media.set_retries(retries);
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        media!(media, media => media.set_retries(retries));
     }
 
     /// A link trains, or spoils bits, as the last fault of its kind says that holds.
@@ -430,7 +433,8 @@ impl Simulator {
         for (attachment, drive) in self.attachments.iter_mut().zip((0..).map(DriveNumber)) {
             let is_up = faults.drive(drive).reset.is_none_or(|reset| reset.until <= self.now);
             if is_up && fault.hurts(drive.0) {
-                attachment.drive.media.power_up(self.now, &mut self.events);
+                let (media, events) = (&mut attachment.drive.media, &mut self.events);
+                media!(media, media => media.power_up(self.now, events));
             }
         }
     }

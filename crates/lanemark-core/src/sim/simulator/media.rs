@@ -5,6 +5,8 @@
 use super::{Attachment, Command, Event, Simulator, WRITE_BURST, WriteBurst};
 use crate::sim::budget::Hop;
 use crate::sim::drive::buffered;
+use crate::sim::drive::media::media;
+use crate::sim::drive::medium::Medium;
 use crate::sim::drive::outcome::{Outcome, Passage};
 use crate::sim::link::Place;
 use crate::sim::number::DriveNumber;
@@ -37,7 +39,8 @@ impl Simulator {
             return self.start_media(handle);
         }
         let (range, changes) = ((offset, length), operation != Operation::Read);
-        let misses = drive.media.look_up(self.now, handle, range, changes, &mut self.events);
+        let (now, events, media) = (self.now, &mut self.events, &mut drive.media);
+        let misses = media!(media, media => media.look_up(now, handle, range, changes, events));
         let pages = misses.from_media + misses.from_host;
         if pages == 0 {
             return self.start_media(handle);
@@ -74,15 +77,18 @@ impl Simulator {
     /// The media do what a command asks for.
     pub(super) fn use_media(&mut self, handle: CommandHandle) {
         let Command { drive: index, operation, offset, length, .. } = self.commands[handle];
+        let (now, events) = (self.now, &mut self.events);
         let media = &mut self.attachments[usize::from(index)].drive.media;
         match operation {
             Operation::Read => {
-                let bursts = media.read(self.now, handle, (offset, length), &mut self.events);
+                let range = (offset, length);
+                let bursts = media!(media, media => media.read(now, handle, range, events));
                 self.commands[handle].bursts_left = bursts;
             }
             Operation::Write => self.ask_for_data(handle, offset, length),
             Operation::Flush => {
-                media.flush(self.now, handle, &mut self.events, &mut self.outcomes);
+                let outcomes = &mut self.outcomes;
+                media!(media, media => media.flush(now, handle, events, outcomes));
                 self.settle(index);
             }
             Operation::Trim => self.fetch_ranges(handle),
@@ -149,7 +155,8 @@ impl Simulator {
 
     pub(super) fn ranges_in(&mut self, handle: CommandHandle) {
         let Command { drive, offset, length, .. } = self.commands[handle];
-        self.attachments[usize::from(drive)].drive.media.trim((offset, length));
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        media!(media, media => media.trim((offset, length)));
         self.acknowledge(handle);
     }
 
@@ -162,14 +169,16 @@ impl Simulator {
     }
 
     pub(super) fn idle(&mut self, index: DriveNumber) {
-        self.attachments[usize::from(index)].drive.media.idle(self.now, &mut self.events);
+        let media = &mut self.attachments[usize::from(index)].drive.media;
+        media!(media, media => media.idle(self.now, &mut self.events));
         self.media_changed(index);
     }
 
     /// Splits the data of a write into bursts, each of which is fetched when the buffer has room.
     pub(super) fn ask_for_data(&mut self, command: CommandHandle, offset: Bytes, length: Bytes) {
         let drive = usize::from(self.commands[command].drive);
-        self.attachments[drive].drive.media.expect_write((offset, length));
+        let media = &mut self.attachments[drive].drive.media;
+        media!(media, media => media.expect_write((offset, length)));
         let count = length.get().div_ceil(WRITE_BURST.get());
         self.commands[command].bursts_left = count as u32;
         self.commands[command].unstored = count as u32;
@@ -213,14 +222,18 @@ impl Simulator {
         self.write_bursts.free(handle);
         let index = self.commands[burst.command].drive;
         let media = &mut self.attachments[usize::from(index)].drive.media;
-        media.write(self.now, burst, &mut self.events, &mut self.outcomes);
+        let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
+        media!(media, media => media.write(now, burst, events, outcomes));
         self.settle(index);
     }
 
     /// A step of an operation of the media ends.
+    #[inline]
     pub(super) fn media_step(&mut self, index: DriveNumber, operation: OperationHandle) {
         let media = &mut self.attachments[usize::from(index)].drive.media;
-        if !media.step(self.now, operation, &mut self.events, &mut self.outcomes) {
+        let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
+        let goes_on = media!(media, media => media.step(now, operation, events, outcomes));
+        if !goes_on {
             self.settle(index);
             self.media_changed(index);
         }
@@ -231,7 +244,8 @@ impl Simulator {
         let burst = self.events.take_burst(handle);
         let index = self.commands[burst.command].drive;
         let media = &mut self.attachments[usize::from(index)].drive.media;
-        media.off_media(self.now, burst, &mut self.events, &mut self.outcomes);
+        let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
+        media!(media, media => media.off_media(now, burst, events, outcomes));
         self.settle(index);
         self.media_changed(index);
     }

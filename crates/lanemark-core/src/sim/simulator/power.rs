@@ -3,6 +3,8 @@
 use super::{Attachment, Event, Simulator};
 use crate::sim::budget::Hop;
 use crate::sim::drive::PowerTimes;
+use crate::sim::drive::media::media;
+use crate::sim::drive::medium::Medium;
 use crate::sim::number::{DriveNumber, WayNumber};
 use crate::sim::slab::CommandHandle;
 use crate::units::{Duration, Instant};
@@ -22,7 +24,10 @@ impl Simulator {
     pub(in super::super) fn power(&self, at: Instant) -> Option<Vec<PowerReading>> {
         let reading = |attachment: &Attachment| {
             let times = attachment.meter.as_ref()?.times(at);
-            Some(PowerReading { times, media: attachment.drive.media.worked(at) })
+            Some(PowerReading {
+                times,
+                media: media!(&attachment.drive.media, media => media.worked(at)),
+            })
         };
         self.attachments.iter().map(reading).collect()
     }
@@ -75,7 +80,7 @@ impl Simulator {
     pub(super) fn answered(&mut self, index: DriveNumber) {
         let Attachment { meter, drive, .. } = &mut self.attachments[usize::from(index)];
         if let Some(meter) = meter {
-            meter.gives(self.now, drive.media.works(self.now));
+            meter.gives(self.now, media!(&drive.media, media => media.works(self.now)));
         }
     }
 
@@ -86,7 +91,7 @@ impl Simulator {
         if let Some(meter) = meter
             && meter.has_no_command()
         {
-            meter.background(self.now, drive.media.works(self.now));
+            meter.background(self.now, media!(&drive.media, media => media.works(self.now)));
         }
     }
 }

@@ -1,14 +1,10 @@
 //! The law behind a disk's ceiling: the most that it can deliver, without simulating it.
 
-use super::Disk;
 use super::geometry::Geometry;
 use super::seek::SeekCurve;
 use crate::result::HopId;
-use crate::rng::StreamKey;
 use crate::sim::drive::law::{MediaDemand, MediumLaw};
-use crate::sim::drive::medium::Medium;
-use crate::sim::number::DriveNumber;
-use crate::sim::spec::{Content, DiskSpec, DriveSpec, Zone};
+use crate::sim::spec::{DiskSpec, Zone};
 use crate::sim::station::Demand;
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::{Pattern, SECTOR, Test};
@@ -30,16 +26,6 @@ pub struct ArmDemand {
 }
 
 impl MediumLaw for DiskSpec {
-    fn at_work(
-        &self,
-        index: DriveNumber,
-        drive: &DriveSpec,
-        _content: Content,
-        _key: StreamKey,
-    ) -> Box<dyn Medium> {
-        Box::new(Disk::new(index, self, drive.capacity, drive.buffer))
-    }
-
     fn demands(&self, test: &Test) -> Vec<MediaDemand> {
         let ArmDemand { read, write, in_order, seek } = self.demand(test);
         let half = self.revolution() / 2;

@@ -90,12 +90,20 @@ impl SolidState {
         progress != Progress::Nothing
     }
 
-    pub(super) fn store_moved(
+    /// A read of data that is moved has come.
+    pub(super) fn moved(
         &mut self,
         now: Instant,
         relocation: RelocationHandle,
         events: &mut Schedule,
     ) {
+        self.relocations[relocation].reads -= 1;
+        if self.relocations[relocation].reads == 0 {
+            self.store_moved(now, relocation, events);
+        }
+    }
+
+    fn store_moved(&mut self, now: Instant, relocation: RelocationHandle, events: &mut Schedule) {
         let Relocation { filled, .. } = self.relocations[relocation];
         self.relocations.free(relocation);
         self.program(now, filled, 0, events);

@@ -354,6 +354,7 @@ impl Flash {
     }
 
     /// A step of an operation ends: returns the operation where that was its last.
+    #[inline]
     pub(crate) fn step(
         &mut self,
         now: Instant,
@@ -413,6 +414,7 @@ impl Flash {
     }
 
     /// The data of a read is out: returns it, freed, and lets the die go on.
+    #[inline]
     fn page_out(
         &mut self,
         now: Instant,
@@ -440,6 +442,7 @@ impl Flash {
 
     /// A program or erase may be done: returns it, freed, and lets the die go on. `None` where it was
     /// suspended since this end of it was foreseen.
+    #[inline(never)]
     fn stored(
         &mut self,
         now: Instant,

@@ -1,27 +1,13 @@
 //! The law of flash: what its channels and dies can carry, and how they become faster.
 
-use super::SolidState;
 use crate::result::HopId;
-use crate::rng::StreamKey;
 use crate::sim::drive::law::{MediaDemand, MediumLaw};
-use crate::sim::drive::medium::Medium;
-use crate::sim::number::DriveNumber;
-use crate::sim::spec::{Content, DriveSpec, FlashSpec, SLOT};
+use crate::sim::spec::{FlashSpec, SLOT};
 use crate::sim::station::Demand;
 use crate::units::Bytes;
 use crate::workload::Test;
 
 impl MediumLaw for FlashSpec {
-    fn at_work(
-        &self,
-        index: DriveNumber,
-        drive: &DriveSpec,
-        content: Content,
-        key: StreamKey,
-    ) -> Box<dyn Medium> {
-        Box::new(SolidState::new(index, self, drive, content, key))
-    }
-
     fn demands(&self, test: &Test) -> Vec<MediaDemand> {
         vec![channels(self, test), dies(self, test)]
     }

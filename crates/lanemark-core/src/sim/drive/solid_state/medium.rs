@@ -13,12 +13,13 @@ use crate::sim::drive::medium::{MapMisses, Medium, PowerLoss, WriteBurst};
 use crate::sim::drive::outcome::{Outcome, Outcomes, Passage};
 use crate::sim::number::SuperblockNumber;
 use crate::sim::schedule::{Burst, Schedule};
-use crate::sim::slab::{CommandHandle, OperationHandle, Slab};
+use crate::sim::slab::{CommandHandle, OperationHandle, Slab, StretchHandle};
 use crate::sim::spec::{SLOT, WriteCache};
 use crate::units::{Bytes, Duration, Instant, Ratio};
 use crate::workload::fault::ReadRetries;
 
 impl Medium for SolidState {
+    #[inline]
     fn look_up(
         &mut self,
         now: Instant,
@@ -35,6 +36,7 @@ impl Medium for SolidState {
 
     /// Starts the flash reads of a command, one for each part of it that a die reads at once. What lies in memory, or
     /// was never written, comes at once.
+    #[inline]
     fn read(
         &mut self,
         now: Instant,
@@ -154,6 +156,7 @@ impl Medium for SolidState {
         }
     }
 
+    #[inline]
     fn step(
         &mut self,
         now: Instant,
@@ -164,41 +167,12 @@ impl Medium for SolidState {
         let Some(ended) = self.flash.step(now, handle, events) else { return true };
         let EndedOperation { task, bytes, passage } = ended;
         match task {
-            FlashTask::Read { command } => {
-                outcomes.emit(Outcome::Data { command, bytes, passage });
-                return false;
-            }
-            FlashTask::ReadMap { command } => {
-                outcomes.emit(Outcome::Map { command, passage });
-                return false;
-            }
-            FlashTask::Prefetch { stretch } => {
-                let ahead = self.ahead.as_mut();
-                for (command, bytes) in ahead.map_or(Vec::new(), |ahead| ahead.here(stretch)) {
-                    let passage = Passage::waited(now);
-                    outcomes.emit(Outcome::Data { command, bytes, passage });
-                }
-                return false;
-            }
-            FlashTask::Move { relocation } => {
-                self.relocations[relocation].reads -= 1;
-                if self.relocations[relocation].reads == 0 {
-                    self.store_moved(now, relocation, events);
-                }
-                return false;
-            }
-            FlashTask::Program { unit, held, epoch } => {
-                if held > 0 {
-                    self.flushes.end(epoch);
-                    outcomes.emit(Outcome::Room(SLOT * u64::from(held)));
-                }
-                self.translation.stored(unit);
-            }
-            FlashTask::Erase { superblock } => self.erased(superblock),
-            FlashTask::ProgramMap => {}
+            FlashTask::Read { command } => outcomes.emit(Outcome::Data { command, bytes, passage }),
+            FlashTask::ReadMap { command } => outcomes.emit(Outcome::Map { command, passage }),
+            FlashTask::Prefetch { stretch } => self.is_ahead(now, stretch, outcomes),
+            FlashTask::Move { relocation } => self.moved(now, relocation, events),
+            task => self.stored(now, task, events, outcomes),
         }
-        self.go_on(now, events);
-        self.flushes.emit_done(outcomes);
         false
     }
 
@@ -297,5 +271,40 @@ impl Medium for SolidState {
         let (channels, dies) = self.flash.busy(now);
         busy[Hop::Channel as usize].extend(channels);
         busy[Hop::Die as usize].extend(dies);
+    }
+}
+
+impl SolidState {
+    /// A stretch that was read ahead is here, and commands that waited have so much of it.
+    fn is_ahead(&mut self, now: Instant, stretch: StretchHandle, outcomes: &mut Outcomes) {
+        let Some(ahead) = &mut self.ahead else { return };
+        for (command, bytes) in ahead.here(stretch) {
+            let passage = Passage::waited(now);
+            outcomes.emit(Outcome::Data { command, bytes, passage });
+        }
+    }
+
+    /// A program or an erase has ended.
+    #[inline(never)]
+    fn stored(
+        &mut self,
+        now: Instant,
+        task: FlashTask,
+        events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    ) {
+        match task {
+            FlashTask::Program { unit, held, epoch } => {
+                if held > 0 {
+                    self.flushes.end(epoch);
+                    outcomes.emit(Outcome::Room(SLOT * u64::from(held)));
+                }
+                self.translation.stored(unit);
+            }
+            FlashTask::Erase { superblock } => self.erased(superblock),
+            _ => {}
+        }
+        self.go_on(now, events);
+        self.flushes.emit_done(outcomes);
     }
 }

@@ -51,7 +51,7 @@ use crate::workload::fault::ReadRetries;
 
 /// A solid-state drive's medium at work.
 #[derive(Clone, Debug)]
-struct SolidState {
+pub(crate) struct SolidState {
     flash: Flash,
     translation: Translation,
     spec: FlashSpec,
@@ -90,7 +90,7 @@ enum Pending {
 impl SolidState {
     /// The idle medium of drive `index` of `flash`, in its condition with `content`. What happens by chance in it follows
     /// from the run's `key`.
-    fn new(
+    pub(crate) fn new(
         index: DriveNumber,
         flash: &FlashSpec,
         spec: &DriveSpec,
@@ -122,6 +122,7 @@ impl SolidState {
     }
 
     /// Looks up the pages of the map for a command, and starts reading what is not at hand.
+    #[inline(never)]
     fn look_up_pages(
         &mut self,
         now: Instant,
