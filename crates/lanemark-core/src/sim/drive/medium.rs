@@ -90,15 +90,15 @@ pub(crate) trait Medium {
     /// Forgets what lies in a range, where the medium gains from that.
     fn trim(&mut self, _range: (Bytes, Bytes)) {}
 
-    /// A step of an operation ends. Returns whether the operation goes on in the media alone: if not, there may be
-    /// outcomes, and less for the media to do.
+    /// A step of an operation ends: returns what comes of it, or `None` where the operation goes on in the media alone.
+    /// Where more comes of it than one outcome, the others are in `outcomes`, behind the one returned.
     fn step(
         &mut self,
         now: Instant,
         operation: OperationHandle,
         events: &mut Schedule,
         outcomes: &mut Outcomes,
-    ) -> bool;
+    ) -> Option<Outcome>;
 
     /// A burst of a read comes off the media by itself.
     fn off_media(

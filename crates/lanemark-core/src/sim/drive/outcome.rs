@@ -39,6 +39,8 @@ pub(crate) enum Outcome {
     Room(Bytes),
     /// A command has nothing more to wait for: it completes.
     Done(CommandHandle),
+    /// There is nothing for the host.
+    Nothing,
 }
 
 /// Times in the media, as a command's time budget has them.
@@ -82,8 +84,13 @@ impl Outcomes {
         self.all.push(outcome);
     }
 
-    /// Takes the next outcome.
+    /// Returns whether all outcomes were acted on.
     #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Takes the next outcome.
     pub(crate) fn take(&mut self) -> Option<Outcome> {
         let next = self.all.get(self.taken).copied();
         match next {

@@ -95,32 +95,39 @@ impl Simulator {
         }
     }
 
-    /// Acts on what a drive has done, until there is nothing left.
+    /// Acts on all that a drive has done.
     fn settle(&mut self, index: DriveNumber) {
         while let Some(outcome) = self.outcomes.take() {
-            match outcome {
-                Outcome::Data { command, bytes, passage } => {
-                    self.passed(command, passage);
-                    self.burst(command, bytes);
-                }
-                Outcome::Map { command, passage } => {
-                    self.passed(command, passage);
-                    self.map_page(command);
-                }
-                Outcome::Prepared(command) => {
-                    let span = Span { start: Instant::ZERO, end: self.now };
-                    self.commands[command].trace.spend(Hop::FrontEnd as usize, span);
-                }
-                Outcome::Stored { command, span } => self.stored(command, span),
-                Outcome::Room(bytes) => {
-                    self.attachments[usize::from(index)].drive.buffer.release(bytes);
-                    self.fetch_admitted(index);
-                }
-                Outcome::Done(command) => {
-                    self.commands[command].trace.waited(Hop::Die, self.now);
-                    self.acknowledge(command);
-                }
+            self.act(index, outcome);
+        }
+    }
+
+    /// Acts on an outcome of a drive's work.
+    #[inline(always)]
+    fn act(&mut self, index: DriveNumber, outcome: Outcome) {
+        match outcome {
+            Outcome::Data { command, bytes, passage } => {
+                self.passed(command, passage);
+                self.burst(command, bytes);
             }
+            Outcome::Map { command, passage } => {
+                self.passed(command, passage);
+                self.map_page(command);
+            }
+            Outcome::Prepared(command) => {
+                let span = Span { start: Instant::ZERO, end: self.now };
+                self.commands[command].trace.spend(Hop::FrontEnd as usize, span);
+            }
+            Outcome::Stored { command, span } => self.stored(command, span),
+            Outcome::Room(bytes) => {
+                self.attachments[usize::from(index)].drive.buffer.release(bytes);
+                self.fetch_admitted(index);
+            }
+            Outcome::Done(command) => {
+                self.commands[command].trace.waited(Hop::Die, self.now);
+                self.acknowledge(command);
+            }
+            Outcome::Nothing => {}
         }
     }
 
@@ -232,11 +239,13 @@ impl Simulator {
     pub(super) fn media_step(&mut self, index: DriveNumber, operation: OperationHandle) {
         let media = &mut self.attachments[usize::from(index)].drive.media;
         let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
-        let goes_on = media!(media, media => media.step(now, operation, events, outcomes));
-        if !goes_on {
+        let outcome = media!(media, media => media.step(now, operation, events, outcomes));
+        let Some(outcome) = outcome else { return };
+        self.act(index, outcome);
+        if !self.outcomes.is_empty() {
             self.settle(index);
-            self.media_changed(index);
         }
+        self.media_changed(index);
     }
 
     /// A burst of a read comes off the media.

@@ -85,7 +85,7 @@ impl Simulator {
     }
 
     /// The media of a drive may have begun or ended work that no command waits for.
-    #[inline]
+    #[inline(always)]
     pub(super) fn media_changed(&mut self, index: DriveNumber) {
         let Attachment { meter, drive, .. } = &mut self.attachments[usize::from(index)];
         if let Some(meter) = meter

@@ -98,18 +98,18 @@ impl Medium for Disk {
         handle: OperationHandle,
         events: &mut Schedule,
         outcomes: &mut Outcomes,
-    ) -> bool {
+    ) -> Option<Outcome> {
         match self.arm {
             Arm::Working { operation, end } if operation == handle => {
                 let operation = self.finish(now, operation, end, events);
-                self.done(now, operation, events, outcomes);
+                Some(self.done(now, operation, events, outcomes))
             }
             _ => {
-                outcomes.emit(Outcome::Prepared(self.operations[handle].command));
+                let command = self.operations[handle].command;
                 self.ready(now, handle, events);
+                Some(Outcome::Prepared(command))
             }
         }
-        false
     }
 
     fn off_media(
@@ -170,22 +170,22 @@ impl Disk {
         operation: DiskOperation,
         events: &mut Schedule,
         outcomes: &mut Outcomes,
-    ) {
+    ) -> Outcome {
         let DiskOperation { command, begun, room, .. } = operation;
         let span = Span { start: begun, end: now };
         if !operation.writes {
             let (bytes, passage) = (operation.last_burst(), Passage::Span(span));
-            outcomes.emit(Outcome::Data { command, bytes, passage });
-            return;
-        }
-        if command != Handle::NONE {
-            outcomes.emit(Outcome::Stored { command, span });
+            return Outcome::Data { command, bytes, passage };
         }
         outcomes.emit(Outcome::Room(room));
         while let Some(command) = self.next_flushed() {
             outcomes.emit(Outcome::Done(command));
         }
         self.serve(now, events);
+        match command {
+            Handle::NONE => Outcome::Nothing,
+            _ => Outcome::Stored { command, span },
+        }
     }
 
     /// The firmware has done its part of a read that needs the media.

@@ -373,6 +373,7 @@ impl Flash {
     }
 
     /// The array has been read: the data goes out over the channel.
+    #[inline]
     fn sensed(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
         let operation = &mut self.operations[handle];
         operation.sensed = true;
@@ -422,9 +423,8 @@ impl Flash {
         events: &mut Schedule,
     ) -> EndedOperation {
         let operation = &self.operations[handle];
-        let (ended, index) = (operation.ended(), usize::from(operation.die));
+        let index = usize::from(operation.die);
         let lane = &mut self.lanes[operation.lane as usize];
-        self.operations.free(handle);
         self.dies[index].reads_active -= 1;
         if self.can.cache_read {
             lane.draining = Handle::NONE;
@@ -437,7 +437,8 @@ impl Flash {
         }
         self.vacate(now, index);
         self.dispatch(now, index, events);
-        ended
+        self.operations.free(handle);
+        self.operations[handle].ended()
     }
 
     /// A program or erase may be done: returns it, freed, and lets the die go on. `None` where it was
@@ -450,16 +451,16 @@ impl Flash {
         events: &mut Schedule,
     ) -> Option<EndedOperation> {
         let operation = &self.operations[handle];
-        let (ended, index) = (operation.ended(), usize::from(operation.die));
+        let index = usize::from(operation.die);
         if self.dies[index].storing != handle || operation.mark != now {
             return None;
         }
         self.array.count(operation, operation.array);
-        self.operations.free(handle);
         self.dies[index].storing = Handle::NONE;
         self.vacate(now, index);
         self.dispatch(now, index, events);
-        Some(ended)
+        self.operations.free(handle);
+        Some(self.operations[handle].ended())
     }
 
     /// Time busy of each channel and each die until `now`.

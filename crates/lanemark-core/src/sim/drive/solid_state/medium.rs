@@ -163,17 +163,16 @@ impl Medium for SolidState {
         handle: OperationHandle,
         events: &mut Schedule,
         outcomes: &mut Outcomes,
-    ) -> bool {
-        let Some(ended) = self.flash.step(now, handle, events) else { return true };
-        let EndedOperation { task, bytes, passage } = ended;
+    ) -> Option<Outcome> {
+        let EndedOperation { task, bytes, passage } = self.flash.step(now, handle, events)?;
         match task {
-            FlashTask::Read { command } => outcomes.emit(Outcome::Data { command, bytes, passage }),
-            FlashTask::ReadMap { command } => outcomes.emit(Outcome::Map { command, passage }),
+            FlashTask::Read { command } => return Some(Outcome::Data { command, bytes, passage }),
+            FlashTask::ReadMap { command } => return Some(Outcome::Map { command, passage }),
             FlashTask::Prefetch { stretch } => self.is_ahead(now, stretch, outcomes),
             FlashTask::Move { relocation } => self.moved(now, relocation, events),
             task => self.stored(now, task, events, outcomes),
         }
-        false
+        Some(Outcome::Nothing)
     }
 
     #[inline]
