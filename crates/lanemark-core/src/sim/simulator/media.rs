@@ -102,7 +102,7 @@ impl Simulator {
         }
     }
 
-    /// Acts on an outcome of a drive's work.
+    /// Acts on an outcome of a drive's work. Inlined where a step ends, so that most outcomes never lie in memory.
     #[inline(always)]
     fn act(&mut self, index: DriveNumber, outcome: Outcome) {
         match outcome {
