@@ -13,7 +13,7 @@
 //! A drive that is *read-only* refuses writes and trims when it has decoded them. *Latency* and a *pause* hold commands
 //! up where they get to the media. After a *power cut* nothing is left of what was under way: requests on the drive fail
 //! at once, and what was written and not stored is gone unless the buffer is protected
-//! ([`Medium::power_cut`](crate::sim::drive::medium::Medium::power_cut)). It comes back with an empty cache. With a cut
+//! ([`Medium::power_cut`]). It comes back with an empty cache. With a cut
 //! of the whole system the host is down too, and submits nothing until it has started; a drive that alone lost its power is
 //! waited for.
 //!

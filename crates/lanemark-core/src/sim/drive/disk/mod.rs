@@ -7,7 +7,7 @@
 //!                  └► arm ─► complete                         without
 //! ```
 //!
-//! Laws: positioning and cylinders after Ruemmler and Wilkes (see [`SeekCurve`]) and J. S. Bucy et al., *The DiskSim
+//! Laws: positioning and cylinders after Ruemmler and Wilkes (see [`seek`]) and J. S. Bucy et al., *The DiskSim
 //! Simulation Environment Version 4.0 Reference Manual* (CMU-PDL-08-101): seek and head switch at the
 //! same time, then the rest of the revolution, then the sectors, with a skew for each change of track. The
 //! platters turn by the clock, so an access takes what is left of the turn and not the mean.

@@ -443,7 +443,7 @@ impl Flash {
 
     /// A program or erase may be done: returns it, freed, and lets the die go on. `None` where it was
     /// suspended since this end of it was foreseen.
-    #[inline(never)]
+    #[inline]
     fn stored(
         &mut self,
         now: Instant,
