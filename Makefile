@@ -81,7 +81,7 @@ fuzz: build      ## hand each reader of foreign files what libFuzzer makes of go
 golden:          ## write studies/golden/ anew, after a change of the model that means to move the studies
 	LANEMARK_GOLDEN=write cargo test --locked -p lanemark-cli --test golden
 
-# A mutant is a build and a run of the tests of the simulator, half a minute; `MUTANTS=drive/flash.rs` tries one file of sim/,
+# A mutant is a build and a run of the tests of the simulator, half a minute; `MUTANTS=drive/solid_state/flash.rs` tries one file of sim/,
 # and `MUTANTS_SHARD=0/20` every twentieth mutant. What no test needs to notice is in .cargo/mutants.toml, with its reason.
 MUTANTS       := **/*.rs
 MUTANTS_SHARD := 0/1

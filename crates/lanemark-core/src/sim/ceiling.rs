@@ -6,14 +6,13 @@
 //! writes the times add up in their shares, but for the two directions of PCI Express and of a drive's data
 //! path, which carry at once.
 
-use super::drive::disk::ArmDemand;
+use super::drive::law::{MediaDemand, law};
 use super::hops;
 use super::link::law::Asked;
 use super::link::{LinkLaw, LinkSpec};
 use super::protocol::COMPLETION;
 use super::spec::{
-    AttachmentSpec, DiskSpec, DriveSpec, FlashSpec, MediaSpec, Multipath, ProtocolKind,
-    ProtocolSpec, SLOT, SystemSpec,
+    AttachmentSpec, DriveSpec, Multipath, ProtocolKind, ProtocolSpec, SLOT, SystemSpec,
 };
 use super::station::Demand;
 use crate::result::HopId;
@@ -94,10 +93,11 @@ fn ceilings_of_one(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<
     let mut hops = vec![processor(spec, one, test), protocol(&one.protocol)];
     hops.extend(links(spec, one, test));
     hops.extend([front_end(one, test), data_path(&one.drive, test)]);
-    match &one.drive.media {
-        MediaSpec::Flash(flash) => hops.extend([channels(flash, test), dies(flash, test)]),
-        MediaSpec::Disk(disk) => hops.push(arm(disk, test)),
-    }
+    let media = law(&one.drive.media).demands(test).into_iter();
+    hops.extend(media.map(|hop| {
+        let MediaDemand { id, name, law, demand, servers, latency } = hop;
+        Ceiling { id, name: name.to_owned(), law, rate: served(test, demand, servers), latency }
+    }));
     hops
 }
 
@@ -210,59 +210,5 @@ fn data_path(drive: &DriveSpec, test: &Test) -> Ceiling {
         law: format!("reading {}, writing {}", told(read), told(write)),
         rate: reading.into_iter().chain(writing).min(),
         latency: None,
-    }
-}
-
-/// Flash operations of a request: the units that it touches at least.
-fn operations(flash: &FlashSpec, test: &Test) -> u64 {
-    test.block.get().div_ceil(flash.unit().get())
-}
-
-fn channels(flash: &FlashSpec, test: &Test) -> Ceiling {
-    let busy = flash.command_time * operations(flash, test) + test.block / flash.channel_rate;
-    // A write takes whole slots; small ones share a unit and its command.
-    let written = Bytes(test.block.get().next_multiple_of(SLOT.get())) / flash.channel_rate;
-    Ceiling {
-        id: HopId::Channels,
-        name: "flash channels".to_owned(),
-        law: format!("{} channels of {}", flash.channels, flash.channel_rate),
-        rate: served(test, Demand { read: busy, write: written }, flash.channels.into()),
-        latency: None,
-    }
-}
-
-fn dies(flash: &FlashSpec, test: &Test) -> Ceiling {
-    let unit = flash.unit();
-    let count = operations(flash, test);
-    let read = (flash.command_time + flash.read.mean()) * count + test.block / flash.channel_rate;
-    let program = flash.command_time + unit / flash.channel_rate + flash.program.mean();
-    let written = test.block.get().next_multiple_of(SLOT.get());
-    let write = program.scaled(written, unit.get());
-    Ceiling {
-        id: HopId::Media,
-        name: "flash dies".to_owned(),
-        law: format!(
-            "{} dies, units of {unit}, {} to read, {} to program",
-            flash.dies(),
-            flash.read.mean(),
-            flash.program.mean()
-        ),
-        rate: served(test, Demand { read, write }, flash.dies()),
-        latency: Some(flash.read.mean()),
-    }
-}
-
-fn arm(disk: &DiskSpec, test: &Test) -> Ceiling {
-    let ArmDemand { read, write, in_order, seek } = disk.demand(test);
-    let half = disk.revolution() / 2;
-    Ceiling {
-        id: HopId::Media,
-        name: "disk mechanics".to_owned(),
-        law: format!(
-            "{} rpm, {seek} a seek and {half} of rotation on average, {in_order} in order",
-            disk.rpm
-        ),
-        rate: served(test, Demand { read, write }, 1),
-        latency: Some(seek + half),
     }
 }

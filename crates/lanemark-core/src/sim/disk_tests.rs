@@ -58,10 +58,8 @@ fn drive(disk: DiskSpec) -> DriveSpec {
 }
 
 fn disk_of(drive: &mut DriveSpec) -> &mut DiskSpec {
-    match &mut drive.media {
-        MediaSpec::Disk(disk) => disk,
-        MediaSpec::Flash(_) => unreachable!("a disk"),
-    }
+    let MediaSpec::Disk(disk) = &mut drive.media else { unreachable!("a disk") };
+    disk
 }
 
 fn changed(mut drive: DriveSpec, change: impl FnOnce(&mut DiskSpec)) -> DriveSpec {

@@ -11,9 +11,9 @@
 
 use std::collections::VecDeque;
 
-use super::drive::{MediaTime, PowerTimes};
+use super::drive::PowerTimes;
 use super::simulator::{Completion, PowerReading, Simulator};
-use super::spec::{MediaPower, PowerSpec, SystemSpec};
+use super::spec::{PowerSpec, SystemSpec};
 use super::storage::Storage;
 use crate::result::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 use crate::units::{Duration, Instant, Joules};
@@ -198,21 +198,8 @@ fn parts(spec: &PowerSpec, reading: &PowerReading) -> Vec<(&'static str, Joules)
         ("idle", spec.idle * *idle + spec.idle * *working),
         ("controller", spec.controller * *working),
     ];
-    match (spec.media, reading.media) {
-        (MediaPower::Flash { read, program, erase, channel }, MediaTime::Flash(time)) => {
-            parts.extend([
-                ("flash read", read * time.read),
-                ("flash program", program * time.program),
-                ("flash erase", erase * time.erase),
-                ("flash channels", channel * time.channel),
-            ]);
-        }
-        (MediaPower::Disk { seek, transfer }, MediaTime::Disk(time)) => {
-            parts.extend([("arm", seek * time.seek), ("heads", transfer * time.transfer)]);
-        }
-        // The check of a system refuses the power of other media.
-        _ => {}
-    }
+    let media = spec.media.parts().into_iter().zip(&reading.media);
+    parts.extend(media.map(|(part, time)| (part.name, part.power * *time)));
     if !spec.states.is_empty() {
         let each = spec.states.iter().zip(states);
         parts.push(("states", each.map(|(state, time)| state.power * *time).sum()));
@@ -226,11 +213,8 @@ impl PowerReading {
     /// Returns the times since the reading `earlier`.
     #[must_use]
     pub(super) fn since(&self, earlier: &Self) -> Self {
-        let media = match (self.media, earlier.media) {
-            (MediaTime::Flash(own), MediaTime::Flash(other)) => MediaTime::Flash(own.since(&other)),
-            (MediaTime::Disk(own), MediaTime::Disk(other)) => MediaTime::Disk(own.since(&other)),
-            (own, _) => own,
-        };
+        let media = self.media.iter().zip(&earlier.media);
+        let media = media.map(|(own, other)| own.saturating_sub(*other)).collect();
         Self { times: self.times.since(&earlier.times), media }
     }
 }

@@ -1,7 +1,8 @@
 //! The hops of a system from the processor to the media, with what its platform and drives call them.
 
 use super::budget::{Hop, LINKS_MAX};
-use super::spec::{AttachmentSpec, DriveSpec, MediaSpec, ProtocolKind, SystemSpec};
+use super::drive::law::law;
+use super::spec::{AttachmentSpec, ProtocolKind, SystemSpec};
 use crate::result::HopId;
 
 /// All hops of a system.
@@ -67,7 +68,7 @@ pub(super) fn name(spec: &SystemSpec, id: HopId) -> String {
         HopId::Buffer => "write buffer",
         HopId::DataPath => "data path",
         HopId::Channels => "flash channels",
-        HopId::Media => media_name(spec),
+        HopId::Media => return media_name(spec),
     };
     named.to_owned()
 }
@@ -81,12 +82,13 @@ pub(super) fn processor_name(protocol: ProtocolKind) -> &'static str {
 }
 
 /// Returns the name of the media of a system's drives.
-fn media_name(spec: &SystemSpec) -> &'static str {
-    let is_disk = |drive: &&DriveSpec| matches!(drive.media, MediaSpec::Disk(_));
-    let disks = spec.drive_specs().filter(is_disk).count();
-    match disks {
-        0 => "flash dies",
-        all if all == spec.drives() => "disk mechanics",
-        _ => "dies and disk mechanics",
-    }
+fn media_name(spec: &SystemSpec) -> String {
+    let names = |alone| {
+        let mut names: Vec<_> = spec.drive_specs().map(|one| law(&one.media).name(alone)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    let alone = names(true);
+    if alone.len() == 1 { alone.concat() } else { names(false).join(" and ") }
 }

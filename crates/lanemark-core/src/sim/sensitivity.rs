@@ -21,13 +21,12 @@
 //! Not asked: two hops at once, fewer bytes or commands, more slots for commands, another policy.
 
 use super::Progress;
+use super::drive::law::{law, law_mut};
 use super::driver::{run_test, run_test_watched};
 use super::hops::{self, longest};
 use super::link::LinkSpec;
 use super::simulator::SimError;
-use super::spec::{
-    AttachmentSpec, CheckedSystem, DriveSpec, MediaSpec, ProtocolSpec, SystemSpec, WaySpec,
-};
+use super::spec::{AttachmentSpec, CheckedSystem, DriveSpec, ProtocolSpec, SystemSpec, WaySpec};
 use crate::result::sensitivity::beyond_noise;
 use crate::result::{Changed, Gain, HopId, Sample, Sensitivity};
 use crate::rng::StreamKey;
@@ -151,10 +150,14 @@ fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<Variant>
         }));
     }
     all.push(drives(HopId::DataPath, "a data path twice as fast", data_path));
-    if spec.drive_specs().any(|drive| matches!(drive.media, MediaSpec::Flash(_))) {
-        all.push(drives(HopId::Channels, "channels twice as fast", channels));
+    if spec.drive_specs().any(|drive| law(&drive.media).has_channels()) {
+        all.push(drives(HopId::Channels, "channels twice as fast", |drive| {
+            law_mut(&mut drive.media).double_channels();
+        }));
     }
-    all.push(drives(HopId::Media, "media twice as fast", media));
+    all.push(drives(HopId::Media, "media twice as fast", |drive| {
+        law_mut(&mut drive.media).double_media();
+    }));
     all.into_iter().flatten().collect()
 }
 
@@ -243,43 +246,5 @@ fn front_end(drive: &mut DriveSpec) {
 fn data_path(drive: &mut DriveSpec) {
     for rate in [&mut drive.data_path_read, &mut drive.data_path_write].into_iter().flatten() {
         rate.0 = rate.0.saturating_mul(2);
-    }
-}
-
-fn channels(drive: &mut DriveSpec) {
-    if let MediaSpec::Flash(flash) = &mut drive.media {
-        flash.channel_rate.0 = flash.channel_rate.0.saturating_mul(2);
-        flash.command_time = flash.command_time / 2;
-    }
-}
-
-fn media(drive: &mut DriveSpec) {
-    match &mut drive.media {
-        MediaSpec::Flash(flash) => {
-            (flash.read, flash.program) = (flash.read.halved(), flash.program.halved());
-            flash.erase = flash.erase / 2;
-            if let Some(cache) = &mut flash.translation.pseudo_slc {
-                (cache.read, cache.program) = (cache.read / 2, cache.program / 2);
-            }
-            if let Some(suspend) = &mut flash.die.suspend {
-                (suspend.enter, suspend.resume) = (suspend.enter / 2, suspend.resume / 2);
-            }
-        }
-        MediaSpec::Disk(disk) => {
-            disk.rpm *= 2;
-            for seek in [&mut disk.read_seek, &mut disk.write_seek] {
-                for time in [&mut seek.track_to_track, &mut seek.average, &mut seek.full_stroke] {
-                    *time = *time / 2;
-                }
-            }
-            for time in [
-                &mut disk.head_switch,
-                &mut disk.track_skew,
-                &mut disk.cylinder_skew,
-                &mut disk.command_overhead,
-            ] {
-                *time = *time / 2;
-            }
-        }
     }
 }

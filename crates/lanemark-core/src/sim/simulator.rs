@@ -9,7 +9,6 @@
 
 mod command;
 mod completion;
-mod disk;
 mod event;
 mod faults;
 mod media;
@@ -22,6 +21,9 @@ pub(super) use power::PowerReading;
 
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
+use super::drive::media::media;
+use super::drive::medium::{Medium, WriteBurst};
+use super::drive::outcome::Outcomes;
 use super::drive::{Drive, PowerMeter};
 use super::fault::{Faults, Status};
 use super::link::Link;
@@ -141,14 +143,6 @@ struct Attachment {
 /// The most data that a drive asks for at once.
 const WRITE_BURST: Bytes = Bytes::kibi(128);
 
-/// Data of a write on its way into the buffer.
-#[derive(Clone, Copy)]
-struct WriteBurst {
-    command: CommandHandle,
-    offset: Bytes,
-    length: Bytes,
-}
-
 /// A system at work.
 ///
 /// ```
@@ -193,6 +187,8 @@ pub struct Simulator {
     commands: Slab<Command, Commands>,
     write_bursts: Slab<WriteBurst, WriteBursts>,
     transfers: Slab<Transfer, Transfers>,
+    /// What the drive at work has done that is not acted on yet: nothing between two events.
+    outcomes: Outcomes,
     /// Takes down what lies beside a command's critical path, and is not looked at.
     aside: Trace,
     /// The faults of the plan; nothing in most runs.
@@ -243,6 +239,7 @@ impl Simulator {
             commands: Slab::new(),
             write_bursts: Slab::new(),
             transfers: Slab::new(),
+            outcomes: Outcomes::default(),
             aside: Trace::new(Instant::ZERO),
             faults: Faults::of(spec),
             key,
@@ -404,23 +401,16 @@ impl Simulator {
             Event::Decoded(command) => self.decoded(command),
             Event::MapHere(command) => self.map_here(command),
             Event::RangesIn(command) => self.ranges_in(command),
-            Event::Sensed(drive, operation) => self.sensed(drive, operation),
-            Event::PageOut(drive, operation) => self.page_out(drive, operation),
+            Event::Media(drive, operation) => self.media_step(drive, operation),
+            Event::OffMedia(burst) => self.off_media(burst),
             Event::AtShared(transfer) => self.at_shared(transfer),
             Event::SharedFree(link) => self.serve_shared(usize::from(link)),
             Event::FromBuffer(burst) => {
                 let Burst { command, bytes } = self.events.take_burst(burst);
                 self.burst(command, bytes);
             }
-            Event::Stored(drive, operation) => self.stored(drive, operation),
             Event::Idle(drive) => self.idle(drive),
-            Event::DiskReady(drive, operation) => self.disk_ready(drive, operation),
-            Event::ArmFree(drive) => self.arm_free(drive),
-            Event::OffMedia(burst) => {
-                let Burst { command, bytes } = self.events.take_burst(burst);
-                self.off_media(command, bytes);
-            }
-            Event::DataIn(last, burst) => self.data_in(burst, last),
+            Event::DataIn(burst) => self.data_in(burst),
             Event::Notified(command) => self.notified(command),
             Event::AggregationOver(drive, vector) => self.aggregation_over(drive, vector),
             Event::TimedOut(command) => self.timed_out(command),
@@ -455,7 +445,8 @@ impl Simulator {
         self.requests[handle].submitted = self.now;
         self.requests[handle].unnotified = count as u32;
         self.requests[handle].incomplete = count as u32;
-        self.attachments[usize::from(drive)].drive.takes(count as u32);
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        media!(media, media => media.takes(count as u32));
         for index in 0..count {
             let done = transfer_max * index;
             let command = self.commands.renew();
@@ -502,7 +493,7 @@ impl Simulator {
             return;
         }
         let at_once = !ways.are_several() && protocol.fetches(operation, length) <= 1;
-        let front_end = drive.front_end();
+        let front_end = &mut drive.front_end;
         let (commands, events) = (&mut self.commands, &mut self.events);
         if !(at_once && front_end.send(self.now, fetched, handle, commands, events)) {
             front_end.expect(self.now, commands, events);
@@ -520,20 +511,20 @@ impl Simulator {
             self.events.schedule(arrival, Event::Bridged(handle));
             return;
         }
-        let front_end = self.attachments[usize::from(command.drive)].drive.front_end();
+        let front_end = &mut self.attachments[usize::from(command.drive)].drive.front_end;
         front_end.expect(self.now, &mut self.commands, &mut self.events);
         self.events.schedule(arrival, Event::Arrived(handle));
     }
 
     fn decode(&mut self, handle: CommandHandle) {
         let front_end =
-            self.attachments[usize::from(self.commands[handle].drive)].drive.front_end();
+            &mut self.attachments[usize::from(self.commands[handle].drive)].drive.front_end;
         front_end.expected_is_here();
         front_end.arrive(self.now, handle, &mut self.commands, &mut self.events);
     }
 
     fn engine_free(&mut self, drive: DriveNumber) {
-        let front_end = self.attachments[usize::from(drive)].drive.front_end();
+        let front_end = &mut self.attachments[usize::from(drive)].drive.front_end;
         front_end.engine_free(self.now, &mut self.commands, &mut self.events);
     }
 }

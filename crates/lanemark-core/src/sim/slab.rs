@@ -36,10 +36,8 @@ kinds! {
     Bursts, BurstHandle;
     /// Data of reads on shared links.
     Transfers, TransferHandle;
-    /// Operations of dies.
+    /// Operations of a drive's media: of its dies, or of its arm.
     Operations, OperationHandle;
-    /// Operations of a disk's arm.
-    DiskOperations, DiskHandle;
     /// Moved data on its way to a unit.
     Relocations, RelocationHandle;
     /// Stretches of data that were read ahead.

@@ -290,23 +290,19 @@ impl DriveSpec {
     /// The flash of a solid-state drive.
     ///
     /// # Panics
-    /// For a hard disk: ask only where the media are known to be flash.
+    /// For other media: ask only where they are known to be flash.
     pub fn flash(&self) -> &FlashSpec {
-        match &self.media {
-            MediaSpec::Flash(flash) => flash,
-            MediaSpec::Disk(_) => panic!("a hard disk has no flash"),
-        }
+        let MediaSpec::Flash(flash) = &self.media else { panic!("the media are no flash") };
+        flash
     }
 
     /// The flash of a solid-state drive, to change it.
     ///
     /// # Panics
-    /// For a hard disk.
+    /// For other media.
     pub fn flash_mut(&mut self) -> &mut FlashSpec {
-        match &mut self.media {
-            MediaSpec::Flash(flash) => flash,
-            MediaSpec::Disk(_) => panic!("a hard disk has no flash"),
-        }
+        let MediaSpec::Flash(flash) = &mut self.media else { panic!("the media are no flash") };
+        flash
     }
 }
 

@@ -121,7 +121,7 @@ impl Servers {
 }
 
 /// The time that one request keeps a station, reading and writing.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Demand {
     /// The time of a read.
     pub read: Duration,

@@ -1,7 +1,7 @@
 //! Timing rules of protocols and promises of drives, each by itself: not a picosecond before its time, and at it.
 //!
-//! Dies are in `drive/flash_tests.rs`, links in `link/timing_tests.rs`, collection in
-//! `drive/translation/collection_tests.rs`.
+//! Dies are in `drive/solid_state/flash_tests.rs`, links in `link/timing_tests.rs`, collection in
+//! `drive/solid_state/translation/collection_tests.rs`.
 
 use super::spec::*;
 use super::tests::{at_rest, nvme, sas, sata, small_drive, unlimited};

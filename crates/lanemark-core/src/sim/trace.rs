@@ -4,9 +4,9 @@
 //! when something is first spent there, and stays with whatever command takes the trace over.
 
 use super::budget::{Budget, FAR, Hop, NEAR, Spent};
-use super::drive::FlashOperation;
+use super::drive::outcome::Passage;
 use super::station::Span;
-use crate::units::{Duration, Instant};
+use crate::units::Instant;
 
 /// A budget and the instant up to which it accounts for the time.
 #[derive(Clone, Debug)]
@@ -67,15 +67,17 @@ impl Trace {
         self.spend(hop as usize, Span { start: now, end: now });
     }
 
-    /// Accounts for the time up to `now` that `operation` spent in the flash.
+    /// Accounts for the time up to `now` that data spent in the media.
     #[inline]
-    pub(super) fn through_flash(&mut self, operation: &FlashOperation, now: Instant) {
-        let FlashOperation { die_wait, die_service, channel_wait, channel_service, .. } =
-            *operation;
-        let spent = |wait: Duration, service: Duration| Spent { wait, service };
-        self.take_down(Hop::Die as usize, spent(die_wait, die_service));
-        self.take_down(Hop::Channel as usize, spent(channel_wait, channel_service));
-        self.mark = now;
+    pub(super) fn passed(&mut self, passage: Passage, now: Instant) {
+        match passage {
+            Passage::Span(span) => self.spend(Hop::Die as usize, span),
+            Passage::Counted { media, channels } => {
+                self.take_down(Hop::Die as usize, media);
+                self.take_down(Hop::Channel as usize, channels);
+                self.mark = now;
+            }
+        }
     }
 
     #[inline]
@@ -94,6 +96,7 @@ impl Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Duration;
 
     fn at(picoseconds: u64) -> Instant {
         Instant::from_picoseconds(picoseconds)

@@ -10,7 +10,8 @@
 
 use std::collections::VecDeque;
 
-use super::super::slab::WriteBurstHandle;
+use crate::sim::slab::WriteBurstHandle;
+use crate::sim::spec::SLOT;
 use crate::units::Bytes;
 
 /// Room for written data.
@@ -64,10 +65,22 @@ impl Buffer {
     }
 }
 
+/// The slots that `length` bytes from `offset` on touch: the first, and the one behind the last.
+pub(crate) fn slots_of(offset: Bytes, length: Bytes) -> (u64, u64) {
+    let end = (offset + length).get().div_ceil(SLOT.get());
+    (offset.get() / SLOT.get(), end)
+}
+
+/// The room that a write takes in the buffer: whole slots.
+pub(crate) fn buffered(offset: Bytes, length: Bytes) -> Bytes {
+    let (first, end) = slots_of(offset, length);
+    SLOT * (end - first)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::super::slab::Handle;
     use super::*;
+    use crate::sim::slab::Handle;
 
     #[test]
     fn a_small_burst_does_not_overtake_a_large_one() {
@@ -80,5 +93,11 @@ mod tests {
         assert_eq!(buffer.next_admitted(), None);
         buffer.release(Bytes(40));
         assert_eq!(buffer.next_admitted(), Some(Handle::of(3)));
+    }
+
+    #[test]
+    fn unaligned_requests_touch_every_slot_that_they_overlap() {
+        assert_eq!(slots_of(Bytes(512), Bytes(4096)), (0, 2));
+        assert_eq!(buffered(Bytes(512), Bytes(4096)), Bytes(8192));
     }
 }

@@ -1,373 +1,87 @@
-//! Drives. A solid-state drive: front end, write buffer, translation and flash. Of hard disks see [`disk`].
+//! Drives: a front end that takes commands, a write buffer, and a medium.
 //!
 //! ```text
-//!  command ─► front end ─► map ─► dies ─► channels ─► data path ─► link            (read)
-//!  command ─► front end ─► buffer room ─► link ─► data path ─► buffer ─► complete  (write)
-//!                                                    map ◄──────┘
-//!                                                     └─► channels ─► dies (drain)
+//!  command ─► front end ─► medium ─► outcomes: data ─► link                                  (read)
+//!  command ─► front end ─► buffer room ─► link ─► buffer ─► medium ─► outcomes: done, room   (write)
 //! ```
 //!
-//! [`Translation`] is bookkeeping without time and says what is to be moved and programmed; here that becomes
-//! work for the dies, and what the dies have done is reported back (`background.rs`).
-//!
-//! Not modelled: reading a slot that is only partly overwritten before it is written (a write of less
-//! than 4 KiB takes a whole slot), reads that find what the host read or wrote before in the drive's memory,
-//! beyond what is read ahead and what is not stored yet.
+//! A drive takes commands and emits outcomes ([`outcome`]); what the host's side of the simulator does about these is
+//! the same for every kind of media. A kind is a folder here with a [`Medium`], which is the medium at work, and a
+//! [`MediumLaw`](law::MediumLaw), which is what follows from its values without simulating it: [`solid_state`] and [`disk`].
 
-mod array_time;
-mod background;
 mod buffer;
 pub(super) mod disk;
-mod flash;
-#[cfg(test)]
-mod flash_tests;
-mod flushes;
 mod front_end;
-mod kind;
-mod map_cache;
-mod operation;
+pub(super) mod law;
+pub(super) mod media;
+pub(super) mod medium;
+pub(super) mod outcome;
 mod power;
-mod read_ahead;
-mod translation;
+mod solid_state;
 
-pub(super) use array_time::ArrayTime;
-pub(super) use buffer::Buffer;
-pub(super) use flash::Flash;
+pub(super) use buffer::{Buffer, buffered};
 pub(super) use front_end::{Candidate, FrontEnd};
-pub(super) use kind::{Drive, MediaTime};
-pub(super) use operation::{Done, FlashOperation, FlashTask, Site};
 pub(super) use power::{PowerMeter, PowerTimes};
 #[cfg(test)]
-pub(super) use translation::write_amplification;
-pub(super) use translation::{Placed, Translation};
+pub(super) use solid_state::write_amplification;
 
-use crate::sim::number::DriveNumber;
-use std::collections::VecDeque;
-
-use super::Event;
-use super::schedule::{Burst, Schedule};
-use super::slab::{CommandHandle, Relocations, Slab};
-use super::spec::{Content, DriveSpec, FlashSpec, PageTimes, SLOT, WriteCache};
-use super::table::Table;
+use self::media::{Media, media};
+use self::medium::{Medium, PowerLoss};
+use super::arbitration::Arbiter;
+use super::budget::{HOPS, Hop};
+use super::number::DriveNumber;
+use super::slab::Handle;
+use super::spec::{AttachmentSpec, Content, DriveSpec};
+use crate::result::DriveUse;
 use crate::rng::StreamKey;
-use crate::units::{Bytes, Instant, Ratio};
-use crate::workload::fault::ReadRetries;
-use flushes::Flushes;
-use map_cache::{Found, MapCache};
-use operation::Relocation;
-use read_ahead::{Ahead, ReadAhead};
-use translation::Source;
+use crate::units::{Bytes, Duration, Instant};
 
-/// A solid-state drive at work.
+/// A drive at work.
 #[derive(Clone, Debug)]
-pub(super) struct SolidState {
+pub(super) struct Drive {
     /// Command decoding and firmware.
     pub front_end: FrontEnd,
     /// Room for written data.
     pub buffer: Buffer,
-    /// Channels and dies.
-    pub flash: Flash,
-    translation: Translation,
-    spec: FlashSpec,
-    write_cache: WriteCache,
-    /// Slots of the drive.
-    slots: u64,
-    map: Option<MapCache>,
-    ahead: Option<ReadAhead>,
-    relocations: Slab<Relocation, Relocations>,
-    /// Sources still to be read for the unit that is being filled with moved data.
-    sources: Vec<Source>,
-    /// The unit that was read last for moved data.
-    last_moved: Option<u32>,
-    /// Dies that have not erased their part of a superblock.
-    erasing: Table<u32>,
-    /// Data in the buffer for which nothing is erased yet, and flushes behind it.
-    unmapped: VecDeque<Pending>,
-    flushes: Flushes,
-    /// Commands that the drive has.
-    commands: u32,
-    idle_since: Instant,
-    in_background: bool,
-    map_stored: u64,
-    /// Reads that have to be repeated.
-    retries: Option<ReadRetries>,
+    /// What holds the data.
+    pub media: Media,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Pending {
-    /// Slots from the first up to the second.
-    Write(u64, u64),
-    /// A flush, which waits for them.
-    Flush(CommandHandle),
-}
-
-/// Pages of the map that a command must wait for before the place of its data is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct MapMisses {
-    /// Pages of the map that come from flash.
-    pub from_flash: u32,
-    /// Pages that come from the host's memory.
-    pub from_host: u32,
-}
-
-/// The slots that `length` bytes from `offset` on touch: the first, and the one behind the last.
-fn slots_of(offset: Bytes, length: Bytes) -> (u64, u64) {
-    let end = (offset + length).get().div_ceil(SLOT.get());
-    (offset.get() / SLOT.get(), end)
-}
-
-/// The room that a write takes in the buffer: whole slots.
-pub(super) fn buffered(offset: Bytes, length: Bytes) -> Bytes {
-    let (first, end) = slots_of(offset, length);
-    SLOT * (end - first)
-}
-
-impl SolidState {
-    /// Drive `index` of a system, idle, in its condition with `content`. What happens by chance in it follows from the
-    /// run's `key`.
+impl Drive {
+    /// Drive `index` of a system, idle, in its condition with `content`. Its front end takes commands as
+    /// `arbiter` says, and what happens by chance in it follows from the run's `key`.
     pub(super) fn new(
         index: DriveNumber,
         spec: &DriveSpec,
         content: Content,
+        arbiter: Option<Arbiter>,
         key: StreamKey,
     ) -> Self {
-        let flash = spec.flash();
-        let packed = content.packed(flash.translation.compression);
-        let window = spec.read_ahead.get() / SLOT.get();
         Self {
-            front_end: FrontEnd::new(index, spec.front_end),
+            front_end: FrontEnd::new(index, spec.front_end).arbitrated(arbiter),
             buffer: Buffer::new(spec.buffer),
-            translation: Translation::new(spec, content),
-            flash: Flash::new(index, flash, packed, key),
-            write_cache: spec.write_cache,
-            slots: spec.capacity.get() / SLOT.get(),
-            map: flash.translation.map.map(MapCache::new),
-            ahead: (window > 0).then(|| ReadAhead::new(window)),
-            spec: flash.clone(),
-            relocations: Slab::new(),
-            sources: Vec::new(),
-            last_moved: None,
-            erasing: Table::new(),
-            unmapped: VecDeque::new(),
-            flushes: Flushes::new(),
-            commands: 0,
-            idle_since: Instant::ZERO,
-            in_background: false,
-            map_stored: 0,
-            retries: None,
+            media: Media::new(index, spec, content, key),
         }
     }
 
-    /// Lets reads be repeated so from now on; none where there is no rule.
-    pub(super) fn set_retries(&mut self, retries: Option<ReadRetries>) {
-        self.retries = retries.filter(|retries| retries.share > Ratio::ZERO);
+    /// The power fails: all that is under way is gone. Returns what was acknowledged and is lost.
+    pub(super) fn power_cut(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
+        let AttachmentSpec { drive, protocol, .. } = spec;
+        self.front_end = self.front_end.restarted(drive.front_end, Arbiter::of(protocol));
+        let PowerLoss { lost, held } = media!(&mut self.media, media => media.power_cut(now));
+        self.buffer = Buffer::new(drive.buffer);
+        self.buffer.admit(Handle::NONE, held);
+        lost
     }
 
-    /// Whether a part of the map may have to be read.
-    pub(super) fn has_partial_map(&self) -> bool {
-        self.map.is_some()
+    /// Returns the data that the drive has written so far.
+    pub(super) fn usage(&self) -> DriveUse {
+        DriveUse { buffered: self.buffer.held(), ..media!(&self.media, media => media.usage()) }
     }
 
-    /// Looks up the map for a command, and starts reading what is not at hand.
-    pub(super) fn look_up(
-        &mut self,
-        now: Instant,
-        command: CommandHandle,
-        (offset, length): (Bytes, Bytes),
-        changes: bool,
-        events: &mut Schedule,
-    ) -> MapMisses {
-        let Some(map) = &mut self.map else { return MapMisses::default() };
-        let (first, end) = slots_of(offset, length);
-        let mut misses = MapMisses::default();
-        let (mut reads, mut stores) = (Vec::new(), Vec::new());
-        for page in MapCache::pages(first, end) {
-            let look = map.look(page, changes);
-            stores.extend(look.stores);
-            match look.found {
-                Found::AtHand => {}
-                Found::InHost => misses.from_host += 1,
-                Found::InFlash => reads.push(page),
-            }
-        }
-        misses.from_flash = reads.len() as u32;
-        for page in reads {
-            let site = self.site(page, 0, self.spec.read.mean());
-            self.flash.start(now, site, FlashTask::ReadMap { command }, SLOT, events);
-        }
-        for page in stores {
-            self.map_stored += 1;
-            let site = self.site(page, 0, self.spec.program.mean());
-            self.flash.start(now, site, FlashTask::ProgramMap, self.spec.unit(), events);
-        }
-        misses
-    }
-
-    /// Starts the flash reads of a command, one for each part of it that a die reads at once, and returns
-    /// how many bursts will come. What lies in memory, or was never written, comes at once.
-    pub(super) fn read(
-        &mut self,
-        now: Instant,
-        command: CommandHandle,
-        offset: Bytes,
-        length: Bytes,
-        events: &mut Schedule,
-    ) -> u32 {
-        let (first, end) = slots_of(offset, length);
-        let Some(ahead) = &mut self.ahead else {
-            return self.read_flash(now, command, (first, end), (offset, length), events);
-        };
-        let stream = ahead.stream(first, end);
-        let mut bursts = 0;
-        let mut slot = first;
-        while slot < end {
-            let found = match (stream, &mut self.ahead) {
-                (Some(stream), Some(ahead)) => ahead.find(stream, slot, end),
-                _ => Ahead::Not,
-            };
-            let next = match found {
-                Ahead::Here(next) => {
-                    let bytes = overlap(slot, next, offset, length);
-                    events.schedule_burst(now, Burst { command, bytes }, Event::FromBuffer);
-                    bursts += 1;
-                    next
-                }
-                Ahead::Coming(next, stretch) => {
-                    if let Some(ahead) = &mut self.ahead {
-                        ahead.wait(stretch, command, overlap(slot, next, offset, length));
-                    }
-                    bursts += 1;
-                    next
-                }
-                Ahead::Not => {
-                    let range = (offset, length);
-                    bursts += self.read_flash(now, command, (slot, end), range, events);
-                    end
-                }
-            };
-            slot = next;
-        }
-        if let Some(stream) = stream {
-            self.prefetch(now, stream, end, events);
-        }
-        bursts
-    }
-
-    fn read_flash(
-        &mut self,
-        now: Instant,
-        command: CommandHandle,
-        (first, end): (u64, u64),
-        (offset, length): (Bytes, Bytes),
-        events: &mut Schedule,
-    ) -> u32 {
-        let mut slot = first;
-        let mut bursts = 0;
-        while slot < end {
-            let placed = self.locate(slot, end);
-            let bytes = overlap(slot, slot + placed.slots, offset, length);
-            match placed.place {
-                Some(place) if !self.translation.is_unstored(self.translation.unit_of(place)) => {
-                    let site = self.site_of_read(place);
-                    let task = FlashTask::Read { command };
-                    self.flash.start(now, site, task, bytes, events);
-                }
-                _ => events.schedule_burst(now, Burst { command, bytes }, Event::FromBuffer),
-            }
-            slot += placed.slots;
-            bursts += 1;
-        }
-        bursts
-    }
-
-    /// Reads ahead of a stream that has read up to `end`.
-    fn prefetch(&mut self, now: Instant, stream: usize, end: u64, events: &mut Schedule) {
-        let last = self.slots;
-        let Some(ahead) = &mut self.ahead else { return };
-        let wanted = ahead.wanted(stream, end, last);
-        let mut slot = wanted.start;
-        while slot < wanted.end {
-            let placed = self.locate(slot, last);
-            let Some(place) = placed.place else { return };
-            let Some(ahead) = &mut self.ahead else { return };
-            let stretch = ahead.begin(stream, slot, slot + placed.slots);
-            if self.translation.is_unstored(self.translation.unit_of(place)) {
-                ahead.here(stretch);
-            } else {
-                let site = self.site_of_read(place);
-                let task = FlashTask::Prefetch { stretch };
-                let bytes = SLOT * placed.slots;
-                self.flash.start(now, site, task, bytes, events);
-            }
-            slot += placed.slots;
-        }
-    }
-
-    fn locate(&self, slot: u64, end: u64) -> Placed {
-        match self.spec.technology.in_place() {
-            true => Placed { place: Some(slot as u32), slots: 1 },
-            false => self.translation.locate(slot, end),
-        }
-    }
-
-    /// Returns the die, plane and time of a read of `place`.
-    #[inline]
-    fn site_of_read(&mut self, place: u32) -> Site {
-        let unit = self.translation.unit_of(place);
-        let time = self.read_time(unit);
-        let plane = match self.spec.die.independent_planes {
-            true => self.translation.read_in_unit(place),
-            false => 0,
-        };
-        let mut site = self.site(unit, plane, time);
-        if let Some(retries) = self.retries {
-            let probability = retries.probability(self.translation.cycles(unit));
-            site.retries = self.flash.retries(probability);
-        }
-        site
-    }
-
-    fn site(&self, unit: u32, plane: u32, time: crate::units::Duration) -> Site {
-        Site { die: self.flash.die_of(unit), plane, time, retries: 0 }
-    }
-
-    /// Returns the time of the array to read a unit.
-    #[inline]
-    fn read_time(&self, unit: u32) -> crate::units::Duration {
-        match self.spec.translation.pseudo_slc {
-            Some(cache) if self.translation.is_pseudo_slc(unit) => cache.read,
-            _ => self.time_of_page(&self.spec.read, unit),
-        }
-    }
-
-    /// The time of the kind of page that a unit is.
-    #[inline]
-    fn time_of_page(&self, times: &PageTimes, unit: u32) -> crate::units::Duration {
-        if times.are_alike() { times.of(0) } else { times.of(self.page_of(unit)) }
-    }
-
-    /// Returns the page within its block that a unit lies in.
-    fn page_of(&self, unit: u32) -> u32 {
-        unit / self.flash.dies() % self.spec.pages_per_block
-    }
-}
-
-/// Returns the number of the `length` bytes from `offset` on that lie in the slots from `first` up to `end`.
-fn overlap(first: u64, end: u64, offset: Bytes, length: Bytes) -> Bytes {
-    let low = offset.get().max(first * SLOT.get());
-    let high = (offset + length).get().min(end * SLOT.get());
-    Bytes(high - low)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unaligned_requests_touch_every_slot_that_they_overlap() {
-        assert_eq!(slots_of(Bytes(512), Bytes(4096)), (0, 2));
-        assert_eq!(buffered(Bytes(512), Bytes(4096)), Bytes(8192));
-        assert_eq!(overlap(1, 2, Bytes(512), Bytes(4096)), Bytes(512));
-        assert_eq!(overlap(0, 1, Bytes(512), Bytes(4096)), Bytes(3584));
+    /// Adds the time busy until now of its parts.
+    pub(super) fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]) {
+        busy[Hop::FrontEnd as usize].extend(self.front_end.busy());
+        media!(&self.media, media => media.add_busy(now, busy));
     }
 }

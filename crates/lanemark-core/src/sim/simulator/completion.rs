@@ -3,6 +3,8 @@
 use super::{Attachment, Command, Completion, Event, Simulator};
 use crate::sim::budget::Hop;
 use crate::sim::coalescing::{Announcement, Expiry};
+use crate::sim::drive::media::media;
+use crate::sim::drive::medium::Medium;
 use crate::sim::fault::Status;
 use crate::sim::number::{DriveNumber, QueueNumber};
 use crate::sim::slab::CommandHandle;
@@ -100,7 +102,8 @@ impl Simulator {
         {
             self.resume(waiting, thread);
         }
-        if let Some(at) = self.attachments[usize::from(drive)].drive.gives(self.now) {
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        if let Some(at) = media!(media, media => media.gives(self.now)) {
             self.events.schedule(at, Event::Idle(drive));
         }
         let pending = &mut self.requests[request];
@@ -128,7 +131,7 @@ impl Simulator {
         self.requests.free(request);
         // Whoever looks at what was done so far does so between completions.
         for Attachment { drive, .. } in &mut self.attachments {
-            drive.front_end().catch_up(self.now, &mut self.commands, &mut self.events);
+            drive.front_end.catch_up(self.now, &mut self.commands, &mut self.events);
         }
         Some(completion)
     }

@@ -2,8 +2,7 @@
 
 use crate::sim::number::{DriveNumber, QueueNumber};
 use crate::sim::slab::{
-    BurstHandle, CommandHandle, DiskHandle, OperationHandle, RequestHandle, TransferHandle,
-    WriteBurstHandle,
+    BurstHandle, CommandHandle, OperationHandle, RequestHandle, TransferHandle, WriteBurstHandle,
 };
 
 /// An event of a system.
@@ -30,28 +29,20 @@ pub(crate) enum Event {
     MapHere(CommandHandle),
     /// The list of what a trim covers has come.
     RangesIn(CommandHandle),
-    /// A die of a drive has a page in its register.
-    Sensed(DriveNumber, OperationHandle),
-    /// A die's data is in the drive's controller.
-    PageOut(DriveNumber, OperationHandle),
+    /// An operation of a drive's media has come to the end of a step.
+    Media(DriveNumber, OperationHandle),
+    /// A burst of a read has come off the media of its drive.
+    OffMedia(BurstHandle),
     /// A burst has come to a link that several drives share.
     AtShared(TransferHandle),
     /// A link that several drives share has sent a burst.
     SharedFree(u16),
-    /// A burst needs no flash.
+    /// A burst of a read needs no media.
     FromBuffer(BurstHandle),
-    /// A die of a drive has programmed or erased.
-    Stored(DriveNumber, OperationHandle),
     /// A drive may have been idle for long enough to work in the background.
     Idle(DriveNumber),
-    /// The firmware of a hard disk has done its part of an operation.
-    DiskReady(DriveNumber, DiskHandle),
-    /// The arm of a hard disk has done its operation.
-    ArmFree(DriveNumber),
-    /// A burst has come off a disk.
-    OffMedia(BurstHandle),
-    /// A burst of a write is in the buffer; whether it is the last of its command.
-    DataIn(bool, WriteBurstHandle),
+    /// A burst of a write is in the buffer.
+    DataIn(WriteBurstHandle),
     /// The completion of a command has reached the host, with its interrupt where that is not held back.
     Notified(CommandHandle),
     /// The aggregation time of a drive's interrupt vector may be over.

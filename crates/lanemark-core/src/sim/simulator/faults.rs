@@ -13,7 +13,7 @@
 //! A drive that is *read-only* refuses writes and trims when it has decoded them. *Latency* and a *pause* hold commands
 //! up where they get to the media. After a *power cut* nothing is left of what was under way: requests on the drive fail
 //! at once, and what was written and not stored is gone unless the buffer is protected
-//! ([`Translation::power_cut`](crate::sim::drive::Translation::power_cut)). It comes back with an empty cache. With a cut
+//! ([`Medium::power_cut`]). It comes back with an empty cache. With a cut
 //! of the whole system the host is down too, and submits nothing until it has started; a drive that alone lost its power is
 //! waited for.
 //!
@@ -26,6 +26,8 @@ use super::{Attachment, Command, Completion, Event, Simulator};
 use crate::result::{ErrorKind, FaultUse};
 use crate::rng::{Rng, StreamKey};
 use crate::sim::budget::{Budget, Hop};
+use crate::sim::drive::media::media;
+use crate::sim::drive::medium::Medium;
 use crate::sim::fault::{Encounter, FaultNumber, LINK_RETRIES, REFUSAL, Status, standing_retries};
 use crate::sim::link::{Link, LinkLaw};
 use crate::sim::number::{DriveNumber, WayNumber, drives};
@@ -47,9 +49,7 @@ impl Simulator {
         for fault in all {
             let Some(retries) = standing_retries(fault) else { continue };
             for (attachment, _) in self.hurt(fault) {
-                if let Some(drive) = attachment.drive.solid_state() {
-                    drive.set_retries(Some(retries));
-                }
+                media!(&mut attachment.drive.media, media => media.set_retries(Some(retries)));
             }
         }
         let Some(faults) = &self.faults else { return };
@@ -111,9 +111,8 @@ impl Simulator {
             Some(FaultKind::ReadRetries(retries)) => Some(retries),
             _ => standing.filter_map(standing_retries).next_back(),
         };
-        if let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() {
-            drive.set_retries(retries);
-        }
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        media!(media, media => media.set_retries(retries));
     }
 
     /// A link trains, or spoils bits, as the last fault of its kind says that holds.
@@ -360,12 +359,8 @@ impl Simulator {
                     return false;
                 }
                 Event::EngineFree(drive)
-                | Event::Sensed(drive, _)
-                | Event::PageOut(drive, _)
-                | Event::Stored(drive, _)
+                | Event::Media(drive, _)
                 | Event::Idle(drive)
-                | Event::DiskReady(drive, _)
-                | Event::ArmFree(drive)
                 | Event::AggregationOver(drive, _) => drive,
                 Event::AtShared(transfer) => {
                     let drive = commands[transfers[transfer].command].drive;
@@ -374,7 +369,7 @@ impl Simulator {
                     }
                     drive
                 }
-                Event::DataIn(_, burst) => {
+                Event::DataIn(burst) => {
                     let drive = commands[write_bursts[burst].command].drive;
                     if hurts(drive) {
                         write_bursts.free(burst);
@@ -408,7 +403,7 @@ impl Simulator {
                     turns.forget(transfers, port_of(drive, WayNumber(way)));
                 }
             }
-            while let Some(burst) = attachment.drive.buffer().next_waiting() {
+            while let Some(burst) = attachment.drive.buffer.next_waiting() {
                 write_bursts.free(burst);
             }
             faults.lost(number, attachment.lose_power(now, spec));
@@ -438,7 +433,8 @@ impl Simulator {
         for (attachment, drive) in self.attachments.iter_mut().zip((0..).map(DriveNumber)) {
             let is_up = faults.drive(drive).reset.is_none_or(|reset| reset.until <= self.now);
             if is_up && fault.hurts(drive.0) {
-                attachment.drive.power_up(self.now, &mut self.events);
+                let (media, events) = (&mut attachment.drive.media, &mut self.events);
+                media!(media, media => media.power_up(self.now, events));
             }
         }
     }

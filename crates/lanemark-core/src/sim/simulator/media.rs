@@ -1,14 +1,22 @@
-//! Between a decoded command and its completion: the flash, the buffer, and data over the links.
+//! Between a decoded command and its completion: the media, the buffer, and data over the links.
+//!
+//! The media take commands and emit outcomes; of what kind they are is not known here.
 
 use super::{Attachment, Command, Event, Simulator, WRITE_BURST, WriteBurst};
 use crate::sim::budget::Hop;
-use crate::sim::drive::{Done, Drive, buffered};
+use crate::sim::drive::buffered;
+use crate::sim::drive::media::media;
+use crate::sim::drive::medium::Medium;
+use crate::sim::drive::outcome::{Outcome, Passage};
 use crate::sim::link::Place;
 use crate::sim::number::DriveNumber;
 use crate::sim::path::carry_shared;
 use crate::sim::shared::{SharedLink, Transfer, port_of};
-use crate::sim::slab::{CommandHandle, Handle, OperationHandle, TransferHandle, WriteBurstHandle};
-use crate::units::Bytes;
+use crate::sim::slab::{
+    BurstHandle, CommandHandle, Handle, OperationHandle, TransferHandle, WriteBurstHandle,
+};
+use crate::sim::station::Span;
+use crate::units::{Bytes, Instant};
 use crate::workload::Operation;
 
 /// Data that a trim sends: a block of ranges (ATA DATA SET MANAGEMENT; NVMe Dataset Management sends at least 16 bytes
@@ -20,32 +28,30 @@ impl Simulator {
     pub(super) fn decoded(&mut self, handle: CommandHandle) {
         let Command { drive, operation, offset, length, .. } = self.commands[handle];
         let Attachment { drive, path, protocol, .. } = &mut self.attachments[usize::from(drive)];
-        drive.front_end().catch_up(self.now, &mut self.commands, &mut self.events);
+        drive.front_end.catch_up(self.now, &mut self.commands, &mut self.events);
         let command = &mut self.commands[handle];
         if std::mem::take(&mut command.put_back) {
             return;
         }
-        let span = drive.front_end().span(self.now, operation);
+        let span = drive.front_end.span(self.now, operation);
         command.trace.spend(Hop::FrontEnd as usize, span);
-        let drive = match drive {
-            Drive::SolidState(drive) if drive.has_partial_map() => drive,
-            _ => return self.start_media(handle),
-        };
         if operation == Operation::Flush {
             return self.start_media(handle);
         }
-        let changes = operation != Operation::Read;
-        let misses = drive.look_up(self.now, handle, (offset, length), changes, &mut self.events);
+        let (range, changes) = ((offset, length), operation != Operation::Read);
+        let (now, events, media) = (self.now, &mut self.events, &mut drive.media);
+        let misses = media!(media, media => media.look_up(now, handle, range, changes, events));
+        let pages = misses.from_media + misses.from_host;
+        if pages == 0 {
+            return self.start_media(handle);
+        }
+        command.bursts_left = pages;
         if misses.from_host > 0 {
-            let trip = path.way(self.commands[handle].way).message_latency(&self.shared) * 2
-                + protocol.memory_read();
+            let trip =
+                path.way(command.way).message_latency(&self.shared) * 2 + protocol.memory_read();
             for index in 1..=u64::from(misses.from_host) {
                 self.events.schedule(self.now + trip * index, Event::MapHere(handle));
             }
-        }
-        self.commands[handle].bursts_left = misses.from_flash + misses.from_host;
-        if self.commands[handle].bursts_left == 0 {
-            self.start_media(handle);
         }
     }
 
@@ -71,33 +77,76 @@ impl Simulator {
     /// The media do what a command asks for.
     pub(super) fn use_media(&mut self, handle: CommandHandle) {
         let Command { drive: index, operation, offset, length, .. } = self.commands[handle];
-        let drive = &mut self.attachments[usize::from(index)].drive;
+        let (now, events) = (self.now, &mut self.events);
+        let media = &mut self.attachments[usize::from(index)].drive.media;
         match operation {
             Operation::Read => {
-                let (now, events) = (self.now, &mut self.events);
-                let bursts = match drive {
-                    Drive::SolidState(drive) => drive.read(now, handle, offset, length, events),
-                    Drive::Disk(drive) => drive.disk.read(now, handle, offset, length, events),
-                };
+                let range = (offset, length);
+                let bursts = media!(media, media => media.read(now, handle, range, events));
                 self.commands[handle].bursts_left = bursts;
             }
             Operation::Write => self.ask_for_data(handle, offset, length),
-            Operation::Flush => self.flush(index, handle),
+            Operation::Flush => {
+                let outcomes = &mut self.outcomes;
+                media!(media, media => media.flush(now, handle, events, outcomes));
+                self.settle(index);
+            }
             Operation::Trim => self.fetch_ranges(handle),
         }
     }
 
-    /// Completes a flush at once, or when everything that was written before it is on the media.
-    fn flush(&mut self, index: DriveNumber, handle: CommandHandle) {
-        let drive = &mut self.attachments[usize::from(index)].drive;
-        let done = match drive {
-            Drive::SolidState(drive) => drive.flush(self.now, handle, &mut self.events),
-            Drive::Disk(drive) => drive.disk.flush(self.now, handle, &mut self.events),
-        };
-        if done {
+    /// Acts on all that a drive has done.
+    fn settle(&mut self, index: DriveNumber) {
+        while let Some(outcome) = self.outcomes.take() {
+            self.act(index, outcome);
+        }
+    }
+
+    /// Acts on an outcome of a drive's work. Inlined where a step ends, so that most outcomes never lie in memory.
+    #[inline(always)]
+    fn act(&mut self, index: DriveNumber, outcome: Outcome) {
+        match outcome {
+            Outcome::Data { command, bytes, passage } => {
+                self.passed(command, passage);
+                self.burst(command, bytes);
+            }
+            Outcome::Map { command, passage } => {
+                self.passed(command, passage);
+                self.map_page(command);
+            }
+            Outcome::Prepared(command) => {
+                let span = Span { start: Instant::ZERO, end: self.now };
+                self.commands[command].trace.spend(Hop::FrontEnd as usize, span);
+            }
+            Outcome::Stored { command, span } => self.stored(command, span),
+            Outcome::Room(bytes) => {
+                self.attachments[usize::from(index)].drive.buffer.release(bytes);
+                self.fetch_admitted(index);
+            }
+            Outcome::Done(command) => {
+                self.commands[command].trace.waited(Hop::Die, self.now);
+                self.acknowledge(command);
+            }
+            Outcome::Nothing => {}
+        }
+    }
+
+    /// Accounts for the time of a command's data in the media. Only the last burst is on the critical path.
+    #[inline]
+    fn passed(&mut self, handle: CommandHandle, passage: Passage) {
+        let command = &mut self.commands[handle];
+        if command.bursts_left == 1 {
+            command.trace.passed(passage, self.now);
+        }
+    }
+
+    /// A burst of a write that is not complete in the buffer is on the media.
+    fn stored(&mut self, handle: CommandHandle, span: Span) {
+        let command = &mut self.commands[handle];
+        command.unstored -= 1;
+        if command.unstored == 0 {
+            command.trace.spend(Hop::Die as usize, span);
             self.acknowledge(handle);
-        } else if matches!(drive, Drive::SolidState(_)) {
-            self.complete_flushed(index);
         }
     }
 
@@ -113,10 +162,8 @@ impl Simulator {
 
     pub(super) fn ranges_in(&mut self, handle: CommandHandle) {
         let Command { drive, offset, length, .. } = self.commands[handle];
-        // A hard disk has nothing to gain from it.
-        if let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() {
-            drive.trim(offset, length);
-        }
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        media!(media, media => media.trim((offset, length)));
         self.acknowledge(handle);
     }
 
@@ -128,37 +175,26 @@ impl Simulator {
         self.events.schedule(notified, Event::Notified(handle));
     }
 
-    /// Completes the flushes that are done.
-    fn complete_flushed(&mut self, index: DriveNumber) {
-        while let Some(drive) = self.attachments[usize::from(index)].drive.solid_state()
-            && let Some(handle) = drive.next_flushed()
-        {
-            self.commands[handle].trace.waited(Hop::Die, self.now);
-            self.acknowledge(handle);
-        }
-    }
-
     pub(super) fn idle(&mut self, index: DriveNumber) {
-        let Some(drive) = self.attachments[usize::from(index)].drive.solid_state() else { return };
-        drive.idle(self.now, &mut self.events);
+        let media = &mut self.attachments[usize::from(index)].drive.media;
+        media!(media, media => media.idle(self.now, &mut self.events));
         self.media_changed(index);
     }
 
     /// Splits the data of a write into bursts, each of which is fetched when the buffer has room.
     pub(super) fn ask_for_data(&mut self, command: CommandHandle, offset: Bytes, length: Bytes) {
         let drive = usize::from(self.commands[command].drive);
-        if let Drive::SolidState(drive) = &mut self.attachments[drive].drive {
-            drive.expect_write(offset, length);
-        }
+        let media = &mut self.attachments[drive].drive.media;
+        media!(media, media => media.expect_write((offset, length)));
         let count = length.get().div_ceil(WRITE_BURST.get());
         self.commands[command].bursts_left = count as u32;
         self.commands[command].unstored = count as u32;
         for index in 0..count {
             let done = WRITE_BURST * index;
             let length = (length - done).min(WRITE_BURST);
-            let burst = WriteBurst { command, offset: offset + done, length };
+            let burst = WriteBurst { command, offset: offset + done, length, last: false };
             let handle = self.write_bursts.insert(burst);
-            let buffer = self.attachments[drive].drive.buffer();
+            let buffer = &mut self.attachments[drive].drive.buffer;
             if buffer.admit(handle, buffered(burst.offset, length)) {
                 self.fetch_data(handle);
             }
@@ -167,10 +203,11 @@ impl Simulator {
 
     /// The buffer has room: a burst of a write comes over the links.
     pub(super) fn fetch_data(&mut self, handle: WriteBurstHandle) {
-        let WriteBurst { command, length, .. } = self.write_bursts[handle];
-        let command = &mut self.commands[command];
+        let WriteBurst { command, length, last, .. } = &mut self.write_bursts[handle];
+        let (command, length) = (&mut self.commands[*command], *length);
         command.bursts_left -= 1;
-        let place = Place { first: !command.announced, last: command.bursts_left == 0 };
+        *last = command.bursts_left == 0;
+        let place = Place { first: !command.announced, last: *last };
         command.announced = true;
         // Only the last burst is on the critical path: what came before it was waiting for room.
         self.aside.begin(self.now);
@@ -179,64 +216,46 @@ impl Simulator {
         trace.waited(Hop::Buffer, self.now);
         let arrival =
             path.carry_write(command.way, &mut self.shared, self.now, (length, place), trace);
-        self.events.schedule(arrival, Event::DataIn(place.last, handle));
+        self.events.schedule(arrival, Event::DataIn(handle));
         if self.faults.is_some() {
             let WriteBurst { command, .. } = self.write_bursts[handle];
             self.look_for_spoilt(command);
         }
     }
 
-    pub(super) fn data_in(&mut self, handle: WriteBurstHandle, last: bool) {
-        let WriteBurst { command, offset, length } = self.write_bursts[handle];
+    /// A burst of a write is in the buffer, and the media take it.
+    pub(super) fn data_in(&mut self, handle: WriteBurstHandle) {
+        let burst = self.write_bursts[handle];
         self.write_bursts.free(handle);
-        let index = self.commands[command].drive;
-        let drive = match &mut self.attachments[usize::from(index)].drive {
-            Drive::SolidState(drive) => drive,
-            Drive::Disk(_) => return self.disk_write(command, offset, length, last),
-        };
-        drive.write(self.now, offset, length, &mut self.events);
-        if !last {
-            return;
-        }
-        if drive.writes_through() {
-            drive.flush(self.now, command, &mut self.events);
-            self.complete_flushed(index);
-        } else {
-            self.acknowledge(command);
-        }
+        let index = self.commands[burst.command].drive;
+        let media = &mut self.attachments[usize::from(index)].drive.media;
+        let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
+        media!(media, media => media.write(now, burst, events, outcomes));
+        self.settle(index);
     }
 
-    pub(super) fn sensed(&mut self, drive: DriveNumber, operation: OperationHandle) {
-        let Some(drive) = self.attachments[usize::from(drive)].drive.solid_state() else { return };
-        drive.flash.sensed(self.now, operation, &mut self.events);
+    /// A step of an operation of the media ends.
+    #[inline]
+    pub(super) fn media_step(&mut self, index: DriveNumber, operation: OperationHandle) {
+        let media = &mut self.attachments[usize::from(index)].drive.media;
+        let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
+        let outcome = media!(media, media => media.step(now, operation, events, outcomes));
+        let Some(outcome) = outcome else { return };
+        self.act(index, outcome);
+        if !self.outcomes.is_empty() {
+            self.settle(index);
+        }
+        self.media_changed(index);
     }
 
-    pub(super) fn page_out(&mut self, index: DriveNumber, operation: OperationHandle) {
-        let Some(drive) = self.attachments[usize::from(index)].drive.solid_state() else { return };
-        match drive.page_out(self.now, operation, &mut self.events) {
-            Done::Data(command, operation) => {
-                if self.commands[command].bursts_left == 1 {
-                    self.commands[command].trace.through_flash(&operation, self.now);
-                }
-                self.burst(command, operation.bytes);
-            }
-            Done::Map(command, operation) => {
-                if self.commands[command].bursts_left == 1 {
-                    self.commands[command].trace.through_flash(&operation, self.now);
-                }
-                self.map_page(command);
-            }
-            Done::Ahead(waiting) => {
-                for (command, bytes) in waiting {
-                    // Only the last burst is on the critical path.
-                    if self.commands[command].bursts_left == 1 {
-                        self.commands[command].trace.waited(Hop::Die, self.now);
-                    }
-                    self.burst(command, bytes);
-                }
-            }
-            Done::Nothing | Done::Stored => {}
-        }
+    /// A burst of a read comes off the media.
+    pub(super) fn off_media(&mut self, handle: BurstHandle) {
+        let burst = self.events.take_burst(handle);
+        let index = self.commands[burst.command].drive;
+        let media = &mut self.attachments[usize::from(index)].drive.media;
+        let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
+        media!(media, media => media.off_media(now, burst, events, outcomes));
+        self.settle(index);
         self.media_changed(index);
     }
 
@@ -306,19 +325,9 @@ impl Simulator {
         }
     }
 
-    pub(super) fn stored(&mut self, index: DriveNumber, operation: OperationHandle) {
-        let Some(drive) = self.attachments[usize::from(index)].drive.solid_state() else { return };
-        if matches!(drive.stored(self.now, operation, &mut self.events), Done::Stored) {
-            self.fetch_admitted(index);
-            self.complete_flushed(index);
-        }
-        self.media_changed(index);
-    }
-
     /// Fetches what waited for the room that has come back.
     pub(super) fn fetch_admitted(&mut self, index: DriveNumber) {
-        while let Some(burst) = self.attachments[usize::from(index)].drive.buffer().next_admitted()
-        {
+        while let Some(burst) = self.attachments[usize::from(index)].drive.buffer.next_admitted() {
             self.fetch_data(burst);
         }
     }

@@ -2,18 +2,20 @@
 
 use super::{Attachment, Event, Simulator};
 use crate::sim::budget::Hop;
-use crate::sim::drive::{MediaTime, PowerTimes};
+use crate::sim::drive::PowerTimes;
+use crate::sim::drive::media::media;
+use crate::sim::drive::medium::Medium;
 use crate::sim::number::{DriveNumber, WayNumber};
 use crate::sim::slab::CommandHandle;
-use crate::units::Instant;
+use crate::units::{Duration, Instant};
 
 /// A reading of a drive's meter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PowerReading {
     /// Times in which the drive was at work, idle, and in each state.
     pub times: PowerTimes,
-    /// Time in which the media worked.
-    pub media: MediaTime,
+    /// Time in which each part of the media worked.
+    pub media: Vec<Duration>,
 }
 
 impl Simulator {
@@ -22,7 +24,10 @@ impl Simulator {
     pub(in super::super) fn power(&self, at: Instant) -> Option<Vec<PowerReading>> {
         let reading = |attachment: &Attachment| {
             let times = attachment.meter.as_ref()?.times(at);
-            Some(PowerReading { times, media: attachment.drive.media_time(at) })
+            Some(PowerReading {
+                times,
+                media: media!(&attachment.drive.media, media => media.worked(at)),
+            })
         };
         self.attachments.iter().map(reading).collect()
     }
@@ -75,18 +80,18 @@ impl Simulator {
     pub(super) fn answered(&mut self, index: DriveNumber) {
         let Attachment { meter, drive, .. } = &mut self.attachments[usize::from(index)];
         if let Some(meter) = meter {
-            meter.gives(self.now, drive.works(self.now));
+            meter.gives(self.now, media!(&drive.media, media => media.works(self.now)));
         }
     }
 
     /// The media of a drive may have begun or ended work that no command waits for.
-    #[inline]
+    #[inline(always)]
     pub(super) fn media_changed(&mut self, index: DriveNumber) {
         let Attachment { meter, drive, .. } = &mut self.attachments[usize::from(index)];
         if let Some(meter) = meter
             && meter.has_no_command()
         {
-            meter.background(self.now, drive.works(self.now));
+            meter.background(self.now, media!(&drive.media, media => media.works(self.now)));
         }
     }
 }

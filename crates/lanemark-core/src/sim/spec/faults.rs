@@ -37,8 +37,8 @@ impl SystemSpec {
                 (end > capacity).then(|| format!("the drive ends at {capacity}"))
             }
             FaultKind::ReadRetries(_) => {
-                let disk = matches!(attachment.drive.media, super::MediaSpec::Disk(_));
-                disk.then(|| "the drive has no flash".to_owned())
+                let flash = matches!(attachment.drive.media, super::MediaSpec::Flash(_));
+                (!flash).then(|| "the drive has no flash".to_owned())
             }
             FaultKind::PortLoss { port, .. } => {
                 let ports = attachment.ways().count();

@@ -3,6 +3,7 @@
 use super::bounds::SpecError;
 use super::disk::DiskSpec;
 use super::flash::{FlashSpec, SLOT};
+use super::power::MediaPower;
 use crate::units::Bytes;
 
 /// The media that hold the data of a drive. A new kind is one arm here and in `sim::drive`.
@@ -21,6 +22,14 @@ impl MediaSpec {
             Self::Flash(flash) => flash.check(capacity),
             Self::Disk(disk) => disk.check(capacity),
         }
+    }
+
+    /// Returns whether `power` is that of such media.
+    pub(super) fn takes(&self, power: &MediaPower) -> bool {
+        matches!(
+            (self, power),
+            (Self::Flash(_), MediaPower::Flash { .. }) | (Self::Disk(_), MediaPower::Disk { .. })
+        )
     }
 
     /// The room that the write buffer needs besides a burst, and why.

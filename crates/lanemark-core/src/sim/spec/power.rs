@@ -55,6 +55,17 @@ pub enum MediaPower {
     },
 }
 
+/// A part of media that takes power of its own while it works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MediaPart {
+    /// The part's name in results.
+    pub name: &'static str,
+    /// Key of its power.
+    pub field: &'static str,
+    /// Power of the part while it works.
+    pub power: Watts,
+}
+
 /// A power state, in which the drive takes less.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PowerState {
@@ -81,6 +92,25 @@ pub struct HostPower {
     pub battery: Option<Joules>,
 }
 
+impl MediaPower {
+    /// The parts of the media, in the order in which a medium at work tells their times.
+    pub(crate) fn parts(&self) -> Vec<MediaPart> {
+        let part = |name, field, power| MediaPart { name, field, power };
+        match *self {
+            Self::Flash { read, program, erase, channel } => vec![
+                part("flash read", "drive.power.read", read),
+                part("flash program", "drive.power.program", program),
+                part("flash erase", "drive.power.erase", erase),
+                part("flash channels", "drive.power.channel", channel),
+            ],
+            Self::Disk { seek, transfer } => vec![
+                part("arm", "drive.power.seek", seek),
+                part("heads", "drive.power.transfer", transfer),
+            ],
+        }
+    }
+}
+
 impl PowerState {
     /// Returns the time without work after which the drive is in the state.
     pub(crate) fn reached_after(&self) -> Duration {
@@ -99,12 +129,7 @@ impl HostPower {
 impl PowerSpec {
     /// Checks what a drive of such `media` takes.
     pub(super) fn check(&self, media: &MediaSpec) -> Result<(), SpecError> {
-        let fits = matches!(
-            (media, self.media),
-            (MediaSpec::Flash(_), MediaPower::Flash { .. })
-                | (MediaSpec::Disk(_), MediaPower::Disk { .. })
-        );
-        if !fits {
+        if !media.takes(&self.media) {
             let bound = "the power of the drive's own media".to_owned();
             return Err(SpecError { field: "drive.power", value: "other media".to_owned(), bound });
         }
@@ -117,18 +142,8 @@ impl PowerSpec {
         };
         at_most("drive.power.idle", self.idle, POWER_MAX)?;
         at_most("drive.power.controller", self.controller, POWER_MAX)?;
-        let parts = match self.media {
-            MediaPower::Flash { read, program, erase, channel } => vec![
-                ("drive.power.read", read),
-                ("drive.power.program", program),
-                ("drive.power.erase", erase),
-                ("drive.power.channel", channel),
-            ],
-            MediaPower::Disk { seek, transfer } => {
-                vec![("drive.power.seek", seek), ("drive.power.transfer", transfer)]
-            }
-        };
-        parts.into_iter().try_for_each(|(field, power)| at_most(field, power, POWER_MAX))?;
+        let parts = self.media.parts();
+        parts.into_iter().try_for_each(|part| at_most(part.field, part.power, POWER_MAX))?;
         if self.states.len() > POWER_STATES_MAX {
             let bound = format!("at most {POWER_STATES_MAX} states");
             let value = self.states.len().to_string();

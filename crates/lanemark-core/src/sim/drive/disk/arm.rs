@@ -8,7 +8,7 @@ use super::sweep::Sweep;
 use super::{Disk, DiskOperation, bursts};
 use crate::sim::Event;
 use crate::sim::schedule::{Burst, Schedule};
-use crate::sim::slab::{DiskHandle, Handle};
+use crate::sim::slab::{Handle, OperationHandle};
 use crate::units::{Bytes, Instant};
 
 /// The present work of the arm.
@@ -17,15 +17,20 @@ pub(super) enum Arm {
     /// The arm rests on a track.
     Resting(Track),
     /// The arm carries out an operation; `end` is the head's position and time at its end.
-    Working { operation: DiskHandle, end: Sweep },
+    Working { operation: OperationHandle, end: Sweep },
     /// The arm reads ahead.
     Streaming(Stream),
 }
 
 impl Disk {
-    /// The arm has done its operation: returns it, and goes on.
-    pub(crate) fn finish(&mut self, now: Instant, events: &mut Schedule) -> Option<DiskOperation> {
-        let Arm::Working { operation: handle, end } = self.arm else { return None };
+    /// The arm has done its operation, behind which it is at `end`: returns it, and goes on.
+    pub(super) fn finish(
+        &mut self,
+        now: Instant,
+        handle: OperationHandle,
+        end: Sweep,
+        events: &mut Schedule,
+    ) -> DiskOperation {
         let operation = self.operations[handle];
         self.operations.free(handle);
         self.busy += now.since(operation.begun);
@@ -51,11 +56,11 @@ impl Disk {
             });
         }
         self.serve(now, events);
-        Some(operation)
+        operation
     }
 
     /// Lets a free arm take the next operation.
-    pub(crate) fn serve(&mut self, now: Instant, events: &mut Schedule) {
+    pub(super) fn serve(&mut self, now: Instant, events: &mut Schedule) {
         while !self.waiting.is_empty() {
             self.catch_up(now);
             let track = match self.arm {
@@ -86,7 +91,13 @@ impl Disk {
     }
 
     /// Sends the arm to an operation.
-    fn begin(&mut self, now: Instant, handle: DiskHandle, from: &Track, events: &mut Schedule) {
+    fn begin(
+        &mut self,
+        now: Instant,
+        handle: OperationHandle,
+        from: &Track,
+        events: &mut Schedule,
+    ) {
         let operation = &mut self.operations[handle];
         operation.begun = now;
         let DiskOperation { command, writes, first, end, bytes, .. } = *operation;
@@ -106,7 +117,7 @@ impl Disk {
             });
         }
         let done = self.mechanics.pass(&mut sweep, end);
-        events.schedule(done, Event::ArmFree(self.drive));
+        events.schedule(done, Event::Media(self.drive, handle));
         self.arm = Arm::Working { operation: handle, end: sweep };
     }
 
@@ -115,8 +126,8 @@ impl Disk {
         // A flush waits for what came before it, and for nothing else.
         let before = self.flushes.first().map_or(u64::MAX, |&(_, before)| before);
         let pressed = self.dirty_room >= self.pressing || before < u64::MAX;
-        let operation = |handle: DiskHandle| &self.operations[handle];
-        let is_asked = |&handle: &DiskHandle| operation(handle).command != Handle::NONE;
+        let operation = |handle: OperationHandle| &self.operations[handle];
+        let is_asked = |&handle: &OperationHandle| operation(handle).command != Handle::NONE;
         // They stand in the order of arrival, so the first has waited longest.
         let oldest = self.waiting.iter().position(is_asked);
         if let Some(place) = oldest

@@ -23,19 +23,15 @@ impl DiskTime {
         self.transfer += at.since_or_zero(operation.reached);
     }
 
-    /// Returns the times since the reading `earlier`.
-    #[must_use]
-    pub(crate) fn since(&self, earlier: &Self) -> Self {
-        Self {
-            seek: self.seek.saturating_sub(earlier.seek),
-            transfer: self.transfer.saturating_sub(earlier.transfer),
-        }
+    /// Returns the times in the order of [`MediaPower::Disk`](crate::sim::spec::MediaPower::Disk).
+    pub(super) fn parts(&self) -> Vec<Duration> {
+        vec![self.seek, self.transfer]
     }
 }
 
 impl Disk {
     /// The time worked until `at`, which lies no earlier than anything that was asked of it.
-    pub(crate) fn worked(&self, at: Instant) -> DiskTime {
+    pub(super) fn time(&self, at: Instant) -> DiskTime {
         let mut time = self.worked;
         match self.arm {
             Arm::Working { operation, .. } => time.count(&self.operations[operation], at),
@@ -47,14 +43,5 @@ impl Disk {
             Arm::Resting(_) => {}
         }
         time
-    }
-
-    /// Whether an operation is under way or waits, or a command waits for what is read ahead.
-    pub(crate) fn is_working(&self, now: Instant) -> bool {
-        match self.arm {
-            Arm::Working { .. } => true,
-            Arm::Streaming(stream) => !self.waiting.is_empty() || now < stream.promised_at,
-            Arm::Resting(_) => !self.waiting.is_empty(),
-        }
     }
 }

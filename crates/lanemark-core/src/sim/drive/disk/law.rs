@@ -2,7 +2,10 @@
 
 use super::geometry::Geometry;
 use super::seek::SeekCurve;
+use crate::result::HopId;
+use crate::sim::drive::law::{MediaDemand, MediumLaw};
 use crate::sim::spec::{DiskSpec, Zone};
+use crate::sim::station::Demand;
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::{Pattern, SECTOR, Test};
 
@@ -20,6 +23,45 @@ pub struct ArmDemand {
     pub in_order: BytesPerSecond,
     /// The mean seek over the span, reading.
     pub seek: Duration,
+}
+
+impl MediumLaw for DiskSpec {
+    fn demands(&self, test: &Test) -> Vec<MediaDemand> {
+        let ArmDemand { read, write, in_order, seek } = self.demand(test);
+        let half = self.revolution() / 2;
+        vec![MediaDemand {
+            id: HopId::Media,
+            name: self.name(true),
+            law: format!(
+                "{} rpm, {seek} a seek and {half} of rotation on average, {in_order} in order",
+                self.rpm
+            ),
+            demand: Demand { read, write },
+            servers: 1,
+            latency: Some(seek + half),
+        }]
+    }
+
+    fn name(&self, _alone: bool) -> &'static str {
+        "disk mechanics"
+    }
+
+    fn double_media(&mut self) {
+        self.rpm *= 2;
+        for seek in [&mut self.read_seek, &mut self.write_seek] {
+            for time in [&mut seek.track_to_track, &mut seek.average, &mut seek.full_stroke] {
+                *time = *time / 2;
+            }
+        }
+        for time in [
+            &mut self.head_switch,
+            &mut self.track_skew,
+            &mut self.cylinder_skew,
+            &mut self.command_overhead,
+        ] {
+            *time = *time / 2;
+        }
+    }
 }
 
 impl DiskSpec {

@@ -7,7 +7,7 @@
 //!                  └► arm ─► complete                         without
 //! ```
 //!
-//! Laws: positioning and cylinders after Ruemmler and Wilkes (see [`SeekCurve`]) and J. S. Bucy et al., *The DiskSim
+//! Laws: positioning and cylinders after Ruemmler and Wilkes (see [`seek`]) and J. S. Bucy et al., *The DiskSim
 //! Simulation Environment Version 4.0 Reference Manual* (CMU-PDL-08-101): seek and head switch at the
 //! same time, then the rest of the revolution, then the sectors, with a skew for each change of track. The
 //! platters turn by the clock, so an access takes what is left of the turn and not the mean.
@@ -32,22 +32,19 @@ mod arm;
 mod disk_time;
 mod geometry;
 mod law;
+mod medium;
 mod seek;
 mod segments;
 mod sweep;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use disk_time::DiskTime;
-pub(crate) use law::ArmDemand;
-pub(crate) use segments::Segments;
-pub(crate) use sweep::Mechanics;
-
 use self::arm::Arm;
-use crate::sim::Event;
+use self::disk_time::DiskTime;
+use self::segments::Segments;
+use self::sweep::Mechanics;
 use crate::sim::number::DriveNumber;
-use crate::sim::schedule::{Burst, Schedule};
-use crate::sim::slab::{CommandHandle, DiskHandle, DiskOperations, Handle, Slab};
+use crate::sim::slab::{CommandHandle, OperationHandle, Operations, Slab};
 use crate::sim::spec::DiskSpec;
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::SECTOR;
@@ -89,9 +86,9 @@ pub(crate) struct Disk {
     segments: Segments,
     sectors: u64,
     read_ahead: u64,
-    operations: Slab<DiskOperation, DiskOperations>,
+    operations: Slab<DiskOperation, Operations>,
     /// Operations that wait for the arm, in the order of arrival.
-    waiting: Vec<DiskHandle>,
+    waiting: Vec<OperationHandle>,
     arm: Arm,
     busy: Duration,
     worked: DiskTime,
@@ -133,23 +130,8 @@ impl Disk {
         }
     }
 
-    /// Whether a write is complete when it is in the buffer.
-    pub(crate) fn caches_writes(&self) -> bool {
-        self.spec.write_cache
-    }
-
-    /// The operation of `handle`.
-    pub(crate) fn operation(&self, handle: DiskHandle) -> &DiskOperation {
-        &self.operations[handle]
-    }
-
-    /// Returns the bytes that the run has written to the media.
-    pub(crate) fn written(&self) -> Bytes {
-        self.written
-    }
-
     /// The arm's time until now.
-    pub(crate) fn busy(&self, now: Instant) -> Duration {
+    fn arm_busy(&self, now: Instant) -> Duration {
         match self.arm {
             Arm::Working { operation, .. } => {
                 self.busy + now.since(self.operations[operation].begun)
@@ -158,148 +140,13 @@ impl Disk {
         }
     }
 
-    /// Starts a read and returns how many bursts will come.
-    pub(crate) fn read(
-        &mut self,
-        now: Instant,
-        command: CommandHandle,
-        offset: Bytes,
-        length: Bytes,
-        events: &mut Schedule,
-    ) -> u32 {
-        let (first, end) = sectors_of(offset, length);
-        if self.dirty > 0 && self.is_dirty(first, end) {
-            events.schedule_burst(now, Burst { command, bytes: length }, Event::FromBuffer);
-            return 1;
-        }
-        self.catch_up(now);
-        let Some((segment, held)) = self.segments.held_from(first) else {
-            return self.read_media(now, command, (first, end), length, events);
-        };
-        self.segments.touch(segment);
-        if held >= end {
-            events.schedule_burst(now, Burst { command, bytes: length }, Event::FromBuffer);
-            self.taken(now, segment, end);
-            return 1;
-        }
-        // The first sector may count in part.
-        let part = SECTOR * held - offset;
-        events.schedule_burst(now, Burst { command, bytes: part }, Event::FromBuffer);
-        1 + self.read_media(now, command, (held, end), length - part, events)
-    }
-
-    /// Takes a write whose data is in the buffer, where it has `room`. With a write cache nobody waits for it.
-    pub(crate) fn write(
-        &mut self,
-        now: Instant,
-        command: CommandHandle,
-        (offset, length): (Bytes, Bytes),
-        room: Bytes,
-        events: &mut Schedule,
-    ) {
-        let (first, end) = sectors_of(offset, length);
-        self.catch_up(now);
-        self.segments.forget(first, end);
-        if let Arm::Streaming(stream) = &mut self.arm {
-            self.segments.restart_unless_current(stream.segment, stream.sweep.sector);
-            if first < stream.limit && stream.sweep.sector < end {
-                stream.limit = first.max(stream.promised).max(stream.sweep.sector);
-            }
-        }
-        let command = if self.spec.write_cache { Handle::NONE } else { command };
-        if command == Handle::NONE {
-            self.dirty += 1;
-            self.dirty_room += room;
-        }
-        let handle = self.insert(now, command, true, (first, end), length, room);
-        self.waiting.push(handle);
-        self.serve(now, events);
-    }
-
-    /// The power fails: returns what was written and is not on the media. The heads go where they are parked.
-    pub(crate) fn power_cut(&mut self, now: Instant) -> Bytes {
-        self.busy = self.busy(now);
-        let operations = self.operations.handles().into_iter().map(|one| &self.operations[one]);
-        let buffered = operations.filter(|one| one.writes && one.command == Handle::NONE);
-        let lost = buffered.fold(Bytes::ZERO, |sum, one| sum + one.bytes);
-        self.segments = Segments::new(&self.spec);
-        self.operations = Slab::new();
-        self.waiting.clear();
-        self.arm = Arm::Resting(self.mechanics.outermost());
-        self.flushes.clear();
-        (self.dirty, self.dirty_room) = (0, Bytes::ZERO);
-        lost
-    }
-
-    /// Whether everything that was written is on the media; if not, `command` waits for it.
-    pub(crate) fn flush(
-        &mut self,
-        now: Instant,
-        command: CommandHandle,
-        events: &mut Schedule,
-    ) -> bool {
-        if self.dirty == 0 {
-            return true;
-        }
-        self.flushes.push((command, self.sequence));
-        self.serve(now, events);
-        false
-    }
-
-    /// A flush that has nothing to wait for any more.
-    pub(crate) fn next_flushed(&mut self) -> Option<CommandHandle> {
-        let &(command, before) = self.flushes.first()?;
+    /// The operations that wait for the arm, and the one that it carries out.
+    fn unfinished(&self) -> impl Iterator<Item = &DiskOperation> {
         let working = match self.arm {
             Arm::Working { operation, .. } => Some(operation),
-            _ => None,
+            Arm::Resting(_) | Arm::Streaming(_) => None,
         };
-        let mut unwritten =
-            self.waiting.iter().copied().chain(working).map(|handle| &self.operations[handle]);
-        if unwritten.any(|operation| operation.writes && operation.sequence < before) {
-            return None;
-        }
-        self.flushes.remove(0);
-        Some(command)
-    }
-
-    /// The firmware has done its part of a read that needs the media.
-    pub(crate) fn ready(&mut self, now: Instant, handle: DiskHandle, events: &mut Schedule) {
-        let DiskOperation { command, first, end, bytes, .. } = self.operations[handle];
-        self.operations[handle].waits_since = now;
-        self.catch_up(now);
-        if self.join(now, command, (first, end), bytes, events) {
-            self.operations.free(handle);
-            return;
-        }
-        self.waiting.push(handle);
-        self.serve(now, events);
-    }
-
-    /// Reads sectors that no segment holds, as they come by or by an operation of their own.
-    fn read_media(
-        &mut self,
-        now: Instant,
-        command: CommandHandle,
-        (first, end): (u64, u64),
-        length: Bytes,
-        events: &mut Schedule,
-    ) -> u32 {
-        if !self.join(now, command, (first, end), length, events) {
-            let handle = self.insert(now, command, false, (first, end), length, Bytes::ZERO);
-            events.schedule(now + self.spec.command_overhead, Event::DiskReady(self.drive, handle));
-        }
-        (end - first).div_ceil(BURST) as u32
-    }
-
-    fn is_dirty(&self, first: u64, end: u64) -> bool {
-        let working = match self.arm {
-            Arm::Working { operation, .. } => Some(operation),
-            _ => None,
-        };
-        self.waiting.iter().copied().chain(working).any(|handle| {
-            let operation = &self.operations[handle];
-            operation.command == Handle::NONE && operation.first <= first && end <= operation.end
-        })
+        self.waiting.iter().copied().chain(working).map(|handle| &self.operations[handle])
     }
 
     fn insert(
@@ -310,7 +157,7 @@ impl Disk {
         (first, end): (u64, u64),
         bytes: Bytes,
         room: Bytes,
-    ) -> DiskHandle {
+    ) -> OperationHandle {
         let sequence = self.sequence;
         self.sequence += 1;
         self.operations.insert(DiskOperation {

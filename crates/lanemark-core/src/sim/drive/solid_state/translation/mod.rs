@@ -30,8 +30,8 @@ mod victim;
 use crate::sim::number::SuperblockNumber;
 use std::collections::VecDeque;
 
-use super::super::spec::{Condition, Content, DriveSpec, SLOT, TranslationSpec};
-use super::super::table::Table;
+use crate::sim::spec::{Condition, Content, DriveSpec, SLOT, TranslationSpec};
+use crate::sim::table::Table;
 use crate::units::Bytes;
 pub(crate) use collection::{Progress, Source};
 #[cfg(test)]

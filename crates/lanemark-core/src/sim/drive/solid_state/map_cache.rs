@@ -6,8 +6,8 @@
 //! when it leaves. Where a page lies in flash is `page mod dies`; collecting the map's own blocks is not
 //! modelled.
 
-use super::super::spec::{MapSpec, SLOT};
-use super::super::table::Table;
+use crate::sim::spec::{MapSpec, SLOT};
+use crate::sim::table::Table;
 
 /// Slots that a page of the map covers.
 const SLOTS_PER_PAGE: u64 = 1024;

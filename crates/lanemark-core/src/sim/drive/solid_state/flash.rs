@@ -15,15 +15,15 @@
 //!
 //! Not modelled: partial page programs, ZQ calibration, the two stages of programs of some TLC and QLC.
 
-use super::super::Event;
-use super::super::schedule::Schedule;
-use super::super::slab::{Chain, Handle, OperationHandle, Operations, Slab};
-use super::super::spec::{DieSpec, FlashSpec, SuspendSpec};
-use super::super::station::{Span, Station};
 use super::array_time::ArrayTime;
-use super::operation::{FlashOperation, FlashTask, Site};
+use super::operation::{EndedOperation, FlashOperation, FlashTask, Site};
 use crate::rng::{Rng, StreamKey};
+use crate::sim::Event;
 use crate::sim::number::{DieNumber, DriveNumber};
+use crate::sim::schedule::Schedule;
+use crate::sim::slab::{Chain, Handle, OperationHandle, Operations, Slab};
+use crate::sim::spec::{DieSpec, FlashSpec, SuspendSpec};
+use crate::sim::station::{Span, Station};
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 
 /// A part of a die that reads on its own: one plane, or all planes together.
@@ -235,7 +235,7 @@ impl Flash {
             let operation = &mut self.operations[handle];
             operation.mark = now + resume + operation.left;
             operation.die_service += resume;
-            events.schedule(operation.mark, Event::Stored(self.drive, handle));
+            events.schedule(operation.mark, Event::Media(self.drive, handle));
             return true;
         }
         let head = die.others.head();
@@ -272,7 +272,7 @@ impl Flash {
         let operation = &mut self.operations[handle];
         operation.die_service += sensing;
         operation.mark = ready + sensing;
-        events.schedule(operation.mark, Event::Sensed(self.drive, handle));
+        events.schedule(operation.mark, Event::Media(self.drive, handle));
         let again = u64::from(operation.retries);
         if again > 0 {
             let channel = die % self.channels.len();
@@ -304,7 +304,7 @@ impl Flash {
         operation.die_wait += ready.since(operation.mark);
         operation.die_service += operation.array;
         operation.mark = ready + operation.array;
-        events.schedule(operation.mark, Event::Stored(self.drive, handle));
+        events.schedule(operation.mark, Event::Media(self.drive, handle));
     }
 
     /// Sends the command of a program or erase and the data of a program.
@@ -353,8 +353,28 @@ impl Flash {
         true
     }
 
+    /// A step of an operation ends: returns the operation where that was its last.
+    #[inline]
+    pub(crate) fn step(
+        &mut self,
+        now: Instant,
+        handle: OperationHandle,
+        events: &mut Schedule,
+    ) -> Option<EndedOperation> {
+        let operation = &self.operations[handle];
+        if !operation.reads() {
+            return self.stored(now, handle, events);
+        }
+        if operation.sensed {
+            return Some(self.page_out(now, handle, events));
+        }
+        self.sensed(now, handle, events);
+        None
+    }
+
     /// The array has been read: the data goes out over the channel.
-    pub(crate) fn sensed(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
+    #[inline]
+    fn sensed(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
         let operation = &mut self.operations[handle];
         operation.sensed = true;
         self.array.read += operation.array * u64::from(operation.retries + 1);
@@ -382,7 +402,7 @@ impl Flash {
     fn send_out(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
         let service = self.time_out(self.operations[handle].bytes);
         let end = self.use_channel(now, handle, service);
-        events.schedule(end, Event::PageOut(self.drive, handle));
+        events.schedule(end, Event::Media(self.drive, handle));
     }
 
     /// The time of read data on a channel.
@@ -395,17 +415,17 @@ impl Flash {
     }
 
     /// The data of a read is out: returns it, freed, and lets the die go on.
-    pub(crate) fn page_out(
+    #[inline]
+    fn page_out(
         &mut self,
         now: Instant,
         handle: OperationHandle,
         events: &mut Schedule,
-    ) -> FlashOperation {
-        let operation = self.operations[handle];
-        self.operations.free(handle);
+    ) -> EndedOperation {
+        let operation = &self.operations[handle];
         let index = usize::from(operation.die);
-        self.dies[index].reads_active -= 1;
         let lane = &mut self.lanes[operation.lane as usize];
+        self.dies[index].reads_active -= 1;
         if self.can.cache_read {
             lane.draining = Handle::NONE;
             let behind = lane.current;
@@ -417,28 +437,30 @@ impl Flash {
         }
         self.vacate(now, index);
         self.dispatch(now, index, events);
-        operation
+        self.operations.free(handle);
+        self.operations[handle].ended()
     }
 
     /// A program or erase may be done: returns it, freed, and lets the die go on. `None` where it was
     /// suspended since this end of it was foreseen.
-    pub(crate) fn stored(
+    #[inline]
+    fn stored(
         &mut self,
         now: Instant,
         handle: OperationHandle,
         events: &mut Schedule,
-    ) -> Option<FlashOperation> {
-        let operation = self.operations[handle];
+    ) -> Option<EndedOperation> {
+        let operation = &self.operations[handle];
         let index = usize::from(operation.die);
         if self.dies[index].storing != handle || operation.mark != now {
             return None;
         }
-        self.operations.free(handle);
-        self.array.count(&operation, operation.array);
+        self.array.count(operation, operation.array);
         self.dies[index].storing = Handle::NONE;
         self.vacate(now, index);
         self.dispatch(now, index, events);
-        Some(operation)
+        self.operations.free(handle);
+        Some(self.operations[handle].ended())
     }
 
     /// Time busy of each channel and each die until `now`.

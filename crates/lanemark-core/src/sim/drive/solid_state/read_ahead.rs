@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::super::slab::{CommandHandle, Slab, StretchHandle, Stretches};
+use crate::sim::slab::{CommandHandle, Slab, StretchHandle, Stretches};
 use crate::units::Bytes;
 
 const STREAMS: usize = 8;
@@ -61,6 +61,12 @@ impl ReadAhead {
     /// Read-ahead without any stream yet; `window` slots are kept ahead.
     pub(crate) fn new(window: u64) -> Self {
         Self { window, streams: vec![Stream::default(); STREAMS], stretches: Slab::new(), clock: 0 }
+    }
+
+    /// The read-ahead without any stream, as before the first.
+    #[must_use]
+    pub(crate) fn emptied(&self) -> Self {
+        Self::new(self.window)
     }
 
     /// A read of the slots from `first` up to `end` begins: the stream that it goes on with.

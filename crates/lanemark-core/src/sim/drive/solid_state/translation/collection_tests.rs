@@ -1,10 +1,10 @@
 //! Which superblock is collected, and how fast, by hand.
 
-use super::super::super::spec::{Condition, Policy, TranslationSpec};
-use super::super::super::tests::small_drive;
 use super::superblock::{Purpose, State, Superblocks};
 use super::*;
 use crate::sim::number::SuperblockNumber as N;
+use crate::sim::spec::{Condition, Policy, TranslationSpec};
+use crate::sim::tests::small_drive;
 
 /// Superblocks of 10 slots with so many valid, all filled in the order in which they stand here.
 fn filled(valid: &[u32]) -> Superblocks {

@@ -3,13 +3,14 @@
 //! Commands take 1 us, a page 50 us in the array (tR), a program 600 us, an erase 3,000 us, and the data of one operation
 //! 10 us on the channel, so that the expected times can be added up by hand.
 
-use super::super::number::{DieNumber, DriveNumber, SuperblockNumber};
-use super::super::schedule::Schedule;
-use super::super::slab::Handle;
-use super::super::spec::{DieSpec, FlashSpec, SuspendSpec};
-use super::super::{Event, tests::small_drive};
 use super::flash::Flash;
 use super::operation::{FlashTask, Site};
+use crate::sim::drive::outcome::Passage;
+use crate::sim::number::{DieNumber, DriveNumber, SuperblockNumber};
+use crate::sim::schedule::Schedule;
+use crate::sim::slab::Handle;
+use crate::sim::spec::{DieSpec, FlashSpec, SuspendSpec};
+use crate::sim::{Event, tests::small_drive};
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 
 /// What a die is asked to do.
@@ -74,15 +75,8 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
         if until.is_some_and(|until| now.picoseconds() > until) {
             break;
         }
-        let ended = match event {
-            Event::Sensed(_, handle) => {
-                flash.sensed(now, handle, &mut events);
-                None
-            }
-            Event::PageOut(_, handle) => Some(flash.page_out(now, handle, &mut events)),
-            Event::Stored(_, handle) => flash.stored(now, handle, &mut events),
-            other => panic!("{other:?} is no event of flash"),
-        };
+        let Event::Media(_, handle) = event else { panic!("{event:?} is no event of flash") };
+        let ended = flash.step(now, handle, &mut events);
         if let Some(operation) = ended {
             let number = match operation.task {
                 FlashTask::Read { command } => command.number(),
@@ -92,10 +86,10 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
                 other => panic!("{other:?} was not asked for"),
             };
             done[number as usize] = Some(now.picoseconds());
-            let accounted = operation.die_wait
-                + operation.die_service
-                + operation.channel_wait
-                + operation.channel_service;
+            let Passage::Counted { media, channels } = operation.passage else {
+                panic!("flash counts its times")
+            };
+            let accounted = media.wait + media.service + channels.wait + channels.service;
             let (at, _) = asks[number as usize];
             assert!(accounted.picoseconds() <= now.picoseconds() - ps(at), "{:?}", operation.task);
         }

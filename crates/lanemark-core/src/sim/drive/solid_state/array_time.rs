@@ -31,15 +31,9 @@ impl ArrayTime {
         }
     }
 
-    /// Returns the array time since the reading `earlier`.
-    #[must_use]
-    pub(crate) fn since(&self, earlier: &Self) -> Self {
-        Self {
-            read: self.read.saturating_sub(earlier.read),
-            program: self.program.saturating_sub(earlier.program),
-            erase: self.erase.saturating_sub(earlier.erase),
-            channel: self.channel.saturating_sub(earlier.channel),
-        }
+    /// Returns the times in the order of [`MediaPower::Flash`](crate::sim::spec::MediaPower::Flash).
+    pub(crate) fn parts(&self) -> Vec<Duration> {
+        vec![self.read, self.program, self.erase, self.channel]
     }
 }
 

@@ -5,7 +5,8 @@
 
 use std::collections::VecDeque;
 
-use super::super::slab::CommandHandle;
+use crate::sim::drive::outcome::{Outcome, Outcomes};
+use crate::sim::slab::CommandHandle;
 
 /// Flushes that wait.
 #[derive(Clone, Debug)]
@@ -41,8 +42,15 @@ impl Flushes {
         self.under_way.push_back(0);
     }
 
+    /// Emits the commands that are done.
+    pub(crate) fn emit_done(&mut self, outcomes: &mut Outcomes) {
+        while let Some(command) = self.next_done() {
+            outcomes.emit(Outcome::Done(command));
+        }
+    }
+
     /// A command that is done.
-    pub(crate) fn next_done(&mut self) -> Option<CommandHandle> {
+    fn next_done(&mut self) -> Option<CommandHandle> {
         if self.under_way.len() == 1 || self.under_way.front() != Some(&0) {
             return None;
         }
@@ -54,8 +62,8 @@ impl Flushes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::slab::Handle;
     use super::*;
+    use crate::sim::slab::Handle;
 
     #[test]
     fn a_flush_waits_for_what_came_before_it_and_for_nothing_else() {

@@ -4,8 +4,8 @@
 //! least worn filled superblock is behind the most worn by a given number of cycles, its data, which
 //! nobody overwrites, is moved to a worn one, so that its blocks come into use.
 
-use super::super::super::spec::{Policy, TranslationSpec};
 use crate::sim::number::SuperblockNumber;
+use crate::sim::spec::{Policy, TranslationSpec};
 
 /// The state of a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

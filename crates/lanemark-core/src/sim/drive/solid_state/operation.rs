@@ -1,10 +1,12 @@
 //! Tasks of dies, and an operation on its way through one.
 
-use super::super::slab::{
+use super::translation::Filled;
+use crate::sim::budget::Spent;
+use crate::sim::drive::outcome::Passage;
+use crate::sim::number::{DieNumber, SuperblockNumber};
+use crate::sim::slab::{
     CommandHandle, Linked, OperationHandle, Operations, RelocationHandle, StretchHandle,
 };
-use super::translation::Filled;
-use crate::sim::number::{DieNumber, SuperblockNumber};
 use crate::units::{Bytes, Duration, Instant};
 
 /// A task of a die.
@@ -56,21 +58,6 @@ pub(super) struct Relocation {
     pub(super) reads: u32,
 }
 
-/// The outcome of a flash operation for the host.
-#[derive(Clone, Debug)]
-pub(crate) enum Done {
-    /// Nothing for the host.
-    Nothing,
-    /// Data of a command has come.
-    Data(CommandHandle, FlashOperation),
-    /// A page of the map has come for a command.
-    Map(CommandHandle, FlashOperation),
-    /// Data that was read ahead has come, and so much of it for each of these commands.
-    Ahead(Vec<(CommandHandle, Bytes)>),
-    /// There may be room in the buffer, and flushes may be done.
-    Stored,
-}
-
 /// The die and plane of an operation, and its time in the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Site {
@@ -112,6 +99,17 @@ pub(crate) struct FlashOperation {
     pub channel_service: Duration,
 }
 
+/// An operation that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndedOperation {
+    /// The task of the operation.
+    pub task: FlashTask,
+    /// Data over the channel.
+    pub bytes: Bytes,
+    /// Times of the data in die and channel.
+    pub passage: Passage,
+}
+
 impl Linked for FlashOperation {
     type Kind = Operations;
     fn next(&mut self) -> &mut OperationHandle {
@@ -124,5 +122,16 @@ impl FlashOperation {
     pub(super) fn reads(&self) -> bool {
         use FlashTask::{Move, Prefetch, Read, ReadMap};
         matches!(self.task, Read { .. } | ReadMap { .. } | Prefetch { .. } | Move { .. })
+    }
+
+    /// The operation as it ends.
+    #[inline]
+    pub(super) fn ended(&self) -> EndedOperation {
+        let spent = |wait: Duration, service: Duration| Spent { wait, service };
+        let passage = Passage::Counted {
+            media: spent(self.die_wait, self.die_service),
+            channels: spent(self.channel_wait, self.channel_service),
+        };
+        EndedOperation { task: self.task, bytes: self.bytes, passage }
     }
 }

@@ -1,0 +1,198 @@
+//! Background work of a drive with written data: storing it, and making room for it.
+//!
+//! Units that the host fills go to their dies at once. Collection ([`Translation::relocate`](
+//! super::Translation::relocate)) reads what it moves and programs the unit that it fills when all of that
+//! has come; each unit of the host's pays for its share. Where nothing is erased for what lies in the
+//! buffer, that waits, the buffer fills, and the host waits with it. An idle drive folds its pseudo-SLC
+//! cache and collects up to `erased_idle` superblocks.
+
+use super::operation::{FlashTask, Relocation};
+use super::translation::{Filled, Progress, Stream};
+use super::{Pending, SolidState};
+use crate::sim::number::SuperblockNumber;
+use crate::sim::schedule::Schedule;
+use crate::sim::slab::RelocationHandle;
+use crate::sim::spec::SLOT;
+use crate::units::{Bytes, Instant};
+
+/// Relocations under way for each die when nothing else sets the pace.
+const RELOCATIONS_PER_DIE: usize = 2;
+
+impl SolidState {
+    /// Maps slots as long as there is erased flash, and returns the first that is not mapped.
+    pub(super) fn map_slots(
+        &mut self,
+        now: Instant,
+        first: u64,
+        end: u64,
+        events: &mut Schedule,
+    ) -> u64 {
+        let in_place = self.spec.technology.in_place();
+        for slot in first..end {
+            if in_place {
+                self.translation.write_in_place();
+                self.program(now, Filled { unit: slot as u32, slots: 1 }, 1, events);
+                continue;
+            }
+            let Some(stream) = self.translation.stream_for(slot) else { return slot };
+            if let Some(filled) = self.translation.append(stream, slot) {
+                self.program(now, filled, filled.slots, events);
+                if self.translation.owes(filled.slots) {
+                    self.collect(now, events);
+                }
+            }
+        }
+        end
+    }
+
+    /// Gives a unit to its die; `held` slots of the buffer come back when it is stored.
+    fn program(&mut self, now: Instant, filled: Filled, held: u32, events: &mut Schedule) {
+        let Filled { unit, .. } = filled;
+        let time = match self.spec.translation.pseudo_slc {
+            Some(cache) if self.translation.is_pseudo_slc(unit) => cache.program,
+            _ => self.time_of_page(&self.spec.program, unit),
+        };
+        let epoch = if held > 0 { self.flushes.begin() } else { 0 };
+        let site = self.site(unit, 0, time);
+        let task = FlashTask::Program { unit, held, epoch };
+        self.flash.start(now, site, task, self.spec.unit(), events);
+    }
+
+    /// Moves as much as collection owes.
+    fn collect(&mut self, now: Instant, events: &mut Schedule) {
+        while self.relocate(now, false, events) && self.translation.owes(0) {}
+    }
+
+    /// Makes one step of collection; returns false where there is nothing to collect.
+    fn relocate(&mut self, now: Instant, fold: bool, events: &mut Schedule) -> bool {
+        let progress = self.translation.relocate(fold, &mut self.sources);
+        if let Progress::Filled(filled) = progress {
+            let relocation = self.relocations.insert(Relocation { filled, reads: 0 });
+            let mut sources = std::mem::take(&mut self.sources);
+            for source in sources.drain(..) {
+                // What the last relocation read of a unit had the rest of it too.
+                let read = self.last_moved == Some(source.unit);
+                self.last_moved = Some(source.unit);
+                if read || self.translation.is_unstored(source.unit) {
+                    continue;
+                }
+                self.relocations[relocation].reads += 1;
+                let site = self.site(source.unit, source.unit, self.read_time(source.unit));
+                let bytes = SLOT * u64::from(source.slots);
+                self.flash.start(now, site, FlashTask::Move { relocation }, bytes, events);
+            }
+            self.sources = sources;
+            if self.relocations[relocation].reads == 0 {
+                self.store_moved(now, relocation, events);
+            }
+        }
+        self.erase_emptied(now, events);
+        progress != Progress::Nothing
+    }
+
+    /// A read of data that is moved has come.
+    pub(super) fn moved(
+        &mut self,
+        now: Instant,
+        relocation: RelocationHandle,
+        events: &mut Schedule,
+    ) {
+        self.relocations[relocation].reads -= 1;
+        if self.relocations[relocation].reads == 0 {
+            self.store_moved(now, relocation, events);
+        }
+    }
+
+    fn store_moved(&mut self, now: Instant, relocation: RelocationHandle, events: &mut Schedule) {
+        let Relocation { filled, .. } = self.relocations[relocation];
+        self.relocations.free(relocation);
+        self.program(now, filled, 0, events);
+    }
+
+    /// Collects as fast as the dies go, because something waits for it.
+    pub(super) fn make_room(&mut self, now: Instant, events: &mut Schedule) {
+        let most = self.flash.dies() as usize * RELOCATIONS_PER_DIE;
+        let mut steps = 0;
+        while self.relocations.live() < most && steps < most && self.relocate(now, true, events) {
+            steps += 1;
+        }
+        // What is emptied may wait for a unit that nobody fills any more.
+        if self.flash.is_idle() {
+            self.pad(now, events);
+        }
+    }
+
+    /// Stores the units of the host that are not full.
+    pub(super) fn pad(&mut self, now: Instant, events: &mut Schedule) {
+        for stream in [Stream::Host, Stream::Hot, Stream::PseudoSlc] {
+            if let Some(filled) = self.translation.pad(stream) {
+                self.program(now, filled, filled.slots, events);
+            }
+        }
+    }
+
+    pub(super) fn erased(&mut self, superblock: SuperblockNumber) {
+        let Some(dies) = self.erasing.get_mut(superblock.0) else { return };
+        *dies -= 1;
+        if *dies == 0 {
+            self.erasing.remove(superblock.0);
+            self.translation.erased(superblock);
+        }
+    }
+
+    /// Goes on with what waits for erased flash, or with work in the background.
+    pub(super) fn go_on(&mut self, now: Instant, events: &mut Schedule) {
+        while let Some(&pending) = self.unmapped.front() {
+            match pending {
+                Pending::Write(first, end) => {
+                    let mapped = self.map_slots(now, first, end, events);
+                    if mapped < end {
+                        self.unmapped[0] = Pending::Write(mapped, end);
+                        self.make_room(now, events);
+                        return;
+                    }
+                }
+                Pending::Flush(command) => {
+                    self.pad(now, events);
+                    self.flushes.add(command);
+                }
+            }
+            self.unmapped.pop_front();
+        }
+        if self.in_background {
+            self.work_in_background(now, events);
+        } else {
+            self.erase_emptied(now, events);
+        }
+    }
+
+    /// Erases superblocks that became free of valid data meanwhile.
+    fn erase_emptied(&mut self, now: Instant, events: &mut Schedule) {
+        while let Some(superblock) = self.translation.next_to_erase() {
+            self.erase(now, superblock, events);
+        }
+    }
+
+    pub(super) fn erase(
+        &mut self,
+        now: Instant,
+        superblock: SuperblockNumber,
+        events: &mut Schedule,
+    ) {
+        self.erasing.insert(superblock.0, self.flash.dies());
+        for die in 0..self.flash.dies() {
+            let site = self.site(die, 0, self.spec.erase);
+            let task = FlashTask::Erase { superblock };
+            self.flash.start(now, site, task, Bytes::ZERO, events);
+        }
+    }
+
+    pub(super) fn work_in_background(&mut self, now: Instant, events: &mut Schedule) {
+        let most = self.flash.dies() as usize;
+        while self.relocations.live() < most
+            && self.translation.works_when_idle()
+            && self.relocate(now, true, events)
+        {}
+        self.erase_emptied(now, events);
+    }
+}

@@ -1,0 +1,79 @@
+//! The law of flash: what its channels and dies can carry, and how they become faster.
+
+use crate::result::HopId;
+use crate::sim::drive::law::{MediaDemand, MediumLaw};
+use crate::sim::spec::{FlashSpec, SLOT};
+use crate::sim::station::Demand;
+use crate::units::Bytes;
+use crate::workload::Test;
+
+impl MediumLaw for FlashSpec {
+    fn demands(&self, test: &Test) -> Vec<MediaDemand> {
+        vec![channels(self, test), dies(self, test)]
+    }
+
+    fn name(&self, alone: bool) -> &'static str {
+        if alone { "flash dies" } else { "dies" }
+    }
+
+    fn has_channels(&self) -> bool {
+        true
+    }
+
+    fn double_channels(&mut self) {
+        self.channel_rate.0 = self.channel_rate.0.saturating_mul(2);
+        self.command_time = self.command_time / 2;
+    }
+
+    fn double_media(&mut self) {
+        (self.read, self.program) = (self.read.halved(), self.program.halved());
+        self.erase = self.erase / 2;
+        if let Some(cache) = &mut self.translation.pseudo_slc {
+            (cache.read, cache.program) = (cache.read / 2, cache.program / 2);
+        }
+        if let Some(suspend) = &mut self.die.suspend {
+            (suspend.enter, suspend.resume) = (suspend.enter / 2, suspend.resume / 2);
+        }
+    }
+}
+
+/// Flash operations of a request: the units that it touches at least.
+fn operations(flash: &FlashSpec, test: &Test) -> u64 {
+    test.block.get().div_ceil(flash.unit().get())
+}
+
+fn channels(flash: &FlashSpec, test: &Test) -> MediaDemand {
+    let busy = flash.command_time * operations(flash, test) + test.block / flash.channel_rate;
+    // A write takes whole slots; small ones share a unit and its command.
+    let written = Bytes(test.block.get().next_multiple_of(SLOT.get())) / flash.channel_rate;
+    MediaDemand {
+        id: HopId::Channels,
+        name: "flash channels",
+        law: format!("{} channels of {}", flash.channels, flash.channel_rate),
+        demand: Demand { read: busy, write: written },
+        servers: flash.channels.into(),
+        latency: None,
+    }
+}
+
+fn dies(flash: &FlashSpec, test: &Test) -> MediaDemand {
+    let unit = flash.unit();
+    let count = operations(flash, test);
+    let read = (flash.command_time + flash.read.mean()) * count + test.block / flash.channel_rate;
+    let program = flash.command_time + unit / flash.channel_rate + flash.program.mean();
+    let written = test.block.get().next_multiple_of(SLOT.get());
+    let write = program.scaled(written, unit.get());
+    MediaDemand {
+        id: HopId::Media,
+        name: flash.name(true),
+        law: format!(
+            "{} dies, units of {unit}, {} to read, {} to program",
+            flash.dies(),
+            flash.read.mean(),
+            flash.program.mean()
+        ),
+        demand: Demand { read, write },
+        servers: flash.dies(),
+        latency: Some(flash.read.mean()),
+    }
+}

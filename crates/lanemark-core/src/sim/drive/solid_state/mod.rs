@@ -1,0 +1,275 @@
+//! A solid-state drive's medium: map, translation, channels and dies.
+//!
+//! ```text
+//!  read  ─► map ─► dies ─► channels ─► data path ─► link
+//!  write ─► buffer ─► map ─► channels ─► dies (drain)
+//! ```
+//!
+//! [`Translation`] is bookkeeping without time and says what is to be moved and programmed; here that becomes
+//! work for the dies, and what the dies have done is reported back (`background.rs`). What the drive asks of it is in
+//! `medium.rs`.
+//!
+//! Not modelled: reading a slot that is only partly overwritten before it is written (a write of less
+//! than 4 KiB takes a whole slot), reads that find what the host read or wrote before in the drive's memory,
+//! beyond what is read ahead and what is not stored yet.
+
+mod array_time;
+mod background;
+mod flash;
+#[cfg(test)]
+mod flash_tests;
+mod flushes;
+mod law;
+mod map_cache;
+mod medium;
+mod operation;
+mod read_ahead;
+mod translation;
+
+#[cfg(test)]
+pub(crate) use translation::write_amplification;
+
+use std::collections::VecDeque;
+
+use self::flash::Flash;
+use self::flushes::Flushes;
+use self::map_cache::{Found, MapCache};
+use self::operation::{FlashTask, Relocation, Site};
+use self::read_ahead::ReadAhead;
+use self::translation::{Placed, Source, Translation};
+use crate::rng::StreamKey;
+use crate::sim::Event;
+use crate::sim::drive::buffer::slots_of;
+use crate::sim::drive::medium::MapMisses;
+use crate::sim::number::DriveNumber;
+use crate::sim::schedule::{Burst, Schedule};
+use crate::sim::slab::{CommandHandle, Relocations, Slab};
+use crate::sim::spec::{Content, DriveSpec, FlashSpec, PageTimes, SLOT, WriteCache};
+use crate::sim::table::Table;
+use crate::units::{Bytes, Duration, Instant};
+use crate::workload::fault::ReadRetries;
+
+/// A solid-state drive's medium at work.
+#[derive(Clone, Debug)]
+pub(crate) struct SolidState {
+    flash: Flash,
+    translation: Translation,
+    spec: FlashSpec,
+    write_cache: WriteCache,
+    /// Slots of the drive.
+    slots: u64,
+    map: Option<MapCache>,
+    ahead: Option<ReadAhead>,
+    relocations: Slab<Relocation, Relocations>,
+    /// Sources still to be read for the unit that is being filled with moved data.
+    sources: Vec<Source>,
+    /// The unit that was read last for moved data.
+    last_moved: Option<u32>,
+    /// Dies that have not erased their part of a superblock.
+    erasing: Table<u32>,
+    /// Data in the buffer for which nothing is erased yet, and flushes behind it.
+    unmapped: VecDeque<Pending>,
+    flushes: Flushes,
+    /// Commands that the drive has.
+    commands: u32,
+    idle_since: Instant,
+    in_background: bool,
+    map_stored: u64,
+    /// Reads that have to be repeated.
+    retries: Option<ReadRetries>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Pending {
+    /// Slots from the first up to the second.
+    Write(u64, u64),
+    /// A flush, which waits for them.
+    Flush(CommandHandle),
+}
+
+impl SolidState {
+    /// The idle medium of drive `index` of `flash`, in its condition with `content`. What happens by chance in it follows
+    /// from the run's `key`.
+    pub(crate) fn new(
+        index: DriveNumber,
+        flash: &FlashSpec,
+        spec: &DriveSpec,
+        content: Content,
+        key: StreamKey,
+    ) -> Self {
+        let packed = content.packed(flash.translation.compression);
+        let window = spec.read_ahead.get() / SLOT.get();
+        Self {
+            translation: Translation::new(spec, content),
+            flash: Flash::new(index, flash, packed, key),
+            write_cache: spec.write_cache,
+            slots: spec.capacity.get() / SLOT.get(),
+            map: flash.translation.map.map(MapCache::new),
+            ahead: (window > 0).then(|| ReadAhead::new(window)),
+            spec: flash.clone(),
+            relocations: Slab::new(),
+            sources: Vec::new(),
+            last_moved: None,
+            erasing: Table::new(),
+            unmapped: VecDeque::new(),
+            flushes: Flushes::new(),
+            commands: 0,
+            idle_since: Instant::ZERO,
+            in_background: false,
+            map_stored: 0,
+            retries: None,
+        }
+    }
+
+    /// Looks up the pages of the map for a command, and starts reading what is not at hand.
+    #[inline(never)]
+    fn look_up_pages(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        (offset, length): (Bytes, Bytes),
+        changes: bool,
+        events: &mut Schedule,
+    ) -> MapMisses {
+        let Some(map) = &mut self.map else { return MapMisses::default() };
+        let (first, end) = slots_of(offset, length);
+        let mut misses = MapMisses::default();
+        let (mut reads, mut stores) = (Vec::new(), Vec::new());
+        for page in MapCache::pages(first, end) {
+            let look = map.look(page, changes);
+            stores.extend(look.stores);
+            match look.found {
+                Found::AtHand => {}
+                Found::InHost => misses.from_host += 1,
+                Found::InFlash => reads.push(page),
+            }
+        }
+        misses.from_media = reads.len() as u32;
+        for page in reads {
+            let site = self.site(page, 0, self.spec.read.mean());
+            self.flash.start(now, site, FlashTask::ReadMap { command }, SLOT, events);
+        }
+        for page in stores {
+            self.map_stored += 1;
+            let site = self.site(page, 0, self.spec.program.mean());
+            self.flash.start(now, site, FlashTask::ProgramMap, self.spec.unit(), events);
+        }
+        misses
+    }
+
+    fn read_flash(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        (first, end): (u64, u64),
+        (offset, length): (Bytes, Bytes),
+        events: &mut Schedule,
+    ) -> u32 {
+        let mut slot = first;
+        let mut bursts = 0;
+        while slot < end {
+            let placed = self.locate(slot, end);
+            let bytes = overlap(slot, slot + placed.slots, offset, length);
+            match placed.place {
+                Some(place) if !self.translation.is_unstored(self.translation.unit_of(place)) => {
+                    let site = self.site_of_read(place);
+                    let task = FlashTask::Read { command };
+                    self.flash.start(now, site, task, bytes, events);
+                }
+                _ => events.schedule_burst(now, Burst { command, bytes }, Event::FromBuffer),
+            }
+            slot += placed.slots;
+            bursts += 1;
+        }
+        bursts
+    }
+
+    /// Reads ahead of a stream that has read up to `end`.
+    fn prefetch(&mut self, now: Instant, stream: usize, end: u64, events: &mut Schedule) {
+        let last = self.slots;
+        let Some(ahead) = &mut self.ahead else { return };
+        let wanted = ahead.wanted(stream, end, last);
+        let mut slot = wanted.start;
+        while slot < wanted.end {
+            let placed = self.locate(slot, last);
+            let Some(place) = placed.place else { return };
+            let Some(ahead) = &mut self.ahead else { return };
+            let stretch = ahead.begin(stream, slot, slot + placed.slots);
+            if self.translation.is_unstored(self.translation.unit_of(place)) {
+                ahead.here(stretch);
+            } else {
+                let site = self.site_of_read(place);
+                let task = FlashTask::Prefetch { stretch };
+                let bytes = SLOT * placed.slots;
+                self.flash.start(now, site, task, bytes, events);
+            }
+            slot += placed.slots;
+        }
+    }
+
+    fn locate(&self, slot: u64, end: u64) -> Placed {
+        match self.spec.technology.in_place() {
+            true => Placed { place: Some(slot as u32), slots: 1 },
+            false => self.translation.locate(slot, end),
+        }
+    }
+
+    /// Returns the die, plane and time of a read of `place`.
+    #[inline]
+    fn site_of_read(&mut self, place: u32) -> Site {
+        let unit = self.translation.unit_of(place);
+        let time = self.read_time(unit);
+        let plane = match self.spec.die.independent_planes {
+            true => self.translation.read_in_unit(place),
+            false => 0,
+        };
+        let mut site = self.site(unit, plane, time);
+        if let Some(retries) = self.retries {
+            let probability = retries.probability(self.translation.cycles(unit));
+            site.retries = self.flash.retries(probability);
+        }
+        site
+    }
+
+    fn site(&self, unit: u32, plane: u32, time: Duration) -> Site {
+        Site { die: self.flash.die_of(unit), plane, time, retries: 0 }
+    }
+
+    /// Returns the time of the array to read a unit.
+    #[inline]
+    fn read_time(&self, unit: u32) -> Duration {
+        match self.spec.translation.pseudo_slc {
+            Some(cache) if self.translation.is_pseudo_slc(unit) => cache.read,
+            _ => self.time_of_page(&self.spec.read, unit),
+        }
+    }
+
+    /// The time of the kind of page that a unit is.
+    #[inline]
+    fn time_of_page(&self, times: &PageTimes, unit: u32) -> Duration {
+        if times.are_alike() { times.of(0) } else { times.of(self.page_of(unit)) }
+    }
+
+    /// Returns the page within its block that a unit lies in.
+    fn page_of(&self, unit: u32) -> u32 {
+        unit / self.flash.dies() % self.spec.pages_per_block
+    }
+}
+
+/// Returns the number of the `length` bytes from `offset` on that lie in the slots from `first` up to `end`.
+fn overlap(first: u64, end: u64, offset: Bytes, length: Bytes) -> Bytes {
+    let low = offset.get().max(first * SLOT.get());
+    let high = (offset + length).get().min(end * SLOT.get());
+    Bytes(high - low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_of_an_unaligned_request_count_in_part() {
+        assert_eq!(overlap(1, 2, Bytes(512), Bytes(4096)), Bytes(512));
+        assert_eq!(overlap(0, 1, Bytes(512), Bytes(4096)), Bytes(3584));
+    }
+}
