@@ -46,8 +46,9 @@ struct Bar {
     note: String,
     doubtful: bool,
     value: f64,
-    /// Least and greatest repeat.
+    /// Least and greatest repeat, or the ends of the 80% interval.
     range: Option<(f64, f64)>,
+    predicted: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,7 +93,9 @@ pub(super) fn runs(runs: &[(String, &RunResult)]) -> Markup {
         }
     }
     let group = |(index, (label, run)): (usize, &(String, &RunResult)), test: &str| {
-        let bar = Bar::of(Kind::Measured, &Metric::Throughput.of(run.test(test)?))?;
+        let result = run.test(test)?;
+        let bar = Bar::of(Kind::Measured, &Metric::Throughput.of(result))?;
+        let bar = bar.within(Metric::Throughput.interval(result));
         Some(Group { label: label.clone(), colour: system_colour(index), bars: vec![bar] })
     };
     let panels: Vec<Panel> = names
@@ -114,6 +117,8 @@ fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group
                 let published = row.check.and_then(|check| Bar::published(&check.figure));
                 let simulated = row.simulated.as_ref().and_then(|value| {
                     let mut bar = Bar::of(Kind::Simulated, value)?;
+                    let result = system.run.test(test);
+                    bar = bar.within(result.and_then(|result| metric.interval(result)));
                     if let Some(check) = row.check {
                         let calibrated = check.figure.role == Role::Calibrated;
                         bar.doubtful = !calibrated && check.error.abs() > ERROR_DOUBTFUL;
@@ -153,11 +158,16 @@ fn panel_section(panels: &[Panel], metric: Metric, kinds: &[Kind]) -> Markup {
         let mut bars = panels.iter().flat_map(|panel| &panel.groups).flat_map(|group| &group.bars);
         bars.any(|bar| bar.kind == **kind)
     };
-    let ranged = panels
-        .iter()
-        .flat_map(|panel| &panel.groups)
-        .flat_map(|group| &group.bars)
-        .any(|bar| bar.range.is_some());
+    let ranged = |predicted: bool| {
+        let mut bars = panels.iter().flat_map(|panel| &panel.groups).flat_map(|group| &group.bars);
+        bars.any(|bar| bar.range.is_some() && bar.predicted == predicted)
+    };
+    let whiskers = match (ranged(true), ranged(false)) {
+        (true, true) => "80% interval of a simulation, or least to greatest repeat",
+        (true, false) => "80% interval",
+        (false, true) => "least to greatest repeat",
+        (false, false) => "",
+    };
     html! {
         p class="soft" {
             (typeset(crate::figure_table::heading(metric)))
@@ -170,12 +180,12 @@ fn panel_section(panels: &[Panel], metric: Metric, kinds: &[Kind]) -> Markup {
                     (kind.name())
                 }
             }
-            @if ranged {
+            @if !whiskers.is_empty() {
                 li {
                     svg viewBox="0 0 22 12" aria-hidden="true" {
                         path class="whisker" d="M1 6H21M1 2V10M21 2V10" {}
                     }
-                    "least to greatest repeat"
+                    (whiskers)
                 }
             }
         }
@@ -225,7 +235,16 @@ impl Bar {
             value,
             range: (statistic.count > 1 && range.0.is_finite() && range.1.is_finite())
                 .then_some(range),
+            predicted: false,
         })
+    }
+
+    /// The bar with the ends of its 80% interval, where it has one, in place of its repeats.
+    fn within(self, interval: Option<(f64, f64)>) -> Self {
+        match interval {
+            Some(ends) => Self { range: Some(ends), predicted: true, ..self },
+            None => self,
+        }
     }
 
     fn published(figure: &Figure) -> Option<Self> {
@@ -237,6 +256,7 @@ impl Bar {
             doubtful: false,
             value,
             range: None,
+            predicted: false,
         })
     }
 

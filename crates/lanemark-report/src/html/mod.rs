@@ -123,6 +123,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
 }
 
 fn figures(study: &StudyOutcome, runs: &[(String, &RunResult)]) -> Markup {
+    let predicted = study.figures.iter().all(|check| study.interval(&check.figure).is_some());
     markup! {
         (evidence::errors(study))
         @for metric in figure_table::metrics(study) {
@@ -131,7 +132,8 @@ fn figures(study: &StudyOutcome, runs: &[(String, &RunResult)]) -> Markup {
             (grid::grid(&figure_table::table(study, metric, runs), &heading))
         }
         p class="soft" {
-            "Errors in parentheses are of calibrated figures. Spread is half the range over repeats."
+            "Errors in parentheses are of calibrated figures."
+            @if !predicted { " Spread is half the range over repeats." }
             @if !runs.is_empty() { " What was measured here ran on other hardware and has no error." }
         }
     }
