@@ -48,8 +48,12 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
         None => Vec::new(),
     };
     let named = other.name.clone();
-    let subject = |name, settings| Subject { library: &library, name, settings, ranges: &ranges };
-    let subjects = [subject(&from.system, &[]), subject(&named, &set)];
+    // The fit is of the other system's drive, and of the present one's where it is the same.
+    let same = drive_of(&from.system) == drive_of(&named);
+    let of_present = if same { ranges.as_slice() } else { &[] };
+    let subject = |name, settings, ranges| Subject { library: &library, name, settings, ranges };
+    let subjects =
+        [subject(&from.system, &[], of_present), subject(&named, set.as_slice(), &ranges)];
     if let Some(depth) = args.queue_depth {
         other.name += &format!(" at queue depth {depth}");
     }
@@ -100,6 +104,11 @@ impl From {
     fn measured(&self) -> Option<&RunResult> {
         self.run.as_ref().filter(|run| matches!(run.target, Target::Measured(_)))
     }
+}
+
+/// Returns the drive of a system's name.
+fn drive_of(system: &str) -> Option<&str> {
+    system.split_once('@').map(|(drive, _)| drive)
 }
 
 /// The system with the changes of the command line: its name, and the values that are set otherwise.

@@ -108,6 +108,13 @@ fn what_a_fit_does_not_know_better_widens_the_prediction() {
     assert!((0.55..0.72).contains(&low), "{low}");
     assert!(before > 0.8, "{before}");
     assert_eq!(seen["tests"][0]["interval"]["widest"]["parameter"], "drive.data_path.read");
+    // A fit of a value that the drive does not have is no fit of this drive.
+    let other = std::fs::read_to_string(&path).unwrap().replace("data_path.read", "data_path.raed");
+    std::fs::write(&path, other).unwrap();
+    let mut words = vec!["whatif", SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"];
+    words.extend(["--fit", path.to_str().unwrap()]);
+    words.extend(LARGE);
+    assert!(refusal(&words).contains("unknown parameter `drive.data_path.raed`"));
 }
 
 #[test]

@@ -185,7 +185,15 @@ pub struct Subject<'s> {
 }
 
 impl Subject<'_> {
+    /// The system with the values of its files. A range of a value that the system does not have is an error.
     fn system(&self) -> Result<System, LabError> {
+        if !self.ranges.is_empty() {
+            let mut all = self.settings.to_vec();
+            for value in self.ranges {
+                all.push(setting(&format!("{}={}", value.parameter, value.text))?);
+            }
+            assemble(self.library, self.name, &all)?;
+        }
         assemble(self.library, self.name, self.settings)
     }
 

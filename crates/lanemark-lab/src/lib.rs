@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`lab`] | assembles systems, and runs workloads on them |
 //! | [`bottleneck`], [`study`], [`whatif`], [`sweep`] | what is asked of such runs |
+//! | [`interval`] | how sure a prediction is: short runs with values drawn from their ranges |
+//! | [`ratings`] | drives of their ratings, held against them |
 //! | [`pool`] | the threads of all of these |
 //! | [`cancel`], [`event`] | how a run is ended from outside, and what it tells meanwhile |
 //! | [`results`], [`reserved`], [`input`], [`json`] | the folder of results: names that are taken, files that are written whole |
