@@ -63,12 +63,14 @@ impl Side {
     }
 }
 
-/// Returns the values of `fit` that are known within a range.
+/// Returns the values of `fit` that are known within a range. A limit that the model does not have, and that the
+/// measurements allow from somewhere on, is drawn below the far end of its range.
 #[must_use]
 pub fn fitted_ranges(fit: &FittedDrive) -> Vec<Uncertain> {
     let ranged = fit.parameters.iter().filter_map(|one| {
         let (low, high) = one.range_80.as_ref()?;
-        Uncertain::within(&one.parameter, one.value.as_ref()?, [low, high])
+        let value = one.value.as_ref().unwrap_or(high);
+        Uncertain::within(&one.parameter, value, [low, high])
     });
     ranged.collect()
 }
