@@ -74,7 +74,8 @@ fn write(document: &mut DocumentMut, fitted: &FittedDrive, parameter: &FittedPar
     let range = parameter.range_80.as_ref();
     let text = match (&parameter.standing, &parameter.interval_95) {
         (Standing::Open { kept_template: true, .. }, _) => {
-            let text = format!("the value of {}, in the range that {by} left open", fitted.template);
+            let text =
+                format!("the value of {}, in the range that {by} left open", fitted.template);
             if range.is_some() && table(document, &parameter.parameter).is_some() {
                 put(document, &parameter.parameter, value, ("assumed", &text), range);
             }
