@@ -241,9 +241,9 @@ struct Column {
 /// Requests a second of a short test.
 #[derive(Clone, Debug)]
 struct Rates {
-    /// Those with the values of the files.
+    /// The short test with the values of the files.
     middle: Option<Middle>,
-    /// Those of each draw that makes a system.
+    /// Requests a second of each draw; none of a draw that makes no system.
     drawn: Vec<Option<f64>>,
 }
 
