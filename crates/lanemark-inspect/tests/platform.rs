@@ -48,23 +48,7 @@ fn a_port_is_what_its_own_end_can_do_and_has_the_payload_that_was_set() {
 #[test]
 fn what_hangs_on_a_switch_or_an_adapter_is_behind_its_link() {
     let tree = Tree::new();
-    let upstream = tree.slot(
-        "0000:00:01.0",
-        "0000:01:00.0",
-        "0x060400",
-        "pcieport",
-        (GEN4, 8),
-        [(GEN4, 16), (GEN4, 8)],
-    );
-    for index in 0..2 {
-        let downstream = format!("{upstream}/0000:02:0{index}.0");
-        let end = format!("{downstream}/0000:0{}:00.0", index + 3);
-        let four = (GEN4, 4);
-        tree.pci(&downstream, "0x060400", "0x10b5", "pcieport").pcie(&downstream, four, four);
-        tree.pci(&end, NVME, "0x144d", "nvme").pcie(&end, four, four);
-        let controller = tree.nvme(&end, &format!("nvme{index}"), "Samsung PM1733");
-        tree.block(&format!("{controller}/nvme{index}n1"), 3840);
-    }
+    tree.switch(2);
     let most = [(GEN3, 16), (GEN3, 8)];
     let adapter = tree.slot("0000:00:03.0", "0000:07:00.0", "0x010700", "mpt3sas", (GEN3, 8), most);
     let port = tree.sas_port(

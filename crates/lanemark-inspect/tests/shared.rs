@@ -6,7 +6,6 @@ use lanemark_core::result::Inspection;
 use tree::{Tree, found, hops};
 
 const GEN3: &str = "8.0 GT/s PCIe";
-const GEN4: &str = "16.0 GT/s PCIe";
 const NVME: &str = "0x010802";
 
 fn sas_server() -> Tree {
@@ -88,18 +87,7 @@ fn hard_disks_take_no_more_of_a_wide_port_than_their_media_give() {
 
 fn switch() -> Tree {
     let tree = Tree::new();
-    let most = [(GEN4, 16), (GEN4, 8)];
-    let upstream =
-        tree.slot("0000:00:01.0", "0000:01:00.0", "0x060400", "pcieport", (GEN4, 8), most);
-    for index in 0..4 {
-        let downstream = format!("{upstream}/0000:02:0{index}.0");
-        let end = format!("{downstream}/0000:0{}:00.0", index + 3);
-        let four = (GEN4, 4);
-        tree.pci(&downstream, "0x060400", "0x10b5", "pcieport").pcie(&downstream, four, four);
-        tree.pci(&end, NVME, "0x144d", "nvme").pcie(&end, four, four);
-        let controller = tree.nvme(&end, &format!("nvme{index}"), "Samsung PM1733");
-        tree.block(&format!("{controller}/nvme{index}n1"), 3840);
-    }
+    tree.switch(4);
     tree
 }
 

@@ -139,6 +139,24 @@ impl Tree {
         at
     }
 
+    /// Adds a PCIe 4.0 switch behind eight lanes, with so many NVMe drives of four lanes.
+    pub(crate) fn switch(&self, drives: usize) -> &Self {
+        const GEN4: &str = "16.0 GT/s PCIe";
+        let most = [(GEN4, 16), (GEN4, 8)];
+        let upstream =
+            self.slot("0000:00:01.0", "0000:01:00.0", "0x060400", "pcieport", (GEN4, 8), most);
+        for index in 0..drives {
+            let downstream = format!("{upstream}/0000:02:0{index}.0");
+            let end = format!("{downstream}/0000:0{}:00.0", index + 3);
+            let four = (GEN4, 4);
+            self.pci(&downstream, "0x060400", "0x10b5", "pcieport").pcie(&downstream, four, four);
+            self.pci(&end, "0x010802", "0x144d", "nvme").pcie(&end, four, four);
+            let controller = self.nvme(&end, &format!("nvme{index}"), "Samsung PM1733");
+            self.block(&format!("{controller}/nvme{index}n1"), 3840);
+        }
+        self
+    }
+
     /// A whole block device at `at`, listed under its name.
     pub(crate) fn block(&self, at: &str, gigabytes: u64) -> &Self {
         let name = at.rsplit('/').next().unwrap();
