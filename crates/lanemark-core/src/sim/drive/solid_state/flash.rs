@@ -335,20 +335,20 @@ impl Flash {
         }
     }
 
-    /// Suspends what a die stores, where enough of it is left to be worth it.
+    /// Suspends what a die stores, where enough of it is left to be worth it. A program whose data still come in is
+    /// suspended as soon as the array has begun.
     fn suspends(&mut self, now: Instant, index: usize, suspend: SuspendSpec) -> bool {
         let handle = self.dies[index].storing;
         let operation = &mut self.operations[handle];
         let end = operation.mark;
-        // It must have begun in the array, and have more left than the way in and out takes.
-        if now + operation.array < end || end <= now + suspend.enter + suspend.resume {
+        if end <= now + suspend.enter + suspend.resume {
             return false;
         }
-        operation.left = end.since(now);
+        operation.left = end.since(now).min(operation.array);
         let die = &mut self.dies[index];
         die.storing = Handle::NONE;
         die.suspended = handle;
-        die.ready = now + suspend.enter;
+        die.ready = now + end.since(now).saturating_sub(operation.array) + suspend.enter;
         self.vacate(now, index);
         true
     }
