@@ -1,6 +1,7 @@
 //! The `[disk]` table of a drive file: the platters, arm and cache of a hard disk.
 
 use lanemark_core::sim::spec::{DiskSpec, SeekSpec, Zone};
+use lanemark_core::units::Duration;
 
 use crate::document::Section;
 use crate::error::StudyError;
@@ -27,6 +28,7 @@ pub fn read(section: &Section<'_>) -> Result<DiskSpec, StudyError> {
         write_cache: switch(section, "write_cache")?,
         destage_window: section.integer("destage_window", 1, most)? as u32,
         age_max: section.quantity("age_max")?,
+        reorder_margin: section.optional_quantity("reorder_margin")?.unwrap_or(Duration::ZERO),
     };
     section.finish()?;
     Ok(spec)

@@ -216,6 +216,23 @@ fn a_queue_gains_steadily_and_nothing_starves() {
 }
 
 #[test]
+fn a_margin_takes_the_gain_of_a_short_queue_and_a_part_of_a_long_one() {
+    let gains = |margin: u64| {
+        let system = sata(changed(one_zone(), |disk| disk.reorder_margin = us(margin)));
+        let at = |depth| {
+            run(&system, &test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, depth))
+                .iops()
+        };
+        let alone = at(1);
+        (alone, at(4) / alone, at(32) / alone)
+    };
+    let (none, some) = (gains(0), gains(2_500));
+    assert_eq!(none.0, some.0, "one command at a time has nothing to choose from");
+    assert!(none.1 > 1.3 && (1.0..1.25).contains(&some.1), "{none:?} {some:?}");
+    assert!((1.3..0.75 * none.2).contains(&some.2), "{none:?} {some:?}");
+}
+
+#[test]
 fn what_was_read_comes_from_the_cache_at_the_rate_of_the_link() {
     let system = sata(one_zone());
     let again = Test {
@@ -326,7 +343,7 @@ prop_compose! {
         rpm in 3_600u32..16_000, heads in 1u32..6, switch in 1u64..1_500, skew in 0u64..2_000,
         zones in proptest::collection::vec((1u32..200, 30u32..900), 1..5), average in 0.34f64..0.53,
         settle in 0u64..400, overhead in 0u64..300, segments in 1u32..5, segment in 1u64..9,
-        ahead in 0u64..9, write_cache: bool, destage_window in 1u32..80, age in 20u64..400,
+        ahead in 0u64..9, write_cache: bool, destage_window in 1u32..80, age in 20u64..400, margin in 0u64..3_000,
     ) -> DiskSpec {
         let seek = |more: u64| SeekSpec {
             track_to_track: us(200 + more),
@@ -343,6 +360,7 @@ prop_compose! {
             track_skew: us(skew), cylinder_skew: us(skew), command_overhead: us(overhead), segments,
             segment: Bytes::kibi(64 * segment), read_ahead: Bytes::kibi(64 * ahead.min(segment)),
             write_cache, destage_window, age_max: us(1_000 * age),
+            reorder_margin: us(margin),
         }
     }
 }

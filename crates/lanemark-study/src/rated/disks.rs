@@ -1,7 +1,7 @@
 //! A hard disk from its ratings.
 
 use super::completion::{Completion, Unit};
-use super::printed::Rated;
+use super::printed::{Market, Rated};
 use super::priors::{Prior, Priors};
 
 const SECTOR: f64 = 512.0;
@@ -113,6 +113,16 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
         ("disk.age_max", "1 s", "far below what hosts wait, 30 s"),
     ] {
         out.assumed(place, text.to_owned(), why);
+    }
+    match rated.market {
+        Market::Client => {
+            out.prior("disk.reorder_margin", Unit::Time, &usual.reorder_margin, 1.0);
+        }
+        Market::DataCenter => {
+            let why =
+                "nearline disks reach their rated reads at depth 16, 170 a second, without one";
+            out.assumed("disk.reorder_margin", "0 ms".to_owned(), why);
+        }
     }
     for place in ["disk.segment", "disk.read_ahead"] {
         out.assumed(place, "1 MiB".to_owned(), "about one track");

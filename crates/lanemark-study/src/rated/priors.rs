@@ -108,6 +108,8 @@ pub(crate) struct Disk {
     pub track_to_track: Prior,
     /// Rate of the outermost tracks.
     pub read: Prior,
+    /// Time to spare that the firmware of a desktop's disk asks for before it prefers a command.
+    pub reorder_margin: Prior,
     /// Cache in bytes.
     pub cache: f64,
     /// Heads.
@@ -247,6 +249,7 @@ fn disk_row(row: &Section<'_>) -> Result<Disk, StudyError> {
         average_seek: prior::<Duration>(row, "average_seek")?,
         track_to_track: prior::<Duration>(row, "track_to_track")?,
         read: prior::<BytesPerSecond>(row, "read")?,
+        reorder_margin: prior::<Duration>(row, "reorder_margin")?,
         cache: row.quantity::<Bytes>("cache")?.get() as f64,
         heads: row.integer("heads", 1, 64)?,
     })

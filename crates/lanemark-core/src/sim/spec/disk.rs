@@ -37,6 +37,9 @@ pub struct DiskSpec {
     pub destage_window: u32,
     /// A command that has waited so long goes before all that are nearer.
     pub age_max: Duration,
+    /// Time by which the arm must be on the track before the data pass the head, for the firmware to prefer a command: one
+    /// that the arm reaches later counts as missed until the next revolution. It bounds the gain of a queue.
+    pub reorder_margin: Duration,
 }
 
 /// Cylinders with equally many sectors on each track.
@@ -112,6 +115,7 @@ impl DiskSpec {
             ("drive.disk.head_switch", self.head_switch),
             ("drive.disk.track_skew", self.track_skew),
             ("drive.disk.cylinder_skew", self.cylinder_skew),
+            ("drive.disk.reorder_margin", self.reorder_margin),
         ];
         for (field, time) in short {
             if time >= turn {

@@ -148,11 +148,22 @@ impl Disk {
             if operation.first == self.ended {
                 return Some(place);
             }
-            let at = self.mechanics.reach(now, track, operation.first, operation.writes).at;
+            let at = self.foreseen(now, track, operation);
             if nearest.is_none_or(|(soonest, _)| at < soonest) {
                 nearest = Some((at, place));
             }
         }
         nearest.map(|(_, place)| place)
+    }
+
+    /// Returns the instant at which the firmware expects the head at the first sector of an operation. Where the arm would
+    /// be on the track with less than the margin to spare, a revolution later.
+    fn foreseen(&self, now: Instant, track: &Track, operation: &DiskOperation) -> Instant {
+        let sweep = self.mechanics.reach(now, track, operation.first, operation.writes);
+        let on_track = now + self.mechanics.motion(track, &sweep.track, operation.writes);
+        match sweep.at.since(on_track) < self.spec.reorder_margin {
+            true => sweep.at + self.spec.revolution(),
+            false => sweep.at,
+        }
     }
 }

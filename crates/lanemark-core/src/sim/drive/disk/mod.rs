@@ -14,8 +14,8 @@
 //!
 //! What waits is served by shortest positioning time first (D. Jacobson, J. Wilkes, "Disk scheduling algorithms
 //! based on rotational position", HP Labs 1991; SATA's native command queueing and SCSI's simple queue leave the
-//! order to the drive): the place that comes under its head soonest, seek and rotation together. What has waited
-//! longer than a bound goes first. Reads and writes that a host waits for go before buffered writes, until these
+//! order to the drive): the place that comes under its head soonest, seek and rotation together. Where the arm would
+//! be there with less than a margin to spare, the firmware counts on the next revolution. What has waited longer than a bound goes first. Reads and writes that a host waits for go before buffered writes, until these
 //! take up half of the buffer or a flush waits for them. What goes on where the last operation ended is next even at
 //! the end of a track, where other places may come by a little sooner: a gap in a run costs a revolution later.
 //!

@@ -29,5 +29,6 @@ pub(crate) fn small_disk() -> DiskSpec {
         write_cache: true,
         destage_window: 64,
         age_max: us(500_000),
+        reorder_margin: us(0),
     }
 }
