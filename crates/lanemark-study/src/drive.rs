@@ -179,6 +179,9 @@ impl Drive {
                 engines: front_end.integer("engines", 1, 1024)? as u32,
                 read_time: front_end.quantity("read_time")?,
                 write_time: front_end.quantity("write_time")?,
+                read_unit_time: front_end
+                    .optional_quantity("read_unit_time")?
+                    .unwrap_or(Duration::ZERO),
                 read_latency: front_end.quantity("read_latency")?,
                 write_latency: front_end.quantity("write_latency")?,
             },

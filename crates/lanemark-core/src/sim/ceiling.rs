@@ -184,11 +184,21 @@ pub fn over_link(law: &LinkLaw, transfer_max: Bytes, test: &Test) -> BytesPerSec
 fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
     let front_end = &one.drive.front_end;
     let count = commands(one, test);
-    let demand = Demand { read: front_end.read_time * count, write: front_end.write_time * count };
+    let units = test.block.get().div_ceil(SLOT.get()).saturating_sub(count);
+    let read = front_end.read_time * count + front_end.read_unit_time * units;
+    let demand = Demand { read, write: front_end.write_time * count };
     Ceiling {
         id: HopId::FrontEnd,
         name: "front end".to_owned(),
-        law: format!("{} a read, {} a write command", front_end.read_time, front_end.write_time),
+        law: match front_end.read_unit_time {
+            Duration::ZERO => {
+                format!("{} a read, {} a write command", front_end.read_time, front_end.write_time)
+            }
+            more => format!(
+                "{} a read and {more} for each 4 KiB more, {} a write command",
+                front_end.read_time, front_end.write_time
+            ),
+        },
         rate: served(test, demand, front_end.engines.into()),
         latency: Some(front_end.read_latency),
     }

@@ -44,6 +44,7 @@ fn drive(disk: DiskSpec) -> DriveSpec {
             engines: 1,
             read_time: us(1),
             write_time: us(1),
+            read_unit_time: Duration::ZERO,
             read_latency: us(5),
             write_latency: us(5),
         },

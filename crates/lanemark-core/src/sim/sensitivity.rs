@@ -26,7 +26,9 @@ use super::driver::{run_test, run_test_watched};
 use super::hops::{self, longest};
 use super::link::LinkSpec;
 use super::simulator::SimError;
-use super::spec::{AttachmentSpec, CheckedSystem, DriveSpec, ProtocolSpec, SystemSpec, WaySpec};
+use super::spec::{
+    AttachmentSpec, CheckedSystem, DriveSpec, FrontEndSpec, ProtocolSpec, SystemSpec, WaySpec,
+};
 use crate::result::sensitivity::beyond_noise;
 use crate::result::{Changed, Gain, HopId, Sample, Sensitivity};
 use crate::rng::StreamKey;
@@ -236,9 +238,15 @@ fn wake(drive: &mut DriveSpec) {
 
 fn front_end(drive: &mut DriveSpec) {
     let own = &mut drive.front_end;
-    for time in
-        [&mut own.read_time, &mut own.write_time, &mut own.read_latency, &mut own.write_latency]
-    {
+    let FrontEndSpec {
+        engines: _,
+        read_time,
+        write_time,
+        read_unit_time,
+        read_latency,
+        write_latency,
+    } = own;
+    for time in [read_time, write_time, read_unit_time, read_latency, write_latency] {
         *time = *time / 2;
     }
 }

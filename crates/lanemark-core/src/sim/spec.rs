@@ -280,6 +280,9 @@ pub struct FrontEndSpec {
     pub read_time: Duration,
     /// Time that a write keeps an engine.
     pub write_time: Duration,
+    /// Time that a read keeps an engine for each 4 KiB behind the first: the map is looked up unit by unit. The flash begins
+    /// on the first meanwhile.
+    pub read_unit_time: Duration,
     /// Time that a read takes besides, pipelined: firmware, error correction.
     pub read_latency: Duration,
     /// Time that a write takes besides, pipelined.
@@ -354,6 +357,7 @@ impl FrontEndSpec {
         check_step_times([
             ("drive.front_end.read_time", self.read_time),
             ("drive.front_end.write_time", self.write_time),
+            ("drive.front_end.read_unit_time", self.read_unit_time),
             ("drive.front_end.read_latency", self.read_latency),
             ("drive.front_end.write_latency", self.write_latency),
         ])

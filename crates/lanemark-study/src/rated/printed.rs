@@ -91,6 +91,15 @@ pub(super) const MARKETS: [(&str, Market); 2] =
 const MEMORIES: [(&str, MapMemory); 3] =
     [("dram", MapMemory::Dram), ("host", MapMemory::Host), ("none", MapMemory::None)];
 
+/// Capacity from which hard disks are of a server's design, whatever the label says: helium, many platters.
+const SERVER_DISK: Bytes = Bytes(8_000_000_000_000);
+
+/// Returns the market of a drive whose file does not tell it.
+fn usual_market(is_disk: bool, capacity: Bytes, protocol: ProtocolKind) -> Market {
+    let server = protocol == ProtocolKind::SasHba || is_disk && capacity > SERVER_DISK;
+    if server { Market::DataCenter } else { Market::Client }
+}
+
 impl Rated {
     /// Reads the table `[rated]` of a drive file; none where there is none.
     pub(crate) fn read(
@@ -134,10 +143,9 @@ impl Rated {
             protocol,
             link: plug.rate(),
             year: section.optional_integer("year", 1990, 2100)?.unwrap_or(plug.usual_year()),
-            market: section.setting("market", &MARKETS)?.unwrap_or(match protocol {
-                ProtocolKind::SasHba => Market::DataCenter,
-                _ => Market::Client,
-            }),
+            market: section
+                .setting("market", &MARKETS)?
+                .unwrap_or(usual_market(is_disk, capacity, protocol)),
             technology,
             memory: section.setting("memory", &MEMORIES)?.unwrap_or(MapMemory::Dram),
             read: rate("read")?,

@@ -162,6 +162,9 @@ impl Candidate for Command {
     fn operation(&self) -> Operation {
         self.operation
     }
+    fn length(&self) -> Bytes {
+        self.length
+    }
     fn put_back(&mut self) {
         self.put_back = true;
     }

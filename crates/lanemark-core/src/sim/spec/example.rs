@@ -17,6 +17,7 @@ impl DriveSpec {
                 engines: 1,
                 read_time: Duration::from_microseconds(1),
                 write_time: Duration::from_microseconds(1),
+                read_unit_time: Duration::ZERO,
                 read_latency: Duration::from_microseconds(5),
                 write_latency: Duration::from_microseconds(5),
             },
