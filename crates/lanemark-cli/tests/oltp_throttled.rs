@@ -16,6 +16,8 @@ const USERS: &str = "8";
 /// Reads a second that the throttle lets pass.
 const SLOW: u64 = 1000;
 const FAST: u64 = 3500;
+/// More than the device has: no throttle at all.
+const FREE: u64 = 1_000_000;
 /// How far a predicted rate of transactions may be from the measured one.
 const MOST_APART: f64 = 0.15;
 
@@ -104,27 +106,24 @@ fn server(folder: &Path, programs: PathBuf) -> ManagedServer {
 }
 
 #[test]
-fn a_run_on_a_throttled_device_predicts_another_rate() {
+fn a_run_on_a_throttled_device_predicts_another_rate_and_none() {
     let Some(device) = LoopDevice::sparse(2 << 30) else { return };
     let Some(mounted) = Mounted::ext4(device.node()) else { return };
     let Some(programs) = programs(&mounted.path().join("cache")) else { return };
     // Before the server starts, which inherits it. What is loaded needs no limit.
     let Some(group) = Group::reads_a_second(device.node(), 1_000_000) else { return };
     let server = server(&mounted.path().join("server"), programs);
-    let bench = Bench {
-        folder: tempfile::Builder::new().keep(true).tempdir().unwrap(),
-        database: server.name("lanemark"),
-    };
+    let bench = Bench { folder: tempfile::tempdir().unwrap(), database: server.name("lanemark") };
     bench.oltp(&["load", "--warehouses", "4", "--scale", "8"]);
     // The buffer fills.
     bench.run("warm.json", "0 s", "3 s");
-    let measured = [SLOW, FAST].map(|rate| {
+    let measured = [(SLOW, "8 s"), (FAST, "8 s"), (FREE, "5 s")].map(|(rate, duration)| {
         group.set_reads_a_second(device.node(), rate);
-        (rate, bench.run(&format!("{rate}.json"), "2 s", "10 s"))
+        (rate, bench.run(&format!("{rate}.json"), "2 s", duration))
     });
     group.set_reads_a_second(device.node(), 0);
-    let [slow, fast] = &measured;
-    for (from, to) in [(slow, fast), (fast, slow)] {
+    let [slow, fast, free] = &measured;
+    for (from, to) in [(slow, fast), (fast, slow), (fast, free)] {
         let predicted = bench.predicted(&from.1, to.0);
         let apart = predicted / to.1.per_minute - 1.0;
         let (truth, found) = (to.1.per_minute, 100.0 * apart);
