@@ -89,7 +89,7 @@ fn programs(cache: &Path) -> Option<PathBuf> {
     let registry = std::env::var("LANEMARK_MAVEN").unwrap_or(download::REGISTRY.to_owned());
     download::programs(cache, &registry, &|_| ())
         .map_err(|error| {
-            lanemark_testbed::skipped(&format!("PostgreSQL can't be fetched: {error}"))
+            lanemark_testbed::skipped(&format!("PostgreSQL can't be fetched: {error}"));
         })
         .ok()
 }
