@@ -230,6 +230,14 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     assert!(line.contains("as sessions told them"), "{line}");
     assert!((before - after - 0.2 * cycle).abs() < 1.0 || after == 0.0, "{before} {after} {cycle}");
     assert!(after < before, "{before} {after}");
+    // Locks go with the time that transactions take: those that waited for one, for each at work or at the drive.
+    for sample in run["tests"][0]["samples"].as_array_mut().unwrap() {
+        sample["transactions"]["waits"]["samples"]["lock"] = 40.into();
+    }
+    let (without_locks, _, line) = elsewhere(&run);
+    assert!(without_locks <= after && line.contains("us of locks"), "{after} {line}");
+    let told = stdout(&lanemark(here, &["workload", "a.json"]));
+    assert!(told.contains("\nlocks        = { value = 0.2000,"), "{told}");
     run["tests"][0]["samples"][0].as_object_mut().unwrap().remove("evidence");
     std::fs::write(here.join("b.json"), run.to_string()).unwrap();
     let (code, told) = failure(&lanemark(here, &["workload", "b.json"]));

@@ -286,6 +286,7 @@ fn test(job: &Job, placed: &Placed, found: &mut Findings) -> Option<Test> {
             sizes: blocks.sizes,
             trim_share: trim_share(job, direction, found),
             flush_every: flushes(job, direction, found),
+            copy_to: None,
         };
     });
     if placed.parted && !test.is_in_order() {

@@ -17,7 +17,7 @@ struct Job {
 
 impl Lab {
     /// Gives every test of `result`, which ran on `spec`, its sensitivity: from its first repeat, with that one's
-    /// random streams. A test for which that is cancelled has none.
+    /// random streams. A test for which that is cancelled has none, nor has one that ran beside another.
     ///
     /// # Errors
     /// Where a variant does not come to its end.
@@ -32,6 +32,9 @@ impl Lab {
         let mut jobs = Vec::new();
         for (test, one) in result.tests.iter().enumerate() {
             let Some(base) = one.samples.first() else { continue };
+            if !result.workload.runs_alone(&one.test) {
+                continue;
+            }
             let asked = one.test.clone().checked();
             let asked = asked.map_err(|error| LabError::run(error.to_string()))?;
             let variants = variants(spec, &asked, base);
@@ -78,7 +81,7 @@ impl Lab {
                 told.push(outcome.map_err(failed)?);
                 asked.push(job.variant);
             }
-            one.sensitivity = whole.then(|| weigh(base, &asked, &told));
+            one.sensitivity = (whole && !asked.is_empty()).then(|| weigh(base, &asked, &told));
         }
         Ok(())
     }

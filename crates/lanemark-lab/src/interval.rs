@@ -12,7 +12,7 @@ use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_core::sim::run_test;
 use lanemark_core::sim::spec::{MediaSpec, ProtocolKind};
 use lanemark_core::units::Duration;
-use lanemark_core::workload::{Asks, Test};
+use lanemark_core::workload::{Asks, Test, Workload};
 use lanemark_study::{Library, Location, System, Uncertain};
 
 use crate::error::LabError;
@@ -47,9 +47,12 @@ fn shortened(test: &Test, requests_per_second: f64) -> Test {
     short
 }
 
-/// Returns whether a short version of a test tells how its rate goes with the values of the system.
-pub(crate) fn may_be_drawn(test: &TestResult) -> bool {
-    matches!(test.test.asks, Asks::Requests(_) | Asks::Transactions(_)) && test.iops.value > 0.0
+/// Returns whether a short version of a test of `workload` tells how its rate goes with the values of the system; of one
+/// that runs beside another it does not.
+pub(crate) fn may_be_drawn(workload: &Workload, test: &TestResult) -> bool {
+    workload.runs_alone(&test.test)
+        && matches!(test.test.asks, Asks::Requests(_) | Asks::Transactions(_))
+        && test.iops.value > 0.0
 }
 
 impl Lab {
@@ -66,8 +69,9 @@ impl Lab {
         if !result.workload.faults.is_empty() || !result.complete {
             return Ok(());
         }
+        let workload = &result.workload;
         let mut tests: Vec<&mut TestResult> =
-            result.tests.iter_mut().filter(|test| may_be_drawn(test)).collect();
+            result.tests.iter_mut().filter(|test| may_be_drawn(workload, test)).collect();
         let predicted: Vec<(Test, f64)> =
             tests.iter().map(|test| (test.test.clone(), test.iops.value)).collect();
         let seed = result.provenance.seed;

@@ -1,6 +1,6 @@
 //! Runs on modelled systems, side by side on all cores.
 //!
-//! A repeat of a test needs nothing of any other, so that each is a piece of work by itself; what comes out is put
+//! A repeat of a test, or of tests beside each other, needs nothing of any other, so that each is a piece of work by itself; what comes out is put
 //! together by number, and is the same to the byte however many threads there are. Where several fail, the first in the
 //! order of runs, tests and repeats is told, as if they had run one after the other.
 
@@ -43,7 +43,8 @@ pub struct Work<'w> {
 enum Told {
     Begun,
     Advanced(Progress),
-    Sampled(Box<Sample>),
+    /// The samples of a test and of those beside it.
+    Sampled(Vec<Sample>),
     Failed(StudyError),
 }
 
@@ -115,8 +116,9 @@ impl Lab {
         watch: &mut Watch<'_>,
     ) -> Result<Vec<RunResult>, LabError> {
         let pieces: Vec<At> = (0..works.len())
-            .flat_map(|run| (0..works[run].workload.tests.len()).map(move |test| (run, test)))
-            .flat_map(|(run, test)| {
+            .flat_map(|run| works[run].workload.groups().into_iter().map(move |group| (run, group)))
+            .flat_map(|(run, group)| {
+                let test = group.start;
                 (0..works[run].workload.repeats).map(move |repeat| At { run, test, repeat })
             })
             .collect();
@@ -151,9 +153,9 @@ impl Lab {
                     wanted() && (!due || tell(Told::Advanced(*progress)))
                 };
                 let own = (test, repeat);
-                let outcome = work.system.sample(work.workload, own, provenance.seed, &mut watch);
+                let outcome = work.system.samples(work.workload, own, provenance.seed, &mut watch);
                 match outcome {
-                    Ok(Some(sample)) => tell(Told::Sampled(Box::new(sample))),
+                    Ok(Some(samples)) => tell(Told::Sampled(samples)),
                     // It was ended from outside.
                     Ok(None) => return,
                     Err(error) => {
@@ -167,12 +169,15 @@ impl Lab {
                 match told {
                     Told::Begun => watch(Event::Begun(at)),
                     Told::Advanced(progress) => watch(Event::Advanced(at, progress)),
-                    Told::Sampled(sample) => {
-                        watch(Event::Sampled(at, &sample));
-                        let own = &mut samples[at.run];
-                        own[at.test][at.repeat as usize] = Some(*sample);
-                        if own[at.test].iter().all(Option::is_some) {
-                            watch(Event::TestEnded { at, so_far: &|| result(at.run, own) });
+                    Told::Sampled(group) => {
+                        for (test, sample) in (at.test..).zip(group) {
+                            let at = At { test, ..at };
+                            watch(Event::Sampled(at, &sample));
+                            let own = &mut samples[at.run];
+                            own[at.test][at.repeat as usize] = Some(sample);
+                            if own[at.test].iter().all(Option::is_some) {
+                                watch(Event::TestEnded { at, so_far: &|| result(at.run, own) });
+                            }
                         }
                     }
                     Told::Failed(error) => {

@@ -110,12 +110,12 @@ impl Lab {
                 interval: None,
                 shortened_to: shortened.get(place).copied().flatten(),
             };
-            test.interval =
-                draws.as_ref().filter(|_| may_be_drawn(one)).and_then(|draws| {
-                    match test.measured.is_some() && test.limit_stays() {
-                        true => draws.ratio_interval(place).map(|interval| held(interval, &test)),
-                        false => draws.interval(1, place),
-                    }
+            test.interval = draws
+                .as_ref()
+                .filter(|_| may_be_drawn(&before.workload, one))
+                .and_then(|draws| match test.measured.is_some() && test.limit_stays() {
+                    true => draws.ratio_interval(place).map(|interval| held(interval, &test)),
+                    false => draws.interval(1, place),
                 });
             test
         });
@@ -149,7 +149,8 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
     let whole = sides[0].workload.tests.get(at)?;
     let rate = measured.test(&whole.name).map(|result| result.iops.value);
     let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0)?;
-    let plain = whole.mix().is_plain() && whole.is_closed() && whole.rounds.is_none();
+    let alone = sides[0].workload.is_alone(at);
+    let plain = alone && whole.mix().is_plain() && whole.is_closed() && whole.rounds.is_none();
     let settled = |drive: &AttachmentSpec| match &drive.drive.media {
         MediaSpec::Flash(flash) => flash.translation.map.is_none(),
         // Its rate depends on how far a test gets.

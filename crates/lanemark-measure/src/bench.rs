@@ -175,6 +175,9 @@ impl<'a> Bench<'a> {
             if test.rounds.is_some() && (test.start.beside || beside(index + 1)) {
                 return Err(MeasureError::RoundsBeside { test: test.name.clone() });
             }
+            if test.mix().copy_to.is_some() {
+                return Err(MeasureError::Copies { test: test.name.clone() });
+            }
             if test.requests().is_none() && !(replays && test.is_trace()) {
                 return Err(MeasureError::unasked(test));
             }

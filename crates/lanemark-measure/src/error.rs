@@ -25,6 +25,12 @@ pub enum MeasureError {
         /// Name of the test.
         test: String,
     },
+    /// A test that copies what it reads.
+    #[error("test `{test}` is a copy, whose writes wait for its reads: that is simulated only")]
+    Copies {
+        /// Name of the test.
+        test: String,
+    },
     /// A test of a database's transactions.
     #[error(
         "test `{test}` is of a database's transactions: what single requests it makes depends on the drive"
@@ -362,6 +368,10 @@ impl MeasureError {
                     .to_owned()
             }
             Self::TraceAlone { .. } => "replay the trace with --trace FILE".to_owned(),
+            Self::Copies { .. } => {
+                "give a test of reads and, beside it, one of writes: `start = \"beside\"`"
+                    .to_owned()
+            }
             Self::RoundsBeside { .. } => "give a duration instead of rounds".to_owned(),
             Self::Memory { .. } => "use a smaller block, queue depth or thread count".to_owned(),
             Self::Ring { source } => return ring_hint(source),

@@ -90,6 +90,7 @@ fn sizes_flushes_and_trims_come_in_their_shares() {
         sizes: vec![size(4, 0.5), size(16, 0.5)],
         trim_share: Ratio::new(0.2).unwrap(),
         flush_every: Some(8),
+        ..Mix::default()
     };
     let test =
         Test { block: Bytes::kibi(16), volume: Some(Bytes::mebi(16)), ..write() }.with(|asked| {
@@ -157,6 +158,13 @@ fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
     together.tests[0] = Test { rounds, duration: None, ..together.tests[0].clone() };
     bench.workload = &together;
     assert!(matches!(bench.run(&mut |_| ()), Err(MeasureError::RoundsBeside { .. })));
+    // A copy's writes would have to wait for its reads.
+    let mut copy = workload.clone();
+    copy.tests[0] = copy.tests[0].clone().with(|asked| asked.mix.copy_to = Some(Bytes::mebi(64)));
+    bench.workload = &copy;
+    let refused = bench.run(&mut |_| ()).unwrap_err();
+    assert!(matches!(refused, MeasureError::Copies { .. }), "{refused}");
+    assert!(refused.hint().unwrap().contains("beside"), "{refused}");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The requests of a run to its drive, as a workload that a simulated system can be given.
 //!
 //! Everything is counted in the run, for each transaction: processor time of server and driver, requests of the device
-//! below the data, bytes of the log. What is left of the time between two transactions of a user, after processor
-//! and storage, is spent elsewhere: locks, the network, waiting for a processor. A change of drive does not change it in the
-//! model, though locks are held for less time on a faster one.
+//! below the data, bytes of the log. What is left of the time between two transactions of a user, after processor,
+//! storage and locks, is spent elsewhere: the network, waiting for a processor. A change of drive does not change it in the
+//! model. Waits for locks go with the time that a transaction takes, since whoever holds one holds it for that time: on a
+//! slower drive they are longer. Pages that sessions wait for to be written are written by the users of the model, the
+//! others in the background. Both are told where waits were sampled; elsewhere locks are part of the time elsewhere.
 //!
 //! Time for storage is what the server's sessions were found waiting for data and log, where they were sampled. So waits above the
 //! block device are in it: a commit that waits for the flush before its own, and a request that a throttle holds back before
@@ -40,8 +42,19 @@ struct Sums {
     flush_s: f64,
     wal_bytes: Option<u64>,
     wal_writes: Option<u64>,
-    /// Sessions found, and those of them that waited for storage.
-    samples: [u64; 2],
+    /// Sessions found, by what they were at.
+    samples: Found,
+}
+
+/// Sessions found in all looks, by what they were at.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    all: u64,
+    storage: u64,
+    /// Those of them that waited for a page to be written.
+    page_writes: u64,
+    locks: u64,
+    processor: u64,
 }
 
 /// What a session waits for while a drive, or a throttle before it, has its request.
@@ -64,9 +77,15 @@ impl Sums {
         self.flush_s += device.flush_time.as_seconds();
         if let Some(waits) = &transactions.waits {
             let waited = |class: WaitClass| waits.samples.get(&class).copied().unwrap_or(0);
-            let found = [waits.total(), STORAGE.map(waited).iter().sum()];
-            for (sum, found) in self.samples.iter_mut().zip(found) {
-                *sum = sum.saturating_add(found);
+            let found = &mut self.samples;
+            for (sum, more) in [
+                (&mut found.all, waits.total()),
+                (&mut found.storage, STORAGE.map(waited).iter().sum()),
+                (&mut found.page_writes, waited(WaitClass::Write)),
+                (&mut found.locks, waited(WaitClass::Lock)),
+                (&mut found.processor, waited(WaitClass::Processor)),
+            ] {
+                *sum = sum.saturating_add(more);
             }
         }
         for (sum, counter) in
@@ -115,14 +134,22 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let cycle_us = f64::from(users) * sums.seconds * 1e6 / all;
     let stored_us = mean_us(sums.write_s, sums.writes) + mean_us(sums.flush_s, sums.flushes);
     let device_us = reads * mean_us(sums.read_s, sums.reads) + share * stored_us;
-    let (storage_us, storage) = match sums.samples {
-        [0, _] => (device_us, "the drive's time for its requests"),
-        [found, waited] => (
-            cycle_us * waited as f64 / found as f64,
-            "waits for data and log, as sessions told them",
-        ),
+    let found = sums.samples;
+    let part = |sessions: u64| sessions as f64 / found.all.max(1) as f64;
+    let (storage_us, storage) = match found.all {
+        0 => (device_us, "the drive's time for its requests"),
+        _ => (cycle_us * part(found.storage), "waits for data and log, as sessions told them"),
     };
-    let elsewhere_us = (cycle_us - processor_us - storage_us).max(0.0);
+    let locks_us = cycle_us * part(found.locks);
+    // Whoever holds a lock is at work or waits for storage meanwhile.
+    let holding = found.storage + found.processor;
+    let locks = if holding > 0 { found.locks as f64 / holding as f64 } else { 0.0 };
+    let write_us = mean_us(sums.write_s, sums.writes);
+    let awaited = match write_us > 0.0 {
+        true => (cycle_us * part(found.page_writes) / write_us).min(writes),
+        false => 0.0,
+    };
+    let elsewhere_us = (cycle_us - processor_us - storage_us - locks_us).max(0.0);
     let data = (asked.warehouses as u64).saturating_mul(WAREHOUSE / asked.divisor as u64);
     let span = Bytes(data.next_multiple_of(PAGE).max(PAGE) + LOG_AREA);
     let write_max = record.next_multiple_of(512).max(64 << 10);
@@ -132,11 +159,13 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
          # {note}\n\n\
          [workload]\nname    = \"{name}, {users} users, as measured\"\nrepeats = 3\naverage = \"mean\"\n\n\
          [transactions]\n\
-         elsewhere    = {{ value = \"{elsewhere_us:.1} us\", derived = \"{cycle_us:.0} us from one transaction of a user to the next, less processor and {storage_us:.0} us of {storage}\" }}\n\
+         elsewhere    = {{ value = \"{elsewhere_us:.1} us\", derived = \"{cycle_us:.0} us from one transaction of a user to the next, less processor, {locks_us:.0} us of locks and {storage_us:.0} us of {storage}\" }}\n\
+         locks        = {{ value = {locks:.4}, derived = \"sessions that waited for a lock, for each at work or waiting for storage\" }}\n\
          processor    = {{ value = \"{processor_us:.1} us\", derived = \"server and driver in the run\" }}\n\
          page_writers = {{ value = 32, assumed = \"pages that are written at once\" }}\n\
          reads        = {{ value = {reads:.4}, derived = \"{counted_reads} reads of the device in the run\" }}\n\
-         writes       = {{ value = {writes:.4}, derived = \"{counted_writes} writes of the device in the run, {log_writes} of them the log's\" }}\n\n\
+         writes       = {{ value = {writes:.4}, derived = \"{counted_writes} writes of the device in the run, {log_writes} of them the log's\" }}\n\
+         awaited      = {{ value = {awaited:.4}, derived = \"sessions that waited for a page to be written, over {write_us:.0} us of the drive for a write\" }}\n\n\
          [transactions.log]\n\
          share       = {{ value = \"{percent:.2}%\", derived = \"transactions that changed something\" }}\n\
          record      = {{ value = \"{record} B\", derived = \"bytes logged by each of them\" }}\n\

@@ -11,6 +11,7 @@
 //! of what it holds; nothing is fitted, smoothed or left out because it looks odd.
 
 mod answer;
+mod beside;
 mod budget;
 mod calibration;
 mod compare_table;

@@ -6,6 +6,7 @@
 use lanemark_core::result::{PredictionInterval, RunResult, TestResult, Verdict};
 
 use crate::Style;
+use crate::beside;
 use crate::explanation;
 use crate::number::{
     ABSENT, LatencyUnit, fixed, has_latency, known, or_absent, significant, spread,
@@ -37,6 +38,9 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     }
     sheet.blank();
     sheet.paragraph(&target::sentence(run));
+    for sentence in beside::sentences(run) {
+        sheet.paragraph(&sentence);
+    }
     if let Some(sentence) = widest(run) {
         sheet.paragraph(&sentence);
     }

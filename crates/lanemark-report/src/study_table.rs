@@ -8,7 +8,7 @@ use crate::figure_table;
 use crate::run_table::warnings;
 use crate::table::Ink;
 use crate::terminal::Sheet;
-use crate::{Style, answer, target, transactions};
+use crate::{Style, answer, beside, target, transactions};
 
 /// A study with its figures, error summary, calibrations, answer, notes and warnings.
 ///
@@ -53,6 +53,16 @@ pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: 
             let line = format!("{}: {}", entry.figures.join(", "), entry.reason);
             sheet.item("- ", &line, Ink::Plain);
         }
+    }
+    let told: Vec<String> = (outcome.systems.iter())
+        .flat_map(|system| {
+            beside::sentences(&system.run).into_iter().map(|one| format!("{}: {one}", system.label))
+        })
+        .collect();
+    if !told.is_empty() {
+        sheet.blank();
+        sheet.heading("Copies and tests beside each other");
+        told.iter().for_each(|sentence| sheet.item("- ", sentence, Ink::Plain));
     }
     if !outcome.notes.is_empty() {
         sheet.blank();

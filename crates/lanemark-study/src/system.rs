@@ -7,7 +7,7 @@ use lanemark_core::result::{
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::link::LinkSpec;
 use lanemark_core::sim::spec::{CheckedSystem, Condition, MediaSpec};
-use lanemark_core::sim::{CHUNK, Progress, SimError, VolumeSpec, run_test_watched};
+use lanemark_core::sim::{CHUNK, Progress, SimError, VolumeSpec, run_beside_watched};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::{Fault, Workload};
 
@@ -310,37 +310,46 @@ impl System {
         provenance: Provenance,
     ) -> Result<RunResult, StudyError> {
         let seed = provenance.seed;
-        let samples = (0..workload.tests.len()).map(|test| {
-            let repeats = 0..workload.repeats;
-            let watch = &mut |_: &Progress| true;
-            repeats.map(|repeat| self.sample(workload, (test, repeat), seed, watch)).collect()
-        });
-        let samples: Vec<Option<Vec<Sample>>> = samples.collect::<Result<_, _>>()?;
-        Ok(self.result(workload, provenance, samples))
+        let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); workload.tests.len()];
+        for group in workload.groups() {
+            for repeat in 0..workload.repeats {
+                let watch = &mut |_: &Progress| true;
+                let taken = self.samples(workload, (group.start, repeat), seed, watch)?;
+                for (test, sample) in group.clone().zip(taken.into_iter().flatten()) {
+                    samples[test].push(sample);
+                }
+            }
+        }
+        Ok(self.result(workload, provenance, samples.into_iter().map(Some)))
     }
 
-    /// Simulates one repeat of a test of `workload`, by the numbers of both; none where `watch` ended it by returning
-    /// false.
+    /// Simulates one repeat of a test of `workload` and of those beside it, by the numbers of the first and of the repeat;
+    /// none where `watch` ended it by returning false.
     ///
     /// # Errors
-    /// Where the test does not fit the drive.
-    pub fn sample(
+    /// Where a test does not fit the drive, or cannot have others beside it.
+    pub fn samples(
         &self,
         workload: &Workload,
-        (test, repeat): (usize, u32),
+        (first, repeat): (usize, u32),
         seed: u64,
         watch: &mut dyn FnMut(&Progress) -> bool,
-    ) -> Result<Option<Sample>, StudyError> {
-        let key = StreamKey { seed, test: test as u32, repeat, thread: 0 };
-        let (test, file) = (&workload.tests[test], Location::file(&workload.id));
+    ) -> Result<Option<Vec<Sample>>, StudyError> {
+        let file = Location::file(&workload.id);
         let spec = self.with_faults(&workload.faults, &file)?;
-        let test = test
-            .clone()
-            .checked()
-            .map_err(|error| StudyError::new(file, format!("test `{}`: {error}", test.name)))?;
-        match run_test_watched(&spec, &test, key, watch) {
+        let groups = workload.groups();
+        let group = groups.into_iter().find(|group| group.start == first).unwrap_or_default();
+        let tests = group.map(|test| {
+            let key = StreamKey { seed, test: test as u32, repeat, thread: 0 };
+            let test = &workload.tests[test];
+            let wrong =
+                |error| StudyError::new(file.clone(), format!("test `{}`: {error}", test.name));
+            Ok((test.clone().checked().map_err(wrong)?, key))
+        });
+        let tests = tests.collect::<Result<Vec<_>, StudyError>>()?;
+        match run_beside_watched(&spec, &tests, watch) {
             Err(SimError::Cancelled) => Ok(None),
-            outcome => outcome.map(Some).map_err(|error| self.fail(&test, error)),
+            outcome => outcome.map(Some).map_err(|error| self.fail(&workload.tests[first], error)),
         }
     }
 
@@ -414,7 +423,7 @@ impl System {
                 "ask for less, or for a faster drive: a test ends after its volume or time"
             }
             SimError::NotSimulated { .. } => {
-                "leave `start = \"beside\"` out, and the tests run one by one"
+                "give each test beside another a duration or volume, or leave `start = \"beside\"` out"
             }
         };
         StudyError::new(location, message).hint(hint)

@@ -170,7 +170,11 @@ fn requests(layers: &Layers<'_, '_>) -> Result<(Bytes, Asks), StudyError> {
     let least = mix.sizes.iter().map(|size| size.block).min().unwrap_or(block);
     let requests = Requests {
         pattern: pattern::read(layers.holding("pattern"))?,
-        read_share: layers.holding("read").quantity("read")?,
+        read_share: match mix.copy_to {
+            // Each block of a copy is read and written, and nothing need say so.
+            Some(_) => layers.quantity("read")?.unwrap_or(Ratio::HALF),
+            None => layers.holding("read").quantity("read")?,
+        },
         queue_depth: layers.holding("queue_depth").integer(
             "queue_depth",
             1,

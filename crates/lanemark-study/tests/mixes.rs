@@ -105,6 +105,22 @@ fn tests_begin_beside_each_other_and_later() {
     says("n", &format!("{PLAIN}\ndelay = \"25 h\""), "at most 24 h");
 }
 
+/// Half of a copy's requests are reads, and its copy lies elsewhere.
+#[test]
+fn a_copy_says_where_it_goes() {
+    let keys = "block = \"1 MiB\"\npattern = \"sequential\"\nspan = \"64 MiB\"";
+    let test = test("copy", &format!("{keys}\ncopy_to = \"64 MiB\""));
+    assert_eq!((test.read_share(), test.mix().copy_to), (Ratio::HALF, Some(Bytes::mebi(64))));
+    assert_eq!((test.reads(), test.writes(), test.end()), (true, true, Bytes::mebi(128)));
+    for (name, more, expected) in [
+        ("copy-1", "copy_to = \"32 MiB\"", "outside of the span that is copied"),
+        ("copy-2", "copy_to = \"64 MiB\"\nread = \"100%\"", "each block is read and written"),
+        ("copy-3", "copy_to = \"64 MiB\"\nflush_every = 3", "none in a copy"),
+    ] {
+        says(name, &format!("{keys}\n{more}"), expected);
+    }
+}
+
 #[test]
 fn every_pattern_has_its_words() {
     let pattern = |name: &str, value: &str| {

@@ -62,7 +62,7 @@ mod volume;
 
 pub use budget::{Budget, HOPS, Hop};
 pub use ceiling::{Ceiling, ceilings, over_link};
-pub use driver::{run_test, run_test_watched};
+pub use driver::{run_beside_watched, run_test, run_test_watched};
 pub use fault::Status;
 pub use progress::Progress;
 pub use replay::replay;
@@ -73,6 +73,8 @@ pub use spec::{CHUNK, CheckedSystem, Content, Multipath, SecondPort, SystemSpec,
 pub use storage::Storage;
 pub use target::{Extent, NAMESPACES_MAX, Target, extents};
 
+#[cfg(test)]
+mod beside_tests;
 #[cfg(test)]
 mod disk_tests;
 #[cfg(test)]

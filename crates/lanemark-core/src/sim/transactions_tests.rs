@@ -28,6 +28,7 @@ pub(super) fn plain() -> Transactions {
         in_use: Ratio::ONE,
         pages: vec![class("all", 32, 1.0, Ratio::ZERO)],
         counted: None,
+        locks: 0.0,
         log: Log {
             share: Ratio::ZERO,
             record: Bytes(512),
@@ -170,12 +171,35 @@ fn one_user_waits_for_the_sum_of_its_parts() {
 #[test]
 fn counted_requests_are_made_as_counted() {
     let mut own = plain();
-    own.counted = Some(Counted { reads: 1.5, writes: 0.25 });
+    own.counted = Some(Counted { reads: 1.5, writes: 0.25, awaited: 0.0 });
     let sample = run(&nvme(small_drive()), &users(4, own));
     let seen = sample.transactions.as_ref().unwrap();
     assert!((seen.page_reads.unwrap() / 1.5 - 1.0).abs() < 0.02, "{}", seen.page_reads.unwrap());
     assert!((seen.page_writes.unwrap() / 0.25 - 1.0).abs() < 0.02, "{}", seen.page_writes.unwrap());
     assert_eq!(seen.buffer_hit_ratio, None);
+}
+
+/// A user that waits for locks takes as much longer as it took otherwise, and waits for its own writes as for its reads.
+#[test]
+fn locks_and_awaited_writes_take_their_time() {
+    let (mut own, system) = (plain(), free(unlimited(), 1));
+    own.locks = 0.5;
+    let sample = run(&system, &users(1, own.clone()));
+    let expected = 1.0 / (1.5 * 100e-6 + 400e-6);
+    assert!((rate(&sample) / expected - 1.0).abs() < 0.02, "{}", rate(&sample));
+    let response = sample.transactions.as_ref().unwrap().response.mean_ns() / 1e3;
+    assert!((response / 150.0 - 1.0).abs() < 0.02, "{response} us");
+    own.locks = 0.0;
+    own.counted = Some(Counted { reads: 1.5, writes: 3.0, awaited: 2.0 });
+    let sample = run(&nvme(small_drive()), &users(1, own));
+    let seen = sample.transactions.as_ref().unwrap();
+    assert!((seen.page_writes.unwrap() / 3.0 - 1.0).abs() < 0.02, "{:?}", seen.page_writes);
+    let mean = |one: &Option<crate::result::DirectionResult>| {
+        one.as_ref().map_or(0.0, |one| one.latency.mean_ns()) / 1e3
+    };
+    let parts = 100.0 + 1.5 * mean(&sample.reads) + 2.0 * mean(&sample.writes);
+    let response = seen.response.mean_ns() / 1e3;
+    assert!((response / parts - 1.0).abs() < 0.03, "{response} us for {parts}");
 }
 
 /// Users are as many as come by in the time that each is away and at work, and changed pages are written as often

@@ -39,7 +39,7 @@ pub struct Access {
     pub length: Bytes,
 }
 
-/// The endless stream of requests of one thread of a test.
+/// The endless stream of requests of one thread of a test; of a copy its reads, each of which a write follows.
 #[derive(Clone, Debug)]
 pub struct Accesses {
     rng: Rng,
@@ -54,6 +54,8 @@ pub struct Accesses {
     /// After so many writes comes a flush, where one does.
     flush_every: Option<u32>,
     written: u32,
+    /// Whether what is read is then written, by whoever asks for it.
+    copies: bool,
 }
 
 impl Accesses {
@@ -77,6 +79,7 @@ impl Accesses {
             step,
             flush_every: requests.mix.flush_every,
             written: 0,
+            copies: requests.mix.copy_to.is_some(),
         }
     }
 
@@ -115,6 +118,9 @@ impl Accesses {
     }
 
     fn operation(&mut self) -> Operation {
+        if self.copies {
+            return Operation::Read;
+        }
         if self.trim_share > 0.0 && self.rng.chance(self.trim_share) {
             return Operation::Trim;
         }

@@ -46,6 +46,7 @@ impl Test {
         match &self.asks {
             Asks::Requests(requests) => {
                 requests.mix.check(self.block)?;
+                requests.check_copy(self)?;
                 requests.check_load()?;
             }
             Asks::Transactions(transactions) => transactions.check(self.span)?,
@@ -121,6 +122,40 @@ impl Test {
 }
 
 impl Requests {
+    /// Checks a copy: a closed loop of reads alone, whose writes do not reach into what is read.
+    fn check_copy(&self, test: &Test) -> Result<(), TestError> {
+        let Some(to) = self.mix.copy_to else { return Ok(()) };
+        let fail = |field, value: String, bound: &str| {
+            Err(TestError { field, value, bound: bound.to_owned() })
+        };
+        if !to.get().is_multiple_of(SECTOR.get()) {
+            return fail("copy_to", to.to_string(), "a multiple of 512 B");
+        }
+        if to < test.span_end() && to.get().saturating_add(test.span.get()) > test.offset.get() {
+            let bound = format!("outside of the span that is copied, from {}", test.span_end());
+            return fail("copy_to", to.to_string(), &bound);
+        }
+        if self.read_share != Ratio::HALF {
+            return fail(
+                "read",
+                self.read_share.to_string(),
+                "50% in a copy: each block is read and written",
+            );
+        }
+        if self.mix.trim_share > Ratio::ZERO {
+            return fail("trim", self.mix.trim_share.to_string(), "none in a copy");
+        }
+        if let Some(every) = self.mix.flush_every {
+            return fail("flush_every", every.to_string(), "none in a copy");
+        }
+        match self.load {
+            Load::Closed => Ok(()),
+            Load::Open { rate_per_second, .. } => {
+                fail("rate", rate_per_second.to_string(), "none in a copy")
+            }
+        }
+    }
+
     fn check_load(&self) -> Result<(), TestError> {
         match self.load {
             Load::Open { rate_per_second, .. }

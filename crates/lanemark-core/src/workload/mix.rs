@@ -20,6 +20,10 @@ pub struct Mix {
     /// After so many writes each thread asks for a flush, where given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush_every: Option<u32>,
+    /// Makes the test a copy of its span to this place of the target, where given: each block that was read is then
+    /// written there, and only then its buffer takes the next block.
+    #[serde(rename = "copy_to_bytes", skip_serializing_if = "Option::is_none")]
+    pub copy_to: Option<Bytes>,
 }
 
 /// A request size and its share in a mix.
@@ -53,7 +57,8 @@ impl Start {
 
 impl Mix {
     /// Nothing beside reads and writes of one size.
-    pub const PLAIN: Self = Self { sizes: Vec::new(), trim_share: Ratio::ZERO, flush_every: None };
+    pub const PLAIN: Self =
+        Self { sizes: Vec::new(), trim_share: Ratio::ZERO, flush_every: None, copy_to: None };
 
     /// The mean length of a request, where that is `block` without sizes.
     pub fn block_mean(&self, block: Bytes) -> f64 {

@@ -9,7 +9,7 @@
 //! transactions. A recorded trace is a stream of [`Arrival`]s instead; a [`Test`] of [`Asks::Trace`] sums it up in a
 //! result.
 //!
-//! Not modelled: jobs that wait for another one's requests.
+//! Not modelled: jobs that wait for another one's requests. A copy is one job, whose writes wait for its reads.
 
 mod accesses;
 mod arrival;
@@ -49,6 +49,8 @@ pub use rounds::{Interval, Rounds, Tracked};
 pub use schedule::Schedule;
 pub use transactions::{BufferUse, Counted, Log, PageClass, Transactions};
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Bytes, Duration, Ratio};
@@ -83,6 +85,29 @@ pub struct Workload {
     pub faults: Vec<Fault>,
     /// The tests, in the order in which they run.
     pub tests: Vec<Test>,
+}
+
+impl Workload {
+    /// The groups of tests that run beside each other, by their numbers, in order. A test that starts after the one
+    /// before it begins a group, and so does the first whatever it says.
+    pub fn groups(&self) -> Vec<Range<usize>> {
+        let begins = |index: &usize| *index == 0 || !self.tests[*index].start.beside;
+        let firsts: Vec<usize> = (0..self.tests.len()).filter(begins).collect();
+        let ends = firsts.iter().skip(1).copied().chain([self.tests.len()]);
+        firsts.iter().zip(ends).map(|(&first, end)| first..end).collect()
+    }
+
+    /// Whether no other test runs beside `test`, which is one of these by its name.
+    pub fn runs_alone(&self, test: &Test) -> bool {
+        let place = self.tests.iter().position(|own| own.name == test.name);
+        place.is_none_or(|place| self.is_alone(place))
+    }
+
+    /// Whether no other test runs beside the test of this number.
+    pub fn is_alone(&self, test: usize) -> bool {
+        let beside = |index: usize| self.tests.get(index).is_some_and(|test| test.start.beside);
+        (test == 0 || !beside(test)) && !beside(test + 1)
+    }
 }
 
 /// The order in which the tests of a workload are measured. A simulation has none: each of its runs is alone.
@@ -281,9 +306,15 @@ impl Test {
         u64::from(self.queue_depth()) * u64::from(self.threads)
     }
 
-    /// The end of the part of the target that is used.
-    pub fn end(&self) -> Bytes {
+    /// The end of the span.
+    pub fn span_end(&self) -> Bytes {
         Bytes(self.offset.get().saturating_add(self.span.get()))
+    }
+
+    /// The end of the part of the target that is used: of the span, or of its copy.
+    pub fn end(&self) -> Bytes {
+        let copy = self.mix().copy_to.map(|to| to.get().saturating_add(self.span.get()));
+        self.span_end().max(Bytes(copy.unwrap_or(0)))
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! A transaction begins with processor time, cut into equal parts (in the mean) by the reads of the pages that the
 //! buffer does not hold, which come one after the other; where it has changed anything it ends when its log
-//! record is stored. Then its user is elsewhere for a while: the client's own time, the network, locks. Changed pages
-//! are written in the background.
+//! record is stored. Then its user is elsewhere for a while: the client's own time, the network, and, where they are not
+//! told apart, locks. Changed pages are written in the background, or by the user that needs their room.
 //!
 //! What a transaction reads and what must be written follows from the buffer ([`Transactions::buffer_use`]).
 
@@ -17,6 +17,8 @@ use crate::units::{Bytes, Duration, Ratio};
 const PAGE_CLASSES_MAX: usize = 64;
 /// Greatest number of visits of a transaction to pages of a kind.
 const VISITS_MAX: f64 = 10_000.0;
+/// Greatest multiple of a transaction's time that waits for locks may take.
+const LOCKS_MAX: f64 = 1000.0;
 
 /// The transactions that each user runs. How many users there are is the test's number of threads; a page is its block;
 /// the log lies at the end of its span.
@@ -43,6 +45,10 @@ pub struct Transactions {
     /// Reads and writes counted for each transaction, where known: then buffer and pages are not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Counted>,
+    /// Waits for locks, as a multiple of the time that a transaction takes at processor and storage: whoever holds a
+    /// lock holds it for that time.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub locks: f64,
     /// Log of the database, which makes transactions durable.
     pub log: Log,
 }
@@ -89,6 +95,14 @@ pub struct Counted {
     pub reads: f64,
     /// Changed pages written.
     pub writes: f64,
+    /// Those of the writes that the user itself waits for, to have room for the page that it reads next; the others go in
+    /// the background.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub awaited: f64,
+}
+
+fn is_none(number: &f64) -> bool {
+    *number == 0.0
 }
 
 /// The reads and writes that the buffer leaves to the drives.
@@ -100,6 +114,8 @@ pub struct BufferUse {
     pub reads: f64,
     /// Writes of changed pages, for each transaction.
     pub writes: f64,
+    /// Those of the writes that its user waits for.
+    pub awaited: f64,
 }
 
 impl Transactions {
@@ -112,8 +128,8 @@ impl Transactions {
     /// page is written when it is dropped after a change, or when a checkpoint finds it changed, whichever is more
     /// often. Where everything fits nothing is read: what was loaded at first is not counted.
     pub fn buffer_use(&self, page: Bytes, rate: f64) -> BufferUse {
-        if let Some(Counted { reads, writes }) = self.counted {
-            return BufferUse { hit_ratio: None, reads, writes };
+        if let Some(Counted { reads, writes, awaited }) = self.counted {
+            return BufferUse { hit_ratio: None, reads, writes, awaited };
         }
         let room = self.buffer.get() as f64 / page.get() as f64;
         let classes: Vec<(f64, f64, f64)> = self
@@ -151,7 +167,13 @@ impl Transactions {
             Err(TestError { field, value, bound: bound.to_owned() })
         };
         let log = &self.log;
-        if let Some(Counted { reads, writes }) = self.counted {
+        if !(0.0..=LOCKS_MAX).contains(&self.locks) {
+            return fail("locks", self.locks.to_string(), "from 0 to 1000");
+        }
+        if let Some(Counted { reads, writes, awaited }) = self.counted {
+            if !(0.0..=writes).contains(&awaited) {
+                return fail("awaited", awaited.to_string(), "from 0 to `writes`");
+            }
             for (field, value) in [("reads", reads), ("writes", writes)] {
                 if !(0.0..=VISITS_MAX).contains(&value) {
                     return fail(field, value.to_string(), "from 0 to 10000");
@@ -241,6 +263,7 @@ pub(crate) mod tests {
             in_use: Ratio::ONE,
             pages: vec![class("hot", 8, 3.0, 0.5), class("cold", 48, 1.0, 1.0)],
             counted: None,
+            locks: 0.0,
             log: Log {
                 share: Ratio::ONE,
                 record: Bytes(512),
@@ -320,8 +343,10 @@ pub(crate) mod tests {
 
     #[test]
     fn each_bound_is_named() {
-        let cases: [(&str, fn(&mut Transactions)); 9] = [
-            ("reads", |t| t.counted = Some(Counted { reads: -1.0, writes: 0.0 })),
+        let cases: [(&str, fn(&mut Transactions)); 11] = [
+            ("reads", |t| t.counted = Some(Counted { reads: -1.0, writes: 0.0, awaited: 0.0 })),
+            ("awaited", |t| t.counted = Some(Counted { reads: 1.0, writes: 2.0, awaited: 2.5 })),
+            ("locks", |t| t.locks = f64::NAN),
             ("pages", |t| t.pages.clear()),
             ("visits", |t| t.pages[0].visits = f64::NAN),
             ("size", |t| t.pages[0].size = Bytes::mebi(50)),

@@ -20,7 +20,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 pub(crate) use grid::typeset;
 
-use crate::{answer, energy, faults, figure_table, run_table, target, transactions};
+use crate::{answer, beside, energy, faults, figure_table, run_table, target, transactions};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -73,6 +73,9 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
                 @if let Some(answer) = answer(study) { div class="answer" { p { (answer) } } }
             } @else {
                 @for (_, run) in runs { p class="soft" { (target::sentence(run)) } }
+                @for sentence in runs.iter().flat_map(|(_, run)| beside::sentences(run)) {
+                    p class="soft" { (sentence) }
+                }
             }
         }
     }

@@ -2,9 +2,10 @@
 
 use lanemark_core::result::steady::Reason;
 use lanemark_core::result::{
-    Metric, Role, RunResult, Statistic, StudyOutcome, Target, TestResult, Warning,
+    DirectionResult, Metric, Role, RunResult, Statistic, StudyOutcome, Target, TestResult, Warning,
 };
 use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::Test;
 use lanemark_report::{Style, compare_table, html, run_table, study_table, test_detail};
 use unicode_width::UnicodeWidthStr;
 
@@ -375,4 +376,27 @@ fn what_the_flash_took_besides_is_told_where_there_was_something() {
     let seen = detail(&run).replace('\n', " ");
     assert!(seen.contains("Flash took 2.50 bytes for each that the host wrote"), "{seen}");
     assert!(seen.contains(&moved), "{moved} in {seen}");
+}
+
+/// Tests that ran together, and copies, say so below the table and on the page.
+#[test]
+fn rows_that_would_mislead_have_a_sentence() {
+    let mut run = fixture::simulated();
+    let mut first = run.tests[0].test.clone();
+    let copy = first.clone().with(|asked| asked.mix.copy_to = Some(Bytes::mebi(8)));
+    first.name = "data".to_owned();
+    let mut log = Test { name: "log".to_owned(), ..first.clone() };
+    log.start.beside = true;
+    run.workload.tests = vec![first, log, copy.clone()];
+    let mut sample = run.tests[0].samples[0].clone();
+    sample.elapsed = Duration::from_seconds(2);
+    sample.writes =
+        sample.reads.clone().map(|one| DirectionResult { bytes: Bytes(100_000_000), ..one });
+    run.tests = vec![TestResult::new(&run.workload, &copy, vec![sample])];
+    let together = "Run beside each other, each counted apart: data, log.";
+    let copied = format!("{}: each block is read and written; 50.0 MB/s were copied.", copy.name);
+    for view in [run_table(&run, &PLAIN), html(None, &[&run])] {
+        let view = unwrapped(&view);
+        assert!(view.contains(together) && view.contains(&copied), "{view}");
+    }
 }

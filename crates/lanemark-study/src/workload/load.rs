@@ -6,7 +6,7 @@ use lanemark_core::workload::{Load, Mix, Process, SizeShare, Start};
 use super::Layers;
 use crate::error::StudyError;
 
-/// Reads `sizes`, `trim` and `flush_every`.
+/// Reads `sizes`, `trim`, `flush_every` and `copy_to`.
 pub(super) fn mix(layers: &Layers<'_, '_>) -> Result<Mix, StudyError> {
     let section = layers.holding("sizes");
     let size = |text: &String| {
@@ -30,6 +30,7 @@ pub(super) fn mix(layers: &Layers<'_, '_>) -> Result<Mix, StudyError> {
             .holding("flush_every")
             .optional_integer("flush_every", 1, u32::MAX.into())?
             .map(|every| every as u32),
+        copy_to: layers.quantity("copy_to")?,
     })
 }
 

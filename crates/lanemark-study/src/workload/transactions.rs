@@ -14,14 +14,20 @@ pub(super) fn read(section: &Section<'_>) -> Result<Transactions, StudyError> {
     let flush = log.setting("flush", &[("after-each-write", true), ("never", false)])?;
     let number =
         |key: &str| section.optional_parsed(key, "a number", |text| text.parse::<f64>().ok());
-    let counted = match (number("reads")?, number("writes")?) {
-        (Some(reads), Some(writes)) => Some(Counted { reads, writes }),
-        (None, None) => None,
+    let counted = match (number("reads")?, number("writes")?, number("awaited")?) {
+        (Some(reads), Some(writes), awaited) => {
+            Some(Counted { reads, writes, awaited: awaited.unwrap_or(0.0) })
+        }
+        (None, None, None) => None,
+        (_, _, Some(_)) => {
+            return Err(section.error("awaited", "`awaited` is a part of `writes`, with `reads`"));
+        }
         _ => return Err(section.error("reads", "`reads` and `writes` go together")),
     };
     let of_buffer = counted.is_none();
     let transactions = Transactions {
         counted,
+        locks: number("locks")?.unwrap_or(0.0),
         elsewhere: section.quantity("elsewhere")?,
         processor: section.quantity("processor")?,
         buffer: if of_buffer { section.quantity("buffer")? } else { Bytes::ZERO },

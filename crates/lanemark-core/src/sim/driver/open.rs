@@ -17,12 +17,14 @@ pub(super) struct Open {
     /// Instant at which the request of each slot was due, thread by thread.
     due: Vec<Instant>,
     queue_depth: u32,
+    /// Time at which the load begins.
+    from: Duration,
     kept: Punctuality,
 }
 
 impl Open {
-    /// The times of `threads` threads of `test`, where its loop is open.
-    pub(super) fn of(test: &Test, threads: u32, key: StreamKey) -> Option<Self> {
+    /// The times of `threads` threads of `test`, where its loop is open; its load begins at `from`.
+    pub(super) fn of(test: &Test, threads: u32, key: StreamKey, from: Duration) -> Option<Self> {
         let schedule = |thread: u32| {
             // Each namespace has the rate of the test, with the threads of the first again.
             let own = StreamKey { thread: thread % test.threads, ..key };
@@ -39,6 +41,7 @@ impl Open {
             schedules: schedules?,
             due: vec![Instant::ZERO; threads as usize * test.queue_depth() as usize],
             queue_depth: test.queue_depth(),
+            from,
             kept,
         })
     }
@@ -51,7 +54,7 @@ impl Open {
     /// Returns the instant at which the next request of a slot is submitted, where the slot is free from `free` on.
     pub(super) fn next(&mut self, slot: u32, free: Instant) -> Instant {
         let schedule = &mut self.schedules[(slot / self.queue_depth) as usize];
-        let due = Instant::ZERO + schedule.next_due();
+        let due = Instant::ZERO + self.from + schedule.next_due();
         schedule.advance();
         self.due[slot as usize] = due;
         due.max(free)

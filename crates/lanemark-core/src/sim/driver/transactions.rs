@@ -9,7 +9,10 @@
 //! transactions, and written as far as the writers go. Where more than 4096 are owed, users that miss a
 //! page wait until there is room, as they do where a database finds no clean page.
 //!
-//! Not modelled: locks and latches (part of the time elsewhere), reading ahead, pages of a transaction that lie
+//! Locks are waited for at the end of a transaction, for a multiple of the time that it took: on a slower drive a lock is
+//! held for longer. Who holds which is not modelled.
+//!
+//! Not modelled: latches (part of the time elsewhere), reading ahead, pages of a transaction that lie
 //! together, splits of pages, and a working set that drifts.
 
 use std::collections::VecDeque;
@@ -45,6 +48,8 @@ const PAGE_WRITE: u64 = u64::MAX;
 /// Tags of log writes, and of the flushes after them, with the place in their order.
 const LOG_WRITE: u64 = 1 << 62;
 const LOG_FLUSH: u64 = 1 << 61;
+/// The tag of a page's write that a user waits for, with the user.
+const AWAITED_WRITE: u64 = 1 << 60;
 
 /// An event outside the drives.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +65,9 @@ enum Event {
 struct User {
     begun: Instant,
     reads: u32,
+    /// Pages to write before pages can be read in their place, and whether that has just been done for the next read.
+    writes: u32,
+    has_room: bool,
     /// The time of each part at the processor, in the mean.
     part: Duration,
 }
@@ -236,8 +244,9 @@ impl<'t> Run<'t> {
 
     fn begin(&mut self, now: Instant, user: u32) {
         let reads = self.number(self.buffer.reads);
+        let writes = if self.buffer.awaited > 0.0 { self.number(self.buffer.awaited) } else { 0 };
         let part = self.load.processor / u64::from(reads + 1);
-        self.users[user as usize] = User { begun: now, reads, part };
+        self.users[user as usize] = User { begun: now, reads, writes, has_room: false, part };
         self.compute(now, user);
     }
 
@@ -247,9 +256,20 @@ impl<'t> Run<'t> {
         self.events.schedule(span.end, Event::Computed(user));
     }
 
-    /// Reads the next page, commits, or ends.
+    /// Makes room for the next page or reads it, commits, or ends.
     fn go_on(&mut self, now: Instant, user: u32) -> Result<(), SimError> {
-        if self.users[user as usize].reads > 0 {
+        let own = &mut self.users[user as usize];
+        if own.writes > 0 && !own.has_room {
+            let access = self.page(Operation::Write);
+            let tag = AWAITED_WRITE | u64::from(user);
+            return self.storage.submit(now, Target::default(), access, user, tag);
+        }
+        // The next one needs room of its own, and what is left when all is read is written too.
+        own.has_room = false;
+        if own.reads == 0 && own.writes > 0 {
+            return self.go_on(now, user);
+        }
+        if own.reads > 0 {
             if self.owed > OWED_MAX {
                 self.held.push_back(user);
                 return Ok(());
@@ -321,6 +341,13 @@ impl<'t> Run<'t> {
             tag if tag & (LOG_WRITE | LOG_FLUSH) != 0 => {
                 self.stored(now, tag & !(LOG_WRITE | LOG_FLUSH))
             }
+            tag if tag & AWAITED_WRITE != 0 => {
+                let user = (tag & !AWAITED_WRITE) as u32;
+                let own = &mut self.users[user as usize];
+                own.writes -= 1;
+                own.has_room = true;
+                self.go_on(now, user)
+            }
             user => {
                 let user = user as u32;
                 self.users[user as usize].reads -= 1;
@@ -347,9 +374,12 @@ impl<'t> Run<'t> {
     }
 
     fn finish(&mut self, now: Instant, user: u32) -> Result<(), SimError> {
+        let taken = now.since(self.users[user as usize].begun);
+        let locked = (taken.picoseconds() as f64 * self.load.locks) as u64;
+        let locked = Duration::from_picoseconds(locked);
         if now >= self.counting_from {
             self.begin_counting(now);
-            self.response.record(now.since(self.users[user as usize].begun));
+            self.response.record(taken + locked);
         }
         self.ended += 1;
         if self.ended.is_multiple_of(RATE_EVERY) {
@@ -357,8 +387,8 @@ impl<'t> Run<'t> {
             self.buffer = self.load.buffer_use(self.test.block, RATE_EVERY as f64 / seconds);
             self.rate_since = now;
         }
-        self.leave(now, user);
-        self.owed += self.buffer.writes;
+        self.leave(now + locked, user);
+        self.owed += self.buffer.writes - self.buffer.awaited;
         self.write_pages(now)
     }
 

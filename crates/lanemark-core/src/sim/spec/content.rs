@@ -13,9 +13,22 @@ pub struct Content {
 }
 
 impl Content {
-    /// The content that `test` works on.
+    /// The content that `test` works on. Where a copy goes nothing is written yet.
     pub fn of(test: &Test) -> Self {
-        Self { written: test.end(), compressibility: test.compressibility }
+        Self { written: test.span_end(), compressibility: test.compressibility }
+    }
+
+    /// The content that `tests` beside each other work on: up to the end that is furthest, and as little of it
+    /// compressible as that of any.
+    pub fn of_all<'t>(tests: impl IntoIterator<Item = &'t Test>) -> Self {
+        let all = tests.into_iter().map(Self::of).reduce(|one, other| Self {
+            written: one.written.max(other.written),
+            compressibility: match one.compressibility < other.compressibility {
+                true => one.compressibility,
+                false => other.compressibility,
+            },
+        });
+        all.unwrap_or(Self::from(Bytes::ZERO))
     }
 
     /// Returns the size of a stored slot, as a share of the slot, on a drive that compresses to `best` at most.

@@ -1,0 +1,138 @@
+//! `lanemark oltp workload` on a device that a control group holds back: a run at one rate says what another rate gives.
+//!
+//! A throttle keeps requests above the block device, whose own times stay short: what tells of it are the waits that
+//! sessions sampled. Without a throttle the device itself, and who else uses it, would say how fast it is, so that no bound
+//! could be held there. Skipped, with a message, where loop devices, control groups or PostgreSQL's programs are missing.
+#![cfg(feature = "postgres")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use lanemark_oltp::download;
+use lanemark_oltp::managed::{ManagedServer, ServerOptions};
+use lanemark_testbed::{Group, LoopDevice, Mounted};
+
+/// Users, who are more than enough to keep the slow and the fast device busy.
+const USERS: &str = "8";
+/// Reads a second that the throttle lets pass.
+const SLOW: u64 = 1000;
+const FAST: u64 = 3500;
+/// How far a predicted rate of transactions may be from the measured one.
+const MOST_APART: f64 = 0.15;
+
+/// A folder, and the server with a database in it.
+struct Bench {
+    folder: tempfile::TempDir,
+    database: String,
+}
+
+/// A run, as far as it is compared.
+struct Measured {
+    file: String,
+    per_minute: f64,
+    device: serde_json::Value,
+}
+
+impl Bench {
+    fn lanemark(&self, args: &[&str]) -> String {
+        let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+            .current_dir(self.folder.path())
+            .args(args)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn oltp(&self, args: &[&str]) -> String {
+        self.lanemark(&[&["oltp", args[0], "--database", &self.database], &args[1..]].concat())
+    }
+
+    fn run(&self, file: &str, ramp: &str, duration: &str) -> Measured {
+        let times = ["--ramp", ramp, "--duration", duration, "--repeats", "1"];
+        self.oltp(&[&["run", "--users", USERS, "--out", file], &times[..]].concat());
+        let text = std::fs::read_to_string(self.folder.path().join(file)).unwrap();
+        let run: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let sample = &run["tests"][0]["samples"][0];
+        Measured {
+            file: file.to_owned(),
+            per_minute: sample["transactions"]["per_minute"].as_f64().unwrap(),
+            device: sample["evidence"]["device"].clone(),
+        }
+    }
+
+    /// Transactions a minute of the workload of `run` on a drive that answers each request in the time that the run's
+    /// device took below the throttle, and takes on so many reads a second.
+    fn predicted(&self, run: &Measured, reads_a_second: u64) -> f64 {
+        let workload = format!("{}.toml", run.file);
+        self.lanemark(&["oltp", "workload", &run.file, "--out", &workload]);
+        let of = |key: &str| run.device[key].as_f64().unwrap();
+        let mean_us = |time: &str, count: &str| of(time) / of(count).max(1.0) / 1e3;
+        let (read_us, stored_us) =
+            (mean_us("read_time_ns", "reads"), mean_us("write_time_ns", "writes"));
+        let settings = [
+            format!("drive.front_end.read_time={:.1} us", 1e6 / reads_a_second as f64),
+            format!("drive.flash.read={read_us:.1} us"),
+            format!("drive.front_end.write_latency={stored_us:.1} us"),
+            "drive.buffer.power_loss=stored".to_owned(),
+        ];
+        let mut args = vec!["sim", "generic-nvme@data-sheet:pcie", &workload, "--json"];
+        args.extend(["--repeats", "1", "--no-interval"]);
+        args.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+        let simulated: serde_json::Value = serde_json::from_str(&self.lanemark(&args)).unwrap();
+        simulated["tests"][0]["samples"][0]["transactions"]["per_minute"].as_f64().unwrap()
+    }
+}
+
+/// Folder of programs that go past the page cache, without which the throttle would see few reads.
+fn programs(cache: &Path) -> Option<PathBuf> {
+    let registry = std::env::var("LANEMARK_MAVEN").unwrap_or(download::REGISTRY.to_owned());
+    download::programs(cache, &registry, &|_| ())
+        .map_err(|error| {
+            lanemark_testbed::skipped(&format!("PostgreSQL can't be fetched: {error}"));
+        })
+        .ok()
+}
+
+fn server(folder: &Path, programs: PathBuf) -> ManagedServer {
+    let options = ServerOptions {
+        shared_buffers_mib: 8,
+        direct_io: true,
+        programs: Some(programs),
+        ..ServerOptions::default()
+    };
+    ManagedServer::start(folder, &options).unwrap()
+}
+
+#[test]
+fn a_run_on_a_throttled_device_predicts_another_rate() {
+    let Some(device) = LoopDevice::sparse(2 << 30) else { return };
+    let Some(mounted) = Mounted::ext4(device.node()) else { return };
+    let Some(programs) = programs(&mounted.path().join("cache")) else { return };
+    // Before the server starts, which inherits it. What is loaded needs no limit.
+    let Some(group) = Group::reads_a_second(device.node(), 1_000_000) else { return };
+    let server = server(&mounted.path().join("server"), programs);
+    let bench = Bench { folder: tempfile::tempdir().unwrap(), database: server.name("lanemark") };
+    bench.oltp(&["load", "--warehouses", "4", "--scale", "8"]);
+    // The buffer fills.
+    bench.run("warm.json", "0 s", "3 s");
+    let measured = [SLOW, FAST].map(|rate| {
+        group.set_reads_a_second(device.node(), rate);
+        (rate, bench.run(&format!("{rate}.json"), "2 s", "10 s"))
+    });
+    group.set_reads_a_second(device.node(), 0);
+    let [slow, fast] = &measured;
+    for (from, to) in [(slow, fast), (fast, slow)] {
+        let predicted = bench.predicted(&from.1, to.0);
+        let apart = predicted / to.1.per_minute - 1.0;
+        let (truth, found) = (to.1.per_minute, 100.0 * apart);
+        let told = format!(
+            "a run at {} reads a second says {predicted:.0} tpm at {}, measured {truth:.0}: {found:+.1}%",
+            from.0, to.0
+        );
+        eprintln!("{told}");
+        assert!(apart.abs() < MOST_APART, "{told}");
+        // The run itself had another rate, by far.
+        assert!((from.1.per_minute / truth - 1.0).abs() > 2.0 * MOST_APART, "{told}");
+    }
+}

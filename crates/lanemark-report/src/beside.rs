@@ -1,0 +1,41 @@
+//! Tests that ran beside each other, and copies, in a sentence each: what their rows do not say by themselves.
+
+use std::ops::Range;
+
+use lanemark_core::result::{RunResult, TestResult};
+
+use crate::number::significant;
+
+/// Returns what is to be known of the rows of a run; nothing where each test ran alone and none copied.
+pub(crate) fn sentences(run: &RunResult) -> Vec<String> {
+    let groups = run.workload.groups().into_iter().filter(|group| group.len() > 1);
+    let groups = groups.map(|group| together(run, group));
+    let copies = run.tests.iter().filter(|result| result.test.mix().copy_to.is_some());
+    groups.chain(copies.filter_map(copied)).collect()
+}
+
+fn together(run: &RunResult, group: Range<usize>) -> String {
+    let names: Vec<&str> =
+        run.workload.tests[group].iter().map(|test| test.name.as_str()).collect();
+    let names = names.join(", ");
+    format!(
+        "Run beside each other, each counted apart: {names}. What drives and hops did is of all of them."
+    )
+}
+
+/// The rate of the copy: half of what was moved.
+fn copied(result: &TestResult) -> Option<String> {
+    let written = result.samples.iter().map(|sample| {
+        let bytes = sample.writes.as_ref().map_or(0, |writes| writes.bytes.get());
+        bytes as f64 / sample.elapsed.as_seconds()
+    });
+    let rate = written.sum::<f64>() / result.samples.len().max(1) as f64;
+    let name = &result.test.name;
+    let told = || {
+        format!(
+            "{name}: each block is read and written; {} MB/s were copied.",
+            significant(rate / 1e6)
+        )
+    };
+    (rate > 0.0).then(told)
+}
