@@ -80,7 +80,7 @@ fn what_no_database_can_be_is_told_with_its_line() {
 fn the_study_meets_what_it_sets_and_predicts_the_rest() {
     let file = format!("library/workloads/{NAME}.toml");
     let (long, short) =
-        ("ramp     = \"2 s\"\nduration = \"8 s\"", "ramp     = \"500 ms\"\nduration = \"500 ms\"");
+        ("ramp     = \"1 s\"\nduration = \"2 s\"", "ramp     = \"500 ms\"\nduration = \"500 ms\"");
     let shorter = Spoilt::new(&file, long, short);
     let study =
         Study::open(&shorter.library(), &shorter.path("studies/oltp-value-sas.toml")).unwrap();
