@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use lanemark_core::result::Sweep as Points;
+use lanemark_lab::scale::{Scale, scaled};
 use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
 use lanemark_lab::sweep::table;
-use lanemark_lab::{Chunks, columns, results, settings};
+use lanemark_lab::{Chunks, columns, opened, results, settings};
 use lanemark_report::{sweep_html, sweep_text};
+use lanemark_study::Location;
 use lanemark_study::sweep::{Axis, Definition};
 use pyo3::prelude::*;
 
@@ -15,7 +17,7 @@ use crate::library::Library;
 use crate::run::{STYLE, provenance};
 use crate::table::Table;
 use crate::watch::Cancel;
-use crate::workload::Workload;
+use crate::workload::{Workload, quantity};
 
 /// A sweep whose names are checked and whose points are numbered.
 #[pyclass(frozen, module = "lanemark._lanemark")]
@@ -25,26 +27,51 @@ pub(crate) struct Sweep {
     numeric: Vec<bool>,
 }
 
+/// A workload by its name, or one that was read.
+#[derive(FromPyObject)]
+enum Asked<'py> {
+    Named(String),
+    Read(Bound<'py, Workload>),
+}
+
 /// A file's system, workload, axes as text and settings.
 type Read = (String, String, Vec<(String, Vec<String>)>, Vec<String>);
 
 #[pymethods]
 impl Sweep {
+    /// The sweep of a workload by its name, with changes, or of one that was read.
     #[new]
     fn new(
         py: Python<'_>,
         system: String,
-        named: String,
-        workload: &Bound<'_, Workload>,
-        axes: Vec<String>,
+        workload: Asked<'_>,
+        scale: (Option<String>, Option<String>, Option<u32>),
+        axes: Vec<(String, Vec<String>)>,
         set: Vec<String>,
         seed: u64,
         library: Py<Library>,
     ) -> Result<Self, Failure> {
         let own = library.get().own();
-        let axes = axes.iter().map(|text| Axis::parse(text)).collect::<Result<_, _>>()?;
+        let size = quantity("size", scale.0.as_deref())?;
+        let scale = Scale {
+            size,
+            duration: quantity("duration", scale.1.as_deref())?,
+            repeats: Some(scale.2.unwrap_or(1)),
+        };
+        // The library notes what it is asked for, from which the sweep's hash follows.
+        let (named, workload) = match workload {
+            Asked::Named(name) => {
+                let workload = opened::open(&own, &name, size)?.workload;
+                (name, workload)
+            }
+            Asked::Read(read) => (String::new(), read.get().workload.clone()),
+        };
+        let workload = scaled(workload, &scale)?;
+        let axis = |(name, texts): &(String, Vec<String>)| {
+            Axis::new(name, texts, Location::file(format!("axis {name}")))
+        };
+        let axes = axes.iter().map(axis).collect::<Result<_, _>>()?;
         let definition = Definition { system, workload: named, axes, settings: settings(&set)? };
-        let workload = workload.get().workload.clone();
         let sweep =
             py.detach(move || lanemark_study::Sweep::new(&own, definition, workload, seed))?;
         let numeric = columns::numeric(sweep.axis_values());
@@ -71,9 +98,10 @@ impl Sweep {
         self.sweep.inputs()
     }
 
-    #[getter]
-    fn axes(&self) -> Vec<String> {
-        self.sweep.axes()
+    /// Each axis with its values.
+    fn axes(&self) -> Vec<(String, Vec<String>)> {
+        let values = self.sweep.axis_values().map(<[String]>::to_vec);
+        self.sweep.axes().into_iter().zip(values).collect()
     }
 
     /// The values of a point.
