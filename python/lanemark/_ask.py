@@ -26,7 +26,7 @@ def call(name: str, *words: object) -> list[str]:
 
 def seeded(seed: int) -> int:
     """Return ``seed``, which must be a whole number of 64 bits."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
         raise InputError(f"seed = {seed!r}: is not a whole number from 0 to {2**64 - 1}")
     return seed
 
@@ -94,11 +94,16 @@ def simulate(
     asked = workload(workload_, library)
     if any(one is not None for one in (size, duration, repeats, steady, interval_length)) or faults:
         asked = asked.changed(
-            size=size, duration=duration, repeats=repeats, steady=steady, interval=interval_length, faults=faults
+            size=size,
+            duration=duration,
+            repeats=repeats,
+            steady=steady,
+            interval=interval_length,
+            faults=faults,
         )
     run = _lanemark.simulate(
-        system._inner,  # pyright: ignore[reportPrivateUsage]
-        asked._inner,  # pyright: ignore[reportPrivateUsage]
+        system._inner,
+        asked._inner,
         seeded(seed),
         threads,
         {"bottleneck": bottleneck, "interval": interval},
@@ -175,7 +180,7 @@ def bench(
         "pin": pin,
         "seed": seeded(seed),
     }
-    inner_workload = asked._inner  # pyright: ignore[reportPrivateUsage]
+    inner_workload = asked._inner
     command = call("bench", os.fspath(path), asked.id)
     return Result(_lanemark.bench(os.fspath(path), inner_workload, measure, command, on_progress))
 
@@ -279,11 +284,15 @@ def fit(
     if isinstance(results, Result):
         results = [results]
     named = results if isinstance(results, Mapping) else {f"result {n + 1}": one for n, one in enumerate(results)}
-    runs = [(name, one._inner) for name, one in named.items()]  # pyright: ignore[reportPrivateUsage]
-    place, found, port = platform.rpartition(":")
+    for one in named.values():
+        if not isinstance(one, Result):
+            raise InputError(f"{one!r} is no Result", "read saved ones with lanemark.load_results")
+    runs = [(name, one._inner) for name, one in named.items()]
+    place, found, port = platform.rpartition(":") if isinstance(platform, str) else ("", "", "")
     if not found:
         raise InputError(
-            f"--platform {platform}: is not written as PLATFORM:PORT", "for example --platform workstation-z170:m2"
+            f"--platform {platform}: is not written as PLATFORM:PORT",
+            "for example --platform workstation-z170:m2",
         )
     command = call("fit", *named, platform)
     inner_library = inner(library)

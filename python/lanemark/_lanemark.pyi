@@ -4,7 +4,6 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any, TypedDict, final
 
-
 Progress = Callable[[int, int], object]
 Path = str | PathLike[str]
 
@@ -39,6 +38,7 @@ class Measure(TypedDict):
 
 def command(words: list[str]) -> int: ...
 def version() -> str: ...
+
 @final
 class Cancel:
     def __new__(cls) -> Cancel: ...
@@ -114,6 +114,7 @@ def simulate(
     on_progress: Progress | None = None,
 ) -> Run: ...
 def load(name: str) -> Run | StudyRun: ...
+
 @final
 class Study:
     def __new__(cls, path: Path, library: Library) -> Study: ...
@@ -168,6 +169,7 @@ def fit(
 def bench(
     path: Path, workload: Workload, asked: Measure, command: list[str], on_progress: Progress | None = None
 ) -> Run: ...
+
 @final
 class Simulator:
     def __new__(cls, system: System, seed: int, written: str | None, compressibility: float) -> Simulator: ...

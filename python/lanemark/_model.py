@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Union
+from typing import Any
 
 from . import _lanemark, _toml
 from ._quantity import named, settings
 from .errors import InputError
 
-Setting = Union[str, int, float]
+Setting = str | int | float
 
 
 class Library:
@@ -87,7 +87,7 @@ def library(folder: str | os.PathLike[str] | None = None) -> Library:
 
 def inner(of: Library | None) -> _lanemark.Library:
     """Return the extension's library of ``of``, or of the usual one."""
-    return (library() if of is None else of)._inner  # pyright: ignore[reportPrivateUsage]
+    return (library() if of is None else of)._inner
 
 
 class System:
@@ -104,9 +104,7 @@ class System:
         InputError: A name that the library does not know, a value that is out of its bounds, parts that do not fit.
     """
 
-    def __init__(
-        self, name: str, *, set: dict[str, Setting] | None = None, library: Library | None = None
-    ) -> None:
+    def __init__(self, name: str, *, set: dict[str, Setting] | None = None, library: Library | None = None) -> None:
         self.set = dict(set or {})
         self.library = library
         self._inner = _lanemark.System(name, settings(self.set), inner(library))
@@ -137,7 +135,7 @@ class System:
         return self._path(test)[1]
 
     def _path(self, test: Test | Workload | str | None) -> tuple[str, str]:
-        return self._inner.path(None if test is None else workload(test, self.library)._inner)  # pyright: ignore[reportPrivateUsage]
+        return self._inner.path(None if test is None else workload(test, self.library)._inner)
 
     def _repr_html_(self) -> str:
         return self.path_svg()
@@ -207,7 +205,7 @@ class Workload:
             return
         tests = [source] if isinstance(source, Test) else list(source)
         for one in tests:
-            if not isinstance(one, Test):  # pyright: ignore[reportUnnecessaryIsInstance]
+            if not isinstance(one, Test):
                 raise InputError(f"{one!r} is no Test")
         head = {"name": name, "repeats": repeats, "average": average}
         tables = [_toml.table("[workload]", head)]
@@ -268,12 +266,15 @@ class Workload:
         Raises:
             InputError: Where a test cannot be so.
         """
-        for name, given in [("size", size), ("duration", duration), ("steady", steady), ("interval", interval)]:
-            if given is not None and not isinstance(given, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        for name, given in [
+            ("size", size),
+            ("duration", duration),
+            ("steady", steady),
+            ("interval", interval),
+        ]:
+            if given is not None and not isinstance(given, str):
                 raise InputError(f"{name} = {given!r}: has no unit", "write text with a unit")
-        return Workload._of(
-            self._inner.changed(size, duration, repeats, steady, interval, list(faults))
-        )
+        return Workload._of(self._inner.changed(size, duration, repeats, steady, interval, list(faults)))
 
     def __repr__(self) -> str:
         return f"Workload({self.id!r}, tests={self.tests!r})"

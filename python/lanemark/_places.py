@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
 from pathlib import Path
@@ -73,10 +74,8 @@ class Place:
                 growing.replace(self._local / name)
             else:
                 # Of several that begin at once, one is first.
-                try:
+                with contextlib.suppress(FileExistsError):
                     os.link(growing, self._local / name)
-                except FileExistsError:
-                    pass
         finally:
             growing.unlink(missing_ok=True)
 

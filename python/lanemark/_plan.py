@@ -102,9 +102,7 @@ def expected(
         for axis, own in enumerate(effects):
             left: dict[str, list[float]] = {}
             for told, seconds in seen:
-                others = sum(
-                    effect.get(told[at], 0.0) for at, effect in enumerate(effects) if at != axis
-                )
+                others = sum(effect.get(told[at], 0.0) for at, effect in enumerate(effects) if at != axis)
                 left.setdefault(told[axis], []).append(math.log(seconds) - mean - others)
             own.update({value: sum(rest) / (len(rest) + DRAWN) for value, rest in left.items()})
 
@@ -115,9 +113,9 @@ def expected(
     return cost
 
 
-def cut(points: int, cost: Callable[[int], float], workers: int, target_s: float) -> tuple[
-    tuple[tuple[int, int], ...], tuple[float, ...]
-]:
+def cut(
+    points: int, cost: Callable[[int], float], workers: int, target_s: float
+) -> tuple[tuple[tuple[int, int], ...], tuple[float, ...]]:
     """Cut points into chunks of ``target_s``, and of no more than a share of the work that keeps all workers busy.
 
     The last of the chunks end at about the same time where there are many for each worker: sixteen leave a worker idle

@@ -7,6 +7,7 @@ refuses a bare number where a unit belongs, as the command and its files do.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from decimal import Decimal
 
 from .errors import InputError
@@ -47,9 +48,7 @@ def one_of(name: str, written: object, unit_name: str, number: object) -> str | 
         return text(with_unit, number, UNITS[unit_name])
     if written is None or isinstance(written, str):
         return written
-    raise InputError(
-        f"{name} = {written!r}: has no unit", f"write text with a unit, or {with_unit}={written!r}"
-    )
+    raise InputError(f"{name} = {written!r}: has no unit", f"write text with a unit, or {with_unit}={written!r}")
 
 
 def named(values: dict[str, object]) -> dict[str, object]:
@@ -68,7 +67,7 @@ def named(values: dict[str, object]) -> dict[str, object]:
     return told
 
 
-def settings(values: dict[str, str | int | float] | None) -> list[str]:
+def settings(values: Mapping[str, object] | None) -> list[str]:
     """Return model values as the command's ``--set`` takes them, ``parameter=value``."""
     told: list[str] = []
     for name, value in (values or {}).items():

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
 
 
 def framed(page: str, height_px: int = 640) -> str:
@@ -37,7 +36,7 @@ class Tabular:
         """Give the main table as a stream of Arrow."""
         return self._main().__arrow_c_stream__(requested_schema)
 
-    def to_arrow(self) -> pa.Table:
+    def to_arrow(self) -> Any:
         """Return the main table as pyarrow has it, without a copy."""
         return self._main().to_arrow()
 
@@ -158,9 +157,9 @@ class Result(Tabular):
         Raises:
             MissingPackageError: Where altair is not installed.
         """
-        from .charts import tests_chart
+        from .charts import bars
 
-        return tests_chart(self, figure)
+        return bars(self, figure)
 
     def _repr_html_(self) -> str:
         return framed(self.to_html())

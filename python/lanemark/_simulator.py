@@ -39,9 +39,9 @@ class Simulator:
         compressibility_ratio: float = 0.0,
     ) -> None:
         self.system = System(system) if isinstance(system, str) else system
-        if written is not None and not isinstance(written, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if written is not None and not isinstance(written, str):
             raise InputError(f"written = {written!r}: has no unit", "write text with a unit")
-        inner = self.system._inner  # pyright: ignore[reportPrivateUsage]
+        inner = self.system._inner
         self._inner = _lanemark.Simulator(inner, seeded(seed), written, compressibility_ratio)
 
     def submit(

@@ -8,6 +8,7 @@ content, so that a worker that was only thought to be lost does no harm.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .errors import RunError
@@ -82,7 +83,7 @@ def on_dask(
         done.add(future)
 
     try:
-        for chunk, _ in zip(left, range(AHEAD * workers)):
+        for chunk in islice(left, AHEAD * workers):
             hand_out(chunk)
         for future in done:
             chunk = chunk_of.pop(future.key)
@@ -102,5 +103,5 @@ def on_dask(
             if following is not None:
                 hand_out(following)
     except BaseException:
-        client.cancel([one for one in getattr(done, "futures", {})], force=True)
+        client.cancel(list(getattr(done, "futures", {})), force=True)
         raise

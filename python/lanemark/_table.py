@@ -10,7 +10,6 @@ from ._missing import package
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
 
 
 class Table:
@@ -39,7 +38,7 @@ class Table:
         """Give the table's schema."""
         return self._inner.__arrow_c_schema__()
 
-    def to_arrow(self) -> pa.Table:
+    def to_arrow(self) -> Any:
         """Return the table of pyarrow, without a copy.
 
         Raises:

@@ -28,7 +28,7 @@ def _data(table: Table) -> tuple[Any, Any]:
     return altair, altair.Data(values=table.to_arrow().to_pylist())
 
 
-def tests_chart(result: Result, figure: str = "iops") -> Any:
+def bars(result: Result, figure: str = "iops") -> Any:
     """Draw a figure of each test of a run as bars, with the least and the greatest of the repeats.
 
     Raises:
@@ -36,10 +36,10 @@ def tests_chart(result: Result, figure: str = "iops") -> Any:
     """
     altair, data = _data(result.tests)
     base = altair.Chart(data).encode(y=altair.Y("test:N", sort=None, title=None))
-    bars = base.mark_bar().encode(x=altair.X(f"{figure}:Q", title=_title(figure)))
+    drawn = base.mark_bar().encode(x=altair.X(f"{figure}:Q", title=_title(figure)))
     if figure != "iops":
-        return bars
-    return bars + base.mark_rule().encode(x="iops_min:Q", x2="iops_max:Q")
+        return drawn
+    return drawn + base.mark_rule().encode(x="iops_min:Q", x2="iops_max:Q")
 
 
 def hops_chart(result: Result) -> Any:
@@ -60,37 +60,53 @@ def hops_chart(result: Result) -> Any:
 def series_chart(result: Result, figure: str = "latency_mean_us") -> Any:
     """Draw a figure of each test over its time."""
     altair, data = _data(result.series)
-    return altair.Chart(data).mark_line().encode(
-        x=altair.X("start_seconds:Q", title="s"), y=altair.Y(f"{figure}:Q", title=_title(figure)), color="test:N"
+    return (
+        altair.Chart(data)
+        .mark_line()
+        .encode(
+            x=altair.X("start_seconds:Q", title="s"),
+            y=altair.Y(f"{figure}:Q", title=_title(figure)),
+            color="test:N",
+        )
     )
 
 
 def latencies_chart(result: Result) -> Any:
     """Draw the distribution of each test's latencies."""
     altair, data = _data(result.latencies)
-    return altair.Chart(data).mark_bar().encode(
-        x=altair.X("latency_us:Q", scale=altair.Scale(type="log"), title="latency, us"),
-        y=altair.Y("requests:Q"),
-        row=altair.Row("test:N", title=None),
+    return (
+        altair.Chart(data)
+        .mark_bar()
+        .encode(
+            x=altair.X("latency_us:Q", scale=altair.Scale(type="log"), title="latency, us"),
+            y=altair.Y("requests:Q"),
+            row=altair.Row("test:N", title=None),
+        )
     )
 
 
 def figures_chart(study: StudyResult) -> Any:
     """Draw what was simulated against what was published, each figure by its role."""
     altair, data = _data(study.figures)
-    return altair.Chart(data).mark_point().encode(
-        x=altair.X("published:Q", scale=altair.Scale(type="log")),
-        y=altair.Y("simulated:Q", scale=altair.Scale(type="log")),
-        color="role:N",
-        shape="system:N",
-        tooltip=["figure:N", "test:N", "system:N", "error_ratio:Q"],
+    return (
+        altair.Chart(data)
+        .mark_point()
+        .encode(
+            x=altair.X("published:Q", scale=altair.Scale(type="log")),
+            y=altair.Y("simulated:Q", scale=altair.Scale(type="log")),
+            color="role:N",
+            shape="system:N",
+            tooltip=["figure:N", "test:N", "system:N", "error_ratio:Q"],
+        )
     )
 
 
 def curve(table: Table, axis: str, figure: str = "iops", by: str | None = None) -> Any:
     """Draw a figure of a sweep over one of its axes, with a line for each value of the axis ``by``."""
     altair, data = _data(table)
-    chart = altair.Chart(data).mark_line(point=True).encode(
-        x=altair.X(f"{axis}:Q"), y=altair.Y(f"{figure}:Q", title=_title(figure))
+    chart = (
+        altair.Chart(data)
+        .mark_line(point=True)
+        .encode(x=altair.X(f"{axis}:Q"), y=altair.Y(f"{figure}:Q", title=_title(figure)))
     )
     return chart if by is None else chart.encode(color=altair.Color(f"{by}:N"))

@@ -1,9 +1,9 @@
 """Sweeps: one test at every combination of its axes' values, on threads, processes or a cluster.
 
-Points go out in chunks of about the same expected cost. Each worker writes what it ran as one Parquet file, a *part*, to
-the sweep's folder, and answers with nothing but how long it took. A part is named for its points, and is there whole or
-not at all. What a folder has is not run again: a sweep that was interrupted, or that lost workers, goes on with the same
-call. :class:`SweepResult` reads the parts as one table.
+Points go out in chunks of about the same expected cost. Each worker writes what it ran as one Parquet file, a *part*,
+to the sweep's folder, and answers with nothing but how long it took. A part is named for its points, and is there whole
+or not at all. What a folder has is not run again: a sweep that was interrupted, or that lost workers, goes on with the
+same call. :class:`SweepResult` reads the parts as one table.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any
 
 from . import _lanemark, _toml
 from ._ask import call, seeded
@@ -28,9 +28,6 @@ from ._result import Tabular, framed
 from ._table import Table
 from .errors import InputError, RunError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 __all__ = ["Interrupted", "Space", "Sweep", "SweepProgress", "SweepResult", "merge", "run_chunk"]
 
 #: Seconds that a chunk takes at most, as far as can be foretold.
@@ -40,7 +37,7 @@ PILOT_S = 1.0
 #: Chunks that are handed out for each worker at a time.
 AHEAD = 3
 
-Values = Union[str, Sequence[object]]
+Values = str | Sequence[object]
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ class Space:
     system: str
     workload: str | Test
     axes: Mapping[str, Values]
-    set: Mapping[str, Setting] = field(default_factory=dict)
+    set: Mapping[str, Setting] = field(default_factory=lambda: {})
     size: str | None = None
     duration: str | None = None
     repeats: int | None = None
@@ -97,9 +94,9 @@ class Space:
 
     def _made(self) -> _lanemark.Sweep:
         one = self.workload
-        asked = one if isinstance(one, str) else workload(one, None)._inner  # pyright: ignore[reportPrivateUsage]
+        asked = one if isinstance(one, str) else workload(one, None)._inner
         for name, given in [("size", self.size), ("duration", self.duration)]:
-            if given is not None and not isinstance(given, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            if given is not None and not isinstance(given, str):
                 raise InputError(f"{name} = {given!r}: has no unit", "write text with a unit")
         own = inner(None if self.library is None else Library(self.library))
         scale = (self.size, self.duration, self.repeats)
@@ -120,7 +117,7 @@ class _Known:
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        self.text = space._frozen()  # pyright: ignore[reportPrivateUsage]
+        self.text = space._frozen()
 
     def __hash__(self) -> int:
         return hash(self.text)
@@ -131,7 +128,7 @@ class _Known:
 
 @lru_cache(maxsize=8)
 def _made(known: _Known) -> _lanemark.Sweep:
-    return known.space._made()  # pyright: ignore[reportPrivateUsage]
+    return known.space._made()
 
 
 @dataclass(frozen=True)
@@ -153,7 +150,13 @@ class SweepProgress:
 
 
 def run_chunk(
-    space: Space, key: str, first: int, last: int, place: str, name: str, cancel: _lanemark.Cancel | None = None
+    space: Space,
+    key: str,
+    first: int,
+    last: int,
+    place: str,
+    name: str,
+    cancel: _lanemark.Cancel | None = None,
 ) -> float | None:
     """Run the points from ``first`` to ``last``, write them as the part ``name``, and return the seconds that took.
 
@@ -195,7 +198,7 @@ class Sweep:
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        self._inner = space._made()  # pyright: ignore[reportPrivateUsage]
+        self._inner = space._made()
 
     @property
     def points(self) -> int:
@@ -218,7 +221,7 @@ class Sweep:
         Raises:
             InputError: Where there is no such point.
         """
-        return dict(zip(self.axes, self._inner.values(number)))
+        return dict(zip(self.axes, self._inner.values(number), strict=True))
 
     def run(
         self,
@@ -252,22 +255,28 @@ class Sweep:
         spot = Place(os.path.join("results", f"sweep-{self.key[:12]}") if place is None else place)  # noqa: PTH118
         from . import _spread
 
-        own = executor is None
         cores = len(os.sched_getaffinity(0))
-        executor = ThreadPoolExecutor(workers or cores) if executor is None else executor
-        count = workers or _spread.workers_of(executor) or cores
+        own = ThreadPoolExecutor(workers or cores) if executor is None else None
+        at_work: Any = own or executor
+        count = workers or _spread.workers_of(at_work) or cores
         try:
             plan = self._plan(spot, count, chunk_seconds)
             missing = self._missing(spot, plan)
             told = _Told(plan, missing, on_progress)
             told.tell()
-            if _spread.is_dask(executor):
-                _spread.on_dask(executor, self.space, plan, missing, str(spot), count, told.ended)
+            if _spread.is_dask(at_work):
+                _spread.on_dask(at_work, self.space, plan, missing, str(spot), count, told.ended)
             else:
-                _on_executor(executor, self.space, plan, missing, str(spot), count, told.ended)
+                _on_executor(at_work, self.space, plan, missing, str(spot), count, told.ended)
+            gone = self._missing(spot, plan)
+            if gone:
+                raise RunError(
+                    f"{spot}: {len(gone)} parts that were written are not there, {plan.part(gone[0])} for one",
+                    "give a folder that all workers reach, and that nobody empties meanwhile",
+                )
         finally:
-            if own:
-                executor.shutdown(wait=True, cancel_futures=True)
+            if own is not None:
+                own.shutdown(wait=True, cancel_futures=True)
         return SweepResult(spot, plan, self)
 
     def _plan(self, place: Place, workers: int, chunk_seconds: float) -> Plan:
@@ -305,9 +314,7 @@ class Sweep:
 class _Told:
     """The progress of a sweep, for whoever looks on."""
 
-    def __init__(
-        self, plan: Plan, missing: list[int], on_progress: Callable[[SweepProgress], object] | None
-    ) -> None:
+    def __init__(self, plan: Plan, missing: list[int], on_progress: Callable[[SweepProgress], object] | None) -> None:
         self._plan = plan
         self._left = set(missing)
         self._points = plan.points - sum(_size(plan, chunk) for chunk in missing)
@@ -329,9 +336,7 @@ class _Told:
         total = len(self._plan.chunks)
         elapsed = time.perf_counter() - self._began
         left = max(self._work, 0.0)
-        self._on_progress(
-            SweepProgress(self._points, self._plan.points, total - len(self._left), total, elapsed, left)
-        )
+        self._on_progress(SweepProgress(self._points, self._plan.points, total - len(self._left), total, elapsed, left))
 
 
 def _size(plan: Plan, chunk: int) -> int:
@@ -454,8 +459,8 @@ class SweepResult(Tabular):
             raise RunError(f"{self.place}: {missing} points are missing, and {twice} are there twice")
         if self._sweep is not None:
             keys = self.dataset().to_table(columns=["point", "key"]).to_pydict()
-            own = self._sweep._inner.point_key  # pyright: ignore[reportPrivateUsage]
-            wrong = [one for one, key in zip(keys["point"], keys["key"]) if own(one) != key]
+            own = self._sweep._inner.point_key
+            wrong = [one for one, key in zip(keys["point"], keys["key"], strict=True) if own(one) != key]
             if wrong:
                 raise RunError(f"{self.place}: point {wrong[0]} has the key of another sweep")
 

@@ -1,0 +1,22 @@
+//! A run from a program of Rust: `one_run SYSTEM WORKLOAD DURATION SEED` prints the tests of its result as JSON.
+//!
+//! The tests of the Python package hold it, the command and the package against each other.
+
+use lanemark_lab::scale::{Scale, scaled};
+use lanemark_lab::{Lab, assemble, open_library, opened};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [system, workload, duration, seed] = words.as_slice() else {
+        return Err("give SYSTEM WORKLOAD DURATION SEED".into());
+    };
+    let library = open_library(None)?;
+    let system = assemble(&library, system, &[])?;
+    let opened = opened::open(&library, workload, Some(system.capacity()))?;
+    let scale = Scale { duration: Some(duration.parse()?), ..Scale::default() };
+    let workload = scaled(opened.workload, &scale)?;
+    let provenance = lanemark_core::result::Provenance { seed: seed.parse()?, ..Default::default() };
+    let result = Lab::default().run(&system, &workload, &provenance, &mut |_| ())?;
+    println!("{}", serde_json::to_string(&result.tests)?);
+    Ok(())
+}
