@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -309,7 +309,7 @@ def search(
 
 
 @contextmanager
-def _unremarked() -> Iterator[None]:
+def _unremarked() -> Generator[None, None, None]:
     """Leave out what optuna remarks on parts of its own that may still change."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -460,13 +460,13 @@ def sensitivity(
     asked = {"num_vars": len(names), "names": names, "bounds": ends}
     points: Any = sample.sample(asked, draws, calc_second_order=False, seed=seed % 2**32)
 
-    def one(row: Any) -> float:
+    def simulated(row: Any) -> float:
         numbers = [float(numpy.exp(x)) if space[name].log else float(x) for name, x in zip(names, row, strict=True)]
         point = {name: space[name].text(x) for name, x in zip(names, numbers, strict=True)}
         return _known(problem.figures(point), figure)
 
     with ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as pool:
-        figures: Any = numpy.array(list(pool.map(one, points)))
+        figures: Any = numpy.array(list(pool.map(simulated, points)))
     deviation = float(figures.std())
     if deviation == 0.0:
         none = dict.fromkeys(names, 0.0)

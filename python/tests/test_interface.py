@@ -204,18 +204,6 @@ def test_a_measurement_and_a_fit(tmp_path: Path) -> None:
     assert target.read_bytes() == b"important" * 2**20
 
 
-def test_a_drive_is_fitted_to_what_was_simulated(tmp_path: Path) -> None:
-    # Short tests tell little; what is held is that a drive comes out, and that it can be named.
-    run = lanemark.simulate(SYSTEM, "fit", duration="20 ms", repeats=3)
-    fitted = lanemark.fit({"sim": run}, "workstation-z170:m2", set={"drive.flash.channels": 8})
-    assert fitted.to_dict()["parameters"]
-    fitted.save(tmp_path / "mine.toml")
-    system = f"{tmp_path}/mine.toml@workstation-z170:m2"
-    assert lanemark.simulate(system, TEST, duration="5 ms").figure("iops") > 0
-    with pytest.raises(RefusedError):
-        fitted.save(tmp_path / "mine.toml")
-
-
 def test_a_load_of_ones_own_sums_to_its_latency() -> None:
     simulator = lanemark.Simulator(SYSTEM)
     for tag in range(16):
