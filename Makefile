@@ -44,6 +44,15 @@ python:          ## the environment of the Python package, with the extension in
 python-test: python ## the tests of the Python package
 	PYTHONPATH=$(abspath python) $(PYTHON) -m pytest
 
+# The release's extension lies in a copy of the package, so that the tree keeps the one that tests are run with.
+python-bench: python build ## the package beside the command; sweeps on two cores and on Dask (five minutes)
+	cargo build --release --locked -p lanemark-python -p lanemark-lab --lib --example one_run
+	rm -rf target/bench-package && mkdir -p target/bench-package
+	cp -r python/lanemark target/bench-package/
+	cp target/release/lib_lanemark.so target/bench-package/lanemark/_lanemark.abi3.so
+	PYTHONPATH=$(abspath target/bench-package) $(PYTHON) python/bench/speed.py
+	PYTHONPATH=$(abspath target/bench-package) $(PYTHON) python/bench/sweeps.py
+
 wheels:          ## the Python package as a wheel in target/wheels, installed in a fresh environment and tried
 	@[ -x target/python/bin/maturin ] || { python3 -m venv target/python && \
 	    $(PYTHON) -m pip install -q --disable-pip-version-check -r python/requirements.txt; }
@@ -71,6 +80,7 @@ bench: build tools ## speed of the simulator and the readers; the engine's cost 
 	cargo bench --locked -p lanemark-trace --bench reading
 	cargo bench --locked -p lanemark-cli --bench agreement
 	cargo bench --locked -p lanemark-cli --bench engine
+	$(MAKE) python-bench
 
 instructions: tools ## the simulator's instructions a request, counted by valgrind and held against the last ones recorded
 	cargo bench --locked -p lanemark-cli --bench instructions

@@ -124,7 +124,7 @@ pub(crate) fn what_if(
         let begun = &mut |cells| told.set(0, cells);
         at_work.what_if_asked(&own, &asked, begun, &mut |event| told.note(&event))
     };
-    let outcome = watched(py, &lab.cancel, &progress, on_progress, run)?;
+    let outcome = watched(py, &lab.cancel, &progress, on_progress.as_ref(), run)?;
     let ended = || LabError::run("it was ended before it was over");
     let outcome = outcome.and_then(|outcome| outcome.ok_or_else(ended));
     Ok(Answer::of_what_if(&outcome.map_err(Failure::from)?)?)
@@ -257,7 +257,8 @@ pub(crate) fn bench(
             }
         })
     };
-    let outcome = watched(py, &cancel, &progress, on_progress, run)?.map_err(Failure::from)?;
+    let outcome =
+        watched(py, &cancel, &progress, on_progress.as_ref(), run)?.map_err(Failure::from)?;
     let mut result = measured::explained(&outcome, workload, &provenance);
     result.provenance.finished_at = results::now();
     match outcome.failure {

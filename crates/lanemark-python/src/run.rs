@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use crate::failure::{Failure, input};
 use crate::system::System;
 use crate::table::Table;
-use crate::watch::{Progress, watched};
+use crate::watch::{Look, Progress, watched};
 use crate::workload::Workload;
 
 /// The style of all text: as a command that is no terminal prints it.
@@ -87,24 +87,34 @@ pub(crate) fn simulate(
     provenance.inputs.clone_from(&system.inputs);
     provenance.inputs.extend(workload.inputs.clone());
     let progress = Progress::of(asked.tests.len() * asked.repeats as usize);
-    let (at_work, told) = (&lab, &progress);
-    let run = move || -> Result<RunResult, LabError> {
-        let (lab, library) = (at_work, library);
-        let watch = &mut |event: lanemark_lab::Event<'_>| told.note(&event);
-        let mut result = lab.run(&system.system, asked, &provenance, watch)?;
-        if extras.bottleneck && result.complete {
-            lab.bottleneck(&system.system.spec, &mut result, watch)?;
-        }
-        if extras.interval && result.complete {
-            let (name, settings) = (system.name.as_str(), system.settings.as_slice());
-            let subject = Subject { library: &library, name, settings, ranges: &[] };
-            lab.add_intervals(&subject, &mut result)?;
-        }
-        result.provenance.finished_at = results::now();
-        Ok(result)
-    };
-    let run = watched(py, &lab.cancel, &progress, on_progress, run)?;
-    Ok(Run(run.map_err(Failure::from)?))
+    let on_progress = on_progress.as_ref();
+    let mut result = py.detach(|| {
+        let mut look = Look::new(&lab.cancel, &progress, on_progress);
+        let result = lab.run(&system.system, asked, &provenance, &mut |event| {
+            progress.note(&event);
+            look.look();
+        });
+        look.ended(result)
+    })?;
+    if (extras.bottleneck || extras.interval) && result.as_ref().is_ok_and(|run| run.complete) {
+        let (lab, told) = (&lab, &progress);
+        let more = move || {
+            let mut run = result?;
+            if extras.bottleneck {
+                lab.bottleneck(&system.system.spec, &mut run, &mut |event| told.note(&event))?;
+            }
+            if extras.interval {
+                let (name, settings) = (system.name.as_str(), system.settings.as_slice());
+                let subject = Subject { library: &library, name, settings, ranges: &[] };
+                lab.add_intervals(&subject, &mut run)?;
+            }
+            Ok::<_, LabError>(run)
+        };
+        result = watched(py, &lab.cancel, &progress, on_progress, more)?;
+    }
+    let mut run = result.map_err(Failure::from)?;
+    run.provenance.finished_at = results::now();
+    Ok(Run(run))
 }
 
 #[pymethods]

@@ -93,7 +93,7 @@ impl Study {
             outcome.provenance.finished_at = results::now();
             Ok::<_, lanemark_lab::LabError>(outcome)
         };
-        let outcome = watched(py, &lab.cancel, &progress, on_progress, run)?;
+        let outcome = watched(py, &lab.cancel, &progress, on_progress.as_ref(), run)?;
         Ok(StudyRun(outcome.map_err(Failure::from)?))
     }
 }

@@ -1,13 +1,14 @@
 //! Work without the interpreter's lock, which Ctrl-C ends at once.
 //!
-//! Python hears signals in its main thread alone, and only between its own instructions. The work goes to a thread of
-//! its own; the calling one looks for signals meanwhile, passes progress on, and asks for the end where a signal or the
-//! progress raises.
+//! Python hears signals in its main thread alone, and only between its own instructions. A run tells its calling thread
+//! how it goes on, ten times a second, and that thread looks for signals then. Other work tells less and goes to a thread
+//! of its own, while the calling one looks. Either passes progress on, and asks for the end where a signal or the progress
+//! raises.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lanemark_lab::Event;
 use pyo3::prelude::*;
@@ -71,47 +72,81 @@ impl Progress {
     }
 }
 
-/// Does `work`, and tells `on_progress` of its progress. A signal's exception, or one that `on_progress` raises, asks
-/// for the end by `cancel` and is raised once the work has come to it.
+/// Looks for signals and tells of progress, now and then, for work whose calling thread comes by.
+pub(crate) struct Look<'l> {
+    cancel: &'l lanemark_lab::Cancel,
+    progress: &'l Progress,
+    on_progress: Option<&'l Py<PyAny>>,
+    told: Option<(usize, usize)>,
+    last: Option<Instant>,
+    raised: Option<PyErr>,
+}
+
+impl<'l> Look<'l> {
+    /// Looks by `cancel` and `progress`.
+    pub(crate) fn new(
+        cancel: &'l lanemark_lab::Cancel,
+        progress: &'l Progress,
+        on_progress: Option<&'l Py<PyAny>>,
+    ) -> Self {
+        Self { cancel, progress, on_progress, told: None, last: None, raised: None }
+    }
+
+    /// Looks, unless it has just looked. What is raised asks for the end.
+    pub(crate) fn look(&mut self) {
+        let early = self.last.is_some_and(|last| last.elapsed() < LOOK_EVERY);
+        // What is short tells of its end alone, and no signal has time to come.
+        if self.last.is_none() {
+            self.last = Some(Instant::now());
+        } else if !early && self.raised.is_none() {
+            self.last = Some(Instant::now());
+            let now = self.progress.told();
+            let news = self.on_progress.filter(|_| self.told != Some(now));
+            self.told = Some(now);
+            let look = |py: Python<'_>| {
+                py.check_signals()?;
+                news.map_or(Ok(()), |on| on.call1(py, now).map(drop))
+            };
+            self.raised = Python::attach(look).err();
+            if self.raised.is_some() {
+                self.cancel.cancel();
+            }
+        }
+    }
+
+    /// Returns the outcome of the work that has ended, or what was raised meanwhile, with the last of the progress told.
+    pub(crate) fn ended<R>(self, outcome: R) -> PyResult<R> {
+        let now = self.progress.told();
+        match (self.raised, self.on_progress.filter(|_| self.told != Some(now))) {
+            (Some(raised), _) => Err(raised),
+            (None, Some(on)) => Python::attach(|py| on.call1(py, now)).map(|_| outcome),
+            (None, None) => Ok(outcome),
+        }
+    }
+}
+
+/// Does `work` that tells too little to look meanwhile, in a thread of its own. A signal's exception, or one that
+/// `on_progress` raises, asks for the end by `cancel` and is raised once the work has come to it.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     cancel: &lanemark_lab::Cancel,
     progress: &Progress,
-    on_progress: Option<Py<PyAny>>,
+    on_progress: Option<&Py<PyAny>>,
     work: impl FnOnce() -> R + Send,
 ) -> PyResult<R> {
     py.detach(move || {
+        let mut look = Look::new(cancel, progress, on_progress);
         let (done, ended) = sync_channel::<()>(0);
-        thread::scope(|scope| {
+        let outcome = thread::scope(|scope| {
             let at_work = scope.spawn(move || {
                 let _done = done;
                 work()
             });
-            let (mut raised, mut told) = (None, None);
             while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-                if raised.is_some() {
-                    continue;
-                }
-                let now = progress.told();
-                let news = on_progress.as_ref().filter(|_| told != Some(now));
-                told = Some(now);
-                let look = |py: Python<'_>| {
-                    py.check_signals()?;
-                    news.map_or(Ok(()), |on| on.call1(py, now).map(drop))
-                };
-                raised = Python::attach(look).err();
-                if raised.is_some() {
-                    cancel.cancel();
-                }
+                look.look();
             }
-            let outcome = at_work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            match (raised, on_progress) {
-                (Some(raised), _) => Err(raised),
-                (None, Some(on)) if told != Some(progress.told()) => {
-                    Python::attach(|py| on.call1(py, progress.told())).map(|_| outcome)
-                }
-                (None, _) => Ok(outcome),
-            }
-        })
+            at_work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        look.ended(outcome)
     })
 }
