@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import lanemark.sweep
 from lanemark.sweep import Space, Sweep, SweepProgress, SweepResult
 
 SYSTEM = "samsung-950-pro-512gb@workstation-z170:m2"
@@ -26,6 +27,8 @@ AXES: dict[str, Any] = {
     "block": ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB"],
     "queue_depth": "1..10",
 }
+#: How long each is simulated.
+DURATION = "50 ms"
 CORES = len(os.sched_getaffinity(0))
 
 
@@ -39,18 +42,29 @@ def ten_thousand() -> dict[str, float]:
     """All points on threads, and on two local workers of Dask; then once more with a worker killed in the middle."""
     from distributed import Client, LocalCluster
 
-    sweep = Sweep(Space(SYSTEM, TEST, AXES, duration="20 ms"))
+    sweep = Sweep(Space(SYSTEM, TEST, AXES, duration=DURATION))
     assert sweep.points == 10_000, sweep.points
     told: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
+        occupied: list[float] = []
+        own = lanemark.sweep.run_chunk
+
+        def timed(*args: Any) -> float | None:
+            seconds = own(*args)
+            occupied.append(seconds or 0.0)
+            return seconds
+
+        lanemark.sweep.run_chunk = timed
         began, used = time.perf_counter(), processor_s()
         whole = sweep.run(Path(folder) / "threads")
         threads = time.perf_counter() - began
+        lanemark.sweep.run_chunk = own
+        told["threads_occupied"] = sum(occupied) / threads / CORES
         told["threads_s"] = threads
         told["threads_busy"] = (processor_s() - used) / threads / CORES
         told["parts"] = len(whole.parts)
         told["bytes_a_point"] = sum(Path(part).stat().st_size for part in whole.parts) / sweep.points
-        told["seconds_a_point"] = threads * CORES / sweep.points
+        told["seconds_a_point"] = (processor_s() - used) / sweep.points
         # The chunks that were planned once, so that both do the same.
         plan = (Path(folder) / "threads" / "plan.json").read_bytes()
         place = Path(folder) / "dask"
@@ -58,7 +72,7 @@ def ten_thousand() -> dict[str, float]:
         (place / "plan.json").write_bytes(plan)
         options: dict[str, Any] = {"processes": True, "dashboard_address": None, "silence_logs": 50}
         with LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster, Client(cluster) as client:
-            client.run(_warm)
+            client.run(_warm, folder)
             began = time.perf_counter()
             spread = sweep.run(place, executor=client)
             told["dask_s"] = time.perf_counter() - began
@@ -86,24 +100,12 @@ def ten_thousand() -> dict[str, float]:
     return told
 
 
-def _warm() -> None:
-    import lanemark.sweep  # noqa: F401  (what a worker does once is no part of a sweep)
+def _warm(folder: str) -> None:
+    """Do once what a worker does once: import, read the library, run something."""
+    from lanemark._spread import chunk_on_worker
 
-
-def scheduler(tasks: int = 4000) -> dict[str, float]:
-    """The scheduler's time for a task that does nothing, and its bytes."""
-    from distributed import Client, LocalCluster, as_completed
-
-    options: dict[str, Any] = {"processes": True, "dashboard_address": None, "silence_logs": 50}
-    with LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster, Client(cluster) as client:
-        each: list[float] = []
-        for turn in range(3):
-            began = time.perf_counter()
-            futures: Any = client.map(_nothing, range(tasks), key=[f"nothing-{turn}-{n}" for n in range(tasks)])
-            for future in as_completed(futures):
-                future.release()
-            each.append((time.perf_counter() - began) / tasks)
-    return {"scheduler_s_a_task": statistics.median(each)}
+    space = Space(SYSTEM, TEST, AXES, duration=DURATION)
+    chunk_on_worker(space, Sweep(space).key, 0, 9, folder, f"warm-{os.getpid()}.parquet")
 
 
 def _nothing(number: int) -> int:
@@ -115,26 +117,37 @@ def _sleep(seconds: float, _: int) -> float:
     return seconds
 
 
-def a_thousand(a_task_s: float) -> list[dict[str, float]]:
-    """Sleeping tasks in a thousand places of two processes: the load that a thousand workers are to a scheduler."""
-    from distributed import Client, LocalCluster, as_completed
+def _took(client: Any, name: str, function: Any, *columns: Any) -> float:
+    """Seconds from the first task's submission to the last one's answer."""
+    from distributed import as_completed
+
+    began = time.perf_counter()
+    keys = [f"{name}-{number}" for number in range(len(columns[-1]))]
+    for future in as_completed(client.map(function, *columns, key=keys)):
+        future.release()
+    return time.perf_counter() - began
+
+
+def a_thousand() -> tuple[float, list[dict[str, float]]]:
+    """Tasks that do nothing, then tasks that sleep, in a thousand places of two processes.
+
+    To a scheduler that is the load of a thousand workers. The first give its time for a task; with that the model
+    foretells the others.
+    """
+    from distributed import Client, LocalCluster
 
     told: list[dict[str, float]] = []
     options: dict[str, Any] = {"processes": True, "dashboard_address": None, "silence_logs": 50}
     places = 1000
+    tasks = 4 * places
     with LocalCluster(n_workers=2, threads_per_worker=places // 2, **options) as cluster, Client(cluster) as client:
+        each = [_took(client, f"nothing-{turn}", _nothing, range(tasks)) / tasks for turn in range(3)]
+        a_task_s = statistics.median(each)
         for seconds in (0.25, 1.0, 4.0):
-            tasks = 4 * places
-            began = time.perf_counter()
-            futures: Any = client.map(
-                _sleep, [seconds] * tasks, range(tasks), key=[f"sleep-{seconds}-{n}" for n in range(tasks)]
-            )
-            for future in as_completed(futures):
-                future.release()
-            took = time.perf_counter() - began
-            model = max(tasks * a_task_s, tasks * seconds / places + places * a_task_s)
-            told.append({"task_s": seconds, "tasks": tasks, "took_s": took, "model_s": model, "ratio": took / model})
-    return told
+            took = _took(client, f"sleep-{seconds}", _sleep, [seconds] * tasks, range(tasks))
+            foretold = max(tasks * a_task_s, tasks * seconds / places + places * a_task_s)
+            told.append({"task_s": seconds, "took_s": took, "model_s": foretold, "ratio": took / foretold})
+    return a_task_s, told
 
 
 def model(seconds_a_point: float, bytes_a_point: float, a_task_s: float) -> list[dict[str, float]]:
@@ -165,11 +178,9 @@ def main() -> None:
     """Measure, and print all as JSON."""
     sweeps = ten_thousand()
     print(json.dumps(sweeps, indent=2), flush=True)
-    at_rest = scheduler()
-    print(json.dumps(at_rest, indent=2), flush=True)
-    thousand = a_thousand(at_rest["scheduler_s_a_task"])
-    print(json.dumps(thousand, indent=2), flush=True)
-    rows = model(sweeps["seconds_a_point"], sweeps["bytes_a_point"], at_rest["scheduler_s_a_task"])
+    a_task_s, thousand = a_thousand()
+    print(json.dumps({"scheduler_s_a_task": a_task_s, "a_thousand_places": thousand}, indent=2), flush=True)
+    rows = model(sweeps["seconds_a_point"], sweeps["bytes_a_point"], a_task_s)
     print(json.dumps(rows, indent=2))
 
 

@@ -21,6 +21,8 @@ PLAN = "plan.json"
 DRAWN = 1.0
 #: Seconds of the shortest chunk: a task of Dask and a file of Parquet take some milliseconds.
 CHUNK_LEAST_S = 0.05
+#: Points that are run together to foretell the time of one.
+NEIGHBOURS = 4
 #: Rounds of fitting one axis after the other.
 ROUNDS = 20
 
@@ -78,9 +80,9 @@ class Plan:
 
 
 def expected(
-    points: int, values: Callable[[int], list[str]], run: Callable[[int], None], budget_s: float
+    points: int, values: Callable[[int], list[str]], run: Callable[[int, int], None], budget_s: float
 ) -> Callable[[int], float]:
-    """Time a few points for at most about ``budget_s``, and return the seconds that each point is expected to take."""
+    """Time a few runs of points for at most about ``budget_s``, and return the seconds that each is expected to take."""
     seen: list[tuple[list[str], float]] = []
     began = time.perf_counter()
     # Steps by the golden section fall evenly on any range, whatever the axes' lengths are.
@@ -93,9 +95,11 @@ def expected(
         if point in chosen:
             point = next(one for one in range(points) if one not in chosen)
         chosen.add(point)
+        # Neighbours share what is assembled, as they do in a chunk.
+        last = min(point + NEIGHBOURS, points) - 1
         start = time.perf_counter()
-        run(point)
-        seen.append((values(point), max(time.perf_counter() - start, 1e-6)))
+        run(point, last)
+        seen.append((values(point), max((time.perf_counter() - start) / (last - point + 1), 1e-6)))
     mean = sum(math.log(seconds) for _, seconds in seen) / len(seen)
     effects: list[dict[str, float]] = [{} for _ in seen[0][0]]
     for _ in range(ROUNDS):

@@ -288,7 +288,7 @@ class Sweep:
             cost = expected(
                 self.points,
                 self._inner.values,
-                lambda point: (self._inner.run(point, point, cancel), None)[1],
+                lambda first, last: (self._inner.run(first, last, cancel), None)[1],
                 PILOT_S,
             )
             chunks, seconds = cut(self.points, cost, workers, chunk_seconds)

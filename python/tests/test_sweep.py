@@ -164,9 +164,9 @@ def test_chunks_follow_the_cost() -> None:
     values = [[str(a), str(b)] for a in (1, 100) for b in range(50)]
     spent: list[int] = []
 
-    def run(point: int) -> None:
-        spent.append(point)
-        time.sleep(0.001 * float(values[point][0]) / 10)
+    def run(first: int, last: int) -> None:
+        spent.append(first)
+        time.sleep(sum(0.001 * float(values[point][0]) / 10 for point in range(first, last + 1)))
 
     cost = expected(100, lambda point: values[point], run, 5.0)
     assert len(spent) <= 7
