@@ -38,7 +38,7 @@ def sweep() -> Sweep:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
     os.chdir(Path(__file__).resolve().parents[2])
-    return sweep().run(tmp_path_factory.mktemp("whole"), chunk_seconds=0.01)
+    return sweep().run(tmp_path_factory.mktemp("whole"), chunk_seconds=1e-4)
 
 
 def test_points_are_numbered_with_the_last_axis_fastest() -> None:
@@ -127,7 +127,7 @@ def test_progress_that_raises_ends_it_and_the_same_call_goes_on(whole: SweepResu
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sweep().run(tmp_path, on_progress=stop, chunk_seconds=0.005, workers=1)
+        sweep().run(tmp_path, on_progress=stop, chunk_seconds=1e-4, workers=1)
     left = SweepResult.open(tmp_path)
     assert not any(one.name.startswith(".") for one in tmp_path.iterdir())
     # Whatever had begun may have ended.
@@ -144,7 +144,7 @@ def test_a_killed_process_is_told_and_loses_nothing(whole: SweepResult, tmp_path
                 os.kill(next(iter(executor._processes)), signal.SIGKILL)
 
         with pytest.raises(RunError, match="a worker process was killed"):
-            long.run(tmp_path, executor=executor, on_progress=kill)
+            long.run(tmp_path, executor=executor, on_progress=kill, chunk_seconds=0.01)
     before = {part: Path(part).stat().st_mtime_ns for part in SweepResult.open(tmp_path).parts}
     assert before
     result = long.run(tmp_path)
@@ -199,13 +199,13 @@ def test_a_lost_worker_of_dask_loses_nothing(tmp_path: Path) -> None:
                 os.kill(pids[0], signal.SIGKILL)
                 written.update({part: Path(part).stat().st_mtime_ns for part in SweepResult.open(tmp_path).parts})
 
-        result = long.run(tmp_path, executor=client, on_progress=kill, chunk_seconds=0.2)
+        result = long.run(tmp_path, executor=client, on_progress=kill, chunk_seconds=0.05)
         result.check()
         assert killed
         assert written
         # No part that was written is written again.
         assert all(Path(part).stat().st_mtime_ns == was for part, was in written.items())
-        alone = long.run(tmp_path / "alone", chunk_seconds=0.2)
+        alone = long.run(tmp_path / "alone", chunk_seconds=0.05)
         assert result.to_arrow().equals(alone.to_arrow())
         address = local.scheduler_address
         out = tmp_path / "command"

@@ -153,7 +153,6 @@ impl Fit {
 /// Fits a drive's model to measured results, each with its name.
 #[pyfunction]
 #[pyo3(signature = (runs, platform, port, like, set, seed, threads, library, command))]
-#[expect(clippy::too_many_arguments, reason = "the package's own function names and explains them")]
 pub(crate) fn fit(
     py: Python<'_>,
     runs: Vec<(String, Py<Run>)>,

@@ -13,6 +13,9 @@
 //! Nothing is computed here. The package's Python part (`python/lanemark`) has the names, types and docstrings that a
 //! person sees; this module is what they stand on, and promises nothing by itself.
 
+#![expect(clippy::needless_pass_by_value, reason = "arguments come from Python by value")]
+#![expect(clippy::too_many_arguments, reason = "the package's own functions name and explain them")]
+
 mod ask;
 mod failure;
 mod library;

@@ -66,7 +66,6 @@ pub(crate) struct Extras {
 /// Runs all tests of `workload` on `system`.
 #[pyfunction]
 #[pyo3(signature = (system, workload, seed, threads, extras, command, on_progress=None))]
-#[expect(clippy::too_many_arguments, reason = "the package's own function names and explains them")]
 pub(crate) fn simulate(
     py: Python<'_>,
     system: &Bound<'_, System>,

@@ -125,7 +125,6 @@ impl Simulator {
 
     #[pyo3(signature = (operation, *, offset=None, offset_bytes=None, length=None, length_bytes=None, at=None,
         at_ps=None, tag=0, thread=0, drive=0, namespace=0))]
-    #[expect(clippy::too_many_arguments, reason = "a quantity is given as text or in its unit")]
     fn submit(
         &self,
         operation: &str,
