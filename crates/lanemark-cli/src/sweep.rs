@@ -24,6 +24,8 @@ use crate::messages::tell;
 use crate::outlets::PAGE;
 use crate::progress::LabLine;
 use crate::{formats, library, output, provenance, stop};
+#[cfg(feature = "parquet")]
+use parquet_file::write as write_parquet;
 
 pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     let Some(system) = &args.system else { return merged(args) };
