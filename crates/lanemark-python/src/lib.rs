@@ -2,13 +2,13 @@
 //!
 //! | file | what it binds |
 //! |---|---|
-//! | [`library`], [`system`], [`workload`] | what can be named, assembled and asked |
-//! | [`run`], [`ask`], [`study`] | runs and other questions, and what they answer |
-//! | [`simulator`] | the simulator's open interface, for a load of one's own |
-//! | [`sweep`] | chunks of a sweep, for whoever spreads them |
-//! | [`table`] | results as streams of Arrow |
-//! | [`watch`] | work without the interpreter's lock, which a signal ends |
-//! | [`failure`] | errors as exceptions, in the words of the command |
+//! | `library`, `system`, `workload` | what can be named, assembled and asked |
+//! | `run`, `ask`, `study` | runs and other questions, and what they answer |
+//! | `simulator` | the simulator's open interface, for a load of one's own |
+//! | `sweep` | chunks of a sweep, for whoever spreads them |
+//! | `table` | results as streams of Arrow |
+//! | `watch` | work without the interpreter's lock, which a signal ends |
+//! | `failure` | errors as exceptions, in the words of the command |
 //!
 //! Nothing is computed here. The package's Python part (`python/lanemark`) has the names, types and docstrings that a
 //! person sees; this module is what they stand on, and promises nothing by itself.
