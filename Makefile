@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mysql check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build tools clean
+.PHONY: help demo test python python-test python-bench wheels mysql check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build tools clean
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,40 @@ test: tools      ## every test, and the benches once and short
 	cargo test --locked -p lanemark-trace --bench reading
 	$(MAKE) instructions
 	$(MAKE) fuzz FUZZ_SECONDS=1
+	$(MAKE) python-test
+
+# The package is tried from the tree, with the extension that cargo has built beside the command.
+PYTHON := target/python/bin/python
+python:          ## the environment of the Python package, with the extension in its place in python/lanemark
+	@[ -x $(PYTHON) ] || python3 -m venv target/python
+	@cmp -s python/requirements.txt target/python/requirements.txt || \
+	    { $(PYTHON) -m pip install -q --disable-pip-version-check -r python/requirements.txt && \
+	    cp python/requirements.txt target/python/requirements.txt; }
+	cargo build --locked --workspace --lib --bins --example one_run
+	@cmp -s target/debug/lib_lanemark.so python/lanemark/_lanemark.abi3.so || \
+	    { cp target/debug/lib_lanemark.so python/lanemark/_lanemark.new && \
+	    mv python/lanemark/_lanemark.new python/lanemark/_lanemark.abi3.so; }
+
+python-test: python ## the tests of the Python package
+	PYTHONPATH=$(abspath python) $(PYTHON) -m pytest
+
+# The release's extension lies in a copy of the package, so that the tree keeps the one that tests are run with.
+python-bench: python build ## the package beside the command; sweeps on two cores and on Dask (five minutes)
+	cargo build --release --locked -p lanemark-python -p lanemark-lab --lib --example one_run
+	rm -rf target/bench-package && mkdir -p target/bench-package
+	cp -r python/lanemark target/bench-package/
+	cp target/release/lib_lanemark.so target/bench-package/lanemark/_lanemark.abi3.so
+	PYTHONPATH=$(abspath target/bench-package) $(PYTHON) python/bench/speed.py
+	PYTHONPATH=$(abspath target/bench-package) $(PYTHON) python/bench/sweeps.py
+
+wheels:          ## the Python package as a wheel in target/wheels, installed in a fresh environment and tried
+	@[ -x target/python/bin/maturin ] || { python3 -m venv target/python && \
+	    $(PYTHON) -m pip install -q --disable-pip-version-check -r python/requirements.txt; }
+	rm -rf target/wheels target/wheel-try
+	target/python/bin/maturin build --release --locked --out target/wheels
+	python3 -m venv target/wheel-try
+	target/wheel-try/bin/pip install -q --disable-pip-version-check target/wheels/*.whl
+	cd target/wheel-try && bin/python ../../python/tests/try_wheel.py
 
 mysql:           ## the OLTP tests on MariaDB, where it is installed (apt-get install mariadb-server)
 	cargo test --locked -p lanemark-oltp --features mysql --test mysql -- --nocapture
@@ -36,12 +70,17 @@ check:           ## format, lints, docs, the tree's own rules
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	cargo test --locked -p lanemark-cli --test tidy
+	$(MAKE) python
+	target/python/bin/ruff check python
+	target/python/bin/ruff format --check python
+	target/python/bin/pyright --pythonpath $(PYTHON)
 
 bench: build tools ## speed of the simulator and the readers; the engine's cost and agreement beside fio (ten minutes)
 	cargo bench --locked -p lanemark-cli --bench simulator
 	cargo bench --locked -p lanemark-trace --bench reading
 	cargo bench --locked -p lanemark-cli --bench agreement
 	cargo bench --locked -p lanemark-cli --bench engine
+	$(MAKE) python-bench
 
 instructions: tools ## the simulator's instructions a request, counted by valgrind and held against the last ones recorded
 	cargo bench --locked -p lanemark-cli --bench instructions

@@ -27,6 +27,7 @@ use lanemark_core::result::Since;
 use lanemark_core::sim::replay::{OUTSTANDING_MAX, Speed};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::Tracked;
+use lanemark_lab::scale::OverTime;
 use lanemark_measure::{EngineKind, OnError};
 use lanemark_trace::{Action, Format};
 
@@ -356,6 +357,14 @@ pub(crate) struct OverTimeArgs {
     /// Also write one HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+}
+
+impl OverTimeArgs {
+    /// What is recorded, as the laboratory takes it.
+    pub(crate) fn over_time(&self) -> OverTime {
+        let Self { steady, track, interval, series, .. } = self;
+        OverTime { steady: *steady, track: *track, interval: *interval, series: series.is_some() }
+    }
 }
 
 /// The event between writing and checking.

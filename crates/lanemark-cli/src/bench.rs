@@ -1,21 +1,20 @@
 //! `lanemark bench`: a workload on a real target.
 
 use std::io::IsTerminal;
-use std::path::Path;
 
-use lanemark_core::result::{Inspection, RunResult, SCHEMA_VERSION, Target};
+use lanemark_core::result::RunResult;
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Workload;
-use lanemark_inspect::{InspectError, Sysfs, explain, inspect};
+use lanemark_lab::measured;
+use lanemark_lab::opened::{self, Opened};
+use lanemark_lab::scale::{real_without_faults, scaled, watched};
 use lanemark_measure::{Bench, Event, Outcome as Measured, Purge, Running, Settings};
 
 use crate::args::BenchArgs;
 use crate::bench_trace::Recorded;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
-use crate::formats::Opened;
 use crate::progress::Progress;
-use crate::sim::{real_without_faults, scaled, watched};
 use crate::watch::Watch;
 use crate::{formats, library, messages, provenance, stop};
 
@@ -24,8 +23,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     messages::tell_left_over(&args.path);
     let library = library::open(&args.run.library)?;
     args.trace_args.check()?;
-    let target_size = formats::size_of(&args.path).or(args.scale.size);
-    let opened = formats::open(&library, &args.workload, target_size)?;
+    let target_size = opened::size_of(&args.path).or(args.scale.size);
+    let opened = opened::open(&library, &args.workload, target_size)?;
     real_without_faults(&opened.workload)?;
     let settings = settings(args, &opened);
     let recorded = args.trace_args.trace.as_deref();
@@ -33,8 +32,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let workload = match &recorded {
         Some(recorded) => recorded.workload.clone(),
         None => {
-            opened.tell(settings.buffered);
-            watched(scaled(opened.workload, &args.scale)?, &args.over_time)?
+            formats::tell(&opened, settings.buffered);
+            watched(scaled(opened.workload, &args.scale.scale())?, &args.over_time.over_time())?
         }
     };
     let mut provenance = provenance::own(args.run.seed);
@@ -45,16 +44,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let shown = move |result: &RunResult| formats::shown(result, json, format, detail);
     let (out, over_time) = (&args.run.out, Some(&args.over_time));
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
-    let result_of = |measured: &Measured| RunResult {
-        schema_version: SCHEMA_VERSION,
-        inspection: None,
-        provenance: provenance.clone(),
-        target: Target::Measured(measured.target.clone()),
-        workload: workload.clone(),
-        tests: measured.tests.clone(),
-        complete: measured.complete,
-        warnings: measured.warnings.clone(),
-    };
+    let result_of = |outcome: &Measured| measured::result(outcome, &workload, &provenance);
 
     let bench = Bench {
         path: &args.path,
@@ -79,31 +69,20 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         }
         event => progress.show(&line(&event, &workload)),
     };
-    let measured = match (&recorded, &args.trace_args.trace) {
+    let outcome = match (&recorded, &args.trace_args.trace) {
         (Some(recorded), Some(trace)) => {
             bench.replay(recorded.arrivals(trace)?, recorded.speed, &mut on)
         }
         _ => bench.run(&mut on),
     };
     drop((progress, watch));
-    let measured = measured?;
-    let mut result = result_of(&measured);
-    // Where the path cannot be read, the run is as good without it.
-    let inspection =
-        Sysfs::open(Path::new("/sys")).and_then(|sysfs| inspect_device(&sysfs, &measured));
-    explain(&mut result, inspection.as_ref().ok());
-    result.inspection = inspection.ok();
+    let outcome = outcome?;
+    let mut result = measured::explained(&outcome, &workload, &provenance);
     delivery.deliver(&mut result)?;
-    if let Some(failure) = measured.failure {
+    if let Some(failure) = outcome.failure {
         return Err(failure.into());
     }
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
-}
-
-/// The path to the block device under the target.
-fn inspect_device(sysfs: &Sysfs, measured: &Measured) -> Result<Inspection, InspectError> {
-    let device = measured.target.block_device.as_deref();
-    inspect(sysfs, Some(device.unwrap_or(&measured.target.path)))
 }
 
 /// Returns the engine's settings from the command line, and where that says nothing, from a job file.

@@ -73,66 +73,24 @@ impl From<LabError> for Failure {
     }
 }
 
-impl From<StudyError> for Failure {
-    fn from(error: StudyError) -> Self {
-        Self(error.into())
-    }
+/// What a command meets, as a failure with the words of the laboratory.
+macro_rules! fails_as_in_the_laboratory {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self(error.into())
+            }
+        }
+    )*};
 }
-
-impl From<FormatError> for Failure {
-    fn from(error: FormatError) -> Self {
-        Self::new(Cause::Input, error.to_string(), error.hint)
-    }
-}
-
-impl From<FormatErrors> for Failure {
-    fn from(errors: FormatErrors) -> Self {
-        Self::new(Cause::Input, errors.to_string(), errors.hint().map(str::to_owned))
-    }
-}
-
-impl From<InspectError> for Failure {
-    fn from(error: InspectError) -> Self {
-        Self::new(Cause::Input, error.to_string(), Some(error.hint()))
-    }
-}
-
-impl From<PredictError> for Failure {
-    fn from(error: PredictError) -> Self {
-        Self::new(Cause::Input, error.to_string(), error.hint())
-    }
-}
-
-impl From<MeasureError> for Failure {
-    fn from(error: MeasureError) -> Self {
-        use MeasureError as E;
-        let (message, hint) = (error.to_string(), error.hint());
-        let cause = match error {
-            E::Exists { .. }
-            | E::DanglingLink { .. }
-            | E::OverwriteMismatch { .. }
-            | E::InUse { .. }
-            | E::DeviceInUse { .. }
-            | E::DeviceNotOffered { .. }
-            | E::OfferMismatch { .. }
-            | E::Replaced { .. } => Cause::Refused,
-            E::NothingToRun { .. }
-            | E::RoundsBeside { .. }
-            | E::Transactions { .. }
-            | E::NoFolder { .. }
-            | E::Permission { .. }
-            | E::NoDevice { .. }
-            | E::WrongKind { .. }
-            | E::NothingToPurge { .. }
-            | E::TargetTooSmall { .. }
-            | E::Misaligned { .. }
-            | E::QueueDepth { .. }
-            | E::NoSpace { .. } => Cause::Input,
-            _ => Cause::Run,
-        };
-        Self::new(cause, message, hint)
-    }
-}
+fails_as_in_the_laboratory!(
+    StudyError,
+    FormatError,
+    FormatErrors,
+    InspectError,
+    PredictError,
+    MeasureError
+);
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -30,6 +30,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
         requests: REQUESTS,
         pool: Pool::default(),
         provenance: provenance::own(args.seed),
+        cancel: Default::default(),
     };
     let mut progress = Progress::new();
     let mut fitted = fit(&library, &job, &mut |stage| progress.show(&format!("fitting: {stage}")))?;

@@ -11,6 +11,7 @@ use lanemark_core::units::Bytes;
 use lanemark_formats::fio_json::{self, Imported, Printed};
 use lanemark_formats::{FormatError, FormatErrors};
 use lanemark_lab::input;
+use lanemark_lab::opened::hash;
 
 use crate::args::ImportArgs;
 use crate::delivery::Delivery;
@@ -99,7 +100,7 @@ fn read_all(files: &[PathBuf]) -> Result<(Vec<Printed>, HashMap<String, String>)
             }
         };
         room -= text.len() as u64;
-        hashes.insert(file.clone(), formats::hash(text.as_bytes()));
+        hashes.insert(file.clone(), hash(text.as_bytes()));
         match fio_json::read(&text, &file) {
             Ok(one) => printed.push(one),
             Err(error) => errors.push(error),

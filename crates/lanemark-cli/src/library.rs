@@ -1,7 +1,6 @@
 //! `lanemark library`: what can be named. Also where every command finds its library.
 
-use std::path::Path;
-
+use lanemark_lab::open_library;
 use lanemark_study::Library;
 use lanemark_study::library::Kind;
 
@@ -11,13 +10,7 @@ use crate::output;
 
 /// The library that `args` name, else `./library`, else the one built in.
 pub(crate) fn open(args: &LibraryArgs) -> Result<Library, Failure> {
-    match &args.library {
-        Some(folder) => Ok(Library::in_folder(folder)?),
-        None if Path::new("library/drives").is_dir() => {
-            Ok(Library::in_folder(Path::new("library"))?)
-        }
-        None => Ok(Library::built_in()),
-    }
+    Ok(open_library(args.library.as_deref())?)
 }
 
 pub(crate) fn run(args: &LibraryArgs) -> Result<Outcome, Failure> {

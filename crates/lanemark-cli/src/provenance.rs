@@ -1,14 +1,29 @@
 //! The provenance of results: the user, command line and machine.
 
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
 use lanemark_core::result::Provenance;
 use lanemark_lab::results;
+
+/// The command line, the program's name first.
+static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Notes the command line, unless one is noted already, and returns it.
+pub(crate) fn words_are(words: impl IntoIterator<Item = OsString>) -> &'static [OsString] {
+    WORDS.get_or_init(|| words.into_iter().collect())
+}
+
+fn words() -> Vec<String> {
+    WORDS.get().into_iter().flatten().map(|word| word.to_string_lossy().into_owned()).collect()
+}
 
 /// Provenance of what begins now.
 pub(crate) fn own(seed: u64) -> Provenance {
     let started_at = results::now();
     Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        command: words(),
         seed,
         finished_at: started_at.clone(),
         started_at,

@@ -6,6 +6,7 @@ use lanemark_core::sim::replay::{
     Pace, Replay, ReplayError, ReplayRun, RequestFault, Speed, replay,
 };
 use lanemark_core::workload::{Average, Order, Workload};
+use lanemark_lab::scale::faults;
 use lanemark_lab::{assemble, settings};
 use lanemark_study::{Location, System, workload};
 use lanemark_trace::{Notes, Options, Reader, TraceError};
@@ -14,7 +15,6 @@ use crate::args::ReplayArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
-use crate::sim::faults;
 use crate::trace_file::Seen;
 use crate::{formats, library, provenance, stop, trace_file};
 

@@ -1,13 +1,13 @@
 //! `lanemark sim`: a workload on a modelled system.
 
 use lanemark_core::result::{RunResult, Target};
-use lanemark_core::workload::{Fault, Interval, Rounds, TestError, Workload};
 use lanemark_lab::interval::Subject;
-use lanemark_lab::{Event, Lab, assemble, settings};
+use lanemark_lab::scale::{faults, scaled, watched};
+use lanemark_lab::{Event, Lab, assemble, opened, settings};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, workload};
 
-use crate::args::{OverTimeArgs, ScaleArgs, SimArgs};
+use crate::args::SimArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
@@ -20,10 +20,10 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let settings = settings(&args.set)?;
     let system = assemble(&library, &args.system, &settings)?;
     let target_size = args.scale.size.unwrap_or(system.capacity());
-    let opened = formats::open(&library, &args.workload, Some(target_size))?;
-    opened.tell_notes();
-    let workload = scaled(opened.workload, &args.scale)?;
-    let mut workload = watched(workload, &args.over_time)?;
+    let opened = opened::open(&library, &args.workload, Some(target_size))?;
+    formats::tell_notes(&opened);
+    let workload = scaled(opened.workload, &args.scale.scale())?;
+    let mut workload = watched(workload, &args.over_time.over_time())?;
     workload.faults.extend(faults(&args.fault)?);
     system.with_faults(&workload.faults, &Location::file("--fault"))?;
     let mut provenance = provenance::own(args.run.seed);
@@ -68,77 +68,4 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
         tell!("hint: --detail, or {}:{slug}, shows where the time goes", result.workload.id);
     }
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
-}
-
-/// A workload with the changes of the command line.
-pub(crate) fn scaled(mut workload: Workload, scale: &ScaleArgs) -> Result<Workload, Failure> {
-    if let Some(repeats) = scale.repeats {
-        workload.repeats = repeats;
-    }
-    for test in &mut workload.tests {
-        if let Some(size) = scale.size {
-            test.volume = test.volume.map(|volume| {
-                let scaled =
-                    u128::from(volume.get()) * u128::from(size.get()) / u128::from(test.span.get());
-                lanemark_core::units::Bytes(u64::try_from(scaled).unwrap_or(u64::MAX))
-            });
-            test.span = size;
-        }
-        if let Some(duration) = scale.duration {
-            test.duration = Some(duration);
-            test.volume = None;
-            test.rounds = None;
-        }
-        test.check().map_err(|TestError { field, value, bound }| {
-            let of_size = scale.size.is_some() && (field != "duration" || scale.duration.is_none());
-            let option = if of_size { "--size" } else { "--duration" };
-            Failure::input(format!("{option}: test `{}`: {field} = {value}: {bound}", test.name))
-        })?;
-    }
-    Ok(workload)
-}
-
-/// A workload with the rounds and intervals of the command line.
-pub(crate) fn watched(mut workload: Workload, args: &OverTimeArgs) -> Result<Workload, Failure> {
-    for test in &mut workload.tests {
-        if let Some(length) = args.steady {
-            test.rounds = Some(Rounds { length, tracked: args.track.unwrap_or_default() });
-            (test.duration, test.volume) = (None, None);
-        }
-        match args.interval {
-            Some(interval) => test.interval = Some(Interval::Fixed { interval }),
-            None if args.series.is_some() && test.interval.is_none() => {
-                test.interval = Some(Interval::Automatic);
-            }
-            None => {}
-        }
-        test.check().map_err(|TestError { field, value, bound }| {
-            let option = if field == "round" { "--steady" } else { "--interval" };
-            Failure::input(format!("{option}: test `{}`: {field} = {value}: {bound}", test.name))
-        })?;
-    }
-    Ok(workload)
-}
-
-/// Reads what goes wrong, and tells of all that cannot be read.
-pub(crate) fn faults(texts: &[String]) -> Result<Vec<Fault>, Failure> {
-    let read = |text: &String| {
-        text.parse::<Fault>().map_err(|error| format!("--fault \"{text}\": {error}"))
-    };
-    let (good, bad): (Vec<_>, Vec<_>) = texts.iter().map(read).partition(Result::is_ok);
-    let errors: Vec<String> = bad.into_iter().filter_map(Result::err).collect();
-    if errors.is_empty() {
-        return Ok(good.into_iter().flatten().collect());
-    }
-    Err(Failure::input(errors.join("\n"))
-        .hint("write a kind and its keys, for example --fault \"power-cut at=2s boot=5s\""))
-}
-
-/// Refuses a workload in which something is to go wrong: a real target is not made to fail.
-pub(crate) fn real_without_faults(workload: &Workload) -> Result<(), Failure> {
-    match workload.faults.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::input(format!("{}: its faults can only be simulated", workload.id))
-            .hint("leave its [[fault]] tables out, or run it with lanemark sim")),
-    }
 }

@@ -1,15 +1,20 @@
 //! `lanemark sweep`: one test at many points, on all cores, into a file that goes on where it was left.
 
 #[cfg(feature = "parquet")]
-mod columns;
+mod parquet_file;
 
 use std::path::PathBuf;
 
 use lanemark_core::result::Sweep as SweepResult;
+use lanemark_lab::columns;
+#[cfg(not(feature = "parquet"))]
+use lanemark_lab::columns::Column;
 use lanemark_lab::reserved::Reserved;
 use lanemark_lab::results::Outlet;
-use lanemark_lab::sweep::provenance::of as provenance_of;
-use lanemark_lab::{Event, Lab, Pool, SweepFile, merge, settings};
+use lanemark_lab::scale::scaled;
+use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
+use lanemark_lab::sweep::table;
+use lanemark_lab::{Event, Lab, Pool, SweepFile, merge, opened, settings};
 use lanemark_study::sweep::{Axis, Definition};
 use lanemark_study::{Library, Location, StudyError, Sweep};
 
@@ -18,7 +23,9 @@ use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::outlets::PAGE;
 use crate::progress::LabLine;
-use crate::{formats, library, output, provenance, sim, stop};
+use crate::{formats, library, output, provenance, stop};
+#[cfg(feature = "parquet")]
+use parquet_file::write as write_parquet;
 
 pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     let Some(system) = &args.system else { return merged(args) };
@@ -53,6 +60,8 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         (Some(outcome), None) => views.show(&outcome)?,
         (Some(outcome), Some(_)) => {
             let (held, all) = (outcome.points.len(), sweep.points());
+            let numeric = columns::numeric(sweep.axis_values());
+            views.write_parquet(&outcome, Some(&numeric))?;
             tell!("saved {told}, which holds {held} of the sweep's {all} points");
         }
     }
@@ -84,18 +93,19 @@ struct Views {
 impl Views {
     fn open(args: &SweepArgs, out: PathBuf) -> Result<Self, Failure> {
         let (csv, parquet) = files(out)?;
-        if parquet.is_some() && args.points.is_some() {
-            return Err(Failure::input("--points: a part of a sweep is written as CSV")
-                .hint("give a file that ends in .csv; --merge writes the whole as Parquet"));
-        }
         Ok(Self { csv, parquet, page: Outlet::of(args.html.as_deref(), &PAGE)? })
+    }
+
+    /// Writes the Parquet file of points where one is asked for; which axes are `numeric` the whole sweep knows.
+    fn write_parquet(&self, sweep: &SweepResult, numeric: Option<&[bool]>) -> Result<(), Failure> {
+        let Some(place) = &self.parquet else { return Ok(()) };
+        let inputs = hash_of(&self.csv);
+        write_parquet(place, &table(sweep, inputs.as_deref(), numeric))
     }
 
     fn show(&self, sweep: &SweepResult) -> Result<(), Failure> {
         let Self { csv, parquet, page } = self;
-        if let Some(parquet) = parquet {
-            write_parquet(parquet, sweep)?;
-        }
+        self.write_parquet(sweep, None)?;
         if let Some(page) = page {
             page.write(&lanemark_report::sweep_html(sweep, provenance_of(csv).as_ref()))?;
         }
@@ -117,7 +127,7 @@ fn files(out: PathBuf) -> Result<(PathBuf, Option<Reserved>), Failure> {
         Some("csv") => Ok((out, None)),
         #[cfg(feature = "parquet")]
         Some("parquet") => {
-            columns::refuse_other(&out)?;
+            parquet_file::refuse_other(&out)?;
             Ok((out.with_extension("csv"), Some(Reserved::with_folders(&out)?)))
         }
         #[cfg(not(feature = "parquet"))]
@@ -131,16 +141,6 @@ fn files(out: PathBuf) -> Result<(PathBuf, Option<Reserved>), Failure> {
             Err(Failure::input(message).hint("give a file that ends in .csv"))
         }
     }
-}
-
-#[cfg(feature = "parquet")]
-fn write_parquet(path: &Reserved, sweep: &SweepResult) -> Result<(), Failure> {
-    columns::write(path, sweep)
-}
-
-#[cfg(not(feature = "parquet"))]
-fn write_parquet(_: &Reserved, _: &SweepResult) -> Result<(), Failure> {
-    Ok(())
 }
 
 /// The sweep that the command line and the file that it may name ask for.
@@ -165,9 +165,9 @@ fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Fai
         definition.axes.push(Axis::parse(text)?);
     }
     definition.settings.extend(settings(&args.set)?);
-    let opened = formats::open(library, &definition.workload, args.run.scale.size)?;
-    opened.tell_notes();
-    let mut workload = sim::scaled(opened.workload, &args.run.scale)?;
+    let opened = opened::open(library, &definition.workload, args.run.scale.size)?;
+    formats::tell_notes(&opened);
+    let mut workload = scaled(opened.workload, &args.run.scale.scale())?;
     // A repeat has other random numbers; curves need one only, and points are many.
     workload.repeats = args.run.scale.repeats.unwrap_or(1);
     Sweep::new(library, definition, workload, args.run.seed).map_err(located)
@@ -178,4 +178,9 @@ fn located(error: StudyError) -> Failure {
         true => Failure::from(StudyError { location: Location::file("lanemark sweep"), ..error }),
         false => error.into(),
     }
+}
+
+#[cfg(not(feature = "parquet"))]
+fn write_parquet(_: &Reserved, _: &[Column]) -> Result<(), Failure> {
+    Ok(())
 }

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use lanemark_core::result::Provenance;
+use lanemark_lab::scale::{real_without_faults, scaled};
 use lanemark_lab::{Cause, results};
 use lanemark_measure::{Check, Verification, VerifyError, VerifyProgress};
 use lanemark_study::workload;
@@ -14,7 +15,6 @@ use sha2::{Digest, Sha256};
 use crate::args::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
-use crate::sim::{real_without_faults, scaled};
 use crate::{library, messages, output, provenance, stop};
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome, Failure> {
@@ -49,7 +49,7 @@ fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
     let (stop, started_at) = (stop::on_signal(), results::now());
     messages::tell_left_over(&args.path);
     let library = library::open(&args.run.library)?;
-    let mut workload = scaled(workload::open(&library, &args.workload)?, &args.run.scale)?;
+    let mut workload = scaled(workload::open(&library, &args.workload)?, &args.run.scale.scale())?;
     real_without_faults(&workload)?;
     // More of the same tells no more; it can be asked for.
     workload.repeats = args.run.scale.repeats.unwrap_or(1);

@@ -1,5 +1,8 @@
 //! The errors of the laboratory: one type for all of it, with the words that a person is told.
 
+use lanemark_formats::{FormatError, FormatErrors};
+use lanemark_inspect::InspectError;
+use lanemark_measure::MeasureError;
 use lanemark_study::StudyError;
 
 /// The cause of an error, by who can mend it.
@@ -51,5 +54,55 @@ impl LabError {
 impl From<StudyError> for LabError {
     fn from(error: StudyError) -> Self {
         Self { cause: Cause::Input, message: error.to_string(), hint: error.hint }
+    }
+}
+
+impl From<FormatError> for LabError {
+    fn from(error: FormatError) -> Self {
+        Self { cause: Cause::Input, message: error.to_string(), hint: error.hint }
+    }
+}
+
+impl From<FormatErrors> for LabError {
+    fn from(errors: FormatErrors) -> Self {
+        let hint = errors.hint().map(str::to_owned);
+        Self { cause: Cause::Input, message: errors.to_string(), hint }
+    }
+}
+
+impl From<InspectError> for LabError {
+    fn from(error: InspectError) -> Self {
+        Self { cause: Cause::Input, message: error.to_string(), hint: Some(error.hint()) }
+    }
+}
+
+impl From<MeasureError> for LabError {
+    fn from(error: MeasureError) -> Self {
+        use MeasureError as E;
+        let (message, hint) = (error.to_string(), error.hint());
+        let cause = match error {
+            E::Exists { .. }
+            | E::DanglingLink { .. }
+            | E::OverwriteMismatch { .. }
+            | E::InUse { .. }
+            | E::DeviceInUse { .. }
+            | E::DeviceNotOffered { .. }
+            | E::OfferMismatch { .. }
+            | E::Replaced { .. } => Cause::Refused,
+            E::NothingToRun { .. }
+            | E::RoundsBeside { .. }
+            | E::Transactions { .. }
+            | E::NoFolder { .. }
+            | E::Permission { .. }
+            | E::NoDevice { .. }
+            | E::WrongKind { .. }
+            | E::NothingToPurge { .. }
+            | E::TargetTooSmall { .. }
+            | E::Misaligned { .. }
+            | E::QueueDepth { .. }
+            | E::NoSpace { .. } => Cause::Input,
+            _ => Cause::Run,
+        };
+        Self { cause, message, hint }
     }
 }

@@ -9,7 +9,7 @@ use lanemark_core::result::{
     Calibration, HopId, HopUse, PredictionInterval, RunResult, Sample, TestResult, Widest,
 };
 use lanemark_core::rng::{Rng, StreamKey};
-use lanemark_core::sim::run_test;
+use lanemark_core::sim::run_test_watched;
 use lanemark_core::sim::spec::{MediaSpec, ProtocolKind};
 use lanemark_core::units::Duration;
 use lanemark_core::workload::{Asks, Test, Workload};
@@ -155,7 +155,8 @@ impl Lab {
             let key = StreamKey { seed, test: test as u32, repeat: 0, thread: 0 };
             let (test, rate) = &tests[side][test];
             let test = shortened(test, *rate).checked().ok()?;
-            let sample = run_test(&system.spec, &test, key).ok()?;
+            let go_on = &mut |_: &_| !self.cancel.is_cancelled();
+            let sample = run_test_watched(&system.spec, &test, key, go_on).ok()?;
             let (left_out, headroom) =
                 (left_out(system, &test, &sample), headroom(system, &sample));
             Some(Middle { rate: sample.iops(), left_out, headroom })

@@ -4,6 +4,7 @@
 //! together by number, and is the same to the byte however many threads there are. Where several fail, the first in the
 //! order of runs, tests and repeats is told, as if they had run one after the other.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,20 @@ enum Told {
     /// The samples of a test and of those beside it.
     Sampled(Vec<Sample>),
     Failed(StudyError),
+}
+
+/// Opens the library in `folder`; without one that in `./library`, and where there is none the one built in.
+///
+/// # Errors
+/// Where `folder` holds no library.
+pub fn open_library(folder: Option<&Path>) -> Result<Library, LabError> {
+    match folder {
+        Some(folder) => Ok(Library::in_folder(folder)?),
+        None if Path::new("library/drives").is_dir() => {
+            Ok(Library::in_folder(Path::new("library"))?)
+        }
+        None => Ok(Library::built_in()),
+    }
 }
 
 /// Assembles the system that is written `drive@platform:port`, with each of `settings` in place of a library value.

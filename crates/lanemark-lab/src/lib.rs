@@ -3,7 +3,10 @@
 //! | file | what it does |
 //! |---|---|
 //! | [`lab`] | assembles systems, and runs workloads on them |
+//! | [`opened`], [`scale`] | workloads by name or file, and their changes for a run |
 //! | [`bottleneck`], [`study`], [`whatif`], [`sweep`] | what is asked of such runs |
+//! | [`measured`] | what is made of a measurement: its result with the path and the explanation |
+//! | [`columns`] | results as columns, for whoever keeps tables |
 //! | [`interval`] | how sure a prediction is: short runs with values drawn from their ranges |
 //! | [`ratings`] | drives of their ratings, held against them |
 //! | [`pool`] | the threads of all of these |
@@ -40,16 +43,20 @@
 
 pub mod bottleneck;
 pub mod cancel;
+pub mod columns;
 pub mod error;
 pub mod event;
 pub mod input;
 pub mod interval;
 pub mod json;
 pub mod lab;
+pub mod measured;
+pub mod opened;
 pub mod pool;
 pub mod ratings;
 pub mod reserved;
 pub mod results;
+pub mod scale;
 pub mod study;
 pub mod sweep;
 pub mod whatif;
@@ -57,7 +64,7 @@ pub mod whatif;
 pub use cancel::Cancel;
 pub use error::{Cause, LabError};
 pub use event::{At, Event, Watch};
-pub use lab::{Lab, Work, assemble, setting, settings};
+pub use lab::{Lab, Work, assemble, open_library, setting, settings};
 pub use pool::Pool;
-pub use sweep::{SweepFile, merge};
+pub use sweep::{Chunks, SweepFile, merge};
 pub use whatif::{Side, WhatIfJob};

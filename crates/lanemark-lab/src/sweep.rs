@@ -3,6 +3,7 @@
 //! Several machines can each run a range of the points into a part, and [`merge()`] puts the parts together: the same bytes
 //! as one run of all points gives.
 
+mod chunk;
 mod journal;
 mod merge;
 pub mod provenance;
@@ -18,6 +19,7 @@ use lanemark_study::{Library, Sweep};
 use crate::error::LabError;
 use crate::event::{Event, Watch};
 use crate::lab::Lab;
+pub use chunk::{Chunks, table};
 use journal::Journal;
 pub use merge::merge;
 

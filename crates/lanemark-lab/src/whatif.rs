@@ -1,5 +1,8 @@
 //! A workload on two systems: both side by side, with the interval of each prediction.
 
+mod asked;
+
+pub use asked::WhatIfAsked;
 use lanemark_core::result::{
     FittedDrive, Outlook, PredictionInterval, Provenance, RunResult, WhatIf, WhatIfTest,
 };

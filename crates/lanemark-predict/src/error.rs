@@ -1,6 +1,7 @@
 //! The errors in the input of a fit.
 
 use lanemark_core::sim::SimError;
+use lanemark_lab::{Cause, LabError};
 use lanemark_study::StudyError;
 
 /// The reason why there is no fit.
@@ -87,5 +88,11 @@ impl PredictError {
             Self::Refused { .. } => "use a smaller span, or a template as large as the drive",
         };
         Some(hint.to_owned())
+    }
+}
+
+impl From<PredictError> for LabError {
+    fn from(error: PredictError) -> Self {
+        Self { cause: Cause::Input, message: error.to_string(), hint: error.hint() }
     }
 }

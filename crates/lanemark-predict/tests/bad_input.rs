@@ -41,6 +41,7 @@ fn outcome(runs: &[RunResult], like: Option<&str>) -> Result<lanemark_predict::F
         requests: 200,
         pool: Pool::default(),
         provenance: Default::default(),
+        cancel: Default::default(),
     };
     fit(&library(), &job, &mut |_| ())
 }
@@ -176,6 +177,7 @@ fn the_outcome_does_not_depend_on_the_number_of_threads() {
             requests: 150,
             pool: Pool::new(threads.try_into().unwrap()),
             provenance: Default::default(),
+            cancel: Default::default(),
         };
         fit(&library(), &job, &mut |_| ()).unwrap().drive
     };

@@ -136,6 +136,11 @@ impl Sweep {
         self.axes.iter().map(|axis| axis.name.clone()).collect()
     }
 
+    /// Returns the values of each axis, in the order of the axes.
+    pub fn axis_values(&self) -> impl Iterator<Item = &[String]> {
+        self.axes.iter().map(|axis| axis.values.as_slice())
+    }
+
     /// Returns the number of points.
     pub fn points(&self) -> u64 {
         self.axes.iter().map(|axis| axis.values.len() as u64).product()

@@ -57,6 +57,15 @@ pub fn open_set(
     Ok(workload)
 }
 
+/// Reads `text` as a workload's file; `id` stands for the file in errors.
+///
+/// # Errors
+/// All that is wrong in it.
+pub fn parse(id: &str, text: &str) -> Result<Workload, StudyError> {
+    let (document, ledger) = (Document::parse(id, text)?, Ledger::default());
+    read(&document, id, Context { ledger: &ledger, overrides: &Overrides::default() })
+}
+
 /// A test's name as it is typed: lower case, dashes for all that is neither letter nor digit.
 pub fn slug(name: &str) -> String {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 use lanemark_core::units::{Bytes, Duration};
+use lanemark_lab::scale::Scale;
 
 use super::LibraryArgs;
 
@@ -17,6 +18,13 @@ pub(crate) struct ScaleArgs {
     /// Run every test so often
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeats: Option<u32>,
+}
+
+impl ScaleArgs {
+    /// The changes as the laboratory takes them.
+    pub(crate) fn scale(&self) -> Scale {
+        Scale { size: self.size, duration: self.duration, repeats: self.repeats }
+    }
 }
 
 /// The seed of a run, its changes to the workload, and the library that it reads.

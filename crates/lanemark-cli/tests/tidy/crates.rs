@@ -40,7 +40,7 @@ pub(crate) fn sources(metadata: &Metadata) -> Vec<Crate> {
             .targets
             .iter()
             .map(|target| {
-                let of_tests = !(target.is_lib() || target.is_bin());
+                let of_tests = !(target.is_lib() || target.is_bin() || target.is_cdylib());
                 Target { files: source::files(target.src_path.as_std_path(), of_tests) }
             })
             .collect(),

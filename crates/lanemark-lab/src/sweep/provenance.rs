@@ -61,6 +61,11 @@ pub fn of(path: &Path) -> Option<Provenance> {
     whole(path).map(|there| there.provenance)
 }
 
+/// Returns the hash that tells the sweep at `path` from all others, where there is such a file.
+pub fn hash_of(path: &Path) -> Option<String> {
+    whole(path).map(|there| there.sweep)
+}
+
 /// Returns the whole provenance file of the sweep at `path`.
 pub(super) fn whole(path: &Path) -> Option<Beside> {
     read(&beside(path))

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lanemark_core::result::FigureKind;
 use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::run_test;
+use lanemark_core::sim::run_test_watched;
 use lanemark_core::sim::spec::{CheckedSystem, DriveSpec, SystemSpec};
 use lanemark_core::units::Bytes;
-use lanemark_lab::Pool;
+use lanemark_lab::{Cancel, Pool};
 
 use super::measured::{Trial, figure};
 use super::parameter::{PRIOR_SD, Parameter, Shows, flash};
@@ -31,6 +31,7 @@ pub(super) struct Engine {
     pub(super) priors: Vec<f64>,
     seed: u64,
     pool: Pool,
+    cancel: Cancel,
     simulations: AtomicU64,
 }
 
@@ -43,7 +44,7 @@ impl Engine {
         trials: Vec<Trial>,
         parameters: Vec<Parameter>,
         seed: u64,
-        pool: Pool,
+        (pool, cancel): (Pool, Cancel),
     ) -> Self {
         let fastest = |reads: bool| {
             let those =
@@ -56,7 +57,16 @@ impl Engine {
             parameter.log(parameter.get(&base.attachments[0].drive).unwrap_or_else(none))
         };
         let priors = parameters.iter().map(prior).collect();
-        Self { base, trials, parameters, priors, seed, pool, simulations: AtomicU64::new(0) }
+        Self {
+            base,
+            trials,
+            parameters,
+            priors,
+            seed,
+            pool,
+            cancel,
+            simulations: AtomicU64::new(0),
+        }
     }
 
     /// Simulations so far.
@@ -101,7 +111,8 @@ impl Engine {
             self.simulations.fetch_add(1, Ordering::Relaxed);
             let unfit = |error| PredictError::Unfit(format!("test `{}`: {error}", short.name));
             let test = short.clone().checked().map_err(unfit)?;
-            let sample = run_test(system, &test, key)
+            let go_on = &mut |_: &_| !self.cancel.is_cancelled();
+            let sample = run_test_watched(system, &test, key, go_on)
                 .map_err(|error| PredictError::Refused { test: trial.test.name.clone(), error })?;
             if sample.operations() >= 20 {
                 let kinds = trial.figures.iter().map(|measured| measured.kind);

@@ -20,7 +20,7 @@ mod start;
 mod summary;
 
 use lanemark_core::result::{Calibration, FittedDrive, Provenance, RunResult};
-use lanemark_lab::Pool;
+use lanemark_lab::{Cancel, Pool};
 use lanemark_study::document::{Context, Document};
 use lanemark_study::drive::Plug;
 use lanemark_study::library::Kind;
@@ -54,6 +54,8 @@ pub struct Job<'j> {
     pub pool: Pool,
     /// Provenance of the fit.
     pub provenance: Provenance,
+    /// The wish to end it, which is then an error.
+    pub cancel: Cancel,
 }
 
 /// The requests of a job where nothing speaks for another number.
@@ -125,7 +127,8 @@ pub fn fit(
         .collect();
     let trials = measurements.trials.clone();
     let original = base.clone();
-    let mut engine = Engine::new(base, trials, parameters, job.provenance.seed, job.pool);
+    let mut engine =
+        Engine::new(base, trials, parameters, job.provenance.seed, (job.pool, job.cancel.clone()));
     let shown = |engine: &Engine, shows: &[Shows]| -> Vec<usize> {
         let places = 0..engine.parameters.len();
         places.filter(|&place| shows.contains(&engine.parameters[place].shows)).collect()

@@ -146,6 +146,7 @@ pub(crate) fn fitted(
         requests,
         pool: Pool::default(),
         provenance: Provenance { seed: 0x0f17, ..Provenance::default() },
+        cancel: Default::default(),
     };
     fit(library, &job, &mut |_| ()).unwrap()
 }

@@ -1,4 +1,5 @@
-//! A finished sweep as Parquet: the columns of the CSV file, axes as numbers where all of their values are plain ones.
+//! A sweep or a part of one as Parquet: the columns of the CSV file, axes as numbers where all of their values are plain
+//! ones.
 //!
 //! Only with the feature `parquet`, whose crate takes longer to build than all of the command does. One row group,
 //! uncompressed: a million points are about 100 MB.
@@ -6,7 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lanemark_core::result::{Sweep, SweepFigures, SweepPoint};
+use lanemark_lab::columns::{Column, Values};
 use lanemark_lab::input;
 use lanemark_lab::reserved::Reserved;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
@@ -21,18 +22,6 @@ use crate::failure::Failure;
 /// Author of the file, named in its footer.
 const AUTHOR: &str = concat!("lanemark version ", env!("CARGO_PKG_VERSION"));
 
-/// A column by name.
-struct Column {
-    name: String,
-    values: Values,
-}
-
-enum Values {
-    Whole(Vec<i64>),
-    Numbers(Vec<Option<f64>>),
-    Texts(Vec<Option<String>>),
-}
-
 /// Refuses to write over a file at `path` that Lanemark did not write.
 pub(super) fn refuse_other(path: &Path) -> Result<(), Failure> {
     let old = input::bytes(path, input::RESULT_MAX).unwrap_or_default();
@@ -44,48 +33,13 @@ pub(super) fn refuse_other(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes `sweep` to `path`, the old file or the new one and nothing between.
-pub(super) fn write(place: &Reserved, sweep: &Sweep) -> Result<(), Failure> {
+/// Writes the columns of a sweep or of a part of one to `path`, the old file or the new one and nothing between.
+pub(super) fn write(place: &Reserved, columns: &[Column]) -> Result<(), Failure> {
     refuse_other(place.path())?;
-    let bytes = bytes(&columns(sweep)).map_err(|error| {
+    let bytes = bytes(columns).map_err(|error| {
         Failure::run(format!("{}: can't be written: {error}", place.path().display()))
     })?;
     Ok(place.write(&bytes)?)
-}
-
-fn columns(sweep: &Sweep) -> Vec<Column> {
-    let points = &sweep.points;
-    let texts =
-        |of: &dyn Fn(&SweepPoint) -> Option<String>| Values::Texts(points.iter().map(of).collect());
-    let figures = |of: fn(&SweepFigures) -> Option<f64>| {
-        let value = |point: &SweepPoint| point.outcome.as_ref().ok().and_then(of);
-        Values::Numbers(points.iter().map(value).collect())
-    };
-    let mut all = vec![
-        ("point", Values::Whole(points.iter().map(|point| point.number as i64).collect())),
-        ("system", texts(&|point| Some(point.system.clone()))),
-        ("test", texts(&|point| Some(point.test.clone()))),
-    ];
-    for (axis, name) in sweep.axes.iter().enumerate() {
-        let numbers: Option<Vec<Option<f64>>> =
-            points.iter().map(|point| point.values[axis].parse().ok().map(Some)).collect();
-        let values = numbers
-            .map_or_else(|| texts(&|point| Some(point.values[axis].clone())), Values::Numbers);
-        all.push((name, values));
-    }
-    all.extend([
-        ("iops", figures(|one| Some(one.iops))),
-        ("bytes_per_second", figures(|one| Some(one.bytes_per_second))),
-        ("latency_mean_us", figures(|one| Some(one.latency_mean_us))),
-        ("latency_p50_us", figures(|one| one.latency_percentiles_us[0])),
-        ("latency_p99_us", figures(|one| one.latency_percentiles_us[1])),
-        ("latency_p999_us", figures(|one| one.latency_percentiles_us[2])),
-        ("latency_max_us", figures(|one| one.latency_max_us)),
-        ("busiest", texts(&|point| Some(point.outcome.as_ref().ok()?.busiest.clone()?.0))),
-        ("utilisation", figures(|one| one.busiest.as_ref().map(|(_, share)| *share))),
-        ("error", texts(&|point| point.outcome.as_ref().err().cloned())),
-    ]);
-    all.into_iter().map(|(name, values)| Column { name: name.to_owned(), values }).collect()
 }
 
 fn bytes(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
@@ -137,6 +91,9 @@ fn known<T: Clone>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
 mod tests {
     use std::fs::File;
 
+    use lanemark_core::result::{Sweep, SweepFigures, SweepPoint};
+    use lanemark_lab::columns;
+
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
     use super::*;
@@ -156,7 +113,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sweep.parquet");
         let place = Reserved::exactly(&path).unwrap();
-        write(&place, &Sweep { axes, points }).unwrap();
+        let columns = columns::sweep(&Sweep { axes, points }, &[true, false], |_| Some("k".into()));
+        write(&place, &columns).unwrap();
         let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
         let rows = reader.get_row_iter(None).unwrap().map(|row| row.unwrap());
         let rows: Vec<parquet::record::Row> = rows.collect();
@@ -172,9 +130,9 @@ mod tests {
         assert_eq!(named(&rows[1], "iops"), "null");
         assert_eq!(named(&rows[1], "error"), "\"no\"");
         // Ours is written over, anything else is not.
-        write(&place, &Sweep { axes: Vec::new(), points: Vec::new() }).unwrap();
+        write(&place, &columns).unwrap();
         std::fs::write(&path, "important").unwrap();
-        assert!(write(&place, &Sweep::default()).is_err());
+        assert!(write(&place, &columns).is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"important");
     }
 }

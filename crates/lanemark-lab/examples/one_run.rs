@@ -1,0 +1,33 @@
+//! A run from a program of Rust: `one_run SYSTEM WORKLOAD DURATION SEED` prints the tests of its result as JSON, and with
+//! a number behind it the seconds that each of so many runs took.
+//!
+//! The tests of the Python package hold it, the command and the package against each other; its bench holds their times.
+
+use lanemark_lab::scale::{Scale, scaled};
+use lanemark_lab::{Lab, assemble, open_library, opened};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [system, workload, duration, seed, times @ ..] = words.as_slice() else {
+        return Err("give SYSTEM WORKLOAD DURATION SEED [TIMES]".into());
+    };
+    let library = open_library(None)?;
+    let system = assemble(&library, system, &[])?;
+    let opened = opened::open(&library, workload, Some(system.capacity()))?;
+    let scale = Scale { duration: Some(duration.parse()?), ..Scale::default() };
+    let workload = scaled(opened.workload, &scale)?;
+    let provenance =
+        lanemark_core::result::Provenance { seed: seed.parse()?, ..Default::default() };
+    let run = || Lab::default().run(&system, &workload, &provenance, &mut |_| ());
+    if let Some(times) = times.first() {
+        for _ in 0..times.parse::<u32>()? {
+            let began = std::time::Instant::now();
+            run()?;
+            println!("{}", began.elapsed().as_secs_f64());
+        }
+        return Ok(());
+    }
+    let result = run()?;
+    println!("{}", serde_json::to_string(&result.tests)?);
+    Ok(())
+}

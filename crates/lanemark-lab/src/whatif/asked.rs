@@ -1,0 +1,173 @@
+//! A what-if as it is asked in words: the present system or a result, and what would be otherwise.
+
+use std::path::Path;
+
+use lanemark_core::result::{Calibration, RunResult, Target, WhatIf};
+use lanemark_study::system::SystemName;
+use lanemark_study::{Library, Location};
+
+use super::{Side, WhatIfJob, fitted_ranges};
+use crate::error::LabError;
+use crate::event::Watch;
+use crate::interval::Subject;
+use crate::lab::{Lab, assemble, settings};
+use crate::scale::{Scale, scaled};
+use crate::{opened, results};
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct WhatIfAsked<'a> {
+    /// Present system, `drive@platform:port`, or a saved result.
+    pub from: &'a str,
+    /// The model that stands for the drive of a measured result.
+    pub model: Option<&'a str>,
+    /// The other port.
+    pub port: Option<&'a str>,
+    /// The other platform.
+    pub platform: Option<&'a str>,
+    /// The other drive.
+    pub drive: Option<&'a str>,
+    /// The other queue depth, for all tests.
+    pub queue_depth: Option<u32>,
+    /// Model values of the other system, each `parameter=value`.
+    pub set: &'a [String],
+    /// The fit that the drive's model came from.
+    pub fit: Option<&'a Path>,
+    /// The tests, where not those of the result or of data sheets.
+    pub workload: Option<&'a str>,
+    /// Whether to tell 80% intervals.
+    pub intervals: bool,
+    /// Changes to the tests.
+    pub scale: Scale,
+    /// The seed of all random numbers.
+    pub seed: u64,
+}
+
+impl Lab {
+    /// Runs what `args` ask on both systems and compares; none where that is cancelled. `begun` is told the number of
+    /// tests before they run.
+    ///
+    /// # Errors
+    /// Whatever does not fit together, before anything runs.
+    pub fn what_if_asked(
+        &self,
+        library: &Library,
+        args: &WhatIfAsked<'_>,
+        begun: &mut dyn FnMut(usize),
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<WhatIf>, LabError> {
+        let from = Present::read(args)?;
+        let (other, set) = other(args, &from.system)?;
+        let workload = match (args.workload, &from.run) {
+            (Some(name), _) => opened::open(library, name, args.scale.size)?.workload,
+            (None, Some(run)) => run.workload.clone(),
+            (None, None) => opened::open(library, "data-sheet", None)?.workload,
+        };
+        let mut now = scaled(workload, &args.scale)?;
+        // Simulated repeats differ by their offsets alone.
+        now.repeats = 1;
+        let mut then = now.clone();
+        if let Some(depth) = args.queue_depth {
+            for test in &mut then.tests {
+                let Some(requests) = test.requests_mut() else {
+                    let error = format!("--queue-depth: test `{}` is of transactions", test.name);
+                    return Err(
+                        LabError::input(error).hint("give another workload, or leave it out")
+                    );
+                };
+                requests.queue_depth = depth;
+            }
+        }
+        // All that may be wrong is found before anything is simulated.
+        let here = assemble(library, &from.system, &[])?;
+        let present = Side { name: from.system.clone(), system: here, workload: now };
+        let there = assemble(library, &other, &set)?;
+        let mut other = Side { name: other, system: there, workload: then };
+        present.check_places()?;
+        other.check_places()?;
+        let ranges = match args.fit {
+            Some(path) => fitted_ranges(&results::read_fit(path)?),
+            None => Vec::new(),
+        };
+        let named = other.name.clone();
+        // The fit is of the other system's drive, and of the present one's where it is the same.
+        let same = drive_of(&from.system) == drive_of(&named);
+        let of_present = if same { ranges.as_slice() } else { &[] };
+        let subject = |name, settings, ranges| Subject { library, name, settings, ranges };
+        let subjects =
+            [subject(&from.system, &[], of_present), subject(&named, set.as_slice(), &ranges)];
+        if let Some(depth) = args.queue_depth {
+            other.name += &format!(" at queue depth {depth}");
+        }
+        begun(2 * present.workload.tests.len());
+        let measured = from.measured().map(|run| (args.from, run));
+        let subjects = args.intervals.then_some(subjects);
+        let job = WhatIfJob { present, other, subjects, measured, seed: args.seed };
+        self.what_if(&job, watch)
+    }
+}
+
+/// The present system: by name, or with a result that it came from or stands for.
+struct Present {
+    system: String,
+    run: Option<RunResult>,
+}
+
+impl Present {
+    fn read(args: &WhatIfAsked<'_>) -> Result<Self, LabError> {
+        let named = args.from;
+        if !named.ends_with(".json") && !named.contains(".json#") {
+            return Ok(Self { system: named.to_owned(), run: None });
+        }
+        let run = results::load_run(named)?;
+        let system = match (&run.target, args.model) {
+            (_, Some(model)) => model.to_owned(),
+            (Target::Simulated(target), None) => target.system.clone(),
+            (Target::Database(_), None) => {
+                return Err(LabError::input(format!("{named}: is a run on a real database")).hint(
+                    "`lanemark oltp workload` makes a workload of it, for systems of the simulator",
+                ));
+            }
+            (Target::Measured(_), None) => {
+                return Err(LabError::input(format!("{named}: was measured on a real drive"))
+                    .hint("say which model stands for it, --model DRIVE@PLATFORM:PORT; lanemark fit makes one"));
+            }
+        };
+        Ok(Self { system, run: Some(run) })
+    }
+
+    fn measured(&self) -> Option<&RunResult> {
+        self.run.as_ref().filter(|run| matches!(run.target, Target::Measured(_)))
+    }
+}
+
+/// Returns the drive of a system's name.
+fn drive_of(system: &str) -> Option<&str> {
+    system.split_once('@').map(|(drive, _)| drive)
+}
+
+/// The system with the changes of the command line: its name, and the values that are set otherwise.
+fn other(
+    args: &WhatIfAsked<'_>,
+    present: &str,
+) -> Result<(String, Vec<(Calibration, Location)>), LabError> {
+    let parts = SystemName::parse(present)?;
+    let drive = args.drive.map_or_else(|| parts.drive.clone(), str::to_owned);
+    let platform = args.platform.map_or_else(|| parts.platform.clone(), str::to_owned);
+    let port = match (args.port, args.platform) {
+        (Some(port), _) => port.to_owned(),
+        (None, None) => present.rsplit_once(':').map_or(String::new(), |(_, port)| port.to_owned()),
+        (None, Some(_)) => {
+            return Err(LabError::input("--platform: in which of its ports?")
+                .hint("give --port; `lanemark library` lists them"));
+        }
+    };
+    let set = settings(args.set)?;
+    let unchanged =
+        args.drive.is_none() && args.platform.is_none() && args.port.is_none() && set.is_empty();
+    if unchanged && args.queue_depth.is_none() {
+        return Err(LabError::input("there is nothing else to compare with")
+            .hint("give --port, --platform, --drive, --queue-depth or --set"));
+    }
+    Ok((format!("{drive}@{platform}:{port}"), set))
+}

@@ -1,0 +1,267 @@
+//! Other questions: a real drive's speed and path, a model of it, and what another path would give.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use lanemark_core::result::{FittedDrive, Inspection, WhatIf};
+use lanemark_inspect::Sysfs;
+use lanemark_lab::scale::{Scale, real_without_faults};
+use lanemark_lab::whatif::WhatIfAsked;
+use lanemark_lab::{Cancel, Lab, LabError, measured, results, settings};
+use lanemark_measure::{Bench, EngineKind, Event, Purge, Settings};
+use lanemark_predict::{Job, REQUESTS};
+use lanemark_report::{fit_table, inspection_svg, inspection_text, whatif_text};
+use pyo3::prelude::*;
+
+use crate::failure::{Failure, input};
+use crate::library::Library;
+use crate::run::{Run, STYLE, json_line, pool, provenance};
+use crate::watch::{Progress, watched};
+use crate::workload::{Workload, quantity};
+
+/// An answer in the views that the command has of it.
+#[pyclass(frozen, module = "lanemark._lanemark")]
+pub(crate) struct Answer {
+    json: String,
+    text: String,
+    svg: Option<String>,
+}
+
+#[pymethods]
+impl Answer {
+    fn json(&self) -> &str {
+        &self.json
+    }
+
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn svg(&self) -> Option<&str> {
+        self.svg.as_deref()
+    }
+}
+
+impl Answer {
+    fn of_what_if(whatif: &WhatIf) -> Result<Self, Failure> {
+        Ok(Self { json: json_line(whatif)?, text: whatif_text(whatif, &STYLE), svg: None })
+    }
+
+    fn of_inspection(inspection: &Inspection) -> Result<Self, Failure> {
+        let text = inspection_text(inspection, &STYLE);
+        Ok(Self { json: json_line(inspection)?, text, svg: Some(inspection_svg(inspection)) })
+    }
+}
+
+/// Inspects a device's path, or all of the machine, in a sysfs tree.
+#[pyfunction]
+pub(crate) fn inspect(
+    py: Python<'_>,
+    target: Option<&str>,
+    sysfs: PathBuf,
+) -> Result<Answer, Failure> {
+    let inspection = py
+        .detach(|| Sysfs::open(&sysfs).and_then(|sysfs| lanemark_inspect::inspect(&sysfs, target)));
+    Answer::of_inspection(&inspection?)
+}
+
+/// The words of a what-if, by the names of the package's function.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Asked {
+    model: Option<String>,
+    port: Option<String>,
+    platform: Option<String>,
+    drive: Option<String>,
+    queue_depth: Option<u32>,
+    set: Vec<String>,
+    fit: Option<PathBuf>,
+    workload: Option<String>,
+    interval: bool,
+    size: Option<String>,
+    duration: Option<String>,
+    seed: u64,
+}
+
+/// Says what the same work would do otherwise.
+#[pyfunction]
+#[pyo3(signature = (source, asked, library, threads, on_progress=None))]
+pub(crate) fn what_if(
+    py: Python<'_>,
+    source: &str,
+    asked: Asked,
+    library: &Bound<'_, Library>,
+    threads: Option<usize>,
+    on_progress: Option<Py<PyAny>>,
+) -> PyResult<Answer> {
+    let lab = Lab { pool: pool(threads)?, ..Lab::default() };
+    let own = library.get().own();
+    if let Some(depth) = asked.queue_depth.filter(|depth| !(1..=65_536).contains(depth)) {
+        return Err(input(format!("queue_depth = {depth}: is not in 1 to 65536")).into());
+    }
+    let scale = Scale {
+        size: quantity("size", asked.size.as_deref())?,
+        duration: quantity("duration", asked.duration.as_deref())?,
+        repeats: None,
+    };
+    let progress = Progress::default();
+    let (at_work, told) = (&lab, &progress);
+    let run = move || {
+        let asked = WhatIfAsked {
+            from: source,
+            model: asked.model.as_deref(),
+            port: asked.port.as_deref(),
+            platform: asked.platform.as_deref(),
+            drive: asked.drive.as_deref(),
+            queue_depth: asked.queue_depth,
+            set: &asked.set,
+            fit: asked.fit.as_deref(),
+            workload: asked.workload.as_deref(),
+            intervals: asked.interval,
+            scale,
+            seed: asked.seed,
+        };
+        let begun = &mut |cells| told.set(0, cells);
+        at_work.what_if_asked(&own, &asked, begun, &mut |event| told.note(&event))
+    };
+    let outcome = watched(py, &lab.cancel, &progress, on_progress.as_ref(), run)?;
+    let ended = || LabError::run("it was ended before it was over");
+    let outcome = outcome.and_then(|outcome| outcome.ok_or_else(ended));
+    Ok(Answer::of_what_if(&outcome.map_err(Failure::from)?)?)
+}
+
+/// A fitted drive.
+#[pyclass(frozen, module = "lanemark._lanemark")]
+pub(crate) struct Fit(lanemark_predict::Fit);
+
+#[pymethods]
+impl Fit {
+    fn json(&self) -> Result<String, Failure> {
+        json_line::<FittedDrive>(&self.0.drive)
+    }
+
+    fn text(&self) -> String {
+        fit_table(&self.0.drive, &STYLE)
+    }
+
+    /// The text of a library file of this drive, under the name `name`.
+    fn file(&self, name: &str) -> Result<String, Failure> {
+        Ok(self.0.file(name)?)
+    }
+}
+
+/// Fits a drive's model to measured results, each with its name.
+#[pyfunction]
+#[pyo3(signature = (runs, platform, port, like, set, seed, threads, library, command))]
+pub(crate) fn fit(
+    py: Python<'_>,
+    runs: Vec<(String, Py<Run>)>,
+    platform: &str,
+    port: &str,
+    like: Option<&str>,
+    set: Vec<String>,
+    seed: u64,
+    threads: Option<usize>,
+    library: &Bound<'_, Library>,
+    command: Vec<String>,
+) -> PyResult<Fit> {
+    let runs: Vec<_> = runs.iter().map(|(name, run)| (name.clone(), run.get().0.clone())).collect();
+    let (own, pool) = (library.get().own(), pool(threads)?);
+    let settings = settings(&set).map_err(Failure::from)?;
+    let cancel = Cancel::default();
+    let (runs, wish) = (&runs, cancel.clone());
+    let work = move || {
+        let job = Job {
+            results: runs,
+            platform,
+            port,
+            like,
+            settings: &settings,
+            requests: REQUESTS,
+            pool,
+            provenance: provenance(command, seed),
+            cancel: wish,
+        };
+        lanemark_predict::fit(&own, &job, &mut |_| {}).map(|mut fitted| {
+            fitted.drive.provenance.finished_at = results::now();
+            fitted
+        })
+    };
+    let fitted = watched(py, &cancel, &Progress::default(), None, work)?;
+    Ok(Fit(fitted.map_err(Failure::from)?))
+}
+
+/// The settings of a measurement, by the names of the package's function.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Measure {
+    overwrite: Option<PathBuf>,
+    i_will_lose_all_data_on: Option<PathBuf>,
+    purge: Option<String>,
+    precondition: bool,
+    explain: bool,
+    engine: Option<String>,
+    buffered: bool,
+    pin: bool,
+    seed: u64,
+}
+
+/// Measures a workload on a real target.
+#[pyfunction]
+#[pyo3(signature = (path, workload, asked, command, on_progress=None))]
+pub(crate) fn bench(
+    py: Python<'_>,
+    path: PathBuf,
+    workload: &Bound<'_, Workload>,
+    asked: Measure,
+    command: Vec<String>,
+    on_progress: Option<Py<PyAny>>,
+) -> PyResult<Run> {
+    let opened = workload.get();
+    let engine = asked.engine.as_deref().map(|name| {
+        name.parse::<EngineKind>().map_err(|error| input(format!("engine = {name}: {error}")))
+    });
+    let of_file = opened.opened.as_ref();
+    let engine = engine.transpose()?.or(of_file.and_then(|opened| opened.engine()));
+    let workload = &opened.workload;
+    real_without_faults(workload).map_err(Failure::from)?;
+    let settings = Settings {
+        engine: engine.unwrap_or_default(),
+        buffered: asked.buffered || of_file.is_some_and(|opened| opened.is_buffered()),
+        precondition: asked.precondition,
+        probe: asked.explain,
+        pinned: asked.pin,
+        on_error: of_file.map_or_else(Default::default, |opened| opened.on_error()),
+        ..Settings::default()
+    };
+    let mut provenance = provenance(command, asked.seed);
+    provenance.inputs.clone_from(&opened.inputs);
+    let stop = std::sync::Arc::new(AtomicBool::new(false));
+    let cancel = Cancel::from(std::sync::Arc::clone(&stop));
+    let progress = Progress::default();
+    let run = || {
+        let bench = Bench {
+            path: Path::new(&path),
+            workload,
+            seed: asked.seed,
+            overwrite: asked.overwrite.as_deref(),
+            offered: asked.i_will_lose_all_data_on.as_deref(),
+            purge: asked.purge.as_deref().map(Purge::named),
+            settings,
+            stop: &stop,
+        };
+        bench.run(&mut |event| {
+            if let Event::Running(running) = event {
+                progress.set(running.samples.0, running.samples.1);
+            }
+        })
+    };
+    let outcome =
+        watched(py, &cancel, &progress, on_progress.as_ref(), run)?.map_err(Failure::from)?;
+    let mut result = measured::explained(&outcome, workload, &provenance);
+    result.provenance.finished_at = results::now();
+    match outcome.failure {
+        Some(failure) => Err(Failure::from(failure).into()),
+        None => Ok(Run(result)),
+    }
+}

@@ -1,0 +1,52 @@
+//! The library: what can be named.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use lanemark_lab::open_library;
+use lanemark_study::library::Kind;
+use pyo3::prelude::*;
+
+use crate::failure::{Failure, input};
+
+const KINDS: [(&str, Kind); 4] = [
+    ("drives", Kind::Drive),
+    ("platforms", Kind::Platform),
+    ("hosts", Kind::Host),
+    ("workloads", Kind::Workload),
+];
+
+/// A library of drives, platforms, hosts and workloads.
+#[pyclass(frozen, module = "lanemark._lanemark")]
+pub(crate) struct Library(Mutex<lanemark_study::Library>);
+
+impl Library {
+    /// A copy that notes by itself what it is asked for.
+    pub(crate) fn own(&self) -> lanemark_study::Library {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn kind(name: &str) -> Result<Kind, Failure> {
+    let found = KINDS.iter().find(|(known, _)| *known == name);
+    let unknown =
+        || input(format!("`{name}` is no kind: drives, platforms, hosts and workloads are"));
+    found.map(|(_, kind)| *kind).ok_or_else(unknown)
+}
+
+#[pymethods]
+impl Library {
+    #[new]
+    #[pyo3(signature = (folder=None))]
+    fn new(folder: Option<PathBuf>) -> Result<Self, Failure> {
+        Ok(Self(Mutex::new(open_library(folder.as_deref())?)))
+    }
+
+    fn names(&self, kind_name: &str) -> Result<Vec<String>, Failure> {
+        Ok(self.own().names(kind(kind_name)?))
+    }
+
+    fn summary(&self, kind_name: &str, name: &str) -> Result<String, Failure> {
+        Ok(self.own().summary(kind(kind_name)?, name)?)
+    }
+}

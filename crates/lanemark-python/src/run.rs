@@ -1,0 +1,170 @@
+//! Runs: simulated here, or read from a file.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use lanemark_core::result::{Machine, Provenance, RunResult};
+use lanemark_lab::columns::RunTable;
+use lanemark_lab::interval::Subject;
+use lanemark_lab::results::{self, Place};
+use lanemark_lab::{Lab, LabError, Pool, json};
+use lanemark_report::{Style, bottlenecks, html, run_table, test_details};
+use lanemark_study::Location;
+use pyo3::prelude::*;
+
+use crate::failure::{Failure, input};
+use crate::system::System;
+use crate::table::Table;
+use crate::watch::{Look, Progress, watched};
+use crate::workload::Workload;
+
+/// The style of all text: as a command that is no terminal prints it.
+pub(crate) const STYLE: Style = Style { width: 100, colour: false };
+
+/// A run.
+#[pyclass(frozen, module = "lanemark._lanemark")]
+pub(crate) struct Run(pub(crate) RunResult);
+
+/// Provenance of what begins now, by the call `command`.
+pub(crate) fn provenance(command: Vec<String>, seed: u64) -> Provenance {
+    static MACHINE: OnceLock<Machine> = OnceLock::new();
+    let started_at = results::now();
+    Provenance {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command,
+        seed,
+        finished_at: started_at.clone(),
+        started_at,
+        machine: Some(MACHINE.get_or_init(lanemark_measure::machine).clone()),
+        inputs: Default::default(),
+    }
+}
+
+/// A pool of so many threads, or of as many as there are cores.
+pub(crate) fn pool(threads: Option<usize>) -> Result<Pool, Failure> {
+    let Some(threads) = threads else { return Ok(Pool::default()) };
+    let known = std::num::NonZeroUsize::new(threads).filter(|threads| threads.get() <= 1024);
+    let known = known
+        .ok_or_else(|| input(format!("threads = {threads}: is not a number from 1 to 1024")))?;
+    Ok(Pool::new(known))
+}
+
+/// A value as the command prints it with `--json`, in one line.
+pub(crate) fn json_line<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
+    let failed = |error| LabError::run(format!("the result can't be written as JSON: {error}"));
+    Ok(serde_json::to_string(value).map_err(failed)?)
+}
+
+/// What a run is asked for beside its figures.
+#[derive(Clone, Copy, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Extras {
+    pub(crate) bottleneck: bool,
+    pub(crate) interval: bool,
+}
+
+/// Runs all tests of `workload` on `system`.
+#[pyfunction]
+#[pyo3(signature = (system, workload, seed, threads, extras, command, on_progress=None))]
+pub(crate) fn simulate(
+    py: Python<'_>,
+    system: &Bound<'_, System>,
+    workload: &Bound<'_, Workload>,
+    seed: u64,
+    threads: Option<usize>,
+    extras: Extras,
+    command: Vec<String>,
+    on_progress: Option<Py<PyAny>>,
+) -> PyResult<Run> {
+    let (system, workload) = (system.get(), workload.get());
+    let lab = Lab { pool: pool(threads)?, ..Lab::default() };
+    let asked = &workload.workload;
+    let library = system.library.get().own();
+    let checked = system.system.with_faults(&asked.faults, &Location::file("--fault"));
+    checked.map_err(Failure::from)?;
+    let mut provenance = provenance(command, seed);
+    provenance.inputs.clone_from(&system.inputs);
+    provenance.inputs.extend(workload.inputs.clone());
+    let progress = Progress::of(asked.tests.len() * asked.repeats as usize);
+    let on_progress = on_progress.as_ref();
+    let mut result = py.detach(|| {
+        let mut look = Look::new(&lab.cancel, &progress, on_progress);
+        let result = lab.run(&system.system, asked, &provenance, &mut |event| {
+            progress.note(&event);
+            look.look();
+        });
+        look.ended(result)
+    })?;
+    if (extras.bottleneck || extras.interval) && result.as_ref().is_ok_and(|run| run.complete) {
+        let (lab, told) = (&lab, &progress);
+        let more = move || {
+            let mut run = result?;
+            if extras.bottleneck {
+                lab.bottleneck(&system.system.spec, &mut run, &mut |event| told.note(&event))?;
+            }
+            if extras.interval {
+                let (name, settings) = (system.name.as_str(), system.settings.as_slice());
+                let subject = Subject { library: &library, name, settings, ranges: &[] };
+                lab.add_intervals(&subject, &mut run)?;
+            }
+            Ok::<_, LabError>(run)
+        };
+        result = watched(py, &lab.cancel, &progress, on_progress, more)?;
+    }
+    let mut run = result.map_err(Failure::from)?;
+    run.provenance.finished_at = results::now();
+    Ok(Run(run))
+}
+
+#[pymethods]
+impl Run {
+    #[getter]
+    fn complete(&self) -> bool {
+        self.0.complete
+    }
+
+    fn json(&self) -> Result<String, Failure> {
+        json_line(&self.0)
+    }
+
+    /// The result as the command prints it with `--json`.
+    fn json_text(&self) -> Result<String, Failure> {
+        Ok(json::text(&self.0)?)
+    }
+
+    fn table(&self, name: &str) -> Result<Table, Failure> {
+        let found = RunTable::ALL.iter().find(|(known, _)| *known == name);
+        let known = RunTable::ALL.map(|(name, _)| name).join(", ");
+        let (_, table) =
+            found.ok_or_else(|| input(format!("`{name}` is no table of a run: {known} are")))?;
+        Table::new(table.columns(&self.0))
+    }
+
+    fn html(&self) -> String {
+        html(None, &[&self.0])
+    }
+
+    /// The run as a table of text, with the details of its tests or what limits them where that is asked for.
+    fn text(&self, detail: bool) -> String {
+        let mut text = run_table(&self.0, &STYLE);
+        if detail {
+            text += "\n";
+            text += &test_details(&self.0, &STYLE);
+        }
+        if self.0.tests.iter().any(|test| test.sensitivity.is_some()) {
+            text += "\n";
+            text += &bottlenecks(&[("", &self.0)], &STYLE);
+        }
+        text
+    }
+
+    /// Saves the run as the command does, to a file or to a new one in a folder, and returns its path.
+    fn save(&self, py: Python<'_>, out: PathBuf) -> Result<PathBuf, Failure> {
+        py.detach(|| {
+            let what = format!("run-{}", self.0.workload.id);
+            let place = Place::new(&out, &what, &self.0.provenance.started_at)?;
+            place.save_run(&self.0)?;
+            Ok(place.path().to_owned())
+        })
+    }
+}

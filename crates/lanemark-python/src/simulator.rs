@@ -1,0 +1,252 @@
+//! The simulator's open interface: submit a request at a simulated time, go on to the next completion.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lanemark_core::rng::StreamKey;
+use lanemark_core::sim::{Content, HOPS, Status, Storage, Target};
+use lanemark_core::units::{Bytes, Duration, Instant, Ratio};
+use lanemark_core::workload::{Access, BLOCK_MAX, Operation, SECTOR};
+use pyo3::prelude::*;
+
+use crate::failure::{Failure, input, refused};
+use crate::system::System;
+use crate::workload::quantity;
+
+/// The most requests that may be outstanding.
+const OUTSTANDING_MAX: usize = 1_000_000;
+/// The hops in the order in which a budget counts them.
+const NAMES: [&str; HOPS] = [
+    "cpu",
+    "protocol",
+    "front-end",
+    "channels",
+    "media",
+    "data-path",
+    "link0",
+    "link1",
+    "link2",
+    "link3",
+    "second.link0",
+    "second.link1",
+    "second.link2",
+    "second.link3",
+    "buffer",
+    "power",
+];
+const OPERATIONS: [(&str, Operation); 4] = [
+    ("read", Operation::Read),
+    ("write", Operation::Write),
+    ("flush", Operation::Flush),
+    ("trim", Operation::Trim),
+];
+
+/// A system at work; in a box, since objects of Python are aligned for less than its parts are.
+#[pyclass(frozen, module = "lanemark._lanemark")]
+pub(crate) struct Simulator(Mutex<Box<AtWork>>);
+
+struct AtWork {
+    storage: Storage,
+    outstanding: usize,
+}
+
+/// A request that came back.
+#[pyclass(frozen, module = "lanemark._lanemark")]
+pub(crate) struct Completion(lanemark_core::sim::Completion);
+
+/// An instant that is given as text or in picoseconds; none where neither is.
+fn instant(name: &str, text: Option<&str>, ps: Option<u64>) -> Result<Option<Instant>, Failure> {
+    let at = match (text, ps) {
+        (Some(_), Some(_)) => return Err(input(format!("{name} and {name}_ps: give one of both"))),
+        (Some(_), None) => quantity::<Duration>(name, text)?.map(|time| time.picoseconds()),
+        (None, ps) => ps,
+    };
+    let end = Instant::END.since(Instant::ZERO);
+    match at.map(Instant::from_picoseconds) {
+        Some(at) if at > Instant::END => {
+            Err(input(format!("{name}: lies after the end of simulated time, {end}")))
+        }
+        at => Ok(at),
+    }
+}
+
+/// A size that is given as text or in bytes; zero where neither is.
+fn size(name: &str, text: Option<&str>, bytes: Option<u64>) -> Result<Bytes, Failure> {
+    match (text, bytes) {
+        (Some(_), Some(_)) => Err(input(format!("{name} and {name}_bytes: give one of both"))),
+        (Some(_), None) => Ok(quantity(name, text)?.unwrap_or_default()),
+        (None, bytes) => Ok(Bytes(bytes.unwrap_or_default())),
+    }
+}
+
+impl Simulator {
+    fn at_work(&self) -> MutexGuard<'_, Box<AtWork>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Simulator {
+    #[new]
+    fn new(
+        system: &System,
+        seed: u64,
+        written: Option<&str>,
+        compressibility: f64,
+    ) -> Result<Self, Failure> {
+        let ratio = Ratio::new(compressibility).ok_or_else(|| {
+            input(format!("compressibility = {compressibility}: is not a share from 0 to 1"))
+        })?;
+        let capacity = system.system.capacity();
+        let written = quantity::<Bytes>("written", written)?.unwrap_or(capacity);
+        if written > capacity {
+            return Err(input(format!(
+                "written = {written}: is more than the {capacity} that there are"
+            )));
+        }
+        let content = Content { written, compressibility: ratio };
+        let storage = Storage::new(&system.system.spec, content, StreamKey::from_seed(seed));
+        Ok(Self(Mutex::new(Box::new(AtWork { storage, outstanding: 0 }))))
+    }
+
+    #[getter]
+    fn now_ps(&self) -> u64 {
+        self.at_work().storage.now().picoseconds()
+    }
+
+    #[getter]
+    fn outstanding(&self) -> usize {
+        self.at_work().outstanding
+    }
+
+    #[getter]
+    fn events(&self) -> u64 {
+        self.at_work().storage.simulator().events()
+    }
+
+    #[pyo3(signature = (operation, *, offset=None, offset_bytes=None, length=None, length_bytes=None, at=None,
+        at_ps=None, tag=0, thread=0, drive=0, namespace=0))]
+    fn submit(
+        &self,
+        operation: &str,
+        offset: Option<&str>,
+        offset_bytes: Option<u64>,
+        length: Option<&str>,
+        length_bytes: Option<u64>,
+        at: Option<&str>,
+        at_ps: Option<u64>,
+        tag: u64,
+        thread: u32,
+        drive: u16,
+        namespace: u16,
+    ) -> Result<(), Failure> {
+        let found = OPERATIONS.iter().find(|(name, _)| *name == operation);
+        let (_, operation) = *found.ok_or_else(|| {
+            input(format!("operation = {operation}: is none of read, write, flush and trim"))
+        })?;
+        let offset = size("offset", offset, offset_bytes)?;
+        let length = size("length", length, length_bytes)?;
+        let sectors = |bytes: Bytes| bytes.get().is_multiple_of(SECTOR.get());
+        let whole = match operation {
+            Operation::Flush => offset == Bytes::ZERO && length == Bytes::ZERO,
+            _ => length > Bytes::ZERO && sectors(length) && sectors(offset),
+        };
+        let bound = if operation == Operation::Trim { Bytes(u64::MAX) } else { BLOCK_MAX };
+        if !whole || length > bound {
+            return Err(input(format!(
+                "a request at {offset} of {length}: offset and length are multiples of {SECTOR}, the length at most \
+                 {BLOCK_MAX}; a flush has neither"
+            )));
+        }
+        let at = instant("at", at, at_ps)?;
+        let mut own = self.at_work();
+        if own.outstanding >= OUTSTANDING_MAX {
+            return Err(input(format!(
+                "{OUTSTANDING_MAX} requests are outstanding, the most that can be"
+            )));
+        }
+        let now = own.storage.now();
+        let at = at.unwrap_or(now);
+        if at < now {
+            let (at, now) = (at.since(Instant::ZERO), now.since(Instant::ZERO));
+            return Err(input(format!("at = {at}: the simulation is at {now} already")));
+        }
+        let access = Access { operation, offset, length };
+        let target = Target { drive, namespace };
+        own.storage.submit(at, target, access, thread, tag).map_err(refused)?;
+        own.outstanding += 1;
+        Ok(())
+    }
+
+    #[pyo3(signature = (*, until=None, until_ps=None))]
+    fn advance(
+        &self,
+        py: Python<'_>,
+        until: Option<&str>,
+        until_ps: Option<u64>,
+    ) -> Result<Option<Completion>, Failure> {
+        let limit = instant("until", until, until_ps)?.unwrap_or(Instant::END);
+        py.detach(|| {
+            let mut own = self.at_work();
+            let completion = own.storage.advance_until(limit);
+            own.outstanding -= usize::from(completion.is_some());
+            Ok(completion.map(Completion))
+        })
+    }
+}
+
+#[pymethods]
+impl Completion {
+    #[getter]
+    fn tag(&self) -> u64 {
+        self.0.tag
+    }
+
+    #[getter]
+    fn operation(&self) -> &'static str {
+        let found = OPERATIONS.iter().find(|(_, known)| *known == self.0.access.operation);
+        found.map_or("", |(name, _)| name)
+    }
+
+    #[getter]
+    fn offset_bytes(&self) -> u64 {
+        self.0.access.offset.get()
+    }
+
+    #[getter]
+    fn length_bytes(&self) -> u64 {
+        self.0.access.length.get()
+    }
+
+    #[getter]
+    fn submitted_ps(&self) -> u64 {
+        self.0.submitted.picoseconds()
+    }
+
+    #[getter]
+    fn completed_ps(&self) -> u64 {
+        self.0.completed.picoseconds()
+    }
+
+    #[getter]
+    fn latency_ps(&self) -> u64 {
+        self.0.completed.since(self.0.submitted).picoseconds()
+    }
+
+    /// The failure's name, or nothing where the request did what it was asked for.
+    #[getter]
+    fn error(&self) -> Option<String> {
+        match self.0.status {
+            Status::Good => None,
+            Status::Failed(kind) => serde_json::to_value(kind).ok()?.as_str().map(str::to_owned),
+        }
+    }
+
+    /// Waiting and service at each hop where there was any, in ps.
+    fn budget(&self) -> Vec<(&'static str, u64, u64)> {
+        let budget = &self.0.budget;
+        let all = NAMES.iter().enumerate().map(|(hop, name)| {
+            (*name, budget.wait(hop).picoseconds(), budget.service(hop).picoseconds())
+        });
+        all.filter(|(_, wait, service)| wait + service > 0).collect()
+    }
+}

@@ -1,0 +1,137 @@
+//! Studies: systems, tests and the published figures that they are held against.
+
+use std::path::{Path, PathBuf};
+
+use lanemark_core::result::StudyOutcome;
+use lanemark_lab::results::{self, Place, Saved};
+use lanemark_lab::study::Extras as Asked;
+use lanemark_lab::{Event, Lab, columns};
+use lanemark_report::{html, study_table};
+use pyo3::prelude::*;
+
+use crate::failure::{Failure, input};
+use crate::library::Library;
+use crate::run::{Extras, Run, STYLE, json_line, pool, provenance};
+use crate::table::Table;
+use crate::watch::{Progress, watched};
+
+/// A study that can be run.
+#[pyclass(frozen, module = "lanemark._lanemark")]
+pub(crate) struct Study {
+    study: lanemark_study::Study,
+    library: Py<Library>,
+    inputs: std::collections::BTreeMap<String, String>,
+}
+
+/// The outcome of a study.
+#[pyclass(frozen, module = "lanemark._lanemark")]
+pub(crate) struct StudyRun(pub(crate) StudyOutcome);
+
+/// Reads a saved result of a run or of a study; `FILE#SYSTEM` is one system of a study.
+#[pyfunction]
+pub(crate) fn load(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+    let one = name.contains('#') && !Path::new(name).exists();
+    let saved = py.detach(|| match one {
+        true => results::load_run(name).map(|run| Saved::Run(Box::new(run))),
+        false => results::load(Path::new(name)),
+    });
+    match saved.map_err(Failure::from)? {
+        Saved::Run(run) => Ok(Py::new(py, Run(*run))?.into_any()),
+        Saved::Study(study) => Ok(Py::new(py, StudyRun(*study))?.into_any()),
+    }
+}
+
+#[pymethods]
+impl Study {
+    #[new]
+    fn new(path: PathBuf, library: Py<Library>) -> Result<Self, Failure> {
+        let own = library.get().own();
+        let study = lanemark_study::Study::open(&own, Path::new(&path))?;
+        let inputs = own.used();
+        Ok(Self { study, library, inputs })
+    }
+
+    #[getter]
+    fn id(&self) -> &str {
+        self.study.id()
+    }
+
+    /// Each system's name with the names of its tests.
+    fn systems(&self) -> Vec<(String, Vec<String>)> {
+        let systems = self.study.systems().map(|(name, _, workload)| {
+            let tests = workload.tests.iter().map(|test| test.name.clone());
+            (name.to_owned(), tests.collect())
+        });
+        systems.collect()
+    }
+
+    #[pyo3(signature = (seed, threads, extras, command, on_progress=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        seed: u64,
+        threads: Option<usize>,
+        extras: Extras,
+        command: Vec<String>,
+        on_progress: Option<Py<PyAny>>,
+    ) -> PyResult<StudyRun> {
+        let lab = Lab { pool: pool(threads)?, ..Lab::default() };
+        let library = self.library.get().own();
+        let mut provenance = provenance(command, seed);
+        provenance.inputs.clone_from(&self.inputs);
+        let repeats = self
+            .study
+            .systems()
+            .map(|(_, _, workload)| workload.tests.len() * workload.repeats as usize);
+        let progress = Progress::of(repeats.sum());
+        let (study, at_work, told) = (&self.study, &lab, &progress);
+        let run = move || {
+            let intervals = extras.interval.then_some(&library);
+            let asked = Asked { bottleneck: extras.bottleneck, intervals };
+            let watch = &mut |event: Event<'_>| told.note(&event);
+            let mut outcome = at_work.study(study, &provenance, asked, watch)?;
+            outcome.provenance.finished_at = results::now();
+            Ok::<_, lanemark_lab::LabError>(outcome)
+        };
+        let outcome = watched(py, &lab.cancel, &progress, on_progress.as_ref(), run)?;
+        Ok(StudyRun(outcome.map_err(Failure::from)?))
+    }
+}
+
+#[pymethods]
+impl StudyRun {
+    /// The systems by name.
+    fn systems(&self) -> Vec<(String, Run)> {
+        self.0.systems.iter().map(|one| (one.name.clone(), Run(one.run.clone()))).collect()
+    }
+
+    fn json(&self) -> Result<String, Failure> {
+        json_line(&self.0)
+    }
+
+    /// The figures, each with what was simulated.
+    fn figures(&self) -> Result<Table, Failure> {
+        Table::new(columns::figures(&self.0))
+    }
+
+    fn html(&self) -> String {
+        html(Some(&self.0), &[])
+    }
+
+    fn text(&self) -> String {
+        study_table(&self.0, None, &STYLE)
+    }
+
+    /// Saves the outcome as the command does, and returns its path.
+    fn save(&self, py: Python<'_>, out: PathBuf) -> Result<PathBuf, Failure> {
+        if self.0.systems.is_empty() {
+            return Err(input("no test had ended; nothing is saved"));
+        }
+        py.detach(|| {
+            let what = format!("study-{}", self.0.id);
+            let place = Place::new(&out, &what, &self.0.provenance.started_at)?;
+            place.save(&self.0)?;
+            Ok(place.path().to_owned())
+        })
+    }
+}

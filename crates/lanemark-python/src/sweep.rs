@@ -1,0 +1,170 @@
+//! Sweeps: chunks of points for whoever spreads them, and the files of whole ones.
+
+use std::path::PathBuf;
+
+use lanemark_core::result::Sweep as Points;
+use lanemark_lab::scale::{Scale, scaled};
+use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
+use lanemark_lab::sweep::table;
+use lanemark_lab::{Chunks, columns, opened, results, settings};
+use lanemark_report::{sweep_html, sweep_text};
+use lanemark_study::Location;
+use lanemark_study::sweep::{Axis, Definition};
+use pyo3::prelude::*;
+
+use crate::failure::Failure;
+use crate::library::Library;
+use crate::run::{STYLE, provenance};
+use crate::table::Table;
+use crate::watch::Cancel;
+use crate::workload::{Workload, quantity};
+
+/// A sweep whose names are checked and whose points are numbered.
+#[pyclass(frozen, module = "lanemark._lanemark")]
+pub(crate) struct Sweep {
+    sweep: lanemark_study::Sweep,
+    library: Py<Library>,
+    numeric: Vec<bool>,
+}
+
+/// A workload by its name, or one that was read.
+#[derive(FromPyObject)]
+enum Asked<'py> {
+    Named(String),
+    Read(Bound<'py, Workload>),
+}
+
+/// A file's system, workload, axes as text and settings.
+type Read = (String, String, Vec<(String, Vec<String>)>, Vec<String>);
+
+#[pymethods]
+impl Sweep {
+    /// The sweep of a workload by its name, with changes, or of one that was read.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        system: String,
+        workload: Asked<'_>,
+        scale: (Option<String>, Option<String>, Option<u32>),
+        axes: Vec<(String, Vec<String>)>,
+        set: Vec<String>,
+        seed: u64,
+        library: Py<Library>,
+    ) -> Result<Self, Failure> {
+        let own = library.get().own();
+        let size = quantity("size", scale.0.as_deref())?;
+        let scale = Scale {
+            size,
+            duration: quantity("duration", scale.1.as_deref())?,
+            repeats: Some(scale.2.unwrap_or(1)),
+        };
+        // The library notes what it is asked for, from which the sweep's hash follows.
+        let (named, workload) = match workload {
+            Asked::Named(name) => {
+                let workload = opened::open(&own, &name, size)?.workload;
+                (name, workload)
+            }
+            Asked::Read(read) => (String::new(), read.get().workload.clone()),
+        };
+        let workload = scaled(workload, &scale)?;
+        let axis = |(name, texts): &(String, Vec<String>)| {
+            Axis::new(name, texts, Location::file(format!("axis {name}")))
+        };
+        let axes = axes.iter().map(axis).collect::<Result<_, _>>()?;
+        let definition = Definition { system, workload: named, axes, settings: settings(&set)? };
+        let sweep =
+            py.detach(move || lanemark_study::Sweep::new(&own, definition, workload, seed))?;
+        let numeric = columns::numeric(sweep.axis_values());
+        Ok(Self { sweep, library, numeric })
+    }
+
+    /// What a sweep's file asks for.
+    #[staticmethod]
+    fn read(path: PathBuf) -> Result<Read, Failure> {
+        let Definition { system, workload, axes, settings } = Definition::open(&path)?;
+        let axes = axes.into_iter().map(|axis| (axis.name, axis.values)).collect();
+        let set = settings.iter().map(|(one, _)| format!("{}={}", one.parameter, one.value));
+        Ok((system, workload, axes, set.collect()))
+    }
+
+    #[getter]
+    fn points(&self) -> u64 {
+        self.sweep.points()
+    }
+
+    /// The hash of all that its points have in common.
+    #[getter]
+    fn key(&self) -> &str {
+        self.sweep.inputs()
+    }
+
+    /// Each axis with its values.
+    fn axes(&self) -> Vec<(String, Vec<String>)> {
+        let values = self.sweep.axis_values().map(<[String]>::to_vec);
+        self.sweep.axes().into_iter().zip(values).collect()
+    }
+
+    /// The values of a point.
+    fn values(&self, point: u64) -> Result<Vec<String>, Failure> {
+        match point < self.sweep.points() {
+            true => Ok(self.sweep.values(point)),
+            false => Err(crate::failure::input(format!("the sweep has no point {point}"))),
+        }
+    }
+
+    /// The key of a point.
+    fn point_key(&self, point: u64) -> Result<String, Failure> {
+        self.values(point).map(|_| self.sweep.key(point))
+    }
+
+    /// Runs the points from the first to the last in the calling thread; nothing where that is cancelled.
+    fn run(
+        &self,
+        py: Python<'_>,
+        first: u64,
+        last: u64,
+        cancel: &Bound<'_, Cancel>,
+    ) -> Result<Option<Table>, Failure> {
+        let (own, cancel) = (self.library.get().own(), &cancel.get().0);
+        let sweep = &self.sweep;
+        let points = py.detach(move || Chunks::new(sweep, own).run(first..=last, cancel))?;
+        let table = |points| table(&points, Some(sweep.inputs()), Some(&self.numeric));
+        points.map(|points| Table::new(table(points))).transpose()
+    }
+}
+
+/// Reads the file of a sweep or of a part of one: its points, and a text and a page of them.
+#[pyfunction]
+pub(crate) fn load_sweep(
+    py: Python<'_>,
+    path: PathBuf,
+) -> Result<(Table, String, String), Failure> {
+    py.detach(|| {
+        let points = results::load_sweep(&path)?;
+        let html = sweep_html(&points, provenance_of(&path).as_ref());
+        views(&points, hash_of(&path).as_deref(), html)
+    })
+}
+
+/// Puts parts that are files of CSV together, and gives their points with the views of them.
+#[pyfunction]
+pub(crate) fn merge(
+    py: Python<'_>,
+    parts: Vec<PathBuf>,
+    out: PathBuf,
+    command: Vec<String>,
+) -> Result<(Table, String, String), Failure> {
+    py.detach(|| {
+        let points = lanemark_lab::merge(&parts, &out, provenance(command, 0))?;
+        let html = sweep_html(&points, provenance_of(&out).as_ref());
+        views(&points, hash_of(&out).as_deref(), html)
+    })
+}
+
+fn views(
+    points: &Points,
+    inputs: Option<&str>,
+    html: String,
+) -> Result<(Table, String, String), Failure> {
+    Ok((Table::new(table(points, inputs, None))?, sweep_text(points, &STYLE), html))
+}

@@ -1,0 +1,69 @@
+//! Systems: drives in ports of a platform, assembled and checked.
+
+use lanemark_core::result::Calibration;
+use lanemark_core::workload::Test;
+use lanemark_lab::{assemble, settings};
+use lanemark_report::{Style, path_svg, path_table};
+use lanemark_study::{Location, path};
+use pyo3::prelude::*;
+
+use crate::failure::{Failure, input};
+use crate::library::Library;
+use crate::workload::Workload;
+
+/// A system, with what made it.
+#[pyclass(frozen, module = "lanemark._lanemark")]
+pub(crate) struct System {
+    pub(crate) name: String,
+    pub(crate) settings: Vec<(Calibration, Location)>,
+    pub(crate) library: Py<Library>,
+    pub(crate) system: lanemark_study::System,
+    /// Library files that it was made of, with their hashes.
+    pub(crate) inputs: std::collections::BTreeMap<String, String>,
+}
+
+#[pymethods]
+impl System {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        name: String,
+        set: Vec<String>,
+        library: Py<Library>,
+    ) -> Result<Self, Failure> {
+        let own = library.get().own();
+        let settings = settings(&set)?;
+        let (named, set) = (&name, &settings);
+        let (system, inputs) = py.detach(move || {
+            let system = assemble(&own, named, set);
+            system.map(|system| (system, own.used()))
+        })?;
+        Ok(Self { name, settings, library, system, inputs })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[getter]
+    fn capacity_bytes(&self) -> u64 {
+        self.system.capacity().get()
+    }
+
+    /// The hops as text and as a drawing, for the one test of `workload` or for small random reads.
+    #[pyo3(signature = (workload=None))]
+    fn path(&self, workload: Option<&Workload>) -> Result<(String, String), Failure> {
+        let usual = Test::random_read("4 KiB").duration("1 s").build();
+        let usual = usual.map_err(|error| input(error.to_string()))?.into_test();
+        let test = match workload.map(|workload| workload.workload.tests.as_slice()) {
+            None => &usual,
+            Some([test]) => test,
+            Some(tests) => {
+                return Err(input(format!("a path is of one test, and these are {}", tests.len())));
+            }
+        };
+        let view = path::view(&self.system, test, None);
+        Ok((path_table(&view, &Style { width: 100, colour: false }), path_svg(&view)))
+    }
+}

@@ -1,0 +1,77 @@
+//! Columns as a stream of Arrow, by the PyCapsule interface: polars, pyarrow, pandas and DuckDB take it without a copy.
+
+use std::sync::Arc;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{
+    ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchOptions,
+    StringArray,
+};
+use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use lanemark_lab::LabError;
+use lanemark_lab::columns::{Column, Values};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::failure::Failure;
+
+/// Columns of equal length, as an array of Arrow.
+#[pyclass(frozen, module = "lanemark._lanemark")]
+pub(crate) struct Table(RecordBatch);
+
+fn failed(error: &ArrowError) -> Failure {
+    LabError::run(format!("the result can't be made an array of Arrow: {error}")).into()
+}
+
+impl Table {
+    /// The table of `columns`.
+    pub(crate) fn new(columns: Vec<Column>) -> Result<Self, Failure> {
+        let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
+        for Column { name, values } in columns {
+            let (kind, known, array): (_, _, ArrayRef) = match values {
+                Values::Whole(all) => (DataType::Int64, true, Arc::new(Int64Array::from(all))),
+                Values::Numbers(all) => {
+                    (DataType::Float64, false, Arc::new(Float64Array::from(all)))
+                }
+                Values::Texts(all) => (DataType::Utf8, false, Arc::new(StringArray::from(all))),
+            };
+            fields.push(Field::new(name, kind, !known));
+            arrays.push(array);
+        }
+        let schema = Arc::new(Schema::new(fields));
+        let batch =
+            RecordBatch::try_new_with_options(schema, arrays, &RecordBatchOptions::default());
+        batch.map(Self).map_err(|error| failed(&error))
+    }
+}
+
+#[pymethods]
+impl Table {
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// The stream; what the other side would rather have is for it to convert.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.0.schema().as_ref());
+        let schema = schema.map_err(|error| failed(&error))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+}

@@ -1,0 +1,111 @@
+//! Workloads: by name or file, or as the text of one.
+
+use std::sync::Arc;
+
+use lanemark_core::units::Bytes;
+use lanemark_lab::scale::{OverTime, Scale, faults, scaled, watched};
+use lanemark_lab::{LabError, opened};
+use pyo3::prelude::*;
+
+use crate::failure::{Failure, input};
+use crate::library::Library;
+
+/// A workload, with what it was read from.
+#[pyclass(frozen, skip_from_py_object, module = "lanemark._lanemark")]
+#[derive(Clone)]
+pub(crate) struct Workload {
+    pub(crate) workload: lanemark_core::workload::Workload,
+    pub(crate) inputs: std::collections::BTreeMap<String, String>,
+    pub(crate) opened: Option<Arc<opened::Opened>>,
+}
+
+/// Reads a quantity that `name` was given.
+pub(crate) fn quantity<T>(name: &str, text: Option<&str>) -> Result<Option<T>, Failure>
+where
+    T: std::str::FromStr<Err = lanemark_core::units::QuantityError>,
+{
+    let read =
+        |text: &str| text.parse().map_err(|error| input(format!("{name} = {text}: {error}")));
+    text.map(read).transpose()
+}
+
+#[pymethods]
+impl Workload {
+    /// Opens a workload by its name or file; a job file may need the size of its target.
+    #[staticmethod]
+    #[pyo3(signature = (name, library, target_size=None))]
+    fn open(name: &str, library: &Library, target_size: Option<&str>) -> Result<Self, Failure> {
+        let own = library.own();
+        let opened = opened::open(&own, name, quantity::<Bytes>("target_size", target_size)?)?;
+        let mut inputs = own.used();
+        inputs.extend(opened.input.clone());
+        let workload = opened.workload.clone();
+        Ok(Self { workload, inputs, opened: Some(Arc::new(opened)) })
+    }
+
+    /// Reads the text of a workload's file.
+    #[staticmethod]
+    fn parse(id: &str, text: &str) -> Result<Self, Failure> {
+        let workload = lanemark_study::workload::parse(id, text)?;
+        Ok(Self { workload, inputs: Default::default(), opened: None })
+    }
+
+    #[getter]
+    fn id(&self) -> &str {
+        &self.workload.id
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.workload.name
+    }
+
+    #[getter]
+    fn repeats(&self) -> u32 {
+        self.workload.repeats
+    }
+
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.opened.iter().flat_map(|one| &one.notes).map(ToString::to_string).collect()
+    }
+
+    fn tests(&self) -> Vec<String> {
+        self.workload.tests.iter().map(|test| test.name.clone()).collect()
+    }
+
+    fn json(&self) -> Result<String, Failure> {
+        serde_json::to_string(&self.workload).map_err(|error| input(error.to_string()))
+    }
+
+    /// The workload with changes for a run.
+    #[pyo3(signature = (size=None, duration=None, repeats=None, steady=None, interval=None, fault=Vec::new()))]
+    fn changed(
+        &self,
+        size: Option<&str>,
+        duration: Option<&str>,
+        repeats: Option<u32>,
+        steady: Option<&str>,
+        interval: Option<&str>,
+        fault: Vec<String>,
+    ) -> Result<Self, Failure> {
+        if let Some(repeats) = repeats.filter(|repeats| !(1..=1000).contains(repeats)) {
+            return Err(LabError::input(format!("repeats = {repeats}: is not in 1 to 1000")).into());
+        }
+        let scale = Scale {
+            size: quantity("size", size)?,
+            duration: quantity("duration", duration)?,
+            repeats,
+        };
+        let over_time = OverTime {
+            steady: quantity("steady", steady)?,
+            track: None,
+            interval: quantity("interval", interval)?,
+            series: false,
+        };
+        let mut changed = self.clone();
+        changed.workload = watched(scaled(changed.workload, &scale)?, &over_time)?;
+        changed.workload.faults.extend(faults(&fault)?);
+        Ok(changed)
+    }
+}

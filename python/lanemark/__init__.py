@@ -1,0 +1,68 @@
+"""Lanemark: how much of a drive's speed reaches the application, where the rest is lost, what another path would give.
+
+>>> import lanemark
+>>> result = lanemark.simulate("samsung-950-pro-512gb@workstation-z170:m2", "quick:rnd4k-q1t1-read", duration="10 ms")
+>>> result.tests.columns[:3]
+['test', 'block_bytes', 'read_share']
+
+Quantities are text with a unit, ``"4 KiB"``, or numbers in parameters that end in one, ``size_bytes=4096``; a bare
+number where a unit belongs is an error. Errors are :class:`LanemarkError`, in the words of the ``lanemark`` command.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import _lanemark
+from ._ask import Study, bench, fit, inspect, load_results, simulate, whatif
+from ._model import Library, System, Test, Workload, library
+from ._result import Answer, FittedDrive, Inspection, Result, StudyResult, WhatIf
+from ._simulator import Completion, Simulator
+from ._table import Table
+from .errors import InputError, LanemarkError, MissingPackageError, RefusedError, RunError
+
+if TYPE_CHECKING:
+    from .sweep import Space, Sweep, SweepResult
+
+__version__ = _lanemark.version()
+
+__all__ = [
+    "Answer",
+    "Completion",
+    "FittedDrive",
+    "InputError",
+    "Inspection",
+    "LanemarkError",
+    "Library",
+    "MissingPackageError",
+    "RefusedError",
+    "Result",
+    "RunError",
+    "Simulator",
+    "Space",
+    "Study",
+    "StudyResult",
+    "Sweep",
+    "SweepResult",
+    "System",
+    "Table",
+    "Test",
+    "WhatIf",
+    "Workload",
+    "bench",
+    "fit",
+    "inspect",
+    "library",
+    "load_results",
+    "simulate",
+    "whatif",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # What sweeps stand on takes longer to import than all else here.
+    if name in ("Space", "Sweep", "SweepResult"):
+        from . import sweep
+
+        return getattr(sweep, name)
+    raise AttributeError(f"module 'lanemark' has no attribute {name!r}")

@@ -1,0 +1,5 @@
+"""``python -m lanemark`` is the ``lanemark`` command."""
+
+from ._command import main
+
+main()
