@@ -155,9 +155,11 @@ fn what_is_written_is_a_drive_of_the_library_and_simulated_results_are_noted() {
     let system = system(&library, file.to_str().unwrap(), &place(), &[]).unwrap();
     assert_eq!(system.target.drive, "A fitted drive");
     for parameter in &fit.drive.parameters {
-        let assumed = |entry: &&String| entry.starts_with(&parameter.parameter);
+        let name = format!("{} = ", parameter.parameter);
+        let assumed = |entry: &&String| entry.starts_with(&name);
         if parameter.standing == Standing::Identified {
-            assert!(system.target.values_assumed.iter().find(assumed).is_none());
+            let found = system.target.values_assumed.iter().find(assumed);
+            assert!(found.is_none(), "{}: {found:?}", parameter.parameter);
         }
     }
 }
