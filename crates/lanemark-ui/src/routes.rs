@@ -32,7 +32,7 @@ const BODY_TIME: Duration = Duration::from_secs(10);
 const PAGE_MAX: usize = 64;
 /// What the page may load and do: its own files, and drawings that it was sent.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-                      img-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                      img-src 'self' blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// All that the answers are made of.
 #[derive(Debug)]

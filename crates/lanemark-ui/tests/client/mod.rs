@@ -1,5 +1,7 @@
 //! A client of HTTP/1.1 that can also say what no browser would, and a server for it.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::LazyLock;
@@ -47,7 +49,6 @@ impl Client {
     }
 
     /// The address that lets in.
-    #[allow(dead_code, reason = "the page's test opens it, the server's does not")]
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
