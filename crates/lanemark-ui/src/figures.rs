@@ -1,7 +1,8 @@
 //! The figures of a test as a page has them: plain numbers with their units in their names.
 
 use lanemark_core::result::{
-    HopId, LatencyHistogram, PERCENTILES, PredictionInterval, Sample, Statistic,
+    FILLING_MAX, HopId, LatencyHistogram, PERCENTILES, PredictionInterval, Sample, Statistic,
+    Warning,
 };
 use lanemark_core::workload::{Average, Test};
 use lanemark_lab::LabError;
@@ -39,6 +40,8 @@ pub struct Figures {
     pub narrowest: String,
     /// Requests that failed.
     pub failed: u64,
+    /// Doubts about the figures.
+    pub doubts: Vec<String>,
 }
 
 /// The figures of one hop.
@@ -61,6 +64,14 @@ pub struct HopFigures {
     pub service_us: f64,
     /// Whether no other has a lower ceiling.
     pub is_narrowest: bool,
+}
+
+/// Returns the doubts about `samples`.
+fn doubts(test: &Test, samples: &[Sample]) -> Vec<String> {
+    let filling = |sample: &Sample| sample.drive.map_or(0.0, |drive| drive.filling());
+    let share = samples.iter().map(filling).fold(0.0, f64::max);
+    let doubt = Warning::BufferFilling { test: test.name.clone(), share };
+    (share > FILLING_MAX).then(|| doubt.to_string()).into_iter().collect()
 }
 
 impl Figures {
@@ -115,6 +126,7 @@ impl Figures {
             interval: None,
             hops: hops.collect(),
             narrowest: path_sentence(&view),
+            doubts: doubts(test, samples),
             failed: samples.iter().map(|sample| sample.errors.total()).sum(),
         })
     }

@@ -6,7 +6,7 @@
 
 use std::time::{Duration as WallTime, Instant};
 
-use lanemark_core::result::Sample;
+use lanemark_core::result::{FILLING_MAX, Sample};
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::{Progress, SimError, run_test_watched};
 use lanemark_core::units::Duration;
@@ -31,6 +31,10 @@ const DATA: f64 = 1024.0 * 1_048_576.0;
 pub const REPEATS: usize = 5;
 /// Time on the clock that one step may take.
 const STEP_MAX: WallTime = WallTime::from_secs(20);
+
+/// A repeat that took less on the clock may be made longer, up to so much simulated time.
+const LONGER_BELOW: WallTime = WallTime::from_millis(80);
+const LONGEST: Duration = Duration::from_seconds(600);
 
 /// What a step has told.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,8 +76,8 @@ pub struct Simulation {
     test: Test,
     cancel: Cancel,
     began: Instant,
-    /// Requests a second, as the first answer had them.
-    rate: Option<f64>,
+    /// Simulated time of a repeat, by the first answer's requests a second, and longer where a buffer still fills.
+    time: Option<Duration>,
     samples: Vec<Sample>,
     figures: Option<Figures>,
 }
@@ -81,7 +85,7 @@ pub struct Simulation {
 impl Simulation {
     /// A simulation of `test` on a system, which `cancel` ends.
     pub fn new(asked: Asked, test: Test, cancel: Cancel, began: Instant) -> Self {
-        Self { asked, test, cancel, began, rate: None, samples: Vec::new(), figures: None }
+        Self { asked, test, cancel, began, time: None, samples: Vec::new(), figures: None }
     }
 
     /// Returns whether the next step is the interval, which takes all cores that are free.
@@ -104,22 +108,29 @@ impl Simulation {
             return Ok(None);
         }
         let elapsed_ms = |began: Instant| began.elapsed().as_secs_f64() * 1e3;
-        let Some(rate) = self.rate else {
+        let Some(time) = self.time else {
             let Some(sample) = self.run(End::Requests(first_requests(&self.test)), 0)? else {
                 return Ok(None);
             };
-            self.rate = Some(sample.iops());
+            self.time = Some(repeat_time(&self.test, sample.iops()));
             let figures = Figures::of(&self.asked.system, &self.test, &[sample], true)?;
             return Ok(Some(self.told(figures)));
         };
-        if self.is_over() || rate <= 0.0 {
+        if self.is_over() {
             return Ok(Some(Told::Done { elapsed_ms: elapsed_ms(self.began) }));
         }
         if self.samples.len() < REPEATS {
-            let end = End::Time(repeat_time(&self.test, rate));
-            let Some(sample) = self.run(end, self.samples.len() as u32)? else { return Ok(None) };
+            let began = Instant::now();
+            let Some(sample) = self.run(End::Time(time), self.samples.len() as u32)? else {
+                return Ok(None);
+            };
+            let longer = longer(&sample, time, began.elapsed());
             self.samples.push(sample);
             let figures = Figures::of(&self.asked.system, &self.test, &self.samples, false)?;
+            if longer.is_some() {
+                self.time = longer;
+                self.samples.clear();
+            }
             return Ok(Some(self.told(figures)));
         }
         let interval = self.interval(library, pool)?;
@@ -194,6 +205,15 @@ pub fn run(
     }
 }
 
+/// Returns a longer time for a test that mostly filled a write buffer, where it took so short on the clock that a longer
+/// one is no trouble.
+pub fn longer(sample: &Sample, time: Duration, took: WallTime) -> Option<Duration> {
+    let filling = sample.drive.map_or(0.0, |drive| drive.filling());
+    let is_quick = took < LONGER_BELOW && time < LONGEST;
+    (filling > FILLING_MAX && is_quick)
+        .then(|| Duration::from_picoseconds(time.picoseconds().saturating_mul(4)).min(LONGEST))
+}
+
 /// Returns the requests of a first answer: enough for each that is outstanding, and few where they are long.
 pub fn first_requests(test: &Test) -> u64 {
     let by_data = FIRST_DATA / test.block_mean();
@@ -205,4 +225,39 @@ pub fn repeat_time(test: &Test, rate: f64) -> Duration {
     let requests = REQUESTS.min(DATA / test.block_mean()).max(4.0 * test.population() as f64);
     let seconds = (requests.max(32.0) / rate.max(1e-3)).clamp(1e-4, 600.0);
     Duration::from_picoseconds((seconds * 1e12) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_core::units::Bytes;
+
+    use super::*;
+    use crate::asked::{Places, SystemAsked, TestAsked};
+
+    #[test]
+    fn a_repeat_that_fills_a_buffer_is_made_longer_where_that_is_no_trouble() {
+        let name = "samsung-950-pro-512gb@workstation-z170:m2".to_owned();
+        let system = SystemAsked { system: name, set: Vec::new(), faults: Vec::new() };
+        let asked = system.assemble(&Library::built_in()).unwrap();
+        let test = TestAsked {
+            block: "4 KiB".to_owned(),
+            pattern: Places::Random,
+            read_percent: 0.0,
+            queue_depth: 1,
+            threads: 1,
+            span: "1 GiB".to_owned(),
+        };
+        let end = End::Requests(100);
+        let test = test.read().unwrap();
+        let mut sample = run(&asked, &test, end, 0, &Cancel::default()).unwrap().unwrap();
+        let drive = sample.drive.as_mut().unwrap();
+        (drive.host_written, drive.buffered) = (Bytes(1000), Bytes(500));
+        let (time, quick, slow) = (Duration::from_seconds(1), WallTime::ZERO, LONGER_BELOW);
+        assert_eq!(longer(&sample, time, quick), Some(Duration::from_seconds(4)));
+        assert_eq!(longer(&sample, time, slow), None);
+        assert_eq!(longer(&sample, Duration::from_seconds(599), quick), Some(LONGEST));
+        assert_eq!(longer(&sample, LONGEST, quick), None);
+        sample.drive.as_mut().unwrap().buffered = Bytes(10);
+        assert_eq!(longer(&sample, time, quick), None);
+    }
 }

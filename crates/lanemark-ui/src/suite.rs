@@ -10,12 +10,10 @@ use lanemark_study::{Location, StudyError, workload};
 
 use crate::asked::{Asked, End, OUTSTANDING_MAX};
 use crate::figures::Figures;
-use crate::simulation::{Told, first_requests, repeat_time, run};
+use crate::simulation::{Told, first_requests, longer, repeat_time, run};
 
 /// Greatest number of tests.
 const TESTS_MAX: usize = 32;
-/// The part of a repeat's time that a test of a suite has.
-const PART: u64 = 4;
 
 /// A workload on a system, as far as it is.
 #[derive(Debug)]
@@ -68,9 +66,15 @@ impl Suite {
         };
         let one = |end| run(&self.asked, test, end, 0, &self.cancel);
         let Some(first) = one(End::Requests(first_requests(test)))? else { return Ok(None) };
-        let whole = repeat_time(test, first.iops()).picoseconds() / PART;
-        let time = lanemark_core::units::Duration::from_picoseconds(whole.max(1));
-        let Some(sample) = one(End::Time(time))? else { return Ok(None) };
+        let mut time = repeat_time(test, first.iops());
+        let sample = loop {
+            let began = Instant::now();
+            let Some(sample) = one(End::Time(time))? else { return Ok(None) };
+            match longer(&sample, time, began.elapsed()) {
+                Some(more) => time = more,
+                None => break sample,
+            }
+        };
         let figures = Figures::of(&self.asked.system, test, &[sample], false)?;
         let index = self.next;
         self.next += 1;

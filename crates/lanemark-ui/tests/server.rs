@@ -127,6 +127,22 @@ fn a_value_that_is_set_changes_the_figures() {
 }
 
 #[test]
+fn random_writes_of_a_disk_are_told_behind_its_cache() {
+    let client = Client::start();
+    let system = json!({"system": "seagate-constellation-2-1tb@workstation-z170:sata"});
+    let mut test = TEST.clone();
+    test["read_percent"] = json!(0.0);
+    let body = json!({"page": "p", "slot": 0, "system": system, "test": test});
+    let lines = client.lines("/api/simulate", &body);
+    let told: Vec<&Value> = lines.iter().map(|line| &line["figures"]).collect();
+    // The first answer fills the cache at the link's rate; a disk of 7,200 rpm writes some MB/s anywhere.
+    let of = |figures: &Value| figures["megabytes_per_second"].as_f64().unwrap();
+    let last = told[told.len() - 2];
+    assert!(of(told[0]) > 50.0 && of(last) < 20.0, "{} and {}", of(told[0]), of(last));
+    assert_eq!(last["doubts"], json!([]));
+}
+
+#[test]
 fn two_hundred_questions_at_once_are_answered() {
     let client = Client::start();
     let began = Instant::now();

@@ -45,6 +45,14 @@ export function range(figures, key) {
   return `80% in ${number(figures[key] * low)}–${number(figures[key] * high)}`;
 }
 
+/** The range of the mean latency, which goes inversely to the rate. */
+function slowness(figures) {
+  if (!figures.interval) return "";
+  const { low_ratio: low, high_ratio: high } = figures.interval;
+  const [least, most] = [figures.latency_mean_us / high, figures.latency_mean_us / low].map(latency);
+  return `80% in ${least}–${most}`;
+}
+
 function big(value, unit, below) {
   return make("div", {}, make("b", {}, value), make("span", {}, unit), make("span", {}, below || "\u00a0"));
 }
@@ -56,7 +64,7 @@ export function summary(figures) {
     make("div", { class: "big" },
       big(number(figures.megabytes_per_second), "MB/s", range(figures, "megabytes_per_second")),
       big(number(figures.iops), "IOPS", range(figures, "iops")),
-      big(latency(figures.latency_mean_us), "mean latency", "")),
+      big(latency(figures.latency_mean_us), "mean latency", slowness(figures))),
     make("p", { class: "soft" }, ladder || "Too few requests for percentiles."),
   ];
 }

@@ -62,7 +62,7 @@ async function* lines(answer) {
 function fail(slot, error) {
   if (error.name === "AbortError") return;
   const box = slots[slot].error;
-  if (box) box.textContent = error.hint ? `${error.message} ${error.hint}` : error.message;
+  if (box) box.textContent = error.hint ? `${error.message}\nHint: ${error.hint}` : error.message;
 }
 
 /** Simulates the system in `slot` a moment after the last change. */
@@ -96,6 +96,7 @@ function show(slot, { figures, elapsed_ms }) {
   own.result.classList.remove("stale");
   const how = figures.repeats ? `${figures.repeats} repeat${figures.repeats > 1 ? "s" : ""}` : "a first answer";
   own.result.replaceChildren(...summary(figures),
+    ...figures.doubts.map((text) => make("p", { class: "error" }, text)),
     make("p", {}, figures.narrowest), make("h3", {}, "Path, filled as far as each hop is busy"), path(figures),
     make("h3", {}, "Where the time goes ", make("span", { class: "soft" }, make("span", { class: "key" }), " service ", make("span", { class: "key waiting" }), " waiting")),
     budget(figures),
