@@ -191,7 +191,7 @@ async fn guarded(State(server): State<Arc<Server>>, request: Request, next: Next
 async fn question<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Problem> {
     let wrong = |status, text: &str| Problem(status, LabError::input(text));
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    if !kind.is_some_and(|kind| kind.split(';').next() == Some("application/json")) {
+    if kind.is_none_or(|kind| kind.split(';').next() != Some("application/json")) {
         let text = "the question's Content-Type is not application/json";
         return Err(wrong(StatusCode::BAD_REQUEST, text));
     }

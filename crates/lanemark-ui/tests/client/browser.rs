@@ -62,7 +62,8 @@ impl Browser {
     /// Asks the browser for something, and waits for its answer.
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.number += 1;
-        let mut message = json!({"id": self.number, "method": method, "params": params});
+        let mut message = json!({"id": self.number, "method": method});
+        message["params"] = params;
         if !self.session.is_empty() {
             message["sessionId"] = json!(self.session);
         }
