@@ -7,6 +7,8 @@ mod plan;
 mod scale;
 mod sweep;
 mod trace;
+#[cfg(feature = "ui")]
+mod ui;
 mod verify;
 mod whatif;
 
@@ -17,6 +19,8 @@ pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanComma
 pub(crate) use scale::{ScaleArgs, SeededArgs};
 pub(crate) use sweep::SweepArgs;
 pub(crate) use trace::TraceArgs;
+#[cfg(feature = "ui")]
+pub(crate) use ui::UiArgs;
 pub(crate) use verify::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
 pub(crate) use whatif::WhatIfArgs;
 
@@ -88,6 +92,9 @@ pub(crate) enum Command {
     Oltp(OltpArgs),
     /// List the drives, platforms and workloads that can be named
     Library(LibraryArgs),
+    /// Open the laboratory in a browser on this machine
+    #[cfg(feature = "ui")]
+    Ui(UiArgs),
 }
 
 #[derive(Debug, ClapArgs)]

@@ -34,6 +34,8 @@ mod stop;
 mod study;
 mod sweep;
 mod trace_file;
+#[cfg(feature = "ui")]
+mod ui;
 mod verify;
 mod watch;
 mod whatif;
@@ -97,5 +99,7 @@ fn run(args: &Args) -> Result<Outcome, Failure> {
         Command::Plan(args) => plan::run(args),
         Command::Oltp(args) => oltp::run(args),
         Command::Library(args) => library::run(args),
+        #[cfg(feature = "ui")]
+        Command::Ui(args) => ui::run(args),
     }
 }

@@ -55,7 +55,7 @@ pub use explanation::ceilings_text;
 pub use fit_table::fit_table;
 pub use html::html;
 pub use inspection::{inspection_svg, inspection_text};
-pub use path::{path_svg, path_table};
+pub use path::{path_sentence, path_svg, path_table};
 pub use plan::plan_text;
 pub use run_table::run_table;
 pub use sensitivity::bottlenecks;

@@ -8,6 +8,7 @@
 //! | [`plug`], [`system`] | drives in ports of a platform |
 //! | [`path`] | a system's hops with their ceilings, and its platform's tree |
 //! | [`inspected`] | an inspected machine as a platform file |
+//! | [`catalogue`] | the heads of library files, for a list of them |
 //! | [`ratings`] | `reference/drive-ratings.toml`: what drives are rated at, and what the model says |
 //! | [`sweep`] | one test on one system at many points: axes, points, rows of CSV |
 //! | [`study`] | `studies/*.toml`: systems, tests and the published figures they are held against |
@@ -17,6 +18,7 @@
 //! kept and shown with every result.
 
 mod attached;
+pub mod catalogue;
 pub mod disk;
 pub mod document;
 pub mod drive;

@@ -57,6 +57,8 @@ pub struct System {
     pub taken: Vec<Taken>,
     /// Whether a drive's file leaves values to follow from its ratings.
     pub is_rated: bool,
+    /// The values that it was made of, in the order in which they were read.
+    pub values: Vec<Record>,
     /// The values that are known only within a range.
     pub uncertain: Vec<Uncertain>,
     /// Doubts that come with the assembly.
@@ -270,14 +272,15 @@ impl System {
             }
         }
         let taken = attached.iter().flat_map(Attached::taken).collect();
+        let values = ledger.records();
         let mut uncertain: Vec<Uncertain> = Vec::new();
-        for one in ledger.records().iter().filter_map(Record::uncertain) {
+        for one in values.iter().filter_map(Record::uncertain) {
             if !uncertain.iter().any(|other| other.parameter == one.parameter) {
                 uncertain.push(one);
             }
         }
         let is_rated = attached.iter().any(|one| one.file.has_table("rated"));
-        Ok(Self { spec, platform, target, taken, is_rated, uncertain, warnings })
+        Ok(Self { spec, platform, target, taken, is_rated, values, uncertain, warnings })
     }
 
     /// Returns the capacity of the system's volume, or of its first drive.

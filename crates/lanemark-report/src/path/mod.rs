@@ -49,6 +49,11 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
 }
 
 /// The narrowest hop and what it carries, and where it is known what the whole path does.
+pub fn path_sentence(view: &PathView) -> String {
+    sentence(view)
+}
+
+/// Writes the sentence about the narrowest hop.
 pub(crate) fn sentence(view: &PathView) -> String {
     let names = names(&view.hops);
     let least = narrowest(&view.hops);

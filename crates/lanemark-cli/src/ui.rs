@@ -1,0 +1,64 @@
+//! `lanemark ui`: the laboratory in a browser, until a signal ends it.
+//!
+//! Command lines can be read by every user of the machine, so that the address with its token is given to the browser
+//! in a file of the user's runtime folder, which nobody else can read. Where there is no such folder or no desktop,
+//! the address is only printed.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use lanemark_ui::Ui;
+
+use crate::args::UiArgs;
+use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
+use crate::{library, output, stop};
+
+pub(crate) fn run(args: &UiArgs) -> Result<Outcome, Failure> {
+    let cancel = stop::on_signal().into();
+    let library = library::open(&args.library)?;
+    let ui = Ui::new(args.port, library).map_err(|error| {
+        let failure = Failure::input(format!("--port {}: {error}", args.port));
+        failure.hint("leave --port out to take any port that is free")
+    })?;
+    output::print(ui.address())?;
+    tell!("note: Ctrl-C ends the laboratory");
+    let file = if args.no_open { None } else { open(ui.address()) };
+    let outcome = ui.run(&cancel);
+    if let Some(file) = file {
+        let _ = std::fs::remove_file(file);
+    }
+    outcome.map_err(|error| Failure::run(format!("the server ended: {error}")))?;
+    Ok(Outcome::Interrupted)
+}
+
+/// Opens `address` in the desktop's browser by a file that leads there, and returns the file. Where that cannot be done
+/// the user opens the address.
+fn open(address: &str) -> Option<PathBuf> {
+    let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if !has("DISPLAY") && !has("WAYLAND_DISPLAY") {
+        return None;
+    }
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from)?;
+    let file = folder.join(format!("lanemark-ui-{}.html", std::process::id()));
+    lead(&file, address).ok()?;
+    let mut browser = Command::new("xdg-open");
+    browser.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if browser.spawn().is_err() {
+        tell!("note: no browser could be opened; open the address by hand");
+    }
+    Some(file)
+}
+
+/// Writes a file that only this user can read, and that leads a browser to `address`.
+fn lead(file: &Path, address: &str) -> std::io::Result<()> {
+    let mut open = OpenOptions::new();
+    let mut written = open.write(true).create_new(true).mode(0o600).open(file)?;
+    let page = format!(
+        "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0;url={address}\"><a href=\"{address}\">Lanemark</a>\n"
+    );
+    written.write_all(page.as_bytes())
+}

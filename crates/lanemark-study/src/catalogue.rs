@@ -1,0 +1,101 @@
+//! The entries of the library for a list: what a drive is called, by whom and when it was made, and what it plugs into.
+//!
+//! Only the head of each file is read. Whether the rest is right is told when a system is assembled of it.
+
+use lanemark_core::sim::spec::ProtocolKind;
+use lanemark_core::units::Bytes;
+
+use crate::drive::{Drive, Plug};
+use crate::error::StudyError;
+use crate::library::{Kind, Library};
+
+/// Makers whose names are two words.
+const TWO_WORDS: [&str; 3] = ["SK hynix", "Western Digital", "Silicon Power"];
+/// The years that a drive of the library may be of.
+const YEARS: std::ops::RangeInclusive<u16> = 1990..=2100;
+
+/// A drive in a list of the library.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DriveEntry {
+    /// The name of its file.
+    pub id: String,
+    /// The name for people.
+    pub name: String,
+    /// The maker, by which the name begins.
+    pub maker: String,
+    /// The year, where the file's ratings or its first line tell it.
+    pub year: Option<u16>,
+    /// Whether it is a hard disk.
+    pub is_disk: bool,
+    /// Protocol of the drive.
+    pub protocol: ProtocolKind,
+    /// Connector of the drive.
+    pub plug: Plug,
+    /// Capacity of the drive.
+    pub capacity: Bytes,
+}
+
+/// Returns the entry of the drive `id`.
+///
+/// # Errors
+/// Where there is no such drive, or its head cannot be read.
+pub fn drive(library: &Library, id: &str) -> Result<DriveEntry, StudyError> {
+    let file = library.open(Kind::Drive, id)?;
+    let (name, rated_year, rest) = file.read("drive", None, |root| {
+        let name = root.table("drive")?.text("name")?;
+        let rated = root.optional_table("rated")?;
+        let bounds = (u64::from(*YEARS.start()), u64::from(*YEARS.end()));
+        let year = rated.map(|rated| rated.optional_integer("year", bounds.0, bounds.1));
+        Ok((name, year.transpose()?.flatten(), Drive::read_rated(root)?))
+    })?;
+    let location = crate::error::Location::file(file.file());
+    let (is_disk, (capacity, protocol, plug)) =
+        rest.ok_or_else(|| StudyError::new(location, "the head of the drive can't be read"))?;
+    let year = rated_year.and_then(|year| u16::try_from(year).ok());
+    let year = year.or_else(|| year_of(file.text().lines().next().unwrap_or_default()));
+    let id = id.to_owned();
+    Ok(DriveEntry { id, maker: maker(&name), name, year, is_disk, protocol, plug, capacity })
+}
+
+/// Returns the maker by which `name` begins.
+fn maker(name: &str) -> String {
+    let known = TWO_WORDS.into_iter().find(|known| name.starts_with(known));
+    known.or_else(|| name.split_whitespace().next()).unwrap_or_default().to_owned()
+}
+
+/// Returns the year in the first brackets of a file's first line, `# Intel X25-E (2008), SATA`.
+fn year_of(line: &str) -> Option<u16> {
+    let inside = line.split('(').skip(1).filter_map(|part| part.split(')').next());
+    let year = |text: &str| text.get(..4)?.parse().ok().filter(|year| YEARS.contains(year));
+    line.starts_with('#').then(|| inside.filter_map(year).next())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_drive_of_the_library_has_an_entry() {
+        let library = Library::built_in();
+        let names = library.names(Kind::Drive);
+        let entries: Vec<DriveEntry> =
+            names.iter().map(|name| drive(&library, name).unwrap()).collect();
+        assert!(entries.len() > 200);
+        let dated = entries.iter().filter(|entry| entry.year.is_some()).count();
+        assert!(dated * 10 > entries.len() * 8, "{dated} of {} have a year", entries.len());
+        let find = |id: &str| entries.iter().find(|entry| entry.id == id).unwrap();
+        let old = find("intel-x25-e-32gb");
+        assert_eq!((old.maker.as_str(), old.year, old.is_disk), ("Intel", Some(2008), false));
+        assert_eq!(old.plug.to_string(), "SATA 3 Gb/s");
+        assert_eq!(find("crucial-p5-plus-1tb").plug.to_string(), "PCIe 4.0 x4");
+    }
+
+    #[test]
+    fn makers_and_years_are_told_by_names_and_first_lines() {
+        assert_eq!(maker("SK hynix Gold P31 1TB"), "SK hynix");
+        assert_eq!(maker(""), "");
+        assert_eq!(year_of("# Intel (x) X25-E (2008), SATA"), Some(2008));
+        assert_eq!(year_of("# Intel (20é8)"), None);
+        assert_eq!(year_of("name = (2008)"), None);
+    }
+}

@@ -1,0 +1,230 @@
+//! What a page asks for, checked: a system of the library with values set, and a test.
+//!
+//! Everything is bounded, so that no question takes the machine's memory or more than seconds of it; the command line
+//! has wider bounds. Names are those of the library alone: no path of a file is opened for a page.
+
+use lanemark_core::sim::spec::CheckedSystem;
+use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_core::workload::{CheckedTest, Fault, Pattern, Test, TestError};
+use lanemark_lab::{LabError, assemble, setting};
+use lanemark_study::library::Kind;
+use lanemark_study::system::SystemName;
+use lanemark_study::{Library, Location, System};
+use serde::{Deserialize, Serialize};
+
+/// Greatest number of drives in a system.
+const DRIVES_MAX: usize = 16;
+/// Greatest number of values that are set, and of faults.
+const SETTINGS_MAX: usize = 64;
+const FAULTS_MAX: usize = 8;
+/// Greatest length of any text.
+const TEXT_MAX: usize = 400;
+/// Greatest number of requests outstanding, over all threads.
+pub const OUTSTANDING_MAX: u64 = 4096;
+/// Places for systems on a page.
+pub const SLOTS: u8 = 4;
+
+/// A system with values set.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SystemAsked {
+    /// The system, `drive@platform:port`.
+    pub system: String,
+    /// Values in place of the library's.
+    #[serde(default)]
+    pub set: Vec<(String, String)>,
+    /// Faults, as the command line has them.
+    #[serde(default)]
+    pub faults: Vec<String>,
+}
+
+/// A test by what a page turns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TestAsked {
+    /// The size of each request, `4 KiB`.
+    pub block: String,
+    /// Order of the requests' places.
+    pub pattern: Places,
+    /// Share of requests that are reads, in percent.
+    pub read_percent: f64,
+    /// Requests outstanding per thread.
+    pub queue_depth: u32,
+    /// Number of threads.
+    pub threads: u32,
+    /// Size of the part of the target that is used, `1 GiB`.
+    pub span: String,
+}
+
+/// The order of the requests' places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Places {
+    /// One behind the other.
+    Sequential,
+    /// Anywhere.
+    Random,
+}
+
+/// A system that was assembled for a page.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The system.
+    pub system: System,
+    /// The system for the simulator, with its faults.
+    pub spec: CheckedSystem,
+    /// Settings of the system, for what assembles it again.
+    pub settings: Vec<(lanemark_core::result::Calibration, Location)>,
+    /// Faults of the system.
+    pub faults: Vec<Fault>,
+}
+
+impl SystemAsked {
+    /// Assembles the system.
+    ///
+    /// # Errors
+    /// What is out of bounds, unknown, or does not fit together.
+    pub fn assemble(&self, library: &Library) -> Result<Asked, LabError> {
+        let too_many = self.set.len() > SETTINGS_MAX || self.faults.len() > FAULTS_MAX;
+        let texts = self.set.iter().flat_map(|(parameter, value)| [parameter, value]);
+        let mut texts = texts.chain(&self.faults).chain([&self.system]);
+        if too_many || texts.any(|text| text.len() > TEXT_MAX) {
+            return Err(LabError::input(format!(
+                "a system has at most {SETTINGS_MAX} values set and {FAULTS_MAX} faults, of {TEXT_MAX} bytes each"
+            )));
+        }
+        let name = SystemName::parse(&self.system)?;
+        if name.places().count() > DRIVES_MAX {
+            return Err(LabError::input(format!(
+                "{}: has more than {DRIVES_MAX} drives",
+                name.drive
+            )));
+        }
+        for (kind, part) in name.places().map(|(drive, _)| (Kind::Drive, drive)) {
+            known(library, kind, part)?;
+        }
+        let (platform, host) = match name.platform.split_once(',') {
+            Some((platform, host)) => (platform, Some(host)),
+            None => (name.platform.as_str(), None),
+        };
+        known(library, Kind::Platform, platform)?;
+        host.map_or(Ok(()), |host| known(library, Kind::Host, host))?;
+        let set =
+            self.set.iter().map(|(parameter, value)| setting(&format!("{parameter}={value}")));
+        let settings = set.collect::<Result<Vec<_>, _>>()?;
+        let system = assemble(library, &self.system, &settings)?;
+        let read = |text: &String| {
+            let fault = text.parse::<Fault>();
+            fault.map_err(|error| LabError::input(format!("fault \"{text}\": {error}")))
+        };
+        let faults = self.faults.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let spec = system.with_faults(&faults, &Location::file("fault"))?;
+        Ok(Asked { system, spec, settings, faults })
+    }
+}
+
+/// Refuses a name that the library does not have, before anything is opened by it.
+fn known(library: &Library, kind: Kind, name: &str) -> Result<(), LabError> {
+    let names = library.names(kind);
+    match names.iter().any(|known| known == name) {
+        true => Ok(()),
+        false => {
+            let word = match kind {
+                Kind::Drive => "drive",
+                Kind::Platform => "platform",
+                _ => "host",
+            };
+            let names = names.iter().map(String::as_str);
+            let location = Location::file("the library");
+            Err(lanemark_study::StudyError::unknown(location, word, name, names).into())
+        }
+    }
+}
+
+impl TestAsked {
+    /// The test, without an end.
+    ///
+    /// # Errors
+    /// The first value that is no such quantity or out of bounds.
+    pub fn read(&self) -> Result<Test, LabError> {
+        let quantity = |field: &str, text: &str| {
+            let read = text.parse::<Bytes>();
+            read.map_err(|error| LabError::input(format!("{field} = {text:.40}: {error}")))
+        };
+        let share = Ratio::new(self.read_percent / 100.0).ok_or_else(|| {
+            LabError::input(format!("read_percent = {}: from 0 to 100", self.read_percent))
+        })?;
+        let pattern = match self.pattern {
+            Places::Sequential => Pattern::Sequential,
+            Places::Random => Pattern::Uniform,
+        };
+        let block = quantity("block", &self.block)?;
+        let mut test = Test::of_blocks(block).with(|asked| {
+            asked.pattern = pattern;
+            asked.read_share = share;
+            asked.queue_depth = self.queue_depth;
+        });
+        test.threads = self.threads;
+        test.span = quantity("span", &self.span)?;
+        test.name = self.name(block);
+        test.duration = Some(Duration::from_seconds(1));
+        test.check().map_err(|TestError { field, value, bound }| {
+            LabError::input(format!("{field} = {value}: {bound}"))
+        })?;
+        if test.population() > OUTSTANDING_MAX {
+            return Err(LabError::input(format!(
+                "queue_depth = {} with threads = {}: more than {OUTSTANDING_MAX} requests outstanding",
+                self.queue_depth, self.threads
+            ))
+            .hint("`lanemark sim` takes more"));
+        }
+        test.duration = None;
+        Ok(test)
+    }
+
+    /// Returns a name for people, `4 KiB random read, QD 32`.
+    fn name(&self, block: Bytes) -> String {
+        let places = match self.pattern {
+            Places::Sequential => "sequential",
+            Places::Random => "random",
+        };
+        let what = match self.read_percent {
+            100.0 => "read".to_owned(),
+            0.0 => "write".to_owned(),
+            percent => format!("{percent}% read"),
+        };
+        let threads =
+            if self.threads == 1 { String::new() } else { format!(" x {}", self.threads) };
+        format!("{block} {places} {what}, QD {}{threads}", self.queue_depth)
+    }
+}
+
+/// Gives a test so many requests, or so much time, and checks it.
+///
+/// # Errors
+/// Where the test is out of bounds with that end.
+pub fn ending(test: &Test, end: End) -> Result<CheckedTest, LabError> {
+    let mut test = test.clone();
+    (test.volume, test.duration, test.rounds) = (None, None, None);
+    match end {
+        End::Requests(count) => {
+            let bytes = (count as f64 * test.block_mean()).max(1.0);
+            (test.ramp, test.volume) = (Duration::ZERO, Some(Bytes(bytes as u64)));
+        }
+        End::Time(time) => {
+            test.ramp = Duration::from_picoseconds(time.picoseconds() / 4);
+            test.duration = Some(time);
+        }
+    }
+    let name = test.name.clone();
+    test.checked().map_err(|error| LabError::input(format!("test `{name}`: {error}")))
+}
+
+/// The end of a test.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum End {
+    /// After so many requests.
+    Requests(u64),
+    /// After so much time, and a quarter of it before anything is counted.
+    Time(Duration),
+}

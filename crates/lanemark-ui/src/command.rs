@@ -1,0 +1,103 @@
+//! A page's question as a command of the shell, which gives the same system the same load.
+
+use lanemark_core::workload::Test;
+
+use crate::asked::{Places, SystemAsked, TestAsked};
+
+/// The file that the command writes the test to.
+const FILE: &str = "lanemark-test.toml";
+
+/// A workload file with the one test.
+pub fn workload_file(asked: &TestAsked, test: &Test) -> String {
+    let pattern = match asked.pattern {
+        Places::Sequential => "sequential",
+        Places::Random => "random",
+    };
+    format!(
+        "[workload]\nname    = \"{name}\"\nrepeats = 5\naverage = \"mean\"\n\n[[test]]\nname        = \"{name}\"\n\
+         block       = \"{block}\"\npattern     = \"{pattern}\"\nread        = \"{read}%\"\nqueue_depth = {depth}\n\
+         threads     = {threads}\nspan        = \"{span}\"\nduration    = \"1 s\"\n",
+        name = test.name,
+        block = test.block,
+        read = asked.read_percent,
+        depth = asked.queue_depth,
+        threads = asked.threads,
+        span = test.span,
+    )
+}
+
+/// The lines for a shell that write the test to a file and simulate it.
+pub fn shell(system: &SystemAsked, asked: &TestAsked, test: &Test) -> String {
+    let file = workload_file(asked, test);
+    let options = options(system);
+    format!(
+        "cat > {FILE} <<'END'\n{file}END\nlanemark sim {} ./{FILE}{options}\n",
+        quoted(&system.system)
+    )
+}
+
+/// The command that simulates a workload of the library.
+pub fn shell_workload(system: &SystemAsked, workload: &str) -> String {
+    format!("lanemark sim {} {}{}\n", quoted(&system.system), quoted(workload), options(system))
+}
+
+fn options(system: &SystemAsked) -> String {
+    let set = system.set.iter().map(|(parameter, value)| ("--set", format!("{parameter}={value}")));
+    let faults = system.faults.iter().map(|fault| ("--fault", fault.clone()));
+    set.chain(faults).map(|(option, value)| format!(" {option} {}", quoted(&value))).collect()
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%=".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('-') {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_core::units::Duration;
+    use lanemark_study::{Library, workload};
+
+    use super::*;
+
+    #[test]
+    fn the_workload_file_reads_as_the_test_that_was_asked() {
+        for (pattern, read_percent) in [(Places::Random, 70.0), (Places::Sequential, 33.5)] {
+            let asked = TestAsked {
+                block: "16 KiB".to_owned(),
+                pattern,
+                read_percent,
+                queue_depth: 3,
+                threads: 2,
+                span: "512 MiB".to_owned(),
+            };
+            let test = asked.read().unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(FILE);
+            std::fs::write(&path, workload_file(&asked, &test)).unwrap();
+            let read = workload::open(&Library::built_in(), path.to_str().unwrap()).unwrap();
+            let ended = Test { duration: Some(Duration::from_seconds(1)), ..test };
+            assert_eq!(read.tests, [ended]);
+        }
+    }
+
+    #[test]
+    fn a_shell_takes_every_word_as_it_is() {
+        assert_eq!(quoted("drive.flash.read=60us"), "drive.flash.read=60us");
+        assert_eq!(quoted("a|b c"), "'a|b c'");
+        assert_eq!(quoted("it's; rm"), r"'it'\''s; rm'");
+        assert_eq!(quoted("-x"), "'-x'");
+        let system = SystemAsked {
+            system: "a@b:c|d".to_owned(),
+            set: vec![("drive.flash.read".to_owned(), "60 us".to_owned())],
+            faults: vec!["power-cut at=2s".to_owned()],
+        };
+        assert_eq!(
+            shell_workload(&system, "quick"),
+            "lanemark sim 'a@b:c|d' quick --set 'drive.flash.read=60 us' --fault 'power-cut at=2s'\n"
+        );
+    }
+}

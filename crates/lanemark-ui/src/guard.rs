@@ -1,0 +1,181 @@
+//! Who is let in: a request with the token, to this host, from its own page.
+//!
+//! Any program and any web page on the machine can reach a port of loopback. The token, 128 random bits of the
+//! system, keeps out other programs and users; the host's name keeps out pages that had their own name point here
+//! (DNS rebinding); the origin keeps out pages that send a request blindly. Not done here: whoever may read the
+//! memory of the user's processes is not kept out.
+
+use std::fmt::Write;
+use std::fs::File;
+use std::io::Read;
+
+use axum::http::header::{COOKIE, HOST, ORIGIN};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+
+/// The header that carries the token where there is no cookie.
+pub const TOKEN_HEADER: &str = "x-lanemark-token";
+
+/// Checks whom each request is from.
+#[derive(Clone, Debug)]
+pub struct Guard {
+    token: String,
+    port: u16,
+}
+
+/// The answer to a request that is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Status of the answer.
+    pub status: StatusCode,
+    /// The reason and the way in.
+    pub text: &'static str,
+}
+
+const WRONG_HOST: Refused = Refused {
+    status: StatusCode::FORBIDDEN,
+    text: "This server answers to 127.0.0.1, localhost and [::1] with its port alone.",
+};
+const WRONG_ORIGIN: Refused =
+    Refused { status: StatusCode::FORBIDDEN, text: "The request comes from another page." };
+const NO_TOKEN: Refused = Refused {
+    status: StatusCode::FORBIDDEN,
+    text: "The token is missing or wrong. Open the address that `lanemark ui` has printed.",
+};
+const NO_HOST: Refused = Refused {
+    status: StatusCode::BAD_REQUEST,
+    text: "The request must name its host once, in plain text.",
+};
+
+impl Guard {
+    /// A guard of the server at `port`, with a new token.
+    ///
+    /// # Errors
+    /// Where the system gives no random bytes.
+    pub fn new(port: u16) -> std::io::Result<Self> {
+        let mut bytes = [0; 16];
+        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        let mut token = String::with_capacity(2 * bytes.len());
+        for byte in bytes {
+            let _ = write!(token, "{byte:02x}");
+        }
+        Ok(Self { token, port })
+    }
+
+    /// Returns the token.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Returns the cookie that has the token. Browsers keep cookies by host and not by port, hence the port in its name.
+    pub fn cookie(&self) -> String {
+        format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie_name(), self.token)
+    }
+
+    fn cookie_name(&self) -> String {
+        format!("lanemark-{}", self.port)
+    }
+
+    /// Checks a request. Returns whether its address has the token, so that the answer sets the cookie.
+    ///
+    /// # Errors
+    /// The answer to a request that is not let in.
+    pub fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<bool, Refused> {
+        let mut hosts = headers.get_all(HOST).iter();
+        let host = hosts.next().and_then(|host| host.to_str().ok()).ok_or(NO_HOST)?;
+        if hosts.next().is_some() {
+            return Err(NO_HOST);
+        }
+        let own = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{}", self.port));
+        if !own.iter().any(|own| own.eq_ignore_ascii_case(host)) {
+            return Err(WRONG_HOST);
+        }
+        let expected = format!("http://{host}");
+        for origin in headers.get_all(ORIGIN) {
+            if !origin.to_str().is_ok_and(|origin| origin.eq_ignore_ascii_case(&expected)) {
+                return Err(WRONG_ORIGIN);
+            }
+        }
+        let by_address = method == Method::GET
+            && uri.path() == "/"
+            && uri.query().is_some_and(|query| self.is_in_query(query));
+        match by_address || self.is_in_headers(headers) {
+            true => Ok(by_address),
+            false => Err(NO_TOKEN),
+        }
+    }
+
+    fn is_in_query(&self, query: &str) -> bool {
+        query.split('&').filter_map(|pair| pair.strip_prefix("token=")).any(|own| self.is(own))
+    }
+
+    fn is_in_headers(&self, headers: &HeaderMap) -> bool {
+        let name = self.cookie_name();
+        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|one| {
+            let (key, value) = one.trim().split_once('=')?;
+            (key == name).then_some(value)
+        });
+        let header = headers.get(TOKEN_HEADER).and_then(|value| value.to_str().ok());
+        pairs.any(|own| self.is(own)) || header.is_some_and(|own| self.is(own))
+    }
+
+    /// Compares in a time that does not depend on where the texts differ.
+    fn is(&self, text: &str) -> bool {
+        let pairs = text.bytes().zip(self.token.bytes());
+        text.len() == self.token.len() && pairs.fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn tokens_are_long_and_never_the_same() {
+        let [one, two] = [Guard::new(1).unwrap(), Guard::new(1).unwrap()];
+        assert_eq!(one.token().len(), 32);
+        assert_ne!(one.token(), two.token());
+    }
+
+    #[test]
+    fn a_request_is_let_in_by_address_cookie_or_header() {
+        let guard = Guard::new(8080).unwrap();
+        let token = guard.token().to_owned();
+        let ask = |uri: &str, pairs: &[(&'static str, &str)]| {
+            guard.check(&Method::GET, &uri.parse().unwrap(), &headers(pairs))
+        };
+        let host = ("host", "127.0.0.1:8080");
+        assert_eq!(ask(&format!("/?token={token}"), &[host]), Ok(true));
+        let cookie = format!("other=1; lanemark-8080={token}");
+        assert_eq!(ask("/api/library", &[host, ("cookie", &cookie)]), Ok(false));
+        let header = (TOKEN_HEADER, token.as_str());
+        assert_eq!(ask("/api/library", &[("host", "LocalHost:8080"), header]), Ok(false));
+        let own = ("origin", "http://[::1]:8080");
+        assert_eq!(ask("/", &[("host", "[::1]:8080"), header, own]), Ok(false));
+
+        assert_eq!(ask("/", &[host]), Err(NO_TOKEN));
+        assert_eq!(ask(&format!("/api/library?token={token}"), &[host]), Err(NO_TOKEN));
+        assert_eq!(ask("/", &[host, (TOKEN_HEADER, &token[1..])]), Err(NO_TOKEN));
+        let other_port = format!("lanemark-8081={token}");
+        assert_eq!(ask("/", &[host, ("cookie", &other_port)]), Err(NO_TOKEN));
+        for wrong in ["127.0.0.1", "evil.example:8080", "127.0.0.1:80", "127.0.0.1.evil:8080"] {
+            assert_eq!(ask("/", &[("host", wrong), header]), Err(WRONG_HOST), "{wrong}");
+        }
+        for wrong in ["http://evil.example", "null", "https://127.0.0.1:8080", "http://[::1]:8080"]
+        {
+            assert_eq!(ask("/", &[host, header, ("origin", wrong)]), Err(WRONG_ORIGIN), "{wrong}");
+        }
+        assert_eq!(ask("/", &[header]), Err(NO_HOST));
+        assert_eq!(ask("/", &[host, host, header]), Err(NO_HOST));
+    }
+}

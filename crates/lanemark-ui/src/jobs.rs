@@ -1,0 +1,136 @@
+//! The simulations that are going on: how many at a time, and which of them nobody waits for any more.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lanemark_lab::Cancel;
+use serde::Serialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The place of an answer: a page by the name that it has chosen, and one of the systems on it.
+pub type Asker = (String, u8);
+
+/// All jobs of a server.
+#[derive(Debug)]
+pub struct Jobs {
+    permits: Arc<Semaphore>,
+    newest: Mutex<HashMap<Asker, (u64, Cancel)>>,
+    begun: AtomicU64,
+    ended: AtomicU64,
+    cancelled: AtomicU64,
+}
+
+/// Counts of jobs since the server began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Jobs that have begun.
+    pub begun: u64,
+    /// Jobs that have ended, those that were cancelled too.
+    pub ended: u64,
+    /// Jobs that were cancelled before their end.
+    pub cancelled: u64,
+}
+
+/// A job, until it is dropped.
+#[derive(Debug)]
+pub struct Job {
+    jobs: Arc<Jobs>,
+    asker: Asker,
+    number: u64,
+    cancel: Cancel,
+    is_whole: bool,
+}
+
+impl Jobs {
+    /// Returns a place for jobs with so many steps at work at a time.
+    pub fn new(threads: usize) -> Arc<Self> {
+        Arc::new(Self {
+            permits: Arc::new(Semaphore::new(threads)),
+            newest: Mutex::default(),
+            begun: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            cancelled: AtomicU64::new(0),
+        })
+    }
+
+    /// Begins a job, and cancels the one before it of the same asker.
+    pub fn begin(self: &Arc<Self>, asker: Asker) -> Job {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        let cancel = Cancel::default();
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, before)) = newest.insert(asker.clone(), (number, cancel.clone())) {
+            before.cancel();
+        }
+        Job { jobs: Arc::clone(self), asker, number, cancel, is_whole: false }
+    }
+
+    /// Waits for the right to take a step. Those who wait are served in their order, so that a first answer comes before
+    /// the refinement of another.
+    pub async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.permits).acquire_owned().await.ok()
+    }
+
+    /// Takes the permits that nobody else wants now.
+    pub fn more_permits(&self) -> Vec<OwnedSemaphorePermit> {
+        let take = || Arc::clone(&self.permits).try_acquire_owned().ok();
+        std::iter::from_fn(take).collect()
+    }
+
+    /// Returns the counts so far.
+    pub fn counts(&self) -> Counts {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts { begun: of(&self.begun), ended: of(&self.ended), cancelled: of(&self.cancelled) }
+    }
+}
+
+impl Job {
+    /// Returns the wish to end the job.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Ends the job at its end.
+    pub fn finish(mut self) {
+        self.is_whole = true;
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let mut newest = self.jobs.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.get(&self.asker).is_some_and(|(number, _)| *number == self.number) {
+            newest.remove(&self.asker);
+        }
+        drop(newest);
+        if !self.is_whole {
+            self.jobs.cancelled.fetch_add(1, Ordering::Relaxed);
+        }
+        self.jobs.ended.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_job_of_the_same_asker_cancels_the_older() {
+        let jobs = Jobs::new(1);
+        let asker = |page: &str, slot| (page.to_owned(), slot);
+        let old = jobs.begin(asker("a", 0));
+        let others = [jobs.begin(asker("a", 1)), jobs.begin(asker("b", 0))];
+        assert!(!old.cancel().is_cancelled());
+        let new = jobs.begin(asker("a", 0));
+        assert!(old.cancel().is_cancelled() && !new.cancel().is_cancelled());
+        drop(old);
+        assert!(others.iter().all(|job| !job.cancel().is_cancelled()));
+        // The one that ended was not the newest, which is known still.
+        let newer = jobs.begin(asker("a", 0));
+        assert!(new.cancel().is_cancelled());
+        newer.finish();
+        drop((new, others));
+        assert_eq!(jobs.counts(), Counts { begun: 5, ended: 5, cancelled: 4 });
+        assert!(jobs.newest.lock().unwrap().is_empty());
+    }
+}

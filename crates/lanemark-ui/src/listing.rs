@@ -1,0 +1,228 @@
+//! The library and a system's values as a page lists them.
+
+use lanemark_core::sim::spec::ProtocolKind;
+use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use lanemark_lab::LabError;
+use lanemark_study::document::Context;
+use lanemark_study::library::Kind;
+use lanemark_study::platform::Platform;
+use lanemark_study::{Ledger, Library, Origin, Overrides, Record, System, catalogue};
+use serde::Serialize;
+
+use crate::suite;
+
+/// The library.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listing {
+    /// Drives by the names of their files.
+    pub drives: Vec<DriveListed>,
+    /// Platforms by the names of their files.
+    pub platforms: Vec<PlatformListed>,
+    /// The workloads that a page can run.
+    pub workloads: Vec<WorkloadListed>,
+    /// Files that could not be read, each with the reason.
+    pub unread: Vec<String>,
+}
+
+/// A drive of the library.
+#[derive(Clone, Debug, Serialize)]
+pub struct DriveListed {
+    id: String,
+    name: String,
+    maker: String,
+    year: Option<u16>,
+    kind: &'static str,
+    interface: String,
+    connector: String,
+    capacity: String,
+    capacity_bytes: u64,
+}
+
+/// A platform of the library.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlatformListed {
+    id: String,
+    name: String,
+    ports: Vec<PortListed>,
+}
+
+/// A port of a platform.
+#[derive(Clone, Debug, Serialize)]
+pub struct PortListed {
+    name: String,
+    connector: String,
+    /// The links to the processor, nearest to the processor first.
+    behind: Vec<String>,
+}
+
+/// A workload of the library.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkloadListed {
+    id: String,
+    name: String,
+    tests: Vec<String>,
+}
+
+/// A value of a system.
+#[derive(Clone, Debug, Serialize)]
+pub struct ValueListed {
+    /// Path of the value, as `--set` takes it.
+    parameter: String,
+    /// The value as written.
+    text: String,
+    /// Quantity of the value.
+    quantity: &'static str,
+    /// Where it is from: `sourced`, `derived`, `assumed` or `set`.
+    origin: &'static str,
+    /// The source, the derivation or the reason.
+    note: String,
+    /// The range in which 80% of such values lie, by its ends over the value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<[f64; 2]>,
+    /// The values that it can have, where these are few.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    choices: &'static [&'static str],
+}
+
+/// Reads the heads of all files of the library that a page can use.
+pub fn listing(library: &Library) -> Listing {
+    let mut unread = Vec::new();
+    let mut drives = Vec::new();
+    for id in library.names(Kind::Drive) {
+        match catalogue::drive(library, &id) {
+            Ok(entry) => drives.push(drive_listed(entry)),
+            Err(error) => unread.push(error.to_string()),
+        }
+    }
+    let mut platforms = Vec::new();
+    for id in library.names(Kind::Platform) {
+        match platform(library, &id) {
+            Ok(one) => platforms.push(platform_listed(id, one)),
+            Err(error) => unread.push(error.message),
+        }
+    }
+    let mut workloads = Vec::new();
+    for id in library.names(Kind::Workload) {
+        // What is too long for a page is left to the command line.
+        if let Ok(workload) = suite::open(library, &id) {
+            let tests = workload.tests.iter().map(|test| test.name.clone()).collect();
+            workloads.push(WorkloadListed { id, name: workload.name, tests });
+        }
+    }
+    Listing { drives, platforms, workloads, unread }
+}
+
+fn platform(library: &Library, id: &str) -> Result<Platform, LabError> {
+    let (ledger, overrides) = (Ledger::default(), Overrides::default());
+    let file = library.open(Kind::Platform, id)?;
+    Ok(Platform::read(&file, Context { ledger: &ledger, overrides: &overrides })?)
+}
+
+fn drive_listed(entry: catalogue::DriveEntry) -> DriveListed {
+    let interface = match entry.protocol {
+        ProtocolKind::Nvme => "NVMe",
+        ProtocolKind::SasHba => "SAS",
+        _ => "SATA",
+    };
+    DriveListed {
+        id: entry.id,
+        name: entry.name,
+        maker: entry.maker,
+        year: entry.year,
+        kind: if entry.is_disk { "hard disk" } else { "SSD" },
+        interface: interface.to_owned(),
+        connector: entry.plug.to_string(),
+        capacity: entry.capacity.to_string(),
+        capacity_bytes: entry.capacity.get(),
+    }
+}
+
+fn platform_listed(id: String, platform: Platform) -> PlatformListed {
+    let ports = platform.ports.iter().map(|port| PortListed {
+        name: port.name.clone(),
+        connector: port.plug.to_string(),
+        behind: port.behind.iter().map(|link| link.spec.name.clone()).collect(),
+    });
+    PlatformListed { id, ports: ports.collect(), name: platform.name }
+}
+
+/// Returns the values of a system that can be set, each once.
+pub fn values(system: &System) -> Vec<ValueListed> {
+    let mut seen = std::collections::BTreeSet::new();
+    let own = system.values.iter().filter(|record| seen.insert(record.parameter.as_str()));
+    own.map(|record| value_listed(system, record)).collect()
+}
+
+fn value_listed(system: &System, record: &Record) -> ValueListed {
+    let (origin, note) = match &record.origin {
+        Origin::Sourced(text) => ("sourced", text.as_str()),
+        Origin::Derived(text) => ("derived", text.as_str()),
+        Origin::Assumed(text) => ("assumed", text.as_deref().unwrap_or_default()),
+        Origin::Overridden => ("set", ""),
+    };
+    let uncertain = system.uncertain.iter().find(|one| one.parameter == record.parameter);
+    ValueListed {
+        parameter: record.parameter.clone(),
+        text: record.text.clone(),
+        quantity: quantity(&record.text),
+        origin,
+        note: note.to_owned(),
+        range: uncertain.map(|one| [one.range.low, one.range.high]),
+        choices: choices(&record.parameter),
+    }
+}
+
+/// The quantity that a text is, by its unit.
+fn quantity(text: &str) -> &'static str {
+    match text {
+        _ if text.parse::<Duration>().is_ok() => "time",
+        _ if text.parse::<BytesPerSecond>().is_ok() => "rate",
+        _ if text.parse::<Bytes>().is_ok() => "size",
+        _ if text.parse::<Ratio>().is_ok() => "share",
+        _ if text.replace('_', "").parse::<f64>().is_ok() => "number",
+        _ => "text",
+    }
+}
+
+/// The few values that links can have.
+fn choices(parameter: &str) -> &'static [&'static str] {
+    let is_link = parameter.contains(".pcie.");
+    match parameter.rsplit('.').next() {
+        Some("lanes") if is_link => &["1", "2", "4", "8", "16"],
+        Some("generation") if is_link => &["1", "2", "3", "4", "5", "6"],
+        Some("sata") => &["1.5 Gb/s", "3 Gb/s", "6 Gb/s"],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_the_library_is_listed() {
+        let library = Library::built_in();
+        let listing = listing(&library);
+        assert_eq!(listing.unread, Vec::<String>::new());
+        assert_eq!(listing.drives.len(), library.names(Kind::Drive).len());
+        assert_eq!(listing.platforms.len(), library.names(Kind::Platform).len());
+        let eight = listing.workloads.iter().find(|one| one.id == "crystaldiskmark-8").unwrap();
+        assert_eq!(eight.tests.len(), 8);
+        let board = listing.platforms.iter().find(|one| one.id == "workstation-z170").unwrap();
+        let m2 = board.ports.iter().find(|port| port.name == "m2").unwrap();
+        assert_eq!((m2.connector.as_str(), m2.behind.len()), ("PCIe 3.0 x4", 1));
+    }
+
+    #[test]
+    fn a_value_has_its_quantity_origin_and_range() {
+        let name = "samsung-950-pro-512gb@workstation-z170:m2";
+        let system = lanemark_lab::assemble(&Library::built_in(), name, &[]).unwrap();
+        let values = values(&system);
+        let find = |parameter: &str| values.iter().find(|one| one.parameter == parameter);
+        let read = find("drive.flash.read").unwrap();
+        assert_eq!((read.text.as_str(), read.quantity, read.origin), ("50 us", "time", "sourced"));
+        assert!(find("platform.link.dmi.pcie.lanes").is_some_and(|one| one.choices.len() == 5));
+        let assumed = find("platform.cpu.request_submit").unwrap();
+        assert!(assumed.origin == "assumed" && assumed.range.is_some_and(|[low, high]| low < high));
+    }
+}

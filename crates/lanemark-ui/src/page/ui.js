@@ -1,0 +1,307 @@
+// The page's state, which its address holds, and the questions that it asks the server.
+
+import { budget, latency, make, number, path, summary, table } from "./draw.js";
+import { field, picker, select } from "./pick.js";
+
+const SYSTEMS_MAX = 4;
+const WAIT_MS = 40;
+const PAGE = crypto.randomUUID();
+const BLOCKS = ["512 B", "4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB", "2 MiB", "4 MiB"];
+const SPANS = ["64 MiB", "1 GiB", "8 GiB", "32 GiB"];
+const FIRST = {
+  test: { block: "4 KiB", pattern: "random", read_percent: 100, queue_depth: 32, threads: 1, span: "1 GiB" },
+  systems: [{ system: "samsung-950-pro-512gb@workstation-z170:pcie-slot", set: [], faults: [] }],
+};
+
+let library = null;
+let state = read() ?? structuredClone(FIRST);
+const slots = Array.from({ length: SYSTEMS_MAX }, () => ({ figures: null, eight: [], abort: null, timer: 0, told: 0 }));
+const of = (id) => document.getElementById(id);
+
+/** The state in the address, where there is one that can be read. */
+function read() {
+  try {
+    const got = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+    if (!Array.isArray(got.systems) || !got.systems.length) return null;
+    const systems = got.systems.slice(0, SYSTEMS_MAX).map(({ system, set, faults }) => ({ system: String(system), set: set ?? [], faults: faults ?? [] }));
+    return { test: { ...FIRST.test, ...got.test }, systems: systems.filter((one) => /@.+:/.test(one.system)) };
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps the state in the address; the token goes out of it. */
+function keep() {
+  history.replaceState(null, "", `/#${encodeURIComponent(JSON.stringify(state))}`);
+}
+
+async function ask(path, question, signal) {
+  const answer = await fetch(path, question === undefined ? { signal } : {
+    method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(question),
+  });
+  if (answer.ok) return answer;
+  const text = await answer.text();
+  let told = { message: text };
+  try { told = JSON.parse(text); } catch { /* It is plain text. */ }
+  throw Object.assign(new Error(told.message), { hint: told.hint });
+}
+
+/** The lines of an answer as they come. */
+async function* lines(answer) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n");
+    rest = parts.pop();
+    for (const part of parts) yield JSON.parse(part);
+  }
+}
+
+function fail(slot, error) {
+  if (error.name === "AbortError") return;
+  const box = slots[slot].error;
+  if (box) box.textContent = error.hint ? `${error.message}\nHint: ${error.hint}` : error.message;
+}
+
+/** Simulates the system in `slot` a moment after the last change. */
+function simulate(slot) {
+  const own = slots[slot];
+  clearTimeout(own.timer);
+  own.timer = setTimeout(() => simulateNow(slot), WAIT_MS);
+}
+
+async function simulateNow(slot) {
+  const own = slots[slot];
+  own.abort?.abort();
+  const abort = own.abort = new AbortController();
+  own.result?.classList.add("stale");
+  try {
+    const answer = await ask("/api/simulate", { page: PAGE, slot, system: state.systems[slot], test: state.test }, abort.signal);
+    for await (const told of lines(answer)) {
+      if (abort.signal.aborted) return;
+      if (told.stage === "failed") throw Object.assign(new Error(told.message), { hint: told.hint });
+      if (told.stage === "figures") show(slot, told);
+      if (told.stage === "done") say(slot);
+    }
+  } catch (error) { if (own.abort === abort) fail(slot, error); }
+}
+
+function show(slot, { figures, elapsed_ms }) {
+  const own = slots[slot];
+  if (!own.result) return;
+  own.figures = figures;
+  own.error.textContent = "";
+  own.result.classList.remove("stale");
+  const how = figures.repeats ? `${figures.repeats} repeat${figures.repeats > 1 ? "s" : ""}` : "a first answer";
+  own.result.replaceChildren(...summary(figures),
+    ...figures.doubts.map((text) => make("p", { class: "error" }, text)),
+    make("p", {}, figures.narrowest), make("h3", {}, "Path, filled as far as each hop is busy"), path(figures),
+    make("h3", {}, "Where the time goes ", make("span", { class: "soft" }, make("span", { class: "key" }), " service ", make("span", { class: "key waiting" }), " waiting")),
+    budget(figures),
+    make("p", { class: "soft" }, `${how}: ${number(figures.requests)} requests in ${latency(figures.simulated_seconds * 1e6)} of simulated time, ${Math.round(elapsed_ms)} ms here. A longer run, which may fill a cache, is the command line’s.`));
+  beside();
+}
+
+/** Tells a screen reader the figures when they have settled. */
+function say(slot) {
+  const figures = slots[slot].figures;
+  if (figures) of("said").textContent = `System ${slot + 1}: ${number(figures.megabytes_per_second)} megabytes a second, ${number(figures.iops)} I O P S, mean latency ${latency(figures.latency_mean_us)}.`;
+}
+
+function names() {
+  return state.systems.map(({ system }) => {
+    const drive = library.drives.find((one) => one.id === system.split("@")[0]);
+    return drive ? `${drive.name} at ${system.split("@")[1]}` : system;
+  });
+}
+
+function beside() {
+  const shown = names().map((name, slot) => [name, slots[slot].figures]).filter(([, figures]) => figures);
+  if (!shown.length) return;
+  const first = shown[0][1];
+  const p = (figures, at) => latency(figures.latency_us.find(([own]) => own === at)?.[1]);
+  const times = (figures) => figures === first ? "1" : number(figures.iops / first.iops);
+  const rows = shown.map(([name, figures]) => [name, number(figures.megabytes_per_second), number(figures.iops), times(figures), latency(figures.latency_mean_us), p(figures, 50), p(figures, 99), p(figures, 99.9)]);
+  table(of("beside"), ["System", "MB/s", "IOPS", "× first", "mean", "50%", "99%", "99.9%"], rows, "Figures of all systems for the test above");
+}
+
+/** Draws the system in `slot` anew: its fields, and room for its figures. */
+function system(slot) {
+  const asked = state.systems[slot], own = slots[slot];
+  const heading = make("h3", { id: `system-${slot}` }, names()[slot]);
+  const remove = make("button", { type: "button", disabled: state.systems.length < 2, "aria-label": `Remove system ${slot + 1}`, onclick: () => { state.systems.splice(slot, 1); all(); } }, "Remove");
+  own.result = make("div", { class: "result" });
+  own.error = make("p", { class: "error", role: "alert" });
+  own.values = make("div", { class: "values" });
+  own.drawing = make("div");
+  const fault = make("input", { type: "text", value: asked.faults.join("; "), placeholder: "power-cut at=1ms boot=1ms",
+    onchange: (event) => { asked.faults = event.target.value.split(";").map((text) => text.trim()).filter(Boolean); changed(slot); } });
+  const command = make("button", { type: "button", onclick: (event) => copy(slot, event.target) }, "Copy as command line");
+  own.command = make("pre", { hidden: true, tabindex: "0" });
+  const values = make("details", { ontoggle: (event) => { own.open = event.target.open; if (own.open) details(slot); } },
+    make("summary", {}, "Values of the drive and its links"), own.values,
+    field("Faults, parted by ;", fault));
+  const drawing = make("details", { ontoggle: (event) => { own.drawn = event.target.open; if (own.drawn) details(slot); } },
+    make("summary", {}, "The platform’s links"), own.drawing);
+  const card = make("article", { class: "system", "aria-labelledby": heading.id },
+    make("div", { class: "row" }, heading, remove),
+    picker(library, asked.system, (name) => { asked.system = name; asked.set = []; heading.textContent = names()[slot]; changed(slot); }),
+    own.error, own.result, values, drawing, make("p"), command, own.command);
+  return card;
+}
+
+function changed(slot) {
+  keep();
+  simulate(slot);
+  const own = slots[slot];
+  if (own.open || own.drawn) details(slot);
+}
+
+/** Asks for values, drawing and command of a system, and shows what is open. */
+async function details(slot) {
+  const own = slots[slot], number = ++own.told;
+  try {
+    const answer = await ask("/api/system", { system: state.systems[slot], test: state.test });
+    const told = await answer.json();
+    if (number !== own.told) return null;
+    if (own.open) turns(slot, told.values);
+    if (own.drawn) drawn(own, told.drawing);
+    return told;
+  } catch (error) { fail(slot, error); return null; }
+}
+
+/** The platform as a picture: text inside an image neither runs nor asks for anything. */
+function drawn(own, drawing) {
+  const url = URL.createObjectURL(new Blob([drawing], { type: "image/svg+xml" }));
+  const image = make("img", { src: url, class: "drawing", alt: "The platform’s links, with the path to the drive" });
+  image.addEventListener("load", () => URL.revokeObjectURL(url));
+  own.drawing.replaceChildren(image);
+}
+
+/** Fields for the values of a system; those that are being turned stay. */
+function turns(slot, values) {
+  const own = slots[slot];
+  if (own.values.contains(document.activeElement)) return;
+  const asked = state.systems[slot];
+  const set = (parameter, text) => {
+    asked.set = asked.set.filter(([other]) => other !== parameter);
+    if (text !== "") asked.set.push([parameter, text]);
+    changed(slot);
+  };
+  own.values.replaceChildren(...values.filter((value) => value.quantity !== "text" || value.choices).map((value) => value_field(value, set)));
+}
+
+function value_field(value, set) {
+  const [, digits, unit] = value.text.match(/^([\d._]+)\s*(.*)$/) ?? [null, null, null];
+  const shown = make("output", {}, value.text);
+  let input;
+  if (value.choices) {
+    const options = value.choices.includes(value.text) ? value.choices : [value.text, ...value.choices];
+    input = select(options.map((text) => [text, text]), value.text, (text) => { shown.textContent = text; set(value.parameter, text); });
+  } else if (digits && Number(digits.replaceAll("_", "")) > 0) {
+    const middle = Number(digits.replaceAll("_", "")), whole = unit === "";
+    // From a quarter to four times, in steps of the eighth part of a doubling.
+    const text = (at) => { const turned = middle * 2 ** (at / 8); return `${whole ? Math.max(1, Math.round(turned)) : Number(turned.toPrecision(4))}${unit ? ` ${unit}` : ""}`; };
+    input = make("input", { type: "range", min: -16, max: 16, value: 0, "aria-valuetext": value.text,
+      oninput: (event) => { const now = text(Number(event.target.value)); shown.textContent = now; event.target.setAttribute("aria-valuetext", now); set(value.parameter, now); } });
+  } else {
+    input = make("input", { type: "text", value: value.text, onchange: (event) => set(value.parameter, event.target.value.trim()) });
+  }
+  const made = field("", input, shown);
+  made.querySelector("label").prepend(make("code", {}, value.parameter));
+  if (value.origin === "set") {
+    made.classList.add("is-set");
+    made.append(make("button", { type: "button", "aria-label": `Library value of ${value.parameter}`, onclick: (event) => { event.target.blur(); set(value.parameter, ""); } }, "Back to the library’s"));
+  } else {
+    const spread = value.range ? `, ${number(value.range[0])}–${number(value.range[1])} times` : "";
+    made.append(make("span", { class: "soft", title: value.note }, `${value.origin}${spread}`));
+  }
+  return made;
+}
+
+async function copy(slot, button) {
+  const told = await details(slot);
+  if (!told) return;
+  const own = slots[slot];
+  own.command.textContent = told.command;
+  own.command.hidden = false;
+  try {
+    await navigator.clipboard.writeText(told.command);
+    button.textContent = "Copied";
+  } catch { button.textContent = "Copy it from below"; }
+  setTimeout(() => { button.textContent = "Copy as command line"; }, 2000);
+}
+
+/** The fields of the test, which all systems have. */
+function test() {
+  const asked = state.test;
+  const turn = (key, value) => { asked[key] = value; keep(); state.systems.forEach((_, slot) => simulate(slot)); };
+  const slider = (label, values, key, word = String) => {
+    const shown = make("output", {}, word(asked[key]));
+    const at = Math.max(0, values.indexOf(asked[key]));
+    const input = make("input", { type: "range", min: 0, max: values.length - 1, value: at, "aria-valuetext": word(asked[key]), id: `test-${key}`,
+      oninput: (event) => { const value = values[event.target.value]; shown.textContent = word(value); event.target.setAttribute("aria-valuetext", word(value)); turn(key, value); } });
+    return field(label, input, shown);
+  };
+  const depths = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
+  const shares = Array.from({ length: 21 }, (_, index) => index * 5);
+  const read = (percent) => percent === 100 ? "reads only" : percent === 0 ? "writes only" : `${percent}% reads`;
+  of("test").replaceChildren(
+    field("Pattern", select([["random", "random"], ["sequential", "sequential"]], asked.pattern, (value) => turn("pattern", value))),
+    slider("Block size", BLOCKS, "block"), slider("Queue depth", depths, "queue_depth"), slider("Reads", shares, "read_percent", read),
+    slider("Threads", [1, 2, 4, 8, 16], "threads"),
+    field("Span", select(SPANS.map((span) => [span, span]), asked.span, (value) => turn("span", value))));
+}
+
+/** The eight tests on all systems, each system after the other so that its time is its own. */
+async function eight() {
+  const button = of("eight");
+  button.disabled = true;
+  of("eight-region").hidden = false;
+  let longest = 0;
+  for (let slot = 0; slot < state.systems.length; slot++) {
+    slots[slot].eight = [];
+    try {
+      const answer = await ask("/api/workload", { page: `${PAGE}-8`, slot, system: state.systems[slot], workload: "crystaldiskmark-8" });
+      for await (const told of lines(answer)) {
+        if (told.stage === "failed") throw Object.assign(new Error(told.message), { hint: told.hint });
+        if (told.stage === "figures") slots[slot].eight[told.index] = told.figures;
+        longest = Math.max(longest, told.elapsed_ms);
+      }
+    } catch (error) { fail(slot, error); }
+    const tests = slots.map((own) => own.eight).find((own) => own.length) ?? [];
+    const count = state.systems.length;
+    const rows = tests.map(({ test }, index) => [test, ...slots.slice(0, count).map((own) => number(own.eight[index]?.megabytes_per_second))]);
+    table(of("eight-table"), ["MB/s", ...names()], rows, "CrystalDiskMark 8, each test for a moment");
+  }
+  of("eight-time").textContent = `${Math.round(longest)} ms for a system`;
+  button.disabled = false;
+}
+
+function all() {
+  slots.forEach((own) => { own.abort?.abort(); Object.assign(own, { figures: null, eight: [], result: null, open: false, drawn: false }); });
+  keep();
+  test();
+  of("systems").replaceChildren(...state.systems.map((_, slot) => system(slot)));
+  of("beside").replaceChildren();
+  of("add").disabled = state.systems.length >= SYSTEMS_MAX;
+  state.systems.forEach((_, slot) => simulate(slot));
+}
+
+async function begin() {
+  try {
+    library = await (await ask("/api/library")).json();
+  } catch (error) {
+    of("systems").replaceChildren(make("p", { class: "error", role: "alert" }, error.message));
+    return;
+  }
+  if (!state.systems.length) state.systems = structuredClone(FIRST.systems);
+  of("add").addEventListener("click", () => { state.systems.push(structuredClone(state.systems.at(-1))); all(); });
+  of("eight").addEventListener("click", eight);
+  addEventListener("hashchange", () => { state = read() ?? state; all(); });
+  all();
+}
+
+begin();

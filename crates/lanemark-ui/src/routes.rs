@@ -1,0 +1,307 @@
+//! What is asked of the server, and its answers: the page, the library, systems, simulations.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use lanemark_lab::LabError;
+use lanemark_report::path_svg;
+use lanemark_study::{Library, path};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::asked::{SLOTS, SystemAsked, TestAsked};
+use crate::guard::Guard;
+use crate::jobs::Jobs;
+use crate::simulation::Simulation;
+use crate::suite::Suite;
+use crate::{command, listing, stream, suite};
+
+/// The most bytes of a question.
+const BODY_MAX: usize = 64 << 10;
+/// Time in which a question has to come whole.
+const BODY_TIME: Duration = Duration::from_secs(10);
+/// The length of a page's name for itself.
+const PAGE_MAX: usize = 64;
+/// What the page may load and do: its own files, and drawings that it was sent.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+                      img-src 'self' blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// All that the answers are made of.
+#[derive(Debug)]
+pub struct Server {
+    guard: Guard,
+    jobs: Arc<Jobs>,
+    library: Mutex<Library>,
+    listing: OnceLock<Bytes>,
+}
+
+/// A question about a system.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AboutSystem {
+    system: SystemAsked,
+    test: TestAsked,
+}
+
+/// A question for a simulation.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Simulate {
+    page: String,
+    slot: u8,
+    system: SystemAsked,
+    test: TestAsked,
+}
+
+/// A question for the tests of a workload.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SimulateAll {
+    page: String,
+    slot: u8,
+    system: SystemAsked,
+    workload: String,
+}
+
+/// A system as it is told.
+#[derive(Serialize)]
+struct SystemTold {
+    system: String,
+    drive: String,
+    platform: String,
+    port: String,
+    capacity: String,
+    values: Vec<listing::ValueListed>,
+    /// The platform with the path as a drawing.
+    drawing: String,
+    /// The test as a command of the shell.
+    command: String,
+}
+
+/// An error as it is told.
+#[derive(Serialize)]
+struct ErrorTold<'e> {
+    message: &'e str,
+    hint: Option<&'e str>,
+}
+
+/// An error with its status.
+#[derive(Debug)]
+struct Problem(StatusCode, LabError);
+
+impl From<LabError> for Problem {
+    fn from(error: LabError) -> Self {
+        Self(StatusCode::UNPROCESSABLE_ENTITY, error)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let Self(status, error) = self;
+        let told = ErrorTold { message: &error.message, hint: error.hint.as_deref() };
+        let json = serde_json::to_vec(&told).unwrap_or_default();
+        (status, [(header::CONTENT_TYPE, "application/json")], json).into_response()
+    }
+}
+
+impl Server {
+    /// A server with this library, which lets in whom `guard` does.
+    pub fn new(guard: Guard, library: Library, threads: usize) -> Arc<Self> {
+        let jobs = Jobs::new(threads);
+        Arc::new(Self { guard, jobs, library: Mutex::new(library), listing: OnceLock::new() })
+    }
+
+    /// Returns the jobs.
+    pub fn jobs(&self) -> &Arc<Jobs> {
+        &self.jobs
+    }
+
+    /// A copy of the library; each question has its own, since it notes what was read.
+    fn library(&self) -> Library {
+        self.library.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// All routes, behind the guard.
+pub fn router(server: Arc<Server>) -> Router {
+    let page = get(|| async { file("text/html; charset=utf-8", include_str!("page/index.html")) });
+    Router::new()
+        .route("/", page)
+        .route("/ui.css", get(|| async { file("text/css", include_str!("page/ui.css")) }))
+        .route("/ui.js", get(|| async { script(include_str!("page/ui.js")) }))
+        .route("/draw.js", get(|| async { script(include_str!("page/draw.js")) }))
+        .route("/pick.js", get(|| async { script(include_str!("page/pick.js")) }))
+        .route("/api/library", get(library))
+        .route("/api/status", get(status))
+        .route("/api/system", post(system))
+        .route("/api/simulate", post(simulate))
+        .route("/api/workload", post(simulate_all))
+        .fallback(|| async { refuse(StatusCode::NOT_FOUND, "There is no such page.") })
+        .layer(middleware::from_fn_with_state(Arc::clone(&server), guarded))
+        .with_state(server)
+}
+
+fn file(kind: &'static str, text: &'static str) -> Response {
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
+}
+
+fn script(text: &'static str) -> Response {
+    file("text/javascript; charset=utf-8", text)
+}
+
+fn refuse(status: StatusCode, text: &'static str) -> Response {
+    (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{text}\n"))
+        .into_response()
+}
+
+/// Lets a request in or not, and gives every answer the headers that bind the browser.
+async fn guarded(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
+    let checked = server.guard.check(request.method(), request.uri(), request.headers());
+    let mut answer = match &checked {
+        Ok(_) => next.run(request).await,
+        Err(refused) => refuse(refused.status, refused.text),
+    };
+    let headers = answer.headers_mut();
+    let fixed = [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if checked == Ok(true)
+        && let Ok(cookie) = HeaderValue::from_str(&server.guard.cookie())
+    {
+        headers.insert(header::SET_COOKIE, cookie);
+    }
+    answer
+}
+
+/// Reads a question: JSON, whole within its time and length.
+async fn question<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Problem> {
+    let wrong = |status, text: &str| Problem(status, LabError::input(text));
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    if kind.is_none_or(|kind| kind.split(';').next() != Some("application/json")) {
+        let text = "the question's Content-Type is not application/json";
+        return Err(wrong(StatusCode::BAD_REQUEST, text));
+    }
+    let read = tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_MAX)).await;
+    let late = |_| wrong(StatusCode::REQUEST_TIMEOUT, "the question did not come whole in time");
+    let long = |_| {
+        let text = format!("the question broke off, or has more than {BODY_MAX} bytes");
+        wrong(StatusCode::PAYLOAD_TOO_LARGE, &text)
+    };
+    let bytes = read.map_err(late)?.map_err(long)?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| wrong(StatusCode::BAD_REQUEST, &format!("the question: {error}")))
+}
+
+fn json(value: &impl Serialize) -> Response {
+    let bytes = serde_json::to_vec(value).unwrap_or_default();
+    ([(header::CONTENT_TYPE, "application/json")], bytes).into_response()
+}
+
+async fn library(State(server): State<Arc<Server>>) -> Response {
+    let listed = tokio::task::spawn_blocking(move || {
+        let make = || serde_json::to_vec(&listing::listing(&server.library())).unwrap_or_default();
+        server.listing.get_or_init(|| Bytes::from(make())).clone()
+    });
+    match listed.await {
+        Ok(bytes) => ([(header::CONTENT_TYPE, "application/json")], bytes).into_response(),
+        Err(_) => Problem(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            LabError::run("the library could not be listed"),
+        )
+        .into_response(),
+    }
+}
+
+async fn status(State(server): State<Arc<Server>>) -> Response {
+    json(&server.jobs.counts())
+}
+
+async fn system(
+    State(server): State<Arc<Server>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let asked: AboutSystem = question(&headers, body).await?;
+    let library = server.library();
+    let permit = server.jobs.permit().await;
+    let told = tokio::task::spawn_blocking(move || {
+        let test = asked.test.read()?;
+        let own = asked.system.assemble(&library)?;
+        let view = path::view(&own.system, &test, None);
+        let target = &own.system.target;
+        Ok::<_, LabError>(SystemTold {
+            system: target.system.clone(),
+            drive: target.drive.clone(),
+            platform: target.platform.clone(),
+            port: target.port.clone(),
+            capacity: own.system.capacity().to_string(),
+            values: listing::values(&own.system),
+            drawing: path_svg(&view),
+            command: command::shell(&asked.system, &asked.test, &test),
+        })
+    });
+    let told = told.await;
+    drop(permit);
+    let broke = |_| Problem::from(LabError::run("the system could not be assembled"));
+    Ok(json(&told.map_err(broke)??))
+}
+
+/// Checks who asks for a simulation.
+fn asker(page: String, slot: u8) -> Result<(String, u8), Problem> {
+    match page.len() <= PAGE_MAX && slot < SLOTS {
+        true => Ok((page, slot)),
+        false => {
+            let text = format!("page has at most {PAGE_MAX} bytes, and slot is below {SLOTS}");
+            Err(Problem(StatusCode::BAD_REQUEST, LabError::input(text)))
+        }
+    }
+}
+
+fn lines(body: Body) -> Response {
+    ([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response()
+}
+
+async fn simulate(
+    State(server): State<Arc<Server>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let asked: Simulate = question(&headers, body).await?;
+    let job = server.jobs.begin(asker(asked.page, asked.slot)?);
+    let (jobs, library) = (Arc::clone(&server.jobs), server.library());
+    Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
+        let test = asked.test.read()?;
+        let own = asked.system.assemble(library)?;
+        let simulation = Simulation::new(own, test, cancel, began);
+        Ok(stream::Steps::One(Box::new(simulation)))
+    })))
+}
+
+async fn simulate_all(
+    State(server): State<Arc<Server>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let asked: SimulateAll = question(&headers, body).await?;
+    let job = server.jobs.begin(asker(asked.page, asked.slot)?);
+    let (jobs, library) = (Arc::clone(&server.jobs), server.library());
+    Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
+        let workload = suite::open(library, &asked.workload)?;
+        let own = asked.system.assemble(library)?;
+        Ok(stream::Steps::Suite(Box::new(Suite::new(own, workload, cancel, began))))
+    })))
+}

@@ -1,0 +1,263 @@
+//! A simulation in steps: a first answer of few requests, then repeats, then the 80% interval.
+//!
+//! Each step is short, so that many pages share the machine's cores and one that is turned away from costs little. The
+//! figures are those of `lanemark sim` for a test of that length; effects that need longer, such as a full pseudo-SLC
+//! cache, are seen by the command line and not here.
+
+use std::time::{Duration as WallTime, Instant};
+
+use lanemark_core::result::{FILLING_MAX, Sample};
+use lanemark_core::rng::StreamKey;
+use lanemark_core::sim::{Progress, SimError, run_test_watched};
+use lanemark_core::units::Duration;
+use lanemark_core::workload::Test;
+use lanemark_lab::interval::Subject;
+use lanemark_lab::{Cancel, Lab, LabError, Pool};
+use lanemark_study::Library;
+use serde::Serialize;
+
+use crate::asked::{Asked, End, ending};
+use crate::figures::Figures;
+
+/// The seed of all simulations, as of the command line.
+const SEED: u64 = 1;
+/// Requests of a first answer, and the data that they have at most where they are long.
+const FIRST_REQUESTS: f64 = 400.0;
+const FIRST_DATA: f64 = 32.0 * 1_048_576.0;
+/// Requests of a repeat, and the data that they have at most.
+const REQUESTS: f64 = 20_000.0;
+const DATA: f64 = 1024.0 * 1_048_576.0;
+/// Repeats after the first answer.
+pub const REPEATS: usize = 5;
+/// Time on the clock that one step may take.
+const STEP_MAX: WallTime = WallTime::from_secs(20);
+
+/// A repeat that took less on the clock may be made longer, up to so much simulated time.
+const LONGER_BELOW: WallTime = WallTime::from_millis(80);
+const LONGEST: Duration = Duration::from_seconds(600);
+
+/// What a step has told.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "stage")]
+pub enum Told {
+    /// The figures so far.
+    Figures {
+        /// The number of the test, where several are asked for.
+        index: usize,
+        /// The figures.
+        figures: Box<Figures>,
+        /// Time on the clock since the simulation began.
+        elapsed_ms: f64,
+    },
+    /// The end: nothing follows.
+    Done {
+        /// Time on the clock since the simulation began.
+        elapsed_ms: f64,
+    },
+    /// An error, after which nothing follows.
+    Failed {
+        /// The error.
+        message: String,
+        /// Advice on how to go on.
+        hint: Option<String>,
+    },
+}
+
+impl From<LabError> for Told {
+    fn from(error: LabError) -> Self {
+        Self::Failed { message: error.message, hint: error.hint }
+    }
+}
+
+/// A test on a system, as far as it is.
+#[derive(Debug)]
+pub struct Simulation {
+    asked: Asked,
+    test: Test,
+    cancel: Cancel,
+    began: Instant,
+    /// Simulated time of a repeat, by the first answer's requests a second, and longer where a buffer still fills.
+    time: Option<Duration>,
+    samples: Vec<Sample>,
+    figures: Option<Figures>,
+}
+
+impl Simulation {
+    /// A simulation of `test` on a system, which `cancel` ends.
+    pub fn new(asked: Asked, test: Test, cancel: Cancel, began: Instant) -> Self {
+        Self { asked, test, cancel, began, time: None, samples: Vec::new(), figures: None }
+    }
+
+    /// Returns whether the next step is the interval, which takes all cores that are free.
+    pub fn is_at_interval(&self) -> bool {
+        self.samples.len() == REPEATS
+    }
+
+    /// Returns whether nothing follows but the end.
+    fn is_over(&self) -> bool {
+        self.figures.as_ref().is_some_and(|figures| figures.interval.is_some())
+            || self.samples.len() > REPEATS
+    }
+
+    /// Takes a step. None where it was cancelled.
+    ///
+    /// # Errors
+    /// Where the test does not fit the system, or takes too long.
+    pub fn step(&mut self, library: &Library, pool: Pool) -> Result<Option<Told>, LabError> {
+        if self.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let elapsed_ms = |began: Instant| began.elapsed().as_secs_f64() * 1e3;
+        let Some(time) = self.time else {
+            let Some(sample) = self.run(End::Requests(first_requests(&self.test)), 0)? else {
+                return Ok(None);
+            };
+            self.time = Some(repeat_time(&self.test, sample.iops()));
+            let figures = Figures::of(&self.asked.system, &self.test, &[sample], true)?;
+            return Ok(Some(self.told(figures)));
+        };
+        if self.is_over() {
+            return Ok(Some(Told::Done { elapsed_ms: elapsed_ms(self.began) }));
+        }
+        if self.samples.len() < REPEATS {
+            let began = Instant::now();
+            let Some(sample) = self.run(End::Time(time), self.samples.len() as u32)? else {
+                return Ok(None);
+            };
+            let longer = longer(&sample, time, began.elapsed());
+            self.samples.push(sample);
+            let figures = Figures::of(&self.asked.system, &self.test, &self.samples, false)?;
+            if longer.is_some() {
+                self.time = longer;
+                self.samples.clear();
+            }
+            return Ok(Some(self.told(figures)));
+        }
+        let interval = self.interval(library, pool)?;
+        match (interval, self.figures.clone()) {
+            _ if self.cancel.is_cancelled() => Ok(None),
+            (Some(interval), Some(figures)) => {
+                Ok(Some(self.told(Figures { interval: Some(interval), ..figures })))
+            }
+            _ => Ok(Some(Told::Done { elapsed_ms: elapsed_ms(self.began) })),
+        }
+    }
+
+    /// Simulates the test up to an end. None where it was cancelled.
+    fn run(&self, end: End, repeat: u32) -> Result<Option<Sample>, LabError> {
+        run(&self.asked, &self.test, end, repeat, &self.cancel)
+    }
+
+    fn told(&mut self, figures: Figures) -> Told {
+        self.figures = Some(figures.clone());
+        let elapsed_ms = self.began.elapsed().as_secs_f64() * 1e3;
+        Told::Figures { index: 0, figures: Box::new(figures), elapsed_ms }
+    }
+
+    /// The 80% interval of the figures; none with faults, and where ranges contradict the system.
+    fn interval(
+        &self,
+        library: &Library,
+        pool: Pool,
+    ) -> Result<Option<lanemark_core::result::PredictionInterval>, LabError> {
+        let rate = self.figures.as_ref().map_or(0.0, |figures| figures.iops);
+        if !self.asked.faults.is_empty() || rate <= 0.0 {
+            return Ok(None);
+        }
+        let lab = Lab { pool, cancel: self.cancel.clone() };
+        let name = self.asked.system.target.system.as_str();
+        let subject = Subject { library, name, settings: &self.asked.settings, ranges: &[] };
+        let test = Test { duration: Some(repeat_time(&self.test, rate)), ..self.test.clone() };
+        let intervals = lab.intervals(&subject, &[(test, rate)], SEED)?;
+        Ok(intervals.into_iter().next().flatten())
+    }
+}
+
+/// Simulates one test up to an end. None where it was cancelled.
+///
+/// # Errors
+/// Where the test does not fit the system, or takes too long.
+pub fn run(
+    asked: &Asked,
+    test: &Test,
+    end: End,
+    repeat: u32,
+    cancel: &Cancel,
+) -> Result<Option<Sample>, LabError> {
+    let checked = ending(test, end)?;
+    let key = StreamKey { seed: SEED, test: 0, repeat, thread: 0 };
+    let began = Instant::now();
+    let mut is_late = false;
+    let mut watch = |_: &Progress| {
+        is_late = began.elapsed() > STEP_MAX;
+        !is_late && !cancel.is_cancelled()
+    };
+    match run_test_watched(&asked.spec, &checked, key, &mut watch) {
+        Ok(sample) => Ok(Some(sample)),
+        Err(SimError::Cancelled) if is_late => Err(LabError::run(format!(
+            "test `{}`: takes more than {} s to simulate",
+            test.name,
+            STEP_MAX.as_secs()
+        ))
+        .hint("ask for fewer outstanding requests or smaller blocks, or use `lanemark sim`")),
+        Err(SimError::Cancelled) => Ok(None),
+        Err(error) => Err(LabError::input(format!("test `{}`: {error}", test.name))),
+    }
+}
+
+/// Returns a longer time for a test that mostly filled a write buffer, where it took so short on the clock that a longer
+/// one is no trouble.
+pub fn longer(sample: &Sample, time: Duration, took: WallTime) -> Option<Duration> {
+    let filling = sample.drive.map_or(0.0, |drive| drive.filling());
+    let is_quick = took < LONGER_BELOW && time < LONGEST;
+    (filling > FILLING_MAX && is_quick)
+        .then(|| Duration::from_picoseconds(time.picoseconds().saturating_mul(4)).min(LONGEST))
+}
+
+/// Returns the requests of a first answer: enough for each that is outstanding, and few where they are long.
+pub fn first_requests(test: &Test) -> u64 {
+    let by_data = FIRST_DATA / test.block_mean();
+    FIRST_REQUESTS.min(by_data).max(8.0).max(2.0 * test.population() as f64) as u64
+}
+
+/// Returns the simulated time of a repeat, given the requests a second.
+pub fn repeat_time(test: &Test, rate: f64) -> Duration {
+    let requests = REQUESTS.min(DATA / test.block_mean()).max(4.0 * test.population() as f64);
+    let seconds = (requests.max(32.0) / rate.max(1e-3)).clamp(1e-4, 600.0);
+    Duration::from_picoseconds((seconds * 1e12) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_core::units::Bytes;
+
+    use super::*;
+    use crate::asked::{Places, SystemAsked, TestAsked};
+
+    #[test]
+    fn a_repeat_that_fills_a_buffer_is_made_longer_where_that_is_no_trouble() {
+        let name = "samsung-950-pro-512gb@workstation-z170:m2".to_owned();
+        let system = SystemAsked { system: name, set: Vec::new(), faults: Vec::new() };
+        let asked = system.assemble(&Library::built_in()).unwrap();
+        let test = TestAsked {
+            block: "4 KiB".to_owned(),
+            pattern: Places::Random,
+            read_percent: 0.0,
+            queue_depth: 1,
+            threads: 1,
+            span: "1 GiB".to_owned(),
+        };
+        let end = End::Requests(100);
+        let test = test.read().unwrap();
+        let mut sample = run(&asked, &test, end, 0, &Cancel::default()).unwrap().unwrap();
+        let drive = sample.drive.as_mut().unwrap();
+        (drive.host_written, drive.buffered) = (Bytes(1000), Bytes(500));
+        let (time, quick, slow) = (Duration::from_seconds(1), WallTime::ZERO, LONGER_BELOW);
+        assert_eq!(longer(&sample, time, quick), Some(Duration::from_seconds(4)));
+        assert_eq!(longer(&sample, time, slow), None);
+        assert_eq!(longer(&sample, Duration::from_seconds(599), quick), Some(LONGEST));
+        assert_eq!(longer(&sample, LONGEST, quick), None);
+        sample.drive.as_mut().unwrap().buffered = Bytes(10);
+        assert_eq!(longer(&sample, time, quick), None);
+    }
+}

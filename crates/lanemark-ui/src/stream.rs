@@ -1,0 +1,135 @@
+//! A simulation as the body of an answer: a line of JSON for each step, until the end or until the client has gone.
+
+use std::num::NonZeroUsize;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use axum::body::{Body, Bytes, HttpBody};
+use hyper::body::Frame;
+use lanemark_lab::{Cancel, LabError, Pool};
+use lanemark_study::Library;
+use tokio::sync::mpsc;
+
+use crate::jobs::{Job, Jobs};
+use crate::simulation::{Simulation, Told};
+use crate::suite::Suite;
+
+/// Lines that may wait for the client; no simulation has more, so that none waits for a slow client.
+const LINES_MAX: usize = 64;
+
+/// What goes on in steps.
+#[derive(Debug)]
+pub enum Steps {
+    /// A test.
+    One(Box<Simulation>),
+    /// The tests of a workload.
+    Suite(Box<Suite>),
+}
+
+/// The lines of a job. Dropped with the connection, it cancels the job.
+struct Lines {
+    lines: mpsc::Receiver<Bytes>,
+    cancel: Cancel,
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+impl HttpBody for Lines {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        self.lines.poll_recv(context).map(|line| line.map(|line| Ok(Frame::data(line))))
+    }
+}
+
+/// What a step has told, with what goes on after it; none where it was cancelled.
+type Stepped = Option<(Told, (Steps, Library))>;
+
+impl Steps {
+    /// Whether the next step can take several cores.
+    fn is_wide(&self) -> bool {
+        matches!(self, Self::One(simulation) if simulation.is_at_interval())
+    }
+
+    fn step(&mut self, library: &Library, pool: Pool) -> Result<Option<Told>, LabError> {
+        match self {
+            Self::One(simulation) => simulation.step(library, pool),
+            Self::Suite(suite) => suite.step(),
+        }
+    }
+}
+
+/// Begins a job that `begin` makes steps of, and returns its lines. Everything is done in steps that wait for their turn,
+/// the assembly of the system too.
+pub fn begin(
+    job: Job,
+    jobs: Arc<Jobs>,
+    library: Library,
+    begin: impl FnOnce(&Library, Cancel, Instant) -> Result<Steps, LabError> + Send + 'static,
+) -> Body {
+    let (sender, lines) = mpsc::channel(LINES_MAX);
+    let cancel = job.cancel().clone();
+    let body = Body::new(Lines { lines, cancel: cancel.clone() });
+    tokio::spawn(async move {
+        let began = Instant::now();
+        let mut begin = Some(begin);
+        let mut state: Option<(Steps, Library)> = None;
+        let mut library = Some(library);
+        loop {
+            let Some(permit) = jobs.permit().await else { return };
+            if cancel.is_cancelled() {
+                return;
+            }
+            let (own, cancel) = (state.take(), cancel.clone());
+            let (make, lent) = (begin.take(), library.take());
+            // The interval is of many short tests, which take the cores that are free.
+            let is_wide = own.as_ref().is_some_and(|(steps, _)| steps.is_wide());
+            let more = if is_wide { jobs.more_permits() } else { Vec::new() };
+            let pool = Pool::new(NonZeroUsize::MIN.saturating_add(more.len()));
+            let step = tokio::task::spawn_blocking(move || -> Result<Stepped, LabError> {
+                let (mut steps, library) = match (own, make, lent) {
+                    (Some(state), _, _) => state,
+                    (None, Some(make), Some(library)) => {
+                        let steps = make(&library, cancel, began)?;
+                        (steps, library)
+                    }
+                    _ => return Ok(None),
+                };
+                let told = steps.step(&library, pool)?;
+                Ok(told.map(|told| (told, (steps, library))))
+            });
+            let outcome = step.await;
+            drop((permit, more));
+            let (told, is_over) = match outcome {
+                Ok(Ok(Some((told, next)))) => {
+                    state = Some(next);
+                    let is_over = matches!(told, Told::Done { .. });
+                    (told, is_over)
+                }
+                Ok(Ok(None)) => return,
+                Ok(Err(error)) => (Told::from(error), true),
+                Err(_) => (Told::from(LabError::run("the simulation broke off")), true),
+            };
+            let mut line = serde_json::to_vec(&told).unwrap_or_default();
+            line.push(b'\n');
+            if sender.send(Bytes::from(line)).await.is_err() {
+                return;
+            }
+            if is_over {
+                job.finish();
+                return;
+            }
+        }
+    });
+    body
+}

@@ -1,0 +1,84 @@
+//! A workload of the library on a system, such as CrystalDiskMark's eight tests: each test for a moment, in order.
+
+use std::time::Instant;
+
+use lanemark_core::workload::{Test, Workload};
+use lanemark_lab::{Cancel, LabError};
+use lanemark_study::Library;
+use lanemark_study::library::Kind;
+use lanemark_study::{Location, StudyError, workload};
+
+use crate::asked::{Asked, End, OUTSTANDING_MAX};
+use crate::figures::Figures;
+use crate::simulation::{Told, first_requests, longer, repeat_time, run};
+
+/// Greatest number of tests.
+const TESTS_MAX: usize = 32;
+
+/// A workload on a system, as far as it is.
+#[derive(Debug)]
+pub struct Suite {
+    asked: Asked,
+    tests: Vec<Test>,
+    cancel: Cancel,
+    began: Instant,
+    next: usize,
+}
+
+/// Returns the workload `name` of the library, where it can be simulated for a page.
+///
+/// # Errors
+/// Where there is no such workload, or it has tests that are more than a moment's work.
+pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
+    let names = library.names(Kind::Workload);
+    if !names.iter().any(|known| known == name) {
+        let (location, known) = (Location::file("the library"), names.iter().map(String::as_str));
+        let name: String = name.chars().take(80).collect();
+        return Err(StudyError::unknown(location, "workload", &name, known).into());
+    }
+    let workload = workload::open(library, name)?;
+    let is_plain = |(place, test): (usize, &Test)| {
+        test.requests().is_some()
+            && workload.is_alone(place)
+            && test.population() <= OUTSTANDING_MAX
+    };
+    match workload.tests.len() <= TESTS_MAX && workload.tests.iter().enumerate().all(is_plain) {
+        true => Ok(workload),
+        false => Err(LabError::input(format!("{name}: is more than a page runs"))
+            .hint(format!("lanemark sim SYSTEM {name} runs it"))),
+    }
+}
+
+impl Suite {
+    /// The tests of a workload on a system, which `cancel` ends.
+    pub fn new(asked: Asked, workload: Workload, cancel: Cancel, began: Instant) -> Self {
+        Self { asked, tests: workload.tests, cancel, began, next: 0 }
+    }
+
+    /// Runs the next test. None where it was cancelled.
+    ///
+    /// # Errors
+    /// Where the test does not fit the system, or takes too long.
+    pub fn step(&mut self) -> Result<Option<Told>, LabError> {
+        let elapsed_ms = |began: Instant| began.elapsed().as_secs_f64() * 1e3;
+        let Some(test) = self.tests.get(self.next) else {
+            return Ok(Some(Told::Done { elapsed_ms: elapsed_ms(self.began) }));
+        };
+        let one = |end| run(&self.asked, test, end, 0, &self.cancel);
+        let Some(first) = one(End::Requests(first_requests(test)))? else { return Ok(None) };
+        let mut time = repeat_time(test, first.iops());
+        let sample = loop {
+            let began = Instant::now();
+            let Some(sample) = one(End::Time(time))? else { return Ok(None) };
+            match longer(&sample, time, began.elapsed()) {
+                Some(more) => time = more,
+                None => break sample,
+            }
+        };
+        let figures = Figures::of(&self.asked.system, test, &[sample], false)?;
+        let index = self.next;
+        self.next += 1;
+        let elapsed_ms = elapsed_ms(self.began);
+        Ok(Some(Told::Figures { index, figures: Box::new(figures), elapsed_ms }))
+    }
+}

@@ -1,0 +1,146 @@
+//! Whatever a page may send, the answer is figures or an error: random names, values, tests and faults.
+
+use std::time::{Duration, Instant};
+
+use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_lab::{Cancel, Pool};
+use lanemark_study::Library;
+use lanemark_study::library::Kind;
+use lanemark_ui::asked::{Places, SystemAsked, TestAsked};
+use lanemark_ui::simulation::Simulation;
+use lanemark_ui::{listing, suite};
+
+/// Questions that are tried.
+const QUESTIONS: u32 = 150;
+/// Time that one may take.
+const PATIENCE: Duration = Duration::from_millis(150);
+
+const VALUES: [&str; 16] = [
+    "0",
+    "1",
+    "3",
+    "16",
+    "-1",
+    "1e9",
+    "",
+    "60 us",
+    "0 ns",
+    "1000 h",
+    "1 GB/s",
+    "1 B/s",
+    "100%",
+    "4 KiB",
+    "\u{1f600}",
+    "99999999999999999999",
+];
+const BLOCKS: [&str; 8] = ["512 B", "4 KiB", "128 KiB", "1 MiB", "64 MiB", "0 B", "3 KiB", "x"];
+const SPANS: [&str; 6] = ["1 GiB", "64 MiB", "512 B", "0 B", "100 TB", "-1 GiB"];
+const FAULTS: [&str; 5] =
+    ["power-cut at=1ms boot=1ms", "media-error range=0B..1GiB", "link-loss at=1ms", "nonsense", ""];
+
+fn pick<'t, T>(rng: &mut Rng, from: &'t [T]) -> &'t T {
+    &from[(rng.unit() * from.len() as f64) as usize % from.len()]
+}
+
+#[test]
+fn any_question_has_an_answer() {
+    let library = Library::built_in();
+    let listed = [Kind::Drive, Kind::Platform, Kind::Host].map(|kind| library.names(kind));
+    let [drives, platforms, hosts] = &listed;
+    let all: serde_json::Value = serde_json::to_value(listing::listing(&library)).unwrap();
+    let ports = |platform: &str| -> Vec<String> {
+        let own = all["platforms"].as_array().unwrap().iter().find(|one| one["id"] == platform);
+        let ports = own.unwrap()["ports"].as_array().unwrap().iter();
+        ports.map(|port| port["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let plain = |name: &str| {
+        let (set, faults) = (Vec::new(), Vec::new());
+        SystemAsked { system: name.to_owned(), set, faults }
+    };
+    let mut rng = Rng::new(StreamKey { seed: 17, test: 0, repeat: 0, thread: 0 });
+    let (mut figures, mut errors) = (0, 0);
+    for _ in 0..QUESTIONS {
+        let mut name = String::new();
+        // Most drives do not fit most ports; some tries find one.
+        for _ in 0..6 {
+            let platform = pick(&mut rng, platforms);
+            let is_hosted = rng.unit() < 0.2;
+            let host =
+                if is_hosted { format!(",{}", pick(&mut rng, hosts)) } else { String::new() };
+            let drive = pick(&mut rng, drives);
+            let ports = ports(platform);
+            name = format!("{drive}@{platform}{host}:{}", pick(&mut rng, &ports));
+            if plain(&name).assemble(&library).is_ok() {
+                break;
+            }
+        }
+        if rng.unit() < 0.2 {
+            name += *pick(&mut rng, &["+", "|", ":", "@", "+x", "stripe:", "\u{0}"]);
+        }
+        let mut set = Vec::new();
+        if let Ok(asked) = plain(&name).assemble(&library)
+            && rng.unit() < 0.6
+        {
+            for _ in 0..3 {
+                let record = pick(&mut rng, &asked.system.values);
+                set.push((record.parameter.clone(), (*pick(&mut rng, &VALUES)).to_owned()));
+            }
+        }
+        let some_fault = rng.unit() < 0.2;
+        let faults =
+            some_fault.then(|| (*pick(&mut rng, &FAULTS)).to_owned()).into_iter().collect();
+        let system = SystemAsked { system: name, set, faults };
+        let is_odd = rng.unit() < 0.3;
+        let mut of = |usual: usize, all: usize| {
+            let end = if is_odd { all } else { usual };
+            (rng.unit() * end as f64) as usize % end
+        };
+        let test = TestAsked {
+            block: BLOCKS[of(5, 8)].to_owned(),
+            pattern: [Places::Sequential, Places::Random][of(2, 2)],
+            read_percent: [0.0, 33.3, 100.0, -1.0, f64::NAN][of(3, 5)],
+            queue_depth: [1, 2, 32, 1024, 0, u32::MAX][of(3, 6)],
+            threads: [1, 4, 0, 4096][of(2, 4)],
+            span: SPANS[of(2, 6)].to_owned(),
+        };
+        match answer(&system, &test, &library) {
+            true => figures += 1,
+            false => errors += 1,
+        }
+    }
+    assert!(figures > 10 && errors > 20, "{figures} with figures and {errors} with errors");
+}
+
+/// Whether a question has figures, and no error.
+fn answer(system: &SystemAsked, test: &TestAsked, library: &Library) -> bool {
+    let (Ok(test), Ok(own)) = (test.read(), system.assemble(library)) else { return false };
+    assert!(!listing::values(&own.system).is_empty());
+    let cancel = Cancel::default();
+    let timer = cancel.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(PATIENCE);
+        timer.cancel();
+    });
+    let mut simulation = Simulation::new(own, test, cancel, Instant::now());
+    let mut told = false;
+    loop {
+        match simulation.step(library, Pool::default()) {
+            Ok(Some(lanemark_ui::simulation::Told::Figures { figures, .. })) => {
+                assert!(figures.iops.is_finite() && figures.megabytes_per_second.is_finite());
+                assert!(figures.hops.iter().all(|hop| hop.utilisation <= 1.0 + 1e-9));
+                told = true;
+            }
+            Ok(_) => return told,
+            Err(_) => return false,
+        }
+    }
+}
+
+#[test]
+fn workloads_that_are_more_than_a_moment_are_left_to_the_command_line() {
+    let library = Library::built_in();
+    assert!(suite::open(&library, "quick").is_ok());
+    for name in ["oltp-hammerdb-1000", "../../etc/passwd", "./own.toml", ""] {
+        assert!(suite::open(&library, name).is_err(), "{name}");
+    }
+}

@@ -1,0 +1,127 @@
+//! Chromium, driven through its debugging pipe: JSON messages that end in a zero byte.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// Time that the page has to become as it should.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A browser with one page.
+pub(crate) struct Browser {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    session: String,
+    number: u64,
+    /// What the browser told beside its answers.
+    pub(crate) events: Vec<Value>,
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Browser {
+    /// Starts the browser, with its data in `folder`. None where there is none, which in CI fails.
+    pub(crate) fn start(folder: &Path) -> Option<Self> {
+        if Command::new("chromium").arg("--version").output().is_err() {
+            assert!(std::env::var_os("CI").is_none(), "missing: apt-get install chromium");
+            return None;
+        }
+        // The pipe is at descriptors 3 and 4 of the browser.
+        let mut child = Command::new("sh")
+            .args(["-c", "exec chromium \"$@\" 3<&0 4>&1 >/dev/null 2>&1", "chromium"])
+            .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+            .args(["--no-first-run", "--disable-background-networking", "--remote-debugging-pipe"])
+            .arg(format!("--user-data-dir={}", folder.display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (to, from) =
+            (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let mut own =
+            Self { child, to, from, session: String::new(), number: 0, events: Vec::new() };
+        let made = own.ask("Target.createTarget", json!({"url": "about:blank"}));
+        let target = json!({"targetId": made["targetId"], "flatten": true});
+        let session = own.ask("Target.attachToTarget", target);
+        own.session = session["sessionId"].as_str().unwrap().to_owned();
+        for part in ["Runtime", "Log", "Network", "Page"] {
+            own.ask(&format!("{part}.enable"), json!({}));
+        }
+        Some(own)
+    }
+
+    /// Asks the browser for something, and waits for its answer.
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.number += 1;
+        let mut message = json!({"id": self.number, "method": method});
+        message["params"] = params;
+        if !self.session.is_empty() {
+            message["sessionId"] = json!(self.session);
+        }
+        self.to.write_all(format!("{message}\0").as_bytes()).unwrap();
+        loop {
+            let mut line = Vec::new();
+            assert!(self.from.read_until(0, &mut line).unwrap() > 0, "the browser has gone");
+            let told: Value = serde_json::from_slice(&line[..line.len() - 1]).unwrap();
+            match told["id"].as_u64() == Some(self.number) {
+                true if told["error"].is_null() => return told["result"].clone(),
+                true => panic!("{method}: {}", told["error"]),
+                false => self.events.push(told),
+            }
+        }
+    }
+
+    /// The value of an expression in the page.
+    pub(crate) fn value(&mut self, expression: &str) -> Value {
+        let asked = json!({"expression": expression, "returnByValue": true});
+        self.ask("Runtime.evaluate", asked)["result"]["value"].clone()
+    }
+
+    /// Waits until an expression is true.
+    pub(crate) fn wait(&mut self, expression: &str) {
+        let began = Instant::now();
+        while self.value(expression) != json!(true) {
+            assert!(began.elapsed() < PATIENCE, "never true: {expression}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Presses a key, by its name and number.
+    pub(crate) fn press(&mut self, key: &str, code: u32) {
+        for kind in ["keyDown", "keyUp"] {
+            let event =
+                json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
+            self.ask("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    /// Errors that the page's console has, and addresses that were asked for beside those of `own`.
+    pub(crate) fn complaints(&self, own: &str) -> Vec<String> {
+        let told = self.events.iter().filter_map(|event| {
+            let params = &event["params"];
+            match event["method"].as_str()? {
+                "Runtime.exceptionThrown" | "Runtime.consoleAPICalled" | "Log.entryAdded" => {
+                    Some(params.to_string())
+                }
+                "Network.requestWillBeSent" => {
+                    let url = params["request"]["url"].as_str()?;
+                    let is_own = url.starts_with(own)
+                        || url.starts_with("data:")
+                        || url.starts_with(&format!("blob:{own}"));
+                    (!is_own).then(|| url.to_owned())
+                }
+                _ => None,
+            }
+        });
+        told.collect()
+    }
+}

@@ -1,0 +1,136 @@
+//! A client of HTTP/1.1 that can also say what no browser would, and a server for it.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+pub(crate) mod browser;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use lanemark_lab::Cancel;
+use lanemark_study::Library;
+use lanemark_ui::Ui;
+use serde_json::{Value, json};
+
+/// A system that every test may use.
+pub(crate) const SYSTEM: &str = "samsung-950-pro-512gb@workstation-z170:m2";
+
+/// A test that is quick.
+pub(crate) static TEST: LazyLock<Value> = LazyLock::new(|| {
+    json!({"block": "4 KiB", "pattern": "random", "read_percent": 100.0, "queue_depth": 32,
+        "threads": 1, "span": "1 GiB"})
+});
+
+/// A server of its own, which ends with it.
+pub(crate) struct Client {
+    host: String,
+    token: String,
+    address: String,
+    cancel: Cancel,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+impl Client {
+    pub(crate) fn start() -> Self {
+        let ui = Ui::new(0, Library::built_in()).unwrap();
+        let address = ui.address().to_owned();
+        let rest = address.strip_prefix("http://").unwrap();
+        let (host, token) = rest.split_once("/?token=").unwrap();
+        let (host, token) = (host.to_owned(), token.to_owned());
+        let cancel = Cancel::default();
+        let flag = cancel.clone();
+        std::thread::spawn(move || ui.run(&flag).unwrap());
+        Self { host, token, address, cancel }
+    }
+
+    /// The address that lets in.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.host).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+    }
+
+    /// Sends a request as it is, with `{host}`, `{port}` and `{token}` filled in, and returns status and answer.
+    pub(crate) fn raw(&self, text: &str) -> (u16, String) {
+        let port = self.host.rsplit(':').next().unwrap();
+        let text = text
+            .replace("{host}", &self.host)
+            .replace("{port}", port)
+            .replace("{token}", &self.token)
+            .replacen("\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1);
+        let mut stream = self.connect();
+        let _ = stream.write_all(text.as_bytes());
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok());
+        (status.unwrap_or_else(|| panic!("no answer to {text:.80}: {answer:.80}")), answer)
+    }
+
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        self.raw(&format!(
+            "GET {path} HTTP/1.1\r\nHost: {{host}}\r\nX-Lanemark-Token: {{token}}\r\n\r\n"
+        ))
+    }
+
+    pub(crate) fn get_json(&self, path: &str) -> Value {
+        serde_json::from_str(body_of(&self.get(path).1)).unwrap()
+    }
+
+    fn question(path: &str, body: &str) -> String {
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: {{host}}\r\nX-Lanemark-Token: {{token}}\r\nOrigin: http://{{host}}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    }
+
+    pub(crate) fn post_text(&self, path: &str, body: &str) -> (u16, String) {
+        self.raw(&Self::question(path, body))
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, String) {
+        self.post_text(path, &body.to_string())
+    }
+
+    /// Asks, and returns the connection before anything is read of it.
+    pub(crate) fn begin(&self, path: &str, body: &Value) -> TcpStream {
+        let text = Self::question(path, &body.to_string());
+        let text = text.replace("{host}", &self.host).replace("{token}", &self.token);
+        let mut stream = self.connect();
+        stream.write_all(text.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        stream
+    }
+
+    /// Asks, and returns the lines of JSON that come.
+    pub(crate) fn lines(&self, path: &str, body: &Value) -> Vec<Value> {
+        let (status, answer) = self.post(path, body);
+        assert_eq!(status, 200, "{answer:.400}");
+        let lines = answer.lines().filter(|line| line.starts_with('{'));
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Asks, and returns the first line of JSON. What follows is not waited for.
+    pub(crate) fn first_line(&self, path: &str, body: &Value) -> Value {
+        let lines = BufReader::new(self.begin(path, body)).lines();
+        let mut lines = lines.map(Result::unwrap).filter(|line| line.starts_with('{'));
+        serde_json::from_str(&lines.next().unwrap()).unwrap()
+    }
+}
+
+/// What follows the head of an answer.
+pub(crate) fn body_of(answer: &str) -> &str {
+    answer.split_once("\r\n\r\n").unwrap().1
+}

@@ -1,0 +1,102 @@
+//! The page in a browser: it runs without an error, asks for nothing elsewhere, draws what it was told, and is turned by
+//! keys.
+//!
+//! Needs Chromium. Where it is missing the tests are skipped, and in CI fail.
+
+mod client;
+
+use client::Client;
+use client::browser::Browser;
+use serde_json::{Value, json};
+
+const SYSTEMS: [&str; 2] =
+    ["samsung-850-pro-1tb@workstation-z170:sata", "samsung-950-pro-512gb@workstation-z170:m2"];
+/// True when each system has its interval.
+const SETTLED: &str = "(() => { const all = [...document.querySelectorAll('.result')]; return all.length > 0 && all.every((one) => one.textContent.includes('80% in')); })()";
+const DEPTH: &str = "document.querySelector('label[for=test-queue_depth] output').textContent";
+const FIRST: &str = "document.querySelector('.result .big b').textContent";
+
+/// The test of the state.
+fn test() -> Value {
+    json!({"block": "4 KiB", "pattern": "random", "read_percent": 100, "queue_depth": 8, "threads": 1,
+        "span": "1 GiB"})
+}
+
+/// An address with two systems, as the page writes it.
+fn with_state(address: &str) -> String {
+    let system = |name: &&str| json!({"system": name, "set": [], "faults": []});
+    let systems: Vec<Value> = SYSTEMS.iter().map(system).collect();
+    let state = json!({"test": test(), "systems": systems}).to_string();
+    let escaped = state.bytes().map(|byte| match byte.is_ascii_alphanumeric() {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    });
+    format!("{address}#{}", escaped.collect::<String>())
+}
+
+#[test]
+fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
+    let client = Client::start();
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(folder.path()) else { return };
+    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
+    browser.wait(SETTLED);
+
+    let count = |browser: &mut Browser, what: &str| {
+        browser.value(&format!("document.querySelectorAll('{what}').length")).as_u64().unwrap()
+    };
+    let test = test();
+    let hops = |name: &&str| {
+        let body = json!({"page": "test", "slot": 0, "system": {"system": name}, "test": test});
+        client.first_line("/api/simulate", &body)["figures"]["hops"].as_array().unwrap().len()
+            as u64
+    };
+    assert_eq!(count(&mut browser, "article"), 2);
+    assert_eq!(count(&mut browser, "svg.path .hop"), SYSTEMS.iter().map(hops).sum::<u64>());
+    assert!(count(&mut browser, "svg.budget .part") >= 6);
+    assert_eq!(count(&mut browser, "#beside tbody tr"), 2);
+    // The token is not in the address any more, and the state is.
+    let address = browser.value("location.href").as_str().unwrap().to_owned();
+    assert!(!address.contains("token=") && address.contains("samsung-850-pro"), "{address}");
+
+    let (depth, before) = (browser.value(DEPTH), browser.value(FIRST));
+    assert_eq!(depth, json!("8"));
+    browser.value("document.getElementById('test-queue_depth').focus()");
+    for _ in 0..3 {
+        browser.press("ArrowRight", 39);
+    }
+    browser.wait(&format!("{DEPTH} === '24'"));
+    browser.wait(&format!("{FIRST} !== {before} && {SETTLED}"));
+    assert!(browser.value("location.hash").as_str().unwrap().contains("queue_depth%22%3A24"));
+
+    // Values of a system, its drawing and its command.
+    browser.value("for (const one of document.querySelectorAll('article:first-child details')) one.open = true");
+    browser.wait("document.querySelectorAll('.values .field').length > 20");
+    browser.wait("document.querySelector('.drawing')?.naturalWidth > 100");
+    browser.value("document.querySelector('#add').click()");
+    browser.wait(&format!("document.querySelectorAll('article').length === 3 && {SETTLED}"));
+    browser.value("document.querySelector('#eight').click()");
+    browser.wait("document.querySelectorAll('#eight-table tbody tr').length === 8 && !document.querySelector('#eight').disabled");
+
+    // Whatever can be turned has a name for whoever does not see it, and nothing is wider than a telephone.
+    let nameless = "[...document.querySelectorAll('input, select, button')].filter((one) => !(one.labels?.length || one.textContent.trim() || one.ariaLabel)).length";
+    assert_eq!(browser.value(nameless), json!(0));
+    let ids = "(() => { const ids = [...document.querySelectorAll('[id]')].map((one) => one.id); return ids.length - new Set(ids).size; })()";
+    assert_eq!(browser.value(ids), json!(0));
+    let phone = json!({"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true});
+    browser.ask("Emulation.setDeviceMetricsOverride", phone);
+    assert_eq!(browser.value("document.documentElement.scrollWidth"), json!(390));
+
+    let (own, _) = client.address().split_once("?token=").unwrap();
+    assert_eq!(browser.complaints(own.trim_end_matches('/')), Vec::<String>::new());
+}
+
+#[test]
+fn a_page_without_the_token_says_how_to_come_in() {
+    let client = Client::start();
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(folder.path()) else { return };
+    let (address, _) = client.address().split_once("?token=").unwrap();
+    browser.ask("Page.navigate", json!({"url": address}));
+    browser.wait("document.body.textContent.includes('Open the address that')");
+}

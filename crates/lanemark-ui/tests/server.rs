@@ -1,0 +1,227 @@
+//! The server as a program sees it that speaks HTTP: whom it lets in, what it refuses, and that it goes on.
+
+mod client;
+
+use std::time::{Duration, Instant};
+
+use client::{Client, SYSTEM, TEST};
+use serde_json::{Value, json};
+
+#[test]
+fn whoever_has_no_token_is_refused() {
+    let client = Client::start();
+    let (status, text) = client.raw("GET /api/library HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    assert_eq!(status, 403);
+    assert!(text.contains("The token is missing or wrong"), "{text}");
+    let wrong = "GET / HTTP/1.1\r\nHost: {host}\r\nX-Lanemark-Token: 00112233445566778899aabbccddeeff\r\n\r\n";
+    assert_eq!(client.raw(wrong).0, 403);
+    let rebound = "GET /api/library HTTP/1.1\r\nHost: evil.example:{port}\r\nX-Lanemark-Token: {token}\r\n\r\n";
+    let (status, text) = client.raw(rebound);
+    assert!(status == 403 && text.contains("127.0.0.1"), "{text}");
+    let foreign = "GET /api/library HTTP/1.1\r\nHost: {host}\r\nOrigin: http://evil.example\r\nX-Lanemark-Token: {token}\r\n\r\n";
+    let (status, text) = client.raw(foreign);
+    assert!(status == 403 && text.contains("another page"), "{text}");
+}
+
+#[test]
+fn the_address_sets_a_cookie_that_only_this_site_sends() {
+    let client = Client::start();
+    let (status, text) = client.raw("GET /?token={token} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    assert_eq!(status, 200);
+    let head = text.to_lowercase();
+    assert!(head.contains("samesite=strict") && head.contains("httponly"), "{head}");
+    assert!(head.contains("content-security-policy: default-src 'none'; script-src 'self'"));
+    let cookie = text.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    let with = format!("GET /api/status HTTP/1.1\r\nHost: {{host}}\r\nCookie: {cookie}\r\n\r\n");
+    assert_eq!(client.raw(&with).0, 200);
+    for path in ["/ui.js", "/draw.js", "/pick.js", "/ui.css"] {
+        let with = format!("GET {path} HTTP/1.1\r\nHost: {{host}}\r\nCookie: {cookie}\r\n\r\n");
+        assert_eq!(client.raw(&with).0, 200, "{path}");
+    }
+}
+
+#[test]
+fn nothing_but_loopback_is_listened_on() {
+    let library = lanemark_study::Library::built_in();
+    let error = lanemark_ui::Ui::at("0.0.0.0".parse().unwrap(), 0, library).unwrap_err();
+    assert!(error.to_string().contains("not loopback"), "{error}");
+}
+
+#[test]
+fn what_is_too_long_or_no_json_is_refused() {
+    let client = Client::start();
+    let ask = |body: &str| client.post_text("/api/simulate", body);
+    assert_eq!(ask("{").0, 400);
+    assert_eq!(ask("[]").0, 400);
+    assert_eq!(ask(&format!("{{\"page\": \"{}\"}}", "x".repeat(70_000))).0, 413);
+    let (status, text) =
+        ask(&json!({"page": "p", "slot": 9, "system": {"system": SYSTEM}, "test": *TEST})
+            .to_string());
+    assert!(status == 400 && text.contains("slot is below 4"), "{text}");
+    let no_type = "POST /api/system HTTP/1.1\r\nHost: {host}\r\nX-Lanemark-Token: {token}\r\nContent-Length: 2\r\n\r\n{}";
+    assert_eq!(client.raw(no_type).0, 400);
+    let long =
+        format!("GET / HTTP/1.1\r\nHost: {{host}}\r\nX-Long: {}\r\n\r\n", "x".repeat(40_000));
+    assert_eq!(client.raw(&long).0, 431);
+    assert_eq!(client.raw("\u{0}\u{1}nonsense\r\n\r\n").0, 400);
+    assert_eq!(client.get("/api/nothing").0, 404);
+    assert_eq!(client.get("/api/simulate").0, 405);
+    assert_eq!(client.get("/api/status").0, 200);
+}
+
+#[test]
+fn a_simulation_is_told_in_lines_and_ends_with_an_interval() {
+    let client = Client::start();
+    let body = json!({"page": "p", "slot": 0, "system": {"system": SYSTEM}, "test": *TEST});
+    let lines = client.lines("/api/simulate", &body);
+    assert_eq!(lines.len(), 8, "{lines:?}");
+    let first = &lines[0]["figures"];
+    assert_eq!((&lines[0]["stage"], &first["repeats"]), (&json!("figures"), &json!(0)));
+    let last = &lines[6]["figures"];
+    assert_eq!(last["repeats"], json!(5));
+    let of = |figures: &Value, key: &str| figures[key].as_f64().unwrap();
+    let ratio = of(first, "iops") / of(last, "iops");
+    assert!((0.7..1.4).contains(&ratio), "{ratio}");
+    assert!(of(&last["interval"], "low_ratio") < 1.0 && of(&last["interval"], "high_ratio") > 1.0);
+    let hops = last["hops"].as_array().unwrap();
+    let total: f64 = hops.iter().map(|hop| of(hop, "wait_us") + of(hop, "service_us")).sum();
+    let mean = of(last, "latency_mean_us");
+    assert!((total / mean - 1.0).abs() < 0.05, "{total} of {mean}");
+    assert!(hops.iter().any(|hop| hop["is_narrowest"] == json!(true)));
+    assert!(last["narrowest"].as_str().unwrap().contains("narrowest hop"));
+    assert_eq!(lines[7]["stage"], json!("done"));
+}
+
+#[test]
+fn the_eight_tests_of_crystaldiskmark_are_one_question() {
+    let client = Client::start();
+    let system = json!({"system": SYSTEM});
+    let body = json!({"page": "p", "slot": 0, "system": system, "workload": "crystaldiskmark-8"});
+    let lines = client.lines("/api/workload", &body);
+    let names: Vec<&str> =
+        lines.iter().filter_map(|line| line["figures"]["test"].as_str()).collect();
+    assert_eq!(names.len(), 8);
+    assert_eq!((names[0], names[7]), ("SEQ1M Q8T1 read", "RND4K Q1T1 write"));
+    let unknown =
+        json!({"page": "p", "slot": 0, "system": system, "workload": "crystaldiskmark-9"});
+    let failed = &client.lines("/api/workload", &unknown)[0];
+    assert_eq!(failed["stage"], json!("failed"));
+    let hint = failed["hint"].to_string() + &failed["message"].to_string();
+    assert!(hint.contains("crystaldiskmark-8"), "{hint}");
+}
+
+#[test]
+fn a_value_that_is_set_changes_the_figures() {
+    let client = Client::start();
+    let figure = |set: Value| {
+        let system = json!({"system": SYSTEM, "set": set});
+        let test = json!({"block": "1 MiB", "pattern": "sequential", "read_percent": 100.0,
+            "queue_depth": 8, "threads": 1, "span": "1 GiB"});
+        let body = json!({"page": "p", "slot": 0, "system": system, "test": test});
+        client.lines("/api/simulate", &body)[1]["figures"]["megabytes_per_second"].as_f64().unwrap()
+    };
+    let whole = figure(json!([]));
+    let one_lane = figure(json!([["platform.port.m2.pcie.lanes", "1"]]));
+    assert!(one_lane < whole * 0.5, "{one_lane} of {whole}");
+}
+
+#[test]
+fn random_writes_of_a_disk_are_told_behind_its_cache() {
+    let client = Client::start();
+    let system = json!({"system": "seagate-constellation-2-1tb@workstation-z170:sata"});
+    let mut test = TEST.clone();
+    test["read_percent"] = json!(0.0);
+    let body = json!({"page": "p", "slot": 0, "system": system, "test": test});
+    let lines = client.lines("/api/simulate", &body);
+    let told: Vec<&Value> = lines.iter().map(|line| &line["figures"]).collect();
+    // The first answer fills the cache at the link's rate; a disk of 7,200 rpm writes some MB/s anywhere.
+    let of = |figures: &Value| figures["megabytes_per_second"].as_f64().unwrap();
+    let last = told[told.len() - 2];
+    assert!(of(told[0]) > 50.0 && of(last) < 20.0, "{} and {}", of(told[0]), of(last));
+    assert_eq!(last["doubts"], json!([]));
+}
+
+#[test]
+fn two_hundred_questions_at_once_are_answered() {
+    let client = Client::start();
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        let ask = |number: usize| {
+            let client = &client;
+            scope.spawn(move || {
+                let page = format!("page-{number}");
+                let body =
+                    json!({"page": page, "slot": 0, "system": {"system": SYSTEM}, "test": *TEST});
+                client.first_line("/api/simulate", &body)
+            })
+        };
+        let asked: Vec<_> = (0..200).map(ask).collect();
+        for one in asked {
+            let line = one.join().unwrap();
+            assert!(line["figures"]["iops"].as_f64().unwrap() > 0.0, "{line}");
+        }
+    });
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_simulation_that_nobody_waits_for_is_cancelled() {
+    let client = Client::start();
+    // Minutes of work: long requests, all that may be outstanding.
+    let test = json!({"block": "64 MiB", "pattern": "random", "read_percent": 0.0,
+        "queue_depth": 64, "threads": 64, "span": "200 GiB"});
+    let body =
+        |page: &str| json!({"page": page, "slot": 1, "system": {"system": SYSTEM}, "test": test});
+    let cancelled = || client.get_json("/api/status")["cancelled"].as_u64().unwrap();
+    let ends = |count: u64| {
+        let began = Instant::now();
+        while cancelled() < count {
+            assert!(began.elapsed() < Duration::from_secs(10), "{} of {count}", cancelled());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    drop(client.begin("/api/simulate", &body("closed")));
+    ends(1);
+    let older = client.begin("/api/simulate", &body("page"));
+    std::thread::sleep(Duration::from_millis(100));
+    let newer = client.begin("/api/simulate", &body("page"));
+    ends(2);
+    drop((older, newer));
+    ends(3);
+}
+
+#[test]
+fn names_of_files_are_not_opened() {
+    let client = Client::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.toml");
+    std::fs::write(&file, "[platform]\nname = \"secret\"\n").unwrap();
+    let name = file.display();
+    for system in [
+        format!("samsung-950-pro-512gb@{name}:m2"),
+        format!("{name}@workstation-z170:m2"),
+        format!("samsung-950-pro-512gb@workstation-z170,{name}:m2"),
+    ] {
+        let body = json!({"system": {"system": system}, "test": *TEST});
+        let (status, text) = client.post("/api/system", &body);
+        assert_eq!(status, 422);
+        assert!(text.contains("unknown") && !text.contains("secret"), "{text}");
+    }
+}
+
+#[test]
+fn a_system_is_told_with_its_values_its_drawing_and_the_command() {
+    let client = Client::start();
+    let set = json!([["drive.flash.read", "60 us"]]);
+    let body = json!({"system": {"system": SYSTEM, "set": set}, "test": *TEST});
+    let (status, text) = client.post("/api/system", &body);
+    assert_eq!(status, 200, "{text}");
+    let told: Value = serde_json::from_str(client::body_of(&text)).unwrap();
+    let values = told["values"].as_array().unwrap();
+    let read = values.iter().find(|value| value["parameter"] == json!("drive.flash.read")).unwrap();
+    assert_eq!((&read["text"], &read["origin"]), (&json!("60 us"), &json!("set")));
+    assert!(told["drawing"].as_str().unwrap().starts_with("<svg"));
+    let command = told["command"].as_str().unwrap();
+    assert!(command.contains("--set 'drive.flash.read=60 us'"), "{command}");
+}
