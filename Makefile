@@ -162,7 +162,7 @@ build:           ## the release program, target/release/lanemark
 # What the tests need beyond cargo, as command:package of Debian. Only root can install packages; anybody else is told, and
 # what is missing is told again by each test that is skipped for it. In CI (CI=true) such a test fails.
 TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
-    mkfs.ext4:e2fsprogs curl:curl unzip:unzip python3:python3-venv
+    mkfs.ext4:e2fsprogs curl:curl unzip:unzip python3:python3-venv chromium:chromium
 tools:
 	@missing=""; for tool in $(TOOLS); do \
 	    PATH="$$PATH:/usr/sbin:/sbin" command -v "$${tool%%:*}" >/dev/null || missing="$$missing $${tool##*:}"; \
