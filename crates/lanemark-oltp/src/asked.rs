@@ -51,7 +51,7 @@ struct Sums {
 struct Found {
     all: u64,
     storage: u64,
-    /// Those of them that waited for a page to be written.
+    /// Sessions that waited for storage until a page was written.
     page_writes: u64,
     locks: u64,
     processor: u64,

@@ -95,8 +95,8 @@ pub struct Counted {
     pub reads: f64,
     /// Changed pages written.
     pub writes: f64,
-    /// Those of the writes that the user itself waits for, to have room for the page that it reads next; the others go in
-    /// the background.
+    /// Page writes that the user itself waits for, to have room for the page that it reads next; the other writes go in the
+    /// background.
     #[serde(default, skip_serializing_if = "is_none")]
     pub awaited: f64,
 }
@@ -114,7 +114,7 @@ pub struct BufferUse {
     pub reads: f64,
     /// Writes of changed pages, for each transaction.
     pub writes: f64,
-    /// Those of the writes that its user waits for.
+    /// Page writes of a transaction that its user waits for.
     pub awaited: f64,
 }
 

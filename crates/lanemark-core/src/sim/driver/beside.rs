@@ -1,8 +1,8 @@
 //! Tests beside each other on one simulated system: a drive copied onto itself, a log beside data.
 //!
-//! They begin together, each after its delay, and each ends by its own volume or duration. Each is counted apart. What
-//! the drives did and how busy the hops were while a test counted is of all of them, as it is where a machine is
-//! measured; so is the load that a hop's ceiling follows from. Energy is not told: it cannot be parted.
+//! The tests begin together, each after its delay, and each ends by its own volume or duration and is counted apart. The
+//! work of drives and hops while a test counted is that of all tests, as where a machine is measured, and so is the load
+//! that a hop's ceiling follows from. Energy is not told: it cannot be parted.
 //!
 //! Not modelled: rounds until a figure is steady, and transactions, beside other tests.
 
