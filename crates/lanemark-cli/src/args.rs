@@ -367,7 +367,7 @@ pub(crate) struct OverTimeArgs {
 }
 
 impl OverTimeArgs {
-    /// What is recorded, as the laboratory takes it.
+    /// Returns the options of recording over time as the laboratory takes them.
     pub(crate) fn over_time(&self) -> OverTime {
         let Self { steady, track, interval, series, .. } = self;
         OverTime { steady: *steady, track: *track, interval: *interval, series: series.is_some() }

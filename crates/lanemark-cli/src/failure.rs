@@ -73,7 +73,7 @@ impl From<LabError> for Failure {
     }
 }
 
-/// What a command meets, as a failure with the words of the laboratory.
+/// Turns errors that a command meets into failures with the words of the laboratory.
 macro_rules! fails_as_in_the_laboratory {
     ($($error:ty),*) => {$(
         impl From<$error> for Failure {

@@ -213,7 +213,7 @@ fn word<T: serde::Serialize>(value: &T) -> String {
     word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Which axes of a sweep are numbers: those all of whose values are plain ones. A part of a sweep asks the whole.
+/// Returns for each axis of a sweep whether all of its values are plain numbers. A part of a sweep asks the whole.
 pub fn numeric<'v>(axes: impl Iterator<Item = &'v [String]>) -> Vec<bool> {
     axes.map(|values| values.iter().all(|value| value.parse::<f64>().is_ok())).collect()
 }

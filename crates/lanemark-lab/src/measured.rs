@@ -1,4 +1,4 @@
-//! What is made of a measurement: a result with the path to its target, and the explanation of each test by it.
+//! The result of a measurement: the path to its target is added, and each test is explained by it.
 
 use std::path::Path;
 

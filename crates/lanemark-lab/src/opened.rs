@@ -23,7 +23,7 @@ pub struct Opened {
     pub workload: Workload,
     /// Settings of a job file for the engine.
     pub settings: Option<FioSettings>,
-    /// What is only nearly kept of a foreign file, or needless.
+    /// Notes on settings of a foreign file that are only nearly kept, or needless.
     pub notes: Vec<Note>,
     /// The file with its hash, where it is none of the library.
     pub input: Option<(String, String)>,

@@ -55,7 +55,7 @@ pub(crate) fn json_line<T: serde::Serialize>(value: &T) -> Result<String, Failur
     Ok(serde_json::to_string(value).map_err(failed)?)
 }
 
-/// What a run is asked for beside its figures.
+/// Extras of a run beside its figures.
 #[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Extras {

@@ -78,7 +78,7 @@ impl Sweep {
         Ok(Self { sweep, library, numeric })
     }
 
-    /// What a sweep's file asks for.
+    /// Reads a sweep's file: the system, the workload, the axes and the settings.
     #[staticmethod]
     fn read(path: PathBuf) -> Result<Read, Failure> {
         let Definition { system, workload, axes, settings } = Definition::open(&path)?;

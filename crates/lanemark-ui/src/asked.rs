@@ -1,4 +1,4 @@
-//! What a page asks for, checked: a system of the library with values set, and a test.
+//! Questions of a page, checked: a system of the library with values set, and a test.
 //!
 //! Everything is bounded, so that no question takes the machine's memory or more than seconds of it; the command line
 //! has wider bounds. Names are those of the library alone: no path of a file is opened for a page.
@@ -83,7 +83,7 @@ impl SystemAsked {
     /// Assembles the system.
     ///
     /// # Errors
-    /// What is out of bounds, unknown, or does not fit together.
+    /// Values that are out of bounds, unknown, or do not fit together.
     pub fn assemble(&self, library: &Library) -> Result<Asked, LabError> {
         let too_many = self.set.len() > SETTINGS_MAX || self.faults.len() > FAULTS_MAX;
         let texts = self.set.iter().flat_map(|(parameter, value)| [parameter, value]);

@@ -51,11 +51,11 @@ pub struct HopFigures {
     pub id: HopId,
     /// The hop's name.
     pub name: String,
-    /// The law that it follows.
+    /// The law that the hop follows.
     pub law: String,
-    /// Share of the time for which it is busy.
+    /// Share of the time for which the hop is busy.
     pub utilisation: f64,
-    /// What it carries if it alone is the limit.
+    /// The rate that the hop carries if it alone is the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling_megabytes_per_second: Option<f64>,
     /// Mean time that a request waits at it.

@@ -1,4 +1,4 @@
-//! What is asked of the server, and its answers: the page, the library, systems, simulations.
+//! Questions to the server and its answers: the page, the library, systems, simulations.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -30,7 +30,7 @@ const BODY_MAX: usize = 64 << 10;
 const BODY_TIME: Duration = Duration::from_secs(10);
 /// The length of a page's name for itself.
 const PAGE_MAX: usize = 64;
-/// What the page may load and do: its own files, and drawings that it was sent.
+/// The content security policy: the page may load its own files, and drawings that it was sent.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -36,7 +36,7 @@ const STEP_MAX: WallTime = WallTime::from_secs(20);
 const LONGER_BELOW: WallTime = WallTime::from_millis(80);
 const LONGEST: Duration = Duration::from_seconds(600);
 
-/// What a step has told.
+/// The report of a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "stage")]
 pub enum Told {

@@ -19,7 +19,7 @@ use crate::suite::Suite;
 /// Lines that may wait for the client; no simulation has more, so that none waits for a slow client.
 const LINES_MAX: usize = 64;
 
-/// What goes on in steps.
+/// Work that goes on in steps.
 #[derive(Debug)]
 pub enum Steps {
     /// A test.
@@ -52,7 +52,7 @@ impl HttpBody for Lines {
     }
 }
 
-/// What a step has told, with what goes on after it; none where it was cancelled.
+/// The report of a step with the work that follows it; none where it was cancelled.
 type Stepped = Option<(Told, (Steps, Library))>;
 
 impl Steps {

@@ -14,7 +14,7 @@ use crate::lab::{Lab, assemble, settings};
 use crate::scale::{Scale, scaled};
 use crate::{opened, results};
 
-/// What is asked.
+/// A what-if question.
 #[derive(Clone, Copy, Debug)]
 pub struct WhatIfAsked<'a> {
     /// Present system, `drive@platform:port`, or a saved result.

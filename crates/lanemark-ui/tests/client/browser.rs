@@ -17,7 +17,7 @@ pub(crate) struct Browser {
     from: BufReader<ChildStdout>,
     session: String,
     number: u64,
-    /// What the browser told beside its answers.
+    /// Events that the browser told beside its answers.
     pub(crate) events: Vec<Value>,
 }
 

@@ -130,7 +130,7 @@ impl Client {
     }
 }
 
-/// What follows the head of an answer.
+/// Returns the body of an answer.
 pub(crate) fn body_of(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").unwrap().1
 }
