@@ -1,4 +1,4 @@
-"""What can be named and asked: the library, systems, tests and workloads."""
+"""The library, systems, tests and workloads."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class System:
 
 
 class Test:
-    """What a target is asked for, the same until a limit, and how long.
+    """A test: requests of one kind to a target, until a limit.
 
     Every key of a ``[[test]]`` in ``library/workloads`` is a parameter, with the file's text as its value:
     ``Test("reads", block="4 KiB", pattern="random", read="100%", queue_depth=32, threads=1, span="1 GiB",
@@ -240,7 +240,7 @@ class Workload:
 
     @property
     def notes(self) -> list[str]:
-        """What of another program's file is only nearly kept, or needless."""
+        """Notes on settings of another program's file that are only nearly kept, or needless."""
         return self._inner.notes
 
     def changed(

@@ -27,7 +27,7 @@ def framed(page: str, height_px: int = 640) -> str:
 
 
 class Tabular:
-    """What has a table that stands for it."""
+    """A result with a table that stands for it."""
 
     def _main(self) -> Table:
         raise NotImplementedError
@@ -241,7 +241,7 @@ class Inspection(Answer):
 
 
 class WhatIf(Answer):
-    """What the same work would do on another path."""
+    """A prediction of the same work on another path."""
 
     @property
     def tests(self) -> list[dict[str, Any]]:

@@ -144,7 +144,7 @@ class Trial:
 
 @dataclass
 class Problem:
-    """What a search is for: see :func:`search`."""
+    """A search: its system, test, space, objectives and bounds, as :func:`search` has them."""
 
     system: str
     workload: Asked
@@ -386,7 +386,7 @@ def _figures() -> set[str]:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What a prediction depends on: Sobol's indices of each uncertain value."""
+    """The dependence of a figure on uncertain values: Sobol's indices of each."""
 
     #: The figure.
     figure: str

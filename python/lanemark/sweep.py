@@ -42,7 +42,7 @@ Values = str | Sequence[object]
 
 @dataclass(frozen=True)
 class Space:
-    """What a sweep is over. Plain values, which go to other processes and machines as they are.
+    """The space of a sweep: plain values, which go to other processes and machines as they are.
 
     Args:
         system: ``"drive@platform:port"``.
