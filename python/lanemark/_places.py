@@ -4,11 +4,43 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import uuid
 from pathlib import Path
 from typing import Any
 
 from ._missing import package
+from .errors import InputError
+
+#: Bytes of the longest file that is read: a plan of a million chunks has fewer.
+READ_MOST = 64 << 20
+
+
+def content_of(path: Path) -> bytes:
+    """Return the content of a regular file of at most ``READ_MOST`` bytes.
+
+    Raises:
+        FileNotFoundError: Where there is none.
+        InputError: Where it is a pipe, a folder or a device, is longer, or cannot be read.
+    """
+    try:
+        # A pipe without a writer would block.
+        file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: can't be read: {error}") from error
+    with file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise InputError(f"{path}: is no regular file")
+        content = file.read(READ_MOST + 1)
+    return _bounded(path, content)
+
+
+def _bounded(place: object, content: bytes) -> bytes:
+    if len(content) > READ_MOST:
+        raise InputError(f"{place}: is longer than {READ_MOST >> 20} MiB")
+    return content
 
 
 class Place:
@@ -34,13 +66,17 @@ class Place:
         return sorted(name.rstrip("/").rsplit("/", 1)[-1] for name in system.ls(folder, detail=False))
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file, ``None`` where there is none."""
+        """Return the content of a file, ``None`` where there is none.
+
+        Raises:
+            InputError: Where it is no regular file, or longer than ``READ_MOST``.
+        """
         try:
             if self._local is not None:
-                return (self._local / name).read_bytes()
+                return content_of(self._local / name)
             system, folder = self._remote()
-            content: bytes = system.cat_file(f"{folder}/{name}")
-            return content
+            content: bytes = system.cat_file(f"{folder}/{name}", start=0, end=READ_MOST + 1)
+            return _bounded(f"{self}/{name}", content)
         except FileNotFoundError:
             return None
 

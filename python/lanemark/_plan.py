@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,10 +72,14 @@ class Plan:
             chunks = tuple((int(first), int(last)) for first, last in told["chunks"])
             seconds = tuple(float(one) for one in told["seconds"])
             plan = cls(str(told["sweep"]), int(told["points"]), chunks, seconds)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise InputError(f"{place}/{PLAN}: is no plan of a sweep", "give another folder") from error
+        told_each = 0 < len(chunks) == len(seconds) and all(0 <= one < math.inf for one in seconds)
+        if not told_each or not re.fullmatch("[0-9a-f]{64}", plan.key):
+            raise InputError(f"{place}/{PLAN}: is no plan of a sweep", "give another folder")
         ends = [0, *(last + 1 for _, last in plan.chunks)]
-        if [first for first, _ in plan.chunks] != ends[:-1] or ends[-1] != plan.points:
+        in_order = all(first <= last for first, last in plan.chunks)
+        if not in_order or [first for first, _ in plan.chunks] != ends[:-1] or ends[-1] != plan.points:
             raise InputError(f"{place}/{PLAN}: its chunks are not all points, each once", "give another folder")
         return plan
 

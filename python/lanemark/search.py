@@ -7,6 +7,7 @@ those that it did not try. Prices are read from a file, since the library knows 
 from __future__ import annotations
 
 import csv
+import io
 import os
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -19,6 +20,7 @@ from typing import Any
 from ._ask import Asked, simulate
 from ._missing import package
 from ._model import Library, Setting, System
+from ._places import content_of
 from ._result import Result
 from .errors import InputError
 
@@ -80,7 +82,7 @@ class Prices:
     A name is that of a drive or a platform, or ``parameter=value`` for what a value of the model costs.
 
     Raises:
-        InputError: Where the file cannot be read, has no such columns, or a price is no number.
+        InputError: Where the file cannot be read, has no such columns, a price is no number, or a name has two.
     """
 
     def __init__(self, prices: Mapping[str, float]) -> None:
@@ -91,13 +93,15 @@ class Prices:
         """Read the file ``path``."""
         prices: dict[str, float] = {}
         try:
-            with Path(path).open(encoding="utf-8", newline="") as file:
-                rows = csv.DictReader(file)
-                if not {"name", "price"} <= set(rows.fieldnames or ()):
-                    raise InputError(f"{path}:1: the columns `name` and `price` are missing")
-                for row in rows:
-                    prices[row["name"]] = _price(f"{path}:{rows.line_num}", row["price"])
-        except (OSError, UnicodeDecodeError) as error:
+            rows = csv.DictReader(io.StringIO(content_of(Path(path)).decode(), newline=""))
+            if not {"name", "price"} <= set(rows.fieldnames or ()):
+                raise InputError(f"{path}:1: the columns `name` and `price` are missing")
+            for row in rows:
+                where = f"{path}:{rows.line_num}"
+                if row["name"] in prices:
+                    raise InputError(f"{where}: `{row['name']}` has a price already")
+                prices[row["name"]] = _price(where, row["price"])
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise InputError(f"{path}: can't be read: {error}") from error
         return cls(prices)
 

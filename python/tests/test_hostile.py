@@ -4,7 +4,9 @@ since its exception is none that is caught here.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from conftest import SYSTEM, TEST
@@ -12,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lanemark
-from lanemark.sweep import Space, Sweep
+from lanemark.search import Prices
+from lanemark.sweep import Space, Sweep, SweepResult
 
 #: What wrong arguments may raise: our own errors, and Python's for a value of another type, or out of a type's bounds.
 REFUSED = (lanemark.LanemarkError, TypeError, ValueError, OverflowError)
@@ -30,6 +33,11 @@ TEXTS = st.one_of(
 ANYTHING = st.recursive(
     st.one_of(st.none(), NUMBERS, TEXTS, st.binary(max_size=8)),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
+    max_leaves=5,
+)
+ANYTHING_JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=20)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
     max_leaves=5,
 )
 MANY = settings(
@@ -195,3 +203,33 @@ def test_files_and_questions(path: Any, asked: Any) -> None:
     refused_or_done(lambda: lanemark.whatif(path, port=asked))
     refused_or_done(lambda: lanemark.whatif(SYSTEM, queue_depth=asked, workload="quick:nothing"))
     refused_or_done(lambda: lanemark.fit(asked, path))
+
+
+SPOILT = st.one_of(
+    st.binary(max_size=200),
+    st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")),
+    st.lists(st.tuples(TEXTS, NUMBERS), max_size=4).map(
+        lambda rows: "\n".join(["name,price", *(f"{name},{price}" for name, price in rows)]).encode("utf-8", "replace")
+    ),
+    st.fixed_dictionaries(
+        {
+            "sweep": st.one_of(ANYTHING_JSON, st.just("0" * 64)),
+            "points": st.one_of(ANYTHING_JSON, st.integers(0, 4)),
+            "chunks": st.one_of(ANYTHING_JSON, st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), max_size=3)),
+            "seconds": st.one_of(ANYTHING_JSON, st.lists(st.floats(), max_size=3)),
+        }
+    ).map(lambda plan: json.dumps(plan).encode("utf-8", "replace")),
+)
+
+
+@MANY
+@given(content=SPOILT)
+def test_files_that_the_package_itself_reads(content: bytes, tmp_path: Path) -> None:
+    for name in ("plan.json", "prices.csv"):
+        (tmp_path / name).write_bytes(content)
+    result = refused_or_done(lambda: SweepResult.open(tmp_path))
+    if result is not None:
+        assert not result.complete
+    prices = refused_or_done(lambda: Prices.open(tmp_path / "prices.csv"))
+    if prices is not None:
+        assert prices.of({}) == 0

@@ -105,6 +105,10 @@ def test_another_sweep_is_refused(whole: SweepResult, tmp_path: Path) -> None:
         SweepResult.open(tmp_path)
 
 
+KEY = "0123456789abcdef" * 4
+PLAN_OF = '{"sweep":"%s","points":2,"chunks":%s,"seconds":%s}'
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -113,12 +117,31 @@ def test_another_sweep_is_refused(whole: SweepResult, tmp_path: Path) -> None:
         "[]",
         '{"sweep":"k","points":2,"chunks":[[0,0]],"seconds":[1]}',
         '{"sweep":1,"points":"x","chunks":[],"seconds":[]}',
+        PLAN_OF % ("../x", "[[0,1]]", "[1]"),
+        PLAN_OF % (KEY, "[[0,-1],[0,1]]", "[1,1]"),
+        PLAN_OF % (KEY, "[[0,1]]", "[]"),
+        '{"sweep":"' + KEY + '","points":0,"chunks":[],"seconds":[]}',
+        PLAN_OF % (KEY, "[[0,1]]", "[NaN]"),
+        PLAN_OF % (KEY, "[[0,1e999]]", "[1]"),
+        "[" * 100_000,
     ],
 )
 def test_a_spoilt_plan_is_told(text: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(text)
     with pytest.raises(InputError, match=r"plan\.json"):
         sweep().run(tmp_path)
+
+
+def test_a_plan_that_is_no_regular_file_or_endless_is_told(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    os.mkfifo(plan)
+    with pytest.raises(InputError, match=r"plan\.json: is no regular file"):
+        SweepResult.open(tmp_path)
+    plan.unlink()
+    with plan.open("wb") as file:
+        file.truncate(1 << 30)
+    with pytest.raises(InputError, match=r"plan\.json: is longer than 64 MiB"):
+        SweepResult.open(tmp_path)
 
 
 def test_progress_that_raises_ends_it_and_the_same_call_goes_on(whole: SweepResult, tmp_path: Path) -> None:
