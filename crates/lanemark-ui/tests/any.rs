@@ -36,7 +36,7 @@ const VALUES: [&str; 16] = [
 const BLOCKS: [&str; 8] = ["512 B", "4 KiB", "128 KiB", "1 MiB", "64 MiB", "0 B", "3 KiB", "x"];
 const SPANS: [&str; 6] = ["1 GiB", "64 MiB", "512 B", "0 B", "100 TB", "-1 GiB"];
 const FAULTS: [&str; 5] =
-    ["power-cut at=1ms boot=1ms", "media-error range=0B..1GiB", "link-loss at=1ms", "nonsense", ""];
+    ["power-cut at=1ms boot=1ms", "media-error range=0B..1GiB", "port-loss at=1ms", "nonsense", ""];
 
 fn pick<'t, T>(rng: &mut Rng, from: &'t [T]) -> &'t T {
     &from[(rng.unit() * from.len() as f64) as usize % from.len()]
