@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -63,15 +64,28 @@ def chunk_on_worker(space: Space, key: str, first: int, last: int, place: str, n
     return run_chunk(space, key, first, last, place, name)
 
 
-def on_dask(
-    client: Any,
-    space: Space,
-    plan: Plan,
-    missing: list[int],
-    place: str,
-    workers: int,
-    ended: Callable[[int], None],
-) -> None:
+@dataclass(frozen=True)
+class Work:
+    """The chunks of a sweep that are to be run."""
+
+    space: Space
+    plan: Plan
+    #: The numbers of the chunks.
+    missing: list[int]
+    #: The folder that takes their parts.
+    place: str
+    #: How many chunks run at a time.
+    workers: int
+    #: Told the number of each chunk whose part is written.
+    ended: Callable[[int], None]
+
+    def asked(self, chunk: int) -> tuple[Space, str, int, int, str, str]:
+        """Return what :func:`lanemark.sweep.run_chunk` is asked for a chunk."""
+        first, last = self.plan.chunks[chunk]
+        return self.space, self.plan.key, first, last, self.place, self.plan.part(chunk)
+
+
+def on_dask(client: Any, work: Work) -> None:
     """Run chunks on a cluster of Dask.
 
     Raises:
@@ -79,30 +93,19 @@ def on_dask(
     """
     from distributed import KilledWorker, as_completed  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
-    left = iter(missing)
+    left = iter(work.missing)
     chunk_of: dict[str, int] = {}
     losses: dict[int, int] = {}
     done: Any = as_completed()
 
     def hand_out(chunk: int) -> None:
-        first, last = plan.chunks[chunk]
-        lost = losses.get(chunk, 0)
-        future: Any = client.submit(
-            chunk_on_worker,
-            space,
-            plan.key,
-            first,
-            last,
-            place,
-            plan.part(chunk),
-            key=f"{plan.part(chunk)}-{lost}",
-            pure=False,
-        )
+        key = f"{work.plan.part(chunk)}-{losses.get(chunk, 0)}"
+        future: Any = client.submit(chunk_on_worker, *work.asked(chunk), key=key, pure=False)
         chunk_of[future.key] = chunk
         done.add(future)
 
     try:
-        for chunk in islice(left, AHEAD * workers):
+        for chunk in islice(left, AHEAD * work.workers):
             hand_out(chunk)
         for future in done:
             chunk = chunk_of.pop(future.key)
@@ -110,13 +113,13 @@ def on_dask(
             if isinstance(error, KilledWorker):
                 losses[chunk] = losses.get(chunk, 0) + 1
                 if losses[chunk] >= LOSSES_MAX:
-                    first, last = plan.chunks[chunk]
+                    first, last = work.plan.chunks[chunk]
                     raise RunError(f"the points {first} to {last} lost their worker {LOSSES_MAX} times") from error
                 hand_out(chunk)
                 continue
             if error is not None:
                 raise error
-            ended(chunk)
+            work.ended(chunk)
             future.release()
             following = next(left, None)
             if following is not None:

@@ -25,6 +25,7 @@ from ._places import Place
 from ._plan import PLAN, Interrupted, Plan, cut, expected
 from ._quantity import settings
 from ._result import Tabular, framed
+from ._spread import Work, is_dask, on_dask, workers_of
 from ._table import Table
 from .errors import InputError, RunError
 
@@ -248,26 +249,24 @@ class Sweep:
             The whole sweep.
 
         Raises:
-            InputError: Where the folder holds another sweep.
+            InputError: Where the folder holds another sweep, or ``chunk_seconds`` is no time.
             RunError: Where a worker failed, or the executor lost them all. The same call goes on.
             KeyboardInterrupt: Where Ctrl-C ended it. The same call goes on.
         """
+        if not 0 < chunk_seconds < float("inf"):
+            raise InputError(f"chunk_seconds = {chunk_seconds}: must be a number above 0")
         spot = Place(os.path.join("results", f"sweep-{self.key[:12]}") if place is None else place)  # noqa: PTH118
-        from . import _spread
-
         cores = len(os.sched_getaffinity(0))
         own = ThreadPoolExecutor(workers or cores) if executor is None else None
         at_work: Any = own or executor
-        count = workers or _spread.workers_of(at_work) or cores
+        count = workers or workers_of(at_work) or cores
         try:
             plan = self._plan(spot, count, chunk_seconds)
             missing = self._missing(spot, plan)
             told = _Told(plan, missing, on_progress)
             told.tell()
-            if _spread.is_dask(at_work):
-                _spread.on_dask(at_work, self.space, plan, missing, str(spot), count, told.ended)
-            else:
-                _on_executor(at_work, self.space, plan, missing, str(spot), count, told.ended)
+            work = Work(self.space, plan, missing, str(spot), count, told.ended)
+            (on_dask if is_dask(at_work) else _on_executor)(at_work, work)
             gone = self._missing(spot, plan)
             if gone:
                 raise RunError(
@@ -344,27 +343,18 @@ def _size(plan: Plan, chunk: int) -> int:
     return last - first + 1
 
 
-def _on_executor(
-    executor: Executor,
-    space: Space,
-    plan: Plan,
-    missing: list[int],
-    place: str,
-    workers: int,
-    ended: Callable[[int], None],
-) -> None:
+def _on_executor(executor: Executor, work: Work) -> None:
     """Run chunks on an executor of ``concurrent.futures``, a few ahead of what its workers are at."""
     # A wish to end reaches threads of this process; chunks in others end by themselves.
     shared = isinstance(executor, ThreadPoolExecutor)
     cancel = _lanemark.Cancel()
-    left = iter(missing)
+    left = iter(work.missing)
     at_work: dict[Future[float | None], int] = {}
 
     def hand_out() -> None:
-        while len(at_work) < AHEAD * workers and (chunk := next(left, None)) is not None:
-            first, last = plan.chunks[chunk]
+        while len(at_work) < AHEAD * work.workers and (chunk := next(left, None)) is not None:
             rest = (cancel,) if shared else ()
-            future = executor.submit(run_chunk, space, plan.key, first, last, place, plan.part(chunk), *rest)
+            future = executor.submit(run_chunk, *work.asked(chunk), *rest)
             at_work[future] = chunk
 
     try:
@@ -372,7 +362,7 @@ def _on_executor(
         while at_work:
             for future in wait(at_work, return_when=FIRST_COMPLETED).done:
                 future.result()
-                ended(at_work.pop(future))
+                work.ended(at_work.pop(future))
             hand_out()
     except BaseException as error:
         cancel.cancel()
@@ -382,7 +372,7 @@ def _on_executor(
 
         if isinstance(error, BrokenProcessPool):
             raise RunError(
-                "a worker process was killed", f"the same call goes on with what {place} does not have"
+                "a worker process was killed", f"the same call goes on with what {work.place} does not have"
             ) from error
         raise
 
@@ -450,17 +440,21 @@ class SweepResult(Tabular):
         """Hold the parts against the sweep: every point is there, once, and has its key.
 
         Raises:
-            RunError: Where that is not so.
+            RunError: Where that is not so, or a part cannot be read.
         """
-        points: list[int] = self.dataset().to_table(columns=["point"]).column("point").to_pylist()
+        try:
+            read = self.dataset().to_table(columns=["point", "key"]).to_pydict()
+        except (OSError, ValueError, KeyError) as error:
+            hint = "remove that part, and run the sweep again"
+            raise RunError(f"{self.place}: a part can't be read: {error}", hint) from error
+        points: list[int] = read["point"]
         twice = len(points) - len(set(points))
         missing = self._plan.points - len(set(points))
         if twice or missing:
             raise RunError(f"{self.place}: {missing} points are missing, and {twice} are there twice")
         if self._sweep is not None:
-            keys = self.dataset().to_table(columns=["point", "key"]).to_pydict()
             own = self._sweep._inner.point_key
-            wrong = [one for one, key in zip(keys["point"], keys["key"], strict=True) if own(one) != key]
+            wrong = [one for one, key in zip(points, read["key"], strict=True) if own(one) != key]
             if wrong:
                 raise RunError(f"{self.place}: point {wrong[0]} has the key of another sweep")
 

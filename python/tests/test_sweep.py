@@ -260,3 +260,21 @@ def test_a_sweeps_file_is_read(tmp_path: Path) -> None:
     assert ours.run(tmp_path / "parts").to_arrow().replace_schema_metadata().to_pylist() == read.to_arrow().to_pylist()
     assert read.to_html().startswith("<!DOCTYPE html>")
     assert binary().exists()
+
+
+def test_a_part_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    result = sweep().run(tmp_path, chunk_seconds=1e-4)
+    part = Path(result.parts[0])
+    content = part.read_bytes()
+    for spoilt in [b"", content[: len(content) // 2], b"PAR1" + bytes(64) + b"PAR1", bytes(len(content))]:
+        part.write_bytes(spoilt)
+        with pytest.raises(RunError, match="can't be read"):
+            result.check()
+    part.unlink()
+    sweep().run(tmp_path).check()
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_chunk_takes_a_time(tmp_path: Path, seconds: float) -> None:
+    with pytest.raises(InputError, match="chunk_seconds"):
+        sweep().run(tmp_path, chunk_seconds=seconds)

@@ -2,8 +2,9 @@
 
 use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, PcieSetup};
 use lanemark_core::sim::spec::{
-    AGGREGATION_TIME_MAX, ArbitrationSpec, BURST_MAX, ClassWeights, CoalescingSpec, CpuSpec,
-    HostPower, ProtocolKind, ProtocolSpec, QueueClass, THRESHOLD_MAX, WEIGHT_MAX,
+    AGGREGATION_TIME_MAX, AdapterSpec, ArbitrationSpec, BURST_MAX, CROWDED_MAX, ClassWeights,
+    CoalescingSpec, CpuSpec, Crowded, HostPower, ProtocolKind, ProtocolSpec, QueueClass,
+    THRESHOLD_MAX, WEIGHT_MAX,
 };
 use lanemark_core::units::{Bytes, Duration, Ratio};
 
@@ -145,6 +146,7 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
             interrupt_time: Duration::ZERO,
             arbitration: ArbitrationSpec::default(),
             coalescing: CoalescingSpec::default(),
+            adapter: None,
         },
         _ => {
             let driver_time = section.quantity("driver_time")?;
@@ -174,6 +176,7 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
                 interrupt_time: section.optional_quantity("interrupt_time")?.unwrap_or_default(),
                 arbitration: choice,
                 coalescing: coalesced,
+                adapter: adapter(section, kind)?,
             }
         }
     };
@@ -230,6 +233,32 @@ fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, St
     }
     let burst = burst.unwrap_or(ArbitrationSpec::default().burst);
     Ok(ArbitrationSpec { weights, burst, queue_classes })
+}
+
+/// Reads the `adapter` of `[sas]`: `command_time`, and where many commands crowd it, `crowded` and `crowded_time`.
+fn adapter(section: &Section<'_>, kind: ProtocolKind) -> Result<Option<AdapterSpec>, StudyError> {
+    if kind != ProtocolKind::SasHba {
+        return Ok(None);
+    }
+    let Some(table) = section.optional_table("adapter")? else { return Ok(None) };
+    let command_time = table.quantity("command_time")?;
+    let crowded = match table.has("crowded") || table.has("crowded_time") {
+        false => None,
+        true => Some(Crowded {
+            above: table.integer("crowded", 1, CROWDED_MAX.into())? as u32,
+            command_time: table.quantity("crowded_time")?,
+        }),
+    };
+    if let Some(crowded) = crowded.filter(|crowded| crowded.command_time < command_time) {
+        let Crowded { command_time: slow, .. } = crowded;
+        let message =
+            format!("crowded_time = {slow}: must be at least command_time, {command_time}");
+        return Err(table
+            .error("crowded_time", message)
+            .hint("an adapter with many commands outstanding is slower, or leave `crowded` out"));
+    }
+    table.finish()?;
+    Ok(Some(AdapterSpec { command_time, crowded }))
 }
 
 /// Reads `coalescing_threshold` and `coalescing_time`, both or neither.
@@ -311,7 +340,11 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
         _ if matches!(plug, Plug::Sas(..)) => ProtocolKind::SasHba,
         true => section.choice(
             "controller",
-            &[("ahci", ProtocolKind::Ahci), ("ata-dma", ProtocolKind::AtaDma)],
+            &[
+                ("ahci", ProtocolKind::Ahci),
+                ("ata-dma", ProtocolKind::AtaDma),
+                ("sas", ProtocolKind::SasHba),
+            ],
         )?,
         false => ProtocolKind::Ahci,
     };

@@ -117,6 +117,28 @@ fn what_no_host_can_be_is_told_with_its_place() {
 }
 
 #[test]
+fn what_no_adapter_can_be_is_told_with_its_place() {
+    const FILE: &str = "library/platforms/server-xeon-e5-sas2008.toml";
+    const BEHIND: &str = "unlimited-sata@server-xeon-e5-sas2008:hba-sata";
+    let says = |from: &str, to: &str, expected: &str| system_says(BEHIND, FILE, from, to, expected);
+    says("[sas.adapter]", "[sas.adaptor]", "unknown key `adaptor` | did you mean `adapter`?");
+    says("value = \"3.4 us\", range = [\"2.8 us\", \"3.8 us\"]", "value = \"3.4 MB\"", "time");
+    says(
+        "crowded      = 64",
+        "crowded      = 0",
+        "crowded = 0: must be a whole number from 1 to 65536",
+    );
+    says("crowded      = 64\n", "", "`crowded` is missing");
+    let expected = "crowded_time = 3 us: must be at least command_time, 3.4 us";
+    says("value = \"4.5 us\", range = [\"4.0 us\", \"5.0 us\"]", "value = \"3 us\"", expected);
+    says(
+        "value = \"4.5 us\", range = [\"4.0 us\", \"5.0 us\"]",
+        "value = \"61 s\"",
+        "at most 60 s",
+    );
+}
+
+#[test]
 fn priors_that_no_drive_can_follow_from_are_told_with_their_place() {
     const RATED: &str = "adata-sx8200-pro-1tb@workstation-z170:pcie-slot";
     let nand = |from: &str, to: &str, expected: &str| {

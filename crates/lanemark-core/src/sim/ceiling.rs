@@ -12,7 +12,8 @@ use super::link::law::Asked;
 use super::link::{LinkLaw, LinkSpec};
 use super::protocol::COMPLETION;
 use super::spec::{
-    AttachmentSpec, DriveSpec, Multipath, ProtocolKind, ProtocolSpec, SLOT, SystemSpec,
+    AdapterSpec, AttachmentSpec, Crowded, DriveSpec, Multipath, ProtocolKind, ProtocolSpec, SLOT,
+    SystemSpec,
 };
 use super::station::Demand;
 use crate::result::HopId;
@@ -90,7 +91,7 @@ fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
 }
 
 fn ceilings_of_one(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
-    let mut hops = vec![processor(spec, one, test), protocol(&one.protocol)];
+    let mut hops = vec![processor(spec, one, test), protocol(one, test)];
     hops.extend(links(spec, one, test));
     hops.extend([front_end(one, test), data_path(&one.drive, test)]);
     let media = law(&one.drive.media).demands(test).into_iter();
@@ -128,11 +129,20 @@ fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
     Ceiling { id, name, law, rate: served(test, demand, cores), latency: None }
 }
 
-fn protocol(protocol: &ProtocolSpec) -> Ceiling {
-    let ProtocolSpec { queues, queue_depth, transfer_max, .. } = protocol;
-    let law = format!("{queues} x {queue_depth} commands of at most {transfer_max}");
-    let (id, name) = (HopId::Protocol, protocol.kind.name().to_owned());
-    Ceiling { id, name, law, rate: None, latency: None }
+fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
+    let ProtocolSpec { kind, queues, queue_depth, transfer_max, adapter, .. } = &one.protocol;
+    let mut law = format!("{queues} x {queue_depth} commands of at most {transfer_max}");
+    let mut rate = None;
+    if let Some(AdapterSpec { command_time, crowded }) = *adapter {
+        law += &format!(", {command_time} each");
+        if let Some(Crowded { above, command_time }) = crowded {
+            law += &format!(", {command_time} beyond {above} outstanding");
+        }
+        // However many are outstanding: what some number of them can reach.
+        let demand = command_time * commands(one, test);
+        rate = served(test, Demand { read: demand, write: demand }, 1);
+    }
+    Ceiling { id: HopId::Protocol, name: kind.name().to_owned(), law, rate, latency: None }
 }
 
 /// The links of the way, and behind them those of the way to a second port. Where the two take turns, each carries

@@ -29,6 +29,7 @@
 //! order of time. A request costs an event at each place where the order of arrivals can change, and
 //! none where it cannot. There is no allocation and no hashing per event once a run is under way.
 
+mod adapter;
 mod arbitration;
 mod budget;
 mod ceiling;
@@ -73,6 +74,8 @@ pub use spec::{CHUNK, CheckedSystem, Content, Multipath, SecondPort, SystemSpec,
 pub use storage::Storage;
 pub use target::{Extent, NAMESPACES_MAX, Target, extents};
 
+#[cfg(test)]
+mod adapter_tests;
 #[cfg(test)]
 mod beside_tests;
 #[cfg(test)]

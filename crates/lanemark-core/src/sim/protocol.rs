@@ -143,6 +143,16 @@ impl Protocol {
         queue.0
     }
 
+    /// Whether the commands go through a host bus adapter whose times are known.
+    pub(super) fn has_adapter(&self) -> bool {
+        self.spec.adapter.is_some()
+    }
+
+    /// Number of commands that hold a slot.
+    pub(super) fn outstanding(&self) -> u32 {
+        self.queues.iter().map(|queue| self.spec.queue_depth - queue.free).sum()
+    }
+
     /// A 64-byte read of host memory by the controller.
     pub(super) fn memory_read(&self) -> Duration {
         self.spec.memory_read

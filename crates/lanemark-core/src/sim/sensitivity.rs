@@ -27,7 +27,8 @@ use super::hops::{self, longest};
 use super::link::LinkSpec;
 use super::simulator::SimError;
 use super::spec::{
-    AttachmentSpec, CheckedSystem, DriveSpec, FrontEndSpec, ProtocolSpec, SystemSpec, WaySpec,
+    AdapterSpec, AttachmentSpec, CheckedSystem, Crowded, DriveSpec, FrontEndSpec, ProtocolSpec,
+    SystemSpec, WaySpec,
 };
 use crate::result::sensitivity::beyond_noise;
 use crate::result::{Changed, Gain, HopId, Sample, Sensitivity};
@@ -132,8 +133,8 @@ fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<Variant>
     };
     let mut all = vec![
         changed(HopId::Cpu, "a processor twice as fast", &|spec| processor(spec)),
-        changed(HopId::Protocol, "commands fetched in half the time", &|spec| {
-            each_protocol(spec, |protocol| protocol.memory_read = protocol.memory_read / 2);
+        changed(HopId::Protocol, fetching(spec), &|spec| {
+            each_protocol(spec, fetch);
         }),
     ];
     for (depth, id) in links(spec).into_iter().enumerate() {
@@ -193,6 +194,24 @@ fn each_drive(spec: &mut SystemSpec, mut change: impl FnMut(&mut DriveSpec)) {
 
 fn each_protocol(spec: &mut SystemSpec, mut change: impl FnMut(&mut ProtocolSpec)) {
     spec.attachments.iter_mut().for_each(|one| change(&mut one.protocol));
+}
+
+/// The change that halves the times of the protocol, in words.
+fn fetching(spec: &SystemSpec) -> &'static str {
+    match spec.attachments.iter().any(|one| one.protocol.adapter.is_some()) {
+        true => "an adapter twice as fast",
+        false => "commands fetched in half the time",
+    }
+}
+
+fn fetch(protocol: &mut ProtocolSpec) {
+    protocol.memory_read = protocol.memory_read / 2;
+    if let Some(AdapterSpec { command_time, crowded }) = &mut protocol.adapter {
+        *command_time = *command_time / 2;
+        if let Some(Crowded { command_time, .. }) = crowded {
+            *command_time = *command_time / 2;
+        }
+    }
 }
 
 fn processor(spec: &mut SystemSpec) {

@@ -19,6 +19,7 @@ use command::{Command, NEAR_MOST, Request, bring_near};
 pub(crate) use event::Event;
 pub(super) use power::PowerReading;
 
+use super::adapter::Adapter;
 use super::arbitration::Arbiter;
 use super::budget::{Budget, HOPS, Hop};
 use super::drive::media::media;
@@ -182,6 +183,8 @@ pub struct Simulator {
     cores: Vec<Station>,
     shared: Vec<Link>,
     turns: Vec<SharedLink>,
+    /// The host bus adapter that drives are behind, where its times are known.
+    adapter: Option<Adapter>,
     attachments: Vec<Attachment>,
     requests: Slab<Request, Requests>,
     commands: Slab<Command, Commands>,
@@ -234,6 +237,7 @@ impl Simulator {
             cores: vec![Station::default(); spec.cpu.cores as usize],
             shared: spec.trunk.iter().map(|link| Link::new(link, COMPLETION)).collect(),
             turns: vec![SharedLink::new(spec.drives() * 2); spec.trunk.len()],
+            adapter: Adapter::of(spec),
             attachments: attachments.collect(),
             requests: Slab::new(),
             commands: Slab::new(),
@@ -379,6 +383,7 @@ impl Simulator {
     pub(super) fn busy(&self) -> [Vec<Duration>; HOPS] {
         let mut busy: [Vec<Duration>; HOPS] = Default::default();
         busy[Hop::Cpu as usize] = self.cores.iter().map(Station::busy).collect();
+        busy[Hop::Protocol as usize].extend(self.adapter.as_ref().map(Adapter::busy));
         for (index, link) in self.shared.iter().enumerate() {
             busy[Hop::FirstLink as usize + index].push(link.busy());
         }
@@ -393,7 +398,8 @@ impl Simulator {
         match event {
             Event::Submit(request) => self.begin(request),
             Event::Submitted(command) => self.submitted(command),
-            Event::Fetched(command) => self.issue_frames(command, false),
+            Event::Fetched(command) => self.admit(command),
+            Event::Admitted(command) => self.issue_frames(command, false),
             Event::Bridged(command) => self.issue_frames(command, true),
             Event::Arrived(command) => self.arrived(command),
             Event::Awake(command) => self.awake(command),
@@ -499,6 +505,21 @@ impl Simulator {
             front_end.expect(self.now, commands, events);
             self.events.schedule(fetched, Event::Arrived(handle));
         }
+    }
+
+    /// Lets the host bus adapter do its part of a command that it has fetched.
+    fn admit(&mut self, handle: CommandHandle) {
+        let drive = usize::from(self.commands[handle].drive);
+        let Some(adapter) =
+            self.adapter.as_mut().filter(|_| self.attachments[drive].protocol.has_adapter())
+        else {
+            return self.issue_frames(handle, false);
+        };
+        let behind = self.attachments.iter().map(|attachment| &attachment.protocol);
+        let outstanding = behind.filter(|one| one.has_adapter()).map(Protocol::outstanding).sum();
+        let span = adapter.serve(self.now, outstanding);
+        self.commands[handle].trace.spend(Hop::Protocol as usize, span);
+        self.events.schedule(span.end, Event::Admitted(handle));
     }
 
     /// Sends a command's frames, up to a bridge on the way or, where it is `bridged`, from there on.

@@ -3,6 +3,7 @@
 //! Nothing here knows where a value came from. The study crate reads library files, keeps each value's
 //! source, and hands over a [`SystemSpec`].
 
+mod adapter;
 mod bounds;
 mod checked;
 mod content;
@@ -15,6 +16,7 @@ mod ports;
 mod power;
 mod volume;
 
+pub use adapter::{AdapterSpec, CROWDED_MAX, Crowded};
 pub use bounds::{STEP_TIME_MAX, SpecError};
 pub use checked::CheckedSystem;
 pub use content::Content;
@@ -109,6 +111,8 @@ pub struct ProtocolSpec {
     pub arbitration: ArbitrationSpec,
     /// Interrupts of an NVMe drive that announce several completions.
     pub coalescing: CoalescingSpec,
+    /// The processor of the host bus adapter, where the protocol is one's and its times are known.
+    pub adapter: Option<AdapterSpec>,
 }
 
 /// How a drive chooses between its submission queues: round robin as long as there are no weights.
@@ -388,6 +392,7 @@ impl AttachmentSpec {
         within("protocol.queue_depth", self.protocol.queue_depth.into(), 1, 65_536)?;
         self.protocol.check_nvme()?;
         self.protocol.check_times()?;
+        self.protocol.adapter.map_or(Ok(()), |adapter| adapter.check())?;
         self.drive.front_end.check_times()?;
         within("drive.front_end.engines", self.drive.front_end.engines.into(), 1, 1024)?;
         let transfer = self.protocol.transfer_max;

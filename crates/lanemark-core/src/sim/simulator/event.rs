@@ -15,6 +15,8 @@ pub(crate) enum Event {
     Submitted(CommandHandle),
     /// The controller has a command, and the frames for the drive go out.
     Fetched(CommandHandle),
+    /// The host bus adapter has done its part of a command, and the frames for the drive go out.
+    Admitted(CommandHandle),
     /// A bridge on the way has given a command on, and its frames for the drive go out.
     Bridged(CommandHandle),
     /// The drive has a command.

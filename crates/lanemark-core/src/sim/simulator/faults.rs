@@ -381,6 +381,7 @@ impl Simulator {
                 }
                 Event::Submitted(command)
                 | Event::Fetched(command)
+                | Event::Admitted(command)
                 | Event::Bridged(command)
                 | Event::Arrived(command)
                 | Event::Awake(command)

@@ -80,6 +80,7 @@ impl SystemSpec {
                     interrupt_time: Duration::ZERO,
                     arbitration: ArbitrationSpec::default(),
                     coalescing: CoalescingSpec::default(),
+                    adapter: None,
                 },
                 way: WaySpec { trunk: 0, links: vec![link] },
                 second: None,
