@@ -252,5 +252,6 @@ pub(crate) fn join(
         attachments: attached.iter().zip(ways).map(attachment).collect(),
         volume,
         host_power: platform.power,
+        journal: platform.journal,
     })
 }

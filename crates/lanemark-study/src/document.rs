@@ -20,6 +20,7 @@ use std::cell::RefCell;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Location, StudyError};
+use crate::host::FILE_SYSTEM;
 use crate::origin::{Ledger, Overrides};
 use crate::tree::{self, Entry, Node, Table, Value};
 use problem::{Problem, Problems};
@@ -132,6 +133,14 @@ impl Document {
         let mut root = self.root.clone();
         for &(name, keys) in tables {
             let own = host.root.get(name).and_then(|entry| entry.value.as_table());
+            if name == FILE_SYSTEM
+                && let (Some(entry), None) = (host.root.get(name), root.get(name))
+            {
+                let mut entry = entry.clone();
+                entry.move_to(0);
+                root.insert(name.to_owned(), entry);
+                continue;
+            }
             let (Some(own), Some(entry)) = (own, root.get_mut(name)) else { continue };
             let place = entry.value.offset;
             let Node::Table(table) = &mut entry.value.node else { continue };

@@ -9,14 +9,17 @@ use crate::document::{Document, Section};
 use crate::error::StudyError;
 
 /// The tables of a platform file that a host takes the place of, with their keys.
-pub(crate) const TABLES: [(&str, &[&str]); 6] = [
+pub(crate) const TABLES: [(&str, &[&str]); 7] = [
     ("cpu", &["request_submit", "request_complete", "wake", "idle_after"]),
     ("ahci", DRIVER),
     ("nvme", DRIVER),
     ("sas", DRIVER),
     ("uasp", DRIVER),
     ("bulk_only", DRIVER),
+    (FILE_SYSTEM, &["journal_records", "journal_commit", "timestamp_step"]),
 ];
+/// The table that a host gives a platform which has none.
+pub(crate) const FILE_SYSTEM: &str = "file_system";
 const DRIVER: &[&str] = &["driver_time", "submit_share", "interrupt_time", "transfer_max"];
 
 /// Reads the host file `document` and returns its name for people.
@@ -43,7 +46,9 @@ pub(crate) fn check(document: &Document) -> Result<String, StudyError> {
 fn value(section: &Section<'_>, key: &str) -> Result<(), StudyError> {
     match key {
         "submit_share" => section.optional_quantity::<Ratio>(key).map(drop),
-        "transfer_max" => section.optional_quantity::<Bytes>(key).map(drop),
+        "transfer_max" | "journal_records" | "journal_commit" => {
+            section.optional_quantity::<Bytes>(key).map(drop)
+        }
         _ => section.optional_quantity::<Duration>(key).map(drop),
     }
 }

@@ -3,8 +3,8 @@
 use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, PcieSetup};
 use lanemark_core::sim::spec::{
     AGGREGATION_TIME_MAX, AdapterSpec, ArbitrationSpec, BURST_MAX, CROWDED_MAX, ClassWeights,
-    CoalescingSpec, CpuSpec, Crowded, HostPower, ProtocolKind, ProtocolSpec, QueueClass,
-    THRESHOLD_MAX, WEIGHT_MAX,
+    CoalescingSpec, CpuSpec, Crowded, HostPower, JournalSpec, ProtocolKind, ProtocolSpec,
+    QueueClass, THRESHOLD_MAX, WEIGHT_MAX,
 };
 use lanemark_core::units::{Bytes, Duration, Ratio};
 
@@ -35,6 +35,8 @@ pub struct Platform {
     pub cpu: CpuSpec,
     /// Power of the platform besides its drives, where that is known.
     pub power: Option<HostPower>,
+    /// Journal of the file system, where a flush is a sync of a file in one.
+    pub journal: Option<JournalSpec>,
     /// Protocols of the driver stack.
     pub protocols: Vec<ProtocolSpec>,
     /// Ports for drives.
@@ -85,6 +87,7 @@ impl Platform {
         };
         cpu.finish()?;
         let power = power::host(root)?;
+        let journal = file_system(root)?;
         let mut protocols = Vec::new();
         let kinds = [
             ProtocolKind::Ahci,
@@ -114,8 +117,20 @@ impl Platform {
             Ok(port)
         })?;
         root.finish()?;
-        Ok(Self { name, cpu: cpu_spec, power, protocols, ports })
+        Ok(Self { name, cpu: cpu_spec, power, journal, protocols, ports })
     }
+}
+
+/// Reads `[file_system]`, the journal that a flush commits to: `journal_records`, `journal_commit`, `timestamp_step`.
+fn file_system(root: &Section<'_>) -> Result<Option<JournalSpec>, StudyError> {
+    let Some(section) = root.optional_table("file_system")? else { return Ok(None) };
+    let spec = JournalSpec {
+        records: section.quantity("journal_records")?,
+        commit: section.quantity("journal_commit")?,
+        timestamp_step: section.quantity("timestamp_step")?,
+    };
+    section.finish()?;
+    Ok(Some(spec))
 }
 
 /// The table of a platform file that describes a protocol's driver.

@@ -117,6 +117,18 @@ fn what_no_host_can_be_is_told_with_its_place() {
 }
 
 #[test]
+fn what_no_file_system_can_be_is_told_with_its_place() {
+    const FILE: &str = "library/hosts/linux-fsync.toml";
+    const HOSTED: &str = "samsung-950-pro-512gb@workstation-z170,linux-fsync:m2";
+    let says = |from: &str, to: &str, expected: &str| system_says(HOSTED, FILE, from, to, expected);
+    says("[file_system]", "[filesystem]", "unknown key `filesystem`");
+    says("journal_commit  =", "journal_comit  =", "unknown key `journal_comit`");
+    says("value = \"8 KiB\"", "value = \"0 B\"", "journal_records");
+    says("value = \"8 KiB\"", "value = \"6 KiB\"", "a multiple of 4 KiB up to 1 MiB");
+    says("value = \"4 KiB\"", "value = \"4 us\"", "journal_commit");
+}
+
+#[test]
 fn what_no_adapter_can_be_is_told_with_its_place() {
     const FILE: &str = "library/platforms/server-xeon-e5-sas2008.toml";
     const BEHIND: &str = "unlimited-sata@server-xeon-e5-sas2008:hba-sata";

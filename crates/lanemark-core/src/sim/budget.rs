@@ -91,7 +91,7 @@ impl Budget {
 
     /// Adds all of `other`.
     #[inline]
-    fn accumulate(&mut self, other: &Self) {
+    pub(super) fn accumulate(&mut self, other: &Self) {
         for (sum, &more) in self.near.iter_mut().zip(&other.near) {
             sum.add(more);
         }

@@ -39,6 +39,7 @@ mod driver;
 mod energy;
 mod fault;
 mod hops;
+mod journal;
 mod kernel;
 pub mod link;
 mod memo;
@@ -84,6 +85,8 @@ mod disk_tests;
 mod drive_tests;
 #[cfg(test)]
 mod fault_tests;
+#[cfg(test)]
+mod journal_tests;
 #[cfg(test)]
 mod link_tests;
 #[cfg(test)]

@@ -46,6 +46,8 @@ kinds! {
     VolumeRequests, VolumeRequestHandle;
     /// Their parts on drives.
     Parts, PartHandle;
+    /// Requests over a file system's journal.
+    Syncs, SyncHandle;
 }
 
 impl<K> Handle<K> {

@@ -11,6 +11,7 @@ mod disk;
 mod example;
 mod faults;
 mod flash;
+mod journal;
 mod media;
 mod ports;
 mod power;
@@ -25,6 +26,7 @@ pub use flash::{
     Condition, DieSpec, FlashSpec, MapSpec, PageTimes, Policy, PseudoSlcSpec, SLOT, SuspendSpec,
     Technology, TranslationSpec,
 };
+pub use journal::JournalSpec;
 pub use media::MediaSpec;
 pub use ports::{Multipath, SecondPort, WaySpec};
 pub use power::{
@@ -52,6 +54,8 @@ pub struct SystemSpec {
     pub volume: Option<VolumeSpec>,
     /// Power of the platform besides its drives, where that is known.
     pub host_power: Option<HostPower>,
+    /// Journal of the host's file system, where a flush is a sync of a file in one.
+    pub journal: Option<JournalSpec>,
     /// Faults of the plan, and the lasting ones of drives that are not sound.
     pub faults: Vec<Fault>,
 }
@@ -429,6 +433,7 @@ impl SystemSpec {
         within("platform.cpu.cores", self.cpu.cores.into(), 1, 1024)?;
         self.cpu.check_times()?;
         self.host_power.as_ref().map_or(Ok(()), HostPower::check)?;
+        self.journal.as_ref().map_or(Ok(()), JournalSpec::check)?;
         within("drives", self.attachments.len() as u64, 1, u64::from(u16::MAX) / 2)?;
         self.attachments.iter().try_for_each(|attachment| {
             attachment.ways().try_for_each(|way| self.check_way(way))?;

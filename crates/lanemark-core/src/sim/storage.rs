@@ -3,9 +3,11 @@
 //! A layer above the [`Simulator`]. Without a volume it hands everything through. A request on a volume becomes
 //! requests on its drives ([`VolumeSpec::parts`]), all submitted at once, and is complete when the last of them
 //! is. Its latency is that of the last, and so is its time budget: what the others waited for is off its critical
-//! path, as with the commands of a request.
+//! path, as with the commands of a request. Over a file system with a journal a flush takes several steps, one after the
+//! other.
 
 use super::fault::Status;
+use super::journal::{After, Journal, Step};
 use super::simulator::{Completion, SimError, Simulator};
 use super::slab::{PartHandle, Parts, Slab, VolumeRequestHandle, VolumeRequests};
 use super::spec::{CheckedSystem, Content, VolumeSpec};
@@ -19,6 +21,8 @@ use crate::workload::{Access, Operation};
 pub struct Storage {
     simulator: Simulator,
     volume: Option<Volume>,
+    /// Journal of the host's file system, where it has one.
+    journal: Option<Journal>,
 }
 
 /// A volume at work.
@@ -64,7 +68,7 @@ impl Storage {
             Some(volume) => volume.content(drives as u16, content),
             None => content,
         };
-        Self { simulator: Simulator::new(spec, content, key), volume }
+        Self { simulator: Simulator::new(spec, content, key), volume, journal: Journal::of(spec) }
     }
 
     /// The drives below.
@@ -91,6 +95,23 @@ impl Storage {
         thread: u32,
         tag: u64,
     ) -> Result<(), SimError> {
+        match &mut self.journal {
+            None => self.submit_below(at, Step { target, access, thread, tag }),
+            Some(journal) => {
+                let step = journal.begin(at, target, access, (thread, tag));
+                let own = step.tag;
+                let begun = self.submit_below(at, step);
+                if let (Err(_), Some(journal)) = (&begun, &mut self.journal) {
+                    journal.forget(own);
+                }
+                begun
+            }
+        }
+    }
+
+    /// Submits a request to the volume, or a drive.
+    fn submit_below(&mut self, at: Instant, step: Step) -> Result<(), SimError> {
+        let Step { target, access, thread, tag } = step;
         let Some(volume) = &mut self.volume else {
             return self.simulator.submit(at, target, access, thread, tag);
         };
@@ -130,10 +151,18 @@ impl Storage {
     /// Goes on to the next completion that comes no later than `limit`; `None` where there is none.
     pub fn advance_until(&mut self, limit: Instant) -> Option<Completion> {
         loop {
-            let completion = self.simulator.advance_until(limit)?;
-            let Some(volume) = &mut self.volume else { return Some(completion) };
-            if let Some(whole) = volume.completed(&completion) {
-                return Some(whole);
+            let mut completion = self.simulator.advance_until(limit)?;
+            if let Some(volume) = &mut self.volume {
+                let Some(whole) = volume.completed(&completion) else { continue };
+                completion = whole;
+            }
+            let Some(journal) = &mut self.journal else { return Some(completion) };
+            match journal.completed(&completion) {
+                After::Done(whole) => return Some(whole),
+                After::Next(step) => {
+                    let begun = self.submit_below(completion.completed, step);
+                    debug_assert_eq!(begun, Ok(()), "the journal lies within its target");
+                }
             }
         }
     }

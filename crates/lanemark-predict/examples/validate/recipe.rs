@@ -243,7 +243,10 @@ pub(crate) fn host(row: &Row) -> &'static str {
     } else if os.contains("windows") || row.text("tool").contains("CrystalDiskMark") {
         "windows-ntfs"
     } else if row.text("target").starts_with("file") {
-        "linux-file"
+        match row.text("flush").starts_with("fsync after") {
+            true => "linux-fsync",
+            false => "linux-file",
+        }
     } else {
         "linux-block"
     }

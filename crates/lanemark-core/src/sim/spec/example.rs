@@ -89,6 +89,7 @@ impl SystemSpec {
             }],
             volume: None,
             host_power: None,
+            journal: None,
             faults: Vec::new(),
         }
     }
