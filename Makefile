@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python python-test python-bench wheels mysql check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build tools clean
+.PHONY: help demo test python python-test python-bench wheels mysql check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build install tools clean
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -159,6 +159,17 @@ oltp-bench:      ## loading beside COPY, a transaction beside go-tpc (its path i
 
 build:           ## the release program, target/release/lanemark
 	cargo build --release --locked -p lanemark-cli
+
+# `make install PREFIX=$HOME/.local` needs no rights; DESTDIR is put before PREFIX, for packages.
+PREFIX  ?= /usr/local
+SHARE   := $(DESTDIR)$(PREFIX)/share
+install: build   ## the program, its completions and manual pages to PREFIX (/usr/local)
+	install -Dm755 $(LANEMARK) $(DESTDIR)$(PREFIX)/bin/lanemark
+	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	$(LANEMARK) completions bash >$(SHARE)/bash-completion/completions/lanemark
+	$(LANEMARK) completions zsh >$(SHARE)/zsh/site-functions/_lanemark
+	$(LANEMARK) completions fish >$(SHARE)/fish/vendor_completions.d/lanemark.fish
+	$(LANEMARK) completions man $(SHARE)/man/man1
 
 # What the tests need beyond cargo, as command:package of Debian. Only root can install packages; anybody else is told, and
 # what is missing is told again by each test that is skipped for it. In CI (CI=true) such a test fails.

@@ -1,11 +1,14 @@
-//! A recorded trace, whatever its first line makes of it.
+//! A recorded trace, packed or not, whatever its first line makes of it.
 #![no_main]
 
-use lanemark_trace::{Options, Reader};
+use std::io::BufReader;
+
+use lanemark_trace::{Options, Reader, Unpacked};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(reader) = Reader::new("trace", bytes, &Options::default()) else { return };
+    let Ok(text) = Unpacked::new(bytes) else { return };
+    let Ok(reader) = Reader::new("trace", BufReader::new(text), &Options::default()) else { return };
     for request in reader {
         if request.is_err() {
             return;

@@ -1,9 +1,11 @@
 //! The command line.
 
+mod completions;
 mod drive;
 mod fit;
 mod library;
 mod plan;
+mod results;
 mod scale;
 mod sweep;
 mod trace;
@@ -12,10 +14,12 @@ mod ui;
 mod verify;
 mod whatif;
 
+pub(crate) use completions::{CompletionsArgs, CompletionsCommand};
 pub(crate) use drive::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
 pub(crate) use fit::FitArgs;
-pub(crate) use library::LibraryArgs;
+pub(crate) use library::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
 pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
+pub(crate) use results::ResultsArgs;
 pub(crate) use scale::{ScaleArgs, SeededArgs};
 pub(crate) use sweep::SweepArgs;
 pub(crate) use trace::TraceArgs;
@@ -24,13 +28,14 @@ pub(crate) use ui::UiArgs;
 pub(crate) use verify::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
 pub(crate) use whatif::WhatIfArgs;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use lanemark_core::result::Since;
 use lanemark_core::sim::replay::{OUTSTANDING_MAX, Speed};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::Tracked;
+use lanemark_lab::columns::RunTable;
 use lanemark_lab::scale::OverTime;
 use lanemark_measure::{EngineKind, OnError};
 use lanemark_trace::{Action, Format};
@@ -44,8 +49,10 @@ use crate::oltp_args::OltpArgs;
 #[command(
     name = "lanemark",
     version,
-    after_help = "Exit codes: 0 done; 1 the run failed or a check found damage; 2 something in the input is wrong; 3 a target \
-                  was refused so that nothing is lost; 130 interrupted, what had ended is saved.",
+    after_help = "\
+Exit codes:
+  0 done; 1 the run failed or a check found damage; 2 something in the input is wrong;
+  3 a target was refused so that nothing is lost; 130 interrupted, what had ended is saved",
     max_term_width = 100
 )]
 pub(crate) struct Args {
@@ -73,25 +80,29 @@ pub(crate) enum Command {
     Import(ImportArgs),
     /// Write a saved result in another program's format
     Export(ExportArgs),
-    /// Write so that everything can be judged later, and judge it: after a kill, after a power cut
+    /// Write what can be judged later, and judge it: after a kill, after a power cut
     Verify(VerifyArgs),
     /// Fit a drive's model to measured results, and write it as a drive of the library
     Fit(FitArgs),
-    /// Write a drive file from what is printed on a drive's box, or show what a drive's values follow from
+    /// Write a drive file from what its box says, or show what a drive's values follow from
     Drive(DriveArgs),
-    /// Say what the same work would do in another port, on another platform, with another drive or queue depth
+    /// Say what the same work would do on another path: port, platform, drive or queue depth
     #[command(name = "whatif")]
     WhatIf(WhatIfArgs),
+    /// List what was run and saved
+    Results(ResultsArgs),
     /// Compare two results test by test
     Compare(CompareArgs),
     /// Write one HTML page from saved results
     Report(ReportArgs),
-    /// Work out what a drive does to a battery, what a stream needs, or how many servers a load takes
+    /// Work out battery life, the rate of a stream, or how many servers a load takes
     Plan(PlanArgs),
     /// Load, run, check and compare a TPC-C-derived workload on a real database
     Oltp(OltpArgs),
-    /// List the drives, platforms and workloads that can be named
-    Library(LibraryArgs),
+    /// List the drives, platforms and workloads that can be named, or show one
+    Library(LibraryListArgs),
+    /// Print completions for a shell, or write manual pages
+    Completions(CompletionsArgs),
     /// Open the laboratory in a browser on this machine
     #[cfg(feature = "ui")]
     Ui(UiArgs),
@@ -173,7 +184,7 @@ Formats, told from a trace's first line:
 
 Requests come at their recorded times, and latency counts from those, unless
 --as-fast-as-possible is given. An iolog of version 2 has times only where it has waits.
-A compressed trace is replayed from a pipe: zcat FILE.gz | lanemark replay SYSTEM /dev/stdin")]
+Traces packed by gzip or Zstandard are read as they are; others from a pipe, /dev/stdin.")]
 pub(crate) struct ReplayArgs {
     /// The system, written DRIVE@PLATFORM:PORT; further ports after + for traces of several devices, and
     /// stripe-64KiB: or mirror: before it for one volume over all of them
@@ -221,9 +232,8 @@ pub(crate) struct ReplayArgs {
     /// Print the result as JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Folder to save the result in, or a file that ends in .json
-    #[arg(long, value_name = "PATH", default_value = "results")]
-    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) save: SaveArgs,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
 }
@@ -231,11 +241,10 @@ pub(crate) struct ReplayArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = SYSTEMS)]
 pub(crate) struct PathArgs {
-    /// The system, written DRIVE@PLATFORM:PORT, or as below
+    /// The system, written DRIVE@PLATFORM:PORT, or as below; or a platform alone
     pub(crate) system: String,
-    /// The test that the ceilings are for, WORKLOAD:TEST
-    #[arg(default_value = "iometer-128k-qd32:128kb-sequential-read")]
-    pub(crate) workload: String,
+    /// The test that the ceilings are for, WORKLOAD:TEST [default: reads of 128 KiB in order]
+    pub(crate) workload: Option<String>,
     /// Set a model value, platform.link.dmi.latency="1 us"
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
@@ -260,9 +269,15 @@ pub(crate) struct InspectArgs {
     /// A block device, `nvme0n1` or `/dev/nvme0n1`, or a path that lies on one [default: all devices]
     #[arg(value_name = "DEVICE|PATH")]
     pub(crate) target: Option<String>,
-    /// The sysfs tree to read, this machine's or a captured one
+    /// The sysfs tree to read: this machine's, a copy, or a capture, FILE.tar
     #[arg(long, value_name = "ROOT", default_value = "/sys")]
     pub(crate) sysfs: PathBuf,
+    /// Also write what is read to this new file, for --sysfs on any machine; it has drives' serial numbers
+    #[arg(long, value_name = "FILE.tar")]
+    pub(crate) capture: Option<PathBuf>,
+    /// Read what `lspci -vvv` or `lspci -tv` printed, as far as that tells
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sysfs", "capture"])]
+    pub(crate) lspci: Option<PathBuf>,
     /// Also tell what each link can carry for this test, WORKLOAD:TEST
     #[arg(long, value_name = "WORKLOAD:TEST", requires = "target")]
     pub(crate) workload: Option<String>,
@@ -419,11 +434,28 @@ pub(crate) struct RunArgs {
     /// Print the result as JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Folder to save the result in, or a file that ends in .json
-    #[arg(long, value_name = "PATH", default_value = "results")]
-    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) save: SaveArgs,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
+}
+
+/// Where a result is saved.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SaveArgs {
+    /// Folder to save the result in, or a file that ends in .json
+    #[arg(long, value_name = "PATH", default_value = "results")]
+    out: PathBuf,
+    /// Print the result, and save it nowhere
+    #[arg(long, conflicts_with = "out")]
+    no_save: bool,
+}
+
+impl SaveArgs {
+    /// Returns the folder or file; none where nothing is to be saved.
+    pub(crate) fn out(&self) -> Option<&Path> {
+        (!self.no_save).then_some(self.out.as_path())
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -437,9 +469,8 @@ pub(crate) struct ImportArgs {
     /// Print the result as JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Folder to save the result in, or a file that ends in .json
-    #[arg(long, value_name = "PATH", default_value = "results")]
-    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) save: SaveArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -449,9 +480,22 @@ pub(crate) struct ExportArgs {
     /// The format
     #[arg(long, value_name = "FORMAT", default_value = "fio-json")]
     pub(crate) output_format: OutputFormat,
+    /// The columns of csv and parquet: of tests, of samples (repeats), of hops, of series (over time), or of latencies
+    #[arg(long, value_name = "TABLE", value_parser = table)]
+    pub(crate) table: Option<RunTable>,
+    /// Write to this new file in place of stdout
+    #[arg(long, value_name = "FILE", conflicts_with = "split")]
+    pub(crate) out: Option<PathBuf>,
     /// Write a file for each test to this folder, as fio-plot needs them, in place of all to stdout
     #[arg(long, value_name = "FOLDER")]
     pub(crate) split: Option<PathBuf>,
+}
+
+/// Reads the name of a run's table.
+fn table(text: &str) -> Result<RunTable, String> {
+    let found = RunTable::ALL.iter().find(|(name, _)| *name == text);
+    let names = RunTable::ALL.map(|(name, _)| name).join(", ");
+    found.map(|(_, table)| *table).ok_or(format!("is none of {names}"))
 }
 
 #[derive(Debug, ClapArgs)]

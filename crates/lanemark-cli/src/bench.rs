@@ -14,11 +14,13 @@ use crate::args::BenchArgs;
 use crate::bench_trace::Recorded;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
+use crate::formats::OutputFormat;
 use crate::progress::Progress;
 use crate::watch::Watch;
 use crate::{formats, library, messages, provenance, stop};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
+    OutputFormat::check_printed(args.output_format)?;
     let stop = stop::on_signal();
     messages::tell_left_over(&args.path);
     let library = library::open(&args.run.library)?;
@@ -42,7 +44,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let what = format!("bench-{}", workload.id);
     let (json, format, detail) = (args.run.json, args.output_format, args.detail || args.explain);
     let shown = move |result: &RunResult| formats::shown(result, json, format, detail);
-    let (out, over_time) = (&args.run.out, Some(&args.over_time));
+    let (out, over_time) = (args.run.save.out(), Some(&args.over_time));
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
     let result_of = |outcome: &Measured| measured::result(outcome, &workload, &provenance);
 

@@ -13,7 +13,7 @@ use lanemark_core::workload::{
     Arrival, Asks, Average, BLOCK_MAX, Operation, Order, SECTOR, Test, TraceSummary, Workload,
 };
 use lanemark_lab::input;
-use lanemark_trace::{Options, Reader};
+use lanemark_trace::{Options, Reader, Unpacked};
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
@@ -115,7 +115,9 @@ impl Recorded {
         // It is read twice.
         let file = input::open(path)
             .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
-        let reader = Reader::new(name, BufReader::with_capacity(1 << 18, file), &self.options)?;
+        let text = Unpacked::new(file)
+            .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
+        let reader = Reader::new(name, BufReader::with_capacity(1 << 18, text), &self.options)?;
         let (limit, wrap) = (self.limit, self.wrap);
         let worth = |one: &Result<Arrival, _>| match one {
             Ok(arrival) => {

@@ -24,7 +24,8 @@ type Shown = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + Sync>;
 pub(crate) struct Delivery(Arc<Places>);
 
 struct Places {
-    place: Place,
+    /// The file of the result; none where it is not to be saved.
+    place: Option<Place>,
     page: Option<Outlet>,
     series: Option<Outlet>,
     shown: Shown,
@@ -36,7 +37,7 @@ struct Places {
 impl Delivery {
     /// Takes all places. From now on a signal that the run does not heed in time delivers what was saved last.
     pub(crate) fn open(
-        out: &Path,
+        out: Option<&Path>,
         what: &str,
         started_at: &str,
         over_time: Option<&OverTimeArgs>,
@@ -44,7 +45,7 @@ impl Delivery {
     ) -> Result<Self, Failure> {
         let page = Outlet::of(over_time.and_then(|args| args.html.as_deref()), &PAGE)?;
         let series = Outlet::of(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
-        let place = Place::new(out, what, started_at)?;
+        let place = out.map(|out| Place::new(out, what, started_at)).transpose()?;
         let (shown, so_far): (Shown, _) = (Box::new(shown), Mutex::new(None));
         let told = AtomicBool::new(false);
         let delivery = Self(Arc::new(Places { place, page, series, shown, so_far, told }));
@@ -58,7 +59,10 @@ impl Delivery {
         result.provenance.finished_at = results::now();
         *self.so_far() = Some(result.clone());
         // What could not be read again is told now.
-        Ok(self.0.place.save_run(result)?)
+        match &self.0.place {
+            Some(place) => Ok(place.save_run(result)?),
+            None => Ok(()),
+        }
     }
 
     /// Saves what there is while the run goes on. Where that fails the run is not lost yet: there may be room again at
@@ -91,7 +95,7 @@ impl Delivery {
         let series_written = write(series, &|| lanemark_report::series_csv(result));
         let page_written = write(page, &|| lanemark_report::html(None, &[result]));
         let printed = shown(result).and_then(|text| output::print(&text));
-        if saved.is_ok() {
+        if let (Ok(()), Some(place)) = (&saved, place) {
             tell!("saved {}", place.path().display());
         }
         for (outlet, written) in [(series, &series_written), (page, &page_written)] {

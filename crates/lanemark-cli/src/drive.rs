@@ -77,7 +77,8 @@ fn show(library: &Library, drive: &str) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-fn value(record: &Record) -> DriveValue {
+/// A value as it is shown.
+pub(crate) fn value(record: &Record) -> DriveValue {
     let origin = match &record.origin {
         Origin::Sourced(text) => text.clone(),
         Origin::Derived(text) => format!("follows from {text}"),

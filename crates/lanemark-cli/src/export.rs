@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use lanemark_core::result::{RunResult, Target};
+use lanemark_lab::columns::RunTable;
 use lanemark_lab::reserved::Reserved;
 use lanemark_lab::{json, results};
 use lanemark_study::workload;
@@ -21,17 +22,65 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
         return Err(Failure::input(format!("{}: {message}", args.result))
             .hint("--output-format table or json"));
     }
-    let Some(folder) = &args.split else {
-        match formats::foreign(&result, Some(args.output_format)) {
-            Some(text) => output::print(&text)?,
-            None if args.output_format == OutputFormat::Json => output::print_json(&result)?,
-            None => output::print(&lanemark_report::run_table(&result, &output::style()))?,
+    let of_columns = matches!(args.output_format, OutputFormat::Csv | OutputFormat::Parquet);
+    if args.table.is_some() && !of_columns {
+        return Err(Failure::input("--table is of columns")
+            .hint("--output-format csv or parquet, or leave it out"));
+    }
+    match (&args.split, &args.out) {
+        (Some(folder), _) => split(args, &result, folder),
+        (None, Some(out)) => {
+            refuse_other(out)?;
+            let place = Reserved::with_folders(out)?;
+            write(args, &result, &place)
         }
-        return Ok(Outcome::Done);
-    };
+        (None, None) => {
+            OutputFormat::check_printed(Some(args.output_format))?;
+            output::print(&text(args, &result)?)?;
+            Ok(Outcome::Done)
+        }
+    }
+}
+
+/// The result as text in the format that is asked for.
+fn text(args: &ExportArgs, result: &RunResult) -> Result<String, Failure> {
+    if args.output_format == OutputFormat::Csv {
+        return Ok(formats::csv(&args.table.unwrap_or(RunTable::Tests).columns(result)));
+    }
+    match formats::foreign(result, Some(args.output_format)) {
+        Some(text) => Ok(text),
+        None if args.output_format == OutputFormat::Json => Ok(json::text(result)?),
+        None => Ok(lanemark_report::run_table(result, &output::style())),
+    }
+}
+
+/// Writes a result to `place`.
+fn write(args: &ExportArgs, result: &RunResult, place: &Reserved) -> Result<Outcome, Failure> {
+    match args.output_format {
+        OutputFormat::Parquet => parquet(args, result, place)?,
+        _ => place.write(text(args, result)?.as_bytes())?,
+    }
+    tell!("wrote {}", place.path().display());
+    Ok(Outcome::Done)
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(args: &ExportArgs, result: &RunResult, place: &Reserved) -> Result<(), Failure> {
+    crate::parquet_file::write(place, &args.table.unwrap_or(RunTable::Tests).columns(result))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &ExportArgs, _: &RunResult, _: &Reserved) -> Result<(), Failure> {
+    Err(Failure::input("--output-format parquet: this lanemark writes no Parquet")
+        .hint("use --output-format csv, or build with --features parquet"))
+}
+
+/// Writes a file for each test.
+fn split(args: &ExportArgs, result: &RunResult, folder: &Path) -> Result<Outcome, Failure> {
     let ending = match args.output_format {
         OutputFormat::FioJson | OutputFormat::Json => "json",
-        OutputFormat::IometerCsv => "csv",
+        OutputFormat::IometerCsv | OutputFormat::Csv => "csv",
+        OutputFormat::Parquet => "parquet",
         OutputFormat::Table | OutputFormat::CrystalDiskMark => "txt",
     };
     // All names are taken before the first is written.
@@ -50,13 +99,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
     }
     for (part, index) in &parts {
         let alone = RunResult { tests: vec![result.tests[*index].clone()], ..result.clone() };
-        let text = match formats::foreign(&alone, Some(args.output_format)) {
-            Some(text) => text,
-            None if args.output_format == OutputFormat::Json => json::text(&alone)?,
-            None => lanemark_report::run_table(&alone, &output::style()),
-        };
-        part.write(text.as_bytes())?;
-        tell!("wrote {}", part.path().display());
+        write(args, &alone, part)?;
     }
     Ok(Outcome::Done)
 }
@@ -67,5 +110,5 @@ fn refuse_other(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("{}: exists", path.display());
-    Err(Failure::refused(message).hint("give a folder without it"))
+    Err(Failure::refused(message).hint("give another name, or a folder without it"))
 }

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use lanemark_core::result::RunResult;
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
 use lanemark_formats::{Kept, fio_json, iometer};
+use lanemark_lab::columns::{Column, RunTable, Values};
 use lanemark_lab::json;
 use lanemark_lab::opened::Opened;
 
@@ -25,6 +26,21 @@ pub(crate) enum OutputFormat {
     /// The text that CrystalDiskMark copies, with medians
     #[value(name = "crystaldiskmark")]
     CrystalDiskMark,
+    /// Columns, a row for each test
+    Csv,
+    /// Columns as a Parquet file (`lanemark export`, of a build with that feature)
+    Parquet,
+}
+
+impl OutputFormat {
+    /// Refuses what cannot go to stdout.
+    pub(crate) fn check_printed(format: Option<Self>) -> Result<(), Failure> {
+        match format {
+            Some(Self::Parquet) => Err(Failure::input("--output-format parquet: is no text")
+                .hint("lanemark export RESULT --output-format parquet --out FILE.parquet")),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Tells on stderr what is only nearly kept.
@@ -52,7 +68,8 @@ pub(crate) fn tell(opened: &Opened, buffered: bool) {
 /// The result in another program's format; absent for our own.
 pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Option<String> {
     match format? {
-        OutputFormat::Table | OutputFormat::Json => None,
+        OutputFormat::Table | OutputFormat::Json | OutputFormat::Parquet => None,
+        OutputFormat::Csv => Some(csv(&RunTable::Tests.columns(result))),
         OutputFormat::FioJson => {
             let began = humantime::parse_rfc3339(&result.provenance.started_at).ok();
             let since = began.and_then(|began| began.duration_since(std::time::UNIX_EPOCH).ok());
@@ -61,6 +78,31 @@ pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Optio
         OutputFormat::IometerCsv => Some(iometer::write(result)),
         OutputFormat::CrystalDiskMark => Some(crystaldiskmark::write(result, LineEnd::CrLf)),
     }
+}
+
+/// Columns as CSV by RFC 4180; what is not known is empty.
+pub(crate) fn csv(columns: &[Column]) -> String {
+    let quoted = |text: &str| match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    };
+    let rows = columns.first().map_or(0, |column| match &column.values {
+        Values::Whole(values) => values.len(),
+        Values::Numbers(values) => values.len(),
+        Values::Texts(values) => values.len(),
+    });
+    let names: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
+    let mut text = names.join(",") + "\n";
+    for row in 0..rows {
+        let cell = |column: &Column| match &column.values {
+            Values::Whole(values) => values[row].to_string(),
+            Values::Numbers(values) => values[row].map_or(String::new(), |value| value.to_string()),
+            Values::Texts(values) => values[row].as_deref().map_or(String::new(), quoted),
+        };
+        text += &columns.iter().map(cell).collect::<Vec<_>>().join(",");
+        text.push('\n');
+    }
+    text
 }
 
 /// Formats a result for stdout: another program's format, JSON, or a table, and below it its tests in detail.

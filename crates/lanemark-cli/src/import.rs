@@ -31,8 +31,10 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     if results.len() > 1 {
         let told: Vec<String> = results.iter().map(target).collect();
         tell!("note: {} targets, a result each: {}", results.len(), told.join("; "));
-        if args.out.extension().is_some_and(|extension| extension == "json") {
-            let file = args.out.display();
+        if let Some(out) = args.save.out()
+            && out.extension().is_some_and(|extension| extension == "json")
+        {
+            let file = out.display();
             return Err(Failure::input(format!("--out {file}: is one file for several results"))
                 .hint("give a folder, or import the files of one target"));
         }
@@ -145,5 +147,5 @@ fn deliver(
     let what = format!("import-{}", result.workload.id);
     let (json, started_at) = (args.json, result.provenance.started_at.clone());
     let shown = move |result: &RunResult| formats::shown(result, json, None, false);
-    Delivery::open(&args.out, &what, &started_at, None, shown)?.deliver(&mut result)
+    Delivery::open(args.save.out(), &what, &started_at, None, shown)?.deliver(&mut result)
 }

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use lanemark_core::result::{HopCeiling, Inspection};
 use lanemark_inspect::{Sysfs, ceilings, inspect};
+use lanemark_lab::input;
+use lanemark_lab::reserved::Reserved;
 use lanemark_lab::results::Outlet;
 use lanemark_report::{ceilings_text, inspection_svg, inspection_text};
 use lanemark_study::{inspected, workload};
@@ -14,6 +16,9 @@ use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::outlets::{DRAWING, PLATFORM};
 use crate::{library, output};
+
+/// The longest text of lspci; of a server with 500 functions it has 2 MB.
+const LSPCI_MAX: u64 = 64 << 20;
 
 /// An inspection with what its links can carry for each test.
 #[derive(Serialize)]
@@ -41,10 +46,74 @@ fn write_platform(
     Ok(())
 }
 
+/// The tree that is to be read.
+fn sysfs(args: &InspectArgs) -> Result<Sysfs, Failure> {
+    if let Some(file) = &args.lspci {
+        return Ok(Sysfs::of_lspci(&input::text(file, LSPCI_MAX)?, file)?);
+    }
+    let path = args.sysfs.as_path();
+    let tree = match path.extension().is_some_and(|extension| extension == "tar") && !path.is_dir()
+    {
+        true => {
+            let failed =
+                |error| Failure::input(format!("{}: can't be read: {error}", path.display()));
+            Sysfs::of_capture(input::open(path).map_err(failed)?, path)?
+        }
+        false => Sysfs::open(path)?,
+    };
+    Ok(if args.capture.is_some() { tree.recording() } else { tree })
+}
+
+/// Takes the name of a capture, which must not be there.
+fn capture_place(path: &Path) -> Result<Reserved, Failure> {
+    if path.extension().is_none_or(|extension| extension != "tar") {
+        let message = format!("--capture {}: a capture ends in .tar", path.display());
+        return Err(Failure::input(message));
+    }
+    if path.symlink_metadata().is_ok() {
+        let message = format!("{}: is there already", path.display());
+        return Err(Failure::refused(message).hint("--sysfs reads it; give --capture a new name"));
+    }
+    Ok(Reserved::exactly(path)?)
+}
+
+/// Writes a capture, once an inspection of it is known to say the same of the devices.
+fn write_capture(
+    place: &Reserved,
+    captured: std::io::Result<Vec<u8>>,
+    target: Option<&str>,
+    inspection: &Inspection,
+) -> Result<(), Failure> {
+    let path = place.path();
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::run(format!("{}: can't be captured: {error}", path.display()))
+    };
+    let bytes = captured.map_err(|error| failed(&error))?;
+    let again = Sysfs::of_capture(bytes.as_slice(), path)?;
+    // A path of this machine means nothing in a capture; the device that it lies on does.
+    let named = target.and(inspection.target.as_deref());
+    let again = inspect(&again, named)?;
+    let same = again
+        .devices
+        .iter()
+        .map(|one| &one.name)
+        .eq(inspection.devices.iter().map(|one| &one.name));
+    if !same {
+        return Err(failed(&"the machine changed meanwhile").hint("try again"));
+    }
+    place.write(&bytes)?;
+    tell!("wrote {}: it has the serial numbers of drives", path.display());
+    Ok(())
+}
+
 pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
     let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
-    let sysfs = Sysfs::open(&args.sysfs)?;
+    let capture = args.capture.as_deref().map(capture_place).transpose()?;
+    let sysfs = sysfs(args)?;
     let inspection = inspect(&sysfs, args.target.as_deref())?;
+    if let (Some(place), Some(captured)) = (&capture, sysfs.capture()) {
+        write_capture(place, captured, args.target.as_deref(), &inspection)?;
+    }
     if let Some(path) = &args.as_platform {
         write_platform(path, &inspection, sysfs.processors())?;
     }

@@ -9,12 +9,14 @@ mod args;
 mod bench;
 mod bench_trace;
 mod compare;
+mod completions;
 mod delivery;
 mod drive;
 mod export;
 mod failure;
 mod fit;
 mod formats;
+mod help;
 mod import;
 mod inspect;
 mod library;
@@ -23,12 +25,15 @@ mod oltp;
 mod oltp_args;
 mod outlets;
 mod output;
+#[cfg(feature = "parquet")]
+mod parquet_file;
 mod path;
 mod plan;
 mod progress;
 mod provenance;
 mod replay;
 mod report;
+mod results;
 mod sim;
 mod stop;
 mod study;
@@ -42,7 +47,7 @@ mod whatif;
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use lanemark_core::text::is_shown;
 use lanemark_lab::reserved;
 
@@ -54,7 +59,9 @@ use messages::tell;
 /// process, and ends it where a signal or the words say so: a process runs one command.
 pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words = provenance::words_are(words);
-    let args = Args::try_parse_from(words).unwrap_or_else(|error| not_understood(&error, words));
+    let understood = help::command().try_get_matches_from(words);
+    let args = understood.and_then(|matches| Args::from_arg_matches(&matches));
+    let args = args.unwrap_or_else(|error| not_understood(&error, words));
     let outcome = stop::watch().and_then(|()| run(&args));
     stop::ended();
     reserved::abandon();
@@ -94,11 +101,13 @@ fn run(args: &Args) -> Result<Outcome, Failure> {
         Command::WhatIf(args) => whatif::run(args),
         Command::Drive(args) => drive::run(args),
         Command::Fit(args) => fit::run(args),
+        Command::Results(args) => results::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Report(args) => report::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Oltp(args) => oltp::run(args),
         Command::Library(args) => library::run(args),
+        Command::Completions(args) => completions::run(args),
         #[cfg(feature = "ui")]
         Command::Ui(args) => ui::run(args),
     }

@@ -1,32 +1,152 @@
-//! `lanemark library`: what can be named. Also where every command finds its library.
+//! `lanemark library`: what can be named, and what stands behind a name. Also where every command finds its library.
+
+mod entry;
+mod shown;
+
+pub(crate) use entry::PlatformEntry;
 
 use lanemark_lab::open_library;
 use lanemark_study::Library;
+use lanemark_study::catalogue::{self, DriveEntry};
 use lanemark_study::library::Kind;
+use serde::Serialize;
 
-use crate::args::LibraryArgs;
+use crate::args::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
 use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
 use crate::output;
+
+/// The kinds of entries with their titles in a list.
+const KINDS: [(&str, Kind); 4] = [
+    ("drives", Kind::Drive),
+    ("platforms", Kind::Platform),
+    ("hosts", Kind::Host),
+    ("workloads", Kind::Workload),
+];
 
 /// The library that `args` name, else `./library`, else the one built in.
 pub(crate) fn open(args: &LibraryArgs) -> Result<Library, Failure> {
     Ok(open_library(args.library.as_deref())?)
 }
 
-pub(crate) fn run(args: &LibraryArgs) -> Result<Outcome, Failure> {
-    let library = open(args)?;
-    let mut text = String::new();
-    for (title, kind) in [
-        ("drives", Kind::Drive),
-        ("platforms", Kind::Platform),
-        ("hosts", Kind::Host),
-        ("workloads", Kind::Workload),
-    ] {
-        text += &format!("{title}\n");
-        for name in library.names(kind) {
-            text += &format!("  {name:<28}  {}\n", library.summary(kind, &name)?);
+pub(crate) fn run(args: &LibraryListArgs) -> Result<Outcome, Failure> {
+    let library = open(&args.library)?;
+    match &args.name {
+        Some(name) => shown::show(&library, name, kinds(args), args.json)?,
+        None => list(&library, args)?,
+    }
+    Ok(Outcome::Done)
+}
+
+/// The kinds of entries that are asked for.
+fn kinds(args: &LibraryListArgs) -> Vec<(&'static str, Kind)> {
+    let of_drives = args.interface.is_some() || args.year.is_some() || args.maker.is_some();
+    let wanted = |kind: Kind| match args.kind {
+        None => kind == Kind::Drive || !of_drives,
+        Some(EntryKind::Drive | EntryKind::Ssd | EntryKind::Hdd) => kind == Kind::Drive,
+        Some(EntryKind::Platform) => kind == Kind::Platform && !of_drives,
+        Some(EntryKind::Host) => kind == Kind::Host && !of_drives,
+        Some(EntryKind::Workload) => kind == Kind::Workload && !of_drives,
+    };
+    KINDS.into_iter().filter(|(_, kind)| wanted(*kind)).collect()
+}
+
+/// An entry of the list.
+#[derive(Serialize)]
+struct Listed {
+    kind: &'static str,
+    id: String,
+    name: String,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    drive: Option<ListedDrive>,
+}
+
+/// What a list says of a drive beside its name.
+#[derive(Serialize)]
+struct ListedDrive {
+    maker: String,
+    year: Option<u16>,
+    media: &'static str,
+    interface: &'static str,
+    connector: String,
+    capacity_bytes: u64,
+}
+
+impl ListedDrive {
+    fn of(entry: &DriveEntry) -> Self {
+        Self {
+            maker: entry.maker.clone(),
+            year: entry.year,
+            media: media(entry),
+            interface: Interface::of(entry.protocol).name(),
+            connector: entry.plug.to_string(),
+            capacity_bytes: entry.capacity.get(),
         }
     }
-    output::print(&text)?;
-    Ok(Outcome::Done)
+}
+
+fn media(entry: &DriveEntry) -> &'static str {
+    if entry.is_disk { "hard disk" } else { "SSD" }
+}
+
+fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
+    let asked = kinds(args);
+    if asked.is_empty() {
+        return Err(Failure::input("--interface, --year and --maker are of drives")
+            .hint("leave --kind out, or give one of drives: drive, ssd, hdd"));
+    }
+    let words = args.search.as_deref().unwrap_or_default().to_lowercase();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let (mut text, mut all) = (String::new(), Vec::new());
+    for (title, kind) in asked {
+        let mut lines = String::new();
+        for id in library.names(kind) {
+            let (name, drive) = match kind {
+                Kind::Drive => {
+                    let entry = catalogue::drive(library, &id)?;
+                    if !fits(&entry, args) {
+                        continue;
+                    }
+                    (entry.name.clone(), Some(entry))
+                }
+                _ => (library.summary(kind, &id)?, None),
+            };
+            let searched = format!("{id} {name}").to_lowercase();
+            if !words.iter().all(|word| searched.contains(word)) {
+                continue;
+            }
+            let about = drive.as_ref().map_or(String::new(), |drive| {
+                let year = drive.year.map_or(String::new(), |year| format!(", {year}"));
+                format!(" ({}, {}{year})", drive.plug, drive.capacity)
+            });
+            lines += &format!("  {id:<28}  {name}{about}\n");
+            let drive = drive.as_ref().map(ListedDrive::of);
+            all.push(Listed { kind: title.trim_end_matches('s'), id, name, drive });
+        }
+        if !lines.is_empty() {
+            text += &format!("{title}\n{lines}");
+        }
+    }
+    if args.json {
+        return output::print_json(&all);
+    }
+    match all.is_empty() {
+        true => tell!("nothing in the library fits; `lanemark library` lists all of it"),
+        false => output::print(&text)?,
+    }
+    Ok(())
+}
+
+/// Whether a drive is one of those that are asked for.
+fn fits(entry: &DriveEntry, args: &LibraryListArgs) -> bool {
+    let year = args.year.as_ref();
+    let maker = args.maker.as_ref().map(|maker| maker.to_lowercase());
+    args.interface.is_none_or(|interface| interface == Interface::of(entry.protocol))
+        && year.is_none_or(|years| entry.year.is_some_and(|year| years.contains(&year)))
+        && maker.is_none_or(|maker| entry.maker.to_lowercase() == maker)
+        && match args.kind {
+            Some(EntryKind::Ssd) => !entry.is_disk,
+            Some(EntryKind::Hdd) => entry.is_disk,
+            _ => true,
+        }
 }

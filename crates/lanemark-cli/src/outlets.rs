@@ -25,3 +25,6 @@ pub(crate) const PLATFORM: Kind = Kind {
     word: "inspected platform",
     option: "--as-platform",
 };
+/// A page of the manual.
+pub(crate) const MANUAL: Kind =
+    Kind { mark: ".TH lanemark", word: "manual page", option: "folder" };

@@ -1,54 +1,118 @@
-//! `lanemark path`: where a system's hops are, and what each can carry.
+//! `lanemark path`: where a system's hops are, and what each can carry; or a platform alone.
 
-use lanemark_core::result::Provenance;
+use lanemark_core::result::{Calibration, PathLimit, PathView, Provenance};
 use lanemark_lab::interval::Subject;
 use lanemark_lab::results::Outlet;
 use lanemark_lab::{Lab, assemble, settings};
-use lanemark_report::{path_svg, path_table};
-use lanemark_study::{path, workload};
+use lanemark_report::{path_svg, path_table, platform_text};
+use lanemark_study::{Library, Location, path, workload};
 
 use crate::args::PathArgs;
 use crate::failure::{Failure, Outcome};
+use crate::library::PlatformEntry;
 use crate::messages::tell;
 use crate::outlets::DRAWING;
-use crate::{library, output};
+use crate::progress::LabLine;
+use crate::{library, output, stop};
+
+/// The test where none is named.
+const USUAL: &str = "iometer-128k-qd32:128kb-sequential-read";
 
 pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.library)?;
     let settings = settings(&args.set)?;
+    if !args.system.contains('@') {
+        return platform(args, &library, &settings);
+    }
+    let lab = Lab { cancel: stop::on_signal().into(), ..Lab::default() };
     let system = assemble(&library, &args.system, &settings)?;
-    let mut workload = workload::open(&library, &args.workload)?;
+    let named = args.workload.as_deref().unwrap_or(USUAL);
+    let mut workload = workload::open(&library, named)?;
     workload.repeats = 1;
     if workload.tests.len() > 1 {
         let names: Vec<String> =
             workload.tests.iter().map(|test| workload::slug(&test.name)).collect();
-        return Err(Failure::input(format!("{}: has several tests", args.workload)).hint(format!(
-            "name one: {}:{}",
-            args.workload,
-            names.join(", :")
-        )));
+        return Err(Failure::input(format!("{named}: has several tests"))
+            .hint(format!("name one: {named}:{}", names.join(", :"))));
     }
     let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
     let provenance = Provenance { seed: args.seed, ..Provenance::default() };
-    let mut run = system.run(&workload, provenance)?;
-    if !args.no_interval {
-        let (library, name, settings) = (&library, args.system.as_str(), settings.as_slice());
-        let subject = Subject { library, name, settings, ranges: &[] };
-        Lab::default().add_intervals(&subject, &mut run)?;
+    let mut line = LabLine::new("tests", 1);
+    let mut run = lab.run(&system, &workload, &provenance, &mut |event| line.draw(&event))?;
+    if !run.complete {
+        return Ok(Outcome::Interrupted);
     }
-    let simulated = run.tests.first().map(|result| result.samples[0].throughput());
+    let loss = match run.tests.first() {
+        Some(result) => lab.link_loss(&system, (0, result), args.seed)?,
+        None => None,
+    };
+    if !args.no_interval {
+        line.draw_intervals();
+        let (library, name, settings) = (&library, args.system.as_str(), settings.as_slice());
+        lab.add_intervals(&Subject { library, name, settings, ranges: &[] }, &mut run)?;
+    }
+    drop(line);
+    if lab.cancel.is_cancelled() {
+        return Ok(Outcome::Interrupted);
+    }
+    let result = run.tests.first();
+    let simulated = result.map(|result| result.samples[0].throughput());
     let mut view = path::view(&system, &workload.tests[0], simulated);
-    view.interval = run.tests.first().and_then(|result| result.interval.clone());
+    view.interval = result.and_then(|result| result.interval.clone());
+    view.limit = result.and_then(PathLimit::of).map(|limit| PathLimit { loss, ..limit });
+    deliver(args, drawing.as_ref(), &view)
+}
+
+/// A platform with nothing in its ports.
+fn platform(
+    args: &PathArgs,
+    library: &Library,
+    settings: &[(Calibration, Location)],
+) -> Result<Outcome, Failure> {
+    if args.workload.is_some() {
+        return Err(Failure::input(format!("{}: a platform alone runs no test", args.system))
+            .hint("name a system, DRIVE@PLATFORM:PORT, or leave the test out"));
+    }
+    let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
+    let platform = PlatformEntry::read(library, &args.system, settings)?;
+    let view = PathView {
+        system: platform.name.clone(),
+        test: "no drive in its ports".to_owned(),
+        hops: Vec::new(),
+        simulated: None,
+        interval: None,
+        topology: platform.topology.clone(),
+        random_block_bytes: None,
+        limit: None,
+    };
     if let Some(drawing) = &drawing {
         drawing.write(&path_svg(&view))?;
     }
-    if args.json {
-        output::print_json(&view)?;
-    } else {
-        output::print(&path_table(&view, &output::style()))?;
+    match args.json {
+        true => output::print_json(&platform)?,
+        false => {
+            let (links, ports) = (platform.shown_links(), platform.shown_ports());
+            output::print(&platform_text(&view.topology, &links, &ports, &output::style()))?;
+        }
     }
-    if let Some(drawing) = &drawing {
+    told(drawing.as_ref());
+    Ok(Outcome::Done)
+}
+
+fn deliver(args: &PathArgs, drawing: Option<&Outlet>, view: &PathView) -> Result<Outcome, Failure> {
+    if let Some(drawing) = drawing {
+        drawing.write(&path_svg(view))?;
+    }
+    match args.json {
+        true => output::print_json(view)?,
+        false => output::print(&path_table(view, &output::style()))?,
+    }
+    told(drawing);
+    Ok(Outcome::Done)
+}
+
+fn told(drawing: Option<&Outlet>) {
+    if let Some(drawing) = drawing {
         tell!("wrote {}", drawing.path().display());
     }
-    Ok(Outcome::Done)
 }

@@ -82,6 +82,7 @@ impl LabLine {
             Event::Asked { ended, total } => {
                 return self.progress.show(&format!("asked {ended} of {total} what would help"));
             }
+            Event::Drawing => return self.draw_intervals(),
             Event::Point { ended, total, .. } => {
                 return self.progress.show(&format!("simulated {ended} of {total} points"));
             }
@@ -89,6 +90,11 @@ impl LabLine {
         };
         let Self { what, ended, total, .. } = self;
         self.progress.show(&format!("simulated {ended} of {total} {what}{told}"));
+    }
+
+    /// Says that short tests for intervals begin.
+    pub(crate) fn draw_intervals(&mut self) {
+        self.progress.show("simulating short tests with uncertain values drawn, for 80% intervals");
     }
 
     /// Removes the line and prints a lasting one.

@@ -10,11 +10,13 @@ use lanemark_study::{Location, workload};
 use crate::args::SimArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
+use crate::formats::OutputFormat;
 use crate::messages::tell;
 use crate::progress::LabLine;
 use crate::{formats, library, provenance, stop};
 
 pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
+    OutputFormat::check_printed(args.output_format)?;
     let lab = Lab { cancel: stop::on_signal().into(), ..Lab::default() };
     let library = library::open(&args.run.library)?;
     let settings = settings(&args.set)?;
@@ -35,7 +37,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let shown = move |result: &RunResult| {
         formats::shown(result, json, format, detail || result.tests.len() == 1)
     };
-    let (out, over_time) = (&args.run.out, Some(&args.over_time));
+    let (out, over_time) = (args.run.save.out(), Some(&args.over_time));
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
 
     let mut line = LabLine::new("tests", workload.tests.len());
@@ -56,6 +58,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
         lab.bottleneck(&system.spec, &mut result, &mut |event| line.draw(&event))?;
     }
     if !args.no_interval && result.complete {
+        line.draw_intervals();
         let (library, name, settings) = (&library, args.system.as_str(), settings.as_slice());
         lab.add_intervals(&Subject { library, name, settings, ranges: &[] }, &mut result)?;
     }

@@ -26,7 +26,8 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     provenance.inputs = library.used();
     let what = format!("study-{}", study.id());
     let page = Outlet::of(args.html.as_deref(), &PAGE)?;
-    let place = Place::new(&args.run.out, &what, &provenance.started_at)?;
+    let out = args.run.save.out();
+    let place = out.map(|out| Place::new(out, &what, &provenance.started_at)).transpose()?;
 
     let systems = study.systems().count();
     let cells = study.systems().map(|(_, _, workload)| workload.tests.len()).sum();
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     }
     // Files first; what cannot be saved is printed all the same.
     outcome.provenance.finished_at = results::now();
-    let saved = place.save(&outcome);
+    let saved = place.as_ref().map_or(Ok(()), |place| place.save(&outcome));
     let drawn = page.as_ref().map_or(Ok(()), |page| {
         let runs: Vec<&RunResult> = measured.iter().collect();
         page.write(&html(Some(&outcome), &runs))
@@ -59,7 +60,9 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
         }
     }
     saved?;
-    tell!("saved {}", place.path().display());
+    if let Some(place) = &place {
+        tell!("saved {}", place.path().display());
+    }
     drawn?;
     if let Some(page) = &page {
         tell!("wrote {}", page.path().display());

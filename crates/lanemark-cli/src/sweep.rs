@@ -1,11 +1,9 @@
 //! `lanemark sweep`: one test at many points, on all cores, into a file that goes on where it was left.
 
-#[cfg(feature = "parquet")]
-mod parquet_file;
-
 use std::path::PathBuf;
 
 use lanemark_core::result::Sweep as SweepResult;
+use lanemark_core::units::Ratio;
 use lanemark_lab::columns;
 #[cfg(not(feature = "parquet"))]
 use lanemark_lab::columns::Column;
@@ -22,10 +20,15 @@ use crate::args::SweepArgs;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::outlets::PAGE;
+#[cfg(feature = "parquet")]
+use crate::parquet_file::{self, write as write_parquet};
 use crate::progress::LabLine;
 use crate::{formats, library, output, provenance, stop};
-#[cfg(feature = "parquet")]
-use parquet_file::write as write_parquet;
+
+/// Axes of load.
+const LOADS: [&str; 2] = ["queue_depth", "threads"];
+/// The axis of `--target` where none is given.
+const DEPTHS: &str = "queue_depth=1,2,3,4,6,8,12,16,24,32,48,64,96,128,192,256";
 
 pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     let Some(system) = &args.system else { return merged(args) };
@@ -88,12 +91,15 @@ struct Views {
     csv: PathBuf,
     parquet: Option<Reserved>,
     page: Option<Outlet>,
+    /// Share of the most that is asked for.
+    target: Option<Ratio>,
 }
 
 impl Views {
     fn open(args: &SweepArgs, out: PathBuf) -> Result<Self, Failure> {
         let (csv, parquet) = files(out)?;
-        Ok(Self { csv, parquet, page: Outlet::of(args.html.as_deref(), &PAGE)? })
+        let page = Outlet::of(args.html.as_deref(), &PAGE)?;
+        Ok(Self { csv, parquet, page, target: args.target })
     }
 
     /// Writes the Parquet file of points where one is asked for; which axes are `numeric` the whole sweep knows.
@@ -104,12 +110,13 @@ impl Views {
     }
 
     fn show(&self, sweep: &SweepResult) -> Result<(), Failure> {
-        let Self { csv, parquet, page } = self;
+        let Self { csv, parquet, page, target } = self;
         self.write_parquet(sweep, None)?;
         if let Some(page) = page {
             page.write(&lanemark_report::sweep_html(sweep, provenance_of(csv).as_ref()))?;
         }
-        output::print(&lanemark_report::sweep_text(sweep, &output::style()))?;
+        let target = target.map(Ratio::get);
+        output::print(&lanemark_report::sweep_text(sweep, target, &output::style()))?;
         tell!("saved {}", csv.display());
         if let Some(parquet) = parquet {
             tell!("saved {}", parquet.path().display());
@@ -163,6 +170,16 @@ fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Fai
     }
     for text in &args.axis {
         definition.axes.push(Axis::parse(text)?);
+    }
+    if args.target.is_some() {
+        if definition.axes.is_empty() {
+            definition.axes.push(Axis::parse(DEPTHS)?);
+        } else if !definition.axes.iter().any(|axis| LOADS.contains(&axis.name.as_str())) {
+            let message =
+                "--target asks how much load gives a share of the most, and no axis is one of load";
+            return Err(Failure::input(message)
+                .hint("add --axis queue_depth=1..256*2, or leave --axis out"));
+        }
     }
     definition.settings.extend(settings(&args.set)?);
     let opened = opened::open(library, &definition.workload, args.run.scale.size)?;

@@ -7,6 +7,7 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 
+use lanemark_trace::Unpacked;
 use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
@@ -29,8 +30,8 @@ pub(crate) struct Seen {
     size: Option<u64>,
 }
 
-/// Opens a trace.
-pub(crate) fn open(path: &Path) -> Result<(BufReader<TraceFile>, Rc<Seen>), Failure> {
+/// Opens a trace, packed or not; what is counted and hashed is the file as it lies there.
+pub(crate) fn open(path: &Path) -> Result<(BufReader<Unpacked<TraceFile>>, Rc<Seen>), Failure> {
     let fail =
         |error: io::Error| Failure::input(format!("{}: can't be read: {error}", path.display()));
     let file = File::open(path).map_err(fail)?;
@@ -38,7 +39,8 @@ pub(crate) fn open(path: &Path) -> Result<(BufReader<TraceFile>, Rc<Seen>), Fail
     let size = metadata.is_file().then_some(metadata.len());
     let seen = Rc::new(Seen { size, ..Seen::default() });
     let file = TraceFile { file, seen: Rc::clone(&seen) };
-    Ok((BufReader::with_capacity(BUFFER, file), seen))
+    let text = Unpacked::new(file).map_err(fail)?;
+    Ok((BufReader::with_capacity(BUFFER, text), seen))
 }
 
 impl Read for TraceFile {

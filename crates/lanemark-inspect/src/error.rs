@@ -15,6 +15,12 @@ pub enum InspectError {
         /// The kernel's answer.
         source: io::Error,
     },
+    /// A text that is none of lspci's.
+    #[error("{}: tells of no PCI function", file.display())]
+    NoText {
+        /// The file as given.
+        file: PathBuf,
+    },
     /// The root has no block devices.
     #[error("{}: there are no block devices in it", root.display())]
     NoDevices {
@@ -60,7 +66,11 @@ impl InspectError {
     pub fn hint(&self) -> String {
         match self {
             Self::Root { .. } | Self::NoDevices { .. } => {
-                "name the folder that holds `block` and `devices`, as /sys does".to_owned()
+                "name the folder that holds `block` and `devices`, as /sys does, or a capture of it, FILE.tar"
+                    .to_owned()
+            }
+            Self::NoText { .. } => {
+                "give what `lspci -vvv` or `lspci -tv` printed, whole".to_owned()
             }
             Self::UnknownDevice { nearest, .. } if nearest.is_empty() => {
                 "leave it out to see all devices".to_owned()

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lanemark_core::result::{InspectedDevice, InspectedFinding, Inspection, Unread};
+use lanemark_core::result::{BlockKind, InspectedDevice, InspectedFinding, Inspection, Unread};
 
 use crate::below::{self, Names};
 use crate::block::{self, Block};
@@ -30,6 +30,8 @@ pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, Inspec
     // What a device shares with others is seen by looking at all.
     let findings = finding::find(&devices);
     let Some(target) = target else {
+        let mut devices = devices;
+        devices.sort_by_key(rank);
         return Ok(Inspection {
             target: None,
             devices,
@@ -49,6 +51,18 @@ pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, Inspec
         devices,
         empty_skipped: 0,
     })
+}
+
+/// The place of a device's kind in a list: real drives first, then what is made of them, discs, and what has no drive.
+fn rank(device: &InspectedDevice) -> u8 {
+    match device.kind {
+        _ if finding::is_optical(device) => 2,
+        BlockKind::Md { .. } => 1,
+        BlockKind::DeviceMapper { .. } => 3,
+        BlockKind::Loop { .. } => 4,
+        BlockKind::Ram | BlockKind::Zram => 5,
+        _ => 0,
+    }
 }
 
 fn device(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> InspectedDevice {

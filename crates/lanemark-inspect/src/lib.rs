@@ -24,12 +24,14 @@
 mod ata;
 mod below;
 mod block;
+mod capture;
 mod ceiling;
 mod error;
 mod explain;
 mod finding;
 mod inspect;
 mod locate;
+mod lspci;
 mod nvme;
 mod pci;
 mod pcie_config;

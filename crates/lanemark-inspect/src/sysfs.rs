@@ -16,8 +16,11 @@ use std::path::{Component, Path, PathBuf};
 use lanemark_core::result::{Unread, UnreadReason};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use tempfile::TempDir;
 
+use crate::capture::{self, Recording};
 use crate::error::InspectError;
+use crate::lspci;
 use crate::value::{cut, natural};
 
 /// Greatest size that is read of a file; the kernel writes at most a page in nearly all files.
@@ -39,6 +42,10 @@ pub struct Sysfs {
     /// Path of the tree without links.
     root: PathBuf,
     unread: RefCell<BTreeSet<Unread>>,
+    /// What was looked at, where that is to be captured.
+    recording: Option<RefCell<Recording>>,
+    /// The folder that a capture was made a tree in, which goes with it.
+    _folder: Option<TempDir>,
 }
 
 /// A place in the tree without links, relative to its root.
@@ -83,7 +90,57 @@ impl Sysfs {
         let failed = |source| InspectError::Root { root: root.to_owned(), source };
         let canonical = fs::canonicalize(root).map_err(failed)?;
         fs::read_dir(&canonical).map_err(failed)?;
-        Ok(Self { named: root.to_owned(), root: canonical, unread: RefCell::default() })
+        let (unread, recording) = (RefCell::default(), None);
+        Ok(Self { named: root.to_owned(), root: canonical, unread, recording, _folder: None })
+    }
+
+    /// The tree that the capture in `input` holds, which is called `named`.
+    ///
+    /// # Errors
+    /// Where it is no capture.
+    pub fn of_capture(input: impl Read, named: &Path) -> Result<Self, InspectError> {
+        let failed = |source| InspectError::Root { root: named.to_owned(), source };
+        let folder = capture::unpack(input).map_err(failed)?;
+        Self::of_folder(folder, named)
+    }
+
+    /// The tree that a text of `lspci -vvv` or `lspci -tv` tells of, which is called `named`.
+    ///
+    /// # Errors
+    /// Where it is neither of the two.
+    pub fn of_lspci(text: &str, named: &Path) -> Result<Self, InspectError> {
+        let failed = |source| InspectError::Root { root: named.to_owned(), source };
+        let folder = lspci::tree(text).map_err(failed)?;
+        let folder = folder.ok_or_else(|| InspectError::NoText { file: named.to_owned() })?;
+        Self::of_folder(folder, named)
+    }
+
+    fn of_folder(folder: TempDir, named: &Path) -> Result<Self, InspectError> {
+        // A capture made by hand may have the tree's own name before all.
+        let below = folder.path().join("sys");
+        let root = if below.is_dir() { below } else { folder.path().to_owned() };
+        let tree = Self::open(&root)?;
+        Ok(Self { named: named.to_owned(), _folder: Some(folder), ..tree })
+    }
+
+    /// The tree with all that is looked at from now on kept for a capture.
+    #[must_use]
+    pub fn recording(self) -> Self {
+        Self { recording: Some(RefCell::default()), ..self }
+    }
+
+    /// Returns what was looked at as a tar file; none of a tree that does not record.
+    ///
+    /// # Errors
+    /// Where a name cannot stand in such a file.
+    pub fn capture(&self) -> Option<io::Result<Vec<u8>>> {
+        self.recording.as_ref().map(|recording| recording.borrow().tar())
+    }
+
+    fn see(&self, place: &Path) {
+        if let Some(recording) = &self.recording {
+            recording.borrow_mut().see(place, &self.root.join(place));
+        }
     }
 
     /// Returns whether the tree is that of the running machine.
@@ -168,6 +225,7 @@ impl Sysfs {
 
     /// Returns the last name that a link leads to, `nvme` of a `driver`. What it leads to need not be there.
     pub(crate) fn link_name(&self, at: &Place, link: &str) -> Option<String> {
+        self.see(&at.0.join(link));
         let target = fs::read_link(self.root.join(&at.0).join(link)).ok()?;
         Some(target.file_name()?.to_string_lossy().into_owned())
     }
@@ -188,7 +246,10 @@ impl Sysfs {
                 break;
             }
             match entry {
-                Ok(entry) => names.push(entry.file_name()),
+                Ok(entry) => {
+                    self.see(&at.0.join(entry.file_name()));
+                    names.push(entry.file_name());
+                }
                 Err(error) => {
                     self.note_error(&at.0, &error);
                     break;
@@ -212,7 +273,12 @@ impl Sysfs {
                 self.note(&place.0, UnreadReason::TooLong);
                 None
             }
-            Ok(bytes) => Some((bytes, place.0)),
+            Ok(bytes) => {
+                if let Some(recording) = &self.recording {
+                    recording.borrow_mut().content(&place.0, &bytes);
+                }
+                Some((bytes, place.0))
+            }
             Err(Unreadable::WrongKind) => {
                 self.note(&place.0, UnreadReason::WrongKind);
                 None
@@ -253,6 +319,7 @@ impl Sysfs {
                 }
                 Err(error) => return Err(reason(&error)),
             };
+            self.see(&at);
             if kind.is_symlink() {
                 links += 1;
                 if links > LINKS_MAX {

@@ -38,6 +38,8 @@ pub enum Event<'e> {
         /// Number of such runs in all.
         total: usize,
     },
+    /// Short tests with values drawn from their ranges begin, so that predictions have intervals.
+    Drawing,
     /// A point of a sweep has ended, and is in its file.
     Point {
         /// Point that ended.

@@ -79,7 +79,7 @@ fn unreadable(error: &OutOfRange) -> LabError {
 }
 
 /// A saved result by what its file says first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
     /// Path of the file.
     pub path: PathBuf,
@@ -89,6 +89,10 @@ pub struct Listed {
     pub started_at: String,
     /// Whether the result is of a study.
     pub study: bool,
+    /// Command that made it, without the program's name.
+    pub command: Vec<String>,
+    /// Whether it ended by itself.
+    pub complete: bool,
 }
 
 /// The results in `folder`, the newest first; other files, and results of a newer schema, are left out.
@@ -110,7 +114,7 @@ pub fn list(folder: &Path) -> Result<Vec<Listed>, LabError> {
 
 fn listed(path: PathBuf) -> Option<Listed> {
     let text = input::text(&path, input::RESULT_MAX).ok()?;
-    let Head { schema_version, workload, systems, title, provenance } =
+    let Head { schema_version, workload, systems, title, provenance, complete } =
         head(&path, &text).ok()??;
     let title = match workload {
         _ if systems.is_some() => title?,
@@ -118,8 +122,10 @@ fn listed(path: PathBuf) -> Option<Listed> {
         _ => return None,
     };
     let known = schema_version? <= u64::from(SCHEMA_VERSION);
-    let (started_at, study) = (provenance?.started_at, systems.is_some());
-    known.then_some(Listed { path, title, started_at, study })
+    let (Began { started_at, command }, study) = (provenance?, systems.is_some());
+    let command = command.into_iter().skip(1).collect();
+    let complete = complete.unwrap_or(true);
+    known.then_some(Listed { path, title, started_at, study, command, complete })
 }
 
 /// The fields that tell the kinds of saved files from each other.
@@ -133,12 +139,15 @@ struct Head {
     workload: Option<Named>,
     /// Systems of a study.
     systems: Option<IgnoredAny>,
+    complete: Option<bool>,
 }
 
 #[derive(Deserialize)]
 struct Began {
     #[serde(default)]
     started_at: String,
+    #[serde(default)]
+    command: Vec<String>,
 }
 
 #[derive(Deserialize)]

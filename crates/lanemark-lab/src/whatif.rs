@@ -9,10 +9,11 @@ use lanemark_core::result::{
 use lanemark_core::sim::spec::{AttachmentSpec, MediaSpec};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{Test, Workload};
+use lanemark_study::path::is_random;
 use lanemark_study::{System, Uncertain};
 
 use crate::error::LabError;
-use crate::event::Watch;
+use crate::event::{Event, Watch};
 use crate::interval::{Draws, Subject, may_be_drawn};
 use crate::lab::{Lab, Work};
 
@@ -42,6 +43,8 @@ pub struct WhatIfJob<'j> {
     /// A measured result of the present one, with the name of its file. Its tests are simulated shortened where that tells
     /// the same.
     pub measured: Option<(&'j str, &'j RunResult)>,
+    /// What the other system has otherwise, for people.
+    pub changed: Vec<String>,
     /// The seed of all random numbers.
     pub seed: u64,
 }
@@ -88,7 +91,7 @@ impl Lab {
         job: &WhatIfJob<'_>,
         watch: &mut Watch<'_>,
     ) -> Result<Option<WhatIf>, LabError> {
-        let WhatIfJob { present, other, subjects, measured, seed } = job;
+        let WhatIfJob { present, other, subjects, measured, seed, .. } = job;
         let (mut present, mut other) = (present.clone(), other.clone());
         let shortened: Vec<Option<u64>> = (0..present.workload.tests.len())
             .map(|at| measured.and_then(|(_, run)| shorten([&mut present, &mut other], at, run)))
@@ -100,6 +103,9 @@ impl Lab {
         if !runs.iter().all(|run| run.complete) {
             return Ok(None);
         }
+        if subjects.is_some() {
+            watch(Event::Drawing);
+        }
         let draws =
             subjects.as_ref().map(|subjects| self.both_drawn(*subjects, [before, after], *seed));
         let draws = draws.transpose()?;
@@ -107,6 +113,7 @@ impl Lab {
         let tests = tests.map(|(place, (one, two))| {
             let mut test = WhatIfTest {
                 test: one.test.name.clone(),
+                random: is_random(&one.test),
                 measured: measured.and_then(|(_, run)| run.test(&one.test.name)).map(Outlook::of),
                 present: Outlook::of(one),
                 other: Outlook::of(two),
@@ -122,11 +129,21 @@ impl Lab {
                 });
             test
         });
+        let mut tests: Vec<WhatIfTest> = tests.collect();
+        for (place, (told, result)) in tests.iter_mut().zip(&after.tests).enumerate() {
+            if let Some(path) = &mut told.other.path {
+                path.loss = self.link_loss(&other.system, (place, result), *seed)?;
+            }
+        }
+        if self.cancel.is_cancelled() {
+            return Ok(None);
+        }
         Ok(Some(WhatIf {
             present: present.name.clone(),
             other: other.name.clone(),
+            changed: job.changed.clone(),
             measured: measured.map(|(file, _)| file.to_owned()),
-            tests: tests.collect(),
+            tests,
         }))
     }
 

@@ -48,7 +48,7 @@ fn what_if(measured: Option<&RunResult>) -> WhatIf {
     };
     let (present, other) = (side(PRESENT), side(OTHER));
     let measured = measured.map(|run| ("measured.json", run));
-    let job = WhatIfJob { present, other, subjects: None, measured, seed: 1 };
+    let job = WhatIfJob { present, other, subjects: None, measured, changed: Vec::new(), seed: 1 };
     Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap()
 }
 
@@ -116,7 +116,7 @@ fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
     let widths = |measured: Option<(&str, &RunResult)>| {
         let subjects = Some([subject(&present, &[]), subject(&other, &slower)]);
         let (present, other) = (side(&present, &[]), side(&other, &slower));
-        let job = WhatIfJob { present, other, subjects, measured, seed: 1 };
+        let job = WhatIfJob { present, other, subjects, measured, changed: Vec::new(), seed: 1 };
         let told = Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap();
         let interval = told.tests[0].interval.clone().unwrap();
         assert!(interval.low_ratio < 1.0 && 1.0 < interval.high_ratio, "{interval:?}");

@@ -166,5 +166,5 @@ fn views(
     inputs: Option<&str>,
     html: String,
 ) -> Result<(Table, String, String), Failure> {
-    Ok((Table::new(table(points, inputs, None))?, sweep_text(points, &STYLE), html))
+    Ok((Table::new(table(points, inputs, None))?, sweep_text(points, None, &STYLE), html))
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use lanemark_core::result::{HopId, HopUse, TestResult};
+use lanemark_core::result::{HopId, HopUse, PathUse, TestResult};
 
 /// The time budget of a test: the shares of all hops of its path.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,13 +28,13 @@ pub(crate) struct HopShare {
 impl Budget {
     /// The budget of `result`, where any of its repeats has one.
     pub(crate) fn of(result: &TestResult) -> Option<Self> {
-        let paths: Vec<&[HopUse]> = result
-            .samples
-            .iter()
-            .filter_map(|sample| sample.path.as_ref())
-            .map(|path| path.hops.as_slice())
-            .filter(|hops| !hops.is_empty())
-            .collect();
+        Self::of_paths(result.samples.iter().filter_map(|sample| sample.path.as_ref()))
+    }
+
+    /// The budget of the use of a path in several repeats, where any has hops.
+    pub(crate) fn of_paths<'p>(paths: impl Iterator<Item = &'p PathUse>) -> Option<Self> {
+        let paths = paths.map(|path| path.hops.as_slice()).filter(|hops| !hops.is_empty());
+        let paths: Vec<&[HopUse]> = paths.collect();
         let mut by_hop: BTreeMap<HopId, Vec<&HopUse>> = BTreeMap::new();
         for hop in paths.iter().copied().flatten() {
             by_hop.entry(hop.id).or_default().push(hop);

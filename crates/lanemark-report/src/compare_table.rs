@@ -4,11 +4,13 @@
 //! widest that the repeats allow. Where it holds 1 the runs do not differ beyond their spread. That is
 //! no test of significance, and none is made: a handful of repeats does not carry one.
 
-use lanemark_core::result::{Metric, RunResult, Statistic, TestResult};
+use lanemark_core::result::{Metric, RunResult, Sample, Statistic, TestResult};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::{Average, Pattern, Test};
 
 use crate::Style;
 use crate::database;
-use crate::number::{ABSENT, has_latency, known, or_absent, ratio, significant};
+use crate::number::{ABSENT, has_latency, known, or_absent, percent_whole, ratio, significant};
 use crate::run_table::warnings;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
@@ -58,6 +60,7 @@ pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style
     } else {
         block(&mut sheet, "Throughput, MB/s = 10^6 bytes a second", Metric::Throughput, &shared);
         block(&mut sheet, "Mean latency, us", Metric::Latency, &shared);
+        percentiles(&mut sheet, &shared);
         for (heading, metric) in [
             ("Mean power of the drives, W", Metric::Power),
             ("Battery life, h", Metric::BatteryLife),
@@ -241,6 +244,101 @@ fn summary(verdicts: &[Verdict], metric: Metric) -> String {
     format!("{}.", parts.join("; "))
 }
 
+/// The percentiles that are compared.
+const PERCENTILES: [(f64, &str); 3] = [(50.0, "p50"), (99.0, "p99"), (99.9, "p99.9")];
+
+/// Writes the percentiles of latency: those of each repeat over the repeats, with their intervals at 95% confidence.
+fn percentiles(sheet: &mut Sheet, shared: &[(&TestResult, &TestResult)]) {
+    let mut table = Table::new(vec![
+        Column::name("test"),
+        Column::text(""),
+        Column::number("A", "us"),
+        Column::text("95% in").optional(2),
+        Column::number("B", "us"),
+        Column::text("95% in").optional(2),
+        Column::number("B/A", ""),
+        Column::number("from", "").optional(1),
+        Column::number("to", "").optional(1),
+        Column::text("over the repeats"),
+    ]);
+    for (a, b) in shared {
+        let mut repeated = false;
+        for (at, name) in PERCENTILES {
+            let pair = Pair { a: percentile(a, at), b: percentile(b, at) };
+            if pair.values().is_none() {
+                continue;
+            }
+            let verdict = pair.verdict();
+            let sure = |side: &Option<Statistic>| {
+                let ends = side.as_ref().and_then(|side| side.interval_95);
+                let text =
+                    ends.map(|(low, high)| format!("{}–{}", significant(low), significant(high)));
+                Cell::inked(text.unwrap_or_else(|| ABSENT.to_owned()), Ink::Faint)
+            };
+            let mut cells = pair.cells(&a.test.name, verdict, Metric::Latency);
+            cells[0] = Cell::plain(&a.test.name).repeating(repeated);
+            cells.insert(1, Cell::plain(name));
+            cells.insert(3, sure(&pair.a));
+            cells.insert(5, sure(&pair.b));
+            table.push(cells);
+            repeated = true;
+        }
+    }
+    if table.rows.is_empty() {
+        return;
+    }
+    sheet.blank();
+    sheet.heading("Percentiles of latency, us: of each repeat, over the repeats");
+    sheet.blank();
+    sheet.table(&table.without_empty_columns());
+}
+
+/// A percentile of the latency in us over the repeats; none where a repeat has too few requests for it.
+fn percentile(test: &TestResult, at: f64) -> Option<Statistic> {
+    let of = |sample: &Sample| Some(sample.latency().percentile_ns(at)? as f64 / 1e3);
+    let values: Option<Vec<f64>> = test.samples.iter().map(of).collect();
+    let values = values.filter(|values| !values.is_empty())?;
+    Some(Statistic::of(&values, Average::Median))
+}
+
+/// What two tests were asked for differently, `queue depth 8 and 32`.
+fn differences(a: &Test, b: &Test) -> Vec<String> {
+    let size = |size: Option<Bytes>| size.map_or("none".to_owned(), |size| size.to_string());
+    let time = |time: Option<Duration>| time.map_or("none".to_owned(), |time| time.to_string());
+    let asked = |test: &Test| {
+        let pattern = match test.pattern() {
+            Some(Pattern::Sequential) => "in order".to_owned(),
+            Some(Pattern::Uniform) => "random".to_owned(),
+            Some(other) => format!("{other:?}"),
+            None => "not of single requests".to_owned(),
+        };
+        [
+            ("block", test.block.to_string()),
+            ("pattern", pattern),
+            ("reads", percent_whole(test.read_share().get())),
+            ("queue depth", test.queue_depth().to_string()),
+            ("threads", test.threads.to_string()),
+            ("span", test.span.to_string()),
+            ("offset", test.offset.to_string()),
+            ("volume", size(test.volume)),
+            ("duration", time(test.duration)),
+            ("ramp", time(Some(test.ramp))),
+            ("alignment", test.alignment().to_string()),
+            ("think time", time(Some(test.think()))),
+            ("compressibility", percent_whole(test.compressibility.get())),
+        ]
+    };
+    let pairs = asked(a).into_iter().zip(asked(b));
+    let differ = pairs.filter(|((_, own), (_, other))| own != other);
+    let mut told: Vec<String> =
+        differ.map(|((what, own), (_, other))| format!("{what} {own} and {other}")).collect();
+    if told.is_empty() {
+        // Rounds, intervals, mixes and loads, which have no short words.
+        told.push("how load or record goes over time".to_owned());
+    }
+    told
+}
+
 /// The tests of one run alone, and those that share no more than a name.
 fn leftovers(
     sheet: &mut Sheet,
@@ -252,8 +350,11 @@ fn leftovers(
         let missing = run.tests.iter().filter(|result| other.test(&result.test.name).is_none());
         missing.map(|result| result.test.name.clone()).collect::<Vec<_>>()
     };
-    let unlike: Vec<String> =
-        shared.iter().filter(|(a, b)| a.test != b.test).map(|(a, _)| a.test.name.clone()).collect();
+    let unlike: Vec<String> = shared
+        .iter()
+        .filter(|(a, b)| a.test != b.test)
+        .map(|(a, b)| format!("{} ({})", a.test.name, differences(&a.test, &b.test).join(", ")))
+        .collect();
     let lists = [
         ("Only in A: ", alone(a, b)),
         ("Only in B: ", alone(b, a)),

@@ -18,6 +18,7 @@ mod compare_table;
 mod database;
 mod drive;
 mod energy;
+mod entry;
 mod error_summary;
 mod explanation;
 mod faults;
@@ -51,6 +52,7 @@ pub use database::{
     interval, nodes_saved, wrapped,
 };
 pub use drive::{DriveRating, DriveValue, drive_text};
+pub use entry::{EntryTest, PlatformLink, PlatformPort, platform_text, workload_text};
 pub use explanation::ceilings_text;
 pub use fit_table::fit_table;
 pub use html::html;

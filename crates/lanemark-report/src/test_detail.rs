@@ -5,7 +5,7 @@
 //! no single run can tell: that is said where more runs were made for it ([`sensitivity`]).
 
 use lanemark_core::result::{
-    DirectionResult, LatencyHistogram, ReplayUse, RunResult, Sample, TestResult,
+    DirectionResult, LatencyHistogram, PathLimit, ReplayUse, RunResult, Sample, TestResult,
 };
 
 use crate::Style;
@@ -139,12 +139,24 @@ fn over_time(sheet: &mut Sheet, test: &TestResult) {
 
 /// Names the limit of the test: the busiest hop, or where none is busy the latency and the hop with most of it.
 fn limit(hop: &HopShare, budget: &Budget, test: &TestResult) -> String {
+    let own_time = test.samples.iter().any(comes_in_its_own_time);
+    limit_of(hop, budget, own_time, test.test.population())
+}
+
+/// Names the limit of a path in use, as that of a simulated test is named.
+pub(crate) fn path_limit(limit: &PathLimit) -> Option<String> {
+    let budget = Budget::of_paths(std::iter::once(&limit.path))?;
+    let hop = budget.busiest()?;
+    Some(limit_of(hop, &budget, false, limit.outstanding))
+}
+
+fn limit_of(hop: &HopShare, budget: &Budget, own_time: bool, population: u64) -> String {
     let total = budget.total_ns();
     let longest = budget.hops.iter().max_by(|a, b| a.total_ns().total_cmp(&b.total_ns()));
     let Some(longest) = longest.filter(|_| hop.utilisation < BUSY && total > 0.0) else {
         return busiest(hop);
     };
-    let limit = match (test.samples.iter().any(comes_in_its_own_time), test.test.population()) {
+    let limit = match (own_time, population) {
         (true, _) => "the requests come in their own time".to_owned(),
         (false, 1) => "with 1 request outstanding the latency is the limit".to_owned(),
         (false, population) => {

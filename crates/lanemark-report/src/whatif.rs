@@ -3,27 +3,33 @@
 use lanemark_core::result::{Outlook, WhatIf, WhatIfTest};
 
 use crate::Style;
-use crate::number::{ABSENT, percent_signed, percent_whole, significant};
+use crate::number::{ABSENT, fixed, percent_signed, percent_whole, significant};
+use crate::path::lost;
 use crate::run_table::widest_of;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
-
-/// Utilisation from which on the busiest hop is called the bottleneck.
-const BUSY: f64 = 0.8;
+use crate::test_detail::path_limit;
 
 /// Writes both systems test by test, and the bottleneck of each.
 pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
-    sheet.heading(&format!("{} instead of {}", whatif.other, whatif.present));
+    match whatif.other == whatif.present {
+        true => sheet.heading(&format!("{} with other values", whatif.other)),
+        false => sheet.heading(&format!("{} instead of {}", whatif.other, whatif.present)),
+    }
+    for changed in &whatif.changed {
+        sheet.item("Changed: ", changed, Ink::Plain);
+    }
     sheet.blank();
     let measured = whatif.measured.is_some();
     let mut columns = vec![Column::name("test")];
     if measured {
-        columns.push(Column::number("measured", "MB/s"));
+        columns.push(Column::number("measured", ""));
     }
     columns.extend([
-        Column::number("model now", "MB/s"),
-        Column::number("then", "MB/s"),
+        Column::number("model now", ""),
+        Column::number("then", ""),
+        Column::text("unit"),
         Column::number("change", ""),
         Column::text("80% in").optional(1),
         Column::number("mean now", "us"),
@@ -36,7 +42,7 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     sheet.table(&table.without_empty_columns());
     sheet.blank();
     for test in &whatif.tests {
-        sheet.item("- ", &bottleneck(test), Ink::Faint);
+        sheet.item("- ", &told(test), Ink::Plain);
     }
     if let Some(name) = &whatif.measured {
         let scaled = |test: &&WhatIfTest| test.measured.is_some() && test.limit_stays();
@@ -65,21 +71,28 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
 }
 
 fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
-    let megabytes = |bytes: f64| significant(bytes / 1e6);
+    let rate = |bytes: f64, iops: f64| match test.random {
+        true => fixed(iops, 0),
+        false => significant(bytes / 1e6),
+    };
+    let of = |outlook: &Outlook| rate(outlook.bytes_per_second, outlook.iops);
     let us = |outlook: &Outlook| significant(outlook.latency_mean_ns / 1e3);
     let mut cells = vec![Cell::plain(&test.test)];
     if measured {
-        let told = test.measured.as_ref().map(|one| megabytes(one.bytes_per_second));
+        let told = test.measured.as_ref().map(of);
         cells.push(Cell::plain(told.unwrap_or_else(|| ABSENT.to_owned())));
     }
     let expected = test.expected();
+    // Requests are of one size on both, so that their rate goes with that of the data.
+    let requests = test.other.iops * expected / test.other.bytes_per_second;
     let inside = test.interval.as_ref().map_or(ABSENT.to_owned(), |interval| {
-        let at = |ratio: f64| megabytes(expected * ratio);
+        let at = |ratio: f64| rate(expected * ratio, requests * ratio);
         format!("{}–{}", at(interval.low_ratio), at(interval.high_ratio))
     });
     cells.extend([
-        Cell::plain(megabytes(test.present.bytes_per_second)),
-        Cell::strong(megabytes(expected)),
+        Cell::plain(of(&test.present)),
+        Cell::strong(rate(expected, requests)),
+        Cell::inked(if test.random { "IOPS" } else { "MB/s" }, Ink::Faint),
         Cell::strong(percent_signed(test.change())),
         Cell::inked(inside, Ink::Faint),
         Cell::plain(us(&test.present)),
@@ -88,18 +101,24 @@ fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
     cells
 }
 
-/// `SEQ1M Q8T1 read: now SATA 6 Gb/s is the limit (97% busy); then data path is the limit (100% busy)`
-fn bottleneck(test: &WhatIfTest) -> String {
-    let told = |outlook: &Outlook| match &outlook.busiest {
-        Some((hop, busy)) if *busy >= BUSY => {
-            format!("{hop} limits ({} busy)", percent_whole(*busy))
-        }
-        Some((hop, busy)) => {
-            format!("no hop is busy, the most is {hop} ({})", percent_whole(*busy))
-        }
-        None => "nothing is known of its hops".to_owned(),
+/// `SEQ1M Q8T1 read: you lose 41%. Now … Then … You lose 41% to DMI 3.0, which 2 drives share: …`
+fn told(test: &WhatIfTest) -> String {
+    let change = test.change();
+    let answer = match percent_whole(change.abs()) {
+        none if none == "0%" || !change.is_finite() => "you neither gain nor lose".to_owned(),
+        share if change > 0.0 => format!("you gain {share}"),
+        share => format!("you lose {share}"),
     };
-    format!("{}: now {}; then {}", test.test, told(&test.present), told(&test.other))
+    let mut text = format!("{}: {answer}.", test.test);
+    for (when, outlook) in [("Now", &test.present), ("Then", &test.other)] {
+        let limit = outlook.path.as_ref().and_then(path_limit);
+        let limit = limit.unwrap_or_else(|| "nothing is known of its hops".to_owned());
+        text += &format!(" {when}: {limit}.");
+    }
+    if let Some(loss) = test.other.path.as_ref().and_then(|path| path.loss.as_ref()) {
+        text += &format!(" {}", lost(loss, test.random));
+    }
+    text
 }
 
 /// Returns the value that widens the intervals most, in a sentence.

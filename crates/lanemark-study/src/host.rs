@@ -5,8 +5,9 @@
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
 
-use crate::document::{Document, Section};
+use crate::document::{Context, Document, Section};
 use crate::error::StudyError;
+use crate::origin::{Ledger, Overrides, Record};
 
 /// The tables of a platform file that a host takes the place of, with their keys.
 pub(crate) const TABLES: [(&str, &[&str]); 7] = [
@@ -27,7 +28,26 @@ const DRIVER: &[&str] = &["driver_time", "submit_share", "interrupt_time", "tran
 /// # Errors
 /// All that is wrong in it.
 pub(crate) fn check(document: &Document) -> Result<String, StudyError> {
-    document.read("host", None, |root| {
+    read(document, "host", None)
+}
+
+/// Returns the name of the host file `document` for people, and its values.
+///
+/// # Errors
+/// All that is wrong in it.
+pub fn values(document: &Document) -> Result<(String, Vec<Record>), StudyError> {
+    let (ledger, overrides) = (Ledger::default(), Overrides::default());
+    let name =
+        read(document, "platform", Some(Context { ledger: &ledger, overrides: &overrides }))?;
+    Ok((name, ledger.records()))
+}
+
+fn read(
+    document: &Document,
+    kind: &str,
+    context: Option<Context<'_>>,
+) -> Result<String, StudyError> {
+    document.read(kind, context, |root| {
         let host = root.table("host")?;
         let name = host.text("name")?;
         host.finish()?;

@@ -24,7 +24,7 @@ pub mod document;
 pub mod drive;
 pub mod error;
 mod flash;
-mod host;
+pub mod host;
 pub mod inspected;
 pub mod library;
 pub mod links;

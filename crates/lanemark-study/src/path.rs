@@ -28,7 +28,24 @@ pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> 
         hops,
         simulated,
         interval: None,
+        random_block_bytes: is_random(test).then(|| test.block_mean()),
+        limit: None,
     }
+}
+
+/// Whether a test is of single requests in random places, which are counted a second.
+pub fn is_random(test: &Test) -> bool {
+    test.pattern().is_some() && !test.is_in_order()
+}
+
+/// The tree of a platform with nothing in its ports.
+pub fn platform_tree(platform: &Platform) -> TopologyNode {
+    let mut root = node(&platform.name, None, false);
+    for port in &platform.ports {
+        let below = port.behind.iter().fold(&mut root, |parent, link| child(parent, link, false));
+        below.children.push(leaf(port, None));
+    }
+    root
 }
 
 /// The platform with its processor at the root; ports behind the same links hang together. Links of the path know which
@@ -95,7 +112,7 @@ fn child<'n>(
 fn leaf(port: &Port, taken: Option<&Taken>) -> TopologyNode {
     let label = format!("port {}", port.name);
     let mut port_node = node(&label, Some(port.plug.to_string()), taken.is_some());
-    port_node.link_rate = Some(rate(port.plug));
+    port_node.link_rate = Some(plug_rate(port.plug));
     if let Some(Taken { drive, link, .. }) = taken {
         // What the drive trained to may be less than the port.
         port_node.link = Some(link.name.clone());
@@ -105,7 +122,8 @@ fn leaf(port: &Port, taken: Option<&Taken>) -> TopologyNode {
     port_node
 }
 
-fn rate(plug: Plug) -> BytesPerSecond {
+/// The rate of a connector one way.
+pub fn plug_rate(plug: Plug) -> BytesPerSecond {
     match plug {
         Plug::Sata(rate) => BytesPerSecond(rate.line_rate().0 / 10),
         Plug::Pcie(generation, lanes) => {

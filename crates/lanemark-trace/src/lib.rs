@@ -6,6 +6,7 @@
 //! | [`Format`] | the formats, and how one is told from its first line |
 //! | `msr`, `blkparse`, `iolog`, `mqsim`, `columns` | the law of each format, one parser each |
 //! | `parsed` | what they make of a line |
+//! | [`Unpacked`] | what gzip or Zstandard has packed, as text |
 //! | `lines`, `field`, `clock`, `devices` | what the parsers share |
 //! | [`IologWriter`] | fio's iolog, written |
 //! | [`TraceError`] | what is wrong in a trace, and where |
@@ -14,7 +15,7 @@
 //! since the first request that is read; one that lies before its predecessor is taken to come with it,
 //! and [`Notes`] count how often that was so.
 //!
-//! Not read: compressed files (decompress to a pipe or a file first), blktrace's and blkparse's binary
+//! Not read: files packed otherwise than by gzip or Zstandard (unpack them to a pipe or a file first), blktrace's and blkparse's binary
 //! files, and what a format says about how long a request took when it was recorded.
 
 mod blkparse;
@@ -28,6 +29,7 @@ mod iolog;
 mod lines;
 mod mqsim;
 mod msr;
+mod packed;
 mod parsed;
 mod reader;
 mod writer;
@@ -35,5 +37,6 @@ mod writer;
 pub use blkparse::Action;
 pub use error::TraceError;
 pub use format::Format;
+pub use packed::Unpacked;
 pub use reader::{Notes, Options, Reader};
 pub use writer::{IologVersion, IologWriter};

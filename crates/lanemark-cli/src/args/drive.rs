@@ -51,11 +51,6 @@ pub(crate) enum Media {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-For example:
-  lanemark drive new 'Maker Model 2TB' --protocol nvme --generation 4 --lanes 4 --capacity '2 TB' \\
-    --read '7450 MB/s' --write '6900 MB/s' --random-read 1400000 --random-write 1550000 --year 2022
-  lanemark sim ./maker-model-2tb.toml@raspberry-pi-5:m2 crystaldiskmark-8")]
 pub(crate) struct DriveNewArgs {
     /// The drive's name for people
     pub(crate) name: String,

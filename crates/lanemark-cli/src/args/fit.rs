@@ -8,8 +8,8 @@ use super::LibraryArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-`lanemark bench PATH --workload fit` measures what is needed in less than five minutes. The drive that is written can be
-named wherever a library's drive can: lanemark sim drive.toml@workstation-x570:m2 crystaldiskmark-8")]
+`lanemark bench PATH --workload fit` measures what is needed in less than five minutes. The drive
+that is written can be named wherever a library's drive can.")]
 pub(crate) struct FitArgs {
     /// Saved results of one drive; FILE#SYSTEM for one system of a study
     #[arg(required = true, value_name = "RESULT")]

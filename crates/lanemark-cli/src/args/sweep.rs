@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
+use lanemark_core::units::Ratio;
 
 use super::SeededArgs;
 
@@ -36,10 +37,14 @@ pub(crate) struct SweepArgs {
     /// A parameter with its values, queue_depth=1..256*2; again for further axes
     #[arg(long, value_name = "NAME=VALUES")]
     pub(crate) axis: Vec<String>,
+    /// Say which queue depth gives this share of the most, "90%" [default axis: queue_depth, 1 to 256]
+    #[arg(long, value_name = "SHARE", value_parser = target, conflicts_with = "points")]
+    pub(crate) target: Option<Ratio>,
     /// Set a model value for all points, drive.flash.read="60 us"
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The CSV file of the points, or with the feature `parquet` also a .parquet file beside one [default: results/sweep-HASH.csv, the same for the same sweep]
+    /// The CSV file of the points, or with the feature `parquet` also a .parquet file beside one
+    /// [default: results/sweep-HASH.csv, the same for the same sweep]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Run these points alone, the first and the last of them by number, 0..499
@@ -65,6 +70,12 @@ fn points(text: &str) -> Result<RangeInclusive<u64>, String> {
         text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
     let (from, to): (u64, u64) = ends.ok_or("write the first and the last point, 0..499")?;
     (from <= to).then_some(from..=to).ok_or("the first point comes after the last".to_owned())
+}
+
+/// Reads a share of the most, above none of it.
+fn target(text: &str) -> Result<Ratio, String> {
+    let share = text.parse().ok().filter(|share: &Ratio| share.get() > 0.0 && share.get() <= 1.0);
+    share.ok_or("write a share above 0% and up to 100%, 90%".to_owned())
 }
 
 /// Reads a number of threads.

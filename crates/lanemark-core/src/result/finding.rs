@@ -108,6 +108,11 @@ pub enum Finding {
         /// Whether the drive reports that it supports more.
         drive_capable: Option<bool>,
     },
+    /// A volume of a RAID adapter, behind which the drives cannot be seen.
+    DrivesHidden {
+        /// The adapter as the path names it.
+        adapter: String,
+    },
     /// The drive's write cache is off.
     WriteCacheOff,
     /// A scheduler that suits another kind of drive.
@@ -144,6 +149,7 @@ impl Finding {
         matches!(
             self,
             Self::SharedUplink { .. }
+                | Self::DrivesHidden { .. }
                 | Self::BehindChipset { .. }
                 | Self::PayloadSmall { .. }
                 | Self::SataBelowCapability { drive_known: false, .. }
@@ -184,6 +190,10 @@ impl Finding {
             Self::WithoutQueueing { .. } => {
                 "set the controller to AHCI in the firmware setup, and look in the kernel's log why \
                  queueing is off"
+            }
+            Self::DrivesHidden { .. } => {
+                "ask the adapter's own program for the drives, their links and their health: storcli, perccli, \
+                 ssacli or arcconf"
             }
             Self::WriteCacheOff => {
                 "if the drive is no part of a RAID controller that wants it so and keeps data when the \
@@ -272,6 +282,11 @@ impl fmt::Display for Finding {
                     None => Ok(()),
                 }
             }
+            Self::DrivesHidden { adapter } => write!(
+                f,
+                "this is a volume of the RAID adapter {adapter}, and the drives behind it are hidden: their number, links \
+                 and limits are not known"
+            ),
             Self::WriteCacheOff => {
                 f.write_str("the write cache is off, so that every write waits for the media")
             }

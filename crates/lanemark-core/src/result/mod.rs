@@ -60,7 +60,7 @@ pub use inspected::{
 };
 pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{LatencyHistogram, PERCENTILES};
-pub use path::{HopUse, PathHop, PathUse, PathView, TopologyNode};
+pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, PathView, TopologyNode};
 pub use phases::Phases;
 pub use prediction::{PredictionInterval, Widest};
 pub use range::OutOfRange;

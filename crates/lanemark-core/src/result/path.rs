@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::TestResult;
 use super::hop::{Former, HopId};
 use super::prediction::PredictionInterval;
 use crate::units::{BytesPerSecond, Duration};
@@ -102,6 +103,49 @@ pub struct PathView {
     pub interval: Option<PredictionInterval>,
     /// The platform as a tree, the processor at its root.
     pub topology: TopologyNode,
+    /// Size of a request where the test is of random places, so that rates are told in requests a second too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub random_block_bytes: Option<f64>,
+    /// What limited the simulated test, where it was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<PathLimit>,
+}
+
+/// What limited a simulated test: the use of its hops, and what its busiest link costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathLimit {
+    /// Use of each hop.
+    pub path: PathUse,
+    /// Requests that the test keeps outstanding.
+    pub outstanding: u64,
+    /// What the busiest link takes, where that is the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LinkLoss>,
+}
+
+impl PathLimit {
+    /// The limit of a simulated test, of its first repeat; what its link takes is not known by that alone.
+    pub fn of(result: &TestResult) -> Option<Self> {
+        let path = result.samples.first()?.path.clone()?;
+        Some(Self { path, outstanding: result.test.population(), loss: None })
+    }
+}
+
+/// What a test loses to the link that limits it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkLoss {
+    /// Name of the link.
+    pub link: String,
+    /// Drives that share it.
+    pub drives: u32,
+    /// How many times as fast the link was made.
+    pub times: u32,
+    /// Share of the throughput with such a link that is lost without it.
+    pub share: f64,
+    /// Throughput with such a link, in bytes a second.
+    pub bytes_per_second: f64,
+    /// Requests a second with such a link.
+    pub iops: f64,
 }
 
 /// A hop of a path.

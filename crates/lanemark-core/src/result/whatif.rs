@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{HopId, PredictionInterval, TestResult};
+use super::{HopId, PathLimit, PredictionInterval, TestResult};
 
 /// The share of the time from which a hop that is busy is the limit of a test.
 const FULL: f64 = 0.9;
@@ -14,6 +14,9 @@ pub struct WhatIf {
     pub present: String,
     /// Name of the other system.
     pub other: String,
+    /// What was changed, each with what it was before.
+    #[serde(default)]
+    pub changed: Vec<String>,
     /// The result that was measured on the first, where one was given.
     pub measured: Option<String>,
     /// The tests.
@@ -25,6 +28,9 @@ pub struct WhatIf {
 pub struct WhatIfTest {
     /// The test's name.
     pub test: String,
+    /// Whether the test is of random places, so that requests a second count.
+    #[serde(default)]
+    pub random: bool,
     /// Measured figures of the present system, where there are any.
     pub measured: Option<Outlook>,
     /// Modelled figures of the present system.
@@ -56,6 +62,9 @@ pub struct Outlook {
     /// Throughput that the links would carry if nothing else took time, in bytes a second; none for measured runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links_bytes_per_second: Option<f64>,
+    /// The use of the path; none for measured runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathLimit>,
 }
 
 /// A part of a path.
@@ -105,6 +114,7 @@ impl Outlook {
             iops: result.iops.value,
             latency_mean_ns: result.latency_mean_ns.value,
             busiest,
+            path: PathLimit::of(result),
         }
     }
 }

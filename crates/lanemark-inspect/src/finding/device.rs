@@ -10,6 +10,7 @@ use super::{is_optical, role};
 /// Finds the limits of `device` by itself.
 pub(super) fn rules(device: &InspectedDevice) -> Vec<Finding> {
     let mut found = Vec::new();
+    found.extend(hidden(device));
     if !is_optical(device) {
         found.extend(queueing(device));
         found.extend(cache(device));
@@ -30,6 +31,18 @@ fn is_plain_drive(device: &InspectedDevice) -> bool {
     is(|part| matches!(part, HopPart::ScsiDevice { .. }))
         && !is(|part| matches!(part, HopPart::Virtio { .. } | HopPart::Other { .. }))
         && !hops(device).any(|hop| role(hop) == Some(PciRole::Raid))
+}
+
+/// The adapter whose volume a device is. A drive that the adapter passes on as it is says ATA, or SATA or SAS of a link.
+fn hidden(device: &InspectedDevice) -> Option<Finding> {
+    let adapter = hops(device).find(|hop| role(hop) == Some(PciRole::Raid))?;
+    let passed_on = |hop: &InspectedHop| {
+        let ata = matches!(&hop.part, HopPart::ScsiDevice { identity, .. }
+            if identity.vendor.as_deref().is_some_and(|vendor| vendor.trim() == "ATA"));
+        ata || matches!(hop.link, Some(InspectedLink::Sata(_) | InspectedLink::Sas(_)))
+    };
+    (!hops(device).any(passed_on) && !is_optical(device))
+        .then(|| Finding::DrivesHidden { adapter: adapter.name.clone() })
 }
 
 fn queueing(device: &InspectedDevice) -> Option<Finding> {

@@ -61,7 +61,7 @@ impl Findings {
 }
 
 /// Returns whether a device reads optical discs, which are slow by themselves.
-fn is_optical(device: &InspectedDevice) -> bool {
+pub(crate) fn is_optical(device: &InspectedDevice) -> bool {
     device.name.strip_prefix("sr").is_some_and(crate::value::is_decimal)
 }
 

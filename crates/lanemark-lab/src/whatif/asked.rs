@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lanemark_core::result::{Calibration, RunResult, Target, WhatIf};
 use lanemark_study::system::SystemName;
-use lanemark_study::{Library, Location};
+use lanemark_study::{Library, Location, System};
 
 use super::{Side, WhatIfJob, fitted_ranges};
 use crate::error::LabError;
@@ -102,7 +102,8 @@ impl Lab {
         begun(2 * present.workload.tests.len());
         let measured = from.measured().map(|run| (args.from, run));
         let subjects = args.intervals.then_some(subjects);
-        let job = WhatIfJob { present, other, subjects, measured, seed: args.seed };
+        let changed = changed(args, &from.system, &present.system, &set)?;
+        let job = WhatIfJob { present, other, subjects, measured, changed, seed: args.seed };
         self.what_if(&job, watch)
     }
 }
@@ -141,6 +142,34 @@ impl Present {
     }
 }
 
+/// Says what the other system has otherwise, each with what it was.
+fn changed(
+    args: &WhatIfAsked<'_>,
+    present: &str,
+    system: &System,
+    set: &[(Calibration, Location)],
+) -> Result<Vec<String>, LabError> {
+    let parts = SystemName::parse(present)?;
+    let port = present.rsplit_once(':').map_or("", |(_, port)| port);
+    let named = [
+        ("drive", args.drive, parts.drive.as_str()),
+        ("platform", args.platform, parts.platform.as_str()),
+        ("port", args.port, port),
+    ];
+    let named = named.into_iter().filter_map(|(what, new, old)| {
+        new.filter(|new| *new != old).map(|new| format!("{what} {new} instead of {old}"))
+    });
+    let depth = args.queue_depth.map(|depth| format!("queue depth {depth} for all tests"));
+    let set = set.iter().map(|(setting, _)| {
+        let Calibration { parameter, value, .. } = setting;
+        match system.values.iter().find(|record| record.parameter == *parameter) {
+            Some(record) => format!("{parameter} = {value} instead of {}", record.text),
+            None => format!("{parameter} = {value}"),
+        }
+    });
+    Ok(named.chain(depth).chain(set).collect())
+}
+
 /// Returns the drive of a system's name.
 fn drive_of(system: &str) -> Option<&str> {
     system.split_once('@').map(|(drive, _)| drive)
@@ -159,7 +188,7 @@ fn other(
         (None, None) => present.rsplit_once(':').map_or(String::new(), |(_, port)| port.to_owned()),
         (None, Some(_)) => {
             return Err(LabError::input("--platform: in which of its ports?")
-                .hint("give --port; `lanemark library` lists them"));
+                .hint("give --port; `lanemark library NAME` lists them"));
         }
     };
     let set = settings(args.set)?;

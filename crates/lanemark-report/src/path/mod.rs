@@ -8,16 +8,17 @@
 mod diagram;
 mod layout;
 mod scale;
-mod tree;
+pub(crate) mod tree;
 
-use lanemark_core::result::{HopId, PathHop, PathView, TopologyNode};
+use lanemark_core::result::{HopId, LinkLoss, PathHop, PathView, TopologyNode};
 use lanemark_core::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
 
 use crate::Style;
-use crate::number::{ABSENT, LatencyUnit, or_absent, percent_whole, significant};
+use crate::number::{ABSENT, LatencyUnit, fixed, or_absent, percent_whole, significant};
 use crate::table::{Cell, Column, Ink, Table, point};
 use crate::terminal::{Sheet, plain, wrap};
+use crate::test_detail::path_limit;
 
 pub(crate) use diagram::Drawing;
 pub use diagram::path_svg;
@@ -45,6 +46,16 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
     }
     let mark = if narrow.is_empty() { String::new() } else { format!("{MARK} ") };
     sheet.item(&mark, &sentence(view), Ink::Plain);
+    if let Some(limit) = &view.limit {
+        sheet.blank();
+        let random = view.random_block_bytes.is_some();
+        if let Some(loss) = &limit.loss {
+            sheet.paragraph(&lost(loss, random));
+        }
+        if let Some(sentence) = path_limit(limit) {
+            sheet.paragraph(&format!("{sentence}."));
+        }
+    }
     sheet.finish()
 }
 
@@ -53,8 +64,32 @@ pub fn path_sentence(view: &PathView) -> String {
     sentence(view)
 }
 
+/// `You lose 41% to DMI 3.0, which 2 drives share: with that link 16 times as fast the path would carry 1050 MB/s.`
+pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
+    let shared = match loss.drives {
+        0 | 1 => String::new(),
+        drives => format!(", which {drives} drives share"),
+    };
+    let carried = match random {
+        true => format!("{} IOPS", fixed(loss.iops, 0)),
+        false => format!("{} MB/s", significant(loss.bytes_per_second / 1e6)),
+    };
+    format!(
+        "You lose {} to {}{shared}: with that link {} times as fast the path would carry {carried}.",
+        percent_whole(loss.share),
+        loss.link,
+        loss.times
+    )
+}
+
 /// Writes the sentence about the narrowest hop.
 pub(crate) fn sentence(view: &PathView) -> String {
+    let told = |carried: BytesPerSecond| match view.random_block_bytes {
+        Some(block) => {
+            format!("{}, {} IOPS,", rate(carried), fixed(carried.0 as f64 / block, 0))
+        }
+        None => rate(carried),
+    };
     let names = names(&view.hops);
     let least = narrowest(&view.hops);
     let hops = || view.hops.iter().zip(&names).filter(|(hop, _)| least.contains(&hop.id));
@@ -62,12 +97,12 @@ pub(crate) fn sentence(view: &PathView) -> String {
     let named: Vec<&str> = hops().map(|(_, name)| name.as_str()).collect();
     let hop = match (named.as_slice(), ceiling) {
         ([name], Some(ceiling)) => {
-            format!("The narrowest hop is {name}: at most {} of this workload.", rate(ceiling))
+            format!("The narrowest hop is {name}: at most {} of this workload.", told(ceiling))
         }
         ([before @ .., last], Some(ceiling)) => format!(
             "The narrowest hops are {} and {last}: at most {} of this workload each.",
             before.join(", "),
-            rate(ceiling)
+            told(ceiling)
         ),
         _ if view.hops.is_empty() => "The path has no hops.".to_owned(),
         _ => "No hop of the path has a ceiling for this test.".to_owned(),
@@ -80,7 +115,7 @@ pub(crate) fn sentence(view: &PathView) -> String {
         let at = |ratio: f64| significant(simulated.as_megabytes() * ratio);
         format!(", in 80% of cases {} to {} MB/s", at(interval.low_ratio), at(interval.high_ratio))
     });
-    format!("{hop} The whole path carries {} in the simulator{share}{interval}.", rate(simulated))
+    format!("{hop} The whole path carries {} in the simulator{share}{interval}.", told(simulated))
 }
 
 /// A rate with its unit, `600 MB/s`.
@@ -201,6 +236,8 @@ mod tests {
             hops: ceilings.iter().zip(0..).map(hop).collect(),
             simulated: simulated.map(megabytes),
             interval: None,
+            random_block_bytes: None,
+            limit: None,
             topology: TopologyNode { on_path: true, ..TopologyNode::default() },
         }
     }

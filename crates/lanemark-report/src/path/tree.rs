@@ -22,7 +22,7 @@ const MARKED: usize = 3;
 const LINKED: usize = 3;
 
 /// Draws the tree, its root first; links that are one of the hops `narrow` are marked as in the table.
-pub(super) fn draw(sheet: &mut Sheet, root: &TopologyNode, narrow: &[HopId]) {
+pub(crate) fn draw(sheet: &mut Sheet, root: &TopologyNode, narrow: &[HopId]) {
     let room = sheet.width() - MARKED;
     let label = shorten(&plain(&root.label), room);
     sheet.line(&[node_piece(root.on_path, &label)]);

@@ -7,7 +7,7 @@ use lanemark_core::result::{Provenance, Sweep};
 use maud::{Markup, html};
 
 use super::curve::{Curve, Curves, Knee, Panel, Place};
-use super::{counted, curves, errors, sentences, table, title};
+use super::{counted, curves, errors, sentences, table, title, told};
 use crate::html::axis::step;
 use crate::html::provenance::provenances;
 use crate::html::svg::{fitted, image, num, text_width};
@@ -87,7 +87,7 @@ pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
 
 /// The knees, or the best points where there are none.
 fn answer(curves: &Curves) -> Markup {
-    let sentences = sentences(curves);
+    let sentences = sentences(curves, |curve| told(curves, curve));
     html! {
         @if sentences.len() <= 8 {
             div class="answer" { @for sentence in &sentences { p { (sentence) } } }

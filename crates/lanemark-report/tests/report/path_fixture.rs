@@ -73,6 +73,8 @@ pub(crate) fn marvell() -> PathView {
         ],
         simulated: Some(BytesPerSecond(398_600_000)),
         interval: None,
+        random_block_bytes: None,
+        limit: None,
         topology: node("Core i7-920, X58", None, true, vec![graphics, at(0, chipset)]),
     }
 }

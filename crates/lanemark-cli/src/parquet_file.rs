@@ -1,5 +1,4 @@
-//! A sweep or a part of one as Parquet: the columns of the CSV file, axes as numbers where all of their values are plain
-//! ones.
+//! Columns as Parquet: of a sweep or a part of one, axes as numbers where all of their values are plain ones; of a run.
 //!
 //! Only with the feature `parquet`, whose crate takes longer to build than all of the command does. One row group,
 //! uncompressed: a million points are about 100 MB.
@@ -23,18 +22,18 @@ use crate::failure::Failure;
 const AUTHOR: &str = concat!("lanemark version ", env!("CARGO_PKG_VERSION"));
 
 /// Refuses to write over a file at `path` that Lanemark did not write.
-pub(super) fn refuse_other(path: &Path) -> Result<(), Failure> {
+pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
     let old = input::bytes(path, input::RESULT_MAX).unwrap_or_default();
     let ours = old.starts_with(b"PAR1") && old.windows(8).any(|part| part == b"lanemark");
     if std::fs::symlink_metadata(path).is_ok() && !ours {
-        let message = format!("{}: exists and is no Lanemark sweep", path.display());
+        let message = format!("{}: exists and is no Parquet file of Lanemark", path.display());
         return Err(Failure::refused(message).hint("give another --out"));
     }
     Ok(())
 }
 
-/// Writes the columns of a sweep or of a part of one to `path`, the old file or the new one and nothing between.
-pub(super) fn write(place: &Reserved, columns: &[Column]) -> Result<(), Failure> {
+/// Writes `columns` to `place`, the old file or the new one and nothing between.
+pub(crate) fn write(place: &Reserved, columns: &[Column]) -> Result<(), Failure> {
     refuse_other(place.path())?;
     let bytes = bytes(columns).map_err(|error| {
         Failure::run(format!("{}: can't be written: {error}", place.path().display()))

@@ -1,0 +1,63 @@
+//! `lanemark completions`: what shells and `man` know of the command line.
+
+use std::path::Path;
+
+use clap::Command;
+use clap_complete::{Shell, generate};
+use clap_mangen::Man;
+use lanemark_lab::results::Outlet;
+
+use crate::args::{CompletionsArgs, CompletionsCommand};
+use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
+use crate::outlets::MANUAL;
+use crate::{help, output};
+
+pub(crate) fn run(args: &CompletionsArgs) -> Result<Outcome, Failure> {
+    match &args.command {
+        CompletionsCommand::Bash => print(Shell::Bash)?,
+        CompletionsCommand::Zsh => print(Shell::Zsh)?,
+        CompletionsCommand::Fish => print(Shell::Fish)?,
+        CompletionsCommand::Man { folder } => pages(folder)?,
+    }
+    Ok(Outcome::Done)
+}
+
+fn print(shell: Shell) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    generate(shell, &mut help::command(), "lanemark", &mut script);
+    output::print(&String::from_utf8_lossy(&script))
+}
+
+/// Writes a page for the program and one for each of its commands, once all names are taken.
+fn pages(folder: &Path) -> Result<(), Failure> {
+    let fail = |error: &dyn std::fmt::Display| {
+        Failure::input(format!("{}: can't be written: {error}", folder.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| fail(&error))?;
+    let mut command = help::command();
+    command.build();
+    let mut all = Vec::new();
+    named(command.disable_help_subcommand(true), "lanemark", &mut all);
+    let place = |(name, command): (String, Command)| {
+        let page = folder.join(format!("{name}.1"));
+        Ok((Outlet::open(&page, &MANUAL)?, name, command))
+    };
+    let places = all.into_iter().map(place).collect::<Result<Vec<_>, Failure>>()?;
+    for (outlet, name, command) in &places {
+        let mut page = Vec::new();
+        let man = Man::new(command.clone()).title(name.clone()).section("1").source("Lanemark");
+        man.render(&mut page).map_err(|error| fail(&error))?;
+        outlet.write(&String::from_utf8_lossy(&page))?;
+    }
+    tell!("wrote {} pages to {}", places.len(), folder.display());
+    Ok(())
+}
+
+/// The commands from `command` down with the names of their pages, `lanemark-oltp-run`.
+fn named(command: Command, name: &str, all: &mut Vec<(String, Command)>) {
+    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+        named(below.clone(), &format!("{name}-{}", below.get_name()), all);
+    }
+    all.push((name.to_owned(), command));
+}

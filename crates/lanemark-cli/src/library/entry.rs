@@ -1,0 +1,122 @@
+//! A platform alone: its tree, its links and ports with their laws, and its values.
+
+use std::collections::BTreeSet;
+
+use lanemark_core::result::{Calibration, TopologyNode};
+use lanemark_lab::LabError;
+use lanemark_report::{PlatformLink, PlatformPort};
+use lanemark_study::document::Context;
+use lanemark_study::library::Kind;
+use lanemark_study::platform::Platform;
+use lanemark_study::{Ledger, Library, Location, Overrides, Record, path};
+use serde::Serialize;
+
+/// A platform with nothing in its ports.
+#[derive(Serialize)]
+pub(crate) struct PlatformEntry {
+    /// The name for people.
+    pub(crate) name: String,
+    pub(crate) cores: u32,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) topology: TopologyNode,
+    #[serde(skip)]
+    pub(crate) values: Vec<Record>,
+}
+
+/// A port of a platform.
+#[derive(Serialize)]
+pub(crate) struct Port {
+    name: String,
+    connector: String,
+    controller: &'static str,
+    rate_bytes_per_second: u64,
+    /// The links to the processor, nearest to the processor first.
+    behind: Vec<String>,
+}
+
+/// A link of a platform that no port is the end of.
+#[derive(Serialize)]
+pub(crate) struct Link {
+    name: String,
+    to: String,
+    law: String,
+    rate_bytes_per_second: u64,
+    latency_ns: f64,
+}
+
+impl PlatformEntry {
+    /// Reads the platform `name`, with each of `settings` in place of its value.
+    ///
+    /// # Errors
+    /// Where there is no such platform, and what is wrong with it.
+    pub(crate) fn read(
+        library: &Library,
+        name: &str,
+        settings: &[(Calibration, Location)],
+    ) -> Result<Self, LabError> {
+        let (ledger, mut overrides) = (Ledger::default(), Overrides::default());
+        for (setting, location) in settings {
+            overrides.set(&setting.parameter, &setting.value, location.clone());
+        }
+        let file = library.open(Kind::Platform, name)?;
+        let platform = Platform::read(&file, Context { ledger: &ledger, overrides: &overrides })?;
+        overrides.check_used(&ledger)?;
+        Ok(Self::of(&platform, ledger.records()))
+    }
+
+    fn of(platform: &Platform, values: Vec<Record>) -> Self {
+        let topology = path::platform_tree(platform);
+        let (mut seen, mut links) = (BTreeSet::new(), Vec::new());
+        for link in platform.ports.iter().flat_map(|port| &port.behind) {
+            if seen.insert(&link.name) {
+                links.push(Link {
+                    name: link.spec.name.clone(),
+                    to: link.to.clone(),
+                    law: link.spec.law.to_string(),
+                    rate_bytes_per_second: link.spec.law.rate().0,
+                    latency_ns: link.spec.latency.picoseconds() as f64 / 1e3,
+                });
+            }
+        }
+        let port = |port: &lanemark_study::platform::Port| Port {
+            name: port.name.clone(),
+            connector: port.plug.to_string(),
+            controller: port.controller.name(),
+            rate_bytes_per_second: path::plug_rate(port.plug).0,
+            behind: port.behind.iter().map(|link| link.spec.name.clone()).collect(),
+        };
+        Self {
+            name: platform.name.clone(),
+            cores: platform.cpu.cores,
+            ports: platform.ports.iter().map(port).collect(),
+            links,
+            topology,
+            values,
+        }
+    }
+
+    /// The links as they are shown.
+    pub(crate) fn shown_links(&self) -> Vec<PlatformLink> {
+        let shown = |link: &Link| PlatformLink {
+            name: link.name.clone(),
+            to: link.to.clone(),
+            law: link.law.clone(),
+            megabytes_per_second: link.rate_bytes_per_second as f64 / 1e6,
+            latency_us: link.latency_ns / 1e3,
+        };
+        self.links.iter().map(shown).collect()
+    }
+
+    /// The ports as they are shown.
+    pub(crate) fn shown_ports(&self) -> Vec<PlatformPort> {
+        let shown = |port: &Port| PlatformPort {
+            name: port.name.clone(),
+            law: port.connector.clone(),
+            controller: port.controller.to_owned(),
+            megabytes_per_second: port.rate_bytes_per_second as f64 / 1e6,
+            behind: port.behind.join(", "),
+        };
+        self.ports.iter().map(shown).collect()
+    }
+}

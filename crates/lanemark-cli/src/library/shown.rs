@@ -1,0 +1,191 @@
+//! An entry of the library as it is shown: a drive, a platform, a host or a workload with all that its file says.
+
+use lanemark_core::units::Duration;
+use lanemark_core::workload::Test;
+use lanemark_report::{DriveValue, EntryTest, drive_text, platform_text, workload_text};
+use lanemark_study::library::{Kind, open_file};
+use lanemark_study::rated::{self, Explained};
+use lanemark_study::{Library, Location, Origin, Record, StudyError, catalogue, workload};
+use serde::Serialize;
+
+use super::{KINDS, ListedDrive, PlatformEntry, media};
+use crate::drive::value;
+use crate::failure::Failure;
+use crate::output;
+
+/// An entry as JSON.
+#[derive(Serialize)]
+struct Entry<T> {
+    kind: &'static str,
+    id: String,
+    #[serde(flatten)]
+    entry: T,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    values: Vec<Value>,
+}
+
+/// A drive as JSON.
+#[derive(Serialize)]
+struct Drive {
+    name: String,
+    #[serde(flatten)]
+    listed: ListedDrive,
+}
+
+/// A host as JSON.
+#[derive(Serialize)]
+struct Host {
+    name: String,
+}
+
+/// A value of an entry as JSON.
+#[derive(Serialize)]
+struct Value {
+    parameter: String,
+    value: String,
+    origin: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    note: String,
+    /// The ends of the range in which 80% of such values lie, over the value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range_ratios: Option<[f64; 2]>,
+}
+
+/// Prints the entry `name` of one of `kinds`.
+pub(super) fn show(
+    library: &Library,
+    name: &str,
+    kinds: Vec<(&'static str, Kind)>,
+    json: bool,
+) -> Result<(), Failure> {
+    match kind_of(library, name, &kinds)? {
+        Kind::Drive => show_drive(library, name, json),
+        Kind::Platform => show_platform(library, name, json),
+        Kind::Host => show_host(library, name, json),
+        _ => show_workload(library, name, json),
+    }
+}
+
+/// The first of `kinds` that has an entry `name`; a file's by its tables.
+fn kind_of(library: &Library, name: &str, kinds: &[(&str, Kind)]) -> Result<Kind, Failure> {
+    if name.ends_with(".toml") {
+        let file = open_file(name.as_ref())?;
+        let tables = ["drive", "platform", "host", "workload"];
+        let kind = KINDS.iter().zip(tables).find(|(_, table)| file.has_table(table));
+        return kind.map(|((_, kind), _)| *kind).ok_or_else(|| {
+            Failure::input(format!("{name}: is no file of a library"))
+                .hint("it has none of [drive], [platform], [host] and [workload]")
+        });
+    }
+    // A platform with a host in place of its own.
+    let own = name.split(',').next().unwrap_or(name);
+    let has = |kind: Kind| library.names(kind).iter().any(|known| known == own);
+    if let Some((_, kind)) = kinds.iter().find(|(_, kind)| has(*kind)) {
+        return Ok(*kind);
+    }
+    let known: Vec<String> = kinds.iter().flat_map(|(_, kind)| library.names(*kind)).collect();
+    let known = known.iter().map(String::as_str);
+    let unknown = StudyError::unknown(Location::file("library"), "entry", name, known);
+    let told = Failure::from(unknown);
+    Err(told.hint(format!("`lanemark library --search {own}` looks for it in all names")))
+}
+
+fn print<T: Serialize>(
+    kind: &'static str,
+    id: &str,
+    entry: T,
+    values: &[Record],
+) -> Result<(), Failure> {
+    let values = values.iter().map(|record| {
+        let (origin, note) = match &record.origin {
+            Origin::Sourced(text) => ("sourced", text.clone()),
+            Origin::Derived(text) => ("derived", text.clone()),
+            Origin::Assumed(text) => ("assumed", text.clone().unwrap_or_default()),
+            Origin::Overridden => ("set", String::new()),
+        };
+        let (parameter, value) = (record.parameter.clone(), record.text.clone());
+        let range_ratios = record.range.map(|range| [range.low, range.high]);
+        Value { parameter, value, origin, note, range_ratios }
+    });
+    output::print_json(&Entry { kind, id: id.to_owned(), entry, values: values.collect() })
+}
+
+fn show_drive(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
+    let Explained { name, values, .. } = rated::explain(library, id)?;
+    let entry = catalogue::drive(library, id)?;
+    if json {
+        return print("drive", id, Drive { name, listed: ListedDrive::of(&entry) }, &values);
+    }
+    let year = entry.year.map_or(String::new(), |year| format!(", {year}"));
+    let head = format!("{name}: {}, {}, {}{year}", media(&entry), entry.plug, entry.capacity);
+    let values: Vec<DriveValue> = values.iter().map(value).collect();
+    let mut text = drive_text(&head, &values, &[], 0.0, &output::style());
+    if !id.ends_with(".toml") {
+        text += &format!("\nlanemark drive show {id} holds the model against its ratings.\n");
+    }
+    output::print(&text)
+}
+
+fn show_platform(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
+    let platform = PlatformEntry::read(library, id, &[])?;
+    if json {
+        let values = platform.values.clone();
+        return print("platform", id, platform, &values);
+    }
+    let style = output::style();
+    let (links, ports) = (platform.shown_links(), platform.shown_ports());
+    let mut text = platform_text(&platform.topology, &links, &ports, &style);
+    let values: Vec<DriveValue> = platform.values.iter().map(value).collect();
+    text += "\n";
+    text += &drive_text("Values", &values, &[], 0.0, &style);
+    output::print(&text)
+}
+
+fn show_host(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
+    let file = library.open(Kind::Host, id)?;
+    let (name, values) = lanemark_study::host::values(&file)?;
+    if json {
+        return print("host", id, Host { name }, &values);
+    }
+    let values: Vec<DriveValue> = values.iter().map(value).collect();
+    output::print(&drive_text(&name, &values, &[], 0.0, &output::style()))
+}
+
+fn show_workload(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
+    let workload = workload::open(library, id)?;
+    if json {
+        return print("workload", id, workload, &[]);
+    }
+    let tests: Vec<EntryTest> = workload.tests.iter().map(test).collect();
+    let head = match workload.repeats {
+        1 => workload.name.clone(),
+        repeats => format!("{}: {repeats} repeats of each test", workload.name),
+    };
+    output::print(&workload_text(&head, id, &tests, &output::style()))
+}
+
+/// A test as it is shown.
+fn test(test: &Test) -> EntryTest {
+    let time = test.duration.map(|time: Duration| time.to_string());
+    let pattern = match test.pattern() {
+        Some(_) if test.is_in_order() => "in order",
+        Some(_) => "random",
+        None if test.is_trace() => "trace",
+        None => "transactions",
+    };
+    EntryTest {
+        slug: workload::slug(&test.name),
+        name: test.name.clone(),
+        block: test.block.to_string(),
+        pattern,
+        read_share: test.read_share().get(),
+        queue_depth: test.queue_depth(),
+        threads: test.threads,
+        span: test.span.to_string(),
+        length: [time, test.volume.map(|volume| volume.to_string())]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" or "),
+    }
+}

@@ -1,0 +1,54 @@
+//! `lanemark results`: what was run and saved, the newest first.
+
+use lanemark_core::text::shown;
+use lanemark_lab::results::{self, Listed};
+
+use crate::args::ResultsArgs;
+use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
+use crate::output;
+
+pub(crate) fn run(args: &ResultsArgs) -> Result<Outcome, Failure> {
+    let mut all = results::list(&args.folder).map_err(|error| {
+        Failure::from(error).hint("runs are saved in ./results; --out names another folder")
+    })?;
+    let words = args.search.as_deref().unwrap_or_default().to_lowercase();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    all.retain(|listed| {
+        let text = searched(listed);
+        words.iter().all(|word| text.contains(word))
+    });
+    if args.json {
+        output::print_json(&all)?;
+        return Ok(Outcome::Done);
+    }
+    if all.is_empty() {
+        tell!("{}: there is no such result", args.folder.display());
+        return Ok(Outcome::Done);
+    }
+    let text: String = all.iter().map(line).collect();
+    output::print(&text)?;
+    Ok(Outcome::Done)
+}
+
+fn searched(listed: &Listed) -> String {
+    let Listed { path, title, command, .. } = listed;
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    format!("{file} {title} {}", command.join(" ")).to_lowercase()
+}
+
+/// The time, the file and the title of a result, and below it the command that made it.
+fn line(listed: &Listed) -> String {
+    let Listed { path, title, started_at, command, complete, .. } = listed;
+    let time = started_at.replace('T', " ");
+    let time = time.get(..16).unwrap_or(&time);
+    let cut = if *complete { "" } else { ", interrupted" };
+    let command = command.join(" ");
+    format!(
+        "{}  {}  {}{cut}\n                  lanemark {}\n",
+        shown(time),
+        shown(&path.display().to_string()),
+        shown(title),
+        shown(&command)
+    )
+}

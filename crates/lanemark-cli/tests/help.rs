@@ -1,0 +1,129 @@
+//! The command line as it is shown: help, completions, manual pages, and what `make install` puts where.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn lanemark(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(arguments).env_remove("COLUMNS").env_remove("LANEMARK_LIBRARY");
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+#[track_caller]
+fn printed(arguments: &[&str]) -> String {
+    let output = lanemark(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The names below `Commands:` in a help.
+fn commands(help: &str) -> Vec<String> {
+    let Some((_, after)) = help.split_once("Commands:\n") else { return Vec::new() };
+    let lines = after.lines().take_while(|line| !line.trim().is_empty());
+    let named = lines.filter(|line| !line.starts_with("   "));
+    let names = named.filter_map(|line| line.split_whitespace().next().map(str::to_owned));
+    names.filter(|name| name != "help").collect()
+}
+
+/// The words of all commands, each with its help.
+fn all(words: &[String], found: &mut Vec<(Vec<String>, String)>) {
+    let mut asked: Vec<&str> = words.iter().map(String::as_str).collect();
+    asked.push("--help");
+    let help = printed(&asked);
+    for name in commands(&help) {
+        all(&[words, &[name]].concat(), found);
+    }
+    found.push((words.to_vec(), help));
+}
+
+#[test]
+fn every_help_has_an_example_groups_and_lines_within_100_columns() {
+    let mut found = Vec::new();
+    all(&[], &mut found);
+    assert!(found.len() > 30, "{} commands", found.len());
+    for (words, help) in &found {
+        assert!(help.contains("Example"), "{words:?} has no example:\n{help}");
+        let long = help.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(long, None, "{words:?}");
+        // More options than are taken in at a glance stand in groups.
+        let options = help.lines().filter(|line| line.trim_start().starts_with("--")).count();
+        let groups = help.lines().filter(|line| !line.starts_with(' ') && line.ends_with(':'));
+        assert!(options < 10 || groups.count() >= 4, "{words:?}: {options} options:\n{help}");
+    }
+    assert!(found.iter().any(|(words, _)| words.join(" ") == "oltp run"));
+}
+
+#[test]
+fn completions_know_commands_and_options_and_the_shells_read_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for (shell, check) in [("bash", &["-n"][..]), ("zsh", &["-n"]), ("fish", &["--no-execute"])] {
+        let script = printed(&["completions", shell]);
+        for word in ["whatif", "no-interval", "crystaldiskmark"] {
+            assert!(script.contains(word), "{shell}: no {word}");
+        }
+        let file = folder.path().join(shell);
+        fs::write(&file, script).unwrap();
+        match Command::new(shell).args(check).arg(&file).output() {
+            Ok(output) => {
+                let told = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success(), "{shell}: {told}");
+            }
+            Err(_) => lanemark_testbed::skipped(&format!("{shell} is not installed")),
+        }
+    }
+    let refused = lanemark(&["completions", "tcsh"]);
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn manual_pages_are_written_anew_and_never_over_anything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let man = folder.path().join("share/man1");
+    let written = || lanemark(&["completions", "man", man.to_str().unwrap()]);
+    for _ in 0..2 {
+        assert!(written().status.success());
+    }
+    let page = fs::read_to_string(man.join("lanemark-oltp-run.1")).unwrap();
+    for part in [".TH lanemark-oltp-run 1", ".SH NAME", "\\-\\-users", "Example"] {
+        assert!(page.contains(part), "no {part} in\n{page}");
+    }
+    assert!(man.join("lanemark.1").exists() && !man.join("lanemark-help.1").exists());
+    fs::write(man.join("lanemark-sim.1"), "notes").unwrap();
+    let refused = written();
+    assert_eq!(refused.status.code(), Some(3), "{}", String::from_utf8_lossy(&refused.stderr));
+    assert_eq!(fs::read_to_string(man.join("lanemark-sim.1")).unwrap(), "notes");
+    let nowhere = lanemark(&["completions", "man", "/proc/nowhere"]);
+    assert_eq!(nowhere.status.code(), Some(2));
+}
+
+#[test]
+fn make_install_puts_everything_below_destdir_and_prefix() {
+    let folder = tempfile::tempdir().unwrap();
+    let installed = Command::new("make")
+        .args(["install", "-o", "build", "PREFIX=/usr"])
+        .arg(format!("LANEMARK={}", env!("CARGO_BIN_EXE_lanemark")))
+        .arg(format!("DESTDIR={}", folder.path().display()))
+        .current_dir(project())
+        .env_remove("MAKEFLAGS")
+        .output()
+        .unwrap();
+    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    let usr = folder.path().join("usr");
+    let program = fs::metadata(usr.join("bin/lanemark")).unwrap();
+    assert_eq!(program.permissions().mode() & 0o777, 0o755);
+    for file in [
+        "share/bash-completion/completions/lanemark",
+        "share/zsh/site-functions/_lanemark",
+        "share/fish/vendor_completions.d/lanemark.fish",
+        "share/man/man1/lanemark.1",
+        "share/man/man1/lanemark-sim.1",
+    ] {
+        assert!(fs::metadata(usr.join(file)).unwrap().len() > 500, "{file}");
+    }
+}

@@ -1,0 +1,155 @@
+//! `lanemark library` and `lanemark path` as a person meets them: what can be named, and what stands behind a name.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn lanemark(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(arguments).current_dir(project()).env_remove("LANEMARK_LIBRARY");
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+#[track_caller]
+fn printed(arguments: &[&str]) -> String {
+    let output = lanemark(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&printed(arguments)).unwrap()
+}
+
+#[track_caller]
+fn refused(arguments: &[&str]) -> String {
+    let output = lanemark(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    assert_eq!(output.stdout, b"");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_drive_is_shown_with_each_value_and_its_origin() {
+    let text = printed(&["library", "samsung-950-pro-512gb"]);
+    assert!(text.contains("SSD, PCIe 3.0 x4, 512"), "{text}");
+    assert!(text.contains("- drive.flash.read = 50 us"), "{text}");
+    let found = json(&["library", "samsung-950-pro-512gb", "--json"]);
+    assert_eq!((&found["kind"], &found["interface"]), (&"drive".into(), &"NVMe".into()));
+    let values = found["values"].as_array().unwrap();
+    let read = values.iter().find(|value| value["parameter"] == "drive.flash.read").unwrap();
+    assert_eq!((&read["value"], &read["origin"]), (&"50 us".into(), &"sourced".into()));
+}
+
+#[test]
+fn a_platform_is_shown_with_its_ports_and_a_host_and_a_workload_with_what_they_say() {
+    let text = printed(&["library", "workstation-z170"]);
+    for part in ["DMI", "PCIe 3.0 x4", "m2", "SATA 6 Gb/s", "platform.cpu.request_submit"] {
+        assert!(text.contains(part), "no {part} in\n{text}");
+    }
+    let found = json(&["library", "workstation-z170", "--json"]);
+    let ports = found["ports"].as_array().unwrap();
+    let m2 = ports.iter().find(|port| port["name"] == "m2").unwrap();
+    assert_eq!(m2["connector"], "PCIe 3.0 x4");
+    assert_eq!(m2["behind"].as_array().unwrap().len(), 1);
+    let host = json(&["library", "linux-block", "--json"]);
+    assert_eq!(host["kind"], "host");
+    assert!(!host["values"].as_array().unwrap().is_empty());
+    let text = printed(&["library", "crystaldiskmark-8"]);
+    assert!(text.contains("seq1m-q8t1-read") && text.contains("random"), "{text}");
+    let workload = json(&["library", "crystaldiskmark-8", "--json"]);
+    assert_eq!(workload["tests"].as_array().unwrap().len(), 8);
+}
+
+#[test]
+fn filters_and_words_leave_what_fits() {
+    let listed = |arguments: &[&str]| {
+        let all = json(&[&["library", "--json"], arguments].concat());
+        all.as_array().unwrap().clone()
+    };
+    let all = listed(&[]);
+    assert!(all.len() > 300, "{}", all.len());
+    for interface in ["nvme", "sata", "sas"] {
+        let some = listed(&["--interface", interface]);
+        assert!(!some.is_empty());
+        let fits = |one: &Value| one["interface"].as_str().unwrap().to_lowercase() == interface;
+        assert!(some.iter().all(fits), "{interface}");
+    }
+    let of_years = listed(&["--year", "2010..2012", "--kind", "ssd"]);
+    let fits = |one: &Value| (2010..=2012).contains(&one["year"].as_u64().unwrap());
+    assert!(!of_years.is_empty() && of_years.iter().all(fits));
+    let disks = listed(&["--kind", "hdd", "--maker", "seagate"]);
+    assert!(!disks.is_empty() && disks.iter().all(|one| one["maker"] == "Seagate"));
+    let platforms = listed(&["--kind", "platform", "--search", "raspberry pi"]);
+    assert!(!platforms.is_empty() && platforms.iter().all(|one| one["kind"] == "platform"));
+    let none = lanemark(&["library", "--search", "no such thing"]);
+    assert_eq!((none.status.code(), none.stdout.len()), (Some(0), 0));
+    assert!(String::from_utf8(none.stderr).unwrap().starts_with("nothing in the library fits"));
+}
+
+#[test]
+fn what_is_not_there_is_told_with_what_is_near() {
+    assert!(refused(&["library", "samsung-950-pro-521gb"]).contains("samsung-950-pro-512gb"));
+    assert!(
+        refused(&["library", "samsung-950-pro-512gb", "--kind", "platform"]).contains("unknown")
+    );
+    assert!(refused(&["library", "/etc/passwd.toml"]).contains("can't be read"));
+    assert!(refused(&["library", "Cargo.toml"]).contains("is no file of a library"));
+    assert!(refused(&["library", "--year", "20x5"]).contains("write a year"));
+    assert!(refused(&["library", "--kind", "host", "--year", "2015"]).contains("are of drives"));
+}
+
+#[test]
+fn a_platform_alone_has_a_path_too() {
+    let text = printed(&["path", "workstation-z170"]);
+    assert!(text.contains("port m2") && text.contains("packets of"), "{text}");
+    let found =
+        json(&["path", "workstation-z170", "--json", "--set", "platform.link.dmi.pcie.lanes=1"]);
+    let dmi = found["links"].as_array().unwrap().iter().find(|link| link["name"] == "DMI 3.0");
+    let rate = dmi.unwrap()["rate_bytes_per_second"].as_f64().unwrap();
+    assert!((0.9e9..1.0e9).contains(&rate), "{rate}");
+    assert!(refused(&["path", "workstation-z710"]).contains("workstation-z170"));
+    assert!(refused(&["path", "workstation-z170", "quick"]).contains("a platform alone"));
+    assert!(
+        refused(&["path", "workstation-z170", "--set", "platform.no=1"]).contains("platform.no")
+    );
+}
+
+/// Four drives of 550 MB/s behind one lane of PCIe 2.0 get what that lane carries, and the loss is told.
+#[test]
+fn drives_behind_one_uplink_are_told_what_they_lose_to_it() {
+    let system = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4";
+    let narrow = ["--set", "platform.link.dmi.pcie.lanes=1"];
+    let text = printed(&[&["path", system, "--no-interval"], &narrow[..]].concat());
+    assert!(
+        text.contains("You lose ") && text.contains("to DMI 3.0, which 4 drives share"),
+        "{text}"
+    );
+    let found = json(&[&["path", system, "--no-interval", "--json"], &narrow[..]].concat());
+    let loss = &found["limit"]["loss"];
+    let (share, with) =
+        (loss["share"].as_f64().unwrap(), loss["bytes_per_second"].as_f64().unwrap());
+    let now = found["simulated"].as_f64().unwrap();
+    assert!((1.0 - now / with - share).abs() < 1e-6 && (0.4..0.8).contains(&share), "{share}");
+    // Four drives' own links carry as much as is told, and no more.
+    assert!((1.9e9..2.4e9).contains(&with), "{with}");
+    let alone = printed(&["path", "samsung-850-pro-1tb@workstation-z170:sata", "--no-interval"]);
+    assert!(!alone.contains("drives share"), "{alone}");
+}
+
+#[test]
+fn a_path_tells_requests_a_second_of_random_tests_and_explains_as_sim_does() {
+    let system = "samsung-950-pro-512gb@workstation-z170:m2";
+    let test = "crystaldiskmark-8:rnd4k-q32t1-read";
+    let text = printed(&["path", system, test, "--no-interval"]);
+    assert!(text.contains(" IOPS"), "{text}");
+    let explained = text.lines().last().unwrap();
+    let simulated = printed(&["sim", system, test, "--no-interval", "--no-save"]);
+    assert!(simulated.contains(explained.trim_end_matches('.')), "{explained}\n{simulated}");
+}

@@ -1,0 +1,184 @@
+//! Captures: what an inspection reads of a sysfs tree as a tar file, and a tree made of one again.
+//!
+//! While an inspection runs, [`Recording`] notes each folder, link and file that it looks at. A capture holds these and
+//! nothing else, so that an inspection of it says the same. What was there and could not be read is there as an empty file.
+//!
+//! A capture may come from anybody. It is made a tree in a folder of its own: names that lead out of it, entries below
+//! links, and anything but folders, links and files are refused; numbers and sizes are bounded. Links are made as they are,
+//! since [`Sysfs`](crate::Sysfs) resolves them itself and never leaves its root.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use tar::{Archive, Builder, EntryType, Header};
+use tempfile::TempDir;
+
+/// Most entries of a capture.
+const ENTRIES_MAX: usize = 65_536;
+/// Most bytes of one file of a capture.
+const FILE_MAX: u64 = 64 * 1024;
+/// Most bytes of all files of a capture.
+const BYTES_MAX: u64 = 64 << 20;
+/// Most folders above an entry.
+const DEPTH_MAX: usize = 128;
+
+/// What an inspection has looked at, by its place in the tree.
+#[derive(Debug, Default)]
+pub(crate) struct Recording(BTreeMap<PathBuf, Entry>);
+
+#[derive(Debug)]
+enum Entry {
+    Folder,
+    Link(PathBuf),
+    /// A file with its content, where that was read.
+    File(Vec<u8>),
+}
+
+impl Recording {
+    /// Notes what is at `place`, whose full path is `full`.
+    pub(crate) fn see(&mut self, place: &Path, full: &Path) {
+        if place.as_os_str().is_empty() || self.0.contains_key(place) || self.0.len() >= ENTRIES_MAX
+        {
+            return;
+        }
+        let Ok(metadata) = fs::symlink_metadata(full) else { return };
+        let kind = metadata.file_type();
+        let entry = if kind.is_symlink() {
+            let Ok(target) = fs::read_link(full) else { return };
+            Entry::Link(target)
+        } else if kind.is_dir() {
+            Entry::Folder
+        } else if kind.is_file() {
+            Entry::File(Vec::new())
+        } else {
+            return;
+        };
+        self.0.insert(place.to_owned(), entry);
+    }
+
+    /// Notes the content of the file at `place`.
+    pub(crate) fn content(&mut self, place: &Path, bytes: &[u8]) {
+        if let Some(Entry::File(content)) = self.0.get_mut(place) {
+            *content = bytes.to_vec();
+        }
+    }
+
+    /// Writes all as a tar file: the same bytes for the same tree.
+    pub(crate) fn tar(&self) -> io::Result<Vec<u8>> {
+        let mut tar = Builder::new(Vec::new());
+        for (place, entry) in &self.0 {
+            let mut header = Header::new_gnu();
+            header.set_mtime(0);
+            match entry {
+                Entry::Folder => {
+                    header.set_entry_type(EntryType::Directory);
+                    header.set_mode(0o755);
+                    header.set_size(0);
+                    tar.append_data(&mut header, place, io::empty())?;
+                }
+                Entry::Link(target) => {
+                    header.set_entry_type(EntryType::Symlink);
+                    header.set_mode(0o777);
+                    header.set_size(0);
+                    tar.append_link(&mut header, place, target)?;
+                }
+                Entry::File(content) => {
+                    header.set_entry_type(EntryType::Regular);
+                    header.set_mode(0o644);
+                    header.set_size(content.len() as u64);
+                    tar.append_data(&mut header, place, content.as_slice())?;
+                }
+            }
+        }
+        tar.into_inner()
+    }
+}
+
+/// Makes a tree of a capture, in a folder that goes with what is returned.
+///
+/// # Errors
+/// Where it is no capture, or one that goes beyond its bounds.
+pub(crate) fn unpack(input: impl Read) -> io::Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix("lanemark-capture-").tempdir()?;
+    let mut archive = Archive::new(input.take(4 * BYTES_MAX));
+    let (mut entries, mut bytes) = (0, 0_u64);
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        entries += 1;
+        if entries > ENTRIES_MAX {
+            return Err(wrong(&format!("more than {ENTRIES_MAX} entries")));
+        }
+        let Some(place) = place(&entry.path()?)? else { continue };
+        let full = made_above(folder.path(), &place)?;
+        match entry.header().entry_type() {
+            EntryType::Directory => made(&full)?,
+            EntryType::Symlink => {
+                let target = entry.link_name()?.ok_or_else(|| wrong("a link without its end"))?;
+                std::os::unix::fs::symlink(target, &full)?;
+            }
+            EntryType::Regular | EntryType::Continuous => {
+                let mut content = Vec::new();
+                entry.by_ref().take(FILE_MAX + 1).read_to_end(&mut content)?;
+                bytes += content.len() as u64;
+                if content.len() as u64 > FILE_MAX || bytes > BYTES_MAX {
+                    let message = format!(
+                        "{}: more than {FILE_MAX} bytes, or than {BYTES_MAX} of all",
+                        place.display()
+                    );
+                    return Err(wrong(&message));
+                }
+                // A second entry of one name would write through what is there.
+                fs::File::create_new(&full)
+                    .and_then(|mut file| io::Write::write_all(&mut file, &content))?;
+            }
+            _ => {
+                let message = format!("{}: is no folder, link or file", place.display());
+                return Err(wrong(&message));
+            }
+        }
+    }
+    match entries {
+        0 => Err(wrong("it is empty")),
+        _ => Ok(folder),
+    }
+}
+
+/// The place of an entry below the root; none for the root itself.
+fn place(path: &Path) -> io::Result<Option<PathBuf>> {
+    let mut place = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => place.push(name),
+            Component::CurDir => {}
+            _ => return Err(wrong(&format!("{}: leads out of it", path.display()))),
+        }
+    }
+    if place.components().count() > DEPTH_MAX {
+        return Err(wrong("its folders lie too deep"));
+    }
+    Ok((!place.as_os_str().is_empty()).then_some(place))
+}
+
+/// The full path of `place` below `root`, once all folders above it are there. None of them is a link.
+fn made_above(root: &Path, place: &Path) -> io::Result<PathBuf> {
+    let mut full = root.to_owned();
+    for component in place.parent().into_iter().flat_map(Path::components) {
+        full.push(component);
+        made(&full)?;
+    }
+    Ok(root.join(place))
+}
+
+fn made(folder: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(folder) {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => Err(wrong("an entry lies below a link or a file")),
+        Err(_) => fs::create_dir(folder),
+    }
+}
+
+fn wrong(message: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("is no capture: {message}"))
+}

@@ -1,0 +1,74 @@
+//! What a test loses to the link that limits it: the test again with that link sixteen times as fast.
+//!
+//! Sixteen times is as good as no limit, and a link that is asked for by what it carries at all would have no law. Asked
+//! is of links alone: a drive's own parts are what it is bought for.
+
+use lanemark_core::result::{Changed, HopId, LinkLoss, PathPart, TestResult};
+use lanemark_core::rng::StreamKey;
+use lanemark_core::sim::Progress;
+use lanemark_core::sim::sensitivity::variants;
+use lanemark_study::System;
+
+use crate::error::LabError;
+use crate::lab::Lab;
+
+/// Doublings of the link's speed.
+const DOUBLINGS: u32 = 4;
+/// Utilisation from which on a link is asked about.
+const BUSY: f64 = 0.8;
+
+impl Lab {
+    /// Returns what test number `place` of a run on `system`, whose outcome is `result`, loses to its busiest link; none
+    /// where no link limits it, or that is cancelled.
+    ///
+    /// # Errors
+    /// Where the test does not come to its end with the other link.
+    pub fn link_loss(
+        &self,
+        system: &System,
+        (place, result): (usize, &TestResult),
+        seed: u64,
+    ) -> Result<Option<LinkLoss>, LabError> {
+        let Some(base) = result.samples.first() else { return Ok(None) };
+        let busiest = base.path.as_ref().and_then(|path| path.busiest_hop());
+        let limits = |hop: &&lanemark_core::result::HopUse| {
+            hop.utilisation >= BUSY && PathPart::of(hop.id) == PathPart::Link
+        };
+        let Some(hop) = busiest.filter(limits) else { return Ok(None) };
+        let failed = |error: &dyn std::fmt::Display| {
+            LabError::run(format!("test `{}`, with a faster link: {error}", result.test.name))
+        };
+        let test = result.test.clone().checked().map_err(|error| failed(&error))?;
+        let mut faster = system.spec.clone();
+        for _ in 0..DOUBLINGS {
+            let twice = variants(&faster, &test, base);
+            let twice = twice.into_iter().find(|one| one.id == Changed::Hop(hop.id));
+            let Some(twice) = twice else { return Ok(None) };
+            faster = twice.spec;
+        }
+        let key = StreamKey { seed, test: place as u32, repeat: 0, thread: 0 };
+        let go_on = &mut |_: &Progress| !self.cancel.is_cancelled();
+        let sample = lanemark_core::sim::run_test_watched(&faster, &test, key, go_on);
+        let sample = match sample {
+            Ok(sample) => sample,
+            Err(_) if self.cancel.is_cancelled() => return Ok(None),
+            Err(error) => return Err(failed(&error)),
+        };
+        let rate = sample.throughput().0 as f64;
+        let share = 1.0 - base.throughput().0 as f64 / rate;
+        let trunk = system.spec.trunk.len();
+        let drives = match hop.id {
+            HopId::Link(depth) if usize::from(depth) < trunk => system.spec.drives() as u32,
+            _ => 1,
+        };
+        let told = LinkLoss {
+            link: hop.name.clone(),
+            drives,
+            times: 1 << DOUBLINGS,
+            share,
+            bytes_per_second: rate,
+            iops: sample.iops(),
+        };
+        Ok((share.is_finite() && share >= 0.005).then_some(told))
+    }
+}

@@ -1,0 +1,148 @@
+//! Entries of the library: a platform with nothing in its ports, and the tests of a workload.
+
+use lanemark_core::result::TopologyNode;
+
+use crate::Style;
+use crate::number::{percent_whole, significant};
+use crate::path::tree;
+use crate::table::{Cell, Column, Ink, Table};
+use crate::terminal::Sheet;
+
+/// A link of a platform as it is shown.
+#[derive(Clone, Debug)]
+pub struct PlatformLink {
+    /// Name of the link.
+    pub name: String,
+    /// The chip at its far end.
+    pub to: String,
+    /// Law of the link in words.
+    pub law: String,
+    /// Its rate one way, in MB/s.
+    pub megabytes_per_second: f64,
+    /// Time of a small message one way, in us.
+    pub latency_us: f64,
+}
+
+/// A port of a platform as it is shown.
+#[derive(Clone, Debug)]
+pub struct PlatformPort {
+    /// Name of the port.
+    pub name: String,
+    /// Connector, which is the law of its own link.
+    pub law: String,
+    /// Controller of a SATA port, or what a drive of its own speaks.
+    pub controller: String,
+    /// Rate of the port one way, in MB/s.
+    pub megabytes_per_second: f64,
+    /// Names of the links to the processor.
+    pub behind: String,
+}
+
+/// A test of a workload as it is shown.
+#[derive(Clone, Debug)]
+pub struct EntryTest {
+    /// Name of the test behind `WORKLOAD:`.
+    pub slug: String,
+    /// The name for people.
+    pub name: String,
+    /// Size of a request.
+    pub block: String,
+    /// Order of the places.
+    pub pattern: &'static str,
+    /// Share of reads.
+    pub read_share: f64,
+    /// Requests outstanding of each thread.
+    pub queue_depth: u32,
+    /// Threads.
+    pub threads: u32,
+    /// Part of the drive that is used.
+    pub span: String,
+    /// Time or volume after which the test ends.
+    pub length: String,
+}
+
+/// Writes a platform as a tree, its links with their laws, and its ports.
+pub fn platform_text(
+    topology: &TopologyNode,
+    links: &[PlatformLink],
+    ports: &[PlatformPort],
+    style: &Style,
+) -> String {
+    let mut sheet = Sheet::new(style);
+    tree::draw(&mut sheet, topology, &[]);
+    if !links.is_empty() {
+        sheet.blank();
+        let mut table = Table::new(vec![
+            Column::name("link"),
+            Column::name("to"),
+            Column::name("law"),
+            Column::number("one way", "MB/s"),
+            Column::number("latency", "us"),
+        ]);
+        for link in links {
+            table.push(vec![
+                Cell::plain(&link.name),
+                Cell::plain(&link.to),
+                Cell::inked(&link.law, Ink::Faint),
+                Cell::strong(significant(link.megabytes_per_second)),
+                Cell::plain(significant(link.latency_us)),
+            ]);
+        }
+        sheet.table(&table);
+    }
+    sheet.blank();
+    let mut table = Table::new(vec![
+        Column::name("port"),
+        Column::name("law"),
+        Column::text("spoken"),
+        Column::number("one way", "MB/s"),
+        Column::name("behind"),
+    ]);
+    for port in ports {
+        table.push(vec![
+            Cell::strong(&port.name),
+            Cell::plain(&port.law),
+            Cell::plain(&port.controller),
+            Cell::plain(significant(port.megabytes_per_second)),
+            Cell::inked(&port.behind, Ink::Faint),
+        ]);
+    }
+    sheet.table(&table);
+    sheet.finish()
+}
+
+/// Writes the tests of a workload `id`, each by the name that commands take.
+pub fn workload_text(head: &str, id: &str, tests: &[EntryTest], style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.heading(head);
+    sheet.blank();
+    let mut table = Table::new(vec![
+        Column::name("test"),
+        Column::text("block"),
+        Column::text("pattern"),
+        Column::number("reads", ""),
+        Column::number("queue", "depth"),
+        Column::number("threads", "").optional(1),
+        Column::text("span").optional(3),
+        Column::text("until").optional(2),
+    ]);
+    for test in tests {
+        table.push(vec![
+            Cell::strong(&test.slug),
+            Cell::plain(&test.block),
+            Cell::plain(test.pattern),
+            Cell::plain(percent_whole(test.read_share)),
+            Cell::plain(test.queue_depth.to_string()),
+            Cell::plain(test.threads.to_string()),
+            Cell::plain(&test.span),
+            Cell::plain(&test.length),
+        ]);
+    }
+    sheet.table(&table.without_empty_columns());
+    if let Some(first) = tests.first() {
+        sheet.blank();
+        sheet
+            .paragraph(&format!("A test alone: {id}:{}, which is \"{}\".", first.slug, first.name));
+    }
+    sheet.finish()
+}

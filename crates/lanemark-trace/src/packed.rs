@@ -1,0 +1,139 @@
+//! A trace that gzip or Zstandard has packed, read as the text that was packed.
+//!
+//! Which it is says the first bytes: RFC 1952 (gzip, several members one after another too), RFC 8878 (Zstandard, several
+//! frames too). Anything else goes through as it is. Packed text is some twenty times smaller; what unpacks to much more is
+//! made to fill disks and hours, and ends with an error. Windows of Zstandard are bounded by its reader.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::StreamingDecoder;
+
+/// What gzip begins with.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+/// What a frame of Zstandard begins with.
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// What may be unpacked whatever the ratio, in bytes.
+const FREE: u64 = 64 << 20;
+/// Greatest ratio of what is unpacked to what was read, beyond that.
+const RATIO: u64 = 500;
+/// Size of one read of what is packed.
+const BUFFER: usize = 256 * 1024;
+
+/// The text of a trace, packed or not.
+pub struct Unpacked<R: Read> {
+    kind: Kind<Counted<R>>,
+    given: u64,
+}
+
+enum Kind<R: Read> {
+    Plain(BufReader<R>),
+    Gzip(Box<MultiGzDecoder<BufReader<R>>>),
+    /// Between two frames there is no decoder.
+    Zstd(Frames<R>),
+}
+
+/// The frames of Zstandard, one after another.
+enum Frames<R: Read> {
+    Within(Box<StreamingDecoder<BufReader<R>, ruzstd::decoding::FrameDecoder>>),
+    Between(BufReader<R>),
+    Over,
+}
+
+/// An input whose bytes are counted.
+struct Counted<R> {
+    input: R,
+    bytes: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
+impl<R: Read> Unpacked<R> {
+    /// Begins to read `input`, whose first bytes say how it is packed.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn new(input: R) -> io::Result<Self> {
+        let mut input = BufReader::with_capacity(BUFFER, Counted { input, bytes: 0 });
+        let head = loop {
+            match input.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                head => break head?,
+            }
+        };
+        // A pipe may give a byte alone; none of our formats begins with either.
+        let kind = match head {
+            head if head.starts_with(GZIP) => Kind::Gzip(Box::new(MultiGzDecoder::new(input))),
+            head if head.starts_with(ZSTD) => Kind::Zstd(Frames::Between(input)),
+            _ => Kind::Plain(input),
+        };
+        Ok(Self { kind, given: 0 })
+    }
+
+    /// Bytes of the input that were read so far.
+    fn taken(&self) -> u64 {
+        match &self.kind {
+            Kind::Plain(input) => input.get_ref().bytes,
+            Kind::Gzip(input) => input.get_ref().get_ref().bytes,
+            Kind::Zstd(Frames::Within(input)) => input.get_ref().get_ref().bytes,
+            Kind::Zstd(Frames::Between(input)) => input.get_ref().bytes,
+            Kind::Zstd(Frames::Over) => u64::MAX / RATIO,
+        }
+    }
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = match &mut self.kind {
+            Kind::Plain(input) => return input.read(buffer),
+            Kind::Gzip(input) => input.read(buffer).map_err(|error| packed("gzip", &error))?,
+            Kind::Zstd(frames) => frames.read(buffer)?,
+        };
+        self.given += read as u64;
+        if self.given > FREE && self.given / RATIO > self.taken() {
+            let message = format!(
+                "it unpacks to more than {RATIO} times its size, as no recorded trace does; if it is one, unpack it first"
+            );
+            return Err(io::Error::other(message));
+        }
+        Ok(read)
+    }
+}
+
+impl<R: Read> Frames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match std::mem::replace(self, Self::Over) {
+                Self::Over => return Ok(0),
+                Self::Within(mut frame) => {
+                    let read = frame.read(buffer).map_err(|error| packed("Zstandard", &error))?;
+                    if read > 0 || buffer.is_empty() {
+                        *self = Self::Within(frame);
+                        return Ok(read);
+                    }
+                    *self = Self::Between(frame.into_inner());
+                }
+                Self::Between(mut input) => {
+                    if input.fill_buf()?.is_empty() {
+                        return Ok(0);
+                    }
+                    let frame = StreamingDecoder::new(input).map_err(|error| {
+                        packed("Zstandard", &io::Error::other(error.to_string()))
+                    })?;
+                    *self = Self::Within(Box::new(frame));
+                }
+            }
+        }
+    }
+}
+
+/// The error of a reader of `format`, by which it is told from an error of the file.
+fn packed(format: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("as {format}: {error}"))
+}
