@@ -110,8 +110,7 @@ impl Core {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (pending, free, lost) = (Vec::new(), Vec::new(), Vec::new());
-        let mut core =
-            Self { live, pending, free, cuts: Vec::new(), held, delivered, clock, lost };
+        let mut core = Self { live, pending, free, cuts: Vec::new(), held, delivered, clock, lost };
         faults.iter().for_each(|fault| core.note_cut(fault));
         core
     }

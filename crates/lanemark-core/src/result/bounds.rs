@@ -9,8 +9,8 @@ use super::range::{
 };
 use super::series::POINTS_MAX;
 use super::{
-    DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse, HopId, LatencyHistogram, LiveUse, PathUse,
-    RequestErrors, RunResult, Sample, Series, Statistic, SteadyState, Sweep, SweepFigures,
+    DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse, HopId, LatencyHistogram, LiveUse,
+    PathUse, RequestErrors, RunResult, Sample, Series, Statistic, SteadyState, Sweep, SweepFigures,
     TestResult, TransactionsUse,
 };
 use crate::units::{Bytes, Duration};

@@ -80,6 +80,8 @@ mod tests {
         (0..1_000).for_each(|_| latency.record(Duration::from_microseconds(1_000)));
         let (once, ten) = (lateness_bounds(&latency, 1.0), lateness_bounds(&latency, 10.0));
         assert!(once.0 < Duration::from_microseconds(21));
-        assert!(ten.0 > Duration::from_microseconds(199) && ten.1 > Duration::from_microseconds(499));
+        assert!(
+            ten.0 > Duration::from_microseconds(199) && ten.1 > Duration::from_microseconds(499)
+        );
     }
 }

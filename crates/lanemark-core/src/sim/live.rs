@@ -17,7 +17,9 @@ use super::target::Target;
 use crate::result::{DirectionResult, RequestErrors, Sample};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Instant, Ratio};
-use crate::workload::{Access, Asks, Fault, Operation, QUEUE_DEPTH_MAX, SECTOR, Test, TraceSummary};
+use crate::workload::{
+    Access, Asks, Fault, Operation, QUEUE_DEPTH_MAX, SECTOR, Test, TraceSummary,
+};
 
 /// A system at work that counts what it does.
 ///

@@ -28,7 +28,9 @@ use crate::rng::{Rng, StreamKey};
 use crate::sim::budget::{Budget, Hop};
 use crate::sim::drive::media::media;
 use crate::sim::drive::medium::Medium;
-use crate::sim::fault::{Encounter, FaultNumber, Faults, LINK_RETRIES, REFUSAL, Status, standing_retries};
+use crate::sim::fault::{
+    Encounter, FaultNumber, Faults, LINK_RETRIES, REFUSAL, Status, standing_retries,
+};
 use crate::sim::link::{Link, LinkLaw};
 use crate::sim::number::{DriveNumber, WayNumber, drives};
 use crate::sim::shared::port_of;
