@@ -2,16 +2,26 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | [`session`] | all of the below as one: a system that is served |
 //! | [`clock`] | ties simulated time to the wall clock |
 //! | [`engine`] | owns the simulated system, and hands completions out at their instants |
 //! | [`data`] | holds the data: in memory, a sparse file, or over an image |
-//! | [`delivered`] | counts how late they were |
+//! | [`delivered`] | counts how late completions were |
 //! | [`nbd`] | the protocol, as pure functions of bytes |
+//! | [`socket`], [`server`], `connection`, `outbox` | clients: who may connect, their threads, and their answers |
+//! | `job`, `storing` | what a request does to the data, and when that is stored |
 //!
 //! Nothing here prints, reads arguments or catches signals.
 
 pub mod clock;
+mod connection;
 pub mod data;
 pub mod delivered;
 pub mod engine;
+mod job;
 pub mod nbd;
+mod outbox;
+pub mod server;
+pub mod session;
+pub mod socket;
+mod storing;
