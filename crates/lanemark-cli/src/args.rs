@@ -5,6 +5,8 @@ mod fit;
 mod library;
 mod plan;
 mod scale;
+#[cfg(feature = "serve")]
+mod serve;
 mod sweep;
 mod trace;
 #[cfg(feature = "ui")]
@@ -17,6 +19,8 @@ pub(crate) use fit::FitArgs;
 pub(crate) use library::LibraryArgs;
 pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
 pub(crate) use scale::{ScaleArgs, SeededArgs};
+#[cfg(feature = "serve")]
+pub(crate) use serve::{ServeArgs, ServeControlArgs};
 pub(crate) use sweep::SweepArgs;
 pub(crate) use trace::TraceArgs;
 #[cfg(feature = "ui")]
@@ -92,6 +96,12 @@ pub(crate) enum Command {
     Oltp(OltpArgs),
     /// List the drives, platforms and workloads that can be named
     Library(LibraryArgs),
+    /// Serve a modelled system as a block device with real data, over NBD
+    #[cfg(feature = "serve")]
+    Serve(Box<ServeArgs>),
+    /// Command a server: its status, faults, a power cut
+    #[cfg(feature = "serve")]
+    ServeControl(ServeControlArgs),
     /// Open the laboratory in a browser on this machine
     #[cfg(feature = "ui")]
     Ui(UiArgs),

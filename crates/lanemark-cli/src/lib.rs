@@ -29,6 +29,8 @@ mod progress;
 mod provenance;
 mod replay;
 mod report;
+#[cfg(feature = "serve")]
+mod serve;
 mod sim;
 mod stop;
 mod study;
@@ -99,6 +101,10 @@ fn run(args: &Args) -> Result<Outcome, Failure> {
         Command::Plan(args) => plan::run(args),
         Command::Oltp(args) => oltp::run(args),
         Command::Library(args) => library::run(args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::run(args),
+        #[cfg(feature = "serve")]
+        Command::ServeControl(args) => serve::control(args),
         #[cfg(feature = "ui")]
         Command::Ui(args) => ui::run(args),
     }

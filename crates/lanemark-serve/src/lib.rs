@@ -7,6 +7,7 @@
 //! | [`engine`] | owns the simulated system, and hands completions out at their instants |
 //! | [`data`] | holds the data: in memory, a sparse file, or over an image |
 //! | [`delivered`] | counts how late completions were |
+//! | [`desk`], [`metrics`] | control and figures, at sockets of their own |
 //! | [`nbd`] | the protocol, as pure functions of bytes |
 //! | [`socket`], [`server`], `connection`, `outbox` | clients: who may connect, their threads, and their answers |
 //! | `job`, `storing` | what a request does to the data, and when that is stored |
@@ -17,8 +18,10 @@ pub mod clock;
 mod connection;
 pub mod data;
 pub mod delivered;
+pub mod desk;
 pub mod engine;
 mod job;
+pub mod metrics;
 pub mod nbd;
 mod outbox;
 pub mod server;
