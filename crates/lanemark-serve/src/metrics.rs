@@ -132,7 +132,8 @@ fn quantiles(out: &mut String, name: &str, labels: &str, latency: &LatencyHistog
     let comma = if labels.is_empty() { "" } else { "," };
     for quantile in QUANTILES {
         if let Some(ns) = latency.percentile_ns(quantile) {
-            let labels = format!("{labels}{comma}quantile=\"{}\"", quantile / 100.0);
+            let labels =
+                format!("{labels}{comma}quantile=\"{}\"", (quantile * 10.0).round() / 1000.0);
             line(out, name, &labels, ns as f64 / 1e9);
         }
     }
