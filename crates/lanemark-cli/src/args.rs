@@ -7,6 +7,8 @@ mod library;
 mod plan;
 mod results;
 mod scale;
+#[cfg(feature = "serve")]
+mod serve;
 mod sweep;
 mod trace;
 #[cfg(feature = "ui")]
@@ -21,6 +23,8 @@ pub(crate) use library::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
 pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
 pub(crate) use results::ResultsArgs;
 pub(crate) use scale::{ScaleArgs, SeededArgs};
+#[cfg(feature = "serve")]
+pub(crate) use serve::{ServeArgs, ServeControlArgs};
 pub(crate) use sweep::SweepArgs;
 pub(crate) use trace::TraceArgs;
 #[cfg(feature = "ui")]
@@ -103,6 +107,12 @@ pub(crate) enum Command {
     Library(LibraryListArgs),
     /// Print completions for a shell, or write manual pages
     Completions(CompletionsArgs),
+    /// Serve a modelled system as a block device with real data, over NBD
+    #[cfg(feature = "serve")]
+    Serve(Box<ServeArgs>),
+    /// Command a server: its status, faults, a power cut
+    #[cfg(feature = "serve")]
+    ServeControl(ServeControlArgs),
     /// Open the laboratory in a browser on this machine
     #[cfg(feature = "ui")]
     Ui(UiArgs),

@@ -34,6 +34,8 @@ mod provenance;
 mod replay;
 mod report;
 mod results;
+#[cfg(feature = "serve")]
+mod serve;
 mod sim;
 mod stop;
 mod study;
@@ -108,6 +110,10 @@ fn run(args: &Args) -> Result<Outcome, Failure> {
         Command::Oltp(args) => oltp::run(args),
         Command::Library(args) => library::run(args),
         Command::Completions(args) => completions::run(args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::run(args),
+        #[cfg(feature = "serve")]
+        Command::ServeControl(args) => serve::control(args),
         #[cfg(feature = "ui")]
         Command::Ui(args) => ui::run(args),
     }

@@ -103,6 +103,7 @@ impl Counted {
             path: None,
             drive: None,
             energy: None,
+            live: None,
             replay: None,
             series: None,
             steady: None,

@@ -5,7 +5,7 @@
 //! no single run can tell: that is said where more runs were made for it ([`sensitivity`]).
 
 use lanemark_core::result::{
-    DirectionResult, LatencyHistogram, PathLimit, ReplayUse, RunResult, Sample, TestResult,
+    DirectionResult, LatencyHistogram, LiveUse, PathLimit, ReplayUse, RunResult, Sample, TestResult,
 };
 
 use crate::Style;
@@ -74,6 +74,9 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
     }
     for replay in test.samples.iter().filter_map(|sample| sample.replay.as_ref()) {
         sheet.paragraph(&replayed(replay));
+    }
+    for live in test.samples.iter().filter_map(|sample| sample.live.as_ref()) {
+        sheet.paragraph(&served(live));
     }
     sheet.blank();
     let latency = test.latency();
@@ -250,6 +253,32 @@ fn replayed(replay: &ReplayUse) -> String {
         significant(replay.outstanding_mean),
         replay.outstanding_max
     )
+}
+
+/// Describes the delivery of a served system in a few sentences.
+fn served(live: &LiveUse) -> String {
+    let us = |latency: &LatencyHistogram, percentile| {
+        let ns = latency.percentile_ns(percentile);
+        ns.map_or("–".to_owned(), |ns| format!("{} us", significant(ns as f64 / 1e3)))
+    };
+    let late = &live.lateness;
+    let mut told = format!(
+        "Served for {} s, a simulated second in {} s. Answers were {} late in the median, {} at p99 and {} at \
+         p99.9; the run {}.",
+        significant(live.served.as_seconds()),
+        significant(live.time_scale),
+        us(late, 50.0),
+        us(late, 99.0),
+        us(late, 99.9),
+        if live.holds() { "holds" } else { "is invalid" }
+    );
+    for (name, one) in [("Reads", &live.reads), ("Writes", &live.writes)] {
+        if let Some(one) = one {
+            let (p50, p99) = (us(&one.latency, 50.0), us(&one.latency, 99.0));
+            told.push_str(&format!(" {name} were delivered in {p50}, p99 {p99}."));
+        }
+    }
+    told
 }
 
 fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {

@@ -1,4 +1,4 @@
-//! The fixtures of a machine for tests of other crates: tools, loop devices, mounts, control groups.
+//! The fixtures of a machine for tests of other crates: tools, loop devices, mounts, control groups, and an NBD client.
 //!
 //! Whatever a machine or user does not give is told by [`skipped`]: in CI (`CI` is set) that is a failure, so that no
 //! test is left out there without anybody knowing; elsewhere it is a line on stderr, and the test ends. All that is made
@@ -8,12 +8,14 @@
 
 mod group;
 mod loop_device;
+mod nbd_client;
 
 use std::path::Path;
 use std::process::Command;
 
 pub use group::Group;
 pub use loop_device::{LoopDevice, Mounted};
+pub use nbd_client::{Answer, NbdClient};
 
 /// Says that a test is skipped because of `what` is missing.
 ///

@@ -9,8 +9,8 @@ use super::range::{
 };
 use super::series::POINTS_MAX;
 use super::{
-    DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse, HopId, LatencyHistogram, PathUse,
-    RequestErrors, RunResult, Sample, Series, Statistic, SteadyState, Sweep, SweepFigures,
+    DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse, HopId, LatencyHistogram, LiveUse,
+    PathUse, RequestErrors, RunResult, Sample, Series, Statistic, SteadyState, Sweep, SweepFigures,
     TestResult, TransactionsUse,
 };
 use crate::units::{Bytes, Duration};
@@ -159,7 +159,18 @@ fn sample(at: &At, one: &Sample) -> Checked {
     some(&at.key("energy"), one.energy.as_ref(), energy)?;
     some(&at.key("series"), one.series.as_ref(), series)?;
     some(&at.key("steady"), one.steady.as_ref(), steady)?;
+    some(&at.key("live"), one.live.as_ref(), live)?;
     some(&at.key("transactions"), one.transactions.as_ref(), transactions)
+}
+
+/// Checks the delivery of a served system.
+fn live(at: &At, one: &LiveUse) -> Checked {
+    within(&at.key("time_scale"), one.time_scale, FIGURE_MAX)?;
+    time(&at.key("served_ns"), one.served)?;
+    latency(&at.key("lateness"), &one.lateness)?;
+    some(&at.key("reads"), one.reads.as_ref(), direction_result)?;
+    some(&at.key("writes"), one.writes.as_ref(), direction_result)?;
+    within(&at.key("processor_s"), one.processor_s, FIGURE_MAX)
 }
 
 fn direction_result(at: &At, one: &DirectionResult) -> Checked {

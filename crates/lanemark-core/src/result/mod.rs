@@ -20,6 +20,7 @@ mod hop;
 mod inspected;
 mod inspected_link;
 mod latency;
+mod live;
 mod path;
 mod phases;
 mod prediction;
@@ -60,6 +61,7 @@ pub use inspected::{
 };
 pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{LatencyHistogram, PERCENTILES};
+pub use live::{LiveUse, lateness_bounds};
 pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, PathView, TopologyNode};
 pub use phases::Phases;
 pub use prediction::{PredictionInterval, Widest};
@@ -242,6 +244,9 @@ pub struct Sample {
     /// The transactions that the requests were for, where a database asked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions: Option<TransactionsUse>,
+    /// Delivery to real programs, where the system was served to some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<LiveUse>,
     /// False where the repeat was cut short.
     pub complete: bool,
 }

@@ -243,6 +243,17 @@ pub enum Warning {
         /// Requests in all.
         requests: u64,
     },
+    /// Answers of a served system came later than the model says, beyond the bounds within which a run holds.
+    NotDelivered {
+        /// Name of the test.
+        test: String,
+        /// Median lateness.
+        #[serde(rename = "lateness_p50_ns")]
+        lateness_p50: Duration,
+        /// Lateness that 1% of the answers had or exceeded.
+        #[serde(rename = "lateness_p99_ns")]
+        lateness_p99: Duration,
+    },
     /// The clocks of the machine went apart.
     ClockDrift {
         /// Deviation, as a share of the time.
@@ -273,6 +284,7 @@ impl Warning {
             | Self::Unaccounted { test, .. }
             | Self::OthersBusy { test, .. }
             | Self::CoreWait { test, .. }
+            | Self::NotDelivered { test, .. }
             | Self::Late { test, .. } => Some(test),
             _ => None,
         }
@@ -351,6 +363,9 @@ impl Warning {
             Self::OthersBusy { .. } => "stop what else runs, and run again",
             Self::CoreWait { .. } => {
                 "leave a core to each thread: stop what else runs, or use fewer"
+            }
+            Self::NotDelivered { .. } => {
+                "the machine can't keep up: use a larger --time-scale, or a quieter machine"
             }
             Self::Late { .. } => "use a lower rate, more threads, or --pin",
             Self::Unaccounted { .. } => {
@@ -498,6 +513,11 @@ impl fmt::Display for Warning {
             Self::Asleep { test, wakes } => write!(
                 f,
                 "{test}: {wakes:.1} times a request an idle processor of this virtual machine had to be woken"
+            ),
+            Self::NotDelivered { test, lateness_p50, lateness_p99 } => write!(
+                f,
+                "{test}: the run is invalid, half of the answers were {lateness_p50} late or more, \
+                 and 1% {lateness_p99}"
             ),
             Self::Late { test, lateness_p50, held_back, unsubmitted, requests } => {
                 write!(

@@ -22,6 +22,7 @@
 //! | `ceiling` | what each hop can carry by its law |
 //! | `driver` | a test run in closed loop |
 //! | `progress` | how far a test is, for whoever may end it |
+//! | `live` | a system that is served, and counts what it does |
 //! | [`sensitivity`](mod@sensitivity) | what one hop at twice its speed would give |
 //! | [`replay`](mod@replay) | a recorded trace, in open or closed loop |
 //!
@@ -42,6 +43,7 @@ mod hops;
 mod journal;
 mod kernel;
 pub mod link;
+mod live;
 mod memo;
 mod multipath;
 mod number;
@@ -66,6 +68,7 @@ pub use budget::{Budget, HOPS, Hop};
 pub use ceiling::{Ceiling, ceilings, over_link};
 pub use driver::{run_beside_watched, run_test, run_test_watched};
 pub use fault::Status;
+pub use live::Live;
 pub use progress::Progress;
 pub use replay::replay;
 pub use sensitivity::sensitivity;

@@ -15,7 +15,7 @@ use super::target::Target;
 use super::volume::Part;
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Instant};
-use crate::workload::{Access, Operation};
+use crate::workload::{Access, Fault, Operation};
 
 /// A system at work, with the volume over its drives where it has one.
 pub struct Storage {
@@ -74,6 +74,11 @@ impl Storage {
     /// The drives below.
     pub fn simulator(&self) -> &Simulator {
         &self.simulator
+    }
+
+    /// Adds a fault that `system`, the same one with it, was checked with.
+    pub(super) fn add_fault(&mut self, system: &CheckedSystem, fault: Fault) {
+        self.simulator.add_fault(system, fault);
     }
 
     /// The simulated time.

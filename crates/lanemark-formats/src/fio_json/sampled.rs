@@ -78,6 +78,7 @@ pub(super) fn read(job: &Value) -> Result<Sampled, String> {
         path: None,
         drive: None,
         energy: None,
+        live: None,
         replay: None,
         series: None,
         steady: None,

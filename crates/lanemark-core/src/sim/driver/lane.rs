@@ -323,6 +323,7 @@ impl Lane {
             energy,
             errors: self.errors,
             faults: simulator.fault_uses(),
+            live: None,
             replay: None,
             series: self.series.map(|series| series.finish(all, Some(drive))),
             steady,

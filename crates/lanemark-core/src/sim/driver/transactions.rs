@@ -484,6 +484,7 @@ impl<'t> Run<'t> {
             energy: self.metering.energy(spec),
             errors: self.errors,
             faults: self.storage.simulator().fault_uses(),
+            live: None,
             replay: None,
             series: self.series.map(|series| series.finish(elapsed, Some(drive))),
             steady: None,

@@ -95,22 +95,21 @@ impl Faults {
             return None;
         }
         plan.sort_by_key(|fault| fault.at);
-        let begun = |fault: &Fault| FaultUse {
-            fault: fault.to_string(),
-            at: fault.at.since(Instant::ZERO),
-            failed: 0,
-            held: 0,
-            lost: Bytes::ZERO,
-            recovery: None,
-        };
         Some(Box::new(Self {
             system: system.clone(),
-            uses: plan.iter().map(begun).collect(),
+            uses: plan.iter().map(unused).collect(),
             plan,
             unrecovered: Vec::new(),
             drives: vec![DriveFaults::default(); system.drives()],
             host_up: Instant::ZERO,
         }))
+    }
+
+    /// Adds a fault behind those of the plan, and returns its number.
+    pub(super) fn add(&mut self, fault: Fault) -> FaultNumber {
+        self.uses.push(unused(&fault));
+        self.plan.push(fault);
+        (self.plan.len() - 1) as FaultNumber
     }
 
     /// The plan in the order of times.
@@ -295,6 +294,18 @@ impl Faults {
             None => Encounter::Nothing,
             Some(fault) => Encounter::Held { until, error, fault },
         }
+    }
+}
+
+/// The outcome of a fault that has not begun.
+fn unused(fault: &Fault) -> FaultUse {
+    FaultUse {
+        fault: fault.to_string(),
+        at: fault.at.since(Instant::ZERO),
+        failed: 0,
+        held: 0,
+        lost: Bytes::ZERO,
+        recovery: None,
     }
 }
 

@@ -271,6 +271,7 @@ impl Run {
                 .and_then(|readings| energy(spec, readings.into_iter(), now.since(Instant::ZERO))),
             errors: self.errors,
             faults: self.storage.simulator().fault_uses(),
+            live: None,
             replay: Some(replay),
             series: None,
             steady: None,

@@ -28,12 +28,14 @@ use crate::rng::{Rng, StreamKey};
 use crate::sim::budget::{Budget, Hop};
 use crate::sim::drive::media::media;
 use crate::sim::drive::medium::Medium;
-use crate::sim::fault::{Encounter, FaultNumber, LINK_RETRIES, REFUSAL, Status, standing_retries};
+use crate::sim::fault::{
+    Encounter, FaultNumber, Faults, LINK_RETRIES, REFUSAL, Status, standing_retries,
+};
 use crate::sim::link::{Link, LinkLaw};
 use crate::sim::number::{DriveNumber, WayNumber, drives};
 use crate::sim::shared::port_of;
 use crate::sim::slab::{CommandHandle, RequestHandle};
-use crate::sim::spec::{AttachmentSpec, ProtocolKind, WaySpec};
+use crate::sim::spec::{AttachmentSpec, ProtocolKind, SystemSpec, WaySpec};
 use crate::units::{Bytes, Duration, Instant};
 use crate::workload::Operation;
 use crate::workload::fault::{Fault, FaultKind, LinkPlace};
@@ -42,6 +44,24 @@ impl Simulator {
     /// Returns the outcome of each fault that has begun.
     pub fn fault_uses(&self) -> Vec<FaultUse> {
         self.faults.as_ref().map_or(Vec::new(), |faults| faults.uses(self.now))
+    }
+
+    /// Adds a fault that begins at its time, which lies behind the start and not in the past. `system` was checked with
+    /// it.
+    pub(in super::super) fn add_fault(&mut self, system: &SystemSpec, fault: Fault) {
+        let (at, over) = (fault.at, fault.over_at());
+        let number = match &mut self.faults {
+            Some(faults) => faults.add(fault),
+            // Without others, the fault is the only one of the plan.
+            None => {
+                self.faults = Faults::of(system);
+                0
+            }
+        };
+        self.events.schedule(at, Event::Fault(number, false));
+        if let Some(over) = over {
+            self.events.schedule(over, Event::Fault(number, true));
+        }
     }
 
     /// Lets all faults happen at their times.

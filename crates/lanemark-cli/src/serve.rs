@@ -1,0 +1,286 @@
+//! `lanemark serve`: a modelled system as a block device, until a signal or `serve-control` ends it.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use lanemark_core::result::{RunResult, Sample, Warning};
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::{Average, Fault, FaultKind, Order, Test, Workload};
+use lanemark_lab::scale::faults;
+use lanemark_lab::{Cause, assemble, settings};
+use lanemark_serve::data::{DataError, DataPlan, Opened, Place, SECTOR};
+use lanemark_serve::desk::{Desk, Ends, http};
+use lanemark_serve::metrics;
+use lanemark_serve::session::{Figures, Plan, Session, cache_of};
+use lanemark_serve::socket::{Endpoint, Listener};
+use lanemark_study::system::SystemName;
+use lanemark_study::{Location, System};
+
+use crate::args::{ServeArgs, ServeControlArgs};
+use crate::delivery::Delivery;
+use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
+use crate::progress::Progress;
+use crate::{formats, library, output, provenance, stop};
+
+/// Interval at which the command looks whether to end.
+const LOOK: Duration = Duration::from_millis(50);
+/// Interval of `--watch`.
+const WATCH: Duration = Duration::from_secs(1);
+
+pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
+    let signal = stop::on_signal();
+    let library = library::open(&args.library)?;
+    let system = assemble(&library, &args.system, &settings(&args.set)?)?;
+    let planned = faults(&args.fault)?;
+    one_target(&system, &args.system)?;
+    planned.iter().try_for_each(|fault| servable(&system, fault))?;
+    let spec = system.with_faults(&planned, &Location::file("--fault"))?;
+    let size = size(args, &system)?;
+    let place = match &args.data {
+        Some(file) => Place::File(file.clone()),
+        None => Place::Memory,
+    };
+    let (over, overwrite) = (args.over.clone(), args.overwrite.clone());
+    let plan = DataPlan { place, over, size, overwrite };
+    let Opened { data, told } = plan.open(cache_of(&spec), args.seed)?;
+    told.iter().for_each(|line| tell!("note: {line}"));
+    let mut provenance = provenance::own(args.seed);
+    provenance.inputs = library.used();
+    let drive = SystemName::parse(&args.system)?.drive;
+    let what = format!("serve-{}", drive.rsplit('/').next().unwrap_or("drive"));
+    let json = args.json;
+    let shown = move |result: &RunResult| formats::shown(result, json, None, true);
+    let delivery = match args.no_latency {
+        true => None,
+        false => Some(Delivery::open(args.out.as_deref(), &what, &provenance.started_at, None, shown)?),
+    };
+    let endpoint = match (&args.socket, args.port) {
+        (Some(path), _) => Endpoint::Unix(path.clone()),
+        (None, port) => Endpoint::Loopback(port.unwrap_or(0)),
+    };
+    let named = match &endpoint {
+        Endpoint::Unix(path) => format!("--socket {}", path.display()),
+        Endpoint::Loopback(port) => format!("--port {port}"),
+    };
+    let session = Session::start(Plan {
+        system: &spec,
+        faults: &planned,
+        description: system.target.system.clone(),
+        data,
+        endpoint,
+        scale: args.time_scale,
+        seed: args.seed,
+        has_latency: !args.no_latency,
+    });
+    let session = Arc::new(session.map_err(|error| Failure::input(format!("{named}: {error}")))?);
+    let asked_to_stop = Arc::new(AtomicBool::new(false));
+    let desks = desks(args, &system, &session, &asked_to_stop)?;
+    if !json {
+        output::print(session.address())?;
+    } else {
+        tell!("{}", session.address());
+    }
+    tell!("note: Ctrl-C ends the server");
+    watch(args.watch, &session, || {
+        stop::requested(&signal) || asked_to_stop.load(Ordering::SeqCst)
+    });
+    drop(desks);
+    let Some(session) = Arc::into_inner(session) else {
+        return Err(Failure::run("a part of the server is still at work"));
+    };
+    let (figures, closed) = session.end();
+    figures.lost.iter().for_each(|line| tell!("note: {line}"));
+    let saved = deliver(delivery, &system, figures, planned, provenance);
+    closed.map_err(|error| Failure::run(format!("the data could not be stored: {error}")))?;
+    saved?;
+    Ok(if stop::requested(&signal) { Outcome::Interrupted } else { Outcome::Done })
+}
+
+/// Refuses systems that are several block devices.
+fn one_target(system: &System, name: &str) -> Result<(), Failure> {
+    match system.spec.targets().len() {
+        1 => Ok(()),
+        targets => Err(Failure::input(format!("{name}: one block device is served, and these are {targets}"))
+            .hint("write stripe:… or mirror:… for one volume of several drives, or start a server for each")),
+    }
+}
+
+/// Refuses faults that data could not follow.
+fn servable(system: &System, fault: &Fault) -> Result<(), Failure> {
+    let of_one = fault.drive.is_some() && matches!(fault.kind, FaultKind::PowerCut { .. });
+    match of_one && system.spec.drives() > 1 {
+        true => Err(Failure::input(format!(
+            "{fault}: one drive of a volume can't lose its power alone here"
+        ))
+        .hint("leave `drive` out")),
+        false => Ok(()),
+    }
+}
+
+fn size(args: &ServeArgs, system: &System) -> Result<u64, Failure> {
+    let image = args.over.as_deref().and_then(|over| std::fs::metadata(over).ok());
+    let image = image.map(|there| Bytes(there.len().next_multiple_of(SECTOR)));
+    let capacity = system.capacity();
+    let size = args.size.or(image).unwrap_or(capacity);
+    let wrong = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
+    if size > capacity {
+        return wrong(format!("the drive has {capacity}"));
+    }
+    if size == Bytes::ZERO || !size.get().is_multiple_of(SECTOR) {
+        return wrong(format!("a multiple of {SECTOR} bytes"));
+    }
+    Ok(size.get())
+}
+
+/// Opens the desks for control and figures.
+fn desks(
+    args: &ServeArgs,
+    system: &System,
+    session: &Arc<Session>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Vec<Desk>, Failure> {
+    let mut desks = Vec::new();
+    if let Some(path) = &args.control {
+        let fail = |error| Failure::input(format!("--control {}: {error}", path.display()));
+        let listener = Listener::bind(&Endpoint::Unix(path.clone())).map_err(fail)?;
+        let (session, stop, system) = (Arc::clone(session), Arc::clone(stop), system.clone());
+        let answer = move |question: &str| answer(question, &session, &system, &stop);
+        desks.push(Desk::open(listener, Ends::Line, answer).map_err(fail)?);
+    }
+    if let Some(port) = args.metrics {
+        let fail = |error| Failure::input(format!("--metrics {port}: {error}"));
+        let listener = Listener::bind(&Endpoint::Loopback(port)).map_err(fail)?;
+        let session = Arc::clone(session);
+        let port = listener.port().unwrap_or(port);
+        let answer = move |head: &str| http(head, || metrics::text(&session.figures()));
+        desks.push(Desk::open(listener, Ends::Head, answer).map_err(fail)?);
+        tell!("note: figures are at http://127.0.0.1:{port}/metrics");
+    }
+    Ok(desks)
+}
+
+/// Answers a command of `serve-control`: `ok` or `error:` begins what is no status.
+fn answer(question: &str, session: &Session, system: &System, stop: &AtomicBool) -> String {
+    let (command, rest) = question.split_once(' ').unwrap_or((question, ""));
+    let fault = match command {
+        "status" => return metrics::text(&session.figures()),
+        "stop" => {
+            stop.store(true, Ordering::SeqCst);
+            return "ok\n".to_owned();
+        }
+        "power-cut" => {
+            let boot = if rest.is_empty() { "1s" } else { rest.trim() };
+            format!("power-cut boot={boot} at=0s")
+        }
+        // Faults of a plan have a time, and here it is now unless it is told.
+        "fault" if rest.split(' ').any(|word| word.starts_with("at=")) => rest.to_owned(),
+        "fault" => format!("{rest} at=0s"),
+        _ => return format!("error: `{command}` is none of status, fault, power-cut, stop\n"),
+    };
+    let added = fault.parse::<Fault>().map_err(|error| error.to_string()).and_then(|fault| {
+        servable(system, &fault).map_err(|failure| failure.to_string())?;
+        session.add_fault(fault)
+    });
+    match added {
+        Ok(()) => "ok\n".to_owned(),
+        Err(error) => format!("error: {}\n", error.trim_end()),
+    }
+}
+
+/// Waits for the end, and tells meanwhile what is done.
+fn watch(told: bool, session: &Session, is_over: impl Fn() -> bool) {
+    let mut progress = Progress::new();
+    let (mut last, mut before) = (Instant::now(), told.then(|| session.figures()));
+    while !is_over() {
+        std::thread::sleep(LOOK);
+        if let Some(figures) = &mut before
+            && last.elapsed() >= WATCH
+        {
+            let now = session.figures();
+            let line = metrics::line_of(&now, figures, last.elapsed().as_secs_f64());
+            progress.show(&line);
+            (last, *figures) = (Instant::now(), now);
+        }
+    }
+}
+
+/// Saves what was served as a result.
+fn deliver(
+    delivery: Option<Delivery>,
+    system: &System,
+    figures: Figures,
+    faults: Vec<Fault>,
+    provenance: lanemark_core::result::Provenance,
+) -> Result<(), Failure> {
+    let Figures { sample, test, .. } = figures;
+    let (Some(delivery), Some(test)) = (delivery, test) else { return Ok(()) };
+    if sample.operations() == 0 {
+        delivery.deliver_nothing();
+        return Ok(());
+    }
+    let mut result = result(system, test, sample, faults);
+    result.provenance = provenance;
+    delivery.deliver(&mut result)
+}
+
+fn result(system: &System, test: Test, sample: Sample, faults: Vec<Fault>) -> RunResult {
+    let (id, name) = ("served".to_owned(), "served to programs".to_owned());
+    let tests = vec![test.clone()];
+    let (average, order) = (Average::Mean, Order::Listed);
+    let workload = Workload { faults, id, name, repeats: 1, average, order, tests };
+    let late = sample.live.as_ref().filter(|live| !live.holds()).map(|live| {
+        let at = |percentile| {
+            let ns = live.lateness.percentile_ns(percentile).unwrap_or(0);
+            lanemark_core::units::Duration::from_nanoseconds(ns)
+        };
+        Warning::NotDelivered { test: test.name, lateness_p50: at(50.0), lateness_p99: at(99.0) }
+    });
+    let errors = sample.errors.clone();
+    let mut result = system.result(&workload, Default::default(), [Some(vec![sample])]);
+    result.warnings.extend(late);
+    if !errors.is_empty() {
+        result.warnings.push(Warning::Failed { test: workload.tests[0].name.clone(), errors });
+    }
+    result
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        let message = error.to_string();
+        match error {
+            DataError::Refused { hint, .. } => Self::new(Cause::Refused, message, Some(hint)),
+            DataError::Misfit { .. } | DataError::System { .. } => Self::input(message),
+        }
+    }
+}
+
+/// `lanemark serve-control`: a command for a server.
+pub(crate) fn control(args: &ServeControlArgs) -> Result<Outcome, Failure> {
+    let answer = ask(&args.socket, &args.command.join(" ")).map_err(|error| {
+        Failure::run(format!("{}: {error}", args.socket.display()))
+            .hint("name the socket that the server has for --control")
+    })?;
+    match answer.strip_prefix("error: ") {
+        Some(error) => Err(Failure::input(error.trim_end())),
+        None => {
+            output::print(&answer)?;
+            Ok(Outcome::Done)
+        }
+    }
+}
+
+fn ask(socket: &Path, command: &str) -> std::io::Result<String> {
+    let mut stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    stream.write_all(format!("{}\n", command.replace('\n', " ")).as_bytes())?;
+    stream.shutdown(Shutdown::Write)?;
+    let mut answer = String::new();
+    stream.take(1 << 20).read_to_string(&mut answer)?;
+    Ok(answer)
+}

@@ -1,0 +1,225 @@
+//! Clocks that simulated time is tied to: the wall clock, slowed down by a time scale, and one that tests turn.
+//!
+//! Sleeping is not exact. With the default timer slack of 50 us a sleep of 440 us ends some 76 us late in the median; with
+//! a slack of 1 ns 26 us, since an idle processor has to wake. So a wait that must end at its instant sleeps until
+//! [`SPIN`] before it and then looks at the clock until it is there. A wait that may end late only sleeps.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::Thread;
+use std::time;
+
+use lanemark_core::units::{Duration, Instant};
+
+/// The last part of an exact wait, in which the clock is looked at without sleeping.
+const SPIN: time::Duration = time::Duration::from_micros(60);
+/// The most that an exact wait sleeps at once where the processor may be needed again soon.
+const NAP_LEAST: time::Duration = time::Duration::from_micros(5);
+
+/// A bell that ends the wait of one thread.
+#[derive(Debug, Default)]
+pub struct Bell {
+    rung: AtomicBool,
+    waiter: OnceLock<Thread>,
+}
+
+impl Bell {
+    /// The calling thread is the one that waits. Told once.
+    pub fn wait_here(&self) {
+        let _ = self.waiter.set(std::thread::current());
+    }
+
+    /// Ends the wait that goes on, or the next one.
+    pub fn ring(&self) {
+        self.rung.store(true, Ordering::Release);
+        if let Some(thread) = self.waiter.get() {
+            thread.unpark();
+        }
+    }
+
+    /// Whether it was rung since this was last asked.
+    pub fn was_rung(&self) -> bool {
+        self.rung.swap(false, Ordering::Acquire)
+    }
+
+    fn is_rung(&self) -> bool {
+        self.rung.load(Ordering::Acquire)
+    }
+}
+
+/// A clock that tells simulated time.
+pub trait Clock: Send + Sync {
+    /// Returns the simulated time.
+    fn now(&self) -> Instant;
+
+    /// Returns the wall-clock time that a simulated duration takes.
+    fn real(&self, simulated: Duration) -> Duration;
+
+    /// Waits until `until`, or for good, and ends early where `bell` is rung. An `exact` wait ends at its instant.
+    fn wait(&self, until: Option<Instant>, exact: bool, bell: &Bell);
+}
+
+/// The wall clock, on which a second of simulated time takes a number of seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct WallClock {
+    start: time::Instant,
+    scale: TimeScale,
+}
+
+/// The wall-clock time of a second of simulated time, in millionths of a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeScale(u64);
+
+impl TimeScale {
+    /// Simulated time goes as the wall clock does.
+    pub const ONE: Self = Self(1_000_000);
+
+    /// The scale as a factor.
+    pub fn factor(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+}
+
+impl std::str::FromStr for TimeScale {
+    type Err = String;
+
+    /// Reads a factor from 0.001 to 100000, such as 10 or 0.5.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let factor: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
+        match (0.001..=100_000.0).contains(&factor) {
+            true => Ok(Self((factor * 1e6).round() as u64)),
+            false => Err(format!("{text}: from 0.001 to 100000")),
+        }
+    }
+}
+
+impl WallClock {
+    /// A clock that starts now.
+    pub fn start(scale: TimeScale) -> Self {
+        Self { start: time::Instant::now(), scale }
+    }
+
+    /// The wall-clock time from the start until `at`.
+    fn place(&self, at: Instant) -> time::Duration {
+        let picoseconds = u128::from(at.picoseconds()) * u128::from(self.scale.0) / 1_000_000;
+        // Rounded up: an instant has come when the clock is at it.
+        let nanoseconds = picoseconds.div_ceil(1_000);
+        time::Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+    }
+}
+
+impl Clock for WallClock {
+    fn now(&self) -> Instant {
+        let real = self.start.elapsed().as_nanos() * 1_000;
+        let simulated = real * 1_000_000 / u128::from(self.scale.0);
+        let simulated = u64::try_from(simulated).unwrap_or(u64::MAX);
+        Instant::from_picoseconds(simulated).min(Instant::END)
+    }
+
+    fn real(&self, simulated: Duration) -> Duration {
+        simulated.scaled(self.scale.0, 1_000_000)
+    }
+
+    fn wait(&self, until: Option<Instant>, exact: bool, bell: &Bell) {
+        let Some(until) = until else {
+            return std::thread::park();
+        };
+        let place = self.place(until);
+        loop {
+            let left = place.saturating_sub(self.start.elapsed());
+            if left.is_zero() || bell.is_rung() {
+                return;
+            }
+            let sleep = if exact { left.saturating_sub(SPIN) } else { left };
+            if sleep > NAP_LEAST {
+                std::thread::park_timeout(sleep);
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
+
+/// Lets the calling thread's timers end when they are due, instead of up to 50 us later.
+pub fn without_timer_slack() {
+    // A kernel that refuses makes sleeps longer, which lateness tells.
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}
+
+/// A clock that stands still until it is turned.
+#[derive(Debug, Default)]
+pub struct ManualClock(Mutex<Instant>);
+
+impl ManualClock {
+    /// Turns the clock on to `at`.
+    pub fn turn_to(&self, at: Instant) {
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *now = at.max(*now);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Instant {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn real(&self, simulated: Duration) -> Duration {
+        simulated
+    }
+
+    fn wait(&self, _: Option<Instant>, _: bool, _: &Bell) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after_us(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_microseconds(us)
+    }
+
+    #[test]
+    fn a_scaled_clock_goes_slower_and_never_ahead() {
+        let clock = WallClock::start("10".parse().unwrap());
+        std::thread::sleep(time::Duration::from_millis(20));
+        let (now, real) = (clock.now(), clock.start.elapsed());
+        assert!(now >= after_us(2_000), "{now:?}");
+        assert!(u128::from(now.picoseconds()) * 10 <= real.as_nanos() * 1_000);
+        assert_eq!(clock.real(Duration::from_microseconds(3)), Duration::from_microseconds(30));
+    }
+
+    #[test]
+    fn an_exact_wait_ends_at_its_instant_and_not_before() {
+        let clock = WallClock::start(TimeScale::ONE);
+        let bell = Bell::default();
+        for us in [300, 400, 1_000, 1_030] {
+            clock.wait(Some(after_us(us)), true, &bell);
+            assert!(clock.now() >= after_us(us));
+        }
+    }
+
+    #[test]
+    fn a_bell_ends_a_wait_also_one_that_begins_later() {
+        let clock = WallClock::start(TimeScale::ONE);
+        let bell = std::sync::Arc::new(Bell::default());
+        let (there, waited) = (std::sync::Arc::clone(&bell), clock);
+        let waiter = std::thread::spawn(move || {
+            there.wait_here();
+            while !there.was_rung() {
+                waited.wait(Some(after_us(3_600_000_000)), false, &there);
+            }
+        });
+        std::thread::sleep(time::Duration::from_millis(5));
+        bell.ring();
+        waiter.join().unwrap();
+        assert!(clock.now() < after_us(60_000_000));
+    }
+
+    #[test]
+    fn time_scales_are_bounded() {
+        assert_eq!("0.5".parse(), Ok(TimeScale(500_000)));
+        for wrong in ["0", "-1", "1e9", "nan", "x", ""] {
+            assert!(wrong.parse::<TimeScale>().is_err(), "{wrong}");
+        }
+    }
+}

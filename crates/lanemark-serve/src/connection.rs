@@ -1,0 +1,380 @@
+//! A connection with one client: negotiation, and requests until it ends.
+//!
+//! One thread reads requests. With a model it hands each to the engine and goes on; a second thread sends what a slow
+//! client leaves no room for, and writes long data. Without latency the reading thread does everything by itself, and
+//! sends the answers to all requests that had come together at once.
+//!
+//! A client that breaks the protocol so that nobody knows where its next request begins loses its connection; any
+//! other error is an answer.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::{Access, Operation};
+
+use crate::data::Data;
+use crate::delivered::Delivered;
+use crate::engine::{Engine, Request};
+use crate::job::{Around, Job, Task};
+use crate::nbd::negotiation::{self, Negotiation, OPTION_MAX, OptionHeader, Step};
+use crate::nbd::transmission::{Command, Header, STRETCHES_MAX, Writer};
+use crate::nbd::{Agreed, Export, NbdError, PAYLOAD_MAX};
+use crate::outbox::Outbox;
+use crate::storing::{Storing, stored};
+
+/// Time that a client has for the whole negotiation.
+const NEGOTIATION: Duration = Duration::from_secs(10);
+/// The most options of a negotiation.
+const OPTIONS_MAX: usize = 256;
+/// Bytes that are read at once.
+const READ: usize = 128 << 10;
+/// Answers that are gathered before they are sent, without latency.
+const GATHERED: usize = 256 << 10;
+/// What a request weighs besides its data.
+const WEIGHT: u64 = 256;
+/// The longest part of a range that one request of the model is about.
+const RANGE_MAX: u64 = 1 << 40;
+
+/// What all connections of a server share.
+pub(crate) struct Shared {
+    pub(crate) export: Export,
+    pub(crate) data: Arc<Data>,
+    pub(crate) storing: Arc<Storing>,
+    pub(crate) delivered: Arc<Delivered>,
+    /// The model; none in a server without latency.
+    pub(crate) engine: Option<Arc<Engine>>,
+}
+
+/// Bytes of a client as they are read.
+struct Input<'s> {
+    outbox: &'s Outbox,
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl<'s> Input<'s> {
+    fn new(outbox: &'s Outbox) -> Self {
+        Self { outbox, bytes: vec![0; READ], start: 0, end: 0 }
+    }
+
+    fn here(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Reads until `length` bytes are here, at most [`READ`]; false where the client ended before.
+    fn fill(&mut self, length: usize) -> io::Result<bool> {
+        while self.here() < length {
+            if self.bytes.len() - self.start < length || self.start == self.end {
+                self.bytes.copy_within(self.start..self.end, 0);
+                (self.start, self.end) = (0, self.here());
+            }
+            let read = self.outbox.socket().receive(&mut self.bytes[self.end..])?;
+            if read == 0 {
+                return Ok(false);
+            }
+            self.end += read;
+        }
+        Ok(true)
+    }
+
+    /// Takes `length` bytes that are here.
+    fn take(&mut self, length: usize) -> &[u8] {
+        let taken = &self.bytes[self.start..self.start + length];
+        self.start += length;
+        taken
+    }
+
+    /// Reads `bytes` full; false where the client ended before.
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<bool> {
+        let here = self.here().min(bytes.len());
+        bytes[..here].copy_from_slice(&self.bytes[self.start..self.start + here]);
+        self.start += here;
+        let mut filled = here;
+        while filled < bytes.len() {
+            match self.outbox.socket().receive(&mut bytes[filled..])? {
+                0 => return Ok(false),
+                read => filled += read,
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads `length` bytes and forgets them; false where the client ended before.
+    fn skip(&mut self, mut length: u64) -> io::Result<bool> {
+        while length > 0 {
+            if !self.fill(1)? {
+                return Ok(false);
+            }
+            let now = (self.here() as u64).min(length);
+            self.start += now as usize;
+            length -= now;
+        }
+        Ok(true)
+    }
+}
+
+impl Shared {
+    /// Serves a client until either end ends. `thread` is the number of the connection.
+    pub(crate) fn serve(&self, outbox: &Arc<Outbox>, thread: u32) -> io::Result<()> {
+        let mut input = Input::new(outbox);
+        let Some(agreed) = self.negotiate(&mut input)? else { return Ok(()) };
+        outbox.socket().set_time_out(None)?;
+        match &self.engine {
+            Some(engine) => self.serve_modelled(&mut input, agreed, engine, (outbox, thread)),
+            None => self.serve_at_once(&mut input, agreed),
+        }
+    }
+
+    /// Negotiates within the time for that; none where the client goes without asking for the export.
+    fn negotiate(&self, input: &mut Input<'_>) -> io::Result<Option<Agreed>> {
+        let end = Instant::now() + NEGOTIATION;
+        let socket = input.outbox.socket();
+        let in_time = || {
+            let left = end.saturating_duration_since(Instant::now());
+            match left.is_zero() {
+                true => Err(io::ErrorKind::TimedOut.into()),
+                false => socket.set_time_out(Some(left)),
+            }
+        };
+        in_time()?;
+        socket.send_all(&negotiation::greeting())?;
+        let mut flags = [0; 4];
+        if !input.read(&mut flags)? {
+            return Ok(None);
+        }
+        let flags = u32::from_be_bytes(flags);
+        let Some(mut negotiation) = Negotiation::new(&self.export, flags) else { return Ok(None) };
+        let mut answer = Vec::new();
+        for _ in 0..OPTIONS_MAX {
+            in_time()?;
+            let mut header = [0; negotiation::HEADER];
+            if !input.read(&mut header)? {
+                return Ok(None);
+            }
+            let Some(header) = OptionHeader::read(&header) else { return Ok(None) };
+            answer.clear();
+            let step = if header.length > OPTION_MAX {
+                // Longer than any client means: what follows is not read to its end, however long it says to be.
+                if u64::from(header.length) > PAYLOAD_MAX || !input.skip(header.length.into())? {
+                    return Ok(None);
+                }
+                Negotiation::too_long(header.option, &mut answer);
+                Step::Next
+            } else {
+                let mut data = vec![0; header.length as usize];
+                if !input.read(&mut data)? {
+                    return Ok(None);
+                }
+                negotiation.answer(header.option, &data, &mut answer)
+            };
+            socket.send_all(&answer)?;
+            match step {
+                Step::Next => {}
+                Step::Transmit(agreed) => return Ok(Some(agreed)),
+                Step::End => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    fn serve_modelled(
+        &self,
+        input: &mut Input<'_>,
+        agreed: Agreed,
+        engine: &Arc<Engine>,
+        (outbox, thread): (&Arc<Outbox>, u32),
+    ) -> io::Result<()> {
+        let length = Header::length_of(agreed.replies);
+        let around = Around {
+            outbox: Arc::clone(outbox),
+            data: Arc::clone(&self.data),
+            storing: Arc::clone(&self.storing),
+            delivered: Arc::clone(&self.delivered),
+            clock: Arc::clone(engine.clock()),
+            writer: Writer::new(agreed.replies),
+        };
+        while input.fill(length)? {
+            let Some(header) = Header::read(input.take(length), agreed.replies) else { break };
+            let command = header.command(&agreed, self.data.size());
+            if command == Ok(Command::Disconnect) {
+                outbox.drain();
+                break;
+            }
+            let sent = match command {
+                Ok(Command::Read | Command::Write { .. }) => header.length,
+                _ => 0,
+            };
+            let weight = WEIGHT + sent;
+            if !outbox.let_in(weight) {
+                break;
+            }
+            let command = match command {
+                Ok(command) => command,
+                Err(error) => {
+                    if header.payload() > 2 * PAYLOAD_MAX || !input.skip(header.payload())? {
+                        break;
+                    }
+                    let mut bytes = Vec::new();
+                    around.writer.failed(&header, error, &mut bytes);
+                    outbox.answer(bytes, weight);
+                    continue;
+                }
+            };
+            let task = match command {
+                Command::Write { stored } => {
+                    let mut payload = vec![0; header.length as usize];
+                    if !input.read(&mut payload)? {
+                        break;
+                    }
+                    Task::Write { payload, stored }
+                }
+                Command::Status { one } => {
+                    let mut bytes = Vec::new();
+                    self.status(&header, one, around.writer, &mut bytes);
+                    outbox.answer(bytes, weight);
+                    continue;
+                }
+                Command::Read => {
+                    let mut bytes = Vec::new();
+                    match self.read(&header, around.writer, &mut bytes) {
+                        Ok(()) => Task::Read(bytes),
+                        Err(error) => Task::Failed(error),
+                    }
+                }
+                Command::Flush => Task::Stored(self.storing.store(self.data.mark())),
+                Command::Trim { stored } => Task::Zero { hole: true, stored },
+                Command::Zero { hole, stored } => Task::Zero { hole, stored },
+                Command::Cache | Command::Disconnect => Task::Nothing,
+            };
+            let access = access(&header, command);
+            let work = Box::new(Job { around: around.clone(), header, weight, task });
+            engine.submit(Request { access, thread, came: engine.clock().now(), work });
+        }
+        Ok(())
+    }
+
+    fn serve_at_once(&self, input: &mut Input<'_>, agreed: Agreed) -> io::Result<()> {
+        let length = Header::length_of(agreed.replies);
+        let writer = Writer::new(agreed.replies);
+        let socket = input.outbox.socket();
+        let mut out = Vec::with_capacity(GATHERED);
+        let mut payload = Vec::new();
+        loop {
+            // Whoever waits for an answer gets it before anything is waited for here.
+            if input.here() < length || out.len() >= GATHERED {
+                socket.send_all(&out)?;
+                out.clear();
+                out.shrink_to(2 * GATHERED);
+            }
+            if !input.fill(length)? {
+                return Ok(());
+            }
+            let Some(header) = Header::read(input.take(length), agreed.replies) else {
+                socket.send_all(&out)?;
+                return Ok(());
+            };
+            let command = match header.command(&agreed, self.data.size()) {
+                Ok(command) => command,
+                Err(error) => {
+                    if header.payload() > 2 * PAYLOAD_MAX || !input.skip(header.payload())? {
+                        return Ok(());
+                    }
+                    writer.failed(&header, error, &mut out);
+                    continue;
+                }
+            };
+            let (offset, length) = (header.offset, header.length);
+            let mut is_stored = false;
+            let done = match command {
+                Command::Read => {
+                    let before = out.len();
+                    let read = self.read(&header, writer, &mut out);
+                    if let Err(error) = read {
+                        out.truncate(before);
+                        writer.failed(&header, error, &mut out);
+                    }
+                    self.delivered.count_at_once(Operation::Read, Bytes(length));
+                    continue;
+                }
+                Command::Write { stored } => {
+                    is_stored = stored;
+                    payload.resize(length as usize, 0);
+                    if input.here() < payload.len() {
+                        socket.send_all(&out)?;
+                        out.clear();
+                    }
+                    if !input.read(&mut payload)? {
+                        return Ok(());
+                    }
+                    self.delivered.count_at_once(Operation::Write, Bytes(length));
+                    let written = self.data.write(offset, &payload);
+                    payload.shrink_to(READ);
+                    written
+                }
+                Command::Flush => {
+                    is_stored = true;
+                    Ok(())
+                }
+                Command::Trim { stored } => {
+                    is_stored = stored;
+                    self.data.zero(offset, length, true)
+                }
+                Command::Zero { hole, stored } => {
+                    is_stored = stored;
+                    self.data.zero(offset, length, hole)
+                }
+                Command::Status { one } => {
+                    self.status(&header, one, writer, &mut out);
+                    continue;
+                }
+                Command::Cache => Ok(()),
+                Command::Disconnect => {
+                    socket.send_all(&out)?;
+                    return Ok(());
+                }
+            };
+            let done = done.map_err(NbdError::from).and_then(|()| match is_stored {
+                true => stored(&self.data, self.data.mark()),
+                false => Ok(()),
+            });
+            match done {
+                Ok(()) => writer.done(&header, &mut out),
+                Err(error) => writer.failed(&header, error, &mut out),
+            }
+        }
+    }
+
+    /// Writes the whole answer to a read that succeeds.
+    fn read(&self, header: &Header, writer: Writer, out: &mut Vec<u8>) -> Result<(), NbdError> {
+        // Once for the header and the data, and not again as it grows.
+        out.reserve(header.length as usize + 64);
+        writer.before_data(header, out);
+        let start = out.len();
+        out.resize(start + header.length as usize, 0);
+        Ok(self.data.read(header.offset, &mut out[start..])?)
+    }
+
+    fn status(&self, header: &Header, one: bool, writer: Writer, out: &mut Vec<u8>) {
+        let most = if one { 1 } else { STRETCHES_MAX };
+        let stretches = self.data.stretches(header.offset, header.length, most);
+        writer.status(header, &stretches, out);
+    }
+}
+
+/// What a command asks of the model. Zeroes that leave a hole are told to a drive as a trim is, and others are written; a
+/// range that is cached is read.
+fn access(header: &Header, command: Command) -> Access {
+    let operation = match command {
+        Command::Read | Command::Cache | Command::Status { .. } | Command::Disconnect => {
+            Operation::Read
+        }
+        Command::Write { .. } | Command::Zero { hole: false, .. } => Operation::Write,
+        Command::Trim { .. } | Command::Zero { hole: true, .. } => Operation::Trim,
+        Command::Flush => Operation::Flush,
+    };
+    let length = Bytes(header.length.min(RANGE_MAX));
+    Access { operation, offset: Bytes(header.offset), length }
+}

@@ -1,0 +1,341 @@
+//! A drive's volatile write cache: what a power cut may still take back.
+//!
+//! A write that was acknowledged and not flushed is in the export already, and here is what it replaced, at most as much
+//! as the drive's buffer holds: behind that, the oldest is taken to have been stored. A power cut draws for each
+//! write, the newest first, whether it was stored, lost or torn, and a torn one for each sector. A lost sector gets back
+//! what it had before that write; one that was stored keeps what it has, whatever older writes lost. A flush, or
+//! the trim or zeroing of a range, leaves nothing to be taken back.
+//!
+//! After JEDEC and T13: a write to a volatile cache is on the media in any order or not at all until a flush (ATA
+//! ACS-4, 7.10 FLUSH CACHE; NVM Express 1.4, 6.8), and sectors are written whole.
+//!
+//! Not modelled: a cache that holds several versions of a sector stores the newest or an older one here; data that is
+//! spoilt, and sectors that were not written and change.
+
+use std::collections::{HashSet, VecDeque};
+
+use lanemark_core::rng::Rng;
+
+/// The grain of losses: a sector is written whole or not at all.
+pub const SECTOR: u64 = 512;
+/// Bookkeeping of an entry, counted beside its data.
+const ENTRY: u64 = 64;
+
+/// The writes that a power cut may take back, the oldest first.
+#[derive(Debug)]
+pub(crate) struct Volatile {
+    entries: VecDeque<Entry>,
+    /// Bytes of all entries, and the most that they may be.
+    held: u64,
+    most: u64,
+    /// The number of the next entry.
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    number: u64,
+    /// First byte.
+    offset: u64,
+    change: Change,
+}
+
+#[derive(Debug)]
+enum Change {
+    /// Data that a write has replaced.
+    Wrote(Vec<u8>),
+    /// A range that keeps what it has, however it was written before.
+    Settled(u64),
+}
+
+/// What a power cut took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loss {
+    /// Writes that were acknowledged and not flushed.
+    pub writes: u64,
+    /// Writes of which nothing was stored.
+    pub lost: u64,
+    /// Writes of which some sectors were stored.
+    pub torn: u64,
+    /// Ranges that have their former data again, each with its length, in the order of offsets.
+    pub ranges: Vec<(u64, u64)>,
+}
+
+impl Loss {
+    /// Bytes that have their former data again.
+    pub fn bytes(&self) -> u64 {
+        self.ranges.iter().map(|(_, length)| length).sum()
+    }
+}
+
+impl Volatile {
+    /// An empty cache of `most` bytes.
+    pub(crate) fn new(most: u64) -> Self {
+        Self { entries: VecDeque::new(), held: 0, most, next: 0 }
+    }
+
+    /// Notes a write to `offset` that replaces `before`.
+    pub(crate) fn wrote(&mut self, offset: u64, before: Vec<u8>) {
+        self.push(offset, Change::Wrote(before));
+    }
+
+    /// Notes that a range has what it has for good.
+    pub(crate) fn settled(&mut self, offset: u64, length: u64) {
+        if !self.entries.is_empty() {
+            self.push(offset, Change::Settled(length));
+        }
+    }
+
+    fn push(&mut self, offset: u64, change: Change) {
+        self.held += change.size();
+        self.entries.push_back(Entry { number: self.next, offset, change });
+        self.next += 1;
+        while self.held > self.most {
+            let Some(oldest) = self.entries.pop_front() else { break };
+            self.held -= oldest.change.size();
+        }
+    }
+
+    /// Returns a mark behind all that was written so far, for [`Volatile::flushed`].
+    pub(crate) fn mark(&self) -> u64 {
+        self.next
+    }
+
+    /// What was written before `mark` has been stored.
+    pub(crate) fn flushed(&mut self, mark: u64) {
+        while let Some(oldest) = self.entries.front()
+            && oldest.number < mark
+        {
+            self.held -= oldest.change.size();
+            self.entries.pop_front();
+        }
+    }
+
+    /// Loses what a power cut takes, by `random`; `restore` gets the offsets and former data of lost sectors. The cache
+    /// is empty then.
+    pub(crate) fn power_cut<E>(
+        &mut self,
+        random: &mut Rng,
+        mut restore: impl FnMut(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<Loss, E> {
+        let mut loss = Loss::default();
+        let mut kept: HashSet<u64> = HashSet::new();
+        let mut settled: Vec<(u64, u64)> = Vec::new();
+        let mut lost: Vec<(u64, u64)> = Vec::new();
+        self.held = 0;
+        while let Some(Entry { offset, change, .. }) = self.entries.pop_back() {
+            let before = match change {
+                Change::Settled(length) => {
+                    settled.push((offset, offset + length));
+                    continue;
+                }
+                Change::Wrote(before) => before,
+            };
+            let fate = Fate::draw(random);
+            let end = offset + before.len() as u64;
+            let (mut sectors_kept, mut sectors_lost) = (0, 0);
+            let mut at = offset;
+            while at < end {
+                let next = ((at / SECTOR + 1) * SECTOR).min(end);
+                let stays = fate.keeps(random);
+                sectors_kept += u64::from(stays);
+                sectors_lost += u64::from(!stays);
+                let sector = at / SECTOR;
+                if stays {
+                    kept.insert(sector);
+                } else if !kept.contains(&sector)
+                    && !settled.iter().any(|(from, to)| *from < next && at < *to)
+                {
+                    restore(at, &before[(at - offset) as usize..(next - offset) as usize])?;
+                    lost.push((at, next));
+                }
+                at = next;
+            }
+            loss.writes += 1;
+            loss.lost += u64::from(sectors_kept == 0);
+            loss.torn += u64::from(sectors_kept > 0 && sectors_lost > 0);
+        }
+        loss.ranges = united(lost);
+        Ok(loss)
+    }
+}
+
+impl Change {
+    fn size(&self) -> u64 {
+        match self {
+            Self::Wrote(before) => before.len() as u64 + ENTRY,
+            Self::Settled(_) => ENTRY,
+        }
+    }
+}
+
+/// The fate of a write in a power cut.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fate {
+    Stored,
+    Lost,
+    Torn,
+}
+
+impl Fate {
+    pub(crate) fn draw(random: &mut Rng) -> Self {
+        match random.below(3) {
+            0 => Self::Stored,
+            1 => Self::Lost,
+            _ => Self::Torn,
+        }
+    }
+
+    /// Whether the next sector of such a write was stored.
+    pub(crate) fn keeps(self, random: &mut Rng) -> bool {
+        match self {
+            Self::Stored => true,
+            Self::Lost => false,
+            Self::Torn => random.chance(0.5),
+        }
+    }
+}
+
+/// Ranges, each with its end, as ranges with lengths, of which no two touch.
+fn united(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    ranges.sort_unstable();
+    let mut all: Vec<(u64, u64)> = Vec::new();
+    for (start, end) in ranges {
+        match all.last_mut() {
+            Some((_, before)) if start <= *before => *before = end.max(*before),
+            _ => all.push((start, end)),
+        }
+    }
+    all.into_iter().map(|(start, end)| (start, end - start)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_core::rng::StreamKey;
+    use std::collections::BTreeSet;
+
+    const SECTORS: u64 = 64;
+
+    fn random(seed: u64) -> Rng {
+        Rng::new(StreamKey::from_seed(seed))
+    }
+
+    /// Sectors of one byte each, written through a cache, with all that each may hold after a cut.
+    struct Model {
+        disk: Vec<u8>,
+        may: Vec<BTreeSet<u8>>,
+        cache: Volatile,
+    }
+
+    impl Model {
+        fn new(most: u64) -> Self {
+            let (disk, may) =
+                (vec![0; SECTORS as usize], vec![BTreeSet::from([0]); SECTORS as usize]);
+            Self { disk, may, cache: Volatile::new(most) }
+        }
+
+        fn write(&mut self, sector: u64, sectors: u64, value: u8) {
+            let before = (sector..sector + sectors)
+                .flat_map(|at| vec![self.disk[at as usize]; SECTOR as usize])
+                .collect();
+            self.cache.wrote(sector * SECTOR, before);
+            for at in sector..sector + sectors {
+                self.disk[at as usize] = value;
+                self.may[at as usize].insert(value);
+            }
+        }
+
+        fn settle(&mut self) {
+            for (may, now) in self.may.iter_mut().zip(&self.disk) {
+                *may = BTreeSet::from([*now]);
+            }
+        }
+
+        fn cut(&mut self, random: &mut Rng) -> Loss {
+            let Self { disk, cache, .. } = self;
+            let restore = |offset: u64, bytes: &[u8]| {
+                assert!(offset.is_multiple_of(SECTOR) && bytes.len() as u64 == SECTOR);
+                disk[(offset / SECTOR) as usize] = bytes[0];
+                Ok::<(), ()>(())
+            };
+            cache.power_cut(random, restore).unwrap()
+        }
+    }
+
+    #[test]
+    fn after_a_cut_each_sector_holds_something_that_was_written_since_the_flush_or_was_there() {
+        let mut seen_lost = 0;
+        for seed in 0..300 {
+            let mut random = random(seed);
+            let mut model = Model::new(1 << 20);
+            for value in 1..40 {
+                let sector = random.below(SECTORS - 8);
+                let sectors = 1 + random.below(8);
+                model.write(sector, sectors, value);
+                if random.chance(0.1) {
+                    let mark = model.cache.mark();
+                    model.cache.flushed(mark);
+                    model.settle();
+                }
+            }
+            let loss = model.cut(&mut random);
+            for (sector, (may, now)) in model.may.iter().zip(&model.disk).enumerate() {
+                assert!(may.contains(now), "seed {seed}, sector {sector}: {now} of {may:?}");
+            }
+            seen_lost += loss.ranges.len();
+            assert!(model.cache.entries.is_empty() && model.cache.held == 0);
+            assert_eq!(model.cut(&mut random), Loss::default());
+        }
+        assert!(seen_lost > 300);
+    }
+
+    #[test]
+    fn cuts_store_lose_and_tear_by_their_seed_and_the_same_seed_does_the_same() {
+        let cut = |seed| {
+            let mut model = Model::new(1 << 20);
+            (0..8).for_each(|at| model.write(at * 8, 8, 1));
+            (model.cut(&mut random(seed)), model.disk)
+        };
+        assert_eq!(cut(5), cut(5));
+        let losses: Vec<Loss> = (0..20).map(|seed| cut(seed).0).collect();
+        let sum = |of: fn(&Loss) -> u64| losses.iter().map(of).sum::<u64>();
+        assert_eq!(sum(|loss| loss.writes), 160);
+        for counted in [sum(|loss| loss.lost), sum(|loss| loss.torn)] {
+            assert!((30..80).contains(&counted), "{counted}");
+        }
+    }
+
+    #[test]
+    fn what_the_buffer_cannot_hold_is_stored() {
+        let mut model = Model::new(4 * (SECTOR + ENTRY));
+        (0..SECTORS).for_each(|at| model.write(at, 1, 1));
+        assert_eq!(model.cut(&mut random(1)).writes, 4);
+        assert!(model.disk[..SECTORS as usize - 4].iter().all(|now| *now == 1));
+    }
+
+    #[test]
+    fn a_trimmed_range_stays_trimmed() {
+        for seed in 0..50 {
+            let mut model = Model::new(1 << 20);
+            model.write(0, 16, 1);
+            model.disk[4..8].fill(0);
+            model.cache.settled(4 * SECTOR, 4 * SECTOR);
+            model.write(6, 1, 2);
+            model.cut(&mut random(seed));
+            assert!(model.disk[4..6].iter().all(|now| *now == 0) && model.disk[7] == 0);
+            assert!([0, 2].contains(&model.disk[6]));
+        }
+    }
+
+    #[test]
+    fn a_flush_stores_what_came_before_its_mark_alone() {
+        let mut model = Model::new(1 << 20);
+        model.write(0, 1, 1);
+        let mark = model.cache.mark();
+        model.write(1, 1, 1);
+        model.cache.flushed(mark);
+        assert_eq!(model.cut(&mut random(1)).writes, 1);
+        assert_eq!(model.disk[0], 1);
+    }
+}

@@ -1,0 +1,30 @@
+//! A modelled system as a block device with real data, the model's timing, and its faults.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | [`session`] | all of the below as one: a system that is served |
+//! | [`clock`] | ties simulated time to the wall clock |
+//! | [`engine`] | owns the simulated system, and hands completions out at their instants |
+//! | [`data`] | holds the data: in memory, a sparse file, or over an image |
+//! | [`delivered`] | counts how late completions were |
+//! | [`desk`], [`metrics`] | control and figures, at sockets of their own |
+//! | [`nbd`] | the protocol, as pure functions of bytes |
+//! | [`socket`], [`server`], `connection`, `outbox` | clients: who may connect, their threads, and their answers |
+//! | `job`, `storing` | what a request does to the data, and when that is stored |
+//!
+//! Nothing here prints, reads arguments or catches signals.
+
+pub mod clock;
+mod connection;
+pub mod data;
+pub mod delivered;
+pub mod desk;
+pub mod engine;
+mod job;
+pub mod metrics;
+pub mod nbd;
+mod outbox;
+pub mod server;
+pub mod session;
+pub mod socket;
+mod storing;

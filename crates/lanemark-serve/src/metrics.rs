@@ -1,0 +1,146 @@
+//! The figures of a session as text: OpenMetrics for programs, and a line for people.
+//!
+//! The format is that of OpenMetrics 1.0: counters end in `_total`, times are in seconds, and `# EOF` is the last line.
+
+use std::fmt::Write;
+
+use lanemark_core::result::{DirectionResult, LatencyHistogram, Sample};
+
+use crate::session::Figures;
+
+/// The quantiles of summaries.
+const QUANTILES: [f64; 3] = [50.0, 99.0, 99.9];
+
+/// Writes all figures as OpenMetrics.
+pub fn text(figures: &Figures) -> String {
+    let mut out = String::new();
+    let Figures { sample, outstanding, connections, lost, .. } = figures;
+    let all = [
+        ("read", &sample.reads),
+        ("write", &sample.writes),
+        ("flush", &sample.flushes),
+        ("trim", &sample.trims),
+    ];
+    head(&mut out, "requests", "counter", "Requests that the model has completed.");
+    for (name, one) in all {
+        let count = one.as_ref().map_or(0, |one| one.latency.count());
+        line(&mut out, "requests_total", &format!("operation=\"{name}\""), count as f64);
+    }
+    head(&mut out, "bytes", "counter", "Data of these requests.");
+    for (name, one) in all {
+        let bytes = one.as_ref().map_or(0, |one| one.bytes.get());
+        line(&mut out, "bytes_total", &format!("operation=\"{name}\""), bytes as f64);
+    }
+    head(&mut out, "errors", "counter", "Requests that have failed.");
+    line(&mut out, "errors_total", "", sample.errors.total() as f64);
+    head(
+        &mut out,
+        "modelled_latency_seconds",
+        "summary",
+        "Latencies of the model, in simulated time.",
+    );
+    for (name, one) in all {
+        summary(&mut out, "modelled_latency_seconds", name, one.as_ref());
+    }
+    if let Some(live) = &sample.live {
+        head(&mut out, "delivered_latency_seconds", "summary", "Latencies by the wall clock.");
+        for (name, one) in [("read", &live.reads), ("write", &live.writes)] {
+            summary(&mut out, "delivered_latency_seconds", name, one.as_ref());
+        }
+        head(&mut out, "lateness_seconds", "summary", "Delay of answers behind the model.");
+        quantiles(&mut out, "lateness_seconds", "", &live.lateness);
+        head(&mut out, "within_bounds", "gauge", "1 while lateness is within its bounds.");
+        line(&mut out, "within_bounds", "", f64::from(u8::from(live.holds())));
+        head(&mut out, "processor_seconds", "counter", "Processor time of the server.");
+        line(&mut out, "processor_seconds_total", "", live.processor_s);
+    }
+    head(&mut out, "outstanding", "gauge", "Requests under way.");
+    line(&mut out, "outstanding", "", *outstanding as f64);
+    head(&mut out, "connections", "gauge", "Connections that are open.");
+    line(&mut out, "connections", "", *connections as f64);
+    head(&mut out, "power_cuts", "counter", "Power cuts so far.");
+    line(&mut out, "power_cuts_total", "", lost.len() as f64);
+    if let Some(path) = &sample.path {
+        head(&mut out, "hop_busy_ratio", "gauge", "Share of the time in which a hop was busy.");
+        for hop in &path.hops {
+            line(
+                &mut out,
+                "hop_busy_ratio",
+                &format!("hop=\"{}\"", escaped(&hop.name)),
+                hop.utilisation,
+            );
+        }
+    }
+    out.push_str("# EOF\n");
+    out
+}
+
+/// Describes what was done since `before` in a line; `seconds` lie in between.
+pub fn line_of(figures: &Figures, before: &Figures, seconds: f64) -> String {
+    let rate = |of: fn(&Figures) -> f64| (of(figures) - of(before)).max(0.0) / seconds.max(1e-9);
+    let delivered_bytes = |figures: &Figures, write: bool| {
+        let live = figures.sample.live.as_ref();
+        let one =
+            live.and_then(|live| if write { live.writes.as_ref() } else { live.reads.as_ref() });
+        one.map_or(0.0, |one| one.bytes.get() as f64 / 1e6)
+    };
+    let requests = rate(|figures| figures.sample.operations() as f64);
+    let (read, write) = (
+        (delivered_bytes(figures, false) - delivered_bytes(before, false)) / seconds.max(1e-9),
+        (delivered_bytes(figures, true) - delivered_bytes(before, true)) / seconds.max(1e-9),
+    );
+    let mut line = format!("{requests:.0} requests/s, read {read:.1} MB/s, write {write:.1} MB/s");
+    if let Some(live) = &figures.sample.live
+        && let (Some(p50), Some(p99)) =
+            (live.lateness.percentile_ns(50.0), live.lateness.percentile_ns(99.0))
+    {
+        let (p50, p99) = (p50 as f64 / 1e3, p99 as f64 / 1e3);
+        let _ = write!(line, ", late p50 {p50:.0} us, p99 {p99:.0} us");
+        if !live.holds() {
+            line.push_str(" (INVALID)");
+        }
+    }
+    if let Some((name, busy)) = busiest(&figures.sample) {
+        let _ = write!(line, ", {name} busy {:.0}%", busy * 100.0);
+    }
+    let _ = write!(line, ", {} under way, {} connected", figures.outstanding, figures.connections);
+    line
+}
+
+fn busiest(sample: &Sample) -> Option<(&str, f64)> {
+    let hops = sample.path.as_ref()?.hops.iter();
+    let most = hops.max_by(|one, other| one.utilisation.total_cmp(&other.utilisation))?;
+    Some((most.name.as_str(), most.utilisation))
+}
+
+fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(out, "# TYPE lanemark_{name} {kind}\n# HELP lanemark_{name} {help}");
+}
+
+fn line(out: &mut String, name: &str, labels: &str, value: f64) {
+    let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
+    let _ = writeln!(out, "lanemark_{name}{labels} {value}");
+}
+
+fn summary(out: &mut String, name: &str, operation: &str, one: Option<&DirectionResult>) {
+    if let Some(one) = one {
+        quantiles(out, name, &format!("operation=\"{operation}\""), &one.latency);
+    }
+}
+
+fn quantiles(out: &mut String, name: &str, labels: &str, latency: &LatencyHistogram) {
+    let comma = if labels.is_empty() { "" } else { "," };
+    for quantile in QUANTILES {
+        if let Some(ns) = latency.percentile_ns(quantile) {
+            let labels =
+                format!("{labels}{comma}quantile=\"{}\"", (quantile * 10.0).round() / 1000.0);
+            line(out, name, &labels, ns as f64 / 1e9);
+        }
+    }
+    line(out, &format!("{name}_count"), labels, latency.count() as f64);
+    line(out, &format!("{name}_sum"), labels, latency.mean_ns() * latency.count() as f64 / 1e9);
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ")
+}

@@ -1,0 +1,249 @@
+//! A session: a modelled system with its data, served until it is ended.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use lanemark_core::result::{DriveUse, LiveUse, Sample, lateness_bounds};
+use lanemark_core::rng::StreamKey;
+use lanemark_core::sim::Live;
+use lanemark_core::sim::spec::{CheckedSystem, MediaSpec, SystemSpec, WriteCache};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::{Fault, Test};
+
+use crate::clock::{Clock, TimeScale, WallClock};
+use crate::connection::Shared;
+use crate::data::{Cache, Data};
+use crate::delivered::Delivered;
+use crate::engine::{Core, Engine};
+use crate::nbd::Export;
+use crate::server::Server;
+use crate::socket::{Endpoint, Listener};
+use crate::storing::Storing;
+
+/// A session as it is asked for.
+pub struct Plan<'s> {
+    /// The system with the faults of its plan. The host's processor is left out of it.
+    pub system: &'s CheckedSystem,
+    /// The faults among these whose times count from the start.
+    pub faults: &'s [Fault],
+    /// What it is, for clients.
+    pub description: String,
+    /// Its data.
+    pub data: Data,
+    /// The place where it is served.
+    pub endpoint: Endpoint,
+    /// The speed of simulated time.
+    pub scale: TimeScale,
+    /// The seed of all that happens by chance.
+    pub seed: u64,
+    /// Whether the model takes its time; without, the data is served as fast as it can be.
+    pub has_latency: bool,
+}
+
+/// A session at work.
+pub struct Session {
+    server: Server,
+    data: Arc<Data>,
+    storing: Arc<Storing>,
+    storing_thread: Option<JoinHandle<()>>,
+    engine: Option<(Arc<Engine>, JoinHandle<Core>)>,
+    delivered: Arc<Delivered>,
+    scale: TimeScale,
+    clock: Arc<dyn Clock>,
+    began: std::time::Instant,
+}
+
+/// What a session has done so far.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// The sample, with what was delivered; without latency only what was delivered.
+    pub sample: Sample,
+    /// What was asked for, summed up.
+    pub test: Option<Test>,
+    /// Lines of what power cuts took.
+    pub lost: Vec<String>,
+    /// Requests under way.
+    pub outstanding: u64,
+    /// Connections that are open.
+    pub connections: usize,
+}
+
+impl Session {
+    /// Begins to serve.
+    ///
+    /// # Errors
+    /// Where the place cannot be listened at, or there can be no thread.
+    pub fn start(plan: Plan<'_>) -> io::Result<Self> {
+        let listener = Listener::bind(&plan.endpoint)?;
+        let data = Arc::new(plan.data);
+        let system = plan.system.device_side();
+        let delivered = Arc::new(Delivered::default());
+        let (storing, storing_thread) = Storing::start(Arc::clone(&data))?;
+        let clock: Arc<dyn Clock> = Arc::new(WallClock::start(plan.scale));
+        let engine = match plan.has_latency {
+            false => None,
+            true => {
+                let content = Bytes(data.size()).into();
+                let live = Live::new(&system, content, StreamKey::from_seed(plan.seed));
+                let held = Some(Box::new(Arc::clone(&data)) as Box<_>);
+                let (counts, clock) = (Arc::clone(&delivered), Arc::clone(&clock));
+                Some(Engine::start(Core::new(live, plan.faults, held, counts, clock))?)
+            }
+        };
+        let export = Export {
+            name: "lanemark".to_owned(),
+            description: plan.description,
+            size: data.size(),
+            is_rotational: matches!(system.first().drive.media, MediaSpec::Disk(_)),
+        };
+        let shared = Arc::new(Shared {
+            export,
+            data: Arc::clone(&data),
+            storing: Arc::clone(&storing),
+            delivered: Arc::clone(&delivered),
+            engine: engine.as_ref().map(|(engine, _)| Arc::clone(engine)),
+        });
+        let server = Server::start(listener, shared)?;
+        let (scale, began) = (plan.scale, std::time::Instant::now());
+        let storing_thread = Some(storing_thread);
+        Ok(Self { server, data, storing, storing_thread, engine, delivered, scale, clock, began })
+    }
+
+    /// The address, as an NBD URI.
+    pub fn address(&self) -> &str {
+        self.server.address()
+    }
+
+    /// The port, where it listens on one.
+    pub fn port(&self) -> Option<u16> {
+        self.server.port()
+    }
+
+    /// Adds a fault; its time counts from now.
+    ///
+    /// # Errors
+    /// Where the system cannot have it, or has no model.
+    pub fn add_fault(&self, fault: Fault) -> Result<(), String> {
+        let Some((engine, _)) = &self.engine else {
+            return Err("without latency there are no faults".to_owned());
+        };
+        let added = engine.ask(move |core| core.add_fault(fault));
+        added
+            .ok_or("the session has ended")?
+            .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+    }
+
+    /// What was done so far.
+    pub fn figures(&self) -> Figures {
+        let asked = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look));
+        self.complete(asked)
+    }
+
+    fn complete(&self, looked: Option<Looked>) -> Figures {
+        let counts = self.delivered.counts();
+        let (mut sample, test, lost, outstanding) = looked.unwrap_or_else(|| {
+            let mut sample = empty();
+            sample.elapsed = since(self.began);
+            (sample, None, Vec::new(), 0)
+        });
+        let known =
+            |one: lanemark_core::result::DirectionResult| (one.bytes > Bytes::ZERO).then_some(one);
+        let mut latency = sample.latency();
+        for other in [&sample.flushes, &sample.trims].into_iter().flatten() {
+            latency.merge(&other.latency);
+        }
+        sample.live = Some(LiveUse {
+            time_scale: self.scale.factor(),
+            served: since(self.began),
+            bounds: lateness_bounds(&latency, self.scale.factor()),
+            lateness: counts.lateness,
+            reads: known(counts.reads),
+            writes: known(counts.writes),
+            processor_s: processor_s(),
+        });
+        let connections = self.server.connections();
+        Figures { sample, test, lost, outstanding, connections }
+    }
+
+    /// The simulated time.
+    pub fn now(&self) -> Duration {
+        self.clock.now().since(lanemark_core::units::Instant::ZERO)
+    }
+
+    /// Ends all connections, stores the data, and returns what was done.
+    ///
+    /// # Errors
+    /// Where the data could not be stored.
+    pub fn end(mut self) -> (Figures, io::Result<()>) {
+        self.server.end();
+        let mut looked = None;
+        if let Some((engine, thread)) = self.engine.take() {
+            engine.end();
+            looked = thread.join().ok().map(|mut core| look(&mut core));
+        }
+        self.storing.end();
+        if let Some(thread) = self.storing_thread.take() {
+            let _ = thread.join();
+        }
+        let figures = self.complete(looked);
+        let closed = self.data.close();
+        (figures, closed)
+    }
+}
+
+/// What the engine's thread tells of itself.
+type Looked = (Sample, Option<Test>, Vec<String>, u64);
+
+fn look(core: &mut Core) -> Looked {
+    let live = core.live();
+    let test = live.summary("served");
+    (live.sample(), Some(test), core.lost().to_vec(), live.outstanding())
+}
+
+/// The cache of a system's drives as one: it loses what any of them may lose.
+pub fn cache_of(system: &SystemSpec) -> Cache {
+    let drives = system.attachments.iter().map(|attachment| &attachment.drive);
+    let volatile: Vec<u64> = drives
+        .filter(|drive| drive.write_cache == WriteCache::Volatile)
+        .map(|drive| drive.buffer.get())
+        .collect();
+    match volatile.is_empty() {
+        true => Cache { kind: WriteCache::Protected, size: 0 },
+        false => Cache { kind: WriteCache::Volatile, size: volatile.iter().sum() },
+    }
+}
+
+fn since(began: std::time::Instant) -> Duration {
+    Duration::from_nanoseconds(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX / 1000))
+}
+
+/// Processor time of this process in seconds.
+fn processor_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+fn empty() -> Sample {
+    Sample {
+        elapsed: Duration::ZERO,
+        reads: None,
+        writes: None,
+        flushes: None,
+        trims: None,
+        errors: Default::default(),
+        faults: Vec::new(),
+        cpu: None,
+        evidence: None,
+        punctuality: None,
+        path: None,
+        drive: Some(DriveUse::default()),
+        energy: None,
+        replay: None,
+        series: None,
+        steady: None,
+        transactions: None,
+        live: None,
+        complete: true,
+    }
+}

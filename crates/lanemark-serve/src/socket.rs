@@ -1,0 +1,231 @@
+//! Sockets that a server listens on and talks over: a Unix socket of one user, or TCP on loopback.
+
+use std::fs;
+use std::io::{self, Read};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::Mode;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, Shutdown, send, shutdown};
+
+/// The place where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A Unix socket, which its user alone may connect to.
+    Unix(PathBuf),
+    /// A port on 127.0.0.1; 0 for any that is free. Every user of the machine may connect.
+    Loopback(u16),
+}
+
+/// A socket that listens.
+#[derive(Debug)]
+pub struct Listener {
+    kind: Kind,
+    /// Address for people and programs.
+    address: String,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Unix(UnixListener, PathBuf),
+    Tcp(TcpListener),
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Listener {
+    /// Listens at `endpoint`. A socket that a server left behind is removed.
+    ///
+    /// # Errors
+    /// Where the place is taken or cannot be made.
+    pub fn bind(endpoint: &Endpoint) -> io::Result<Self> {
+        match endpoint {
+            Endpoint::Unix(path) => {
+                remove_dead(path)?;
+                // Nobody else may connect, not even before the mode could be changed.
+                let before = rustix::process::umask(Mode::from_raw_mode(0o177));
+                let bound = UnixListener::bind(path);
+                rustix::process::umask(before);
+                let listener = bound?;
+                let own = fs::canonicalize(path)?;
+                fs::set_permissions(&own, fs::Permissions::from_mode(0o600))?;
+                let address = format!("nbd+unix:///?socket={}", own.display());
+                Ok(Self { kind: Kind::Unix(listener, own), address })
+            }
+            Endpoint::Loopback(port) => {
+                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port))?;
+                let address = format!("nbd://{}", listener.local_addr()?);
+                Ok(Self { kind: Kind::Tcp(listener), address })
+            }
+        }
+    }
+
+    /// The address, as an NBD URI.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The port, where this is TCP.
+    pub fn port(&self) -> Option<u16> {
+        match &self.kind {
+            Kind::Tcp(listener) => Some(listener.local_addr().ok()?.port()),
+            Kind::Unix(..) => None,
+        }
+    }
+
+    /// Waits for the next connection.
+    pub(crate) fn accept(&self) -> io::Result<Socket> {
+        match &self.kind {
+            Kind::Unix(listener, _) => Ok(Socket::Unix(listener.accept()?.0)),
+            Kind::Tcp(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nodelay(true)?;
+                Ok(Socket::Tcp(stream))
+            }
+        }
+    }
+
+    /// Lets the wait for connections end with an error.
+    pub(crate) fn close(&self) {
+        let _ = shutdown(self.as_fd(), Shutdown::Both);
+    }
+
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.kind {
+            Kind::Unix(listener, _) => listener.as_fd(),
+            Kind::Tcp(listener) => listener.as_fd(),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Kind::Unix(_, path) = &self.kind {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Removes a socket on which nobody listens; anything else that has the name is an error.
+fn remove_dead(path: &Path) -> io::Result<()> {
+    let there = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        there => there?,
+    };
+    if !there.file_type().is_socket() {
+        return Err(io::Error::other("a file that is no socket has this name"));
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
+        Ok(_) => Err(io::Error::other("another server listens there")),
+        Err(error) => Err(error),
+    }
+}
+
+impl Socket {
+    /// Sends as much of `bytes` as there is room for.
+    pub(crate) fn send_some(&self, bytes: &[u8]) -> Result<usize, Errno> {
+        match send(self.as_fd(), bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(0),
+            sent => sent,
+        }
+    }
+
+    /// Sends all of `bytes`, however long that takes.
+    pub(crate) fn send_all(&self, mut bytes: &[u8]) -> Result<(), Errno> {
+        while !bytes.is_empty() {
+            match send(self.as_fd(), bytes, SendFlags::NOSIGNAL) {
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what there is, at least a byte; 0 at the end.
+    pub(crate) fn receive(&self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = match self {
+                Self::Unix(stream) => (&*stream).read(bytes),
+                Self::Tcp(stream) => (&*stream).read(bytes),
+            };
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
+    }
+
+    /// Lets reads and sends fail that take longer.
+    pub(crate) fn set_time_out(&self, time: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => {
+                stream.set_read_timeout(time)?;
+                stream.set_write_timeout(time)
+            }
+            Self::Tcp(stream) => {
+                stream.set_read_timeout(time)?;
+                stream.set_write_timeout(time)
+            }
+        }
+    }
+
+    /// Ends the connection: reads see its end, and sends fail.
+    pub(crate) fn close(&self) {
+        let _ = shutdown(self.as_fd(), Shutdown::Both);
+    }
+
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(stream) => stream.as_fd(),
+            Self::Tcp(stream) => stream.as_fd(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_is_its_users_alone_and_goes_with_the_server() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let endpoint = Endpoint::Unix(path.clone());
+        let listener = Listener::bind(&endpoint).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let taken = Listener::bind(&endpoint).unwrap_err().to_string();
+        assert!(taken.contains("another server"), "{taken}");
+        drop(listener);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_killed_server_left_is_replaced_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        drop(UnixListener::bind(&path).unwrap());
+        assert!(path.exists() && Listener::bind(&Endpoint::Unix(path)).is_ok());
+        let other = folder.path().join("file");
+        fs::write(&other, "text").unwrap();
+        assert!(Listener::bind(&Endpoint::Unix(other.clone())).is_err());
+        assert_eq!(fs::read(other).unwrap(), b"text");
+    }
+
+    #[test]
+    fn a_port_is_on_loopback() {
+        let listener = Listener::bind(&Endpoint::Loopback(0)).unwrap();
+        assert!(listener.address().starts_with("nbd://127.0.0.1:"));
+    }
+}

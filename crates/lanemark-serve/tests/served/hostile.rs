@@ -1,0 +1,142 @@
+//! Clients that break the protocol, ask for what there is not, or do not read: each harms itself alone.
+
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_serve::server::CONNECTIONS_MAX;
+use lanemark_testbed::NbdClient;
+
+use super::{SIZE, Served, Wanted};
+
+/// The server still serves: a page is written and read.
+#[track_caller]
+fn still_serves(served: &Served) {
+    let mut client = served.connect();
+    client.write(4096, &[9; 4096], false).unwrap().unwrap();
+    assert_eq!(client.read(4096, 4096).unwrap().unwrap(), [9; 4096]);
+}
+
+#[test]
+fn noise_ends_its_own_connection_alone() {
+    for served in Served::both() {
+        let mut random = Rng::new(StreamKey::from_seed(4));
+        for round in 0..60 {
+            let mut noise: Vec<u8> = (0..2000).map(|_| random.next_u64() as u8).collect();
+            let mut stream = NbdClient::raw(served.path()).unwrap();
+            match round % 3 {
+                // Good flags, then noise for an option.
+                0 => noise[..4].copy_from_slice(&[0, 0, 0, 3]),
+                // An option that says to be longer than it is.
+                1 => {
+                    noise[..4].copy_from_slice(&[0, 0, 0, 3]);
+                    noise[4..12].copy_from_slice(b"IHAVEOPT");
+                    noise[12..16].copy_from_slice(&7u32.to_be_bytes());
+                }
+                _ => {}
+            }
+            let _ = stream.write_all(&noise);
+        }
+        let mut client = served.connect();
+        let noise: Vec<u8> = (0..5000).map(|_| random.next_u64() as u8).collect();
+        let _ = client.stream.write_all(&noise);
+        assert!(client.answer().is_err());
+        still_serves(&served);
+    }
+}
+
+#[test]
+fn nothing_beyond_the_export_is_read_or_written() {
+    for served in Served::both() {
+        let mut client = served.connect();
+        assert_eq!(client.size, SIZE);
+        for offset in [SIZE - 512, SIZE, SIZE + 4096, u64::MAX - 4095, u64::MAX] {
+            assert_eq!(client.read(offset, 1024).unwrap(), Err(22), "{offset}");
+            assert_eq!(client.write(offset, &[1; 1024], false).unwrap(), Err(28), "{offset}");
+            assert_eq!(client.trim(offset, u32::MAX).unwrap(), Err(22));
+            assert_eq!(client.zero(offset, u32::MAX, true).unwrap(), Err(28));
+        }
+        assert_eq!(client.read(SIZE - 512, 512).unwrap().unwrap(), [0; 512]);
+    }
+}
+
+#[test]
+fn requests_longer_than_32_mib_are_refused_and_the_connection_goes_on() {
+    for served in Served::both() {
+        let mut client = served.connect();
+        assert_eq!(client.read(0, (32 << 20) + 512).unwrap(), Err(22));
+        let payload = vec![1; (32 << 20) + 512];
+        assert_eq!(client.write(0, &payload, false).unwrap(), Err(28));
+        assert_eq!(client.read(0, 512).unwrap().unwrap(), [0; 512]);
+        // One that nobody would send is not waited for.
+        client.send((0, 1), 0, u32::MAX, &[]).unwrap();
+        assert!(client.answer().is_err());
+        still_serves(&served);
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_holds_up_nobody_and_is_given_a_bounded_amount() {
+    for served in Served::both() {
+        let mut slow = served.connect();
+        slow.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+        let mut asked = 0u64;
+        // A gigabyte of answers, which the server must not hold.
+        while asked < 1024 && slow.send((0, 0), 0, 1 << 20, &[]).is_ok() {
+            asked += 1;
+        }
+        let began = Instant::now();
+        still_serves(&served);
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let kib: u64 = kib.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(kib < 700 << 10, "{kib} KiB with {asked} requests of a MiB");
+    }
+}
+
+#[test]
+fn half_open_connections_leave_room_and_go_when_their_time_is_over() {
+    let served = Served::new(Wanted::default());
+    let mut silent: Vec<_> =
+        (0..CONNECTIONS_MAX).map(|_| NbdClient::raw(served.path()).unwrap()).collect();
+    std::thread::sleep(Duration::from_millis(200));
+    // One more is closed at once.
+    let mut more = NbdClient::raw(served.path()).unwrap();
+    let mut byte = [0; 18];
+    assert!(more.read_exact(&mut byte).is_err());
+    silent.truncate(CONNECTIONS_MAX / 2);
+    std::thread::sleep(Duration::from_millis(200));
+    still_serves(&served);
+    // The others have ten seconds for the negotiation.
+    std::thread::sleep(Duration::from_secs(11));
+    assert_eq!(served.session().figures().connections, 0);
+    drop(silent);
+}
+
+#[test]
+fn a_request_that_stops_in_the_middle_holds_up_nobody() {
+    for served in Served::both() {
+        let mut half = served.connect();
+        half.send((0, 1), 0, 1 << 20, &[1; 1000]).unwrap();
+        let mut header = served.connect();
+        header.stream.write_all(&0x2560_9513u32.to_be_bytes()).unwrap();
+        still_serves(&served);
+        drop(half);
+        let mut client = served.connect();
+        assert_eq!(client.read(0, 512).unwrap().unwrap(), [0; 512], "half a write is none");
+    }
+}
+
+#[test]
+fn a_server_ends_whatever_its_clients_do() {
+    let served = Served::new(Wanted { faults: &["pause at=1us for=100s"], ..Wanted::default() });
+    let (mut waiting, idle) = (served.connect(), served.connect());
+    std::thread::sleep(Duration::from_millis(1));
+    waiting.send((0, 0), 0, 4096, &[]).unwrap();
+    let began = Instant::now();
+    drop(served);
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(waiting.answer().is_err());
+    drop(idle);
+}

@@ -1,0 +1,93 @@
+//! Served systems and their clients: data, timing, faults, hostile clients, and other people's programs.
+
+mod data;
+mod hostile;
+mod timing;
+mod tools;
+
+use std::path::{Path, PathBuf};
+
+use lanemark_core::sim::SystemSpec;
+use lanemark_core::sim::spec::{CheckedSystem, WriteCache};
+use lanemark_core::workload::Fault;
+use lanemark_serve::clock::TimeScale;
+use lanemark_serve::data::{Cache, Data};
+use lanemark_serve::session::{Plan, Session};
+use lanemark_serve::socket::Endpoint;
+use lanemark_testbed::NbdClient;
+use tempfile::TempDir;
+
+/// Length of the exports.
+const SIZE: u64 = 32 << 20;
+const CACHE: Cache = Cache { kind: WriteCache::Volatile, size: 4 << 20 };
+
+/// A system that is served.
+struct Served {
+    session: Option<Session>,
+    socket: PathBuf,
+    _folder: TempDir,
+}
+
+/// What is served, where it is not the usual.
+#[derive(Default)]
+struct Wanted<'f> {
+    faults: &'f [&'f str],
+    data: Option<Data>,
+    no_latency: bool,
+}
+
+fn example() -> CheckedSystem {
+    SystemSpec::example().checked().unwrap()
+}
+
+fn memory() -> Data {
+    Data::memory(SIZE, CACHE, 1).unwrap()
+}
+
+impl Served {
+    fn new(wanted: Wanted<'_>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("socket");
+        let faults: Vec<Fault> = wanted.faults.iter().map(|text| text.parse().unwrap()).collect();
+        let system = example().with_faults(&faults).unwrap();
+        let plan = Plan {
+            system: &system,
+            faults: &faults,
+            description: "the example".to_owned(),
+            data: wanted.data.unwrap_or_else(memory),
+            endpoint: Endpoint::Unix(socket.clone()),
+            scale: TimeScale::ONE,
+            seed: 1,
+            has_latency: !wanted.no_latency,
+        };
+        Self { session: Some(Session::start(plan).unwrap()), socket, _folder: folder }
+    }
+
+    /// One with a model and one without.
+    fn both() -> [Self; 2] {
+        [false, true].map(|no_latency| Self::new(Wanted { no_latency, ..Wanted::default() }))
+    }
+
+    fn session(&self) -> &Session {
+        self.session.as_ref().unwrap()
+    }
+
+    fn connect(&self) -> NbdClient {
+        NbdClient::connect(&self.socket).unwrap()
+    }
+
+    fn path(&self) -> &Path {
+        &self.socket
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            let (_, closed) = session.end();
+            if !std::thread::panicking() {
+                closed.unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Timing of a served system: answers are never early, and figures say how late they were.
+
+use std::time::{Duration, Instant};
+
+use lanemark_core::rng::StreamKey;
+use lanemark_core::sim::Live;
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::{Access, Operation};
+
+use super::{SIZE, Served, Wanted, example};
+
+/// The modelled latency of a single read of the example.
+fn modelled() -> Duration {
+    let mut live = Live::new(&example().device_side(), Bytes(SIZE).into(), StreamKey::from_seed(1));
+    let access = Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::kibi(4) };
+    live.submit(lanemark_core::units::Instant::ZERO, access, 0, 0).unwrap();
+    let done = live.advance_until(lanemark_core::units::Instant::END).unwrap();
+    Duration::from_nanos(done.completed.since(done.submitted).nanoseconds())
+}
+
+#[test]
+fn a_read_takes_at_least_what_the_model_says_and_figures_account_for_the_rest() {
+    let (served, modelled) = (Served::new(Wanted::default()), modelled());
+    let mut client = served.connect();
+    let mut least = Duration::MAX;
+    for page in 0..200u64 {
+        let began = Instant::now();
+        client.read(page * 4096, 4096).unwrap().unwrap();
+        let took = began.elapsed();
+        assert!(took >= modelled, "{took:?} < {modelled:?}");
+        least = least.min(took);
+    }
+    let live = served.session().figures().sample.live.unwrap();
+    let reads = live.reads.clone().unwrap();
+    assert_eq!((live.lateness.count(), reads.latency.count()), (200, 200));
+    let (median, late) =
+        (reads.latency.percentile_ns(50.0).unwrap(), live.lateness.percentile_ns(50.0).unwrap());
+    // What was delivered is what was modelled and how late that was, to the grain of histograms.
+    assert!(median as f64 >= (modelled.as_nanos() as u64) as f64 * 0.99);
+    assert!((median as f64) < (modelled.as_nanos() as f64 + late as f64) * 1.5 + 2_000.0);
+    assert!(least.as_nanos() as f64 > reads.latency.min_ns().unwrap() as f64 * 0.98);
+}
+
+#[test]
+fn an_idle_server_takes_no_processor_time() {
+    let served = Served::new(Wanted::default());
+    let mut client = served.connect();
+    client.write(0, &[1; 4096], false).unwrap().unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    // Of the engine alone: other tests run in this process.
+    let spent = || {
+        let mut ticks = 0;
+        for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
+            let read = |name| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
+            if read("comm").trim() == "engine" {
+                let stat = read("schedstat");
+                ticks += stat.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0);
+            }
+        }
+        ticks
+    };
+    // Engines of other tests may be at work beside it: the quietest of several looks counts.
+    let quietest = (0..20).map(|_| {
+        let before = spent();
+        std::thread::sleep(Duration::from_millis(250));
+        spent().saturating_sub(before)
+    });
+    let quietest = quietest.min().unwrap();
+    assert!(quietest < 2_500_000, "{quietest} ns of 250 ms");
+}
+
+#[test]
+fn a_pause_of_the_drive_is_felt() {
+    let served = Served::new(Wanted { faults: &["pause at=1us for=300ms"], ..Wanted::default() });
+    let mut client = served.connect();
+    let began = Instant::now();
+    client.read(0, 4096).unwrap().unwrap();
+    assert!(began.elapsed() > Duration::from_millis(150), "{:?}", began.elapsed());
+    let sample = served.session().figures().sample;
+    assert_eq!((sample.faults.len(), sample.faults[0].held), (1, 1));
+}

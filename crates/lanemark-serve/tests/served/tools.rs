@@ -1,0 +1,110 @@
+//! Other people's clients: nbdinfo, nbdcopy, qemu-img, qemu-io, and fio's nbd engine.
+
+use std::fs;
+use std::path::Path;
+
+use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_testbed::tool_or_skip;
+
+use super::{SIZE, Served};
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn nbdinfo_sees_the_export() {
+    for served in Served::both() {
+        let uri = served.session().address();
+        let Some(told) = tool_or_skip("nbdinfo", &[uri]) else { return };
+        let wanted = [
+            "newstyle-fixed",
+            "structured",
+            "export-size: 33554432",
+            "base:allocation",
+            "can_multi_conn: true",
+            "can_fua: true",
+            "can_cache: true",
+            "block_size_minimum: 512",
+            "block_size_maximum: 33554432",
+        ];
+        for line in wanted {
+            assert!(told.contains(line), "no `{line}` in\n{told}");
+        }
+        let Some(list) = tool_or_skip("nbdinfo", &["--list", uri]) else { return };
+        assert!(list.contains("export=\"lanemark\""), "{list}");
+    }
+}
+
+#[test]
+fn nbdcopy_brings_back_what_it_took_and_the_map_shows_its_holes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (image, back) = (folder.path().join("image"), folder.path().join("back"));
+    let mut random = Rng::new(StreamKey::from_seed(1));
+    let mut bytes = vec![0u8; SIZE as usize];
+    bytes[..5 << 20].iter_mut().for_each(|byte| *byte = random.next_u64() as u8);
+    fs::write(&image, &bytes).unwrap();
+    for served in Served::both() {
+        let uri = served.session().address();
+        if tool_or_skip("nbdcopy", &["--flush", text(&image), uri]).is_none() {
+            return;
+        }
+        tool_or_skip("nbdcopy", &[uri, text(&back)]).unwrap();
+        assert!(fs::read(&back).unwrap() == bytes);
+        let map = tool_or_skip("nbdinfo", &["--map", uri]).unwrap();
+        let first = map.lines().next().unwrap().split_whitespace().collect::<Vec<_>>();
+        assert_eq!(first, ["0", "5242880", "0", "data"], "{map}");
+        assert!(map.contains("hole,zero"), "{map}");
+    }
+}
+
+#[test]
+fn qemu_writes_reads_and_compares() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image.raw");
+    for served in Served::both() {
+        let uri = served.session().address();
+        let mut words = vec!["-f", "raw", uri];
+        for command in [
+            "write -P 7 1M 1M",
+            "flush",
+            "read -P 7 1M 1M",
+            "write -f -P 8 4k 4k",
+            "write -z 1M 64k",
+            "read -P 0 1M 64k",
+            "discard 1536k 512k",
+            "read -P 0 1536k 512k",
+            "read -P 8 4k 4k",
+        ] {
+            words.extend(["-c", command]);
+        }
+        let Some(told) = tool_or_skip("qemu-io", &words) else { return };
+        assert!(!told.contains("failed") && !told.contains("error"), "{told}");
+        let convert = ["convert", "-f", "raw", "-O", "raw", uri, text(&image)];
+        tool_or_skip("qemu-img", &convert).unwrap();
+        let compare = ["compare", "-f", "raw", "-F", "raw", uri, text(&image)];
+        assert!(tool_or_skip("qemu-img", &compare).unwrap().contains("identical"));
+    }
+}
+
+#[test]
+fn fio_verifies_what_it_wrote() {
+    for served in Served::both() {
+        let uri = format!("--uri={}", served.session().address());
+        let words = [
+            "--name=verify",
+            "--ioengine=nbd",
+            &uri,
+            "--rw=randwrite",
+            "--bs=4k",
+            "--iodepth=16",
+            "--size=8m",
+            "--verify=crc32c",
+            "--verify_fatal=1",
+            "--fsync=64",
+        ];
+        // The engine is there where fio was built with libnbd.
+        let Some(told) = tool_or_skip("fio", &words) else { return };
+        assert!(told.contains("err= 0"), "{told}");
+    }
+}
