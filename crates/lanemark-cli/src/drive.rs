@@ -39,6 +39,11 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
         let message = format!("{}: is there already", path.display());
         return Err(Failure::from(LabError::refused(message).hint("give another --out")));
     }
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::input(format!("{}: can't be made: {error}", folder.display()))
+        })?;
+    }
     let outlet = Outlet::open(&path, &RATED)?;
     outlet.write(&text)?;
     let named = in_folder(&path);

@@ -104,6 +104,42 @@ fn what_is_not_there_is_wrong_input_with_a_hint() {
 }
 
 #[test]
+fn a_capture_is_made_once_and_read_anywhere() {
+    let folder = laptop();
+    let tar = folder.path().join("machine.tar");
+    let tar = tar.to_str().unwrap();
+    let made = inspect(&["--sysfs", root(&folder), "--capture", tar]);
+    assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
+    assert!(text(&made.stderr).contains("serial numbers"), "{}", text(&made.stderr));
+    let read = inspect(&["--sysfs", tar]);
+    assert_eq!(text(&read.stdout), text(&made.stdout));
+    assert!(text(&read.stdout).contains("Drive X"));
+    let again = inspect(&["--sysfs", root(&folder), "--capture", tar]);
+    assert_eq!(again.status.code(), Some(3), "{}", text(&again.stderr));
+    let other = inspect(&["--sysfs", root(&folder), "--capture", "machine.zip"]);
+    assert_eq!(other.status.code(), Some(2));
+    let cut = folder.path().join("cut.tar");
+    fs::write(&cut, &fs::read(tar).unwrap()[..700]).unwrap();
+    let cut = inspect(&["--sysfs", cut.to_str().unwrap()]);
+    assert_eq!(cut.status.code(), Some(2), "{}", text(&cut.stderr));
+    assert!(text(&cut.stderr).contains("hint: "), "{}", text(&cut.stderr));
+}
+
+#[test]
+fn texts_of_lspci_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("lspci.txt");
+    fs::write(&file, "-[0000:00]-+-06.0-[01]----00.0  Maker NVMe SSD X\n").unwrap();
+    let output = inspect(&["--lspci", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("Maker NVMe SSD X"), "{}", text(&output.stdout));
+    fs::write(&file, "nothing of that kind\n").unwrap();
+    let output = inspect(&["--lspci", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("hint: give what"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn this_machine_is_shown_where_it_has_block_devices() {
     if !Path::new("/sys/block").is_dir() {
         lanemark_testbed::skipped("this machine shows no /sys/block");

@@ -1,10 +1,11 @@
-//! The README tells the truth: its commands run, and what it shows of their output is what they print.
+//! README and tour tell the truth: their commands run, what is shown of their output is what they print, and nothing is
+//! left in a checkout but what it ignores.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A command of the README and the lines that it shows beneath; `…` stands for lines left out.
+/// A command of a document and the lines that it shows beneath; `…` stands for lines left out.
 struct Shown {
     arguments: Vec<String>,
     lines: Vec<String>,
@@ -14,9 +15,16 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-fn shown() -> Vec<Shown> {
-    let text = fs::read_to_string(project().join("README.md")).unwrap();
+/// The commands of a document: those of its table of tasks, and those of its blocks with the lines beneath them.
+fn shown(document: &str) -> Vec<Shown> {
+    let text = fs::read_to_string(project().join(document)).unwrap();
     let mut commands: Vec<Shown> = Vec::new();
+    for row in text.lines().filter(|line| line.starts_with("| ")) {
+        let told = row.split('`').skip(1).step_by(2);
+        let told = told.filter_map(|told| told.strip_prefix("lanemark "));
+        let of_row = told.map(|told| Shown { arguments: words(told), lines: Vec::new() });
+        commands.extend(of_row);
+    }
     for block in text.split("```console\n").skip(1) {
         for line in block.split("```").next().unwrap().lines() {
             if let Some(arguments) = line.strip_prefix("$ lanemark ") {
@@ -48,14 +56,14 @@ fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-#[test]
-fn every_command_of_the_readme_runs_and_prints_what_is_shown() {
+/// Runs all commands of a document in a folder that stands for a checkout.
+fn runs(document: &str, at_least: usize) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    for name in ["studies", "library"] {
+    for name in ["studies", "library", "crates"] {
         std::os::unix::fs::symlink(project().join(name), folder.path().join(name)).unwrap();
     }
-    let commands = shown();
-    assert!(commands.len() >= 6, "the README shows only {} commands", commands.len());
+    let commands = shown(document);
+    assert!(commands.len() >= at_least, "{document} shows only {} commands", commands.len());
     for command in commands {
         let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
             .args(&command.arguments)
@@ -77,4 +85,24 @@ fn every_command_of_the_readme_runs_and_prints_what_is_shown() {
             );
         }
     }
+    let mut left: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["crates", "library", "results", "studies"], "{document} leaves litter");
+}
+
+#[test]
+fn every_command_of_the_readme_runs_and_prints_what_is_shown() {
+    runs("README.md", 20);
+}
+
+#[test]
+fn every_command_of_the_tour_runs_and_prints_what_is_shown() {
+    runs("docs/tour.md", 20);
+}
+
+#[test]
+fn the_readme_is_read_in_one_sitting() {
+    let text = fs::read_to_string(project().join("README.md")).unwrap();
+    assert!(text.lines().count() <= 120, "{} lines", text.lines().count());
 }

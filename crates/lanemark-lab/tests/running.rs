@@ -52,6 +52,7 @@ fn one_two_and_five_threads_give_the_same_bytes() {
         workload: workload.clone(),
     };
     let job = WhatIfJob {
+        changed: Vec::new(),
         present: side(SATA, &here),
         other: side(NVME, &there),
         subjects: None,
@@ -180,8 +181,14 @@ fn what_is_cancelled_before_it_begins_has_nothing() {
     lab.bottleneck(&system.spec, &mut whole, &mut |_| events += 1).unwrap();
     assert!(whole.tests.iter().all(|test| test.sensitivity.is_none()) && events == 0);
     let side = Side { name: NVME.to_owned(), system, workload };
-    let job =
-        WhatIfJob { present: side.clone(), other: side, subjects: None, measured: None, seed: 1 };
+    let job = WhatIfJob {
+        changed: Vec::new(),
+        present: side.clone(),
+        other: side,
+        subjects: None,
+        measured: None,
+        seed: 1,
+    };
     assert_eq!(lab.what_if(&job, &mut |_| ()).unwrap(), None);
 }
 

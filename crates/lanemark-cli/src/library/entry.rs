@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use lanemark_core::result::{Calibration, TopologyNode};
+use lanemark_core::sim::spec::ProtocolKind;
 use lanemark_lab::LabError;
 use lanemark_report::{PlatformLink, PlatformPort};
 use lanemark_study::document::Context;
+use lanemark_study::drive::Plug;
 use lanemark_study::library::Kind;
 use lanemark_study::platform::Platform;
 use lanemark_study::{Ledger, Library, Location, Overrides, Record, path};
@@ -82,7 +84,11 @@ impl PlatformEntry {
         let port = |port: &lanemark_study::platform::Port| Port {
             name: port.name.clone(),
             connector: port.plug.to_string(),
-            controller: port.controller.name(),
+            controller: match port.plug {
+                // What is plugged in there brings its own.
+                Plug::Pcie(..) if !port.controller.is_usb() => ProtocolKind::Nvme.name(),
+                _ => port.controller.name(),
+            },
             rate_bytes_per_second: path::plug_rate(port.plug).0,
             behind: port.behind.iter().map(|link| link.spec.name.clone()).collect(),
         };

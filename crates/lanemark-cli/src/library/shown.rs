@@ -86,8 +86,8 @@ fn kind_of(library: &Library, name: &str, kinds: &[(&str, Kind)]) -> Result<Kind
     let known: Vec<String> = kinds.iter().flat_map(|(_, kind)| library.names(*kind)).collect();
     let known = known.iter().map(String::as_str);
     let unknown = StudyError::unknown(Location::file("library"), "entry", name, known);
-    let told = Failure::from(unknown);
-    Err(told.hint(format!("`lanemark library --search {own}` looks for it in all names")))
+    let message = format!("{}; --search looks for words in all names", unknown.message);
+    Err(StudyError { message, ..unknown }.into())
 }
 
 fn print<T: Serialize>(

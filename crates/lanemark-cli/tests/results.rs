@@ -1,0 +1,180 @@
+//! What was run, as it is kept, listed, compared and handed on.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const NVME: &str = "samsung-950-pro-512gb@workstation-z170:m2";
+const READS: &str = "crystaldiskmark-8:rnd4k-q32t1-read";
+
+fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+#[track_caller]
+fn printed(folder: &Path, arguments: &[&str]) -> String {
+    let output = lanemark(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
+    let output = lanemark(folder, arguments);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// A short simulation, saved to `out`.
+fn simulated(folder: &TempDir, out: &str, more: &[&str]) {
+    let usual = ["sim", NVME, READS, "--duration", "10ms", "--repeats", "3", "--no-interval"];
+    printed(folder.path(), &[&usual[..], &["--out", out], more].concat());
+}
+
+#[test]
+fn what_is_not_to_be_saved_is_printed_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let usual = ["sim", NVME, READS, "--duration", "5ms", "--repeats", "1", "--no-interval"];
+    let output = lanemark(folder.path(), &[&usual[..], &["--no-save"]].concat());
+    assert!(output.status.success());
+    assert!(
+        !output.stdout.is_empty() && !String::from_utf8_lossy(&output.stderr).contains("saved")
+    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    let told = refused(folder.path(), &[&usual[..], &["--no-save", "--out", "x.json"]].concat(), 2);
+    assert!(told.contains("--no-save"), "{told}");
+}
+
+#[test]
+fn results_are_listed_and_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(refused(folder.path(), &["results"], 2).contains("hint: "));
+    simulated(&folder, "results/one.json", &[]);
+    simulated(&folder, "results/two.json", &["--seed", "7"]);
+    fs::write(folder.path().join("results/other.json"), "{}").unwrap();
+    fs::write(folder.path().join("results/broken.json"), "{").unwrap();
+    let text = printed(folder.path(), &["results"]);
+    assert!(text.contains("one.json") && text.contains("two.json"), "{text}");
+    assert!(!text.contains("other.json") && !text.contains("broken.json"), "{text}");
+    assert!(text.contains("lanemark sim samsung-950-pro-512gb@workstation-z170:m2"), "{text}");
+    let found = printed(folder.path(), &["results", "--search", "SEED 7", "--json"]);
+    let found: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found.as_array().unwrap().len(), 1);
+    assert_eq!(found[0]["path"], "results/two.json");
+    let none = lanemark(folder.path(), &["results", "--search", "nothing of it"]);
+    assert_eq!((none.status.code(), none.stdout.len()), (Some(0), 0));
+}
+
+#[test]
+fn columns_are_exported_and_a_parquet_file_is_no_text() {
+    let folder = tempfile::tempdir().unwrap();
+    simulated(&folder, "one.json", &[]);
+    let text = printed(folder.path(), &["export", "one.json", "--output-format", "csv"]);
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let (names, row) = (lines.next().unwrap(), lines.next().unwrap());
+    assert_eq!(names.len(), row.len());
+    let at = |name: &str| row[names.iter().position(|known| *known == name).unwrap()];
+    assert_eq!((at("test"), at("repeats"), at("block_bytes")), ("RND4K Q32T1 read", "3", "4096"));
+    let iops: f64 = at("iops").parse().unwrap();
+    assert!(iops > 100_000.0);
+    let samples = ["export", "one.json", "--output-format", "csv", "--table", "samples"];
+    let samples = [&samples[..], &["--out", "samples.csv"]].concat();
+    assert_eq!(printed(folder.path(), &samples), "");
+    let written = fs::read_to_string(folder.path().join("samples.csv")).unwrap();
+    assert_eq!(written.lines().count(), 4);
+    assert!(refused(folder.path(), &samples, 3).contains("exists"));
+    let told = refused(folder.path(), &["export", "one.json", "--table", "hops"], 2);
+    assert!(told.contains("--table is of columns"), "{told}");
+    let parquet = ["export", "one.json", "--output-format", "parquet"];
+    assert!(refused(folder.path(), &parquet, 2).contains("is no text"));
+    let told = lanemark(folder.path(), &[&parquet[..], &["--out", "one.parquet"]].concat());
+    // A build with the feature writes it; any other says how to get one, and leaves nothing.
+    let there = folder.path().join("one.parquet").exists();
+    assert_eq!(there, cfg!(feature = "parquet"));
+    assert_eq!(told.status.success(), there);
+}
+
+#[test]
+fn names_with_commas_and_quotes_stay_one_cell() {
+    let folder = tempfile::tempdir().unwrap();
+    simulated(&folder, "one.json", &[]);
+    let path = folder.path().join("one.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("RND4K Q32T1 read", "a, \\\"b\\\"")).unwrap();
+    let text = printed(folder.path(), &["export", "one.json", "--output-format", "csv"]);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let row = reader.records().next().unwrap().unwrap();
+    assert_eq!(&row[0], "a, \"b\"");
+}
+
+#[test]
+fn percentiles_are_compared_with_intervals_and_differences_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    simulated(&folder, "one.json", &[]);
+    simulated(&folder, "two.json", &["--size", "512MiB"]);
+    let text = printed(folder.path(), &["compare", "one.json", "two.json"]);
+    for part in ["Percentiles of latency", "p50", "p99.9", "95% in", "–"] {
+        assert!(text.contains(part), "no {part} in\n{text}");
+    }
+    let told = "not asked the same: RND4K Q32T1 read (span 1 GiB and 512 MiB";
+    assert!(text.contains(told), "{text}");
+    let same = printed(folder.path(), &["compare", "one.json", "one.json"]);
+    assert!(!same.contains("not asked the same"), "{same}");
+}
+
+#[test]
+fn a_target_is_answered_with_the_least_depth_that_gives_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let usual = ["sweep", NVME, "--workload", READS, "--duration", "10ms", "--out", "s.csv"];
+    let text = printed(folder.path(), &[&usual[..], &["--target", "90%"]].concat());
+    let answer = text.lines().find(|line| line.starts_with("> ")).unwrap();
+    let depth: f64 = answer.split_whitespace().nth(2).unwrap().parse().unwrap();
+    let points = fs::read_to_string(folder.path().join("s.csv")).unwrap();
+    let mut reader = csv::Reader::from_reader(points.as_bytes());
+    let names = reader.headers().unwrap().clone();
+    let at = |name: &str| names.iter().position(|known| known == name).unwrap();
+    let (depths, rates) = (at("queue_depth"), at("bytes_per_second"));
+    let number = |row: &csv::StringRecord, place: usize| row[place].parse::<f64>().unwrap();
+    let points: Vec<(f64, f64)> = reader
+        .records()
+        .map(Result::unwrap)
+        .map(|row| (number(&row, depths), number(&row, rates)))
+        .collect();
+    let most = points.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    let reach = points.iter().filter(|(_, rate)| *rate >= 0.9 * most).map(|(depth, _)| *depth);
+    assert_eq!(depth, reach.fold(f64::INFINITY, f64::min));
+    assert!(text.contains(" us on average"), "{text}");
+    for (more, told) in [
+        (&["--target", "0%"][..], "above 0%"),
+        (&["--target", "110%"], "above 0%"),
+        (&["--target", "90%", "--axis", "block=4KiB,8KiB"], "no axis is one of load"),
+    ] {
+        let told_here = refused(folder.path(), &[&usual[..7], &["x.csv"], more].concat(), 2);
+        assert!(told_here.contains(told), "{told_here}");
+    }
+}
+
+#[test]
+fn packed_traces_are_replayed_and_a_bomb_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lanemark-trace/tests/samples");
+    let replay = |file: &Path| {
+        let file = file.to_str().unwrap();
+        let more = ["--device", "usr,0", "--wrap", "--no-save", "--json"];
+        let arguments = [&["replay", NVME, file][..], &more].concat();
+        let text = printed(folder.path(), &arguments);
+        serde_json::from_str::<Value>(&text).unwrap()["tests"][0]["samples"].clone()
+    };
+    assert_eq!(replay(&samples.join("msr.csv.gz")), replay(&samples.join("msr.csv")));
+    fs::write(folder.path().join("cut.gz"), &fs::read(samples.join("msr.csv.gz")).unwrap()[..60])
+        .unwrap();
+    let output = lanemark(folder.path(), &["replay", NVME, "cut.gz", "--no-save"]);
+    assert_ne!(output.status.code(), Some(0));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("as gzip") && !told.contains("panicked"), "{told}");
+}

@@ -1,0 +1,241 @@
+//! Captures of a machine, texts of lspci, and the order of devices.
+
+mod tree;
+
+use std::path::Path;
+
+use lanemark_core::result::{InspectedLink, Inspection, PcieRate};
+use lanemark_inspect::{Sysfs, inspect};
+use tar::{Builder, EntryType, Header};
+use tree::{Tree, device, found, hops};
+
+const GEN3: &str = "8.0 GT/s PCIe";
+const GEN4: &str = "16.0 GT/s PCIe";
+
+fn laptop() -> Tree {
+    let tree = Tree::new();
+    let most = [(GEN4, 4), (GEN4, 4)];
+    let drive = tree.slot("0000:00:06.0", "0000:01:00.0", "0x010802", "nvme", (GEN3, 4), most);
+    let controller = tree.nvme(&drive, "nvme0", "Drive X");
+    let block = format!("{controller}/nvme0n1");
+    tree.block(&block, 1000).partition(&block, "nvme0n1p1", 2048, "0");
+    tree
+}
+
+fn capture(tree: &Tree) -> Vec<u8> {
+    let sysfs = Sysfs::open(tree.root()).unwrap().recording();
+    inspect(&sysfs, None).unwrap();
+    sysfs.capture().unwrap().unwrap()
+}
+
+fn read(tar: &[u8]) -> Result<Inspection, String> {
+    let told = |error: lanemark_inspect::InspectError| error.to_string();
+    let sysfs = Sysfs::of_capture(tar, Path::new("m.tar")).map_err(told)?;
+    inspect(&sysfs, None).map_err(told)
+}
+
+#[test]
+fn a_capture_says_the_same_and_has_nothing_else() {
+    let tree = laptop();
+    tree.file("devices/secret", "nothing of this");
+    let tar = capture(&tree);
+    assert_eq!(read(&tar).unwrap(), tree.all());
+    assert_eq!(tar, capture(&tree), "one tree, one capture");
+    let text = String::from_utf8_lossy(&tar);
+    assert!(text.contains("Drive X") && !text.contains("nothing of this"));
+    assert!(Sysfs::open(tree.root()).unwrap().capture().is_none());
+}
+
+#[test]
+fn places_that_are_long_are_captured_whole() {
+    let tree = Tree::new();
+    let steps: Vec<String> = (0..12).map(|step| format!("0000:{step:02x}:00.0")).collect();
+    let function = format!("devices/pci0000:00/{}", steps.join("/"));
+    tree.pci(&function, "0x010802", "0x144d", "nvme");
+    let controller = tree.nvme(&function, "nvme0", "Far Drive");
+    tree.block(&format!("{controller}/nvme0n1"), 1);
+    assert!(function.len() > 160);
+    assert_eq!(read(&capture(&tree)).unwrap(), tree.all());
+}
+
+/// A tar file of entries as they are, whatever their names.
+fn tar(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
+    let mut builder = Builder::new(Vec::new());
+    for (name, kind, content) in entries {
+        let mut header = Header::new_gnu();
+        header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_entry_type(*kind);
+        header.set_mode(0o644);
+        header.set_size(if *kind == EntryType::Symlink { 0 } else { content.len() as u64 });
+        if *kind == EntryType::Symlink {
+            header.as_gnu_mut().unwrap().linkname[..content.len()].copy_from_slice(content);
+        }
+        header.set_cksum();
+        let content: &[u8] = if *kind == EntryType::Symlink { b"" } else { content };
+        builder.append(&header, content).unwrap();
+    }
+    builder.into_inner().unwrap()
+}
+
+#[test]
+fn a_hostile_capture_is_refused_and_writes_nothing_outside() {
+    let outside = tempfile::tempdir().unwrap();
+    let target = outside.path().to_str().unwrap().as_bytes().to_vec();
+    let long = vec![b'x'; 70_000];
+    let file = EntryType::Regular;
+    let cases: [(&[(&str, EntryType, &[u8])], &str); 8] = [
+        (&[("../evil", file, b"x")], "leads out"),
+        (&[("/evil", file, b"x")], "leads out"),
+        (&[("a", EntryType::Symlink, &target), ("a/evil", file, b"x")], "below a link"),
+        (&[("a", EntryType::Fifo, b"")], "no folder, link or file"),
+        (&[("a", EntryType::Block, b"")], "no folder, link or file"),
+        (&[("a", EntryType::Link, b"")], "no folder, link or file"),
+        (&[("a", file, &long)], "more than 65536 bytes"),
+        (&[("a", file, b"x"), ("a", file, b"y")], "File exists"),
+    ];
+    for (entries, told) in cases {
+        let error = read(&tar(entries)).unwrap_err();
+        assert!(error.contains(told), "{error}");
+    }
+    assert!(read(b"").is_err());
+    assert!(read(&[b'x'; 2048]).is_err());
+    let cut = capture(&laptop());
+    for end in [100, 513, cut.len() / 2] {
+        assert!(read(&cut[..end]).is_err(), "{end}");
+    }
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_capture_made_by_hand_may_begin_with_the_name_of_the_tree() {
+    let file = EntryType::Regular;
+    let tar = tar(&[("sys/block/sda/size", file, b"2048\n"), ("sys/devices/x", file, b"")]);
+    let inspection = read(&tar).unwrap();
+    assert_eq!(device(&inspection, "sda").size.unwrap().get(), 1 << 20);
+}
+
+const VERBOSE: &str = "\
+00:06.0 PCI bridge: Intel Corporation 11th Gen Core Processor PCIe Controller (rev 01) (prog-if 00 [Normal decode])
+\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0
+\tCapabilities: [40] Express (v2) Root Port (Slot+), MSI 00
+\t\tLnkCap:\tPort #5, Speed 16GT/s, Width x4, ASPM L1, Exit Latency L1 <16us
+\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x4 (ok)
+\tKernel driver in use: pcieport
+
+00:17.0 SATA controller: Intel Corporation Device a0d3 (rev 20) (prog-if 01 [AHCI 1.0])
+\tKernel driver in use: ahci
+
+01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller 980 (prog-if 02 [NVM Express])
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4, ASPM L1, Exit Latency L1 <64us
+\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x4 (ok)
+\tKernel driver in use: nvme
+";
+
+fn of_lspci(text: &str) -> Result<Inspection, String> {
+    let told = |error: lanemark_inspect::InspectError| error.to_string();
+    let sysfs = Sysfs::of_lspci(text, Path::new("lspci.txt")).map_err(told)?;
+    inspect(&sysfs, None).map_err(told)
+}
+
+#[test]
+fn lspci_tells_where_a_drive_hangs_and_what_its_link_trained_to() {
+    for text in [
+        VERBOSE.to_owned(),
+        VERBOSE
+            .replace("PCI bridge:", "PCI bridge [0604]:")
+            .replace("Non-Volatile memory controller:", "Non-Volatile memory controller [0108]:"),
+        VERBOSE.replace("00:06.0", "0000:00:06.0").replace("\n01:00.0", "\n0000:01:00.0"),
+    ] {
+        let inspection = of_lspci(&text).unwrap();
+        assert_eq!(inspection.devices.len(), 1);
+        let link =
+            device(&inspection, "nvme0n1").ways[0].hops.iter().find_map(|hop| match &hop.link {
+                Some(InspectedLink::Pcie(link)) => Some(link.clone()),
+                _ => None,
+            });
+        let link = link.unwrap();
+        assert_eq!(link.current, Some(PcieRate { generation: 3, lanes: 4 }));
+        assert_eq!(link.lower_max, Some(PcieRate { generation: 4, lanes: 4 }));
+        assert!(
+            found(&inspection).iter().any(|one| one.contains("runs at PCIe 3.0 x4")),
+            "{inspection:?}"
+        );
+    }
+}
+
+#[test]
+fn a_tree_of_lspci_tells_where_a_drive_hangs() {
+    let text = "\
+-[0000:00]-+-00.0  Intel Corporation Device 9a14
+           +-06.0-[01]----00.0  Samsung Electronics Co Ltd NVMe SSD Controller 980
+           +-1c.0-[02-05]----00.0-[03-05]--+-00.0-[04]----00.0  KIOXIA Corporation NVMe SSD Controller XG8
+           |                               \\-01.0-[05]----00.0  Sandisk Corp NVMe SSD SN850
+           \\-1f.0  Intel Corporation LPC Controller
+";
+    let inspection = of_lspci(text).unwrap();
+    assert_eq!(inspection.devices.len(), 3);
+    let at = |name: &str| hops(&inspection, name).join(" ");
+    assert!(at("nvme0n1").starts_with("0000:00:06.0 0000:01:00.0"), "{}", at("nvme0n1"));
+    let far = "0000:00:1c.0 0000:02:00.0 0000:03:01.0 0000:05:00.0";
+    assert!(at("nvme2n1").starts_with(far), "{}", at("nvme2n1"));
+    let model = device(&inspection, "nvme2n1").identity.model.clone().unwrap();
+    assert_eq!(model, "Sandisk Corp NVMe SSD SN850");
+}
+
+#[test]
+fn texts_that_are_none_of_lspci_or_are_spoilt_do_no_harm() {
+    for text in
+        ["", "hello\n", "-[", "-[zz:zz]-+-", "-[0000:00]-+-0", "00:00.0\n", "\u{fffd}\u{fffd}:\n"]
+    {
+        assert!(of_lspci(text).is_err(), "{text}");
+    }
+    // A bridge that is said to be above itself, and two that are above each other.
+    let round = "01:00.0 PCI bridge: x\n\tBus: primary=01, secondary=01, subordinate=01\n\
+                 02:00.0 PCI bridge: x\n\tBus: primary=02, secondary=01, subordinate=01\n\
+                 01:01.0 PCI bridge: x\n\tBus: primary=01, secondary=02, subordinate=02\n";
+    assert!(of_lspci(round).is_err());
+    let mut state = 7_u64;
+    for _ in 0..2000 {
+        let mut spoilt: Vec<char> = VERBOSE.chars().collect();
+        for _ in 0..20 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = (state >> 33) as usize % spoilt.len();
+            spoilt[at] = ['\n', ':', '-', '[', 'é', '0', '/', '\t'][(state >> 20) as usize % 8];
+        }
+        let _ = of_lspci(&spoilt.into_iter().collect::<String>());
+    }
+}
+
+#[test]
+fn real_drives_come_first_and_then_discs_maps_and_loops() {
+    let tree = laptop();
+    for (name, below) in [("dm-0", "devices/virtual/block"), ("loop3", "devices/virtual/block")] {
+        tree.block(&format!("{below}/{name}"), 1);
+    }
+    tree.block("devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sr0", 1);
+    tree.block("devices/pci0000:00/0000:00:17.0/ata2/host1/target1:0:0/1:0:0:0/block/sda", 1);
+    let names: Vec<String> = tree.all().devices.into_iter().map(|one| one.name).collect();
+    assert_eq!(names, ["nvme0n1", "sda", "sr0", "dm-0", "loop3"]);
+}
+
+#[test]
+fn a_volume_of_a_raid_adapter_says_that_its_drives_are_hidden() {
+    let volume = |vendor: &str, class: &str| {
+        let tree = Tree::new();
+        let function = "devices/pci0000:00/0000:00:01.0/0000:01:00.0";
+        tree.pci("devices/pci0000:00/0000:00:01.0", "0x060400", "0x8086", "pcieport");
+        tree.pci(function, class, "0x1000", "megaraid_sas");
+        let scsi = format!("{function}/host0/target0:2:0/0:2:0:0");
+        tree.files(&scsi, &[("vendor", vendor), ("model", "PERC H730P Mini")]);
+        tree.block(&format!("{scsi}/block/sda"), 4000);
+        tree.link(&format!("{scsi}/block/sda/device"), "../..");
+        found(&tree.all()).join("\n")
+    };
+    let told = volume("DELL", "0x010400");
+    assert!(
+        told.contains("the drives behind it are hidden") && told.contains("0000:01:00.0"),
+        "{told}"
+    );
+    assert!(!volume("ATA", "0x010400").contains("hidden"), "a drive that is passed on");
+    assert!(!volume("DELL", "0x010700").contains("hidden"), "a host that is no RAID adapter");
+}
