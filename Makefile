@@ -108,6 +108,7 @@ fuzz: build      ## hand each reader of foreign files what libFuzzer makes of go
 	@cp crates/lanemark-formats/tests/samples/*.icf target/fuzz/corpus/iometer
 	@cp crates/lanemark-oltp/tests/former/*.json target/fuzz/corpus/former_oltp_run
 	@cp crates/lanemark-ui/tests/questions/*.json target/fuzz/corpus/ui_question
+	@cp crates/lanemark-serve/tests/clients/*.nbd target/fuzz/corpus/nbd
 	@[ -e target/fuzz/corpus/result/sim.json ] || $(LANEMARK) sim samsung-950-pro-512gb@workstation-z170:pcie-slot quick \
 	    --out target/fuzz/corpus/result/sim.json >/dev/null 2>&1
 	@for target in $(FUZZ_TARGETS); do \
@@ -174,7 +175,7 @@ install: build   ## the program, its completions and manual pages to PREFIX (/us
 # What the tests need beyond cargo, as command:package of Debian. Only root can install packages; anybody else is told, and
 # what is missing is told again by each test that is skipped for it. In CI (CI=true) such a test fails.
 TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
-    mkfs.ext4:e2fsprogs curl:curl unzip:unzip python3:python3-venv chromium:chromium
+    mkfs.ext4:e2fsprogs nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium
 tools:
 	@missing=""; for tool in $(TOOLS); do \
 	    PATH="$$PATH:/usr/sbin:/sbin" command -v "$${tool%%:*}" >/dev/null || missing="$$missing $${tool##*:}"; \

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let shown = move |result: &RunResult| formats::shown(result, json, None, true);
     let delivery = match args.no_latency {
         true => None,
-        false => Some(Delivery::open(args.out.as_deref(), &what, &provenance.started_at, None, shown)?),
+        false => Some(Delivery::open(Some(&args.out), &what, &provenance.started_at, None, shown)?),
     };
     let endpoint = match (&args.socket, args.port) {
         (Some(path), _) => Endpoint::Unix(path.clone()),

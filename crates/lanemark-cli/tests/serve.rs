@@ -1,0 +1,198 @@
+//! `lanemark serve` as a program: what it prints and saves, its control, and what a kill leaves.
+#![cfg(feature = "serve")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use lanemark_testbed::NbdClient;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+/// Kills of the server while it is written to; `LANEMARK_SERVE_KILLS` sets another number.
+const KILLS: u64 = 25;
+
+struct Server {
+    child: Child,
+    folder: TempDir,
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_lanemark")]);
+    command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn folder() -> TempDir {
+    // Paths of sockets are short.
+    tempfile::tempdir().unwrap()
+}
+
+impl Server {
+    /// Starts a server with these arguments besides system, socket and control, and waits until it listens.
+    fn start(folder: TempDir, arguments: &[&str]) -> Self {
+        let mut words = vec!["serve", SATA, "--socket", "nbd", "--control", "control"];
+        words.extend(["--out", "result.json"]);
+        words.extend(arguments);
+        let mut child = command(folder.path(), &words).spawn().unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
+        out.read_line(&mut line).unwrap();
+        if !line.starts_with("nbd+unix://") {
+            let output = child.wait_with_output().unwrap();
+            panic!("{line}{}", String::from_utf8_lossy(&output.stderr));
+        }
+        Self { child, folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn client(&self) -> NbdClient {
+        NbdClient::connect(&self.path("nbd")).unwrap()
+    }
+
+    fn control(&self, words: &[&str]) -> Output {
+        let words = [&["serve-control", "control"], words].concat();
+        command(self.folder.path(), &words).output().unwrap()
+    }
+
+    fn stop(self) -> (TempDir, Output) {
+        let answer = self.control(&["stop"]);
+        assert!(answer.status.success());
+        (self.folder, self.child.wait_with_output().unwrap())
+    }
+
+    fn kill(mut self) -> TempDir {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self.folder
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_server_tells_where_it_is_takes_commands_and_saves_what_it_did() {
+    let server = Server::start(folder(), &["--memory", "--size", "64MiB"]);
+    let mut client = server.client();
+    assert_eq!(client.size, 64 << 20);
+    for page in 0..200u64 {
+        client.write(page * 4096, &[page as u8; 4096], false).unwrap().unwrap();
+        client.read(page * 4096, 4096).unwrap().unwrap();
+    }
+    client.flush().unwrap().unwrap();
+    let status = server.control(&["status"]);
+    let status = String::from_utf8(status.stdout).unwrap();
+    assert!(status.contains("lanemark_requests_total{operation=\"read\"} 200"), "{status}");
+    assert!(status.ends_with("# EOF\n"), "{status}");
+    assert!(server.control(&["fault", "latency", "extra=1ms"]).status.success());
+    for (words, wanted) in [
+        (&["fault", "nonsense"][..], "there is no fault"),
+        (&["fault", "latency", "extra=1ms", "drive=3"], "drives 0 to 0"),
+        (&["dance"], "is none of"),
+    ] {
+        let output = server.control(words);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(said(&output).contains(wanted), "{}", said(&output));
+    }
+    assert!(server.control(&["power-cut", "1ms"]).status.success());
+    std::thread::sleep(Duration::from_millis(50));
+    client.read(0, 4096).unwrap().unwrap();
+    drop(client);
+    let (folder, output) = server.stop();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("power cut: "), "{}", said(&output));
+    let result = fs::read_to_string(folder.path().join("result.json")).unwrap();
+    let result: Value = serde_json::from_str(&result).unwrap();
+    let sample = &result["tests"][0]["samples"][0];
+    assert_eq!(sample["faults"].as_array().unwrap().len(), 2);
+    assert_eq!(sample["live"]["time_scale"], 1.0);
+    assert!(sample["path"]["hops"].as_array().unwrap().len() > 3);
+    let report = command(folder.path(), &["report", "result.json", "--html", "page.html"]).output();
+    assert!(report.unwrap().status.success());
+}
+
+#[test]
+fn what_would_lose_data_is_refused_with_code_3() {
+    let folder = folder();
+    fs::write(folder.path().join("theirs"), "important").unwrap();
+    let words = ["serve", SATA, "--socket", "nbd", "--size", "1MiB", "--data"];
+    for (file, wanted) in [("theirs", "--overwrite"), (".", "folder"), ("/dev/null", "regular")] {
+        let output = command(folder.path(), &[&words[..], &[file]].concat()).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+        assert!(said(&output).contains(wanted), "{}", said(&output));
+    }
+    assert_eq!(fs::read(folder.path().join("theirs")).unwrap(), b"important");
+    let two = "samsung-850-pro-1tb@workstation-z170:sata+sata-2";
+    let output =
+        command(folder.path(), &["serve", two, "--port", "0", "--memory"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("stripe:"), "{}", said(&output));
+}
+
+/// A block of a round: the round in every word, so that a mixture shows.
+fn block(round: u64) -> Vec<u8> {
+    round.to_le_bytes().repeat(512)
+}
+
+/// The server is killed while it is written to, at another moment each time. Each block holds the last round that was
+/// flushed before or a later one, whole sectors of either; and the next server says how the last one ended.
+#[test]
+fn a_kill_loses_nothing_that_was_flushed() {
+    let kills = std::env::var("LANEMARK_SERVE_KILLS").ok().and_then(|text| text.parse().ok());
+    let arguments = ["--data", "disk", "--size", "16MiB", "--no-latency"];
+    let modelled = &arguments[..4];
+    let blocks = 64u64;
+    let mut folder = folder();
+    let (mut round, mut flushed, mut unflushed) = (0u64, vec![0u64; blocks as usize], 0);
+    for kill in 0..kills.unwrap_or(KILLS) {
+        let server = Server::start(folder, if kill % 2 == 0 { modelled } else { &arguments });
+        let mut client = server.client();
+        for at in 0..blocks {
+            let bytes = client.read(at * 4096, 4096).unwrap().unwrap();
+            for sector in bytes.chunks(512) {
+                let found = u64::from_le_bytes(sector[..8].try_into().unwrap());
+                assert!(
+                    sector.chunks(8).all(|word| word == found.to_le_bytes()),
+                    "torn within a sector"
+                );
+                assert!((flushed[at as usize]..=round).contains(&found), "kill {kill}: {found}");
+            }
+        }
+        let id = server.child.id();
+        let killer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_micros(300 + kill * 937 % 40_000));
+            Command::new("kill").args(["-KILL", &id.to_string()]).status().unwrap();
+        });
+        'writing: loop {
+            round += 1;
+            for at in 0..blocks {
+                if !matches!(client.write(at * 4096, &block(round), false), Ok(Ok(()))) {
+                    break 'writing;
+                }
+            }
+            if !matches!(client.flush(), Ok(Ok(()))) {
+                break;
+            }
+            flushed.fill(round);
+        }
+        killer.join().unwrap();
+        folder = server.kill();
+        let journal = fs::read_to_string(folder.path().join("disk.lanemark")).unwrap();
+        assert!(!journal.contains("closed"), "{journal}");
+        unflushed += u32::from(journal.contains("unflushed"));
+    }
+    assert!(round > 2 && unflushed > 0, "{round} rounds, {unflushed}");
+    let server = Server::start(folder, modelled);
+    let (_, output) = server.stop();
+    assert!(said(&output).contains("did not end by itself"), "{}", said(&output));
+}
