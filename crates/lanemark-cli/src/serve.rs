@@ -239,7 +239,7 @@ fn result(system: &System, test: Test, sample: Sample, faults: Vec<Fault>) -> Ru
             let ns = live.lateness.percentile_ns(percentile).unwrap_or(0);
             lanemark_core::units::Duration::from_nanoseconds(ns)
         };
-        Warning::NotDelivered { test: test.name, lateness_p50: at(50.0), lateness_p99: at(99.0) }
+        Warning::NotDelivered { test: test.name, lateness: (at(50.0), at(99.0)) }
     });
     let errors = sample.errors.clone();
     let mut result = system.result(&workload, Default::default(), [Some(vec![sample])]);

@@ -32,6 +32,8 @@ const OPTIONS_MAX: usize = 256;
 const READ: usize = 128 << 10;
 /// Answers that are gathered before they are sent, without latency.
 const GATHERED: usize = 256 << 10;
+/// The longest read that is gathered whole; of a longer one, pieces of this length are read and sent.
+const PIECE: usize = 256 << 10;
 /// What a request weighs besides its data.
 const WEIGHT: u64 = 256;
 /// The longest part of a range that one request of the model is about.
@@ -261,7 +263,7 @@ impl Shared {
         let writer = Writer::new(agreed.replies);
         let socket = input.outbox.socket();
         let mut out = Vec::with_capacity(GATHERED);
-        let mut payload = Vec::new();
+        let (mut payload, mut piece) = (Vec::new(), Vec::new());
         loop {
             // Whoever waits for an answer gets it before anything is waited for here.
             if input.here() < length || out.len() >= GATHERED {
@@ -290,13 +292,17 @@ impl Shared {
             let mut is_stored = false;
             let done = match command {
                 Command::Read => {
+                    self.delivered.count_at_once(Operation::Read, Bytes(length));
+                    if length > PIECE as u64 {
+                        self.read_in_pieces(input.outbox, &header, writer, (&mut out, &mut piece))?;
+                        continue;
+                    }
                     let before = out.len();
                     let read = self.read(&header, writer, &mut out);
                     if let Err(error) = read {
                         out.truncate(before);
                         writer.failed(&header, error, &mut out);
                     }
-                    self.delivered.count_at_once(Operation::Read, Bytes(length));
                     continue;
                 }
                 Command::Write { stored } => {
@@ -311,7 +317,7 @@ impl Shared {
                     }
                     self.delivered.count_at_once(Operation::Write, Bytes(length));
                     let written = self.data.write(offset, &payload);
-                    payload.shrink_to(READ);
+                    payload.shrink_to(PIECE * 8);
                     written
                 }
                 Command::Flush => {
@@ -355,6 +361,41 @@ impl Shared {
         let start = out.len();
         out.resize(start + header.length as usize, 0);
         Ok(self.data.read(header.offset, &mut out[start..])?)
+    }
+
+    /// Sends what was gathered, and then a long read piece by piece. One that fails once its answer has begun ends the
+    /// connection, since the answer has no other end.
+    fn read_in_pieces(
+        &self,
+        outbox: &Outbox,
+        header: &Header,
+        writer: Writer,
+        (out, piece): (&mut Vec<u8>, &mut Vec<u8>),
+    ) -> io::Result<()> {
+        piece.resize(PIECE, 0);
+        let end = header.offset + header.length;
+        let mut at = header.offset;
+        let mut has_begun = false;
+        while at < end {
+            let length = (end - at).min(PIECE as u64);
+            let read = self.data.read(at, &mut piece[..length as usize]);
+            if let Err(error) = read {
+                if has_begun {
+                    return Err(error);
+                }
+                writer.failed(header, error.into(), out);
+                return Ok(());
+            }
+            if !has_begun {
+                writer.before_data(header, out);
+                outbox.socket().send_all(out)?;
+                out.clear();
+                has_begun = true;
+            }
+            outbox.socket().send_all(&piece[..length as usize])?;
+            at += length;
+        }
+        Ok(())
     }
 
     fn status(&self, header: &Header, one: bool, writer: Writer, out: &mut Vec<u8>) {

@@ -247,12 +247,9 @@ pub enum Warning {
     NotDelivered {
         /// Name of the test.
         test: String,
-        /// Median lateness.
-        #[serde(rename = "lateness_p50_ns")]
-        lateness_p50: Duration,
-        /// Lateness that 1% of the answers had or exceeded.
-        #[serde(rename = "lateness_p99_ns")]
-        lateness_p99: Duration,
+        /// Median and 99th percentile of the lateness.
+        #[serde(rename = "lateness_ns")]
+        lateness: (Duration, Duration),
     },
     /// The clocks of the machine went apart.
     ClockDrift {
@@ -364,9 +361,7 @@ impl Warning {
             Self::CoreWait { .. } => {
                 "leave a core to each thread: stop what else runs, or use fewer"
             }
-            Self::NotDelivered { .. } => {
-                "the machine can't keep up: use a larger --time-scale, or a quieter machine"
-            }
+            Self::NotDelivered { .. } => "use a larger --time-scale, or a quieter machine",
             Self::Late { .. } => "use a lower rate, more threads, or --pin",
             Self::Unaccounted { .. } => {
                 "run longer: what began before the sample or ended after it weighs too much"
@@ -514,10 +509,9 @@ impl fmt::Display for Warning {
                 f,
                 "{test}: {wakes:.1} times a request an idle processor of this virtual machine had to be woken"
             ),
-            Self::NotDelivered { test, lateness_p50, lateness_p99 } => write!(
+            Self::NotDelivered { test, lateness: (p50, p99) } => write!(
                 f,
-                "{test}: the run is invalid, half of the answers were {lateness_p50} late or more, \
-                 and 1% {lateness_p99}"
+                "{test}: the run is invalid: answers were {p50} late in the median, {p99} at p99"
             ),
             Self::Late { test, lateness_p50, held_back, unsubmitted, requests } => {
                 write!(

@@ -134,7 +134,7 @@ impl Live {
     pub fn add_fault(&mut self, mut fault: Fault) -> Result<(), Vec<SpecError>> {
         // A fault from the very start on is a property of the drive, which is read when a run begins.
         fault.at = fault.at.max(self.now()).max(Instant::from_picoseconds(1));
-        self.system = self.system.with_faults(std::slice::from_ref(&fault))?;
+        self.system = self.system.with_faults(&[fault.clone()])?;
         self.storage.add_fault(&self.system, fault);
         Ok(())
     }

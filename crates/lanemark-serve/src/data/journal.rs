@@ -6,10 +6,8 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-use super::lock;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The beginning of a journal, before the state.
 const MARK: &str = "lanemark-serve 1 ";
@@ -75,13 +73,13 @@ impl Journal {
 
     /// Something was written and not flushed.
     pub(super) fn unflushed(&self) -> io::Result<()> {
-        let _end = lock(&self.end);
+        let _end = self.end();
         self.state(State::Unflushed)
     }
 
     /// Everything was flushed, unless something is `unflushed` again.
     pub(super) fn flushed(&self, unflushed: &AtomicBool) -> io::Result<()> {
-        let _end = lock(&self.end);
+        let _end = self.end();
         match unflushed.load(Ordering::SeqCst) {
             true => Ok(()),
             false => self.state(State::Flushed),
@@ -90,14 +88,14 @@ impl Journal {
 
     /// The server ends in good order.
     pub(super) fn closed(&self) -> io::Result<()> {
-        let _end = lock(&self.end);
+        let _end = self.end();
         self.state(State::Closed)?;
         self.file.sync_data()
     }
 
     /// Notes what a power cut took.
     pub(super) fn cut(&self, line: &str) -> io::Result<()> {
-        let mut end = lock(&self.end);
+        let mut end = self.end();
         let line = format!("cut {line}\n");
         if *end + line.len() as u64 > JOURNAL_MAX {
             return Ok(());
@@ -105,6 +103,10 @@ impl Journal {
         self.file.write_all_at(line.as_bytes(), *end)?;
         *end += line.len() as u64;
         Ok(())
+    }
+
+    fn end(&self) -> MutexGuard<'_, u64> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self, state: State) -> io::Result<()> {

@@ -238,7 +238,7 @@ impl Writer {
         out.extend_from_slice(&CONTEXT.to_be_bytes());
         for one in stretches {
             // A request of this form is shorter than four GiB, and so are its stretches.
-            let length = u32::try_from(one.length).unwrap_or(u32::MAX & !(BLOCK_MIN - 1));
+            let length = u32::try_from(one.length).unwrap_or(!(BLOCK_MIN - 1));
             out.extend_from_slice(&length.to_be_bytes());
             out.extend_from_slice(&flags(one).to_be_bytes());
         }
