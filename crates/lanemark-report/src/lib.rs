@@ -34,6 +34,7 @@ mod sensitivity;
 mod series_csv;
 mod shown;
 mod study_table;
+mod summary;
 mod sweep;
 mod table;
 mod target;
