@@ -102,15 +102,20 @@ pub(crate) fn table(
     measured: &[(String, &RunResult)],
 ) -> Table {
     let unit = metric.unit();
+    // Without published figures their columns are empty, and left out below.
+    let figures = |column: Column| match outcome.figures.is_empty() {
+        true => column.optional(1),
+        false => column,
+    };
     let mut columns = vec![
         Column::name("test"),
         Column::name("system"),
         Column::number("simulated", unit),
         Column::text("80% in").optional(1),
         Column::number("spread", "").optional(2),
-        Column::number("published", unit),
-        Column::number("error", ""),
-        Column::text("role"),
+        figures(Column::number("published", unit)),
+        figures(Column::number("error", "")),
+        figures(Column::text("role")),
     ];
     columns.extend(measured.iter().map(|(name, _)| Column::number(name, unit).optional(1)));
     let mut table = Table::new(columns);

@@ -35,6 +35,7 @@ mod sensitivity;
 mod series_csv;
 mod shown;
 mod study_table;
+mod summary;
 mod sweep;
 mod table;
 mod target;

@@ -1,7 +1,8 @@
 //! Numbers as people read them: three significant digits, a fixed mark for what is absent.
 //!
 //! Units stand in column headers and are the same down a column, so no number here carries one but the
-//! percent sign and the `x` of a ratio. No exponents and no digit grouping.
+//! percent sign and the `x` of a ratio. No exponents; a page groups digits with [`grouped`], a terminal
+//! does not.
 
 use lanemark_core::result::{LatencyHistogram, Statistic, TestResult};
 
@@ -47,6 +48,21 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
         Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => digits.to_owned(),
         _ => text,
     }
+}
+
+/// The text of a number with commas between thousands, as pages show it.
+pub(crate) fn grouped(text: &str) -> String {
+    let digits = |part: &str| part.chars().take_while(char::is_ascii_digit).count();
+    let start = text.find(|character: char| character.is_ascii_digit()).unwrap_or(text.len());
+    let whole = digits(&text[start..]);
+    let mut shown = text[..start].to_owned();
+    for (place, digit) in text[start..start + whole].chars().enumerate() {
+        if place > 0 && (whole - place) % 3 == 0 {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown + &text[start + whole..]
 }
 
 /// A share as a percentage with one decimal.
@@ -144,6 +160,12 @@ impl LatencyUnit {
 mod tests {
     use super::*;
     use lanemark_core::workload::Average;
+
+    #[test]
+    fn thousands_are_apart() {
+        let told = ["12", "1610", "-1234567.25", "(0.12345)", "–"].map(grouped);
+        assert_eq!(told, ["12", "1,610", "-1,234,567.25", "(0.12345)", "–"]);
+    }
 
     #[test]
     fn three_digits_are_significant() {

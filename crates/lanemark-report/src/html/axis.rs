@@ -5,7 +5,7 @@
 use maud::{Markup, html};
 
 use super::svg::{num, text_width};
-use crate::number::ABSENT;
+use crate::number::{ABSENT, grouped};
 
 /// Space between a plot and the labels of its ticks.
 const TICK_LABEL_DROP: f64 = 12.0;
@@ -85,7 +85,7 @@ fn tick_label(tick: f64, step: f64) -> String {
         return ABSENT.to_owned();
     }
     let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
-    format!("{tick:.decimals$}")
+    grouped(&format!("{tick:.decimals$}"))
 }
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers_within_the_axis() {
-        assert_eq!(labels(1610.0), ["0", "500", "1000", "1500"]);
+        assert_eq!(labels(1610.0), ["0", "500", "1,000", "1,500"]);
         assert_eq!(labels(37.1), ["0", "10", "20", "30"]);
         assert_eq!(labels(0.9), ["0.0", "0.5"]);
         assert_eq!(labels(4.0), ["0", "1", "2", "3", "4"]);

@@ -11,7 +11,7 @@ use super::axis::Axis;
 use super::grid::typeset;
 use super::svg::{fitted, image, num};
 use crate::figure_table::{metrics, printed, rows, tests};
-use crate::number::{ERROR_DOUBTFUL, known, percent_signed, significant};
+use crate::number::{ERROR_DOUBTFUL, grouped, known, percent_signed, significant};
 
 /// The width of a panel in its own units, about pixels.
 const WIDTH: f64 = 340.0;
@@ -280,7 +280,7 @@ impl Bar {
                     d=(format!("M{from} {}H{to}M{from} {high}V{low}M{to} {high}V{low}", num(middle))) {}
             }
             text x=(num(label_at)) y=(num(middle + 4.0)) {
-                (self.text)
+                (grouped(&self.text))
                 @if !self.note.is_empty() {
                     tspan class=(if self.doubtful { "soft doubt" } else { "soft" }) dx="5" {
                         (self.note)

@@ -5,6 +5,7 @@
 
 use maud::{Markup, html};
 
+use crate::number::grouped;
 use crate::table::{Cell, Column, ColumnKind, Ink, Row, Table, point};
 
 /// A space as wide as a digit.
@@ -109,5 +110,5 @@ fn aligned(text: &str, longest: &str) -> String {
     } else {
         padding.collect()
     };
-    format!("{}{padding}", text.replace('-', "−"))
+    format!("{}{padding}", grouped(text).replace('-', "−"))
 }

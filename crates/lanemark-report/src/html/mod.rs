@@ -7,9 +7,13 @@
 pub(crate) mod axis;
 mod budget;
 mod chart;
+#[cfg(test)]
+mod colour_tests;
 mod database;
 mod evidence;
 pub(crate) mod grid;
+mod latency;
+mod lines;
 pub(crate) mod provenance;
 mod sensitivity;
 mod series;
@@ -20,7 +24,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 pub(crate) use grid::typeset;
 
-use crate::{answer, beside, energy, faults, figure_table, run_table, target, transactions};
+use crate::{
+    answer, beside, energy, faults, figure_table, run_table, summary, target, transactions,
+};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -72,6 +78,8 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
                 p class="soft" { "Held against " (study.document.citation) }
                 @if let Some(answer) = answer(study) { div class="answer" { p { (answer) } } }
             } @else {
+                @let named: Vec<(&str, &RunResult)> = runs.iter().map(|(label, run)| (label.as_str(), *run)).collect();
+                @if let Some(summary) = summary::summary(&named) { div class="answer" { p { (summary) } } }
                 @for (_, run) in runs { p class="soft" { (target::sentence(run)) } }
                 @for sentence in runs.iter().flat_map(|(_, run)| beside::sentences(run)) {
                     p class="soft" { (sentence) }
@@ -98,6 +106,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
             (optional("Transactions", database::side_by_side(&named)))
             (section("Throughput", &chart::runs(runs)))
         }
+        (optional("How latencies are distributed", latency::distributions(&all)))
         (optional("Over time", series::over_time(&all)))
         (optional("Faults", faults::events(&all)))
         (optional("Where the time goes", budget::budgets(&all)))

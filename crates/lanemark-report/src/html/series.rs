@@ -4,8 +4,7 @@
 //! which the drive moved nothing, and the time from which on the figures are steady by SNIA's rule, or the rounds
 //! that a test of rounds is reported by.
 
-use lanemark_core::result::Phases;
-use lanemark_core::result::{RunResult, Sample, Series};
+use lanemark_core::result::{DriveUse, Phases, RunResult, Sample, Series};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::Test;
 use maud::{Markup, html};
@@ -13,7 +12,7 @@ use maud::{Markup, html};
 use super::axis::{Axis, step};
 use super::grid::{grid, typeset};
 use super::svg::{image, num, text_width};
-use crate::number::significant;
+use crate::number::{grouped, significant};
 use crate::over_time;
 
 const WIDTH: f64 = 900.0;
@@ -37,6 +36,13 @@ struct Span {
     from: Duration,
     to: Duration,
     name: &'static str,
+    class: &'static str,
+}
+
+/// A time at which something begins or fails.
+struct Mark {
+    at: Duration,
+    name: String,
     class: &'static str,
 }
 
@@ -94,6 +100,7 @@ fn draw(caption: &str, test: &Test, sample: &Sample, series: &Series) -> Markup 
         .collect();
     let plots = plots(test, &shown);
     let spans = spans(sample, series);
+    let marks = marks(sample, series);
     let mut top = NAMES;
     let mut placed = Vec::new();
     for plot in &plots {
@@ -107,6 +114,7 @@ fn draw(caption: &str, test: &Test, sample: &Sample, series: &Series) -> Markup 
                 @if index + 1 == placed.len() { (time.draw(*top, top + plot.height, &typeset(unit))) }
                 @else { (time.lines(*top, top + plot.height)) }
                 (plot.draw(*top, if index == 0 { NAMES } else { 0.0 }, &edges))
+                (marked(&marks, &place, (*top, plot.height), index == 0))
             }
         }
     };
@@ -161,6 +169,51 @@ fn spans(sample: &Sample, series: &Series) -> Vec<Span> {
     spans
 }
 
+/// Returns the times that the sample knows: the first writes out of the pseudo-SLC cache, the first that collection
+/// moved, and the faults.
+fn marks(sample: &Sample, series: &Series) -> Vec<Mark> {
+    let first = |moving: fn(&DriveUse) -> bool| {
+        let point = series.points.iter().position(|point| point.drive.as_ref().is_some_and(moving));
+        point.map(|index| series.start(index))
+    };
+    let mut marks = Vec::new();
+    if let Some(at) = first(|drive| drive.folded > Bytes::ZERO) {
+        let name = "pseudo-SLC is folded from here".to_owned();
+        marks.push(Mark { at, name, class: "mark" });
+    }
+    if let Some(at) = first(|drive| drive.moved > Bytes::ZERO) {
+        marks.push(Mark { at, name: "collection begins here".to_owned(), class: "mark" });
+    }
+    for fault in &sample.faults {
+        let kind = fault.fault.split(' ').next().unwrap_or_default();
+        marks.push(Mark { at: fault.at, name: format!("fault: {kind}"), class: "mark fault" });
+    }
+    marks.retain(|mark| mark.at <= series.elapsed());
+    marks
+}
+
+/// Draws `marks` as lines from top to bottom, each named once.
+fn marked(
+    marks: &[Mark],
+    place: &impl Fn(Duration) -> f64,
+    (top, height): (f64, f64),
+    named: bool,
+) -> Markup {
+    html! {
+        @for (row, mark) in marks.iter().enumerate() {
+            @let at = place(mark.at);
+            line class=(mark.class) x1=(num(at)) x2=(num(at)) y1=(num(top)) y2=(num(top + height)) {}
+            @if named {
+                @let fits = at + text_width(&mark.name) + 6.0 <= WIDTH - LEFT;
+                text class="named" x=(num(if fits { at + 4.0 } else { at - 4.0 }))
+                    y=(num(top + 12.0 + (row % 12) as f64 * 14.0)) text-anchor=(if fits { "start" } else { "end" }) {
+                    (mark.name)
+                }
+            }
+        }
+    }
+}
+
 fn shading(
     spans: &[Span],
     place: &impl Fn(Duration) -> f64,
@@ -205,7 +258,7 @@ impl Plot {
                 line class=(if tick == 0 { "base" } else { "grid" }) x1="0" x2=(num(right))
                     y1=(num(y)) y2=(num(y)) {}
                 text class="soft" x="-6" y=(num(y + 3.5)) text-anchor="end" {
-                    (format!("{:.decimals$}", each * tick as f64))
+                    (grouped(&format!("{:.decimals$}", each * tick as f64)))
                 }
             }
             path class=(format!("trace {}", self.class)) d=(self.steps(edges, place)) {}

@@ -163,10 +163,68 @@ fn a_page_asks_for_nothing_outside_itself() {
 }
 
 #[test]
+fn a_page_of_fifty_runs_is_below_two_megabytes() {
+    let mut runs = vec![fixture::over_time(); 5];
+    runs.extend(vec![fixture::measured(); 45]);
+    let page = html(None, &runs.iter().collect::<Vec<_>>());
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    assert!(page.matches(">sata (5)<").count() > 1, "the fifth run is not shown");
+}
+
+#[test]
+fn a_page_begins_with_one_sentence_of_its_runs() {
+    let page = html(None, &[&fixture::simulated()]);
+    let (summary, table) =
+        (page.find("Seq read moves the most data, 534 MB/s"), page.find("<section"));
+    assert!(summary.is_some_and(|at| at < table.unwrap()), "no summary above the sections");
+    let page = html(None, &[&fixture::simulated(), &fixture::measured()]);
+    assert!(page.contains("tests that all 2 runs have") || page.contains("No run is ahead"));
+}
+
+#[test]
+fn a_ladder_ends_at_the_last_percentile_that_requests_support() {
+    // Three thousand requests a test support 99.95% and not 99.99%.
+    let page = html(None, &[&fixture::simulated()]);
+    assert!(page.contains("Seq read: percentiles") && page.contains(">99.9</text>"));
+    assert!(!page.contains(">99.99</text>"));
+}
+
+#[test]
+fn the_start_of_collection_and_faults_are_marked_over_time() {
+    use lanemark_core::result::FaultUse;
+    let mut run = fixture::over_time();
+    let fault = FaultUse {
+        fault: "stuck timeout=5s at=90s".to_owned(),
+        at: lanemark_core::units::Duration::from_seconds(90),
+        failed: 0,
+        held: 1,
+        lost: lanemark_core::units::Bytes::ZERO,
+        recovery: None,
+    };
+    run.tests[0].samples[0].faults.push(fault);
+    let page = html(None, &[&run]);
+    assert!(page.contains(">fault: stuck</text>"));
+    assert_eq!(page.matches("mark fault").count(), 1 + 2, "one in the style and one in each plot");
+}
+
+#[test]
+fn a_study_without_published_figures_has_no_columns_for_them() {
+    let mut study = fixture::study();
+    study.figures.clear();
+    let page = html(Some(&study), &[]);
+    let role = r#"<th scope="col">role</th>"#;
+    assert!(!page.contains(role) && html(Some(&fixture::study()), &[]).contains(role));
+}
+
+#[test]
 fn every_chart_and_table_can_be_read_out() {
     let page = html(Some(&fixture::study()), &[&fixture::measured()]);
     let count = |text: &str| page.matches(text).count();
-    assert_eq!(count(r#"role="img" aria-label="#), 16, "a chart and a budget for each of 8 tests");
+    assert_eq!(
+        count(r#"role="img" aria-label="#),
+        32,
+        "a chart, a budget and two distributions for each of 8 tests"
+    );
     assert_eq!(count("<svg"), count(r#"role="img""#) + count(r#"aria-hidden="true""#));
     assert_eq!(count("<th>") + count("<th class"), 0, "every header cell has its scope");
     assert!(page.contains("Seq read. SATA: published 533 MB/s, simulated 534 MB/s; NVMe:"));

@@ -1,0 +1,128 @@
+//! How latencies are distributed: percentiles up to the last that enough requests support, and the cumulative share.
+//!
+//! The ladder's horizontal axis is logarithmic in the share of requests beyond, so that each nine is as wide as the one
+//! before. Its whiskers go from the least to the greatest repeat. Both pictures are of all repeats together.
+
+use lanemark_core::result::{RunResult, TestResult};
+use maud::{Markup, html};
+
+use super::lines::{Chart, Line, Scale, legend};
+
+/// The ladder's rungs; those that too few requests support are left out.
+const RUNGS: [f64; 12] =
+    [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999, 99.9999, 99.99999];
+/// Rungs with a tick of their own.
+const TICKS: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
+/// Rungs with whiskers.
+const WITH_RANGE: [f64; 3] = [50.0, 99.0, 99.9];
+/// Greatest number of points of a cumulative line.
+const POINTS: usize = 48;
+
+/// The section's content, or `None` where no test counted requests.
+pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
+    let mut names: Vec<&str> = Vec::new();
+    for result in runs.iter().flat_map(|(_, run)| &run.tests) {
+        if result.latency().count() > 1 && !names.contains(&result.test.name.as_str()) {
+            names.push(&result.test.name);
+        }
+    }
+    (!names.is_empty()).then(|| {
+        html! {
+            p class="soft" {
+                "All repeats together. Left: the latency that a share of the requests did not exceed, up to the last \
+                 percentile that requests support; whiskers from the least to the greatest repeat. Right: the share \
+                 of requests that took no longer."
+            }
+            @if runs.len() > 1 {
+                (legend(runs.iter().enumerate().map(|(index, (label, _))| (index, false, label.as_str()))))
+            }
+            div class="panels pairs" {
+                @for name in names {
+                    @let results: Vec<(usize, &str, &TestResult)> = runs.iter().enumerate()
+                        .filter_map(|(index, (label, run))| Some((index, label.as_str(), run.test(name)?)))
+                        .collect();
+                    (ladder(name, &results).figure())
+                    (cumulative(name, &results).figure())
+                }
+            }
+        }
+    })
+}
+
+/// Number of nines of a percentile: 1 for 90, 2 for 99.
+fn nines(percentile: f64) -> f64 {
+    -(1.0 - percentile / 100.0).log10()
+}
+
+fn ladder(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
+    let line = |&(style, label, result): &(usize, &str, &TestResult)| {
+        let latency = result.latency();
+        let points: Vec<(f64, f64)> = RUNGS
+            .iter()
+            .filter_map(|&rung| Some((nines(rung), latency.percentile_ns(rung)? as f64)))
+            .collect();
+        let repeats: Vec<_> = result.samples.iter().map(|sample| sample.latency()).collect();
+        let range = |rung: f64| {
+            let all: Option<Vec<u64>> =
+                repeats.iter().map(|repeat| repeat.percentile_ns(rung)).collect();
+            let all = all.filter(|all| all.len() > 1)?;
+            Some((nines(rung), *all.iter().min()? as f64, *all.iter().max()? as f64))
+        };
+        let intervals = WITH_RANGE.into_iter().filter_map(range).collect();
+        Line { name: label.to_owned(), style, rings: false, points, intervals }
+    };
+    let lines: Vec<Line> = results.iter().map(line).collect();
+    let values: Vec<f64> = lines
+        .iter()
+        .flat_map(|line| {
+            let ends = line.intervals.iter().flat_map(|&(_, low, high)| [low, high]);
+            line.points.iter().map(|point| point.1).chain(ends)
+        })
+        .collect();
+    let last =
+        lines.iter().flat_map(|line| &line.points).map(|point| point.0).fold(nines(90.0), f64::max);
+    let ticks = TICKS
+        .iter()
+        .filter(|&&tick| nines(tick) <= last + 1e-9)
+        .map(|&tick| (nines(tick), tick.to_string()))
+        .collect();
+    Chart {
+        title: format!("{name}: percentiles"),
+        across: Scale {
+            name: "percentile of requests, %".to_owned(),
+            ends: (nines(50.0), last),
+            logarithmic: false,
+            ticks,
+        },
+        up: Scale::latency("latency (logarithmic)", values.into_iter()),
+        lines,
+    }
+}
+
+fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
+    let line = |&(style, label, result): &(usize, &str, &TestResult)| {
+        let latency = result.latency();
+        let (all, mut so_far) = (latency.count() as f64, 0);
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        let bins: Vec<(u64, u64)> = latency.bins().collect();
+        for (index, &(ns, count)) in bins.iter().enumerate() {
+            so_far += count;
+            let share = so_far as f64 / all * 100.0;
+            let before = points.last().map_or(0.0, |point| point.1);
+            let far = share - before >= 100.0 / POINTS as f64;
+            if index == 0 || index + 1 == bins.len() || far {
+                points.push((ns as f64, share));
+            }
+        }
+        Line { name: label.to_owned(), style, rings: false, points, intervals: Vec::new() }
+    };
+    let lines: Vec<Line> = results.iter().map(line).collect();
+    let values: Vec<f64> =
+        lines.iter().flat_map(|line| &line.points).map(|point| point.0).collect();
+    Chart {
+        title: format!("{name}: cumulative"),
+        across: Scale::latency("latency (logarithmic)", values.into_iter()),
+        up: Scale::from_zero("requests no slower, %", [100.0].into_iter()),
+        lines,
+    }
+}

@@ -1,0 +1,228 @@
+//! Lines of several series on one pair of axes, each of them linear or logarithmic, with names and units.
+//!
+//! Series are told apart by colour and, from the seventh on, by dashes too. Whiskers are intervals. A line says nothing
+//! between its points but that they belong together.
+
+use maud::{Markup, html};
+
+use super::svg::{image, num, text_width};
+use crate::number::grouped;
+
+/// The width of a panel in its own units, about the pixels of a phone.
+const WIDTH: f64 = 340.0;
+const HEIGHT: f64 = 170.0;
+/// Room for the labels of the vertical axis, for its name above, and to the right.
+const LEFT: f64 = 48.0;
+const TOP: f64 = 20.0;
+const RIGHT: f64 = 14.0;
+/// Room for the labels of the horizontal axis and its name.
+const BOTTOM: f64 = 32.0;
+/// Colours before they come again with another dash.
+const COLOURS: usize = 6;
+/// Dashes before they come again.
+const DASHES: usize = 4;
+
+/// One axis: its name with the unit, its ends, and its ticks with their labels.
+pub(super) struct Scale {
+    pub(super) name: String,
+    pub(super) ends: (f64, f64),
+    pub(super) logarithmic: bool,
+    pub(super) ticks: Vec<(f64, String)>,
+}
+
+/// A series of points with its name.
+pub(super) struct Line {
+    pub(super) name: String,
+    /// Number of the series, which chooses colour and dash.
+    pub(super) style: usize,
+    /// Whether it is drawn as rings, such as what was published, and not as a line.
+    pub(super) rings: bool,
+    pub(super) points: Vec<(f64, f64)>,
+    /// Places with the ends of their intervals.
+    pub(super) intervals: Vec<(f64, f64, f64)>,
+}
+
+/// A panel with its lines.
+pub(super) struct Chart {
+    pub(super) title: String,
+    pub(super) across: Scale,
+    pub(super) up: Scale,
+    pub(super) lines: Vec<Line>,
+}
+
+/// Returns the class of the series at `index`: its colour and its dash.
+pub(super) fn style(index: usize) -> String {
+    format!("c{} d{}", index % COLOURS, index / COLOURS % DASHES)
+}
+
+/// Names the lines, each beside a piece of it.
+pub(super) fn legend<'a>(names: impl Iterator<Item = (usize, bool, &'a str)>) -> Markup {
+    html! {
+        ul class="legend" {
+            @for (index, rings, name) in names {
+                li {
+                    svg viewBox="0 0 22 12" aria-hidden="true" {
+                        @if rings { circle class=(format!("ring {}", style(index))) cx="11" cy="6" r="3.5" {} }
+                        @else { path class=(format!("trace {}", style(index))) d="M0 6H22" {} }
+                    }
+                    (name)
+                }
+            }
+        }
+    }
+}
+
+impl Scale {
+    /// An axis of latencies in ns, logarithmic, around all of `values`.
+    pub(super) fn latency(name: &str, values: impl Iterator<Item = f64>) -> Self {
+        let known = values.filter(|value| value.is_finite() && *value > 0.0);
+        let (least, most) = known
+            .fold((f64::INFINITY, 0.0_f64), |ends, value| (ends.0.min(value), ends.1.max(value)));
+        let (least, most) = if most > 0.0 { (least, most) } else { (1e3, 1e4) };
+        let steps: Vec<f64> = (0..14)
+            .flat_map(|power| [1.0, 2.0, 5.0].map(|factor| factor * 10f64.powi(power)))
+            .collect();
+        let low = steps.iter().rev().copied().find(|&step| step <= least).unwrap_or(least);
+        let high = steps.iter().copied().find(|&step| step >= most).unwrap_or(most);
+        let high = if high > low { high } else { low * 2.0 };
+        let wide = (high / low).log10() > 1.7;
+        let decade = |step: &f64| (step.log10() - step.log10().round()).abs() < 1e-6;
+        let ticks = steps
+            .iter()
+            .filter(|&&step| step >= low && step <= high && (!wide || decade(&step)))
+            .map(|&step| (step, time_label(step)))
+            .collect();
+        Self { name: name.to_owned(), ends: (low, high), logarithmic: true, ticks }
+    }
+
+    /// A linear axis from zero to beyond the greatest of `values`.
+    pub(super) fn from_zero(name: &str, values: impl Iterator<Item = f64>) -> Self {
+        let most = values.filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
+        let each = super::axis::step(if most > 0.0 { most } else { 1.0 } / 5.0);
+        let count = (most / each * (1.0 - 1e-9)).floor() as usize + 1;
+        let decimals = (-each.log10().floor()).clamp(0.0, 9.0) as usize;
+        let label = |tick: f64| grouped(&format!("{tick:.decimals$}"));
+        let ticks =
+            (0..=count).map(|tick| each * tick as f64).map(|tick| (tick, label(tick))).collect();
+        Self { name: name.to_owned(), ends: (0.0, each * count as f64), logarithmic: false, ticks }
+    }
+
+    /// Returns the share of the axis at which `value` is.
+    fn share(&self, value: f64) -> f64 {
+        let scaled = |value: f64| if self.logarithmic { value.max(1e-12).ln() } else { value };
+        let (low, high) = (scaled(self.ends.0), scaled(self.ends.1));
+        if high > low { ((scaled(value) - low) / (high - low)).clamp(0.0, 1.0) } else { 0.5 }
+    }
+}
+
+/// A round latency in ns with the unit that fits it.
+pub(super) fn time_label(ns: f64) -> String {
+    let (unit, size) = match ns {
+        ns if ns >= 0.999e9 => ("s", 1e9),
+        ns if ns >= 0.999e6 => ("ms", 1e6),
+        ns if ns >= 0.999e3 => ("µs", 1e3),
+        _ => ("ns", 1.0),
+    };
+    format!("{} {unit}", grouped(&crate::number::significant(ns / size)))
+}
+
+impl Chart {
+    /// Draws the panel with its title.
+    pub(super) fn figure(&self) -> Markup {
+        html! { figure { figcaption { (self.title) } (self.draw()) } }
+    }
+
+    fn draw(&self) -> Markup {
+        let (width, bottom) = (WIDTH - LEFT - RIGHT, TOP + HEIGHT);
+        let x = |value: f64| num(self.across.share(value) * width);
+        let y = |value: f64| num(bottom - self.up.share(value) * HEIGHT);
+        let mut free = f64::NEG_INFINITY;
+        let mut shown = Vec::new();
+        for (at, label) in &self.across.ticks {
+            let (place, half) = (self.across.share(*at) * width, text_width(label) / 2.0);
+            let fits = place - half >= free;
+            if fits {
+                free = place + half + 4.0;
+            }
+            shown.push((place, fits.then_some(label)));
+        }
+        let drawn = html! {
+            g transform=(format!("translate({} 0)", num(LEFT))) {
+                text class="soft" x=(num(-LEFT)) y="11" { (self.up.name) }
+                @for (at, label) in &self.up.ticks {
+                    line class="grid" x1="0" x2=(num(width)) y1=(y(*at)) y2=(y(*at)) {}
+                    text class="soft" x="-5" y=(y(*at)) dy="3.5" text-anchor="end" { (label) }
+                }
+                @for (place, label) in &shown {
+                    line class="grid" x1=(num(*place)) x2=(num(*place)) y1=(num(TOP)) y2=(num(bottom)) {}
+                    @if let Some(label) = label {
+                        text class="soft" x=(num(*place)) y=(num(bottom + 13.0)) text-anchor="middle" { (label) }
+                    }
+                }
+                path class="base" fill="none" d=(format!("M0 {}V{}H{}", num(TOP), num(bottom), num(width))) {}
+                text class="soft" x=(num(width)) y=(num(bottom + 27.0)) text-anchor="end" { (self.across.name) }
+                @for line in &self.lines { (line.draw(&x, &y)) }
+            }
+        };
+        image(WIDTH, bottom + BOTTOM, &self.told(), &drawn)
+    }
+
+    /// The panel in words: the first and the last point of each line.
+    fn told(&self) -> String {
+        let label = |value: f64| match self.up.logarithmic {
+            true => time_label(value),
+            false => crate::number::significant(value),
+        };
+        let lines = self.lines.iter().filter_map(|line| {
+            let (first, last) = (line.points.first()?, line.points.last()?);
+            Some(format!("{}: from {} to {}", line.name, label(first.1), label(last.1)))
+        });
+        let lines = lines.collect::<Vec<_>>().join("; ");
+        format!("{}. {} over {}. {lines}", self.title, self.up.name, self.across.name)
+    }
+}
+
+impl Line {
+    fn draw(&self, x: &impl Fn(f64) -> String, y: &impl Fn(f64) -> String) -> Markup {
+        let class = style(self.style);
+        let path: Vec<String> =
+            self.points.iter().map(|&(at, value)| format!("{} {}", x(at), y(value))).collect();
+        html! {
+            @for &(at, low, high) in &self.intervals {
+                path class=(format!("trace thin {class}")) d=(format!("M{0} {1}V{2}", x(at), y(low), y(high))) {}
+            }
+            @if self.rings {
+                @for &(at, value) in &self.points {
+                    circle class=(format!("ring {class}")) cx=(x(at)) cy=(y(value)) r="3.5" {}
+                }
+            } @else if path.len() == 1 {
+                @for &(at, value) in &self.points {
+                    circle class=(format!("dot {class}")) cx=(x(at)) cy=(y(value)) r="2.5" {}
+                }
+            } @else if !path.is_empty() {
+                path class=(format!("trace {class}")) d=(format!("M{}", path.join("L"))) {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_of_latencies_is_logarithmic_with_round_ticks() {
+        let axis = Scale::latency("latency", [90e3, 12e6].into_iter());
+        let labels: Vec<&str> = axis.ticks.iter().map(|tick| tick.1.as_str()).collect();
+        assert_eq!((axis.ends, labels), ((50e3, 20e6), vec!["100 µs", "1 ms", "10 ms"]));
+        assert!((axis.share(1e6) - 0.5).abs() < 1e-9);
+        let none = Scale::latency("latency", [f64::NAN].into_iter());
+        assert!(none.ends.1 > none.ends.0);
+    }
+
+    #[test]
+    fn twenty_four_series_have_a_look_of_their_own() {
+        let looks: std::collections::BTreeSet<String> = (0..24).map(style).collect();
+        assert_eq!(looks.len(), 24);
+    }
+}
