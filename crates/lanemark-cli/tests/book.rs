@@ -178,3 +178,46 @@ fn every_command_of_the_book_runs_and_prints_what_is_shown() {
     let count: usize = told.iter().map(|(count, _)| count).sum();
     assert!(count >= 25, "the book shows only {count} commands");
 }
+
+/// Takes down the path of every value in a saved result; keys that are names of files become `*`.
+fn paths(value: &serde_json::Value, at: &str, found: &mut BTreeSet<String>) {
+    if !at.is_empty() {
+        found.insert(at.to_owned());
+    }
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (key, value) in fields {
+                let is_name = key.starts_with(|first: char| first.is_ascii_lowercase())
+                    && key.chars().all(|letter| {
+                        letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_'
+                    });
+                let key = if is_name { key } else { "*" };
+                let below = if at.is_empty() { key.to_owned() } else { format!("{at}.{key}") };
+                paths(value, &below, found);
+            }
+        }
+        serde_json::Value::Array(all) => {
+            all.iter().for_each(|value| paths(value, &format!("{at}[]"), found));
+        }
+        _ => (),
+    }
+}
+
+#[test]
+fn every_field_of_a_saved_run_stands_in_the_schema() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let system = "samsung-850-pro-1tb@workstation-z170:sata";
+    let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .args(["sim", system, "quick", "--duration", "20ms", "--json", "--out", "one.json"])
+        .current_dir(folder.path())
+        .env_remove("LANEMARK_LIBRARY")
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let mut found = BTreeSet::new();
+    paths(&serde_json::from_slice(&output.stdout).unwrap(), "", &mut found);
+    let schema = text("reference/results.md");
+    let missing: Vec<&String> =
+        found.iter().filter(|path| !schema.contains(&format!("| `{path}` |"))).collect();
+    assert!(found.len() > 100 && missing.is_empty(), "not in the schema: {missing:?}");
+}
