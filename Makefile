@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python python-test python-bench wheels mysql check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build install tools clean
+.PHONY: help demo test python python-test python-bench wheels mysql check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build install tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -157,6 +157,12 @@ endurance: build ## a day of random writes on a modelled 1 TB drive (twenty minu
 
 oltp-bench:      ## loading beside COPY, a transaction beside go-tpc (its path in LANEMARK_GO_TPC), a thousand users (half an hour)
 	cargo bench --locked -p lanemark-cli --bench oltp
+
+MDBOOK := 0.4.52
+docs:            ## the book, target/book/index.html; installs mdbook into target/tools (minutes, once)
+	@[ "$$(target/tools/bin/mdbook --version 2>/dev/null)" = "mdbook v$(MDBOOK)" ] || \
+	    cargo install --locked --root target/tools --target-dir target/tools/build mdbook@$(MDBOOK)
+	target/tools/bin/mdbook build docs
 
 build:           ## the release program, target/release/lanemark
 	cargo build --release --locked -p lanemark-cli

@@ -7,6 +7,7 @@
 //! [`Document::read`] tells all that is wrong in a file at once: a value that is missing or wrong is noted as a
 //! `Problem` and something valid stands in for it, so that reading goes on. What stood in never gets out.
 
+pub mod asked;
 mod problem;
 mod section;
 mod stand_in;

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use super::asked;
 use super::problem::Problem;
 use super::{Context, Document};
 use crate::error::{Location, StudyError};
@@ -18,6 +19,8 @@ pub struct Section<'d> {
     table: &'d Table,
     /// The table's place, `drive.flash`; keys are appended to it.
     path: String,
+    /// The table's place without the names that tables give themselves, `platform.link[]`.
+    shape: String,
     offset: usize,
     /// Origin of values that do not name their own.
     origin: Origin,
@@ -56,6 +59,7 @@ impl<'d> Section<'d> {
             document,
             table,
             path: kind.to_owned(),
+            shape: kind.to_owned(),
             offset: 0,
             origin: Origin::Assumed(None),
             context,
@@ -167,6 +171,7 @@ impl<'d> Section<'d> {
     /// Where it is no table.
     pub fn optional_table(&self, key: &str) -> Result<Option<Section<'d>>, StudyError> {
         self.ask(key);
+        self.ask_for(key, || "a table".to_owned());
         match self.get(key) {
             Some(value) => self.section(key, value).map(Some),
             // A table that the file leaves out is there when something in it is set.
@@ -189,6 +194,7 @@ impl<'d> Section<'d> {
             document: self.document,
             table: no_table(),
             path: self.path_of(key),
+            shape: self.shape_of(key),
             offset: self.offset,
             origin: self.origin.clone(),
             context: self.context,
@@ -205,6 +211,7 @@ impl<'d> Section<'d> {
     /// Where it is no array of tables.
     pub fn tables(&self, key: &str) -> Result<Vec<Section<'d>>, StudyError> {
         self.ask(key);
+        self.ask_for(key, || "tables".to_owned());
         let Some(value) = self.get(key) else { return Ok(Vec::new()) };
         let Some(array) = value.as_array() else {
             return Err(self.error(key, format!("`{key}` must be written as [[{key}]] tables")));
@@ -216,7 +223,8 @@ impl<'d> Section<'d> {
                 // Values of several tables are told apart by the name that each table gives itself.
                 let name =
                     section.get("name").and_then(Value::as_text).map(|name| format!(".{name}"));
-                Ok(Section { path: section.path.clone() + &name.unwrap_or_default(), ..section })
+                let path = section.path.clone() + &name.unwrap_or_default();
+                Ok(Section { path, shape: section.shape.clone() + "[]", ..section })
             })
             .collect()
     }
@@ -298,6 +306,24 @@ impl<'d> Section<'d> {
     }
 
     pub(super) fn ask(&self, key: &str) {
+        asked::note(&self.shape, key, |_| ());
+        self.expect(key);
+    }
+
+    /// Takes the kind of value down that `key` is asked for.
+    pub(super) fn ask_for(&self, key: &str, kind: impl FnOnce() -> String) {
+        asked::note(&self.shape, key, |asked| {
+            asked.kinds.insert(kind());
+        });
+    }
+
+    /// Takes down that `key` must be there.
+    pub(super) fn ask_always(&self, key: &str) {
+        asked::note(&self.shape, key, |asked| asked.is_required = true);
+    }
+
+    /// Lets `key` be there.
+    pub(super) fn expect(&self, key: &str) {
         self.asked.borrow_mut().push(key.to_owned());
     }
 
@@ -332,6 +358,14 @@ impl<'d> Section<'d> {
         match self.path == key {
             true => self.path.clone(),
             false => format!("{}.{key}", self.path),
+        }
+    }
+
+    /// The place of `key` without names, as the reference of all keys has it.
+    fn shape_of(&self, key: &str) -> String {
+        match self.shape == key {
+            true => self.shape.clone(),
+            false => format!("{}.{key}", self.shape),
         }
     }
 
@@ -370,6 +404,7 @@ impl<'d> Section<'d> {
             document: self.document,
             table,
             path,
+            shape: self.shape_of(key),
             offset: value.offset,
             origin: noted_origin(table).unwrap_or_else(|| self.origin.clone()),
             context: self.context,
@@ -378,7 +413,7 @@ impl<'d> Section<'d> {
             is_absent: false,
             cut_short: self.document.cut_short(),
         };
-        ORIGINS.iter().for_each(|key| section.ask(key));
+        ORIGINS.iter().for_each(|key| section.expect(key));
         Ok(section)
     }
 
@@ -433,6 +468,10 @@ impl<'d> Section<'d> {
                 return Err(StudyError::new(location, message));
             }
         };
+        asked::note(&self.shape, key, |asked| {
+            let written = || if is_number { text.clone() } else { format!("\"{text}\"") };
+            asked.example.get_or_insert_with(written);
+        });
         Ok(Scalar { text, is_number, location })
     }
 

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use lanemark_core::units::QuantityError;
 
+use super::asked;
 use super::problem::Problem;
 use super::section::{Scalar, Section};
 use super::stand_in::StandIn;
@@ -24,6 +25,7 @@ impl Section<'_> {
     /// Where it is no array of texts.
     pub fn texts(&self, key: &str) -> Result<Vec<String>, StudyError> {
         self.ask(key);
+        self.ask_for(key, || "a list of texts".to_owned());
         if let Some((text, _)) = self.set_text(key) {
             let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
             return Ok(entries.map(str::to_owned).collect());
@@ -47,6 +49,7 @@ impl Section<'_> {
     /// Where it is no array of such.
     pub fn scalars(&self, key: &str) -> Result<Vec<String>, StudyError> {
         self.ask(key);
+        self.ask_for(key, || "a list of values".to_owned());
         let Some(value) = self.get(key) else { return Ok(Vec::new()) };
         let wrong = || self.error(key, format!("`{key}` must be a list of values"));
         let array = value.as_array().ok_or_else(wrong)?;
@@ -58,8 +61,9 @@ impl Section<'_> {
     /// # Errors
     /// Where something else stands there.
     pub fn pairs(&self) -> Result<Vec<(String, String)>, StudyError> {
+        self.ask_for("*", || "any key, with a text or a number".to_owned());
         let pair = |key: &String| {
-            self.ask(key);
+            self.expect(key);
             let text = self.get(key).map(|value| self.bare(key, value)).transpose()?;
             Ok((key.clone(), text.map_or_else(String::new, |scalar| scalar.text)))
         };
@@ -84,6 +88,7 @@ impl Section<'_> {
     }
 
     fn read_text(&self, key: &str) -> Result<Option<String>, StudyError> {
+        self.ask_for(key, || "a text".to_owned());
         match self.plain(key)? {
             Some(scalar) if scalar.is_number => {
                 Err(StudyError::new(scalar.location, format!("`{key}` must be a text in quotes")))
@@ -110,6 +115,7 @@ impl Section<'_> {
             choice.ok_or_else(|| self.missing(key, "a text").into_error())
         };
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        self.ask_for(key, || quoted(choices));
         self.required(key, &format!("one of {}", names.join(", ")), read, stand_in)
     }
 
@@ -131,6 +137,7 @@ impl Section<'_> {
         key: &str,
         choices: &[(&str, T)],
     ) -> Result<Option<T>, StudyError> {
+        self.ask_for(key, || quoted(choices));
         let read = || match self.scalar(key)? {
             None => Ok(None),
             Some(scalar) => one_of(key, &scalar, choices).map(Some),
@@ -200,6 +207,7 @@ impl Section<'_> {
         bound: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Result<Option<T>, StudyError> {
+        self.ask_for(key, || bound.to_owned());
         let Some(Scalar { text, location, .. }) = self.scalar(key)? else { return Ok(None) };
         let wrong = || StudyError::new(location, format!("{key} = {text}: must be {bound}"));
         parse(&text).ok_or_else(wrong).map(Some)
@@ -210,6 +218,7 @@ impl Section<'_> {
     /// # Errors
     /// Where it is missing or no number.
     pub fn number(&self, key: &str) -> Result<f64, StudyError> {
+        self.ask_for(key, || "a number".to_owned());
         let read = || {
             let Some(Scalar { text, location, .. }) = self.plain(key)? else { return Ok(None) };
             let wrong = || StudyError::new(location, format!("{key} = {text}: must be a number"));
@@ -256,6 +265,7 @@ impl Section<'_> {
         &self,
         key: &str,
     ) -> Result<Option<T>, StudyError> {
+        self.ask_for(key, || asked::quantity::<T>().to_owned());
         let Some(scalar) = self.scalar(key)? else { return Ok(None) };
         scalar.text.parse().map(Some).map_err(|error| {
             StudyError::new(scalar.location, format!("{key} = {}: {error}", scalar.text))
@@ -287,6 +297,7 @@ impl Section<'_> {
         read: impl Fn() -> Result<Option<T>, StudyError>,
         stand_in: impl FnOnce() -> Result<T, StudyError>,
     ) -> Result<T, StudyError> {
+        self.ask_always(key);
         let mut found = self.found(read())?;
         if let Found::Absent = found {
             self.document.note(self.missing(key, what))?;
@@ -297,6 +308,12 @@ impl Section<'_> {
             Found::Absent | Found::Wrong => stand_in(),
         }
     }
+}
+
+/// The names of choices as a file has them.
+fn quoted<T>(choices: &[(&str, T)]) -> String {
+    let names: Vec<String> = choices.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
+    names.join(", ")
 }
 
 /// The choice that a text names.
