@@ -8,7 +8,7 @@ use lanemark_lab::results::Outlet;
 use lanemark_lab::{Lab, LabError};
 use lanemark_report::{DriveRating, DriveValue};
 use lanemark_study::rated::{self, FileValue};
-use lanemark_study::{Library, Origin, Record, workload};
+use lanemark_study::{Library, workload};
 
 use crate::args::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
 use crate::failure::{Failure, Outcome};
@@ -63,7 +63,7 @@ fn show(library: &Library, drive: &str) -> Result<Outcome, Failure> {
         Some(rated) => Lab::default().ratings_met(library, drive, rated)?,
         None => Vec::new(),
     };
-    let values: Vec<DriveValue> = explained.values.iter().map(value).collect();
+    let values: Vec<DriveValue> = explained.values.iter().map(library::shown_value).collect();
     let rating = |met: lanemark_lab::ratings::RatingMet| DriveRating {
         what: met.what.to_owned(),
         unit: met.unit,
@@ -80,25 +80,6 @@ fn show(library: &Library, drive: &str) -> Result<Outcome, Failure> {
         &style,
     ))?;
     Ok(Outcome::Done)
-}
-
-/// A value as it is shown.
-pub(crate) fn value(record: &Record) -> DriveValue {
-    let origin = match &record.origin {
-        Origin::Sourced(text) => text.clone(),
-        Origin::Derived(text) => format!("follows from {text}"),
-        Origin::Assumed(Some(text)) => format!("assumed: {text}"),
-        Origin::Assumed(None) => String::new(),
-        Origin::Overridden => "set".to_owned(),
-    };
-    let text = match &record.range {
-        Some(range) => {
-            let end = |ratio: f64| format!("{:+.0}%", 100.0 * (ratio - 1.0));
-            format!("{} ({} to {})", record.text, end(range.low), end(range.high))
-        }
-        None => record.text.clone(),
-    };
-    DriveValue { parameter: record.parameter.clone(), text, origin }
 }
 
 /// The text of the file; what is missing is told all at once.

@@ -2,8 +2,10 @@
 
 mod entry;
 mod shown;
+mod value;
 
 pub(crate) use entry::PlatformEntry;
+pub(crate) use value::shown_value;
 
 use lanemark_lab::open_library;
 use lanemark_study::Library;
@@ -32,7 +34,7 @@ pub(crate) fn open(args: &LibraryArgs) -> Result<Library, Failure> {
 pub(crate) fn run(args: &LibraryListArgs) -> Result<Outcome, Failure> {
     let library = open(&args.library)?;
     match &args.name {
-        Some(name) => shown::show(&library, name, kinds(args), args.json)?,
+        Some(name) => shown::show(&library, name, &kinds(args), args.json)?,
         None => list(&library, args)?,
     }
     Ok(Outcome::Done)

@@ -53,14 +53,13 @@ pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, Inspec
     })
 }
 
-/// The place of a device's kind in a list: real drives first, then what is made of them, discs, and what has no drive.
+/// The place of a device's kind in a list: real drives and arrays of them first, then discs, maps, and what has no drive.
 fn rank(device: &InspectedDevice) -> u8 {
     match device.kind {
-        _ if finding::is_optical(device) => 2,
-        BlockKind::Md { .. } => 1,
-        BlockKind::DeviceMapper { .. } => 3,
-        BlockKind::Loop { .. } => 4,
-        BlockKind::Ram | BlockKind::Zram => 5,
+        _ if finding::is_optical(device) => 1,
+        BlockKind::DeviceMapper { .. } => 2,
+        BlockKind::Loop { .. } => 3,
+        BlockKind::Ram | BlockKind::Zram => 4,
         _ => 0,
     }
 }

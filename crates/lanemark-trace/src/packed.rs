@@ -4,6 +4,7 @@
 //! frames too). Anything else goes through as it is. Packed text is some twenty times smaller; what unpacks to much more is
 //! made to fill disks and hours, and ends with an error. Windows of Zstandard are bounded by its reader.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
@@ -40,15 +41,19 @@ enum Frames<R: Read> {
     Over,
 }
 
-/// An input whose bytes are counted.
+/// An input whose bytes are counted, with those that were looked at before.
 struct Counted<R> {
+    head: VecDeque<u8>,
     input: R,
     bytes: u64,
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.input.read(buffer)?;
+        let read = match self.head.is_empty() {
+            true => self.input.read(buffer)?,
+            false => self.head.read(buffer)?,
+        };
         self.bytes += read as u64;
         Ok(read)
     }
@@ -60,14 +65,19 @@ impl<R: Read> Unpacked<R> {
     /// # Errors
     /// Where it cannot be read.
     pub fn new(input: R) -> io::Result<Self> {
-        let mut input = BufReader::with_capacity(BUFFER, Counted { input, bytes: 0 });
-        let head = loop {
-            match input.fill_buf() {
+        let mut input = Counted { head: VecDeque::new(), input, bytes: 0 };
+        // A pipe may give a byte alone.
+        while input.head.len() < ZSTD.len() {
+            let mut byte = [0];
+            match input.input.read(&mut byte) {
+                Ok(0) => break,
+                Ok(_) => input.head.push_back(byte[0]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                head => break head?,
+                Err(error) => return Err(error),
             }
-        };
-        // A pipe may give a byte alone; none of our formats begins with either.
+        }
+        let head: Vec<u8> = input.head.iter().copied().collect();
+        let input = BufReader::with_capacity(BUFFER, input);
         let kind = match head {
             head if head.starts_with(GZIP) => Kind::Gzip(Box::new(MultiGzDecoder::new(input))),
             head if head.starts_with(ZSTD) => Kind::Zstd(Frames::Between(input)),

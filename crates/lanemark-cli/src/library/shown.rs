@@ -8,8 +8,8 @@ use lanemark_study::rated::{self, Explained};
 use lanemark_study::{Library, Location, Origin, Record, StudyError, catalogue, workload};
 use serde::Serialize;
 
+use super::value::shown_value;
 use super::{KINDS, ListedDrive, PlatformEntry, media};
-use crate::drive::value;
 use crate::failure::Failure;
 use crate::output;
 
@@ -55,10 +55,10 @@ struct Value {
 pub(super) fn show(
     library: &Library,
     name: &str,
-    kinds: Vec<(&'static str, Kind)>,
+    kinds: &[(&'static str, Kind)],
     json: bool,
 ) -> Result<(), Failure> {
-    match kind_of(library, name, &kinds)? {
+    match kind_of(library, name, kinds)? {
         Kind::Drive => show_drive(library, name, json),
         Kind::Platform => show_platform(library, name, json),
         Kind::Host => show_host(library, name, json),
@@ -118,7 +118,7 @@ fn show_drive(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
     }
     let year = entry.year.map_or(String::new(), |year| format!(", {year}"));
     let head = format!("{name}: {}, {}, {}{year}", media(&entry), entry.plug, entry.capacity);
-    let values: Vec<DriveValue> = values.iter().map(value).collect();
+    let values: Vec<DriveValue> = values.iter().map(shown_value).collect();
     let mut text = drive_text(&head, &values, &[], 0.0, &output::style());
     if !id.ends_with(".toml") {
         text += &format!("\nlanemark drive show {id} holds the model against its ratings.\n");
@@ -135,7 +135,7 @@ fn show_platform(library: &Library, id: &str, json: bool) -> Result<(), Failure>
     let style = output::style();
     let (links, ports) = (platform.shown_links(), platform.shown_ports());
     let mut text = platform_text(&platform.topology, &links, &ports, &style);
-    let values: Vec<DriveValue> = platform.values.iter().map(value).collect();
+    let values: Vec<DriveValue> = platform.values.iter().map(shown_value).collect();
     text += "\n";
     text += &drive_text("Values", &values, &[], 0.0, &style);
     output::print(&text)
@@ -147,7 +147,7 @@ fn show_host(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
     if json {
         return print("host", id, Host { name }, &values);
     }
-    let values: Vec<DriveValue> = values.iter().map(value).collect();
+    let values: Vec<DriveValue> = values.iter().map(shown_value).collect();
     output::print(&drive_text(&name, &values, &[], 0.0, &output::style()))
 }
 
