@@ -103,6 +103,7 @@ fuzz: build      ## hand each reader of foreign files what libFuzzer makes of go
 	@cp library/hosts/*.toml target/fuzz/corpus/host
 	@cp library/priors/*.toml target/fuzz/corpus/priors
 	@cp crates/lanemark-trace/tests/samples/* target/fuzz/corpus/trace
+	@cp crates/lanemark-inspect/tests/samples/* target/fuzz/corpus/capture
 	@cp crates/lanemark-formats/tests/jobs/*.fio target/fuzz/corpus/fio_job
 	@cp crates/lanemark-formats/tests/samples/*.json target/fuzz/corpus/fio_json
 	@cp crates/lanemark-formats/tests/samples/*.icf target/fuzz/corpus/iometer

@@ -8,7 +8,9 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = Unpacked::new(bytes) else { return };
-    let Ok(reader) = Reader::new("trace", BufReader::new(text), &Options::default()) else { return };
+    let Ok(reader) = Reader::new("trace", BufReader::new(text), &Options::default()) else {
+        return;
+    };
     for request in reader {
         if request.is_err() {
             return;

@@ -6,7 +6,7 @@ use lanemark_lab::whatif::WhatIfAsked;
 use crate::args::WhatIfArgs;
 use crate::failure::{Failure, Outcome};
 use crate::progress::LabLine;
-use crate::{library, output};
+use crate::{library, output, stop};
 
 pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.run.library)?;
@@ -26,7 +26,8 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     };
     let line = std::cell::RefCell::new(None);
     let begun = &mut |cells| drop(line.replace(Some(LabLine::new("tests of both", cells))));
-    let outcome = Lab::default().what_if_asked(&library, &asked, begun, &mut |event| {
+    let lab = Lab { cancel: stop::on_signal().into(), ..Lab::default() };
+    let outcome = lab.what_if_asked(&library, &asked, begun, &mut |event| {
         line.borrow_mut().iter_mut().for_each(|line| line.draw(&event));
     });
     drop(line);

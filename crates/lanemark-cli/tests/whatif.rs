@@ -118,6 +118,42 @@ fn what_a_fit_does_not_know_better_widens_the_prediction() {
 }
 
 #[test]
+fn an_answer_in_words_says_what_was_changed_gained_lost_and_why() {
+    let told = |arguments: &[&str]| {
+        let usual = ["--duration", "50ms", "--no-interval"];
+        let output = lanemark(&[&["whatif"], arguments, &usual].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let lanes = "platform.link.dmi.pcie.lanes=1";
+    let more = ["--set", lanes, "--workload", "iometer-128k-qd32:128kb-sequential-read"];
+    let text = told(&[&[SATA, "--port", "sata+sata-2+sata-3"][..], &more].concat());
+    assert!(text.contains("Changed: port sata+sata-2+sata-3 instead of sata"), "{text}");
+    assert!(text.contains("Changed: platform.link.dmi.pcie.lanes = 1 instead of 4"), "{text}");
+    assert!(text.contains("you gain ") && text.contains("Then: DMI 3.0: 100% busy"), "{text}");
+    let words = [&["whatif", SATA, "--port", "sata+sata-2+sata-3", "--json"][..], &more].concat();
+    let found = answer(&[&words[..], &["--duration", "50ms", "--no-interval"]].concat());
+    let other = &found["tests"][0]["other"];
+    let loss = &other["path"]["loss"];
+    let number = |value: &Value| value.as_f64().unwrap();
+    let (share, with) = (number(&loss["share"]), number(&loss["bytes_per_second"]));
+    assert!((1.0 - number(&other["bytes_per_second"]) / with - share).abs() < 1e-6, "{share}");
+    // Three links of SATA carry 1700 MB/s, and one lane of PCIe 3.0 carries 827 MB/s.
+    assert!((0.50..0.53).contains(&share), "{share}");
+    let lost = format!(
+        "You lose {:.0}% to DMI 3.0, which 3 drives share: with that link 16 times as fast",
+        100.0 * share
+    );
+    assert!(text.contains(&lost), "{text}");
+    let random = ["--queue-depth", "4", "--workload", "crystaldiskmark-8:rnd4k-q32t1-read"];
+    let text = told(&[&[NVME][..], &random].concat());
+    assert!(text.contains("Changed: queue depth 4 for all tests"), "{text}");
+    assert!(text.contains(" IOPS ") && text.contains("you lose 7"), "{text}");
+    assert!(text.contains("with 4 requests outstanding the latency is the limit"), "{text}");
+}
+
+#[test]
 fn nothing_to_compare_and_a_drive_without_a_model_are_told() {
     assert!(refusal(&["whatif", SATA]).contains("--port"));
     assert!(refusal(&["whatif", SATA, "--platform", "dell-r730xd"]).contains("--port"));

@@ -114,22 +114,7 @@ fn a_capture_made_by_hand_may_begin_with_the_name_of_the_tree() {
     assert_eq!(device(&inspection, "sda").size.unwrap().get(), 1 << 20);
 }
 
-const VERBOSE: &str = "\
-00:06.0 PCI bridge: Intel Corporation 11th Gen Core Processor PCIe Controller (rev 01) (prog-if 00 [Normal decode])
-\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0
-\tCapabilities: [40] Express (v2) Root Port (Slot+), MSI 00
-\t\tLnkCap:\tPort #5, Speed 16GT/s, Width x4, ASPM L1, Exit Latency L1 <16us
-\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x4 (ok)
-\tKernel driver in use: pcieport
-
-00:17.0 SATA controller: Intel Corporation Device a0d3 (rev 20) (prog-if 01 [AHCI 1.0])
-\tKernel driver in use: ahci
-
-01:00.0 Non-Volatile memory controller: Samsung Electronics Co Ltd NVMe SSD Controller 980 (prog-if 02 [NVM Express])
-\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4, ASPM L1, Exit Latency L1 <64us
-\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x4 (ok)
-\tKernel driver in use: nvme
-";
+const VERBOSE: &str = include_str!("samples/lspci-verbose.txt");
 
 fn of_lspci(text: &str) -> Result<Inspection, String> {
     let told = |error: lanemark_inspect::InspectError| error.to_string();
@@ -165,13 +150,7 @@ fn lspci_tells_where_a_drive_hangs_and_what_its_link_trained_to() {
 
 #[test]
 fn a_tree_of_lspci_tells_where_a_drive_hangs() {
-    let text = "\
--[0000:00]-+-00.0  Intel Corporation Device 9a14
-           +-06.0-[01]----00.0  Samsung Electronics Co Ltd NVMe SSD Controller 980
-           +-1c.0-[02-05]----00.0-[03-05]--+-00.0-[04]----00.0  KIOXIA Corporation NVMe SSD Controller XG8
-           |                               \\-01.0-[05]----00.0  Sandisk Corp NVMe SSD SN850
-           \\-1f.0  Intel Corporation LPC Controller
-";
+    let text = include_str!("samples/lspci-tree.txt");
     let inspection = of_lspci(text).unwrap();
     assert_eq!(inspection.devices.len(), 3);
     let at = |name: &str| hops(&inspection, name).join(" ");

@@ -253,12 +253,12 @@ fn percentiles(sheet: &mut Sheet, shared: &[(&TestResult, &TestResult)]) {
         Column::name("test"),
         Column::text(""),
         Column::number("A", "us"),
-        Column::text("95% in").optional(2),
+        Column::text("95% in").optional(1),
         Column::number("B", "us"),
-        Column::text("95% in").optional(2),
+        Column::text("95% in").optional(1),
         Column::number("B/A", ""),
-        Column::number("from", "").optional(1),
-        Column::number("to", "").optional(1),
+        Column::number("from", "").optional(2),
+        Column::number("to", "").optional(2),
         Column::text("over the repeats"),
     ]);
     for (a, b) in shared {
