@@ -182,7 +182,8 @@ install: build   ## the program, its completions and manual pages to PREFIX (/us
 # What the tests need beyond cargo, as command:package of Debian. Only root can install packages; anybody else is told, and
 # what is missing is told again by each test that is skipped for it. In CI (CI=true) such a test fails.
 TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
-    mkfs.ext4:e2fsprogs nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium
+    mkfs.ext4:e2fsprogs nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium \
+    zsh:zsh fish:fish
 tools:
 	@missing=""; for tool in $(TOOLS); do \
 	    PATH="$$PATH:/usr/sbin:/sbin" command -v "$${tool%%:*}" >/dev/null || missing="$$missing $${tool##*:}"; \

@@ -79,6 +79,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("results", &["lanemark results --search '980 rnd4k'"]),
     ("compare", &["lanemark compare before.json after.json"]),
     ("report", &["lanemark report measured.json simulated.json --html page.html"]),
+    (
+        "serve",
+        &[
+            "lanemark serve samsung-850-pro-1tb@workstation-z170:sata --size 8GiB --memory \\",
+            "    --socket drive.sock --control control.sock",
+        ],
+    ),
+    ("serve-control", &["lanemark serve-control control.sock power-cut"]),
     ("plan", &["lanemark plan bandwidth --video 3840x2160 --frames 60"]),
     (
         "plan battery",
@@ -241,6 +249,14 @@ const OWN_GROUPS: &[(&str, &[(&str, &[&str])])] = &[
                     "energy_price",
                 ],
             ),
+        ],
+    ),
+    (
+        "serve",
+        &[
+            ("Where the server listens", &["socket", "port", "control", "metrics"]),
+            ("Data", &["size", "data", "memory", "over"]),
+            ("Time", &["time_scale", "no_latency"]),
         ],
     ),
     ("plan battery", &[("Power", &["system", "lasts", "drive", "other"])]),

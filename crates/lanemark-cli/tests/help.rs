@@ -36,6 +36,7 @@ fn all(words: &[String], found: &mut Vec<(Vec<String>, String)>) {
     let mut asked: Vec<&str> = words.iter().map(String::as_str).collect();
     asked.push("--help");
     let help = printed(&asked);
+    assert!(words.len() < 4, "{words:?}: a command below a command below a command");
     for name in commands(&help) {
         all(&[words, &[name]].concat(), found);
     }

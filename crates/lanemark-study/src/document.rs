@@ -21,7 +21,6 @@ use std::cell::RefCell;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Location, StudyError};
-use crate::host::FILE_SYSTEM;
 use crate::origin::{Ledger, Overrides};
 use crate::tree::{self, Entry, Node, Table, Value};
 use problem::{Problem, Problems};
@@ -129,12 +128,18 @@ impl Document {
         place.map_or(nowhere, |offset| self.location(offset))
     }
 
-    /// Returns a platform's file with the tables of a host in place of what it says of processor time, named so.
-    pub(crate) fn hosted(&self, host: &Self, label: &str, tables: &[(&str, &[&str])]) -> Self {
+    /// Returns a platform's file with the `tables` of a host in place of what it says of processor time, named so. The
+    /// table `added` comes with the host where the platform has none.
+    pub(crate) fn hosted(
+        &self,
+        host: &Self,
+        label: &str,
+        (tables, added): (&[(&str, &[&str])], &str),
+    ) -> Self {
         let mut root = self.root.clone();
         for &(name, keys) in tables {
             let own = host.root.get(name).and_then(|entry| entry.value.as_table());
-            if name == FILE_SYSTEM
+            if name == added
                 && let (Some(entry), None) = (host.root.get(name), root.get(name))
             {
                 let mut entry = entry.clone();

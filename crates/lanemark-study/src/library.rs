@@ -91,7 +91,7 @@ impl Library {
             let file = self.open(Kind::Host, host)?;
             let label = host::check(&file)?;
             let platform = self.open(Kind::Platform, platform)?;
-            return Ok(platform.hosted(&file, &label, &host::TABLES));
+            return Ok(platform.hosted(&file, &label, (&host::TABLES, host::FILE_SYSTEM)));
         }
         let document = if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
             open_file(Path::new(name))?

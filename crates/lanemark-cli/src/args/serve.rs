@@ -10,14 +10,9 @@ use super::LibraryArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The address that is printed is an NBD URI: nbdinfo, nbdcopy, qemu-img, qemu-io and fio's nbd engine take it, and so
-does the kernel's client (nbd-client -unix SOCKET /dev/nbd0 -N lanemark). SIGINT (Ctrl-C) ends it, and the result is
-saved. Nothing is served off this machine: there is no TLS.
-
-Examples:
-  lanemark serve samsung-850-pro-1tb@workstation-z170:sata --size 8GiB --socket drive.sock --memory
-  lanemark serve samsung-850-pro-1tb@workstation-z170:sata --socket drive.sock --data disk.img --control control.sock
-  lanemark serve-control control.sock power-cut")]
+The address that is printed is an NBD URI: nbdinfo, nbdcopy, qemu-img, qemu-io and fio's nbd engine take
+it, and so does the kernel's client, nbd-client -unix SOCKET /dev/nbd0 -N lanemark. SIGINT (Ctrl-C) ends
+the server, and the result is saved. Nothing is served off this machine: there is no TLS.")]
 pub(crate) struct ServeArgs {
     /// The system, written DRIVE@PLATFORM:PORT, or a volume, stripe:DRIVE@PLATFORM:PORT+PORT
     pub(crate) system: String,
@@ -83,11 +78,11 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Commands:
-  status          the figures so far, as OpenMetrics
-  fault FAULT     let something go wrong; its times count from now: fault latency extra=2ms for=10s
+What can be commanded:
+  status            the figures so far, as OpenMetrics
+  fault FAULT       let something go wrong; times count from now: fault latency extra=2ms for=10s
   power-cut [BOOT]  cut the power now; the drive is back after BOOT [default: 1s]
-  stop            end the server")]
+  stop              end the server")]
 pub(crate) struct ServeControlArgs {
     /// The socket that the server has for --control
     pub(crate) socket: PathBuf,

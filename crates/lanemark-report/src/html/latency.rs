@@ -15,8 +15,8 @@ const RUNGS: [f64; 12] =
 const TICKS: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 /// Rungs with whiskers.
 const WITH_RANGE: [f64; 3] = [50.0, 99.0, 99.9];
-/// Greatest number of points of a cumulative line.
-const POINTS: usize = 48;
+/// Greatest number of steps of a cumulative line.
+const STEPS: usize = 48;
 
 /// The section's content, or `None` where no test counted requests.
 pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
@@ -109,9 +109,10 @@ fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
             so_far += count;
             let share = so_far as f64 / all * 100.0;
             let before = points.last().map_or(0.0, |point| point.1);
-            let far = share - before >= 100.0 / POINTS as f64;
+            let far = share - before >= 100.0 / STEPS as f64;
             if index == 0 || index + 1 == bins.len() || far {
-                points.push((ns as f64, share));
+                // A step: no request took a time between those that were seen.
+                points.extend([(ns as f64, before), (ns as f64, share)]);
             }
         }
         Line { name: label.to_owned(), style, rings: false, points, intervals: Vec::new() }

@@ -1,0 +1,51 @@
+//! Wrong files of hosts, and of adapters: each error names its place, the bound and the way out.
+
+mod spoilt;
+
+use spoilt::system_says;
+
+#[test]
+fn what_no_host_can_be_is_told_with_its_place() {
+    const FILE: &str = "library/hosts/linux-block.toml";
+    const HOSTED: &str = "samsung-950-pro-512gb@workstation-z170,linux-block:pcie-slot";
+    let says = |from: &str, to: &str, expected: &str| system_says(HOSTED, FILE, from, to, expected);
+    says("[host]", "[hosts]", "linux-block.toml:3:2: unknown key `hosts` | did you mean `host`?");
+    says("request_submit ", "request_submitt ", "7:1: unknown key `request_submitt`");
+    says("value = \"600 ns\"", "value = \"600 MB\"", "are not of one kind with 600 MB");
+    says("value = \"600 ns\"", "value = \"9 h\"", "request_submit");
+    says("range = [\"390 ns\", \"900 ns\"]", "range = [\"900 ns\", \"390 ns\"]", "range");
+}
+
+#[test]
+fn what_no_file_system_can_be_is_told_with_its_place() {
+    const FILE: &str = "library/hosts/linux-fsync.toml";
+    const HOSTED: &str = "samsung-950-pro-512gb@workstation-z170,linux-fsync:m2";
+    let says = |from: &str, to: &str, expected: &str| system_says(HOSTED, FILE, from, to, expected);
+    says("[file_system]", "[filesystem]", "unknown key `filesystem`");
+    says("journal_commit  =", "journal_comit  =", "unknown key `journal_comit`");
+    says("value = \"8 KiB\"", "value = \"0 B\"", "journal_records");
+    says("value = \"8 KiB\"", "value = \"6 KiB\"", "a multiple of 4 KiB up to 1 MiB");
+    says("value = \"4 KiB\"", "value = \"4 us\"", "journal_commit");
+}
+
+#[test]
+fn what_no_adapter_can_be_is_told_with_its_place() {
+    const FILE: &str = "library/platforms/server-xeon-e5-sas2008.toml";
+    const BEHIND: &str = "unlimited-sata@server-xeon-e5-sas2008:hba-sata";
+    let says = |from: &str, to: &str, expected: &str| system_says(BEHIND, FILE, from, to, expected);
+    says("[sas.adapter]", "[sas.adaptor]", "unknown key `adaptor` | did you mean `adapter`?");
+    says("value = \"3.4 us\", range = [\"2.8 us\", \"3.8 us\"]", "value = \"3.4 MB\"", "time");
+    says(
+        "crowded      = 64",
+        "crowded      = 0",
+        "crowded = 0: must be a whole number from 1 to 65536",
+    );
+    says("crowded      = 64\n", "", "`crowded` is missing");
+    let expected = "crowded_time = 3 us: must be at least command_time, 3.4 us";
+    says("value = \"4.5 us\", range = [\"4.0 us\", \"5.0 us\"]", "value = \"3 us\"", expected);
+    says(
+        "value = \"4.5 us\", range = [\"4.0 us\", \"5.0 us\"]",
+        "value = \"61 s\"",
+        "at most 60 s",
+    );
+}
