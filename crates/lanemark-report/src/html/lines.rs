@@ -90,7 +90,7 @@ impl Scale {
         let ticks = steps
             .iter()
             .filter(|&&step| step >= low && step <= high && (!wide || decade(&step)))
-            .map(|&step| (step, time_label(step)))
+            .map(|&step| (step, round_time(step)))
             .collect();
         Self { name: name.to_owned(), ends: (low, high), logarithmic: true, ticks }
     }
@@ -204,6 +204,17 @@ impl Line {
             }
         }
     }
+}
+
+/// A round latency in ns as a label: `100 µs`, `2 ms`.
+fn round_time(ns: f64) -> String {
+    let label = time_label(ns);
+    let Some((number, unit)) = label.split_once(' ') else { return label };
+    let short = match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
+    };
+    format!("{short} {unit}")
 }
 
 #[cfg(test)]
