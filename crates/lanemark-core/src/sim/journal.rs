@@ -55,19 +55,12 @@ struct Asked {
 }
 
 /// A request to submit.
+#[derive(Clone, Copy)]
 pub(super) struct Step {
     pub(super) target: Target,
     pub(super) access: Access,
     pub(super) thread: u32,
     pub(super) tag: u64,
-}
-
-/// The outcome of a step.
-pub(super) enum After {
-    /// The next step begins.
-    Next(Step),
-    /// The application's request is complete.
-    Done(Completion),
 }
 
 const FLUSH: Access =
@@ -125,7 +118,7 @@ impl Journal {
         }
         let mut write = |length: Bytes| {
             let offset = head.start + head.next;
-            head.next = head.next + length;
+            head.next += length;
             Access { operation: Operation::Write, offset, length }
         };
         let (records, commit) = (write(self.spec.records), write(self.spec.commit));
@@ -137,8 +130,9 @@ impl Journal {
         self.asked.free(SyncHandle::of(tag as u32));
     }
 
-    /// Takes the completion of a step in.
-    pub(super) fn completed(&mut self, completion: &Completion) -> After {
+    /// Takes the completion of a step in. Returns the next step, or else makes `completion` that of the application's
+    /// request.
+    pub(super) fn next_step(&mut self, completion: &mut Completion) -> Option<Step> {
         let handle = SyncHandle::of(completion.tag as u32);
         let asked = &mut self.asked[handle];
         let submitted = *asked.began.get_or_insert(completion.submitted);
@@ -147,10 +141,11 @@ impl Journal {
             && let Some(access) = asked.left.pop()
         {
             let Asked { target, thread, .. } = *asked;
-            return After::Next(Step { target, access, thread, tag: completion.tag });
+            return Some(Step { target, access, thread, tag: completion.tag });
         }
         let (tag, access, budget) = (asked.tag, asked.access, asked.budget);
         self.asked.free(handle);
-        After::Done(Completion { tag, access, submitted, budget, ..*completion })
+        *completion = Completion { tag, access, submitted, budget, ..*completion };
+        None
     }
 }

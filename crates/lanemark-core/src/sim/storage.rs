@@ -7,7 +7,7 @@
 //! other.
 
 use super::fault::Status;
-use super::journal::{After, Journal, Step};
+use super::journal::{Journal, Step};
 use super::simulator::{Completion, SimError, Simulator};
 use super::slab::{PartHandle, Parts, Slab, VolumeRequestHandle, VolumeRequests};
 use super::spec::{CheckedSystem, Content, VolumeSpec};
@@ -162,13 +162,9 @@ impl Storage {
                 completion = whole;
             }
             let Some(journal) = &mut self.journal else { return Some(completion) };
-            match journal.completed(&completion) {
-                After::Done(whole) => return Some(whole),
-                After::Next(step) => {
-                    let begun = self.submit_below(completion.completed, step);
-                    debug_assert_eq!(begun, Ok(()), "the journal lies within its target");
-                }
-            }
+            let Some(step) = journal.next_step(&mut completion) else { return Some(completion) };
+            let begun = self.submit_below(completion.completed, step);
+            debug_assert_eq!(begun, Ok(()), "the journal lies within its target");
         }
     }
 }

@@ -7,9 +7,6 @@ use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, StudyError, System};
 use tempfile::TempDir;
 
-pub(crate) const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
-pub(crate) const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
-
 const FOLDERS: [&str; 6] = [
     "library/drives",
     "library/platforms",
@@ -74,5 +71,3 @@ pub(crate) fn system_says(system: &str, file: &str, from: &str, to: &str, expect
     let seen = spoilt.shown(&spoilt.system(system).unwrap_err());
     assert!(seen.contains(expected), "\n  seen: {seen}\nwanted: {expected}");
 }
-
-pub(crate) const DRIVE: &str = "library/drives/samsung-850-pro-1tb.toml";
