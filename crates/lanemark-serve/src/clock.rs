@@ -2,7 +2,7 @@
 //!
 //! Sleeping is not exact. With the default timer slack of 50 us a sleep of 440 us ends some 76 us late in the median; with
 //! a slack of 1 ns 26 us, since an idle processor has to wake. So a wait that must end at its instant sleeps until
-//! [`SPIN`] before it and then looks at the clock until it is there. A wait that may end late only sleeps.
+//! `SPIN` before it and then looks at the clock until it is there. A wait that may end late only sleeps.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
