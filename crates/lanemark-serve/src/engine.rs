@@ -3,7 +3,7 @@
 //! Requests come through a queue with the instant at which they came. The engine submits them, goes on to the present of
 //! its clock and never past it, and hands each completion out when its modelled instant has come. While requests are
 //! under way, it waits for the next event exactly; while none is, for the drive's own work (garbage collection, power
-//! states), it looks only every [`IDLE_LOOK`], since nobody sees when that is simulated; and where nothing at all is to
+//! states), it looks only every `IDLE_LOOK`, since nobody sees when that is simulated; and where nothing at all is to
 //! happen it sleeps until somebody asks.
 //!
 //! A completion that comes late is not hidden: the simulator keeps the modelled instant, and the difference is the

@@ -3,7 +3,7 @@
 //! A write is in the `backing` when it is acknowledged. A kill of the server loses nothing of that; a crash of the
 //! machine may lose what no flush has followed, since a flush is `fdatasync(2)`. A power cut of the modelled drive loses
 //! what its `volatile` cache may lose, and nothing where the cache is protected or off. Beside a file lies its
-//! [`journal`], by which the next server tells what happened.
+//! `journal`, by which the next server tells what happened.
 
 mod backing;
 mod journal;
