@@ -101,6 +101,7 @@ impl Storage {
         tag: u64,
     ) -> Result<(), SimError> {
         match &mut self.journal {
+            None if self.volume.is_none() => self.simulator.submit(at, target, access, thread, tag),
             None => self.submit_below(at, Step { target, access, thread, tag }),
             Some(journal) => {
                 let step = journal.begin(at, target, access, (thread, tag));
@@ -155,6 +156,9 @@ impl Storage {
 
     /// Goes on to the next completion that comes no later than `limit`; `None` where there is none.
     pub fn advance_until(&mut self, limit: Instant) -> Option<Completion> {
+        if self.volume.is_none() && self.journal.is_none() {
+            return self.simulator.advance_until(limit);
+        }
         loop {
             let mut completion = self.simulator.advance_until(limit)?;
             if let Some(volume) = &mut self.volume {
