@@ -100,24 +100,33 @@ impl Storage {
         thread: u32,
         tag: u64,
     ) -> Result<(), SimError> {
-        match &mut self.journal {
-            None if self.volume.is_none() => self.simulator.submit(at, target, access, thread, tag),
-            None => self.submit_below(at, Step { target, access, thread, tag }),
-            Some(journal) => {
-                let step = journal.begin(at, target, access, (thread, tag));
-                let own = step.tag;
-                let begun = self.submit_below(at, step);
-                if let (Err(_), Some(journal)) = (&begun, &mut self.journal) {
-                    journal.forget(own);
-                }
-                begun
-            }
+        let Some(journal) = &mut self.journal else {
+            return self.submit_below(at, target, access, thread, tag);
+        };
+        let step = journal.begin(at, target, access, (thread, tag));
+        let begun = self.submit_step(at, step);
+        if let (Err(_), Some(journal)) = (&begun, &mut self.journal) {
+            journal.forget(step.tag);
         }
+        begun
     }
 
-    /// Submits a request to the volume, or a drive.
-    fn submit_below(&mut self, at: Instant, step: Step) -> Result<(), SimError> {
+    /// Submits a step of a journal.
+    fn submit_step(&mut self, at: Instant, step: Step) -> Result<(), SimError> {
         let Step { target, access, thread, tag } = step;
+        self.submit_below(at, target, access, thread, tag)
+    }
+
+    /// Submits a request to the volume, or to a drive where there is no volume.
+    #[inline]
+    fn submit_below(
+        &mut self,
+        at: Instant,
+        target: Target,
+        access: Access,
+        thread: u32,
+        tag: u64,
+    ) -> Result<(), SimError> {
         let Some(volume) = &mut self.volume else {
             return self.simulator.submit(at, target, access, thread, tag);
         };
@@ -156,19 +165,28 @@ impl Storage {
 
     /// Goes on to the next completion that comes no later than `limit`; `None` where there is none.
     pub fn advance_until(&mut self, limit: Instant) -> Option<Completion> {
-        if self.volume.is_none() && self.journal.is_none() {
-            return self.simulator.advance_until(limit);
+        if self.journal.is_none() {
+            return self.advance_below(limit);
         }
         loop {
-            let mut completion = self.simulator.advance_until(limit)?;
-            if let Some(volume) = &mut self.volume {
-                let Some(whole) = volume.completed(&completion) else { continue };
-                completion = whole;
-            }
+            let mut completion = self.advance_below(limit)?;
             let Some(journal) = &mut self.journal else { return Some(completion) };
             let Some(step) = journal.next_step(&mut completion) else { return Some(completion) };
-            let begun = self.submit_below(completion.completed, step);
+            let begun = self.submit_step(completion.completed, step);
             debug_assert_eq!(begun, Ok(()), "the journal lies within its target");
+        }
+    }
+
+    /// Goes on to the next completion of the volume, or of a drive where there is no volume.
+    #[inline]
+    fn advance_below(&mut self, limit: Instant) -> Option<Completion> {
+        let Some(volume) = &mut self.volume else { return self.simulator.advance_until(limit) };
+        loop {
+            let completion = self.simulator.advance_until(limit)?;
+            let whole = volume.completed(&completion);
+            if whole.is_some() {
+                return whole;
+            }
         }
     }
 }
