@@ -1,4 +1,4 @@
-//! What `--fault` is given: a fault that is read is written so that it is read as the same again.
+//! The value of `--fault`: a fault that is read is written so that it is read as the same again.
 #![no_main]
 
 use lanemark_core::workload::Fault;

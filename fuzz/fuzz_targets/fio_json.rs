@@ -1,4 +1,4 @@
-//! What fio prints with `--output-format=json`: what is read of it passes the check of results.
+//! Output of fio with `--output-format=json`: a result that is read passes the check of results.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! What several targets need: a text as a file, since what is opened by its path is read so.
+//! Help for several targets: a text as a file, since what is opened by its path is read so.
 
 use std::path::Path;
 

@@ -470,7 +470,7 @@ impl SaveArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// What fio printed with --output-format=json+ or json: files, and folders, of which each .json is read
+    /// Files that fio printed with --output-format=json+ or json, and folders, of which each .json is read
     #[arg(required = true, value_name = "FILE|FOLDER")]
     pub(crate) files: Vec<PathBuf>,
     /// The size of the file or device, for tests that do not tell how much of it they used

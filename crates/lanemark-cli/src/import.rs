@@ -114,7 +114,7 @@ fn read_all(files: &[PathBuf]) -> Result<(Vec<Printed>, HashMap<String, String>)
     }
 }
 
-/// What was measured, and the number of files with it.
+/// Name of the measured file or device, and the number of files with it.
 fn target(imported: &Imported) -> String {
     let Target::Measured(target) = &imported.result.target else { return String::new() };
     let direct = if target.direct { ", direct" } else { "" };

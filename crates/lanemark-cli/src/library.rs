@@ -63,7 +63,7 @@ struct Listed {
     drive: Option<ListedDrive>,
 }
 
-/// What a list says of a drive beside its name.
+/// Columns of a drive in a list, beside its name.
 #[derive(Serialize)]
 struct ListedDrive {
     maker: String,

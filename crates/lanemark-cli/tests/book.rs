@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use lanemark_testbed::documents::{squeezed, words};
+
 /// Pages whose commands other tests run, or that show only what a cluster runs.
 const RUN_ELSEWHERE: [&str; 5] =
     ["fio.md", "library.md", "python.md", "simulators.md", "sweeps.md"];
@@ -98,25 +100,6 @@ fn every_link_of_the_book_leads_somewhere() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// Splits at spaces outside double quotes.
-fn words(text: &str) -> Vec<String> {
-    let mut quoted = false;
-    let mut words = vec![String::new()];
-    for character in text.chars() {
-        match character {
-            '"' => quoted = !quoted,
-            ' ' if !quoted => words.push(String::new()),
-            other => words.last_mut().unwrap().push(other),
-        }
-    }
-    words
-}
-
-/// A line with its runs of spaces made one.
-fn squeezed(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Runs the commands of a page in a folder of its own, one after the other, and returns what differs.

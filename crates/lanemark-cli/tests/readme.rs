@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use lanemark_testbed::documents::{squeezed, words};
+
 /// A command of a document and the lines that it shows beneath; `…` stands for lines left out.
 struct Shown {
     arguments: Vec<String>,
@@ -35,25 +37,6 @@ fn shown(document: &str) -> Vec<Shown> {
         }
     }
     commands
-}
-
-/// Splits at spaces outside double quotes.
-fn words(text: &str) -> Vec<String> {
-    let mut quoted = false;
-    let mut words = vec![String::new()];
-    for character in text.chars() {
-        match character {
-            '"' => quoted = !quoted,
-            ' ' if !quoted => words.push(String::new()),
-            other => words.last_mut().unwrap().push(other),
-        }
-    }
-    words
-}
-
-/// A line with its runs of spaces made one.
-fn squeezed(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Runs all commands of a document in a folder that stands for a checkout.

@@ -1,4 +1,4 @@
-//! What was run, as it is kept, listed, compared and handed on.
+//! Saved runs: kept, listed, compared and exported.
 
 use std::fs;
 use std::path::Path;

@@ -50,7 +50,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What no test can say is a program that submits requests by itself, as the example does that is shown with
+//! A load that no test describes is a program that submits requests by itself, as the example does that is shown with
 //! [`sim::Simulator`], and as `examples/own_load.rs` does. Saved results are read with [`result::RunResult`].
 
 pub mod plan;

@@ -7,7 +7,7 @@
 //! | [`iometer`] | `.icf`, to a workload | the results file, of a result |
 //! | [`crystaldiskmark`] | – | the text that the program copies to the clipboard |
 //!
-//! What another program means is kept or told: what is only nearly the same is a [`Note`] with its reason, and
+//! The meaning of another program's file is kept or told: a value that is only nearly the same is a [`Note`] with its reason, and
 //! what cannot be done is a [`FormatError`] that names the line. Nothing is left out in silence.
 //!
 //! fio's iolog is a trace and is in `lanemark-trace`.

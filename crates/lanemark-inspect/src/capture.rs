@@ -24,7 +24,7 @@ const BYTES_MAX: u64 = 64 << 20;
 /// Most folders above an entry.
 const DEPTH_MAX: usize = 128;
 
-/// What an inspection has looked at, by its place in the tree.
+/// Files that an inspection has looked at, by their place in the tree.
 #[derive(Debug, Default)]
 pub(crate) struct Recording(BTreeMap<PathBuf, Entry>);
 

@@ -42,7 +42,7 @@ pub struct Sysfs {
     /// Path of the tree without links.
     root: PathBuf,
     unread: RefCell<BTreeSet<Unread>>,
-    /// What was looked at, where that is to be captured.
+    /// Files that were looked at, where they are to be captured.
     recording: Option<RefCell<Recording>>,
     /// The folder that a capture was made a tree in, which goes with it.
     _folder: Option<TempDir>,

@@ -1,4 +1,4 @@
-//! What a test loses to the link that limits it: the test again with that link sixteen times as fast.
+//! Throughput that a test loses to the link that limits it: the test again with that link sixteen times as fast.
 //!
 //! Sixteen times is as good as no limit, and a link that is asked for by what it carries at all would have no law. Asked
 //! is of links alone: a drive's own parts are what it is bought for.

@@ -8,7 +8,7 @@ use crate::event::Watch;
 use crate::interval::Subject;
 use crate::lab::{Lab, Work};
 
-/// What is asked of each test of a study beside its figures.
+/// Answers that are wanted of each test of a study beside its figures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras<'l> {
     /// The hops that limit it.

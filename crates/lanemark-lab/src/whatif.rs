@@ -43,7 +43,7 @@ pub struct WhatIfJob<'j> {
     /// A measured result of the present one, with the name of its file. Its tests are simulated shortened where that tells
     /// the same.
     pub measured: Option<(&'j str, &'j RunResult)>,
-    /// What the other system has otherwise, for people.
+    /// Differences of the other system, for people.
     pub changed: Vec<String>,
     /// The seed of all random numbers.
     pub seed: u64,

@@ -121,7 +121,7 @@ impl<'a> Bench<'a> {
     /// what there is until then comes back with it.
     ///
     /// # Errors
-    /// What [`MeasureError`] lists. A file that was made for the run is gone then, too.
+    /// Those that [`MeasureError`] lists. A file that was made for the run is gone then, too.
     pub fn run(&self, on: &mut dyn FnMut(Event<'_>)) -> Result<Outcome, MeasureError> {
         self.check(false)?;
         let _awake = self.settings.no_idle.then(Awake::hold).transpose()?;

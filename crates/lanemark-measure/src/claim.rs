@@ -41,7 +41,7 @@ impl Claim {
     /// Claims the device `number` at `path`, where `offered` names the same device.
     ///
     /// # Errors
-    /// What uses it, what lies on it, or that something else was offered.
+    /// A device in use, one with data on it, or something else that was offered.
     pub(crate) fn new(
         path: &Path,
         number: Dev,

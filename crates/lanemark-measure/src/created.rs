@@ -1,6 +1,6 @@
 //! A file that was made for a run and is gone after it.
 //!
-//! It is made with `O_CREAT | O_EXCL | O_NOFOLLOW`, so it never is a file that was there before nor the
+//! The file is made with `O_CREAT | O_EXCL | O_NOFOLLOW`, so it never is a file that was there before nor the
 //! end of somebody's link, and it is removed when dropped: at the end, on an error, on a panic. Its
 //! folder is held open and its name is looked up there again, so renaming a folder on the way misleads
 //! nothing; it is removed only while the name still means the file that was made (device and inode;

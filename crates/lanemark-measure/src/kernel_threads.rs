@@ -1,6 +1,6 @@
 //! The threads of the kernel's that work for a thread of ours.
 //!
-//! They are threads of this process, named for their owner: `iou-wrk-…` do requests that could not be submitted
+//! Kernel threads of a ring are threads of this process, named for their owner: `iou-wrk-…` do requests that could not be submitted
 //! without waiting, `iou-sqp-…` take submissions. They end with the ring, so their owner looks for them while it has
 //! one. Their processor time is in no account of the owner's.
 

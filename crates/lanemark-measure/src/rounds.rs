@@ -1,7 +1,7 @@
 //! The rounds of a measured test, added up over its threads as they come in.
 //!
 //! Threads hand in the rounds that they have ended, each in its order, and a round is whole when every thread has.
-//! They go on meanwhile, so a decision that the test is over comes a moment after the end of its last round; what was
+//! Workers go on meanwhile, so a decision that the test is over comes a moment after the end of its last round; what was
 //! counted since then is left out.
 
 use std::collections::VecDeque;

@@ -11,7 +11,7 @@
 //! the call that submits the request, in an open loop from the request's own time. Stamps are shared by a batch, and
 //! not biased by that: the program asks the kernel for a whole batch with one call, so a request that the kernel
 //! reaches late in the batch has waited, and it learns of all completions that are there when one call returns.
-//! What a completion waits while the program handles the batch before it counts as latency, as it would in any
+//! The wait of a completion while the program handles the batch before it counts as latency, as it would in any
 //! program. Preparing requests (drawing offsets, stamping data) is not counted.
 //!
 //! **The window** ([`Window`]) in which requests are counted opens when the ramp ends and closes with the last

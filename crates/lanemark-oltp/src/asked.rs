@@ -57,7 +57,7 @@ struct Found {
     processor: u64,
 }
 
-/// What a session waits for while a drive, or a throttle before it, has its request.
+/// Waits of a session while a drive, or a throttle before it, has its request.
 const STORAGE: [WaitClass; 3] = [WaitClass::Read, WaitClass::Write, WaitClass::Log];
 
 impl Sums {

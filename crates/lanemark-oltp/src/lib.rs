@@ -20,7 +20,7 @@
 //! | [`template`] | contents that are kept and brought back |
 //! | [`outcome`], [`former`] | what came out, as a result; what earlier versions saved |
 //!
-//! It is *derived from* TPC-C and is no TPC result: nothing was audited, terminals have no screens, think times
+//! The workload is *derived from* TPC-C and is no TPC result: nothing was audited, terminals have no screens, think times
 //! are left out unless asked for, and money is in cents. Its figures are comparable with each other, not with
 //! those of other programs.
 

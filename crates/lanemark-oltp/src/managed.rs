@@ -1,6 +1,6 @@
 //! A PostgreSQL server of our own in a folder, from the installed programs or any others.
 //!
-//! It listens on a socket in its folder and nowhere else, and lets everybody in who may read that folder. A server
+//! The server listens on a socket in its folder and nowhere else, and lets everybody in who may read that folder. A server
 //! refuses to run as root; root starts it as an account that the machine has. A folder that holds anything else is
 //! refused.
 //!

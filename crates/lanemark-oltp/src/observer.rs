@@ -19,7 +19,7 @@ pub(crate) trait Observer {
     }
 
     /// Tells each class that some of `sessions` are found at now, and how many are; false where nothing is known.
-    /// Those between two transactions are left out where `between` says so.
+    /// Looks at the sessions once; those between two transactions are left out where `between` says so.
     fn look(
         &mut self,
         _sessions: &[i64],

@@ -1,6 +1,6 @@
 //! Room for a database: whether there is enough before it is loaded, and whether an error came of there being none.
 //!
-//! What a scale takes is by measure of fresh contents, tables with their indexes, and grows with warehouses, since all of
+//! The room that a scale takes is by measure of fresh contents, tables with their indexes, and grows with warehouses, since all of
 //! a warehouse's tables do; a twentieth is taken off, so that what is refused could not have been loaded. A database of
 //! another machine, or one that does not tell where its data lie, is loaded unlooked.
 //!

@@ -1,6 +1,6 @@
 //! The model values that were set otherwise than the library has them: from which figure, and why.
 //!
-//! The same setting in several systems is shown once. A value that was set from no figure is a what-if
+//! A setting that several systems share is shown once. A value that was set from no figure is a what-if
 //! and says so.
 
 use lanemark_core::result::{Calibration, StudyOutcome, Target};

@@ -301,7 +301,7 @@ fn percentile(test: &TestResult, at: f64) -> Option<Statistic> {
     Some(Statistic::of(&values, Average::Median))
 }
 
-/// What two tests were asked for differently, `queue depth 8 and 32`.
+/// Settings in which two tests differ, `queue depth 8 and 32`.
 fn differences(a: &Test, b: &Test) -> Vec<String> {
     let size = |size: Option<Bytes>| size.map_or("none".to_owned(), |size| size.to_string());
     let time = |time: Option<Duration>| time.map_or("none".to_owned(), |time| time.to_string());

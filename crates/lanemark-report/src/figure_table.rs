@@ -2,7 +2,7 @@
 //!
 //! One table a metric, so a column has one unit. Calibrated figures are faint and their errors stand
 //! in parentheses, because they prove nothing. A simulated test without a published figure has its row.
-//! What was measured here ran on other hardware and so has no error.
+//! A run that was measured here ran on other hardware and so has no error.
 
 use lanemark_core::result::{
     Bound, Figure, FigureCheck, Metric, Role, RunResult, Statistic, StudyOutcome,

@@ -1,4 +1,4 @@
-//! What runs say in one sentence: the first line of their page.
+//! Summary of runs in one sentence: the first line of their page.
 
 use lanemark_core::result::{RunResult, TestResult};
 

@@ -1,6 +1,6 @@
 //! A table as both views draw it: columns with a unit each, rows of cells that say how they matter.
 //!
-//! It holds no layout. Widths belong to [`crate::terminal`], markup to [`crate::html`].
+//! A table holds no layout. Widths belong to [`crate::terminal`], markup to [`crate::html`].
 
 use crate::number::ABSENT;
 

@@ -34,12 +34,12 @@ const READ: usize = 128 << 10;
 const GATHERED: usize = 256 << 10;
 /// The longest read that is gathered whole; of a longer one, pieces of this length are read and sent.
 const PIECE: usize = 256 << 10;
-/// What a request weighs besides its data.
+/// Weight of a request besides its data.
 const WEIGHT: u64 = 256;
 /// The longest part of a range that one request of the model is about.
 const RANGE_MAX: u64 = 1 << 40;
 
-/// What all connections of a server share.
+/// State that all connections of a server share.
 pub(crate) struct Shared {
     pub(crate) export: Export,
     pub(crate) data: Arc<Data>,
@@ -405,7 +405,7 @@ impl Shared {
     }
 }
 
-/// What a command asks of the model. Zeroes that leave a hole are told to a drive as a trim is, and others are written; a
+/// Access that a command asks the model for. Zeroes that leave a hole are told to a drive as a trim is, and others are written; a
 /// range that is cached is read.
 fn access(header: &Header, command: Command) -> Access {
     let operation = match command {

@@ -1,4 +1,4 @@
-//! What was delivered and when: the lateness of answers, and their latencies by the wall clock.
+//! Delivery of answers: their lateness, and their latencies by the wall clock.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -50,7 +50,7 @@ pub trait Held: Send {
 
 /// A request on its way to the engine.
 pub struct Request {
-    /// What is asked for.
+    /// Operation and range of the request.
     pub access: Access,
     /// The number of the thread that asks; requests of one take one queue of the drive.
     pub thread: u32,

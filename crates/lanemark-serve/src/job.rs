@@ -17,7 +17,7 @@ use crate::storing::{Both, Storing};
 /// The most data that the engine's thread writes by itself; longer writes are for the connection's thread.
 const AT_ONCE_MAX: usize = 256 << 10;
 
-/// What answers need besides their request.
+/// Context of an answer besides its request.
 #[derive(Clone)]
 pub(crate) struct Around {
     pub(crate) outbox: Arc<Outbox>,
@@ -37,7 +37,7 @@ pub(crate) struct Job {
     pub(crate) task: Task,
 }
 
-/// What is left to do with a request's data.
+/// Work left to do with a request's data.
 pub(crate) enum Task {
     /// The answer lies ready.
     Read(Vec<u8>),

@@ -27,7 +27,7 @@ pub struct Plan<'s> {
     pub system: &'s CheckedSystem,
     /// The faults among these whose times count from the start.
     pub faults: &'s [Fault],
-    /// What it is, for clients.
+    /// Words about the system, for clients.
     pub description: String,
     /// Its data.
     pub data: Data,
@@ -54,12 +54,12 @@ pub struct Session {
     began: std::time::Instant,
 }
 
-/// What a session has done so far.
+/// Figures of a session so far.
 #[derive(Clone, Debug)]
 pub struct Figures {
     /// The sample, with what was delivered; without latency only what was delivered.
     pub sample: Sample,
-    /// What was asked for, summed up.
+    /// Requests, summed up as a test.
     pub test: Option<Test>,
     /// Lines of what power cuts took.
     pub lost: Vec<String>,
@@ -134,7 +134,7 @@ impl Session {
             .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
     }
 
-    /// What was done so far.
+    /// Returns the figures of the session so far.
     pub fn figures(&self) -> Figures {
         let asked = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look));
         self.complete(asked)
@@ -192,7 +192,7 @@ impl Session {
     }
 }
 
-/// What the engine's thread tells of itself.
+/// Figures that the engine's thread tells of itself.
 type Looked = (Sample, Option<Test>, Vec<String>, u64);
 
 fn look(core: &mut Core) -> Looked {

@@ -1,6 +1,6 @@
 //! A platform file of an inspected machine: a port for each drive that it has, with the links on its way.
 //!
-//! What sysfs tells has `source = "sysfs…"`: generations, lanes, rates, payloads, queues. All else is assumed, with the
+//! Values that sysfs tells have `source = "sysfs…"`: generations, lanes, rates, payloads, queues. All else is assumed, with the
 //! reason; times of the processor are those of the nearest host of the library. A port is what its own end can do, where
 //! it was the drive that held the link to less; else, and for links inside the machine, what the link trained to. Not written are devices behind buses that
 //! no port stands for (USB, virtio, parallel ATA), ports without a drive, and the width of a SAS expander's uplink.
@@ -39,7 +39,7 @@ pub struct InspectedPlatform {
     pub left_out: Vec<String>,
 }
 
-/// What leads to a device, as the file tells it.
+/// The way to a device, as the file tells it.
 struct Way<'i> {
     device: &'i InspectedDevice,
     hops: &'i [InspectedHop],
@@ -323,7 +323,7 @@ fn setup(link: Option<&PcieLink>) -> String {
     format!("payload_max = {payload}\nread_request_max = {request}\n")
 }
 
-/// What a port can do: its own most, where the other end held the link to less, else what the link trained to.
+/// Rate that a port can reach: its own most, where the other end held the link to less, else what the link trained to.
 fn port_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
     let (trained, most) = ("sysfs: what the link trained to", "sysfs: what the port can do");
     let (rate, source) = match (link.current, link.upper_max, link.lower_max) {
@@ -343,7 +343,7 @@ fn port_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
     Some((lawful(rate), source))
 }
 
-/// What a link inside the machine trained to: nobody plugs anything else there.
+/// Rate that a link inside the machine trained to: nobody plugs anything else there.
 fn link_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
     let trained = link.current.map(|rate| (lawful(rate), "sysfs: what the link trained to"));
     trained.or_else(|| port_rate(link))
@@ -380,7 +380,7 @@ fn text(words: &str) -> FileValue {
     FileValue::Text(shown(words))
 }
 
-/// What is printable of a device's own words.
+/// Printable part of a device's own words.
 fn shown(words: &str) -> String {
     words.chars().filter(|&letter| lanemark_core::text::is_shown(letter)).take(80).collect()
 }

@@ -46,7 +46,7 @@ impl Range {
     /// Reads the range of `value` from both ends, all as written with their units.
     ///
     /// # Errors
-    /// What is wrong with them, as a message.
+    /// A message that says what is wrong with the ends.
     pub(crate) fn read(value: &str, ends: &[String; 2]) -> Result<Self, String> {
         let number = |text: &str| {
             magnitude(text).ok_or_else(|| format!("{text}: is no quantity above zero"))

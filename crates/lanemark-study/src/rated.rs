@@ -39,7 +39,7 @@ pub struct Explained {
 /// Reads the drive `name`, completed from its ratings.
 ///
 /// # Errors
-/// What is wrong with its file.
+/// A file that cannot be read, or whose values cannot be.
 pub fn explain(library: &Library, name: &str) -> Result<Explained, StudyError> {
     let (ledger, overrides) = (Ledger::default(), Overrides::default());
     let context = Context { ledger: &ledger, overrides: &overrides };
@@ -114,7 +114,7 @@ impl std::fmt::Display for FileValue {
 /// Completes a drive file from its ratings; none where it has no `[rated]`.
 ///
 /// # Errors
-/// What is wrong with the ratings, all of it.
+/// All contradictions of the ratings.
 pub(crate) fn complete(
     document: &Document,
     library: &Library,

@@ -54,7 +54,7 @@ pub struct Rating {
     pub span: Option<Bytes>,
     /// Compressibility of the test's data.
     pub compressibility: Ratio,
-    /// What a predicted figure follows from in the model.
+    /// Part of the model that a predicted figure follows from.
     pub rests_on: Option<String>,
     /// Reason why the model misses the rating.
     pub miss: Option<String>,

@@ -12,7 +12,7 @@ use crate::drive::{Plug, plug};
 use crate::error::StudyError;
 use crate::links::{NamedLink, packets};
 
-/// What stands between a USB port and the drive in its enclosure.
+/// Links and bridge between a USB port and the drive in its enclosure.
 pub(crate) struct Enclosure {
     /// Links of the port, and the bridge.
     pub(crate) links: [NamedLink; 2],

@@ -8,13 +8,10 @@ use lanemark_core::sim::spec::{ArbitrationSpec, ClassWeights, CoalescingSpec, Qu
 use lanemark_core::units::Duration;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
+use lanemark_testbed::systems::{DRIVE, NVME, SATA};
 
 mod spoilt;
 use spoilt::{Spoilt, system_says};
-
-const DRIVE: &str = "library/drives/samsung-850-pro-1tb.toml";
-const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
-const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
 const PLATFORM: &str = "library/platforms/workstation-z170.toml";
 

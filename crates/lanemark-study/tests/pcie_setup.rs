@@ -7,9 +7,7 @@ use lanemark_core::units::{Bytes, Ratio};
 use lanemark_core::workload::Test;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System, workload};
-
-const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
-const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+use lanemark_testbed::systems::{NVME, SATA};
 
 /// The system with `settings` in place of library values.
 fn assemble(name: &str, settings: &[(&str, &str)]) -> System {

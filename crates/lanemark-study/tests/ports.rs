@@ -10,13 +10,10 @@ use lanemark_core::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_core::workload::fault::COMMAND_TIMEOUT;
 use lanemark_study::system::SystemName;
 use lanemark_study::{path, workload};
+use lanemark_testbed::systems::{DRIVE, NVME, SATA};
 
 mod spoilt;
 use spoilt::{Spoilt, system_says};
-
-const DRIVE: &str = "library/drives/samsung-850-pro-1tb.toml";
-const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
-const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
 #[test]
 fn pio_is_read_as_written_and_only_for_sata() {

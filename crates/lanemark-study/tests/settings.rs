@@ -3,8 +3,7 @@
 use lanemark_core::result::Calibration;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System};
-
-const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+use lanemark_testbed::systems::SATA;
 
 /// Returns the error where `parameter` of a system is set to `value`; empty where it is accepted.
 fn setting_says(system: &str, parameter: &str, value: &str) -> String {

@@ -1,11 +1,9 @@
 //! Systems that cannot be built, and what is said of them: always with both ends.
 
+use lanemark_testbed::systems::{DRIVE, NVME, SATA};
+
 mod spoilt;
 use spoilt::{Spoilt, system_says};
-
-const DRIVE: &str = "library/drives/samsung-850-pro-1tb.toml";
-const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
-const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
 const DELL: &str = "library/platforms/dell-r730xd.toml";
 const SAS: &str = "kioxia-rm5-960gb@dell-r730xd:sas";

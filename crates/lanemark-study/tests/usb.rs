@@ -4,13 +4,10 @@ use lanemark_core::sim::ceilings;
 use lanemark_core::sim::link::{LinkLaw, Sata, SataCommands, SataRate, Usb, UsbRate, UsbTransport};
 use lanemark_core::sim::spec::ProtocolKind;
 use lanemark_core::workload::Test;
+use lanemark_testbed::systems::{DRIVE, NVME, SATA};
 
 mod spoilt;
 use spoilt::{Spoilt, system_says};
-
-const DRIVE: &str = "library/drives/samsung-850-pro-1tb.toml";
-const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
-const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
 const PLATFORM: &str = "library/platforms/desktop-usb.toml";
 const UASP: &str = "samsung-850-pro-1tb@desktop-usb:usb-5g";
@@ -45,7 +42,7 @@ fn a_drive_in_an_enclosure_stands_behind_usb_and_bridge() {
     assert!(matches!(one.way.links[3].law, LinkLaw::Pcie(law) if law.lanes() == 2));
 }
 
-/// What is published of enclosures: 400 to 460 MB/s at 5 Gb/s, 950 to 1,050 MB/s at 10 Gb/s.
+/// Enclosures reach what is published of them: 400 to 460 MB/s at 5 Gb/s, 950 to 1,050 MB/s at 10 Gb/s.
 #[test]
 fn the_ceilings_of_enclosures_are_those_that_are_measured() {
     let library = Spoilt::new(PLATFORM, "[uasp]", "[uasp]");

@@ -1,4 +1,5 @@
-//! The fixtures of a machine for tests of other crates: tools, loop devices, mounts, control groups, and an NBD client.
+//! The fixtures that tests of several crates share: tools, loop devices, mounts, control groups, an NBD client, commands as
+//! documents show them, names of systems.
 //!
 //! Whatever a machine or user does not give is told by [`skipped`]: in CI (`CI` is set) that is a failure, so that no
 //! test is left out there without anybody knowing; elsewhere it is a line on stderr, and the test ends. All that is made
@@ -6,9 +7,11 @@
 //!
 //! Only tests import this crate.
 
+pub mod documents;
 mod group;
 mod loop_device;
 mod nbd_client;
+pub mod systems;
 
 use std::path::Path;
 use std::process::Command;

@@ -10,13 +10,13 @@ use std::io::{self, BufRead, BufReader, Read};
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
-/// What gzip begins with.
+/// First bytes of a gzip file.
 const GZIP: &[u8] = &[0x1f, 0x8b];
-/// What a frame of Zstandard begins with.
+/// First bytes of a frame of Zstandard.
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// What may be unpacked whatever the ratio, in bytes.
+/// Bytes that may be unpacked whatever the ratio.
 const FREE: u64 = 64 << 20;
-/// Greatest ratio of what is unpacked to what was read, beyond that.
+/// Greatest ratio of unpacked to read bytes, beyond that.
 const RATIO: u64 = 500;
 /// Size of one read of what is packed.
 const BUFFER: usize = 256 * 1024;

@@ -1,6 +1,6 @@
 //! The counters that a database keeps, and their difference between two readings.
 //!
-//! What a database does not tell is absent; nothing stands in its place.
+//! Counters that a database does not tell are absent; nothing stands in their place.
 
 use std::collections::BTreeMap;
 

@@ -106,19 +106,19 @@ pub struct PathView {
     /// Size of a request where the test is of random places, so that rates are told in requests a second too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub random_block_bytes: Option<f64>,
-    /// What limited the simulated test, where it was run.
+    /// Limit of the simulated test, where it was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<PathLimit>,
 }
 
-/// What limited a simulated test: the use of its hops, and what its busiest link costs.
+/// Limit of a simulated test: the use of its hops, and the loss to its busiest link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathLimit {
     /// Use of each hop.
     pub path: PathUse,
     /// Requests that the test keeps outstanding.
     pub outstanding: u64,
-    /// What the busiest link takes, where that is the limit.
+    /// Loss to the busiest link, where that is the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LinkLoss>,
 }
@@ -131,7 +131,7 @@ impl PathLimit {
     }
 }
 
-/// What a test loses to the link that limits it.
+/// Throughput that a test loses to the link that limits it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkLoss {
     /// Name of the link.

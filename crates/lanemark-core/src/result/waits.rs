@@ -4,7 +4,7 @@
 //! found a class, times the mean response time, is the time of a transaction in it. A look is a sample: its share is
 //! as sure as the number of samples lets it be, and what is shorter than the period still shows in proportion.
 //!
-//! What is not seen: a session that waits for nothing that the server knows of counts as the processor's, also while
+//! Waits that are not seen: a session that waits for nothing that the server knows of counts as the processor's, also while
 //! it waits for one to become free, or for a page that the system fetches behind a read of its own page cache.
 
 use std::collections::BTreeMap;

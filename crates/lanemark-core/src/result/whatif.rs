@@ -14,7 +14,7 @@ pub struct WhatIf {
     pub present: String,
     /// Name of the other system.
     pub other: String,
-    /// What was changed, each with what it was before.
+    /// Changed values, each with the one before.
     #[serde(default)]
     pub changed: Vec<String>,
     /// The result that was measured on the first, where one was given.

@@ -95,7 +95,7 @@ fn close(seen: f64, expected: f64, within: f64) {
 
 const SMALL: Bytes = Bytes::kibi(4);
 
-/// What a 4 KiB read takes besides the arm and the sectors.
+/// Time of a 4 KiB read besides the arm and the sectors.
 fn overhead(system: &SystemSpec, command_overhead: Duration) -> Duration {
     let LinkLaw::Sata(link) = system.attachments[0].way.links[1].law else { unreachable!("SATA") };
     let front_end = &system.attachments[0].drive.front_end;

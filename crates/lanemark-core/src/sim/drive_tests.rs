@@ -1,4 +1,4 @@
-//! What a drive does behind its front end, against closed forms: dies that do more than one thing at a time, flushes
+//! Drives behind their front end, against closed forms: dies that do more than one thing at a time, flushes
 //! and trims, collection, the pseudo-SLC cache, maps that are only partly at hand.
 
 use super::drive::write_amplification;

@@ -161,7 +161,7 @@ fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
     }
 }
 
-/// What a run carried, and the busy share of its SATA link.
+/// Throughput of a run, and the busy share of its SATA link.
 fn seen(system: &SystemSpec, read: bool) -> (f64, f64) {
     let sample = run(system, &test(Bytes::kibi(128), Pattern::Sequential, read, 8));
     let path = sample.path.as_ref().unwrap();

@@ -176,7 +176,7 @@ impl Live {
         }
     }
 
-    /// What was asked for so far, summed up as a test of this `name`.
+    /// Requests so far, summed up as a test of this `name`.
     pub fn summary(&self, name: &str) -> Test {
         let (reads, writes) = (self.reads.latency.count(), self.writes.latency.count());
         let operations = (reads + writes).max(1);

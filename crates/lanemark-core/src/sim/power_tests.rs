@@ -138,7 +138,7 @@ fn latency(states: Vec<PowerState>, think: Duration) -> (f64, Sample) {
     (sample.latency().mean_ns() * 1e3, sample)
 }
 
-/// What passes between an answer and the next command's arrival at the drive, besides the pause.
+/// Time between an answer and the next command's arrival at the drive, besides the pause.
 fn between() -> Duration {
     let sample = latency(Vec::new(), us(500)).1;
     let seen = energy(&sample);

@@ -167,7 +167,7 @@ fn a_lucky_order_of_reads_is_lost_to_a_faster_link_as_to_one_more_request() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// What is faster does no harm beyond what another order costs, and where a hop is busy nearly all of the
+    /// A faster part does no harm beyond what another order costs, and where a hop is busy nearly all of the
     /// time, the bottleneck is a hop that is about as busy.
     #[test]
     fn faster_parts_do_no_harm_and_a_full_hop_is_the_bottleneck(

@@ -190,7 +190,7 @@ pub struct Simulator {
     commands: Slab<Command, Commands>,
     write_bursts: Slab<WriteBurst, WriteBursts>,
     transfers: Slab<Transfer, Transfers>,
-    /// What the drive at work has done that is not acted on yet: nothing between two events.
+    /// Outcomes of the drive at work that are not acted on yet: none between two events.
     outcomes: Outcomes,
     /// Takes down what lies beside a command's critical path, and is not looked at.
     aside: Trace,

@@ -33,7 +33,7 @@ fn in_rounds(drive: &DriveSpec, length: Duration, tracked: Tracked) -> Test {
     Test { duration: None, rounds: Some(Rounds { length, tracked }), ..writes(drive, 1) }
 }
 
-/// What theory says for the superblocks that hold data: one stream of the host's and one of what is moved fill one
+/// Write amplification by theory of the superblocks that hold data: one stream of the host's and one of what is moved fill one
 /// each, and collection keeps some erased.
 fn theory(drive: &DriveSpec) -> f64 {
     let flash = drive.flash();

@@ -123,7 +123,7 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
     }
 }
 
-/// The same through a test with an open loop: its generator makes the arrivals, and its latencies hold the waiting.
+/// A test with an open loop waits as the formula says: its generator makes the arrivals, and its latencies hold the waiting.
 #[test]
 fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() {
     use crate::workload::{Load, Process};

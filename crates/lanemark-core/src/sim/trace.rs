@@ -1,6 +1,6 @@
 //! The time budget of one command while it is under way.
 //!
-//! What nearly every command passes lies in two lines of the processor's cache; a place for the other hops is made
+//! The hops that nearly every command passes lie in two lines of the processor's cache; a place for the other hops is made
 //! when something is first spent there, and stays with whatever command takes the trace over.
 
 use super::budget::{Budget, FAR, Hop, NEAR, Spent};

@@ -141,7 +141,7 @@ fn commits_go_in_groups() {
     assert!(rate(&flushed) < rate(&several));
 }
 
-/// What one user waits for is the sum of its parts.
+/// The time of one user is the sum of its parts.
 #[test]
 fn one_user_waits_for_the_sum_of_its_parts() {
     let mut own = plain();

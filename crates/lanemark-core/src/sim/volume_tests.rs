@@ -21,7 +21,7 @@ pub(super) fn apart(drive: &DriveSpec, count: usize, volume: VolumeSpec) -> Syst
     SystemSpec { volume: Some(volume), ..times(system, count) }
 }
 
-/// The same behind an uplink of so many PCIe 2.0 lanes.
+/// Drives behind an uplink of so many PCIe 2.0 lanes.
 fn behind(drive: &DriveSpec, count: usize, volume: VolumeSpec, lanes: u32) -> SystemSpec {
     let mut system = apart(drive, count, volume);
     let law = Pcie::new(PcieGeneration::Two, lanes, Bytes(128), Bytes(512));

@@ -1,4 +1,4 @@
-//! What a test asks its target for.
+//! Requests and transactions that a test asks its target for.
 
 use super::database::DatabaseUsers;
 use super::requests::Requests;
@@ -21,7 +21,7 @@ pub enum Asks {
     Trace(TraceSummary),
 }
 
-/// What a recorded trace asked for, in the mean.
+/// Mean of the requests of a recorded trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceSummary {
     /// The share of requests that read.

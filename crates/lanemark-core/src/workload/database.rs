@@ -1,6 +1,6 @@
 //! The load of users on a real database: a mix of five transactions, derived from TPC-C 5.11.
 //!
-//! This says what was asked for. The transactions themselves, in SQL and against a seed, are the driver's; a simulated
+//! This module says what was asked for. The transactions themselves, in SQL and against a seed, are the driver's; a simulated
 //! database is asked for what [`Transactions`](super::Transactions) says instead.
 
 use serde::{Deserialize, Serialize};

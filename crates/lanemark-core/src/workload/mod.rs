@@ -5,7 +5,7 @@
 //! both. Load is closed-loop, where each thread keeps `queue_depth` requests outstanding and issues the next
 //! one `think` after a completion, or open-loop, where requests have times of their own ([`Load`]).
 //!
-//! What all tests have is in [`Test`], and what each asks for in [`Asks`]: requests of its own, or a database's
+//! Settings that all tests have are in [`Test`], and those of one kind in [`Asks`]: requests of its own, or a database's
 //! transactions. A recorded trace is a stream of [`Arrival`]s instead; a [`Test`] of [`Asks::Trace`] sums it up in a
 //! result.
 //!
@@ -176,7 +176,7 @@ pub struct Test {
     pub compressibility: Ratio,
     /// Start of the test.
     pub start: Start,
-    /// What the target is asked for.
+    /// Requests or transactions of the test.
     pub asks: Asks,
 }
 

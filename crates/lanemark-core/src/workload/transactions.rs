@@ -6,7 +6,7 @@
 //! record is stored. Then its user is elsewhere for a while: the client's own time, the network, and, where they are not
 //! told apart, locks. Changed pages are written in the background, or by the user that needs their room.
 //!
-//! What a transaction reads and what must be written follows from the buffer ([`Transactions::buffer_use`]).
+//! The pages that a transaction reads and writes follow from the buffer ([`Transactions::buffer_use`]).
 
 use serde::{Deserialize, Serialize};
 

@@ -117,7 +117,7 @@ impl Draft {
         self.option(name).and_then(|text| text.parse().ok())
     }
 
-    /// What was moved, and not less than a span may be.
+    /// Bytes that were moved, and not less than a span may be.
     pub(super) fn moved(&self) -> Bytes {
         Bytes(self.sample.bytes().get().max(1 << 20))
     }

@@ -6,7 +6,7 @@
 //! part up to the submission's end is not told apart, `clat_ns` is the same, and has percentiles and bins, and
 //! `slat_ns` has none. `iodepth_level` tells the depth that was asked for.
 //!
-//! What is not known is zero, since readers of this format expect every key.
+//! Unknown values are zero, since readers of this format expect every key.
 
 use lanemark_core::result::{
     DirectionResult, LatencyHistogram, RunResult, Sample, Statistic, Target, TestResult,

@@ -4,7 +4,7 @@
 //! All repeats of a test are one run. Response times are in ms, raw times in ns. The last 21 columns count requests
 //! by their latency.
 //!
-//! What a result does not have (transactions, connections, errors, the network) is 0, as Iometer writes it.
+//! Columns that a result does not have (transactions, connections, errors, the network) are 0, as Iometer writes it.
 
 use std::fmt::Write as _;
 

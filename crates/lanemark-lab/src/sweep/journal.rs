@@ -1,6 +1,6 @@
 //! The file of a sweep while it grows: a row a point, appended as points end and sorted when all have.
 //!
-//! What is there is never run again. A row is one write, so that a kill leaves at most one torn line at the end, which
+//! Points whose row is there are never run again. A row is one write, so that a kill leaves at most one torn line at the end, which
 //! is dropped. Rows tell by their key that they are of this sweep; a file with any other is refused. When the last
 //! point has ended the rows are written in their order to a file beside, which takes the first one's place.
 

@@ -48,7 +48,7 @@ impl Check<'_> {
     /// Reads and judges. None when stopped. `on` hears of it a few times a second.
     ///
     /// # Errors
-    /// What [`VerifyError`] lists. Damage is no error.
+    /// Those that [`VerifyError`] lists. Damage is no error.
     pub fn run(&self, on: &mut dyn FnMut(VerifyProgress)) -> Result<Option<Verified>, VerifyError> {
         let mut file = self.open_journal()?;
         let header = read_header(&mut file, self.journal)?;

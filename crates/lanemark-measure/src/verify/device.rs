@@ -1,7 +1,7 @@
 //! A device in memory, for trials: requests are done in any order between asking and answering, by sectors, and what
 //! was done lies in a volatile cache until a flush.
 //!
-//! It remembers every version of every sector, so that a fault can be made afterwards that a device might have made:
+//! The device remembers every version of every sector, so that a fault can be made afterwards that a device might have made:
 //! a write that was dropped is one without its versions.
 
 use lanemark_core::rng::Rng;

@@ -75,7 +75,7 @@ impl Verification<'_> {
     /// Being stopped is not an error. The target is kept whatever happens once the journal is made.
     ///
     /// # Errors
-    /// What [`VerifyError`] lists.
+    /// Those that [`VerifyError`] lists.
     pub fn run(&self, on: &mut dyn FnMut(VerifyProgress)) -> Result<WrittenToVerify, VerifyError> {
         let (workload, left_out) = self.changing()?;
         if self.path.is_dir() {

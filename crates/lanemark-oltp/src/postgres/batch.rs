@@ -1,6 +1,6 @@
 //! The five transactions in a few messages each: statements that do not need each other's answers go together.
 //!
-//! What is changed, and in which order of tables, is what `transactions.rs` does statement by statement, and the
+//! Rows are changed in the order of tables in which `transactions.rs` does so statement by statement, and the
 //! contents come out the same. A message ends where the client needs an answer, as a terminal's program would:
 //!
 //! | transaction | messages | the answers that the next one needs |

@@ -1,6 +1,6 @@
 //! The tree of a platform as one SVG file: links as wide as their rates, the system's path highlighted.
 //!
-//! It asks for nothing outside itself, follows the reader's light or dark preference, and its style is
+//! The SVG asks for nothing outside itself, follows the reader's light or dark preference, and its style is
 //! scoped to its own class, so that it can stand alone or inside a page. Widths show what links carry whatever the test is;
 //! what stands out is the narrowest hop for the test, where that is a link, as in the table.
 

@@ -24,7 +24,7 @@ pub(super) struct Journal {
     end: Mutex<u64>,
 }
 
-/// What a journal says.
+/// Content of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Said {
     /// State in which the last server ended.
@@ -42,9 +42,9 @@ pub(super) struct Said {
 pub(super) enum State {
     /// The server ended in good order.
     Closed,
-    /// A server is at work, or was killed, and nothing was unflushed.
+    /// A server is at work, or was killed, with nothing unflushed.
     Flushed,
-    /// The same, and something was.
+    /// A server is at work, or was killed, with writes unflushed.
     Unflushed,
 }
 

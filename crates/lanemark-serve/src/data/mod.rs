@@ -34,7 +34,7 @@ const CUT_STREAM: u32 = 5 << 28;
 #[derive(Debug)]
 pub struct Data {
     backing: Backing,
-    /// What a power cut may take, where the drive's cache is volatile.
+    /// Writes that a power cut may take, where the drive's cache is volatile.
     volatile: Option<Mutex<Volatile>>,
     random: Mutex<Rng>,
     journal: Option<Journal>,
@@ -54,7 +54,7 @@ pub struct Mark {
 /// The cache of the drive whose data it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
-    /// What a loss of power does to it.
+    /// Fate of the cache's content in a loss of power.
     pub kind: WriteCache,
     /// Bytes that it holds.
     pub size: u64,

@@ -61,7 +61,7 @@ pub enum DataError {
     Misfit {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// Reason why the file does not fit.
         why: String,
     },
     /// A file that cannot be opened, read or written.
@@ -69,7 +69,7 @@ pub enum DataError {
     System {
         /// The file.
         path: PathBuf,
-        /// What was tried.
+        /// Action that failed.
         action: &'static str,
         /// The kernel's answer.
         source: io::Error,
@@ -80,7 +80,7 @@ impl DataPlan {
     /// Opens the data of a drive with this `cache`. What a power cut takes follows from `seed`.
     ///
     /// # Errors
-    /// What is refused, does not fit, or cannot be opened.
+    /// A file that is refused, does not fit, or cannot be opened.
     pub fn open(&self, cache: Cache, seed: u64) -> Result<Opened, DataError> {
         let image = self.over.as_deref().map(open_image).transpose()?;
         if let (Some((image, length)), Some(path)) = (&image, &self.over) {
@@ -202,7 +202,7 @@ impl DataPlan {
         }
     }
 
-    /// What the journal of a file says that was there before; none of a new file.
+    /// Content of the journal of a file that was there before; none of a new file.
     fn former(&self, path: &Path, own: &File, beside: &Path) -> Result<Option<Said>, DataError> {
         let length = own.metadata().map_err(|source| DataError::System {
             path: path.to_owned(),

@@ -48,7 +48,7 @@ enum Change {
     Settled(u64),
 }
 
-/// What a power cut took.
+/// Writes that a power cut took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loss {
     /// Writes that were acknowledged and not flushed.
@@ -101,7 +101,7 @@ impl Volatile {
         self.next
     }
 
-    /// What was written before `mark` has been stored.
+    /// Forgets the writes before `mark`, which have been stored.
     pub(crate) fn flushed(&mut self, mark: u64) {
         while let Some(oldest) = self.entries.front()
             && oldest.number < mark

@@ -22,12 +22,12 @@ pub const CONTEXT: u32 = 1;
 /// The name of the one metadata context.
 pub const CONTEXT_NAME: &str = "base:allocation";
 
-/// What a client is told of the export.
+/// Description of an export for a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// Name of the export; the empty name stands for it too.
     pub name: String,
-    /// What it is, for people.
+    /// Words about the export, for people.
     pub description: String,
     /// Length in bytes.
     pub size: u64,
@@ -47,7 +47,7 @@ pub enum Replies {
     Extended,
 }
 
-/// What was agreed on before transmission.
+/// Agreements made before transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreed {
     /// The form of replies.

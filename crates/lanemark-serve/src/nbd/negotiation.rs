@@ -252,7 +252,7 @@ impl<'e> Negotiation<'e> {
         reply(answer, option, ACK, &[]);
     }
 
-    /// What is agreed where transmission begins for the export by this name.
+    /// Agreements with which transmission begins for the export by this name.
     fn agreed_for(&self, name: &[u8]) -> Agreed {
         Agreed { has_context: self.context_for.as_deref() == Some(name), ..self.agreed }
     }

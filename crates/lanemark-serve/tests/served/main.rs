@@ -28,7 +28,7 @@ struct Served {
     _folder: TempDir,
 }
 
-/// What is served, where it is not the usual.
+/// Settings of a served system, where they are not the usual.
 #[derive(Default)]
 struct Wanted<'f> {
     faults: &'f [&'f str],

@@ -1,4 +1,4 @@
-//! What the readers ask files for, taken down, so that the reference of all keys is written from the readers.
+//! Keys that the readers ask files for, taken down, so that the reference of all keys is written from the readers.
 //!
 //! A reader says what a file may contain by what it asks a section for. [`record`] takes that down for all files that
 //! are read meanwhile on the same thread: each key with the kinds of value that were asked for, and an example. A key

@@ -1,4 +1,4 @@
-//! What a drive's box and data sheet say, as `[rated]` of a drive file has it, and what of it contradicts itself.
+//! Ratings of a drive's box and data sheet, as `[rated]` of a drive file has them, and their contradictions.
 
 use lanemark_core::sim::spec::{ProtocolKind, Technology};
 use lanemark_core::units::{Bytes, BytesPerSecond, Duration};

@@ -6,7 +6,7 @@ use crate::sim::station::Demand;
 use crate::units::Duration;
 use crate::workload::Test;
 
-/// What a test asks of the servers of one hop of the media.
+/// Demand of a test on the servers of one hop of the media.
 #[derive(Clone, Debug)]
 pub(crate) struct MediaDemand {
     /// The hop.

@@ -34,7 +34,7 @@ pub(crate) struct MapMisses {
     pub from_host: u32,
 }
 
-/// What a power cut leaves of written data.
+/// Written data that a power cut takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PowerLoss {
     /// Data that was acknowledged and is lost.

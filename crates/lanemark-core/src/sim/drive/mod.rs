@@ -43,7 +43,7 @@ pub(super) struct Drive {
     pub front_end: FrontEnd,
     /// Room for written data.
     pub buffer: Buffer,
-    /// What holds the data.
+    /// The media that hold the data.
     pub media: Media,
 }
 

@@ -1,6 +1,6 @@
 //! The plan of faults at work: which of them hold now, and what came of each.
 //!
-//! What faults there are is said in [`crate::workload::fault`]. An event begins each at its time, and another one
+//! The kinds of faults are listed in [`crate::workload::fault`]. An event begins each at its time, and another one
 //! ends it; in between the simulator asks [`Faults`] at three places of a command's life (where it is sent, where it
 //! gets to the media, where its answer comes), and nowhere in a run without faults.
 

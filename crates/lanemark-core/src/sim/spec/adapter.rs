@@ -29,7 +29,7 @@ impl AdapterSpec {
     /// Checks what the simulator relies on.
     ///
     /// # Errors
-    /// What cannot be, with the bound.
+    /// A value out of its bound.
     pub(super) fn check(&self) -> Result<(), SpecError> {
         check_step_times([("adapter.command_time", self.command_time)])?;
         let Some(Crowded { above, command_time }) = self.crowded else { return Ok(()) };

@@ -23,7 +23,7 @@ impl JournalSpec {
     /// Checks what the simulator relies on.
     ///
     /// # Errors
-    /// What cannot be, with the bound.
+    /// A value out of its bound.
     pub(super) fn check(&self) -> Result<(), SpecError> {
         for (field, part) in [("journal_records", self.records), ("journal_commit", self.commit)] {
             if part < SLOT || part > PART_MAX || !part.get().is_multiple_of(SLOT.get()) {

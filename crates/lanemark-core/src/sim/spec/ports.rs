@@ -38,7 +38,7 @@ impl SecondPort {
     /// Checks what the simulator relies on.
     ///
     /// # Errors
-    /// What cannot be, with the bound.
+    /// A value out of its bound.
     pub(super) fn check(&self) -> Result<(), SpecError> {
         let (value, bound) = ("0".to_owned(), "at least one of the port's own".to_owned());
         match self.way.links.is_empty() {

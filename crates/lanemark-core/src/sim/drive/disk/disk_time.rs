@@ -1,6 +1,6 @@
 //! The times that the arm of a disk has moved, and that sectors were read or written.
 //!
-//! What has ended is counted as it ends; what is under way is looked at when somebody asks. Waiting for the platters
+//! Operations that have ended are counted as they end; those under way are looked at when somebody asks. Waiting for the platters
 //! to turn is neither. Of reading ahead only what a command waits for is counted.
 
 use super::arm::Arm;

@@ -1,4 +1,4 @@
-//! What a drive asks of its disk: operations of commands, ends of steps, and the effects of power.
+//! A disk as the medium of a drive: operations of commands, ends of steps, and the effects of power.
 
 use super::arm::Arm;
 use super::{BURST, Disk, DiskOperation, sectors_of};

@@ -12,7 +12,7 @@
 //! same time, then the rest of the revolution, then the sectors, with a skew for each change of track. The
 //! platters turn by the clock, so an access takes what is left of the turn and not the mean.
 //!
-//! What waits is served by shortest positioning time first (D. Jacobson, J. Wilkes, "Disk scheduling algorithms
+//! Waiting operations are served by shortest positioning time first (D. Jacobson, J. Wilkes, "Disk scheduling algorithms
 //! based on rotational position", HP Labs 1991; SATA's native command queueing and SCSI's simple queue leave the
 //! order to the drive): the place that comes under its head soonest, seek and rotation together. Where the arm would
 //! be there with less than a margin to spare, the firmware counts on the next revolution. What has waited longer than a bound goes first. Reads and writes that a host waits for go before buffered writes, until these

@@ -1,6 +1,6 @@
 //! The times that the arrays of all dies, and the channels, have worked, by what they did.
 //!
-//! What has ended is counted as it ends; what is under way is looked at when somebody asks.
+//! Operations that have ended are counted as they end; those under way are looked at when somebody asks.
 
 use super::flash::Flash;
 use super::operation::{FlashOperation, FlashTask};

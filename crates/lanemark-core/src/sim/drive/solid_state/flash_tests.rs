@@ -13,7 +13,7 @@ use crate::sim::spec::{DieSpec, FlashSpec, SuspendSpec};
 use crate::sim::{Event, tests::small_drive};
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant};
 
-/// What a die is asked to do.
+/// An operation that a die is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ask {
     /// A read of the host, on a plane, with so many attempts that fail.

@@ -1,4 +1,4 @@
-//! What a drive asks of its flash: operations of commands, ends of steps, and the effects of power.
+//! Flash as the medium of a drive: operations of commands, ends of steps, and the effects of power.
 
 use super::flushes::Flushes;
 use super::map_cache::MapCache;
@@ -202,7 +202,7 @@ impl Medium for SolidState {
         }
     }
 
-    /// What a protected buffer holds is stored, or waits to be.
+    /// Cuts the power: data in a protected buffer are stored, or wait to be.
     fn power_cut(&mut self, now: Instant) -> PowerLoss {
         let protected = self.write_cache == WriteCache::Protected;
         let programs = self.flash.power_cut(now);
@@ -231,7 +231,7 @@ impl Medium for SolidState {
         PowerLoss { lost: SLOT * lost, held }
     }
 
-    /// What was being erased is erased anew, and what a protected buffer held is stored.
+    /// Returns the power: superblocks that were being erased are erased anew, and data of a protected buffer are stored.
     fn power_up(&mut self, now: Instant, events: &mut Schedule) {
         for superblock in self.erasing.keys() {
             self.erasing.remove(superblock);

@@ -2,7 +2,7 @@
 
 use crate::units::{Bytes, BytesPerSecond};
 
-/// What a packet may add to its payload, as acknowledgement intervals count it, in symbols.
+/// Overhead of a packet over its payload, as acknowledgement intervals count it, in symbols.
 const INTERVAL_OVERHEAD: f64 = 28.0;
 
 /// A PCI Express generation.

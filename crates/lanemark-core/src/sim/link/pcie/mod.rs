@@ -73,19 +73,19 @@ pub struct Pcie {
     payload_max: u64,
     read_request_max: u64,
     completion_payload: u64,
-    /// What a write or request costs besides its payload.
+    /// Symbols of a write or request besides its payload.
     request_overhead: u64,
-    /// What a completion costs besides its payload.
+    /// Symbols of a completion besides its payload.
     completion_overhead: u64,
-    /// What may be unanswered of the data that a device asks for.
+    /// Bound of unanswered data that a device has asked for.
     fetch_window: Option<Window>,
-    /// What may be under way of posted data.
+    /// Bound of posted data under way.
     post_window: Option<Window>,
     /// Picoseconds a byte, SKP sets included, in 2^-20 ps.
     byte_time: u64,
     /// The share of a time on the wire that its answers take of the other direction, in 2^-20.
     answers: u64,
-    /// What it was set up with, for training anew.
+    /// Latency that the link was set up with, for training anew.
     latency: Duration,
     setup: PcieSetup,
 }
@@ -157,7 +157,7 @@ impl Pcie {
         Self::with_setup(generation, lanes, self.latency, &self.setup)
     }
 
-    /// What a packet with a wrong LCRC costs (PCI Express Base Specification 5.0, 3.6): it goes again, behind the time
+    /// Time that a packet with a wrong LCRC costs (PCI Express Base Specification 5.0, 3.6): the packet goes again, behind the time
     /// in which the NAK comes back. What was sent until then is thrown away and goes again in order, so that
     /// the link carries nothing of use for the round trip.
     pub(crate) fn replay_time(&self) -> Duration {

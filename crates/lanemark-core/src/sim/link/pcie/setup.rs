@@ -2,11 +2,11 @@
 
 use crate::units::{Bytes, BytesPerSecond, Duration};
 
-/// What a request waits for at the host, besides its way there and back. Derived: a 64 B read of host memory
+/// Time that a request waits at the host, besides its way there and back. Derived: a 64 B read of host memory
 /// takes about 500 ns (Neugebauer et al., SIGCOMM 2018), of which a link of 150 ns is 300 ns.
 const TURN_AROUND: Duration = Duration::from_nanoseconds(200);
 
-/// What a PCI Express link was set up with.
+/// Settings of a PCI Express link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PcieSetup {
     /// The most data in a packet (MPS), a power of two from 64 B to 4 KiB.

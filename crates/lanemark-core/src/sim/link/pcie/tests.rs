@@ -16,7 +16,7 @@ fn set_up(change: impl FnOnce(&mut PcieSetup)) -> Pcie {
     Pcie::with_setup(PcieGeneration::Three, 4, Duration::ZERO, &setup)
 }
 
-/// The same, with what may be under way for a `round_trip`.
+/// A link whose data under way are bounded, with a `round_trip`.
 fn bounded(tags: Option<u32>, posted_credits: Option<Bytes>, round_trip: Duration) -> Pcie {
     set_up(|setup| {
         setup.tags = tags;

@@ -36,11 +36,11 @@ use crate::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 const DATA_PACKET: u64 = 1024;
 /// A header packet, which transaction packets are all of.
 const HEADER_PACKET: u64 = 20;
-/// What a data packet has beside its header packet and data: framing before and behind, CRC-32.
+/// Bytes of a data packet beside its header packet and data: framing before and behind, CRC-32.
 const DATA_FRAME: u64 = 4 + 4 + 4;
 /// The replicas of the length in a data packet's header, from generation 2 on.
 const LENGTH_REPLICAS: u64 = 4;
-/// What a header packet makes the other direction carry: LGOOD and LCRD.
+/// Bytes that a header packet makes the other direction carry: LGOOD and LCRD.
 const LINK_COMMANDS: u64 = 2 * 8;
 
 /// A USB 3.2 line rate.
@@ -114,7 +114,7 @@ impl UsbRate {
         }
     }
 
-    /// What a data packet has beside its data.
+    /// Bytes of a data packet beside its data.
     fn data_packet_overhead(self) -> u64 {
         let replicas = if self == Self::Gen1 { 0 } else { LENGTH_REPLICAS };
         HEADER_PACKET + replicas + DATA_FRAME

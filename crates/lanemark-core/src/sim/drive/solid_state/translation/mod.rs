@@ -5,7 +5,7 @@
 //! dies, channels first. What the run found is a law ([`Layout`]); what it changed is a table
 //! ([`Overrides`]). Each superblock that the run fills keeps the logical slot of each place.
 //!
-//! This is bookkeeping without time. [`Translation::append`] and [`Translation::relocate`] map data at once
+//! The translation is bookkeeping without time. [`Translation::append`] and [`Translation::relocate`] map data at once
 //! and say what is to be programmed; the drive does so, and reports with [`Translation::stored`]. Until
 //! then the superblock of the former content is *pinned*: it is not erased, so that a power cut
 //! ([`Translation::power_cut`]) finds either the new content or the old.

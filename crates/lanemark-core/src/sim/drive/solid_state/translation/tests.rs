@@ -261,7 +261,7 @@ fn amplification(drive: &DriveSpec, rounds: u64) -> f64 {
     run(&mut machine, slots * 2)
 }
 
-/// What theory says for the superblocks that hold data, those that collection keeps erased aside.
+/// Write amplification by theory of the superblocks that hold data, those that collection keeps erased aside.
 fn theory(drive: &DriveSpec) -> f64 {
     let flash = drive.flash();
     // Two streams fill one each, half full on average, and one to two are erased.
