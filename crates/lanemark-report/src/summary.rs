@@ -79,10 +79,16 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
         .collect();
     match (tests, ahead.as_slice()) {
         (0, _) => Some(format!("{} runs that have no test in common.", runs.len())),
-        (_, [label]) => Some(format!(
-            "{label} moves the most data in {most} of the {tests} tests that all {} runs have.",
-            runs.len()
-        )),
+        (_, [label]) => {
+            let share = match (tests, most) {
+                (1, _) => "the one test".to_owned(),
+                (_, most) if most == tests => format!("each of the {tests} tests"),
+                _ => format!("{most} of the {tests} tests"),
+            };
+            let all =
+                if runs.len() == 2 { "both".to_owned() } else { format!("all {}", runs.len()) };
+            Some(format!("{label} moves the most data in {share} that {all} runs have."))
+        }
         (_, labels) => Some(format!(
             "No run is ahead: {} of {} runs move the most data in {most} of {tests} common tests each.",
             labels.len(),

@@ -276,6 +276,11 @@ fn series(at: &At, one: &Series) -> Checked {
             }
         }
         within(&at.key("latency_mean_ns"), point.latency_mean_ns, TIME_MAX_NS)?;
+        let (steps, requests) = (&point.latency_steps, point.requests());
+        if !steps.is_empty() && !steps.counts_all(requests) {
+            let rule = format!("steps in ascending order, of {requests} requests in all");
+            return at.key("latency_steps").fail("its counts", rule);
+        }
         within(&at.key("latency_max_ns"), point.latency_max_ns as f64, TIME_MAX_NS)
     })
 }

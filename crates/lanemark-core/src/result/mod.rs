@@ -20,6 +20,7 @@ mod hop;
 mod inspected;
 mod inspected_link;
 mod latency;
+mod latency_steps;
 mod live;
 mod path;
 mod phases;
@@ -61,6 +62,7 @@ pub use inspected::{
 };
 pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{LatencyHistogram, PERCENTILES};
+pub use latency_steps::LatencySteps;
 pub use live::{LiveUse, lateness_bounds};
 pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, PathView, TopologyNode};
 pub use phases::Phases;

@@ -2,11 +2,12 @@
 //!
 //! The number of points is bounded. Where one more would pass the bound, each two neighbours become one and the
 //! interval doubles, so a run of any length takes the same memory. Counts, sums and greatest values survive that
-//! exactly, and a percentile would not: a point has the greatest latency and no percentile.
+//! exactly, and a percentile would not: a point has the greatest latency and counts by steps of latency, and no percentile.
 
 use serde::{Deserialize, Serialize};
 
 use super::drive_use::DriveUse;
+use super::latency_steps::{Counting, LatencySteps};
 use crate::units::{Bytes, Duration};
 use crate::workload::{Interval, Operation, Test};
 
@@ -31,7 +32,7 @@ pub struct Series {
 }
 
 /// The requests completed in one interval. A request counts where it was complete.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Reads that were complete.
     pub reads: u64,
@@ -45,6 +46,9 @@ pub struct Point {
     pub latency_mean_ns: f64,
     /// Greatest latency of the requests, in ns.
     pub latency_max_ns: u64,
+    /// The requests by their latency; empty in results of older versions.
+    #[serde(default, skip_serializing_if = "LatencySteps::is_empty")]
+    pub latency_steps: LatencySteps,
     /// Writes to the drive's flash; known for simulated runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<DriveUse>,
@@ -81,6 +85,7 @@ impl Point {
                 requests => (sum(self) + sum(other)) / requests as f64,
             },
             latency_max_ns: self.latency_max_ns.max(other.latency_max_ns),
+            latency_steps: self.latency_steps.with(&other.latency_steps),
             drive: match (self.drive, other.drive) {
                 (Some(mut drive), Some(more)) => {
                     drive.add(&more);
@@ -139,7 +144,7 @@ impl Series {
             let place = (fine.start(index).picoseconds() / interval) as usize;
             match sum.points.get_mut(place) {
                 Some(own) => *own = own.with(point),
-                None => sum.points.push(*point),
+                None => sum.points.push(point.clone()),
             }
         }
         sum
@@ -172,6 +177,7 @@ pub struct Recorder {
     /// The interval that goes on: what was counted, the sum of latencies, and its end.
     current: Point,
     latency_sum_ns: f64,
+    latency_steps: Counting,
     end: Duration,
     drive: Option<DriveUse>,
 }
@@ -200,6 +206,7 @@ impl Recorder {
             points: Vec::new(),
             current: Point::default(),
             latency_sum_ns: 0.0,
+            latency_steps: Counting::default(),
             end: interval,
             drive: None,
         }
@@ -254,6 +261,7 @@ impl Recorder {
         *bytes += length;
         let latency_ns = latency.nanoseconds();
         self.latency_sum_ns += latency_ns as f64;
+        self.latency_steps.count(latency_ns);
         self.current.latency_max_ns = self.current.latency_max_ns.max(latency_ns);
     }
 
@@ -278,6 +286,7 @@ impl Recorder {
             point.latency_mean_ns = self.latency_sum_ns / point.requests() as f64;
         }
         self.latency_sum_ns = 0.0;
+        point.latency_steps = self.latency_steps.take();
         point.drive = drive.map(|now| now.since(&self.drive.unwrap_or_default()));
         self.drive = drive;
         self.points.push(point);

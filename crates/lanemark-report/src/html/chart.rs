@@ -2,12 +2,14 @@
 //!
 //! Tests differ fiftyfold, so on one axis the small ones would vanish, and on a logarithmic one a bar's
 //! length would mean nothing. Panels keep both honest; the text above them says that scales differ.
-//! Whiskers go from the least to the greatest repeat. What is absent has no bar.
+//! Whiskers go from the least to the greatest repeat. What is absent has no bar. Tests that differ in one number alone are
+//! lines over that number ([`family_chart`]).
 
 use lanemark_core::result::{Figure, Metric, Role, RunResult, Statistic, StudyOutcome};
 use maud::{Markup, html};
 
 use super::axis::Axis;
+use super::family_chart;
 use super::grid::typeset;
 use super::svg::{fitted, image, num};
 use crate::figure_table::{metrics, printed, rows, tests};
@@ -66,8 +68,10 @@ pub(super) fn system_colour(index: usize) -> String {
 /// The panels of a study: what was published and simulated for each system, and measured here.
 pub(super) fn study(outcome: &StudyOutcome, measured: &[(String, &RunResult)]) -> Markup {
     let metric = metrics(outcome)[0];
+    let families = family_chart::of_runs(outcome.systems.iter().map(|system| &system.run));
     let panels: Vec<Panel> = tests(outcome)
         .into_iter()
+        .filter(|test| !families.iter().any(|family| family.has(test)))
         .map(|test| {
             let mut groups = study_groups(outcome, metric, test);
             groups.extend(measured.iter().filter_map(|(label, run)| {
@@ -81,14 +85,19 @@ pub(super) fn study(outcome: &StudyOutcome, measured: &[(String, &RunResult)]) -
         })
         .collect();
     let kinds = [Kind::Published, Kind::Simulated, Kind::Measured];
-    panel_section(&panels, metric, &kinds)
+    html! {
+        (family_chart::study(outcome, measured, metric, &families))
+        @if !panels.is_empty() { (panel_section(&panels, metric, &kinds)) }
+    }
 }
 
 /// The panels of runs alone: a bar for each run.
 pub(super) fn runs(runs: &[(String, &RunResult)]) -> Markup {
+    let families = family_chart::of_runs(runs.iter().map(|(_, run)| *run));
     let mut names: Vec<&str> = Vec::new();
     for result in runs.iter().flat_map(|(_, run)| &run.tests) {
-        if !names.contains(&result.test.name.as_str()) {
+        let name = result.test.name.as_str();
+        if !names.contains(&name) && !families.iter().any(|family| family.has(name)) {
             names.push(&result.test.name);
         }
     }
@@ -105,7 +114,10 @@ pub(super) fn runs(runs: &[(String, &RunResult)]) -> Markup {
             groups: runs.iter().enumerate().filter_map(|run| group(run, test)).collect(),
         })
         .collect();
-    panel_section(&panels, Metric::Throughput, &[])
+    html! {
+        (family_chart::runs(runs, Metric::Throughput, &families))
+        @if !panels.is_empty() { (panel_section(&panels, Metric::Throughput, &[])) }
+    }
 }
 
 fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group> {

@@ -51,6 +51,7 @@ fn every_mark_has_a_contrast_of_three_to_one_in_light_dark_and_print() {
         let of = |name: &str| all.iter().find(|(known, _)| *known == name).unwrap().1;
         let marks = (0..6).map(|index| format!("--s{index}"));
         let marks = marks.chain((0..12).map(|index| format!("--h{index}")));
+        let marks = marks.chain((0..5).map(|index| format!("--q{index}")));
         let named = ["--neutral", "--soft", "--ink", "--link", "--doubt"].map(str::to_owned);
         for mark in marks.chain(named) {
             let found = contrast(of(&mark), of("--page"));

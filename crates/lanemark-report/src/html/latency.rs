@@ -96,6 +96,7 @@ fn ladder(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
         },
         up: Scale::latency("latency (logarithmic)", values.into_iter()),
         lines,
+        marks: Vec::new(),
     }
 }
 
@@ -125,5 +126,6 @@ fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
         across: Scale::latency("latency (logarithmic)", values.into_iter()),
         up: Scale::from_zero("requests no slower, %", [100.0].into_iter()),
         lines,
+        marks: Vec::new(),
     }
 }

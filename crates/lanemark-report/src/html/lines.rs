@@ -5,7 +5,7 @@
 
 use maud::{Markup, html};
 
-use super::svg::{image, num, text_width};
+use super::svg::{fitted, image, num, text_width};
 use crate::number::grouped;
 
 /// The width of a panel in its own units, about the pixels of a phone.
@@ -42,16 +42,24 @@ pub(super) struct Line {
     pub(super) intervals: Vec<(f64, f64, f64)>,
 }
 
+/// An upright line at a value of the horizontal axis, in the colour of a series.
+pub(super) struct Mark {
+    pub(super) at: f64,
+    pub(super) name: String,
+    pub(super) style: usize,
+}
+
 /// A panel with its lines.
 pub(super) struct Chart {
     pub(super) title: String,
     pub(super) across: Scale,
     pub(super) up: Scale,
     pub(super) lines: Vec<Line>,
+    pub(super) marks: Vec<Mark>,
 }
 
 /// Returns the class of the series at `index`: its colour and its dash.
-pub(super) fn style(index: usize) -> String {
+pub(crate) fn style(index: usize) -> String {
     format!("c{} d{}", index % COLOURS, index / COLOURS % DASHES)
 }
 
@@ -161,6 +169,14 @@ impl Chart {
                 }
                 path class="base" fill="none" d=(format!("M0 {}V{}H{}", num(TOP), num(bottom), num(width))) {}
                 text class="soft" x=(num(width)) y=(num(bottom + 27.0)) text-anchor="end" { (self.across.name) }
+                @for (row, mark) in self.marks.iter().enumerate() {
+                    @let at = self.across.share(mark.at) * width;
+                    path class=(format!("trace ceiling {}", style(mark.style)))
+                        d=(format!("M{} {}V{}", num(at), num(TOP), num(bottom))) {}
+                    text class="named" x=(num(at - 4.0)) y=(num(TOP + 10.0 + row as f64 * 12.0)) text-anchor="end" {
+                        (fitted(&mark.name, at - 8.0))
+                    }
+                }
                 @for line in &self.lines { (line.draw(&x, &y)) }
             }
         };
@@ -177,8 +193,9 @@ impl Chart {
             let (first, last) = (line.points.first()?, line.points.last()?);
             Some(format!("{}: from {} to {}", line.name, label(first.1), label(last.1)))
         });
-        let lines = lines.collect::<Vec<_>>().join("; ");
-        format!("{}. {} over {}. {lines}", self.title, self.up.name, self.across.name)
+        let marks = self.marks.iter().map(|mark| format!("ceiling {}", mark.name));
+        let told = lines.chain(marks).collect::<Vec<_>>().join("; ");
+        format!("{}. {} over {}. {told}", self.title, self.up.name, self.across.name)
     }
 }
 

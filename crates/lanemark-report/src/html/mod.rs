@@ -11,9 +11,12 @@ mod chart;
 mod colour_tests;
 mod database;
 mod evidence;
+mod family;
+mod family_chart;
 pub(crate) mod grid;
+mod heat;
 mod latency;
-mod lines;
+pub(crate) mod lines;
 pub(crate) mod provenance;
 mod sensitivity;
 mod series;
@@ -106,6 +109,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
             (optional("Transactions", database::side_by_side(&named)))
             (section("Throughput", &chart::runs(runs)))
         }
+        (optional("Latency over load", family_chart::over_load(&all)))
         (optional("How latencies are distributed", latency::distributions(&all)))
         (optional("Over time", series::over_time(&all)))
         (optional("Faults", faults::events(&all)))

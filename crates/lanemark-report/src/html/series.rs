@@ -1,6 +1,7 @@
 //! Tests over time: requests or data a second, and write amplification below on the same axis of time.
 //!
-//! Both panels begin at zero. Time is linear: a day is as long as it is. Shaded is what the data tells: the time in
+//! Below them is latency as a heat map. The panels of rates begin at zero. Time is linear: a day is as long as it is. Shaded
+//! is what the data tells: the time in
 //! which the drive moved nothing, and the time from which on the figures are steady by SNIA's rule, or the rounds
 //! that a test of rounds is reported by.
 
@@ -11,6 +12,7 @@ use maud::{Markup, html};
 
 use super::axis::{Axis, step};
 use super::grid::{grid, typeset};
+use super::heat::{self, Heat};
 use super::svg::{image, num, text_width};
 use crate::number::{grouped, significant};
 use crate::over_time;
@@ -28,6 +30,9 @@ const NAMES: f64 = 15.0;
 const AXIS: f64 = 18.0;
 /// Greatest number of steps of a line: more than a page has pixels help nobody.
 const STEPS: usize = 1000;
+/// Columns of a heat map, and of all heat maps of a page together.
+const COLUMNS: usize = 120;
+const COLUMNS_PAGE: usize = 3000;
 /// Requests of at least this size are told by their data.
 const LARGE: Bytes = Bytes::kibi(64);
 
@@ -70,12 +75,16 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
             figures.push((caption, &result.test, sample, series));
         }
     }
+    let columns = (COLUMNS_PAGE / figures.len().max(1)).clamp(12, COLUMNS);
+    let counted =
+        |series: &Series| series.points.iter().any(|point| !point.latency_steps.is_empty());
     (!figures.is_empty()).then(|| {
         html! {
+            @if figures.iter().any(|(_, _, _, series)| counted(series)) { (heat::legend()) }
             @for (caption, test, sample, series) in &figures {
                 figure class="time" {
                     figcaption { (caption) }
-                    (draw(caption, test, sample, series))
+                    (draw(caption, test, sample, series, columns))
                     @for sentence in over_time::sentences(sample) { p class="soft" { (sentence) } }
                 }
                 @if let Some(table) = over_time::table(sample) {
@@ -89,7 +98,7 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
     })
 }
 
-fn draw(caption: &str, test: &Test, sample: &Sample, series: &Series) -> Markup {
+fn draw(caption: &str, test: &Test, sample: &Sample, series: &Series, columns: usize) -> Markup {
     let shown = series.condensed(STEPS);
     let (unit, seconds) = over_time::time_unit(series.elapsed());
     let longest = series.elapsed().as_seconds() / seconds;
@@ -107,14 +116,24 @@ fn draw(caption: &str, test: &Test, sample: &Sample, series: &Series) -> Markup 
         placed.push((plot, top + HEADING));
         top += HEADING + plot.height;
     }
+    let heat = Heat::of(series, columns).map(|heat| (heat, top + HEADING));
+    if let Some((heat, at)) = &heat {
+        top = at + heat.height();
+    }
+    let right = edges.last().copied().unwrap_or_default();
     let content = html! {
         g transform=(format!("translate({} 0)", num(LEFT))) {
             @for (index, (plot, top)) in placed.iter().enumerate() {
                 (shading(&spans, &place, (*top, plot.height), index == 0))
-                @if index + 1 == placed.len() { (time.draw(*top, top + plot.height, &typeset(unit))) }
+                @if index + 1 == placed.len() && heat.is_none() { (time.draw(*top, top + plot.height, &typeset(unit))) }
                 @else { (time.lines(*top, top + plot.height)) }
                 (plot.draw(*top, if index == 0 { NAMES } else { 0.0 }, &edges))
                 (marked(&marks, &place, (*top, plot.height), index == 0))
+            }
+            @if let Some((heat, top)) = &heat {
+                (time.draw(*top, top + heat.height(), &typeset(unit)))
+                (heat.draw(*top, LEFT, right, &place))
+                (marked(&marks, &place, (*top, heat.height()), false))
             }
         }
     };
@@ -125,16 +144,20 @@ fn draw(caption: &str, test: &Test, sample: &Sample, series: &Series) -> Markup 
 fn plots(test: &Test, series: &Series) -> Vec<Plot> {
     let points = 0..series.points.len();
     let large = test.block >= LARGE;
-    let rate = |index: usize| match large {
-        true => series.throughput(index) / 1e6,
-        false => series.iops(index),
+    let rate = |index: usize| {
+        // A moment at the end tells no rate.
+        let is_moment = index > 0 && series.length(index) < series.interval / 4;
+        (!is_moment).then(|| match large {
+            true => series.throughput(index) / 1e6,
+            false => series.iops(index),
+        })
     };
     let heading = if large { "MB/s (10⁶ bytes a second)" } else { "requests a second" };
     let mut plots = vec![Plot {
         heading: heading.to_owned(),
         class: "t0",
         height: RATE,
-        values: points.clone().map(|index| Some(rate(index))).collect(),
+        values: points.clone().map(rate).collect(),
     }];
     let amplification: Vec<Option<f64>> =
         points.map(|index| series.points[index].write_amplification()).collect();

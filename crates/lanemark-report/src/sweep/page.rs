@@ -9,10 +9,11 @@ use maud::{Markup, html};
 use super::curve::{Curve, Curves, Knee, Panel, Place};
 use super::{counted, curves, errors, sentences, table, title, told};
 use crate::html::axis::step;
+use crate::html::lines::style;
 use crate::html::provenance::provenances;
 use crate::html::svg::{fitted, image, num, text_width};
 use crate::html::{grid, page, typeset};
-use crate::number::LatencyUnit;
+use crate::number::{LatencyUnit, grouped};
 
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 60.0;
@@ -20,8 +21,6 @@ const RIGHT: f64 = 150.0;
 const HEIGHT: f64 = 210.0;
 const HEADING: f64 = 34.0;
 const AXIS: f64 = 34.0;
-/// Colours before they come again.
-const COLOURS: usize = 6;
 /// Greatest number of panels of a page, and rows of its table.
 const PANELS: usize = 24;
 const ROWS: usize = 2_000;
@@ -203,7 +202,7 @@ fn legend(curves: &Curves, panel: &Panel, left: f64) -> Markup {
             text class="soft" x=(num(left)) y=(num(HEADING - 8.0)) { (fitted(by, RIGHT - 16.0)) }
             @for (index, curve) in panel.curves.iter().enumerate() {
                 @let y = HEADING + 10.0 + index as f64 * 16.0;
-                line class=(format!("trace c{}", index % COLOURS)) x1=(num(left)) x2=(num(left + 14.0))
+                line class=(format!("trace {}", style(index))) x1=(num(left)) x2=(num(left + 14.0))
                     y1=(num(y - 4.0)) y2=(num(y - 4.0)) {}
                 text x=(num(left + 20.0)) y=(num(y)) { (fitted(&curve.name, RIGHT - 36.0)) }
             }
@@ -227,11 +226,11 @@ impl Plot<'_> {
                 @let at = num(y(each * tick as f64));
                 line class=(if tick == 0 { "base" } else { "grid" }) x1="0" x2=(num(across.width)) y1=(at) y2=(at) {}
                 text class="soft" x="-6" y=(num(y(each * tick as f64) + 3.5)) text-anchor="end" {
-                    (format!("{:.decimals$}", each * tick as f64))
+                    (grouped(&format!("{:.decimals$}", each * tick as f64)))
                 }
             }
             @for (index, curve) in panel.curves.iter().enumerate() {
-                (self.line(across, curve, &format!("c{}", index % COLOURS), &y))
+                (self.line(across, curve, &style(index), &y))
             }
         }
     }
@@ -259,7 +258,7 @@ impl Plot<'_> {
                 circle class=(format!("dot {colour}")) cx=(x) cy=(y) r="2.5" {
                     title { (across.curves.x) " " (place.text) ": " (format!("{:.3}", (self.value)(place))) }
                 }
-                @if knee == Some(index) { circle class=(format!("trace {colour}")) cx=(x) cy=(y) r="7" {} }
+                @if knee == Some(index) { circle class=(format!("trace knee {colour}")) cx=(x) cy=(y) r="7" {} }
             }
         }
     }

@@ -1,11 +1,12 @@
 //! Properties of every view for any result, odd ones too.
 
+use lanemark_core::result::series::Recorder;
 use lanemark_core::result::steady::Reason;
 use lanemark_core::result::{
     DirectionResult, Metric, Role, RunResult, Statistic, StudyOutcome, Target, TestResult, Warning,
 };
 use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::Test;
+use lanemark_core::workload::{Operation, Test};
 use lanemark_report::{Style, compare_table, html, run_table, study_table, test_detail};
 use unicode_width::UnicodeWidthStr;
 
@@ -178,7 +179,7 @@ fn a_page_begins_with_one_sentence_of_its_runs() {
         (page.find("Seq read moves the most data, 534 MB/s"), page.find("<section"));
     assert!(summary.is_some_and(|at| at < table.unwrap()), "no summary above the sections");
     let page = html(None, &[&fixture::simulated(), &fixture::measured()]);
-    assert!(page.contains("tests that all 2 runs have") || page.contains("No run is ahead"));
+    assert!(page.contains("that both runs have") || page.contains("No run is ahead"));
 }
 
 #[test]
@@ -457,4 +458,54 @@ fn rows_that_would_mislead_have_a_sentence() {
         let view = unwrapped(&view);
         assert!(view.contains(together) && view.contains(&copied), "{view}");
     }
+}
+
+#[test]
+fn latency_over_time_is_a_heat_map_where_it_was_counted() {
+    let mut run = fixture::over_time();
+    let without = html(None, &[&run]);
+    assert!(!without.contains("latency of requests"), "nothing was counted");
+    let second = Duration::from_seconds(1);
+    let mut recorder = Recorder::new(second, 100);
+    for at in 0..40u64 {
+        recorder.close(second * at, None);
+        for _ in 0..1000 {
+            recorder.record(Operation::Write, Bytes::kibi(4), Duration::from_microseconds(100));
+        }
+        // From the twentieth second on, one of a hundred waits.
+        for _ in 0..if at < 20 { 0 } else { 10 } {
+            recorder.record(Operation::Write, Bytes::kibi(4), Duration::from_microseconds(20_000));
+        }
+    }
+    run.tests[0].samples[0].series = Some(recorder.finish(second * 40, None));
+    let page = html(None, &[&run]);
+    let cells = |class: &str| {
+        let start = page.find(&format!("<path class=\"{class}\" d=\"")).expect(class);
+        let path = &page[start..start + page[start..].find("\"></path>").unwrap()];
+        path.matches('z').count()
+    };
+    // The usual latency is one band over all the time, the slow one from the middle on.
+    assert_eq!((cells("q4"), cells("q1")), (1, 1));
+    assert!(page.contains(">98.3 µs</text>") && page.contains("latency of requests"));
+}
+
+#[test]
+fn tests_that_differ_in_queue_depth_are_lines_and_latency_over_load() {
+    let mut run = fixture::simulated();
+    let model = run.tests[0].clone();
+    run.tests = [1, 2, 4, 8]
+        .map(|depth| {
+            let mut result = model.clone();
+            result.test.name = format!("depth {depth}");
+            result.test = result.test.with(|requests| requests.queue_depth = depth);
+            result.iops.value *= f64::from(depth);
+            result
+        })
+        .into();
+    let page = html(None, &[&run]);
+    assert!(page.contains("latency over load") && page.contains("queue depth (logarithmic)"));
+    assert!(page.contains("trace ceiling"), "no ceiling of the slowest hop");
+    run.tests.truncate(3);
+    let page = html(None, &[&run]);
+    assert!(!page.contains("latency over load"), "three points are bars");
 }

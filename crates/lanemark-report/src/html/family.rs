@@ -1,0 +1,170 @@
+//! Families of tests: those that differ in one number alone are points of lines over that number, and no panels each.
+
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::Test;
+
+use super::lines::Scale;
+
+/// Least number of tests of a family.
+const LEAST: usize = 4;
+
+/// The number in which the tests of a family differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Axis {
+    /// Data moved in all.
+    Volume,
+    /// Size of a request.
+    Block,
+    /// Requests outstanding per thread.
+    Depth,
+}
+
+/// Tests that differ in one number alone.
+#[derive(Debug)]
+pub(super) struct Family<'t> {
+    pub(super) axis: Axis,
+    /// The tests with their number, in its order.
+    pub(super) tests: Vec<(f64, &'t Test)>,
+}
+
+impl Axis {
+    const ALL: [Self; 3] = [Self::Volume, Self::Block, Self::Depth];
+
+    /// The number of a test; none where it has no such number.
+    fn of(self, test: &Test) -> Option<f64> {
+        match self {
+            Self::Volume => test.volume.map(|volume| volume.get() as f64),
+            Self::Block => Some(test.block.get() as f64),
+            Self::Depth => test.requests().map(|requests| requests.queue_depth.into()),
+        }
+    }
+
+    /// The test without this number, and without what follows from it.
+    fn without(self, test: &Test) -> Test {
+        let mut test = Test { name: String::new(), ..test.clone() };
+        match self {
+            Self::Volume => test.volume = None,
+            Self::Block => {
+                test = Test { block: Bytes::ZERO, span: Bytes::ZERO, volume: None, ..test };
+                test = test.with(|requests| requests.alignment = Bytes::ZERO);
+            }
+            Self::Depth => {
+                test.volume = None;
+                test = test.with(|requests| requests.queue_depth = 0);
+            }
+        }
+        test
+    }
+
+    /// The scale of the values of a family, with a tick at each.
+    pub(super) fn scale(self, values: impl Iterator<Item = f64>) -> Scale {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let (name, label): (&str, fn(f64) -> String) = match self {
+            Self::Volume => ("data moved (logarithmic)", |bytes| Bytes(bytes as u64).to_string()),
+            Self::Block => {
+                ("size of a request (logarithmic)", |bytes| Bytes(bytes as u64).to_string())
+            }
+            Self::Depth => ("queue depth (logarithmic)", |depth| format!("{depth}")),
+        };
+        let ends = (
+            values.first().copied().unwrap_or(1.0).max(1.0),
+            values.last().copied().unwrap_or(1.0).max(1.0),
+        );
+        let ticks = values.into_iter().map(|value| (value, label(value))).collect();
+        Scale { name: name.to_owned(), ends, logarithmic: true, ticks }
+    }
+}
+
+impl<'t> Family<'t> {
+    /// The families among `tests`; each test is in one at the most.
+    pub(super) fn all(tests: &[&'t Test]) -> Vec<Self> {
+        let mut families: Vec<Self> = Vec::new();
+        let mut left: Vec<&Test> = tests.to_vec();
+        for axis in Axis::ALL {
+            let mut groups: Vec<(Test, Vec<(f64, &'t Test)>)> = Vec::new();
+            for &test in &left {
+                let Some(value) = axis.of(test) else { continue };
+                let key = axis.without(test);
+                match groups.iter_mut().find(|(known, _)| *known == key) {
+                    Some((_, group)) => group.push((value, test)),
+                    None => groups.push((key, vec![(value, test)])),
+                }
+            }
+            for (_, mut tests) in groups {
+                tests.sort_by(|one, other| one.0.total_cmp(&other.0));
+                let distinct = tests.windows(2).all(|pair| pair[0].0 < pair[1].0);
+                if tests.len() >= LEAST && distinct && tests[0].0 > 0.0 {
+                    left.retain(|test| tests.iter().all(|(_, one)| one.name != test.name));
+                    families.push(Self { axis, tests });
+                }
+            }
+        }
+        families
+    }
+
+    /// Whether the family has the test of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.tests.iter().any(|(_, test)| test.name == name)
+    }
+
+    /// The family in words: `sequential write, 32 MiB`.
+    pub(super) fn title(&self) -> String {
+        let Some((_, test)) = self.tests.first() else { return String::new() };
+        let order = if test.is_in_order() { "sequential" } else { "random" };
+        let reads = test.read_share().get();
+        let what = match (reads >= 1.0, reads <= 0.0) {
+            (true, _) => "read".to_owned(),
+            (_, true) => "write".to_owned(),
+            _ => format!("{:.0}% read", reads * 100.0),
+        };
+        let mut title = format!("{order} {what}");
+        if self.axis != Axis::Block {
+            title += &format!(", {}", test.block);
+        }
+        if self.axis != Axis::Depth && test.queue_depth() > 1 {
+            title += &format!(", queue depth {}", test.queue_depth());
+        }
+        match test.threads {
+            0 | 1 => title,
+            threads => format!("{title}, {threads} threads"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(block: u64, depth: u32) -> Test {
+        let name = format!("{block} {depth}");
+        let test = Test { name, ..Test::of_blocks(Bytes(block)) };
+        test.with(|requests| requests.queue_depth = depth)
+    }
+
+    #[test]
+    fn tests_that_differ_in_one_number_are_a_family_and_others_stay_alone() {
+        let mut all: Vec<Test> = [8, 1, 4, 2].map(|depth| test(4096, depth)).into();
+        all.push(test(65_536, 1));
+        all.push(Test { threads: 4, ..test(4096, 16) });
+        let families = Family::all(&all.iter().collect::<Vec<_>>());
+        assert_eq!(families.len(), 1);
+        assert_eq!(families[0].axis, Axis::Depth);
+        let depths: Vec<f64> = families[0].tests.iter().map(|test| test.0).collect();
+        assert_eq!(depths, [1.0, 2.0, 4.0, 8.0]);
+        assert_eq!(families[0].title(), "random read, 4 KiB");
+        assert!(families[0].has("4096 1") && !families[0].has("65536 1"));
+        let scale = families[0].axis.scale(depths.into_iter());
+        assert_eq!((scale.ends, scale.ticks.len()), ((1.0, 8.0), 4));
+    }
+
+    #[test]
+    fn three_tests_or_two_of_one_number_are_no_family() {
+        let three: Vec<Test> = [1, 2, 4].map(|depth| test(4096, depth)).into();
+        assert!(Family::all(&three.iter().collect::<Vec<_>>()).is_empty());
+        let mut twice: Vec<Test> = [1, 2, 4, 8].map(|depth| test(4096, depth)).into();
+        twice.push(Test { name: "again".to_owned(), ..test(4096, 8) });
+        assert!(Family::all(&twice.iter().collect::<Vec<_>>()).is_empty());
+    }
+}

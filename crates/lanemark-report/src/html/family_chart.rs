@@ -1,0 +1,231 @@
+//! Families of tests as lines: a figure over the number in which their tests differ, and latency over load.
+
+use lanemark_core::result::{Metric, RunResult, StudyOutcome, TestResult};
+use lanemark_core::workload::Test;
+use maud::{Markup, html};
+
+use super::family::{Axis, Family};
+use super::grid::typeset;
+use super::lines::{Chart, Line, Mark, Scale, legend};
+use crate::figure_table::{heading, rows};
+use crate::number::{grouped, known, significant};
+
+/// Percentile at which the whiskers of latency over load end.
+const TAIL: f64 = 99.0;
+
+/// The families among the tests of these runs.
+pub(super) fn of_runs<'r>(runs: impl Iterator<Item = &'r RunResult>) -> Vec<Family<'r>> {
+    let mut tests: Vec<&Test> = Vec::new();
+    for result in runs.flat_map(|run| &run.tests) {
+        if tests.iter().all(|known| known.name != result.test.name) {
+            tests.push(&result.test);
+        }
+    }
+    Family::all(&tests)
+}
+
+/// Draws the families of a study: simulated and measured values as lines, published ones as rings.
+pub(super) fn study(
+    outcome: &StudyOutcome,
+    measured: &[(String, &RunResult)],
+    metric: Metric,
+    families: &[Family<'_>],
+) -> Markup {
+    let all = rows(outcome, metric);
+    let charts = families.iter().map(|family| {
+        let mut lines = Vec::new();
+        for (style, system) in outcome.systems.iter().enumerate() {
+            let name = system.label.clone();
+            let found = |test: &Test| {
+                all.iter().find(|row| row.system == system.name && row.test == test.name)
+            };
+            let published = family.points(|test| {
+                let figure = &found(test)?.check?.figure;
+                Some(figure.published).filter(|value| value.is_finite())
+            });
+            if !published.is_empty() {
+                let name = format!("{name}, published");
+                lines.push(Line {
+                    name,
+                    style,
+                    rings: true,
+                    points: published,
+                    intervals: Vec::new(),
+                });
+            }
+            lines.extend(family.line(name, style, |test| {
+                let simulated = found(test)?.simulated?;
+                let interval =
+                    system.run.test(&test.name).and_then(|result| metric.interval(result));
+                Some((known(&simulated)?, interval))
+            }));
+        }
+        for (index, (label, run)) in measured.iter().enumerate() {
+            let style = outcome.systems.len() + index;
+            lines.extend(family.line(label.clone(), style, |test| {
+                Some((known(&metric.of(run.test(&test.name)?))?, None))
+            }));
+        }
+        family.chart(heading(metric), lines)
+    });
+    let charts: Vec<Chart> = charts.collect();
+    let names = outcome.systems.iter().map(|system| system.label.as_str());
+    let names = names.chain(measured.iter().map(|(label, _)| label.as_str()));
+    section(&charts, names, true)
+}
+
+/// Draws the families of runs, a line for each run.
+pub(super) fn runs(
+    runs: &[(String, &RunResult)],
+    metric: Metric,
+    families: &[Family<'_>],
+) -> Markup {
+    let charts = families.iter().map(|family| {
+        let lines = runs.iter().enumerate().filter_map(|(style, (label, run))| {
+            family.line(label.clone(), style, |test| {
+                let result = run.test(&test.name)?;
+                Some((known(&metric.of(result))?, metric.interval(result)))
+            })
+        });
+        family.chart(heading(metric), lines.collect())
+    });
+    let charts: Vec<Chart> = charts.collect();
+    section(&charts, runs.iter().map(|(label, _)| label.as_str()), false)
+}
+
+fn section<'n>(charts: &[Chart], names: impl Iterator<Item = &'n str>, rings: bool) -> Markup {
+    let used =
+        |style: usize| charts.iter().flat_map(|chart| &chart.lines).any(|line| line.style == style);
+    let names: Vec<(usize, bool, &str)> = names
+        .enumerate()
+        .filter(|&(style, _)| used(style))
+        .map(|(style, name)| (style, false, name))
+        .collect();
+    html! {
+        @if !charts.is_empty() {
+            (legend(names.into_iter()))
+            @if rings { p class="soft" { "Rings are published, whiskers 80% intervals." } }
+            div class="panels pairs" { @for chart in charts { (chart.figure()) } }
+        }
+    }
+}
+
+/// Latency over the requests a second that it is paid for, a point for each queue depth; `None` where no tests differ in
+/// queue depth alone.
+pub(super) fn over_load(runs: &[(String, &RunResult)]) -> Option<Markup> {
+    let families = of_runs(runs.iter().map(|(_, run)| *run));
+    let charts: Vec<Chart> = families
+        .iter()
+        .filter(|family| family.axis == Axis::Depth)
+        .map(|family| load_chart(family, runs))
+        .filter(|chart| !chart.lines.is_empty())
+        .collect();
+    (!charts.is_empty()).then(|| {
+        html! {
+            p class="soft" {
+                "Half of the requests take no longer than the line says, 99% no longer than the whisker. Each point is a \
+                 queue depth. The upright line is the ceiling: what the path's slowest hop could do alone."
+            }
+            (legend(runs.iter().enumerate().map(|(style, (label, _))| (style, false, label.as_str()))))
+            div class="panels pairs" { @for chart in &charts { (chart.figure()) } }
+        }
+    })
+}
+
+fn load_chart(family: &Family<'_>, runs: &[(String, &RunResult)]) -> Chart {
+    let mut lines = Vec::new();
+    let mut marks = Vec::new();
+    for (style, (label, run)) in runs.iter().enumerate() {
+        let results: Vec<&TestResult> =
+            family.tests.iter().filter_map(|(_, test)| run.test(&test.name)).collect();
+        let mut line = Line {
+            name: label.clone(),
+            style,
+            rings: false,
+            points: Vec::new(),
+            intervals: Vec::new(),
+        };
+        for result in &results {
+            let latency = result.latency();
+            let (Some(iops), Some(median)) = (known(&result.iops), latency.percentile_ns(50.0))
+            else {
+                continue;
+            };
+            line.points.push((iops, median as f64));
+            if let Some(tail) = latency.percentile_ns(TAIL) {
+                line.intervals.push((iops, median as f64, tail as f64));
+            }
+        }
+        if line.points.len() > 1 {
+            if let Some((iops, hop)) = results.last().and_then(|result| ceiling(result)) {
+                let told = format!("{hop}: {}", grouped(&significant(iops)));
+                marks.push(Mark { at: iops, name: told, style });
+            }
+            lines.push(line);
+        }
+    }
+    let across = lines.iter().flat_map(|line| &line.points).map(|point| point.0);
+    let across: Vec<f64> = across.chain(marks.iter().map(|mark| mark.at)).collect();
+    let up: Vec<f64> = lines
+        .iter()
+        .flat_map(|line| {
+            let tails = line.intervals.iter().map(|interval| interval.2);
+            line.points.iter().map(|point| point.1).chain(tails)
+        })
+        .collect();
+    Chart {
+        title: format!("{}: latency over load", family.title()),
+        across: Scale::from_zero("requests a second", across.into_iter()),
+        up: Scale::latency("latency (logarithmic)", up.into_iter()),
+        lines,
+        marks,
+    }
+}
+
+/// Returns the most requests a second that the slowest hop of a simulated test could do alone, with its name.
+fn ceiling(result: &TestResult) -> Option<(f64, String)> {
+    let path = result.samples.first()?.path.as_ref()?;
+    let rates = path.hops.iter().filter_map(|hop| Some((hop.ceiling?.0 as f64, hop.name.clone())));
+    let (rate, hop) = rates.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let block = result.test.block_mean();
+    (block > 0.0 && rate > 0.0).then(|| (rate / block, hop))
+}
+
+impl Family<'_> {
+    fn points(&self, value: impl Fn(&Test) -> Option<f64>) -> Vec<(f64, f64)> {
+        self.tests.iter().filter_map(|&(at, test)| Some((at, value(test)?))).collect()
+    }
+
+    /// The line of one system; none where it has no test of the family.
+    fn line(
+        &self,
+        name: String,
+        style: usize,
+        value: impl Fn(&Test) -> Option<(f64, Option<(f64, f64)>)>,
+    ) -> Option<Line> {
+        let points = self.points(|test| Some(value(test)?.0));
+        let intervals = self.tests.iter().filter_map(|&(at, test)| {
+            let (low, high) = value(test)?.1?;
+            Some((at, low, high))
+        });
+        let intervals = intervals.collect();
+        (!points.is_empty()).then_some(Line { name, style, rings: false, points, intervals })
+    }
+
+    fn chart(&self, figure: &str, lines: Vec<Line>) -> Chart {
+        let values: Vec<f64> = lines
+            .iter()
+            .flat_map(|line| {
+                let ends = line.intervals.iter().map(|interval| interval.2);
+                line.points.iter().map(|point| point.1).chain(ends)
+            })
+            .collect();
+        Chart {
+            title: self.title(),
+            across: self.axis.scale(self.tests.iter().map(|test| test.0)),
+            up: Scale::from_zero(&typeset(figure), values.into_iter()),
+            lines,
+            marks: Vec::new(),
+        }
+    }
+}

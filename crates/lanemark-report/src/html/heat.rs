@@ -1,0 +1,138 @@
+//! Latency over time as a heat map: how many of an interval's requests took how long.
+//!
+//! Rows are steps of latency, two to each doubling, so that the axis is logarithmic. A cell's colour is its share of the
+//! requests of its column, in five classes: an interval with few requests shows as clearly as one with many.
+
+use lanemark_core::result::{LatencySteps, Series};
+use lanemark_core::units::Duration;
+use maud::{Markup, html};
+
+use super::lines::time_label;
+use super::svg::num;
+
+/// Height of a row.
+const ROW: f64 = 7.0;
+/// Least height between the labels of two rows.
+const LABEL: f64 = 14.0;
+/// Least share of its column that a cell of each class has.
+const SHARES: [f64; 5] = [0.0, 0.001, 0.01, 0.1, 0.4];
+/// Names of the classes.
+const NAMES: [&str; 5] = ["below 0.1%", "0.1%", "1%", "10%", "40% and more"];
+
+/// The heat map of a series.
+pub(super) struct Heat {
+    series: Series,
+    /// First and last row.
+    rows: (u8, u8),
+}
+
+impl Heat {
+    /// The heat map of a series in at most so many columns; none where its latencies were not counted.
+    pub(super) fn of(series: &Series, columns: usize) -> Option<Self> {
+        let series = series.condensed(columns);
+        let steps = |series: &Series| {
+            let all = series.points.iter().flat_map(|point| point.latency_steps.counts());
+            all.map(|(step, _)| step).collect::<Vec<_>>()
+        };
+        let all = steps(&series);
+        let rows = (*all.iter().min()?, *all.iter().max()?);
+        Some(Self { series, rows })
+    }
+
+    /// Returns the height of the map.
+    pub(super) fn height(&self) -> f64 {
+        f64::from(self.rows.1 - self.rows.0 + 1) * ROW
+    }
+
+    /// Draws the map from `top` on, with times at their `place`.
+    pub(super) fn draw(
+        &self,
+        top: f64,
+        left: f64,
+        right: f64,
+        place: &impl Fn(Duration) -> f64,
+    ) -> Markup {
+        let bottom = top + self.height();
+        let below = |row: u8| bottom - f64::from(row - self.rows.0) * ROW;
+        let mut label_at = f64::INFINITY;
+        let mut labels = Vec::new();
+        // The even rows begin at a power of two; those at a 1-2-5 step are not among them, so each says what it is.
+        for row in self.rows.0..=self.rows.1 + 1 {
+            if label_at - below(row) >= LABEL {
+                label_at = below(row);
+                labels.push((label_at, time_label(LatencySteps::ends_ns(row).0)));
+            }
+        }
+        html! {
+            text class="unit" x=(num(-left)) y=(num(top - 8.0)) { "latency of requests" }
+            @for (y, label) in &labels {
+                line class="grid" x1="0" x2=(num(right)) y1=(num(*y)) y2=(num(*y)) {}
+                text class="soft" x="-6" y=(num(y + 3.5)) text-anchor="end" { (label) }
+            }
+            @for (class, path) in self.paths(place, &below).iter().enumerate() {
+                @if !path.is_empty() { path class=(format!("q{class}")) d=(path) {} }
+            }
+        }
+    }
+
+    /// The cells of each class as a path; neighbours of one row and class are one.
+    fn paths(
+        &self,
+        place: &impl Fn(Duration) -> f64,
+        below: &impl Fn(u8) -> f64,
+    ) -> [String; SHARES.len()] {
+        let columns = self.series.points.len();
+        let mut paths: [String; SHARES.len()] = Default::default();
+        for row in self.rows.0..=self.rows.1 {
+            let mut run: Option<(usize, usize)> = None;
+            for column in 0..=columns {
+                let class = (column < columns).then(|| self.class(column, row)).flatten();
+                if let Some((from, of)) = run
+                    && class != Some(of)
+                {
+                    let start = place(self.series.start(from));
+                    let end = match column == columns {
+                        true => place(self.series.elapsed()),
+                        false => place(self.series.start(column)),
+                    };
+                    paths[of] += &format!(
+                        "M{} {}h{}v-{}H{}z",
+                        num(start),
+                        num(below(row)),
+                        num(end - start),
+                        num(ROW),
+                        num(start)
+                    );
+                    run = None;
+                }
+                run = run.or(class.map(|class| (column, class)));
+            }
+        }
+        paths
+    }
+
+    /// The class of a cell; none where it is empty.
+    fn class(&self, column: usize, row: u8) -> Option<usize> {
+        let point = &self.series.points[column];
+        let (_, count) = point.latency_steps.counts().find(|&(step, _)| step == row)?;
+        let share = count as f64 / point.requests().max(1) as f64;
+        SHARES.iter().rposition(|&least| share >= least)
+    }
+}
+
+/// Names the classes of cells.
+pub(super) fn legend() -> Markup {
+    html! {
+        ul class="legend" {
+            li { "Requests of an interval, from" }
+            @for (class, name) in NAMES.iter().enumerate() {
+                li {
+                    svg viewBox="0 0 22 12" aria-hidden="true" {
+                        rect class=(format!("q{class}")) x="0" y="0" width="22" height="12" {}
+                    }
+                    (name)
+                }
+            }
+        }
+    }
+}
