@@ -25,6 +25,7 @@ test: tools      ## every test, and the benches once and short
 	cargo test --workspace --locked
 	cargo test --locked -p lanemark-cli --bench simulator --bench agreement --bench engine
 	cargo test --locked -p lanemark-trace --bench reading
+	cargo test --locked -p lanemark-cli --features png --test plot
 	$(MAKE) instructions
 	$(MAKE) fuzz FUZZ_SECONDS=1
 	$(MAKE) python-test
@@ -190,6 +191,7 @@ tools:
 	done; \
 	command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
 	    missing="$$missing postgresql"; \
+	ls /usr/share/fonts/truetype/*/*.ttf >/dev/null 2>&1 || missing="$$missing fonts-dejavu-core"; \
 	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	    apt-get update -qq && apt-get install -y -qq $$missing; } || \
 	    echo "missing, and their tests will be skipped: apt-get install$$missing"

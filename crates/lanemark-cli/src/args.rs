@@ -5,6 +5,7 @@ mod drive;
 mod fit;
 mod library;
 mod plan;
+mod plot;
 mod results;
 mod scale;
 #[cfg(feature = "serve")]
@@ -21,6 +22,7 @@ pub(crate) use drive::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
 pub(crate) use fit::FitArgs;
 pub(crate) use library::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
 pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
+pub(crate) use plot::PlotArgs;
 pub(crate) use results::ResultsArgs;
 pub(crate) use scale::{ScaleArgs, SeededArgs};
 #[cfg(feature = "serve")]
@@ -99,6 +101,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Write one HTML page from saved results
     Report(ReportArgs),
+    /// Draw one chart of saved results, as SVG or PNG
+    Plot(PlotArgs),
     /// Work out battery life, the rate of a stream, or how many servers a load takes
     Plan(PlanArgs),
     /// Load, run, check and compare a TPC-C-derived workload on a real database

@@ -79,6 +79,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("results", &["lanemark results --search '980 rnd4k'"]),
     ("compare", &["lanemark compare before.json after.json"]),
     ("report", &["lanemark report measured.json simulated.json --html page.html"]),
+    ("plot", &["lanemark plot measured.json simulated.json --chart percentiles --out tails.svg"]),
     (
         "serve",
         &[

@@ -29,6 +29,9 @@ mod output;
 mod parquet_file;
 mod path;
 mod plan;
+mod plot;
+#[cfg(feature = "png")]
+mod png_file;
 mod progress;
 mod provenance;
 mod replay;
@@ -106,6 +109,7 @@ fn run(args: &Args) -> Result<Outcome, Failure> {
         Command::Results(args) => results::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Report(args) => report::run(args),
+        Command::Plot(args) => plot::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Oltp(args) => oltp::run(args),
         Command::Library(args) => library::run(args),

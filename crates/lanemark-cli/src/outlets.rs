@@ -7,6 +7,9 @@ pub(crate) const PAGE: Kind =
     Kind { mark: "<meta name=\"generator\" content=\"Lanemark\">", word: "page", option: "--html" };
 /// A drawing as SVG.
 pub(crate) const DRAWING: Kind = Kind { mark: "lanemark-path", word: "drawing", option: "--svg" };
+/// A chart of results as SVG.
+pub(crate) const PLOT: Kind =
+    Kind { mark: lanemark_report::PLOT_MARK, word: "drawing", option: "--out" };
 /// A series as CSV.
 pub(crate) const SERIES: Kind =
     Kind { mark: lanemark_report::SERIES_CSV_HEADER, word: "series", option: "--series" };

@@ -1,5 +1,7 @@
 //! `lanemark report`: one HTML page from saved results.
 
+use std::path::PathBuf;
+
 use lanemark_core::result::{RunResult, StudyOutcome};
 use lanemark_lab::results::{self, Outlet, Saved};
 use lanemark_lab::sweep::provenance;
@@ -19,10 +21,18 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
         tell!("wrote {}", args.html.display());
         return Ok(Outcome::Done);
     }
+    let (study, runs) = load(&args.results)?;
+    page.write(&lanemark_report::html(study.as_ref(), &runs.iter().collect::<Vec<_>>()))?;
+    tell!("wrote {}", args.html.display());
+    Ok(Outcome::Done)
+}
+
+/// Reads saved results: one study at the most, and runs.
+pub(crate) fn load(paths: &[PathBuf]) -> Result<(Option<StudyOutcome>, Vec<RunResult>), Failure> {
     let mut study: Option<StudyOutcome> = None;
     let mut runs: Vec<RunResult> = Vec::new();
-    for (place, path) in args.results.iter().enumerate() {
-        if args.results[..place].contains(path) {
+    for (place, path) in paths.iter().enumerate() {
+        if paths[..place].contains(path) {
             tell!("note: {} is given twice, and shown once", path.display());
             continue;
         }
@@ -30,12 +40,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
             Saved::Run(run) => runs.push(*run),
             Saved::Study(_) if study.is_some() => {
                 return Err(Failure::input(format!("{}: is a second study", path.display()))
-                    .hint("a page shows one study and any number of runs"));
+                    .hint("a page or drawing shows one study and any number of runs"));
             }
             Saved::Study(outcome) => study = Some(*outcome),
         }
     }
-    page.write(&lanemark_report::html(study.as_ref(), &runs.iter().collect::<Vec<_>>()))?;
-    tell!("wrote {}", args.html.display());
-    Ok(Outcome::Done)
+    Ok((study, runs))
 }

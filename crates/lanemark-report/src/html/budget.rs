@@ -8,7 +8,8 @@ use maud::{Markup, html};
 
 use super::axis::Axis;
 use super::grid::{grid, typeset};
-use super::svg::{fitted, image, num, text_width};
+use super::picture::{Drawing, Entry, Picture};
+use super::svg::{Image, fitted, image, num, text_width};
 use crate::budget::{Budget, HopShare};
 use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
 use crate::table::{Cell, Column, Table};
@@ -37,23 +38,14 @@ struct Hops(Vec<String>);
 /// The section's content, or `None` where no run knows its hops.
 pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let panels = panels(runs);
-    let mut hops = Hops(Vec::new());
-    for hop in panels.iter().flat_map(|panel| &panel.bars).flat_map(|(_, budget)| &budget.hops) {
-        if !hops.0.contains(&hop.label()) {
-            hops.0.push(hop.label());
-        }
-    }
     (!panels.is_empty()).then(|| {
+        let picture = drawn(&panels);
         html! {
             p class="soft" {
                 "Mean latency of a request, along the hops of its path. Pale is waiting for a hop, full colour is service by it. Each panel has its own scale from zero."
             }
-            (legend(&hops))
-            div class="panels wide" {
-                @for panel in &panels {
-                    figure { figcaption { (panel.test) } (panel.draw(&hops)) }
-                }
-            }
+            (picture.legend())
+            (picture.panels("panels wide"))
             details {
                 summary { "Time budgets as numbers" }
                 (grid(&table(&panels), "Time budgets"))
@@ -77,19 +69,30 @@ fn panels<'a>(runs: &'a [(String, &'a RunResult)]) -> Vec<Panel<'a>> {
     panels
 }
 
-fn legend(hops: &Hops) -> Markup {
-    html! {
-        ul class="legend" {
-            @for name in &hops.0 {
-                li {
-                    svg viewBox="0 0 22 12" aria-hidden="true" {
-                        rect class=(format!("wait {}", hops.colour(name))) width="11" height="12" {}
-                        rect class=(hops.colour(name)) x="11" width="11" height="12" {}
-                    }
-                    (name)
-                }
-            }
+/// The picture of the budgets of all tests.
+pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
+    drawn(&panels(runs))
+}
+
+fn drawn(panels: &[Panel<'_>]) -> Picture {
+    let mut hops = Hops(Vec::new());
+    for hop in panels.iter().flat_map(|panel| &panel.bars).flat_map(|(_, budget)| &budget.hops) {
+        if !hops.0.contains(&hop.label()) {
+            hops.0.push(hop.label());
         }
+    }
+    let swatch = |name: &String| {
+        let swatch = html! {
+            rect class=(format!("wait {}", hops.colour(name))) width="11" height="12" {}
+            rect class=(hops.colour(name)) x="11" width="11" height="12" {}
+        };
+        Entry::new(swatch, name)
+    };
+    let figure =
+        |panel: &Panel<'_>| Drawing { title: panel.test.to_owned(), image: panel.draw(&hops) };
+    Picture {
+        entries: hops.0.iter().map(swatch).collect(),
+        figures: panels.iter().map(figure).collect(),
     }
 }
 
@@ -117,7 +120,7 @@ impl Panel<'_> {
         LatencyUnit::fitting(self.bars.iter().map(|(_, budget)| budget.total_ns()))
     }
 
-    fn draw(&self, hops: &Hops) -> Markup {
+    fn draw(&self, hops: &Hops) -> Image {
         let unit = self.unit();
         let totals = self.bars.iter().map(|(_, budget)| unit.of(budget.total_ns()));
         let axis = Axis::new(totals, WIDTH - UNIT);
@@ -130,7 +133,7 @@ impl Panel<'_> {
                 (stack(budget, unit, &axis, hops, top + LINE))
             }
         };
-        image(WIDTH, height + AXIS, &self.told(unit), &content)
+        image(WIDTH, height + AXIS, &self.told(unit), content)
     }
 
     /// The panel in words.

@@ -11,7 +11,8 @@ use maud::{Markup, html};
 use super::axis::Axis;
 use super::family_chart;
 use super::grid::typeset;
-use super::svg::{fitted, image, num};
+use super::picture::{Drawing, Entry, Picture};
+use super::svg::{Image, fitted, image, num};
 use crate::figure_table::{metrics, printed, rows, tests};
 use crate::number::{ERROR_DOUBTFUL, grouped, known, percent_signed, significant};
 
@@ -65,8 +66,20 @@ pub(super) fn system_colour(index: usize) -> String {
     format!("s{}", index % COLOURS)
 }
 
-/// The panels of a study: what was published and simulated for each system, and measured here.
+/// The section of a study: what was published and simulated for each system, and measured here.
 pub(super) fn study(outcome: &StudyOutcome, measured: &[(String, &RunResult)]) -> Markup {
+    let (lines, bars) = study_pictures(outcome, measured);
+    html! {
+        (family_chart::section(&lines, true))
+        @if !bars.figures.is_empty() { (section(&bars, metrics(outcome)[0])) }
+    }
+}
+
+/// The pictures of a study: families of tests as lines, and the others as bars.
+pub(super) fn study_pictures(
+    outcome: &StudyOutcome,
+    measured: &[(String, &RunResult)],
+) -> (Picture, Picture) {
     let metric = metrics(outcome)[0];
     let families = family_chart::of_runs(outcome.systems.iter().map(|system| &system.run));
     let panels: Vec<Panel> = tests(outcome)
@@ -85,14 +98,21 @@ pub(super) fn study(outcome: &StudyOutcome, measured: &[(String, &RunResult)]) -
         })
         .collect();
     let kinds = [Kind::Published, Kind::Simulated, Kind::Measured];
+    let lines = family_chart::study(outcome, measured, metric, &families);
+    (lines, bars_of(&panels, metric, &kinds))
+}
+
+/// The section of runs alone.
+pub(super) fn runs(runs: &[(String, &RunResult)]) -> Markup {
+    let (lines, bars) = runs_pictures(runs);
     html! {
-        (family_chart::study(outcome, measured, metric, &families))
-        @if !panels.is_empty() { (panel_section(&panels, metric, &kinds)) }
+        (family_chart::section(&lines, false))
+        @if !bars.figures.is_empty() { (section(&bars, Metric::Throughput)) }
     }
 }
 
-/// The panels of runs alone: a bar for each run.
-pub(super) fn runs(runs: &[(String, &RunResult)]) -> Markup {
+/// The pictures of runs alone: families of tests as lines, and a bar for each run of the others.
+pub(super) fn runs_pictures(runs: &[(String, &RunResult)]) -> (Picture, Picture) {
     let families = family_chart::of_runs(runs.iter().map(|(_, run)| *run));
     let mut names: Vec<&str> = Vec::new();
     for result in runs.iter().flat_map(|(_, run)| &run.tests) {
@@ -114,10 +134,8 @@ pub(super) fn runs(runs: &[(String, &RunResult)]) -> Markup {
             groups: runs.iter().enumerate().filter_map(|run| group(run, test)).collect(),
         })
         .collect();
-    html! {
-        (family_chart::runs(runs, Metric::Throughput, &families))
-        @if !panels.is_empty() { (panel_section(&panels, Metric::Throughput, &[])) }
-    }
+    let lines = family_chart::runs(runs, Metric::Throughput, &families);
+    (lines, bars_of(&panels, Metric::Throughput, &[]))
 }
 
 fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group> {
@@ -165,7 +183,7 @@ pub(super) fn bars(figure: &str, unit: &str, runs: Vec<(String, String, Statisti
     }
 }
 
-fn panel_section(panels: &[Panel], metric: Metric, kinds: &[Kind]) -> Markup {
+fn bars_of(panels: &[Panel], metric: Metric, kinds: &[Kind]) -> Picture {
     let used = |kind: &&Kind| {
         let mut bars = panels.iter().flat_map(|panel| &panel.groups).flat_map(|group| &group.bars);
         bars.any(|bar| bar.kind == **kind)
@@ -180,32 +198,25 @@ fn panel_section(panels: &[Panel], metric: Metric, kinds: &[Kind]) -> Markup {
         (false, true) => "least to greatest repeat",
         (false, false) => "",
     };
+    let mut entries: Vec<Entry> =
+        kinds.iter().filter(used).map(|kind| Entry::new(kind.swatch(), kind.name())).collect();
+    if !whiskers.is_empty() {
+        let swatch = html! { path class="whisker" d="M1 6H21M1 2V10M21 2V10" {} };
+        entries.push(Entry::new(swatch, whiskers));
+    }
+    let figure =
+        |panel: &Panel| Drawing { title: panel.test.clone(), image: panel.draw(metric.unit()) };
+    Picture { entries, figures: panels.iter().map(figure).collect() }
+}
+
+fn section(bars: &Picture, metric: Metric) -> Markup {
     html! {
         p class="soft" {
             (typeset(crate::figure_table::heading(metric)))
             ". Each panel has its own scale from zero."
         }
-        ul class="legend" {
-            @for kind in kinds.iter().filter(used) {
-                li {
-                    (kind.swatch())
-                    (kind.name())
-                }
-            }
-            @if !whiskers.is_empty() {
-                li {
-                    svg viewBox="0 0 22 12" aria-hidden="true" {
-                        path class="whisker" d="M1 6H21M1 2V10M21 2V10" {}
-                    }
-                    (whiskers)
-                }
-            }
-        }
-        div class="panels" {
-            @for panel in panels {
-                figure { figcaption { (panel.test) } (panel.draw(metric.unit())) }
-            }
-        }
+        (bars.legend())
+        (bars.panels("panels"))
     }
 }
 
@@ -222,10 +233,8 @@ impl Kind {
     fn swatch(self) -> Markup {
         let colours = if self == Self::Measured { ["neutral"; 2] } else { ["s0", "s1"] };
         html! {
-            svg viewBox="0 0 22 12" aria-hidden="true" {
-                @for (colour, x) in colours.into_iter().zip(["0.5", "11.5"]) {
-                    rect class=(format!("{} {colour}", self.class())) x=(x) y="0.5" width="10" height="11" {}
-                }
+            @for (colour, x) in colours.into_iter().zip(["0.5", "11.5"]) {
+                rect class=(format!("{} {colour}", self.class())) x=(x) y="0.5" width="10" height="11" {}
             }
         }
     }
@@ -304,7 +313,7 @@ impl Bar {
 }
 
 impl Panel {
-    fn draw(&self, unit: &str) -> Markup {
+    fn draw(&self, unit: &str) -> Image {
         let ends = self.groups.iter().flat_map(|group| &group.bars).map(Bar::end);
         let axis = Axis::new(ends, WIDTH - VALUES);
         let mut top = 0.0;
@@ -323,7 +332,7 @@ impl Panel {
                 }
             }
         };
-        image(WIDTH, top + AXIS, &self.told(unit), &content)
+        image(WIDTH, top + AXIS, &self.told(unit), content)
     }
 
     /// The panel in words.

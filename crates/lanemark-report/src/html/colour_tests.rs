@@ -1,6 +1,7 @@
 //! Colours against the page, computed from the style sheet by the rule of WCAG 2.
 
 use super::STYLE;
+use super::theme::{root, variables};
 
 /// The relative luminance of `#rgb` or `#rrggbb`.
 fn luminance(colour: &str) -> f64 {
@@ -22,31 +23,11 @@ fn contrast(one: &str, other: &str) -> f64 {
     (one.max(other) + 0.05) / (one.min(other) + 0.05)
 }
 
-/// The variables of a block of the style sheet, over those that it inherits.
-fn colours<'a>(block: &'a str, inherited: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-    let mut all = inherited.to_vec();
-    for (name, value) in
-        block.split([';', '{', '}']).filter_map(|line| line.trim().split_once(": #"))
-    {
-        let value = &block[value.as_ptr() as usize - block.as_ptr() as usize - 1..][..=value.len()];
-        all.retain(|(known, _)| *known != name);
-        all.push((name, value));
-    }
-    all
-}
-
-/// The block of `:root` that comes first after `from`.
-fn root(from: &str) -> &str {
-    let start = STYLE.find(from).unwrap();
-    let block = &STYLE[start + STYLE[start..].find(":root").unwrap()..];
-    &block[..block.find('}').unwrap()]
-}
-
 #[test]
 fn every_mark_has_a_contrast_of_three_to_one_in_light_dark_and_print() {
-    let light = colours(root(":root"), &[]);
-    let dark = colours(root("@media (prefers-color-scheme: dark)"), &light);
-    let print = colours(root("@media print"), &dark);
+    let light = variables(root(STYLE, ":root"), &[]);
+    let dark = variables(root(STYLE, "@media (prefers-color-scheme: dark)"), &light);
+    let print = variables(root(STYLE, "@media print"), &dark);
     for (mode, all) in [("light", light), ("dark", dark), ("print", print)] {
         let of = |name: &str| all.iter().find(|(known, _)| *known == name).unwrap().1;
         let marks = (0..6).map(|index| format!("--s{index}"));

@@ -6,7 +6,8 @@ use maud::{Markup, html};
 
 use super::family::{Axis, Family};
 use super::grid::typeset;
-use super::lines::{Chart, Line, Mark, Scale, legend};
+use super::lines::{Chart, Line, Mark, Scale, entries};
+use super::picture::Picture;
 use crate::figure_table::{heading, rows};
 use crate::number::{grouped, known, significant};
 
@@ -30,7 +31,7 @@ pub(super) fn study(
     measured: &[(String, &RunResult)],
     metric: Metric,
     families: &[Family<'_>],
-) -> Markup {
+) -> Picture {
     let all = rows(outcome, metric);
     let charts = families.iter().map(|family| {
         let mut lines = Vec::new();
@@ -71,7 +72,7 @@ pub(super) fn study(
     let charts: Vec<Chart> = charts.collect();
     let names = outcome.systems.iter().map(|system| system.label.as_str());
     let names = names.chain(measured.iter().map(|(label, _)| label.as_str()));
-    section(&charts, names, true)
+    picture(&charts, names)
 }
 
 /// Draws the families of runs, a line for each run.
@@ -79,7 +80,7 @@ pub(super) fn runs(
     runs: &[(String, &RunResult)],
     metric: Metric,
     families: &[Family<'_>],
-) -> Markup {
+) -> Picture {
     let charts = families.iter().map(|family| {
         let lines = runs.iter().enumerate().filter_map(|(style, (label, run))| {
             family.line(label.clone(), style, |test| {
@@ -90,29 +91,45 @@ pub(super) fn runs(
         family.chart(heading(metric), lines.collect())
     });
     let charts: Vec<Chart> = charts.collect();
-    section(&charts, runs.iter().map(|(label, _)| label.as_str()), false)
+    picture(&charts, runs.iter().map(|(label, _)| label.as_str()))
 }
 
-fn section<'n>(charts: &[Chart], names: impl Iterator<Item = &'n str>, rings: bool) -> Markup {
+fn picture<'n>(charts: &[Chart], names: impl Iterator<Item = &'n str>) -> Picture {
     let used =
         |style: usize| charts.iter().flat_map(|chart| &chart.lines).any(|line| line.style == style);
-    let names: Vec<(usize, bool, &str)> = names
-        .enumerate()
-        .filter(|&(style, _)| used(style))
-        .map(|(style, name)| (style, false, name))
-        .collect();
+    let named = names.enumerate().filter(|&(style, _)| used(style));
+    Picture { entries: entries(named), figures: charts.iter().map(Chart::figure).collect() }
+}
+
+/// Draws families on a page; nothing where there are none.
+pub(super) fn section(families: &Picture, rings: bool) -> Markup {
     html! {
-        @if !charts.is_empty() {
-            (legend(names.into_iter()))
+        @if !families.figures.is_empty() {
+            (families.legend())
             @if rings { p class="soft" { "Rings are published, whiskers 80% intervals." } }
-            div class="panels pairs" { @for chart in charts { (chart.figure()) } }
+            (families.panels("panels pairs"))
         }
     }
 }
 
-/// Latency over the requests a second that it is paid for, a point for each queue depth; `None` where no tests differ in
-/// queue depth alone.
+/// The section on latency over the requests a second that it is paid for, a point for each queue depth; `None` where no
+/// tests differ in queue depth alone.
 pub(super) fn over_load(runs: &[(String, &RunResult)]) -> Option<Markup> {
+    let picture = load_picture(runs);
+    (!picture.figures.is_empty()).then(|| {
+        html! {
+            p class="soft" {
+                "Half of the requests take no longer than the line says, 99% no longer than the whisker. Each point is a \
+                 queue depth. The upright line is the ceiling: what the path's slowest hop could do alone."
+            }
+            (picture.legend())
+            (picture.panels("panels pairs"))
+        }
+    })
+}
+
+/// The picture of latency over load.
+pub(super) fn load_picture(runs: &[(String, &RunResult)]) -> Picture {
     let families = of_runs(runs.iter().map(|(_, run)| *run));
     let charts: Vec<Chart> = families
         .iter()
@@ -120,16 +137,7 @@ pub(super) fn over_load(runs: &[(String, &RunResult)]) -> Option<Markup> {
         .map(|family| load_chart(family, runs))
         .filter(|chart| !chart.lines.is_empty())
         .collect();
-    (!charts.is_empty()).then(|| {
-        html! {
-            p class="soft" {
-                "Half of the requests take no longer than the line says, 99% no longer than the whisker. Each point is a \
-                 queue depth. The upright line is the ceiling: what the path's slowest hop could do alone."
-            }
-            (legend(runs.iter().enumerate().map(|(style, (label, _))| (style, false, label.as_str()))))
-            div class="panels pairs" { @for chart in &charts { (chart.figure()) } }
-        }
-    })
+    picture(&charts, runs.iter().map(|(label, _)| label.as_str()))
 }
 
 fn load_chart(family: &Family<'_>, runs: &[(String, &RunResult)]) -> Chart {

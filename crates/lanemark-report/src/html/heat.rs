@@ -8,6 +8,7 @@ use lanemark_core::units::Duration;
 use maud::{Markup, html};
 
 use super::lines::time_label;
+use super::picture::Entry;
 use super::svg::num;
 
 /// Height of a row.
@@ -120,19 +121,11 @@ impl Heat {
     }
 }
 
-/// Names the classes of cells.
-pub(super) fn legend() -> Markup {
-    html! {
-        ul class="legend" {
-            li { "Requests of an interval, from" }
-            @for (class, name) in NAMES.iter().enumerate() {
-                li {
-                    svg viewBox="0 0 22 12" aria-hidden="true" {
-                        rect class=(format!("q{class}")) x="0" y="0" width="22" height="12" {}
-                    }
-                    (name)
-                }
-            }
-        }
-    }
+/// The classes of cells by their names.
+pub(super) fn entries() -> Vec<Entry> {
+    let lead = Entry { swatch: None, name: "Requests of an interval, from".to_owned() };
+    let classes = NAMES.iter().enumerate().map(|(class, name)| {
+        Entry::new(html! { rect class=(format!("q{class}")) width="22" height="12" {} }, *name)
+    });
+    std::iter::once(lead).chain(classes).collect()
 }

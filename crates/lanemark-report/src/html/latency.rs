@@ -6,7 +6,8 @@
 use lanemark_core::result::{RunResult, TestResult};
 use maud::{Markup, html};
 
-use super::lines::{Chart, Line, Scale, legend};
+use super::lines::{Chart, Line, Scale, entries, legend};
+use super::picture::{Drawing, Picture};
 
 /// The ladder's rungs; those that too few requests support are left out.
 const RUNGS: [f64; 12] =
@@ -20,12 +21,7 @@ const STEPS: usize = 48;
 
 /// The section's content, or `None` where no test counted requests.
 pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
-    let mut names: Vec<&str> = Vec::new();
-    for result in runs.iter().flat_map(|(_, run)| &run.tests) {
-        if result.latency().count() > 1 && !names.contains(&result.test.name.as_str()) {
-            names.push(&result.test.name);
-        }
-    }
+    let names = tests(runs);
     (!names.is_empty()).then(|| {
         html! {
             p class="soft" {
@@ -34,19 +30,51 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
                  of requests that took no longer."
             }
             @if runs.len() > 1 {
-                (legend(runs.iter().enumerate().map(|(index, (label, _))| (index, false, label.as_str()))))
+                (legend(runs.iter().enumerate().map(|(index, (label, _))| (index, label.as_str()))))
             }
             div class="panels pairs" {
                 @for name in names {
-                    @let results: Vec<(usize, &str, &TestResult)> = runs.iter().enumerate()
-                        .filter_map(|(index, (label, run))| Some((index, label.as_str(), run.test(name)?)))
-                        .collect();
-                    (ladder(name, &results).figure())
-                    (cumulative(name, &results).figure())
+                    @let results = results(runs, name);
+                    (ladder(name, &results).figure().draw())
+                    (cumulative(name, &results).figure().draw())
                 }
             }
         }
     })
+}
+
+/// The picture of all tests: their percentiles, or their cumulative shares.
+pub(super) fn picture(runs: &[(String, &RunResult)], is_cumulative: bool) -> Picture {
+    let drawn = if is_cumulative { cumulative } else { ladder };
+    let figure = |name: &str| -> Drawing { drawn(name, &results(runs, name)).figure() };
+    Picture {
+        entries: entries(
+            runs.iter().enumerate().map(|(index, (label, _))| (index, label.as_str())),
+        ),
+        figures: tests(runs).into_iter().map(figure).collect(),
+    }
+}
+
+/// The tests that counted several requests.
+fn tests<'r>(runs: &'r [(String, &RunResult)]) -> Vec<&'r str> {
+    let mut names: Vec<&str> = Vec::new();
+    for result in runs.iter().flat_map(|(_, run)| &run.tests) {
+        if result.latency().count() > 1 && !names.contains(&result.test.name.as_str()) {
+            names.push(&result.test.name);
+        }
+    }
+    names
+}
+
+/// The results of a test, each with the number and the label of its run.
+fn results<'r>(
+    runs: &'r [(String, &'r RunResult)],
+    name: &str,
+) -> Vec<(usize, &'r str, &'r TestResult)> {
+    let of_run = |(index, (label, run)): (usize, &'r (String, &'r RunResult))| {
+        Some((index, label.as_str(), run.test(name)?))
+    };
+    runs.iter().enumerate().filter_map(of_run).collect()
 }
 
 /// Number of nines of a percentile: 1 for 90, 2 for 99.

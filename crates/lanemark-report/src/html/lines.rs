@@ -5,7 +5,8 @@
 
 use maud::{Markup, html};
 
-use super::svg::{fitted, image, num, text_width};
+use super::picture::{self, Drawing, Entry};
+use super::svg::{Image, fitted, image, num, text_width};
 use crate::number::grouped;
 
 /// The width of a panel in its own units, about the pixels of a phone.
@@ -64,20 +65,16 @@ pub(crate) fn style(index: usize) -> String {
 }
 
 /// Names the lines, each beside a piece of it.
-pub(super) fn legend<'a>(names: impl Iterator<Item = (usize, bool, &'a str)>) -> Markup {
-    html! {
-        ul class="legend" {
-            @for (index, rings, name) in names {
-                li {
-                    svg viewBox="0 0 22 12" aria-hidden="true" {
-                        @if rings { circle class=(format!("ring {}", style(index))) cx="11" cy="6" r="3.5" {} }
-                        @else { path class=(format!("trace {}", style(index))) d="M0 6H22" {} }
-                    }
-                    (name)
-                }
-            }
-        }
-    }
+pub(super) fn legend<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Markup {
+    picture::legend(&entries(names))
+}
+
+/// The lines by their style and name.
+pub(super) fn entries<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Vec<Entry> {
+    let entry = |(index, name)| {
+        Entry::new(html! { path class=(format!("trace {}", style(index))) d="M0 6H22" {} }, name)
+    };
+    names.map(entry).collect()
 }
 
 impl Scale {
@@ -135,12 +132,12 @@ pub(super) fn time_label(ns: f64) -> String {
 }
 
 impl Chart {
-    /// Draws the panel with its title.
-    pub(super) fn figure(&self) -> Markup {
-        html! { figure { figcaption { (self.title) } (self.draw()) } }
+    /// The panel with its title.
+    pub(super) fn figure(&self) -> Drawing {
+        Drawing { title: self.title.clone(), image: self.draw() }
     }
 
-    fn draw(&self) -> Markup {
+    fn draw(&self) -> Image {
         let (width, bottom) = (WIDTH - LEFT - RIGHT, TOP + HEIGHT);
         let x = |value: f64| num(self.across.share(value) * width);
         let y = |value: f64| num(bottom - self.up.share(value) * HEIGHT);
@@ -180,7 +177,7 @@ impl Chart {
                 @for line in &self.lines { (line.draw(&x, &y)) }
             }
         };
-        image(WIDTH, bottom + BOTTOM, &self.told(), &drawn)
+        image(WIDTH, bottom + BOTTOM, &self.told(), drawn)
     }
 
     /// The panel in words: the first and the last point of each line.

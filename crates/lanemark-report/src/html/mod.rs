@@ -17,21 +17,27 @@ pub(crate) mod grid;
 mod heat;
 mod latency;
 pub(crate) mod lines;
+pub(crate) mod picture;
+mod plot;
 pub(crate) mod provenance;
 mod sensitivity;
 mod series;
 pub(crate) mod svg;
+mod theme;
 
 use lanemark_core::result::{Provenance, RunResult, StudyOutcome, Target};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 pub(crate) use grid::typeset;
+pub use plot::{Chart, PLOT_MARK, Plot, PlotStyle, plot};
 
 use crate::{
     answer, beside, energy, faults, figure_table, run_table, summary, target, transactions,
 };
 
-const STYLE: &str = include_str!("style.css");
+/// All rules of a page.
+const STYLE: &str =
+    concat!(include_str!("colours.css"), include_str!("style.css"), include_str!("marks.css"));
 
 /// Writes one self-contained HTML file of a study, of runs, or of a study beside runs.
 pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::axis::Axis;
 use super::grid::grid;
-use super::svg::{fitted, image, num, text_width};
+use super::svg::{Image, fitted, image, num, text_width};
 use crate::sensitivity::{label, latency, sentence, signed, table};
 
 const WIDTH: f64 = 470.0;
@@ -52,7 +52,7 @@ pub(super) fn gains(runs: &[(String, &RunResult)]) -> Option<Markup> {
     })
 }
 
-fn draw(caption: &str, asked: &Sensitivity) -> Markup {
+fn draw(caption: &str, asked: &Sensitivity) -> Image {
     let gains = asked.gains.iter().map(|gain| gain.throughput_gain * 100.0);
     let axis = Axis::new(gains.chain([1.0]), WIDTH - NAMES - WORDS);
     let height = asked.gains.len() as f64 * LINE;
@@ -81,7 +81,7 @@ fn draw(caption: &str, asked: &Sensitivity) -> Markup {
             }
         }
     };
-    image(WIDTH, height + AXIS, &format!("{caption}. {}", sentence(asked)), &content)
+    image(WIDTH, height + AXIS, &format!("{caption}. {}", sentence(asked)), content)
 }
 
 /// `+85%, latency -46%`; nothing of a change that does nothing.

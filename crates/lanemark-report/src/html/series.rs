@@ -13,7 +13,8 @@ use maud::{Markup, html};
 use super::axis::{Axis, step};
 use super::grid::{grid, typeset};
 use super::heat::{self, Heat};
-use super::svg::{image, num, text_width};
+use super::picture::{self, Drawing, Picture};
+use super::svg::{Image, image, num, text_width};
 use crate::number::{grouped, significant};
 use crate::over_time;
 
@@ -59,10 +60,24 @@ struct Plot {
     values: Vec<Option<f64>>,
 }
 
-/// The section's content, or `None` where no run has a series.
-pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
+/// A test over time, to be drawn.
+struct Shown<'r> {
+    caption: String,
+    test: &'r Test,
+    sample: &'r Sample,
+    series: &'r Series,
+}
+
+impl Shown<'_> {
+    fn has_latencies(&self) -> bool {
+        self.series.points.iter().any(|point| !point.latency_steps.is_empty())
+    }
+}
+
+/// The tests that have a series, each by its first sample that has one.
+fn shown<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<Shown<'r>> {
     let several = runs.len() > 1;
-    let mut figures = Vec::new();
+    let mut all = Vec::new();
     for (label, run) in runs {
         for result in &run.tests {
             let known = |sample: &&Sample| {
@@ -72,25 +87,41 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
             let Some(series) = &sample.series else { continue };
             let name = &result.test.name;
             let caption = if several { format!("{name}: {label}") } else { name.clone() };
-            figures.push((caption, &result.test, sample, series));
+            all.push(Shown { caption, test: &result.test, sample, series });
         }
     }
-    let columns = (COLUMNS_PAGE / figures.len().max(1)).clamp(12, COLUMNS);
-    let counted =
-        |series: &Series| series.points.iter().any(|point| !point.latency_steps.is_empty());
-    (!figures.is_empty()).then(|| {
+    all
+}
+
+/// The picture of all tests over time.
+pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
+    let all = shown(runs);
+    let heat = all.iter().any(Shown::has_latencies);
+    let drawing =
+        |one: &Shown<'_>| Drawing { title: one.caption.clone(), image: draw(one, COLUMNS) };
+    Picture {
+        entries: if heat { heat::entries() } else { Vec::new() },
+        figures: all.iter().map(drawing).collect(),
+    }
+}
+
+/// The section's content, or `None` where no run has a series.
+pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
+    let all = shown(runs);
+    let columns = (COLUMNS_PAGE / all.len().max(1)).clamp(12, COLUMNS);
+    (!all.is_empty()).then(|| {
         html! {
-            @if figures.iter().any(|(_, _, _, series)| counted(series)) { (heat::legend()) }
-            @for (caption, test, sample, series) in &figures {
+            @if all.iter().any(Shown::has_latencies) { (picture::legend(&heat::entries())) }
+            @for one in &all {
                 figure class="time" {
-                    figcaption { (caption) }
-                    (draw(caption, test, sample, series, columns))
-                    @for sentence in over_time::sentences(sample) { p class="soft" { (sentence) } }
+                    figcaption { (one.caption) }
+                    (draw(one, columns))
+                    @for sentence in over_time::sentences(one.sample) { p class="soft" { (sentence) } }
                 }
-                @if let Some(table) = over_time::table(sample) {
+                @if let Some(table) = over_time::table(one.sample) {
                     details {
-                        summary { (caption) " over time, as numbers" }
-                        (grid(&table, caption))
+                        summary { (one.caption) " over time, as numbers" }
+                        (grid(&table, &one.caption))
                     }
                 }
             }
@@ -98,7 +129,8 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
     })
 }
 
-fn draw(caption: &str, test: &Test, sample: &Sample, series: &Series, columns: usize) -> Markup {
+fn draw(one: &Shown<'_>, columns: usize) -> Image {
+    let Shown { ref caption, test, sample, series } = *one;
     let shown = series.condensed(STEPS);
     let (unit, seconds) = over_time::time_unit(series.elapsed());
     let longest = series.elapsed().as_seconds() / seconds;
@@ -137,7 +169,7 @@ fn draw(caption: &str, test: &Test, sample: &Sample, series: &Series, columns: u
             }
         }
     };
-    image(WIDTH, top + AXIS, &told(caption, &plots, series), &content)
+    image(WIDTH, top + AXIS, &told(caption, &plots, series), content)
 }
 
 /// Returns the plots of a series: the rate, and write amplification where it is known.

@@ -1,6 +1,6 @@
 //! Small things of inline SVG: short numbers, the width of text, and a frame that says what it shows.
 
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 
 /// Mean width of a character at the size of labels, on the wide side.
 const CHARACTER: f64 = 6.6;
@@ -32,12 +32,27 @@ pub(crate) fn fitted(text: &str, width: f64) -> String {
     format!("{}…", cut.trim_end())
 }
 
-/// An image of `width` by `height` that reads as `label` to those who do not see it.
-pub(crate) fn image(width: f64, height: f64, label: &str, content: &Markup) -> Markup {
-    html! {
-        svg viewBox=(format!("0 0 {} {}", num(width), num(height))) role="img" aria-label=(label) {
-            title { (label) }
-            (content)
+/// A drawing that reads as its label to those who do not see it.
+pub(crate) struct Image {
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+    label: String,
+    content: Markup,
+}
+
+/// An image of `width` by `height` that reads as `label`.
+pub(crate) fn image(width: f64, height: f64, label: &str, content: Markup) -> Image {
+    Image { width, height, label: label.to_owned(), content }
+}
+
+impl Render for Image {
+    fn render(&self) -> Markup {
+        let box_of = format!("0 0 {} {}", num(self.width), num(self.height));
+        html! {
+            svg viewBox=(box_of) role="img" aria-label=(self.label) {
+                title { (self.label) }
+                (self.content)
+            }
         }
     }
 }

@@ -191,7 +191,7 @@ fn figure(curves: &Curves, panel: &Panel) -> Markup {
     html! {
         figure class="time" {
             @if !panel.name.is_empty() { figcaption { (panel.name) } }
-            (image(WIDTH, bottom + AXIS, &told, &drawn))
+            (image(WIDTH, bottom + AXIS, &told, drawn))
         }
     }
 }

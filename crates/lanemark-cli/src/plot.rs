@@ -1,0 +1,64 @@
+//! `lanemark plot`: one chart of saved results as a drawing, SVG or PNG.
+
+use std::path::Path;
+
+use lanemark_lab::results::Outlet;
+use lanemark_report::{Chart, Plot, PlotStyle};
+
+use crate::args::PlotArgs;
+use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
+use crate::outlets::PLOT;
+use crate::report;
+
+pub(crate) fn run(args: &PlotArgs) -> Result<Outcome, Failure> {
+    let out = &args.out;
+    let extension = out.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match extension.to_lowercase().as_str() {
+        "svg" => {
+            let place = Outlet::open(out, &PLOT)?;
+            place.write(&drawn(args)?.svg)?;
+        }
+        "png" => png(args, out)?,
+        _ => {
+            return Err(Failure::input(format!("--out {}: is no SVG and no PNG", out.display()))
+                .hint("name it *.svg or *.png"));
+        }
+    }
+    tell!("wrote {}", out.display());
+    Ok(Outcome::Done)
+}
+
+fn drawn(args: &PlotArgs) -> Result<Plot, Failure> {
+    let (study, runs) = report::load(&args.results)?;
+    let runs: Vec<_> = runs.iter().collect();
+    let style = PlotStyle { dark: args.dark, columns: args.columns.into() };
+    let chart = Chart::from(args.chart);
+    lanemark_report::plot(study.as_ref(), &runs, chart, args.panel.as_deref(), style).ok_or_else(
+        || {
+            let failure = Failure::input(format!("--chart {}: not in these results", args.chart));
+            match &args.panel {
+                Some(panel) => {
+                    failure.hint(format!("no panel has `{panel}` in its title, or none is there"))
+                }
+                None => failure.hint(args.chart.needs()),
+            }
+        },
+    )
+}
+
+#[cfg(not(feature = "png"))]
+fn png(_: &PlotArgs, out: &Path) -> Result<(), Failure> {
+    Err(Failure::input(format!("--out {}: this lanemark writes no PNG", out.display()))
+        .hint("name it *.svg, or build with --features png"))
+}
+
+#[cfg(feature = "png")]
+fn png(args: &PlotArgs, out: &Path) -> Result<(), Failure> {
+    use crate::png_file;
+
+    png_file::refuse_other(out)?;
+    let place = lanemark_lab::reserved::Reserved::with_folders(out)?;
+    let bytes = png_file::bytes(&drawn(args)?, args.scale)?;
+    Ok(place.write(&bytes)?)
+}

@@ -1,0 +1,139 @@
+//! `lanemark plot`: drawings of results that stand alone, and refusals that leave everything as it was.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Six queue depths of one test, short.
+const DEPTHS: &str = r#"
+[workload]
+name    = "depths"
+repeats = 1
+average = "mean"
+
+[defaults]
+block    = "4 KiB"
+pattern  = "random"
+read     = "100%"
+span     = "1 GiB"
+duration = "20 ms"
+interval = "1 ms"
+"#;
+
+const CHARTS: [&str; 6] = ["throughput", "percentiles", "cumulative", "load", "time", "budget"];
+
+fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+/// A folder with a result of six queue depths, `depths.json`.
+fn results() -> tempfile::TempDir {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let tests: String = [1, 2, 4, 8, 16, 32]
+        .iter()
+        .map(|depth| format!("[[test]]\nname = \"QD{depth}\"\nqueue_depth = {depth}\n"))
+        .collect();
+    let text = format!("{}{tests}", DEPTHS.replace("interval = \"1 ms\"\n", ""));
+    fs::write(folder.path().join("depths.toml"), text).unwrap();
+    let system = "samsung-850-pro-1tb@workstation-z170:sata";
+    let ran = lanemark(
+        folder.path(),
+        &[
+            "sim",
+            system,
+            "depths.toml",
+            "--no-interval",
+            "--interval",
+            "1ms",
+            "--out",
+            "depths.json",
+        ],
+    );
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    folder
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn each_chart_is_a_drawing_that_asks_for_nothing() {
+    let folder = results();
+    for chart in CHARTS {
+        let out = format!("{chart}.svg");
+        let ran =
+            lanemark(folder.path(), &["plot", "depths.json", "--chart", chart, "--out", &out]);
+        assert!(ran.status.success(), "{chart}: {}", said(&ran));
+        let svg = fs::read_to_string(folder.path().join(&out)).unwrap();
+        assert!(svg.starts_with("<?xml") && svg.trim_end().ends_with("</svg>"), "{chart}");
+        assert!(!svg.contains("var(") && !svg.contains("url(") && !svg.contains("href"), "{chart}");
+        assert_eq!(svg.matches("http").count(), 1, "{chart}: the name space alone");
+        assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count(), "{chart}");
+        assert!(svg.matches("class=\"title\"").count() >= 1, "{chart} has no panel");
+    }
+    let dark = lanemark(folder.path(), &["plot", "depths.json", "--dark", "--out", "dark.svg"]);
+    assert!(dark.status.success(), "{}", said(&dark));
+    assert!(fs::read_to_string(folder.path().join("dark.svg")).unwrap().contains("#16181a"));
+    // A panel by its title, and a drawing of the same name is written anew.
+    let one =
+        ["plot", "depths.json", "--chart", "budget", "--panel", "qd16", "--out", "budget.svg"];
+    assert!(lanemark(folder.path(), &one).status.success());
+    let svg = fs::read_to_string(folder.path().join("budget.svg")).unwrap();
+    assert_eq!(svg.matches("class=\"title\"").count(), 1);
+}
+
+#[test]
+fn what_cannot_be_drawn_is_told_and_nothing_is_written_over() {
+    let folder = results();
+    let path = folder.path();
+    fs::write(path.join("mine.svg"), "<svg>mine</svg>").unwrap();
+    fs::write(path.join("mine.png"), "mine").unwrap();
+    let fails = |arguments: &[&str], expected: &str| {
+        let all = [&["plot"], arguments].concat();
+        let ran = lanemark(path, &all);
+        assert!(!ran.status.success() && said(&ran).contains(expected), "{all:?}: {}", said(&ran));
+    };
+    fails(&["depths.json", "--out", "mine.svg"], "mine.svg: exists and");
+    fails(&["depths.json", "--out", "x.gif"], "name it *.svg or *.png");
+    fails(&["depths.json", "--panel", "none", "--out", "x.svg"], "no panel has `none`");
+    fails(&["absent.json", "--out", "x.svg"], "absent.json");
+    fails(&["depths.toml", "--out", "x.svg"], "depths.toml");
+    fails(&["depths.json", "--columns", "0", "--out", "x.svg"], "columns");
+    fails(&["depths.json", "--scale", "nan", "--out", "x.png"], "scale");
+    match cfg!(feature = "png") {
+        true => fails(&["depths.json", "--out", "mine.png"], "mine.png: exists and is no drawing"),
+        false => fails(&["depths.json", "--out", "x.png"], "build with --features png"),
+    }
+    assert_eq!(fs::read_to_string(path.join("mine.svg")).unwrap(), "<svg>mine</svg>");
+    assert_eq!(fs::read_to_string(path.join("mine.png")).unwrap(), "mine");
+    assert!(!path.join("x.svg").exists() && !path.join("x.png").exists());
+}
+
+#[cfg(feature = "png")]
+#[test]
+fn a_png_has_the_size_of_the_drawing_times_its_scale_and_words() {
+    let folder = results();
+    let draw = |chart: &str, scale: &str| {
+        let out = format!("{chart}.png");
+        let ran = lanemark(
+            folder.path(),
+            &["plot", "depths.json", "--chart", chart, "--out", &out, "--scale", scale],
+        );
+        assert!(ran.status.success(), "{chart}: {}", said(&ran));
+        let file = std::io::BufReader::new(fs::File::open(folder.path().join(&out)).unwrap());
+        let mut reader = png::Decoder::new(file).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        let ink = pixels.chunks(4).filter(|pixel| pixel[..3].iter().all(|&part| part < 80)).count();
+        (info.width, info.height, ink)
+    };
+    for chart in CHARTS {
+        let (once, twice) = (draw(chart, "1"), draw(chart, "2"));
+        assert_eq!((2 * once.0, 2 * once.1), (twice.0, twice.1), "{chart}");
+        // Letters are nearly black; without a font there are none.
+        assert!(twice.2 > 500, "{chart} has {} dark pixels", twice.2);
+    }
+}

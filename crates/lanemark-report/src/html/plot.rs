@@ -1,0 +1,172 @@
+//! Charts of results as drawings of their own: SVG that needs no style sheet, font or script from elsewhere.
+
+use lanemark_core::result::{RunResult, StudyOutcome};
+use maud::{Markup, PreEscaped, html};
+
+use super::picture::{Drawing, Entry, Picture, SWATCH};
+use super::svg::{fitted, num, text_width};
+use super::{budget, chart, family_chart, labelled, latency, series, theme};
+
+/// Space around a drawing, and between its panels.
+const MARGIN: f64 = 16.0;
+const GAP: f64 = 28.0;
+/// Height of a panel's title, and of a line of the legend.
+const TITLE: f64 = 20.0;
+const LEGEND: f64 = 20.0;
+/// The most panels of a drawing.
+const PANELS_MAX: usize = 64;
+/// A word that every drawing of results has near its top, so that it is known again.
+pub const PLOT_MARK: &str = "lanemark-plot";
+
+/// A chart of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chart {
+    /// Throughput of each test: bars, or lines where tests differ in one number alone.
+    Throughput,
+    /// Latency by percentile.
+    Percentiles,
+    /// Share of the requests that took no longer than a latency.
+    Cumulative,
+    /// Latency over requests a second.
+    Load,
+    /// Rate, write amplification and latencies over time.
+    Time,
+    /// Mean latency by hop.
+    Budget,
+}
+
+/// The look of a drawing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlotStyle {
+    /// Whether marks are light on dark.
+    pub dark: bool,
+    /// Panels beside each other.
+    pub columns: usize,
+}
+
+/// A drawing of results with its size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plot {
+    /// The drawing as a file of SVG.
+    pub svg: String,
+    /// Width in pixels.
+    pub width: f64,
+    /// Height in pixels.
+    pub height: f64,
+}
+
+/// Draws a chart of a study, of runs, or of a study beside runs: its panels, or those whose title contains `panel`.
+/// `None` where nothing of it is in the results.
+pub fn plot(
+    study: Option<&StudyOutcome>,
+    runs: &[&RunResult],
+    chart: Chart,
+    panel: Option<&str>,
+    style: PlotStyle,
+) -> Option<Plot> {
+    let runs = labelled(runs, study.is_some());
+    let mut all: Vec<(String, &RunResult)> = Vec::new();
+    if let Some(study) = study {
+        all.extend(study.systems.iter().map(|system| (system.label.clone(), &system.run)));
+    }
+    all.extend(runs.iter().cloned());
+    let picture = match chart {
+        Chart::Throughput => {
+            let (lines, bars) = match study {
+                Some(study) => chart::study_pictures(study, &runs),
+                None => chart::runs_pictures(&runs),
+            };
+            both(lines, bars)
+        }
+        Chart::Percentiles => latency::picture(&all, false),
+        Chart::Cumulative => latency::picture(&all, true),
+        Chart::Load => family_chart::load_picture(&all),
+        Chart::Time => series::picture(&all),
+        Chart::Budget => budget::picture(&all),
+    };
+    let is_asked = |drawing: &Drawing| {
+        panel.is_none_or(|panel| drawing.title.to_lowercase().contains(&panel.to_lowercase()))
+    };
+    let figures: Vec<Drawing> = picture.figures.into_iter().filter(is_asked).collect();
+    (!figures.is_empty()).then(|| drawn(&Picture { entries: picture.entries, figures }, style))
+}
+
+/// Joins two pictures; names of marks that one has are not said again.
+fn both(mut one: Picture, other: Picture) -> Picture {
+    if !other.figures.is_empty() {
+        one.entries.extend(other.entries);
+    }
+    one.figures.extend(other.figures);
+    one
+}
+
+fn drawn(picture: &Picture, style: PlotStyle) -> Plot {
+    let figures = &picture.figures[..picture.figures.len().min(PANELS_MAX)];
+    let columns = style.columns.clamp(1, figures.len().max(1));
+    let widest = figures.iter().map(|drawing| drawing.image.width).fold(0.0, f64::max);
+    let width = 2.0 * MARGIN + columns as f64 * widest + (columns - 1) as f64 * GAP;
+    let entries = flowing(&picture.entries, width - 2.0 * MARGIN);
+    let legend_lines = entries.last().map_or(0.0, |(_, y, _)| y / LEGEND + 1.0);
+    let mut top = MARGIN + legend_lines * LEGEND;
+    let mut placed = Vec::new();
+    for row in figures.chunks(columns) {
+        let tallest = row.iter().map(|drawing| drawing.image.height).fold(0.0, f64::max);
+        for (column, drawing) in row.iter().enumerate() {
+            placed.push((MARGIN + column as f64 * (widest + GAP), top, drawing));
+        }
+        top += TITLE + tallest + GAP;
+    }
+    let height = top - GAP + MARGIN;
+    let size = |value: f64| num(value.ceil());
+    let svg = html! {
+        (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
+        svg xmlns="http://www.w3.org/2000/svg" class=(PLOT_MARK) width=(size(width)) height=(size(height))
+            viewBox=(format!("0 0 {} {}", size(width), size(height))) {
+            style { (PreEscaped(theme::marks(style.dark))) "svg text { font-family: \"DejaVu Sans\", Arial, Helvetica, sans-serif; } text.title { font-size: 13px; font-weight: 600; }" }
+            rect width="100%" height="100%" fill=(theme::page(style.dark)) {}
+            @for (x, y, entry) in &entries {
+                (named(MARGIN + x, MARGIN + y, entry))
+            }
+            @for (x, y, drawing) in &placed {
+                text class="title" x=(num(*x)) y=(num(y + 13.0)) { (fitted(&drawing.title, drawing.image.width * 0.85)) }
+                svg x=(num(*x)) y=(num(y + TITLE)) width=(num(drawing.image.width))
+                    height=(num(drawing.image.height)) overflow="visible" {
+                    (drawing.image)
+                }
+            }
+        }
+    };
+    Plot { svg: svg.into_string(), width: width.ceil(), height: height.ceil() }
+}
+
+/// The places of the entries of a legend, line by line.
+fn flowing(entries: &[Entry], width: f64) -> Vec<(f64, f64, &Entry)> {
+    let (mut x, mut y) = (0.0, 0.0);
+    let place = |entry| {
+        let taken = room(entry);
+        if x > 0.0 && x + taken > width {
+            (x, y) = (0.0, y + LEGEND);
+        }
+        let at = (x, y, entry);
+        x += taken + 16.0;
+        at
+    };
+    entries.iter().map(place).collect()
+}
+
+/// The width of an entry of a legend.
+fn room(entry: &Entry) -> f64 {
+    let swatch = if entry.swatch.is_some() { SWATCH.0 + 6.0 } else { 0.0 };
+    swatch + text_width(&entry.name)
+}
+
+fn named(x: f64, y: f64, entry: &Entry) -> Markup {
+    html! {
+        @if let Some(swatch) = &entry.swatch {
+            svg x=(num(x)) y=(num(y)) width=(num(SWATCH.0)) height=(num(SWATCH.1)) viewBox="0 0 22 12" { (swatch) }
+            text class="soft" x=(num(x + SWATCH.0 + 6.0)) y=(num(y + 10.0)) { (entry.name) }
+        } @else {
+            text class="soft" x=(num(x)) y=(num(y + 10.0)) { (entry.name) }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Colours by name, light and dark, for drawings that stand outside of a page.
+
+/// Colours of a page, as variables: light ones, and those that a dark page has otherwise.
+pub(super) const COLOURS: &str = include_str!("colours.css");
+/// Rules of the marks in drawings, by the names of colours.
+pub(super) const MARKS: &str = include_str!("marks.css");
+
+/// The variables of a block of a style sheet, over those that it inherits.
+pub(super) fn variables<'a>(
+    block: &'a str,
+    inherited: &[(&'a str, &'a str)],
+) -> Vec<(&'a str, &'a str)> {
+    let mut all = inherited.to_vec();
+    let declared = block.split([';', '{', '}']).filter_map(|line| line.trim().split_once(": "));
+    for (name, value) in declared.filter(|(_, value)| value.starts_with('#')) {
+        all.retain(|(known, _)| *known != name);
+        all.push((name, value));
+    }
+    all
+}
+
+/// The block of `:root` that comes first behind `from`; empty where there is none.
+pub(super) fn root<'s>(style: &'s str, from: &str) -> &'s str {
+    let behind = style.find(from).map_or("", |at| &style[at..]);
+    let block = behind.find(":root").map_or("", |at| &behind[at..]);
+    block.split('}').next().unwrap_or_default()
+}
+
+/// The rules of marks with colours in place of their names.
+pub(super) fn marks(dark: bool) -> String {
+    let light = variables(root(COLOURS, ":root"), &[]);
+    let all = match dark {
+        true => variables(root(COLOURS, "@media (prefers-color-scheme: dark)"), &light),
+        false => light,
+    };
+    all.iter().fold(MARKS.to_owned(), |rules, (name, value)| {
+        rules.replace(&format!("var({name})"), value)
+    })
+}
+
+/// The colour behind all marks.
+pub(super) fn page(dark: bool) -> &'static str {
+    if dark { "#16181a" } else { "#ffffff" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_name_no_colour_that_is_not_known() {
+        for dark in [false, true] {
+            let rules = marks(dark);
+            assert!(!rules.contains("var("), "{}", &rules[rules.find("var(").unwrap()..][..40]);
+            assert!(rules.contains(&format!("stroke: {}", if dark { "#16181a" } else { "#fff" })));
+        }
+    }
+}
