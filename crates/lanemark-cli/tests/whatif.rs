@@ -154,6 +154,21 @@ fn an_answer_in_words_says_what_was_changed_gained_lost_and_why() {
 }
 
 #[test]
+fn the_loss_to_a_drives_own_link_is_what_the_faster_port_has_more() {
+    let of = |system: &str, other: &str| {
+        let words = ["whatif", system, "--port", other, "--no-interval"];
+        answer(&[&words[..], &LARGE].concat())
+    };
+    let found = of("samsung-850-pro-1tb@intel-p67:sata-6g", "sata-3g");
+    let test = &found["tests"][0];
+    let rate = |side: &str| test[side]["bytes_per_second"].as_f64().unwrap();
+    let loss = &test["other"]["path"]["loss"];
+    let share = loss["share"].as_f64().unwrap();
+    assert_eq!((&loss["own"], &loss["times"]), (&json!("SATA 6 Gb/s"), &json!(2)));
+    assert!((share - (1.0 - rate("other") / rate("present"))).abs() < 0.01, "{share}");
+}
+
+#[test]
 fn nothing_to_compare_and_a_drive_without_a_model_are_told() {
     assert!(refusal(&["whatif", SATA]).contains("--port"));
     assert!(refusal(&["whatif", SATA, "--platform", "dell-r730xd"]).contains("--port"));

@@ -1,7 +1,8 @@
-//! Throughput that a test loses to the link that limits it: the test again with that link sixteen times as fast.
+//! Throughput that a test loses to the link that limits it: the test again with that link faster.
 //!
-//! Sixteen times is as good as no limit, and a link that is asked for by what it carries at all would have no law. Asked
-//! is of links alone: a drive's own parts are what it is bought for.
+//! A drive's link that trained down is made as fast as the drive's own connector, in doublings, since no port makes it
+//! faster. Any other link is made sixteen times as fast, which is as good as no limit. Asked is of links alone: a drive's
+//! own parts are what it is bought for.
 
 use lanemark_core::result::{Changed, HopId, LinkLoss, PathPart, TestResult};
 use lanemark_core::rng::StreamKey;
@@ -12,7 +13,7 @@ use lanemark_study::System;
 use crate::error::LabError;
 use crate::lab::Lab;
 
-/// Doublings of the link's speed.
+/// The most doublings of a link's speed.
 const DOUBLINGS: u32 = 4;
 /// Utilisation from which on a link is asked about.
 const BUSY: f64 = 0.8;
@@ -39,8 +40,20 @@ impl Lab {
             LabError::run(format!("test `{}`, with a faster link: {error}", result.test.name))
         };
         let test = result.test.clone().checked().map_err(|error| failed(&error))?;
+        let trunk = system.spec.trunk.len();
+        let last = trunk + system.spec.first().way.links.len() - 1;
+        let own = match hop.id {
+            HopId::Link(depth) if usize::from(depth) == last => {
+                system.taken.first().and_then(|taken| taken.own.as_ref())
+            }
+            _ => None,
+        };
+        let doublings = match own {
+            Some(own) => (own.times.log2().round() as u32).clamp(1, DOUBLINGS),
+            None => DOUBLINGS,
+        };
         let mut faster = system.spec.clone();
-        for _ in 0..DOUBLINGS {
+        for _ in 0..doublings {
             let twice = variants(&faster, &test, base);
             let twice = twice.into_iter().find(|one| one.id == Changed::Hop(hop.id));
             let Some(twice) = twice else { return Ok(None) };
@@ -56,7 +69,6 @@ impl Lab {
         };
         let rate = sample.throughput().0 as f64;
         let share = 1.0 - base.throughput().0 as f64 / rate;
-        let trunk = system.spec.trunk.len();
         let drives = match hop.id {
             HopId::Link(depth) if usize::from(depth) < trunk => system.spec.drives() as u32,
             _ => 1,
@@ -64,7 +76,8 @@ impl Lab {
         let told = LinkLoss {
             link: hop.name.clone(),
             drives,
-            times: 1 << DOUBLINGS,
+            times: 1 << doublings,
+            own: own.map(|own| own.name.clone()),
             share,
             bytes_per_second: rate,
             iops: sample.iops(),

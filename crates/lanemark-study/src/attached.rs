@@ -118,6 +118,7 @@ impl Attached {
             port: place.port.name.clone(),
             drive: self.drive.label(),
             link: place.plugged.link.clone(),
+            own: place.plugged.own.clone(),
         };
         self.places().map(taken).collect()
     }

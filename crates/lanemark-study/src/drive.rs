@@ -88,6 +88,17 @@ impl Plug {
         }
     }
 
+    /// Returns the rate of all lanes or phys one way: bits a second on the line, and of PCI Express behind its line coding.
+    pub(crate) fn line_rate(self) -> f64 {
+        match self {
+            Self::Sata(rate) => rate.line_rate().0 as f64,
+            Self::Sas(rate, phys) => rate.line_rate().0 as f64 * f64::from(phys),
+            Self::Pcie(generation, lanes) => {
+                8.0 * generation.lane_rate().0 as f64 * f64::from(lanes)
+            }
+        }
+    }
+
     /// Returns the training of a link that runs at this connector's rate and width.
     pub(crate) fn training(self) -> Training {
         match self {

@@ -19,8 +19,19 @@ pub struct Plugged {
     pub link: LinkSpec,
     /// After how long it trains anew, and to what.
     pub retrain: Option<(Duration, Training)>,
+    /// The drive's own connector, where the port holds it to less.
+    pub own: Option<OwnLink>,
     /// Doubts that come with it.
     pub warnings: Vec<Warning>,
+}
+
+/// A drive's own connector, faster than the link that it trained to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnLink {
+    /// Name of the connector, `SATA 6 Gb/s`.
+    pub name: String,
+    /// Speed over the trained link's.
+    pub times: f64,
 }
 
 /// Plugs `drive` into `port` of `platform`, which is read from `platform_file`. The port is named at
@@ -76,8 +87,12 @@ pub fn plug_in(
     }
     let trained_down = (trained != drive.plug)
         .then(|| Warning::TrainedDown { drive: drive.plug.to_string(), port: trained.to_string() });
+    let own = (trained != drive.plug).then(|| OwnLink {
+        name: drive.plug.to_string(),
+        times: drive.plug.line_rate() / trained.line_rate(),
+    });
     let link = LinkSpec { name: trained.to_string(), law, latency: port.latency, speed: 1 };
-    Ok(Plugged { protocol, link, retrain, warnings: trained_down.into_iter().collect() })
+    Ok(Plugged { protocol, link, retrain, own, warnings: trained_down.into_iter().collect() })
 }
 
 /// Returns the connector and law that drive and port train to: the lesser of both.

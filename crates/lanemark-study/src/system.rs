@@ -17,6 +17,7 @@ use crate::error::{Location, StudyError};
 use crate::library::{Kind, Library};
 use crate::origin::{Ledger, Origin, Overrides, Record, Uncertain};
 use crate::platform::Platform;
+use crate::plug::OwnLink;
 
 /// A system by the names of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +75,8 @@ pub struct Taken {
     pub drive: String,
     /// The port's own link, as trained.
     pub link: LinkSpec,
+    /// The drive's own connector, where the port holds it to less.
+    pub own: Option<OwnLink>,
 }
 
 impl SystemName {

@@ -140,6 +140,9 @@ pub struct LinkLoss {
     pub drives: u32,
     /// How many times as fast the link was made.
     pub times: u32,
+    /// The drive's own connector, where the link was made as fast as that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<String>,
     /// Share of the throughput with such a link that is lost without it.
     pub share: f64,
     /// Throughput with such a link, in bytes a second.

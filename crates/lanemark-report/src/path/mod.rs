@@ -74,11 +74,14 @@ pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
         true => format!("{} IOPS", fixed(loss.iops, 0)),
         false => format!("{} MB/s", significant(loss.bytes_per_second / 1e6)),
     };
+    let faster = match &loss.own {
+        Some(own) => format!("over {own}, which the drive has,"),
+        None => format!("with that link {} times as fast", loss.times),
+    };
     format!(
-        "You lose {} to {}{shared}: with that link {} times as fast the path would carry {carried}.",
+        "You lose {} to {}{shared}: {faster} the path would carry {carried}.",
         percent_whole(loss.share),
-        loss.link,
-        loss.times
+        loss.link
     )
 }
 
