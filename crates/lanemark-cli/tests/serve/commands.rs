@@ -1,84 +1,15 @@
-//! `lanemark serve` as a program: what it prints and saves, its control, and what a kill leaves.
-#![cfg(feature = "serve")]
+//! What a server prints and saves, its control, and what a kill leaves.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-use lanemark_testbed::NbdClient;
 use serde_json::Value;
-use tempfile::TempDir;
 
-const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+use super::{SATA, Server, command, folder, said};
+
 /// Kills of the server while it is written to; `LANEMARK_SERVE_KILLS` sets another number.
 const KILLS: u64 = 25;
-
-struct Server {
-    child: Child,
-    folder: TempDir,
-}
-
-fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new("env");
-    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_lanemark")]);
-    command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-fn folder() -> TempDir {
-    // Paths of sockets are short.
-    tempfile::tempdir().unwrap()
-}
-
-impl Server {
-    /// Starts a server with these arguments besides system, socket and control, and waits until it listens.
-    fn start(folder: TempDir, arguments: &[&str]) -> Self {
-        let mut words = vec!["serve", SATA, "--socket", "nbd", "--control", "control"];
-        words.extend(["--out", "result.json"]);
-        words.extend(arguments);
-        let mut child = command(folder.path(), &words).spawn().unwrap();
-        let mut line = String::new();
-        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
-        out.read_line(&mut line).unwrap();
-        if !line.starts_with("nbd+unix://") {
-            let output = child.wait_with_output().unwrap();
-            panic!("{line}{}", String::from_utf8_lossy(&output.stderr));
-        }
-        Self { child, folder }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn client(&self) -> NbdClient {
-        NbdClient::connect(&self.path("nbd")).unwrap()
-    }
-
-    fn control(&self, words: &[&str]) -> Output {
-        let words = [&["serve-control", "control"], words].concat();
-        command(self.folder.path(), &words).output().unwrap()
-    }
-
-    fn stop(self) -> (TempDir, Output) {
-        let answer = self.control(&["stop"]);
-        assert!(answer.status.success());
-        (self.folder, self.child.wait_with_output().unwrap())
-    }
-
-    fn kill(mut self) -> TempDir {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-        self.folder
-    }
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 #[test]
 fn a_server_tells_where_it_is_takes_commands_and_saves_what_it_did() {
