@@ -4,12 +4,10 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
+use lanemark_core::rng::{Rng, StreamKey};
 use serde_json::Value;
 
-use super::{SATA, Server, command, folder, said};
-
-/// Kills of the server while it is written to; `LANEMARK_SERVE_KILLS` sets another number.
-const KILLS: u64 = 25;
+use super::{SATA, Server, command, count, folder, said};
 
 #[test]
 fn a_server_tells_where_it_is_takes_commands_and_saves_what_it_did() {
@@ -79,13 +77,13 @@ fn block(round: u64) -> Vec<u8> {
 /// flushed before or a later one, whole sectors of either; and the next server says how the last one ended.
 #[test]
 fn a_kill_loses_nothing_that_was_flushed() {
-    let kills = std::env::var("LANEMARK_SERVE_KILLS").ok().and_then(|text| text.parse().ok());
+    let mut random = Rng::new(StreamKey::from_seed(18));
     let arguments = ["--data", "disk", "--size", "16MiB", "--no-latency"];
     let modelled = &arguments[..4];
     let blocks = 64u64;
     let mut folder = folder();
     let (mut round, mut flushed, mut unflushed) = (0u64, vec![0u64; blocks as usize], 0);
-    for kill in 0..kills.unwrap_or(KILLS) {
+    for kill in 0..count(20, 1_000) {
         let server = Server::start(folder, if kill % 2 == 0 { modelled } else { &arguments });
         let mut client = server.client();
         for at in 0..blocks {
@@ -100,8 +98,9 @@ fn a_kill_loses_nothing_that_was_flushed() {
             }
         }
         let id = server.child.id();
+        let moment = Duration::from_micros(300 + random.below(40_000));
         let killer = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_micros(300 + kill * 937 % 40_000));
+            std::thread::sleep(moment);
             Command::new("kill").args(["-KILL", &id.to_string()]).status().unwrap();
         });
         'writing: loop {

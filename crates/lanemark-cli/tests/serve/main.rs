@@ -3,7 +3,11 @@
 
 mod commands;
 #[cfg(feature = "fuse")]
+mod databases;
+#[cfg(feature = "fuse")]
 mod mounted;
+#[cfg(feature = "fuse")]
+mod soak;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,6 +17,11 @@ use lanemark_testbed::NbdClient;
 use tempfile::TempDir;
 
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+/// The count of a test: `full` where `LANEMARK_SERVE_SOAK` is set, as `make serve-soak` does.
+fn count(short: u64, full: u64) -> u64 {
+    if std::env::var_os("LANEMARK_SERVE_SOAK").is_some() { full } else { short }
+}
+
 /// The options that are each a place more.
 const PLACES: [&str; 2] = ["--mount", "--attach"];
 

@@ -23,10 +23,7 @@ use crate::connection::Shared;
 use crate::undo;
 use file::ServedFile;
 pub use place::MountError;
-use place::Place;
-
-/// The name of the mount's source, by which the next server knows it.
-const SOURCE: &str = "lanemark-serve";
+use place::{Place, SOURCE};
 
 /// A mounted file. Unmounted when it is dropped.
 pub struct Mount {
@@ -192,11 +189,4 @@ impl Drop for Mounts {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// Where `path` is, with its folder's links followed and its own name as it is.
-fn absolute(path: &Path) -> io::Result<PathBuf> {
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    Ok(std::fs::canonicalize(folder.unwrap_or(Path::new(".")))?.join(name))
 }

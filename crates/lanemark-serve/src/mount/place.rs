@@ -11,7 +11,8 @@ use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 use thiserror::Error;
 
-use super::{SOURCE, absolute};
+/// The name of the mount's source, by which the next server knows it.
+pub(super) const SOURCE: &str = "lanemark-serve";
 
 /// The reason why nothing can be mounted.
 #[derive(Debug, Error)]
@@ -117,6 +118,13 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.give_back();
     }
+}
+
+/// Where `path` is, with its folder's links followed and its own name as it is.
+fn absolute(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    Ok(std::fs::canonicalize(folder.unwrap_or(Path::new(".")))?.join(name))
 }
 
 /// Whether the server of the mount at `path` is gone.
