@@ -23,7 +23,7 @@ demo: build      ## measure this machine, run the first study, show both (under 
 
 test: tools      ## every test, and the benches once and short
 	cargo test --workspace --locked
-	cargo test --locked -p lanemark-cli --bench simulator --bench agreement --bench engine
+	cargo test --locked -p lanemark-cli --bench simulator --bench agreement --bench engine --bench serve
 	cargo test --locked -p lanemark-trace --bench reading
 	$(MAKE) instructions
 	$(MAKE) fuzz FUZZ_SECONDS=1

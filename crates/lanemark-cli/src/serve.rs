@@ -12,7 +12,7 @@ use lanemark_core::result::{RunResult, Sample, Warning};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::{Average, Fault, FaultKind, Order, Test, Workload};
 use lanemark_lab::scale::faults;
-use lanemark_lab::{Cause, assemble, settings};
+use lanemark_lab::{Cause, assemble, input, settings};
 use lanemark_serve::data::{DataError, DataPlan, Opened, Place, SECTOR};
 use lanemark_serve::desk::{Desk, Ends, http};
 use lanemark_serve::metrics;
@@ -33,6 +33,8 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Time in which what a page cache holds of a disk is written when the server is to end.
 #[cfg(feature = "fuse")]
 const MOUNTED_ENDS: Duration = Duration::from_secs(10);
+/// The longest scenario: what a thousand faults may need, and comments.
+const SCENARIO_MAX: u64 = 1 << 20;
 /// Interval of `--watch`.
 const WATCH: Duration = Duration::from_secs(1);
 
@@ -40,10 +42,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let signal = stop::on_signal();
     let library = library::open(&args.library)?;
     let system = assemble(&library, &args.system, &settings(&args.set)?)?;
-    let planned = faults(&args.fault)?;
+    let (planned, from) = planned(args)?;
     one_target(&system, &args.system)?;
     planned.iter().try_for_each(|fault| servable(&system, fault))?;
-    let spec = system.with_faults(&planned, &Location::file("--fault"))?;
+    let spec = system.with_faults(&planned, &from)?;
     let size = size(args, &system)?;
     let place = match &args.data {
         Some(file) => Place::File(file.clone()),
@@ -154,6 +156,18 @@ fn one_target(system: &System, name: &str) -> Result<(), Failure> {
         targets => Err(Failure::input(format!("{name}: one block device is served, and these are {targets}"))
             .hint("write stripe:… or mirror:… for one volume of several drives, or start a server for each")),
     }
+}
+
+/// The faults of the command line and of the scenario, and where they are from.
+fn planned(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
+    let mut planned = faults(&args.fault)?;
+    let Some(path) = &args.scenario else { return Ok((planned, Location::file("--fault"))) };
+    let name = path.display().to_string();
+    let fail = |why: String| Failure::input(format!("--scenario {name}: {why}"));
+    let bytes = input::bytes(path, SCENARIO_MAX).map_err(|error| fail(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| fail("is no text in UTF-8".to_owned()))?;
+    planned.extend(lanemark_study::workload::scenario(&name, &text)?);
+    Ok((planned, Location::file(&name)))
 }
 
 /// Refuses faults that data could not follow.

@@ -68,6 +68,9 @@ pub(crate) struct ServeArgs {
     /// Let something go wrong, "power-cut at=20s boot=5s"; may be given again
     #[arg(long, value_name = "FAULT", conflicts_with = "no_latency")]
     pub(crate) fault: Vec<String>,
+    /// Let go wrong what the [[fault]] tables of this file say; times count from the start
+    #[arg(long, value_name = "FILE", conflicts_with = "no_latency")]
+    pub(crate) scenario: Option<PathBuf>,
     /// Serve the data as fast as this machine can, without the model
     #[arg(long)]
     pub(crate) no_latency: bool,

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lanemark_core::rng::{Rng, StreamKey};
 use serde_json::Value;
@@ -48,6 +48,57 @@ fn a_server_tells_where_it_is_takes_commands_and_saves_what_it_did() {
     assert!(sample["path"]["hops"].as_array().unwrap().len() > 3);
     let report = command(folder.path(), &["report", "result.json", "--html", "page.html"]).output();
     assert!(report.unwrap().status.success());
+}
+
+#[test]
+fn a_scenario_happens_at_its_times() {
+    let folder = folder();
+    let scenario = "[[fault]]\nkind = \"pause\"\nat = \"1 us\"\nfor = \"400 ms\"\n\n\
+                    [[fault]]\nkind = \"read-only\"\nat = \"600 ms\"\n";
+    fs::write(folder.path().join("scenario.toml"), scenario).unwrap();
+    let began = Instant::now();
+    let arguments = ["--memory", "--size", "1MiB", "--scenario", "scenario.toml"];
+    let server = Server::start(folder, &arguments);
+    let mut client = server.client();
+    client.write(0, &[1; 512], false).unwrap().unwrap();
+    // A starting server takes its time; the pause counts from when it listens, or shortly before.
+    assert!(began.elapsed() > Duration::from_millis(350));
+    std::thread::sleep(Duration::from_millis(700));
+    assert_eq!(client.write(0, &[1; 512], false).unwrap(), Err(1));
+    drop(client);
+    let (folder, output) = server.stop();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let result = fs::read_to_string(folder.path().join("result.json")).unwrap();
+    let result: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["workload"]["faults"].as_array().unwrap().len(), 2);
+    assert_eq!(result["tests"][0]["samples"][0]["faults"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_file_that_is_no_scenario_is_refused_with_its_reason() {
+    let folder = folder();
+    let long = "# a comment\n".repeat(100_000);
+    let good = "[[fault]]\nkind = \"retrain\"\nat = \"1 s\"\n";
+    for (content, wanted) in [
+        ("", "nothing goes wrong in it"),
+        ("[[fault]]\nkind = \"dance\"\nat = \"1 s\"", "dance"),
+        ("[[fault]]\nkind = \"pause\"\nat = \"1 s\"\nfor = \"1 banana\"", "scenario:4"),
+        ("[[fault\n", "scenario:1"),
+        (&long, "at most 1048576"),
+        (&format!("{good}drive = 7\n"), "scenario"),
+    ] {
+        fs::write(folder.path().join("scenario"), content).unwrap();
+        let words = ["serve", SATA, "--port", "0", "--memory", "--scenario", "scenario"];
+        let output = command(folder.path(), &words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{wanted}: {}", said(&output));
+        assert!(said(&output).contains(wanted), "{wanted}: {}", said(&output));
+    }
+    for (path, wanted) in [("/dev/zero", "no regular file"), ("missing", "No such file")] {
+        let words = ["serve", SATA, "--port", "0", "--memory", "--scenario", path];
+        let output = command(folder.path(), &words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert!(said(&output).contains(wanted), "{}", said(&output));
+    }
 }
 
 #[test]

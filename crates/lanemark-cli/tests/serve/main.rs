@@ -26,10 +26,32 @@ fn count(short: u64, full: u64) -> u64 {
 const PLACES: [&str; 2] = ["--mount", "--attach"];
 
 struct Server {
-    child: Child,
+    child: Running,
     folder: TempDir,
     /// The lines that it has printed: where it is served.
     places: Vec<String>,
+}
+
+/// A process that is killed where a test fails.
+struct Running(Option<Child>);
+
+impl Running {
+    fn id(&self) -> u32 {
+        self.0.as_ref().unwrap().id()
+    }
+
+    fn output(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
@@ -59,16 +81,15 @@ impl Server {
         let mut words = vec!["serve", SATA, "--socket", "nbd", "--control", "control"];
         words.extend(["--out", "result.json"]);
         words.extend(arguments);
-        let mut child = command(folder.path(), &words).spawn().unwrap();
-        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
+        let mut child = Running(Some(command(folder.path(), &words).spawn().unwrap()));
+        let mut out = BufReader::new(child.0.as_mut().unwrap().stdout.as_mut().unwrap());
         let wanted = 1 + arguments.iter().filter(|word| PLACES.contains(word)).count();
         let mut places = Vec::new();
         for _ in 0..wanted {
             let mut line = String::new();
             out.read_line(&mut line).unwrap();
             if line.is_empty() {
-                let output = child.wait_with_output().unwrap();
-                return Err(output);
+                return Err(child.output());
             }
             places.push(line.trim().to_owned());
         }
@@ -92,19 +113,18 @@ impl Server {
     fn stop(self) -> (TempDir, Output) {
         let answer = self.control(&["stop"]);
         assert!(answer.status.success());
-        (self.folder, self.child.wait_with_output().unwrap())
+        (self.folder, self.child.output())
     }
 
     /// Ends the server by a signal.
     fn signal(self, name: &str) -> (TempDir, Output) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
-        (self.folder, self.child.wait_with_output().unwrap())
+        (self.folder, self.child.output())
     }
 
-    fn kill(mut self) -> TempDir {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+    fn kill(self) -> TempDir {
+        drop(self.child);
         self.folder
     }
 }

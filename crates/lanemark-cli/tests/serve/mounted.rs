@@ -198,6 +198,9 @@ fn a_killed_servers_disk_is_gone_though_the_page_cache_held_data_of_it() {
     server.kill();
     assert!(began.elapsed() < Duration::from_secs(20));
     assert!(!is_attached(&node));
+    let Some(next) = start(folder(), &ATTACHED) else { return };
+    let (_, output) = next.stop();
+    assert!(said(&output).contains("did not end by themselves"), "{}", said(&output));
 }
 
 #[test]

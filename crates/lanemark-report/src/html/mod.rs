@@ -17,6 +17,7 @@ mod lines;
 pub(crate) mod provenance;
 mod sensitivity;
 mod series;
+mod served;
 pub(crate) mod svg;
 
 use lanemark_core::result::{Provenance, RunResult, StudyOutcome, Target};
@@ -107,6 +108,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
             (section("Throughput", &chart::runs(runs)))
         }
         (optional("How latencies are distributed", latency::distributions(&all)))
+        (optional("Modelled and delivered", served::delivered(&all)))
         (optional("Over time", series::over_time(&all)))
         (optional("Faults", faults::events(&all)))
         (optional("Where the time goes", budget::budgets(&all)))

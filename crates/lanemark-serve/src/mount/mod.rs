@@ -22,7 +22,7 @@ use crate::attach::{Disk, Free};
 use crate::connection::Shared;
 use crate::undo;
 use file::ServedFile;
-pub use place::MountError;
+pub use place::{DISKS, MountError};
 use place::{Place, SOURCE};
 
 /// A mounted file. Unmounted when it is dropped.
@@ -76,14 +76,6 @@ impl Mount {
         Ok(rustix::fs::open(self.path(), flags, Mode::empty())?.into())
     }
 
-    /// Takes the file's name away and keeps what has it open at work.
-    pub(crate) fn hide(&self) -> io::Result<()> {
-        self.undone.cancel();
-        place::unmount(self.path())?;
-        self.place.give_back();
-        Ok(())
-    }
-
     /// Ends the mount. True where a program still had the file open: its requests fail from now on.
     pub fn end(mut self) -> bool {
         self.close()
@@ -127,8 +119,8 @@ impl Mounts {
         Ok(told)
     }
 
-    /// Makes a disk of the system, over the file at `path` or one whose name is gone when this returns. Returns a line
-    /// where something had to be put in order before.
+    /// Makes a disk of the system, over the file at `path` or one of its own in [`DISKS`]. Returns a line where
+    /// something had to be put in order before.
     ///
     /// # Errors
     /// As for a file; or where there are no loop devices, or this user may not have one.
@@ -136,23 +128,19 @@ impl Mounts {
         let of_loop = |error| MountError::System { path: PathBuf::from("a loop device"), error };
         // Before the mount: see `attach`.
         let free = Free::find().map_err(of_loop)?;
-        if let Some(path) = path {
-            let told = self.mount(path)?;
-            let file = self.file.as_ref().map(Mount::open);
-            let Some(file) = file.transpose().map_err(of_loop)? else { return Ok(told) };
+        let (path, cleared) = match path {
+            Some(path) => (path.to_owned(), None),
+            None => place::of_disk().map_err(of_loop)?,
+        };
+        let told = self.mount(&path)?.or(cleared);
+        let file = self.file.as_ref().map(Mount::open).transpose().map_err(of_loop)?;
+        if let Some(file) = file {
             self.disk = Some(Disk::over(&file, free).map_err(of_loop)?);
-            return Ok(told);
         }
-        let own = std::env::temp_dir().join(format!("lanemark-serve-{}", std::process::id()));
-        let (mount, _) = Mount::new(&own, &self.shared)?;
-        let file = mount.open().map_err(of_loop)?;
-        mount.hide().map_err(of_loop)?;
-        self.disk = Some(Disk::over(&file, free).map_err(of_loop)?);
-        self.file = Some(mount);
-        Ok(None)
+        Ok(told)
     }
 
-    /// The file, where it has a name.
+    /// The file.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_ref().map(Mount::path)
     }

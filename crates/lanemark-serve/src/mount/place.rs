@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,6 +13,10 @@ use thiserror::Error;
 
 /// The name of the mount's source, by which the next server knows it.
 pub(super) const SOURCE: &str = "lanemark-serve";
+
+/// The folder of the files of disks, each named by the process that serves it. Each has a path of its own, since
+/// mkfs.btrfs takes two loop devices over files of one path for one.
+pub const DISKS: &str = "/run/lanemark-serve";
 
 /// The reason why nothing can be mounted.
 #[derive(Debug, Error)]
@@ -103,9 +107,10 @@ impl Place {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+}
 
-    /// Removes the file, where it was made for the mount.
-    pub(super) fn give_back(&self) {
+impl Drop for Place {
+    fn drop(&mut self) {
         // Only what is still the empty file: a file system in use, or somebody's data, stays.
         let is_empty = fs::symlink_metadata(&self.path).is_ok_and(|there| there.len() == 0);
         if self.is_made && is_empty {
@@ -114,10 +119,22 @@ impl Place {
     }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.give_back();
+/// A path for the file of this process's disk, and a line where what killed servers had left there was cleared away.
+pub(super) fn of_disk() -> io::Result<(PathBuf, Option<String>)> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(DISKS)?;
+    let mut cleared = 0;
+    for entry in fs::read_dir(DISKS)?.flatten() {
+        let path = entry.path();
+        if is_dead(&path) && source_of(&path)?.as_deref() == Some(SOURCE) {
+            // Another server that starts now may be quicker.
+            cleared += u32::from(unmount(&path).is_ok() && fs::remove_file(&path).is_ok());
+        }
     }
+    let told = format!(
+        "{cleared} servers of disks did not end by themselves; their mounts were still there"
+    );
+    let own = Path::new(DISKS).join(std::process::id().to_string());
+    Ok((own, (cleared > 0).then_some(told)))
 }
 
 /// Where `path` is, with its folder's links followed and its own name as it is.
