@@ -406,26 +406,24 @@ impl Shared {
         writer: Writer,
         (out, piece): (&mut Vec<u8>, &mut Vec<u8>),
     ) -> io::Result<()> {
-        piece.resize(PIECE, 0);
         let end = header.offset + header.length;
-        let mut at = header.offset;
-        let mut has_begun = false;
+        // The head of the answer goes with the first piece: by itself it would wake the client for nothing.
+        let before = out.len();
+        writer.before_data(header, out);
+        let start = out.len();
+        out.resize(start + PIECE, 0);
+        if let Err(error) = self.data.read(header.offset, &mut out[start..]) {
+            out.truncate(before);
+            writer.failed(header, error.into(), out);
+            return Ok(());
+        }
+        outbox.socket().send_all(out)?;
+        out.clear();
+        piece.resize(PIECE, 0);
+        let mut at = header.offset + PIECE as u64;
         while at < end {
             let length = (end - at).min(PIECE as u64);
-            let read = self.data.read(at, &mut piece[..length as usize]);
-            if let Err(error) = read {
-                if has_begun {
-                    return Err(error);
-                }
-                writer.failed(header, error.into(), out);
-                return Ok(());
-            }
-            if !has_begun {
-                writer.before_data(header, out);
-                outbox.socket().send_all(out)?;
-                out.clear();
-                has_begun = true;
-            }
+            self.data.read(at, &mut piece[..length as usize])?;
             outbox.socket().send_all(&piece[..length as usize])?;
             at += length;
         }

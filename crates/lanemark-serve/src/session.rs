@@ -82,7 +82,11 @@ impl Session {
     /// Where the place cannot be listened at, or there can be no thread.
     pub fn start(plan: Plan<'_>) -> io::Result<Self> {
         let listener = plan.endpoint.as_ref().map(Listener::bind).transpose()?;
-        let data = Arc::new(plan.data);
+        let mut data = plan.data;
+        if !plan.has_latency {
+            data.without_power_cuts();
+        }
+        let data = Arc::new(data);
         let system = plan.system.device_side();
         let delivered = Arc::new(Delivered::default());
         let (storing, storing_thread) = Storing::start(Arc::clone(&data))?;
