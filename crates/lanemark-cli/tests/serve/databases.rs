@@ -89,6 +89,8 @@ impl Programs {
         let mut serve = self.command("postgres");
         serve.arg("-D").arg(data).arg("-k").arg(self.sockets.path());
         serve.args(["-h", "", "-c", "shared_buffers=16MB", "-c", "checkpoint_timeout=30s"]);
+        // A killed server leaves nothing in memory that way.
+        serve.args(["-c", "dynamic_shared_memory_type=mmap"]);
         let mut server = serve.stderr(log).spawn().unwrap();
         let began = Instant::now();
         while self.ask("select 1").is_err() {

@@ -51,6 +51,9 @@ impl MountError {
             io::ErrorKind::NotFound => {
                 lacks("users other than root need fusermount3, of Debian's package fuse3")
             }
+            io::ErrorKind::PermissionDenied => {
+                lacks("users other than root need /dev/fuse to be open to them, and fusermount3")
+            }
             _ => error,
         };
         Self::System { path, error }
