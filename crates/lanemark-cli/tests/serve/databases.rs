@@ -180,6 +180,10 @@ fn postgresql_has_every_committed_row_after_power_cuts() {
             tool("e2fsck", &["-fn", &node]).unwrap();
             return finish(server, cuts, &committed, lost);
         }
+        // The shared memory that a killed server leaves: its key and number stand in the seventh line.
+        let mark = fs::read_to_string(data.join("postmaster.pid")).unwrap();
+        let segment = mark.lines().nth(6).and_then(|line| line.split_whitespace().last());
+        let segment = segment.unwrap().to_owned();
         let moment = Duration::from_millis(50 + random.below(700));
         std::thread::scope(|scope| {
             let sessions: Vec<_> = (0..SESSIONS)
@@ -196,6 +200,7 @@ fn postgresql_has_every_committed_row_after_power_cuts() {
                 Command::new("pkill").args(["-KILL", "-P", &database.id().to_string()]).status();
             database.kill().unwrap();
             database.wait().unwrap();
+            let _ = tool("ipcrm", &["-m", &segment]);
             for (session, thread) in sessions.into_iter().enumerate() {
                 committed[session] = thread.join().unwrap();
             }
