@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python python-test python-bench wheels mysql check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build install tools clean docs
+.PHONY: help demo test python python-test python-bench wheels mysql serve-soak serve-bench check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build install tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ demo: build      ## measure this machine, run the first study, show both (under 
 
 test: tools      ## every test, and the benches once and short
 	cargo test --workspace --locked
-	cargo test --locked -p lanemark-cli --bench simulator --bench agreement --bench engine
+	cargo test --locked -p lanemark-cli --bench simulator --bench agreement --bench engine --bench serve
 	cargo test --locked -p lanemark-trace --bench reading
 	cargo test --locked -p lanemark-cli --features png --test plot
 	$(MAKE) instructions
@@ -62,6 +62,12 @@ wheels:          ## the Python package as a wheel in target/wheels, installed in
 	python3 -m venv target/wheel-try
 	target/wheel-try/bin/pip install -q --disable-pip-version-check target/wheels/*.whl
 	cd target/wheel-try && bin/python ../../python/tests/try_wheel.py
+
+serve-soak: tools ## served systems: a million operations, full file systems, a thousand kills, fifty power cuts (root; ten minutes)
+	LANEMARK_SERVE_SOAK=1 cargo test --locked -p lanemark-cli --test serve -- --nocapture
+
+serve-bench: build tools ## served systems beside nbdkit, and delivered beside modelled latency (two minutes, a quiet machine)
+	cargo bench --locked -p lanemark-cli --bench serve
 
 mysql:           ## the OLTP tests on MariaDB, where it is installed (apt-get install mariadb-server)
 	cargo test --locked -p lanemark-oltp --features mysql --test mysql -- --nocapture
@@ -183,7 +189,8 @@ install: build   ## the program, its completions and manual pages to PREFIX (/us
 # What the tests need beyond cargo, as command:package of Debian. Only root can install packages; anybody else is told, and
 # what is missing is told again by each test that is skipped for it. In CI (CI=true) such a test fails.
 TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
-    mkfs.ext4:e2fsprogs nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium \
+    mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs setpriv:util-linux \
+    nbdkit:nbdkit psql:postgresql-client nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium \
     zsh:zsh fish:fish
 tools:
 	@missing=""; for tool in $(TOOLS); do \

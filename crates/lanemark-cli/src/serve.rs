@@ -12,7 +12,7 @@ use lanemark_core::result::{RunResult, Sample, Warning};
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::{Average, Fault, FaultKind, Order, Test, Workload};
 use lanemark_lab::scale::faults;
-use lanemark_lab::{Cause, assemble, settings};
+use lanemark_lab::{Cause, assemble, input, settings};
 use lanemark_serve::data::{DataError, DataPlan, Opened, Place, SECTOR};
 use lanemark_serve::desk::{Desk, Ends, http};
 use lanemark_serve::metrics;
@@ -30,6 +30,11 @@ use crate::{formats, library, output, provenance, stop};
 
 /// Interval at which the command looks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
+/// Time in which what a page cache holds of a disk is written when the server is to end.
+#[cfg(feature = "fuse")]
+const MOUNTED_ENDS: Duration = Duration::from_secs(10);
+/// The longest scenario: what a thousand faults may need, and comments.
+const SCENARIO_MAX: u64 = 1 << 20;
 /// Interval of `--watch`.
 const WATCH: Duration = Duration::from_secs(1);
 
@@ -37,10 +42,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let signal = stop::on_signal();
     let library = library::open(&args.library)?;
     let system = assemble(&library, &args.system, &settings(&args.set)?)?;
-    let planned = faults(&args.fault)?;
+    let (planned, from) = planned(args)?;
     one_target(&system, &args.system)?;
     planned.iter().try_for_each(|fault| servable(&system, fault))?;
-    let spec = system.with_faults(&planned, &Location::file("--fault"))?;
+    let spec = system.with_faults(&planned, &from)?;
     let size = size(args, &system)?;
     let place = match &args.data {
         Some(file) => Place::File(file.clone()),
@@ -60,13 +65,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
         true => None,
         false => Some(Delivery::open(Some(&args.out), &what, &provenance.started_at, None, shown)?),
     };
-    let endpoint = match (&args.socket, args.port) {
-        (Some(path), _) => Endpoint::Unix(path.clone()),
-        (None, port) => Endpoint::Loopback(port.unwrap_or(0)),
-    };
+    let socket = args.socket.clone().map(Endpoint::Unix);
+    let endpoint = socket.or(args.port.map(Endpoint::Loopback));
     let named = match &endpoint {
-        Endpoint::Unix(path) => format!("--socket {}", path.display()),
-        Endpoint::Loopback(port) => format!("--port {port}"),
+        Some(Endpoint::Unix(path)) => format!("--socket {}", path.display()),
+        Some(Endpoint::Loopback(port)) => format!("--port {port}"),
+        None => "the server".to_owned(),
     };
     let session = Session::start(Plan {
         system: &spec,
@@ -78,28 +82,71 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
         seed: args.seed,
         has_latency: !args.no_latency,
     });
-    let session = Arc::new(session.map_err(|error| Failure::input(format!("{named}: {error}")))?);
+    let mut session = session.map_err(|error| Failure::input(format!("{named}: {error}")))?;
+    let mut places: Vec<String> = session.address().map(str::to_owned).into_iter().collect();
+    places.extend(mounted(args, &mut session)?);
+    let session = Arc::new(session);
     let asked_to_stop = Arc::new(AtomicBool::new(false));
     let desks = desks(args, &system, &session, &asked_to_stop)?;
-    if !json {
-        output::print(session.address())?;
-    } else {
-        tell!("{}", session.address());
+    for place in &places {
+        match json {
+            false => output::print(place)?,
+            true => tell!("{place}"),
+        }
     }
     tell!("note: Ctrl-C ends the server");
     watch(args.watch, &session, || {
-        stop::requested(&signal) || asked_to_stop.load(Ordering::SeqCst)
+        stop::requested(&signal) || asked_to_stop.load(Ordering::SeqCst) || session.is_broken()
     });
+    let is_broken = session.is_broken();
     drop(desks);
     let Some(session) = Arc::into_inner(session) else {
         return Err(Failure::run("a part of the server is still at work"));
     };
     let (figures, closed) = session.end();
-    figures.lost.iter().for_each(|line| tell!("note: {line}"));
+    figures.lost.iter().chain(&figures.told).for_each(|line| tell!("note: {line}"));
     let saved = deliver(delivery, &system, figures, planned, provenance);
     closed.map_err(|error| Failure::run(format!("the data could not be stored: {error}")))?;
     saved?;
+    if is_broken {
+        return Err(Failure::run(
+            "the engine of the server has failed, and the server ended with it",
+        ));
+    }
     Ok(if stop::requested(&signal) { Outcome::Interrupted } else { Outcome::Done })
+}
+
+/// Makes a file and a disk of the system, where they are asked for, and returns where they are.
+#[cfg(feature = "fuse")]
+fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failure> {
+    use lanemark_serve::mount::MountError;
+    let told = match (&args.mount, args.attach) {
+        (None, false) => return Ok(Vec::new()),
+        (Some(file), false) => session.mounts().mount(file),
+        (file, true) => session.mounts().attach(file.as_deref()),
+    };
+    // What is on the disk is written before it goes.
+    stop::patient(MOUNTED_ENDS);
+    let option = if args.attach { "--attach" } else { "--mount" };
+    let told = told.map_err(|error| {
+        let message = format!("{option}: {error}");
+        match error {
+            MountError::Refused { .. } => {
+                let hint = "name a file that does not exist, or an empty one".to_owned();
+                Failure::new(Cause::Refused, message, Some(hint))
+            }
+            MountError::System { .. } => Failure::input(message),
+        }
+    })?;
+    told.iter().for_each(|line| tell!("note: {line}"));
+    let mounts = session.mounts();
+    let file = args.mount.as_ref().and_then(|_| mounts.file());
+    Ok(file.into_iter().chain(mounts.disk()).map(|path| path.display().to_string()).collect())
+}
+
+#[cfg(not(feature = "fuse"))]
+fn mounted(_: &ServeArgs, _: &mut Session) -> Result<Vec<String>, Failure> {
+    Ok(Vec::new())
 }
 
 /// Refuses systems that are several block devices.
@@ -109,6 +156,18 @@ fn one_target(system: &System, name: &str) -> Result<(), Failure> {
         targets => Err(Failure::input(format!("{name}: one block device is served, and these are {targets}"))
             .hint("write stripe:… or mirror:… for one volume of several drives, or start a server for each")),
     }
+}
+
+/// The faults of the command line and of the scenario, and where they are from.
+fn planned(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
+    let mut planned = faults(&args.fault)?;
+    let Some(path) = &args.scenario else { return Ok((planned, Location::file("--fault"))) };
+    let name = path.display().to_string();
+    let fail = |why: String| Failure::input(format!("--scenario {name}: {why}"));
+    let bytes = input::bytes(path, SCENARIO_MAX).map_err(|error| fail(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| fail("is no text in UTF-8".to_owned()))?;
+    planned.extend(lanemark_study::workload::scenario(&name, &text)?);
+    Ok((planned, Location::file(&name)))
 }
 
 /// Refuses faults that data could not follow.

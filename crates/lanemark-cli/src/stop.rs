@@ -105,6 +105,8 @@ fn finish_with() -> bool {
 /// Ends the program now.
 fn end() -> ! {
     watch::give_back();
+    #[cfg(feature = "fuse")]
+    lanemark_serve::undo::all();
     lanemark_measure::remove_created();
     reserved::abandon();
     signal_hook::low_level::exit(i32::from(exit_code()))
@@ -117,7 +119,7 @@ pub(crate) fn on_signal() -> Arc<AtomicBool> {
 }
 
 /// Gives a command longer to end, which has more to put in order than files.
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "fuse"))]
 pub(crate) fn patient(more: Duration) {
     let more = u64::try_from(more.as_millis()).unwrap_or(u64::MAX);
     state().more_ms.store(more, Ordering::SeqCst);

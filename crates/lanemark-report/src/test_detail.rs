@@ -297,6 +297,13 @@ fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {
     };
     rows.extend(flushes.as_ref().map(|flushes| ("flushes", flushes)));
     rows.extend(trims.as_ref().map(|trims| ("trims", trims)));
+    let delivered = |of: fn(&LiveUse) -> Option<&DirectionResult>| {
+        direction(test, |sample| sample.live.as_ref().and_then(of))
+    };
+    let reads_delivered = delivered(|live| live.reads.as_ref());
+    let writes_delivered = delivered(|live| live.writes.as_ref());
+    rows.extend(reads_delivered.as_ref().map(|reads| ("reads, delivered", reads)));
+    rows.extend(writes_delivered.as_ref().map(|writes| ("writes, delivered", writes)));
     let unit = LatencyUnit::fitting(rows.iter().map(|(_, latency)| latency.mean_ns()));
     let mut columns = vec![
         Column::text("latency"),

@@ -17,7 +17,7 @@ use lanemark_core::workload::{Access, Operation};
 use crate::data::Data;
 use crate::delivered::Delivered;
 use crate::engine::{Engine, Request};
-use crate::job::{Around, Job, Task};
+use crate::job::{Around, Asker, Helper, Job, Task};
 use crate::nbd::negotiation::{self, Negotiation, OPTION_MAX, OptionHeader, Step};
 use crate::nbd::transmission::{Command, Header, STRETCHES_MAX, Writer};
 use crate::nbd::{Agreed, Export, NbdError, PAYLOAD_MAX};
@@ -37,7 +37,7 @@ const PIECE: usize = 256 << 10;
 /// Weight of a request besides its data.
 const WEIGHT: u64 = 256;
 /// The longest part of a range that one request of the model is about.
-const RANGE_MAX: u64 = 1 << 40;
+pub(crate) const RANGE_MAX: u64 = 1 << 40;
 
 /// State that all connections of a server share.
 pub(crate) struct Shared {
@@ -118,6 +118,39 @@ impl<'s> Input<'s> {
     }
 }
 
+/// A request of a client, to which its answer goes.
+struct Client {
+    outbox: Arc<Outbox>,
+    writer: Writer,
+    header: Header,
+    /// Weight that it was let in with.
+    weight: u64,
+}
+
+impl Asker for Client {
+    fn answer(self, outcome: Result<Option<Vec<u8>>, NbdError>) {
+        let Self { outbox, writer, header, weight } = self;
+        let bytes = match outcome {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => {
+                let mut bytes = Vec::with_capacity(32);
+                writer.done(&header, &mut bytes);
+                bytes
+            }
+            Err(error) => {
+                let mut bytes = Vec::with_capacity(64);
+                writer.failed(&header, error, &mut bytes);
+                bytes
+            }
+        };
+        outbox.answer(bytes, weight);
+    }
+
+    fn helper(&self) -> Arc<dyn Helper> {
+        Arc::clone(&self.outbox) as _
+    }
+}
+
 impl Shared {
     /// Serves a client until either end ends. `thread` is the number of the connection.
     pub(crate) fn serve(&self, outbox: &Arc<Outbox>, thread: u32) -> io::Result<()> {
@@ -191,13 +224,12 @@ impl Shared {
     ) -> io::Result<()> {
         let length = Header::length_of(agreed.replies);
         let around = Around {
-            outbox: Arc::clone(outbox),
             data: Arc::clone(&self.data),
             storing: Arc::clone(&self.storing),
             delivered: Arc::clone(&self.delivered),
             clock: Arc::clone(engine.clock()),
-            writer: Writer::new(agreed.replies),
         };
+        let writer = Writer::new(agreed.replies);
         while input.fill(length)? {
             let Some(header) = Header::read(input.take(length), agreed.replies) else { break };
             let command = header.command(&agreed, self.data.size());
@@ -220,7 +252,7 @@ impl Shared {
                         break;
                     }
                     let mut bytes = Vec::new();
-                    around.writer.failed(&header, error, &mut bytes);
+                    writer.failed(&header, error, &mut bytes);
                     outbox.answer(bytes, weight);
                     continue;
                 }
@@ -235,13 +267,13 @@ impl Shared {
                 }
                 Command::Status { one } => {
                     let mut bytes = Vec::new();
-                    self.status(&header, one, around.writer, &mut bytes);
+                    self.status(&header, one, writer, &mut bytes);
                     outbox.answer(bytes, weight);
                     continue;
                 }
                 Command::Read => {
                     let mut bytes = Vec::new();
-                    match self.read(&header, around.writer, &mut bytes) {
+                    match self.read(&header, writer, &mut bytes) {
                         Ok(()) => Task::Read(bytes),
                         Err(error) => Task::Failed(error),
                     }
@@ -252,7 +284,9 @@ impl Shared {
                 Command::Cache | Command::Disconnect => Task::Nothing,
             };
             let access = access(&header, command);
-            let work = Box::new(Job { around: around.clone(), header, weight, task });
+            let range = (header.offset, header.length);
+            let asker = Client { outbox: Arc::clone(outbox), writer, header, weight };
+            let work = Box::new(Job { around: around.clone(), asker, range, task });
             engine.submit(Request { access, thread, came: engine.clock().now(), work });
         }
         Ok(())
@@ -372,26 +406,24 @@ impl Shared {
         writer: Writer,
         (out, piece): (&mut Vec<u8>, &mut Vec<u8>),
     ) -> io::Result<()> {
-        piece.resize(PIECE, 0);
         let end = header.offset + header.length;
-        let mut at = header.offset;
-        let mut has_begun = false;
+        // The head of the answer goes with the first piece: by itself it would wake the client for nothing.
+        let before = out.len();
+        writer.before_data(header, out);
+        let start = out.len();
+        out.resize(start + PIECE, 0);
+        if let Err(error) = self.data.read(header.offset, &mut out[start..]) {
+            out.truncate(before);
+            writer.failed(header, error.into(), out);
+            return Ok(());
+        }
+        outbox.socket().send_all(out)?;
+        out.clear();
+        piece.resize(PIECE, 0);
+        let mut at = header.offset + PIECE as u64;
         while at < end {
             let length = (end - at).min(PIECE as u64);
-            let read = self.data.read(at, &mut piece[..length as usize]);
-            if let Err(error) = read {
-                if has_begun {
-                    return Err(error);
-                }
-                writer.failed(header, error.into(), out);
-                return Ok(());
-            }
-            if !has_begun {
-                writer.before_data(header, out);
-                outbox.socket().send_all(out)?;
-                out.clear();
-                has_begun = true;
-            }
+            self.data.read(at, &mut piece[..length as usize])?;
             outbox.socket().send_all(&piece[..length as usize])?;
             at += length;
         }

@@ -1,4 +1,4 @@
-//! A request of a client as the engine's work: what is done with its data when the model says that it is complete.
+//! A request as the engine's work: what is done with its data when the model says that it is complete.
 
 use std::sync::Arc;
 
@@ -10,30 +10,41 @@ use crate::data::Data;
 use crate::delivered::{Delivered, Due};
 use crate::engine::{Step, Work};
 use crate::nbd::NbdError;
-use crate::nbd::transmission::{Header, Writer};
-use crate::outbox::Outbox;
 use crate::storing::{Both, Storing};
 
-/// The most data that the engine's thread writes by itself; longer writes are for the connection's thread.
+/// The most data that the engine's thread writes by itself; longer writes are for a helper.
 const AT_ONCE_MAX: usize = 256 << 10;
 
-/// Context of an answer besides its request.
+/// Whoever asked, and gets the answer: a client, or a program that has the file open.
+pub(crate) trait Asker: Send + 'static {
+    /// Answers, with the data of a read. Never waits.
+    fn answer(self, outcome: Result<Option<Vec<u8>>, NbdError>);
+
+    /// The thread beside the engine's that does what takes long.
+    fn helper(&self) -> Arc<dyn Helper>;
+}
+
+/// A thread that does what takes long, one task after the other.
+pub(crate) trait Helper {
+    /// Lets the thread do `task`.
+    fn later(&self, task: Box<dyn FnOnce() + Send>);
+}
+
+/// Context of requests beside themselves.
 #[derive(Clone)]
 pub(crate) struct Around {
-    pub(crate) outbox: Arc<Outbox>,
     pub(crate) data: Arc<Data>,
     pub(crate) storing: Arc<Storing>,
     pub(crate) delivered: Arc<Delivered>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) writer: Writer,
 }
 
 /// A request under way.
-pub(crate) struct Job {
+pub(crate) struct Job<A> {
     pub(crate) around: Around,
-    pub(crate) header: Header,
-    /// Weight that it was let in with.
-    pub(crate) weight: u64,
+    pub(crate) asker: A,
+    /// First byte and length.
+    pub(crate) range: (u64, u64),
     pub(crate) task: Task,
 }
 
@@ -53,40 +64,34 @@ pub(crate) enum Task {
     Stored(Arc<Both>),
 }
 
-impl Job {
-    fn answer(self, outcome: Result<(), NbdError>) {
-        let Self { around, header, weight, task } = self;
-        let bytes = match (outcome, task) {
-            (Ok(()), Task::Read(bytes)) => bytes,
-            (Ok(()), Task::Failed(error)) | (Err(error), _) => {
-                let mut bytes = Vec::with_capacity(64);
-                around.writer.failed(&header, error, &mut bytes);
-                bytes
-            }
-            (Ok(()), _) => {
-                let mut bytes = Vec::with_capacity(32);
-                around.writer.done(&header, &mut bytes);
-                bytes
-            }
-        };
-        around.outbox.answer(bytes, weight);
-    }
-
+impl Task {
     /// Changes the data, and says whether the answer waits until it is stored.
-    fn change(&self) -> Result<bool, NbdError> {
-        let Header { offset, length, .. } = self.header;
-        let data = &self.around.data;
-        match &self.task {
-            Task::Write { payload, stored } => data.write(offset, payload).map(|()| *stored),
-            Task::Zero { hole, stored } => data.zero(offset, length, *hole).map(|()| *stored),
+    pub(crate) fn change(
+        &self,
+        (offset, length): (u64, u64),
+        data: &Data,
+    ) -> Result<bool, NbdError> {
+        match self {
+            Self::Write { payload, stored } => data.write(offset, payload).map(|()| *stored),
+            Self::Zero { hole, stored } => data.zero(offset, length, *hole).map(|()| *stored),
             _ => Ok(false),
         }
         .map_err(NbdError::from)
     }
+}
+
+impl<A: Asker> Job<A> {
+    fn answer(self, outcome: Result<(), NbdError>) {
+        self.asker.answer(match (outcome, self.task) {
+            (Ok(()), Task::Read(bytes)) => Ok(Some(bytes)),
+            (Ok(()), Task::Failed(error)) | (Err(error), _) => Err(error),
+            (Ok(()), _) => Ok(None),
+        });
+    }
 
     /// Changes the data in the engine's thread.
     fn change_now(mut self) -> Step {
-        match self.change() {
+        match self.task.change(self.range, &self.around.data) {
             Ok(true) => {
                 let around = &self.around;
                 self.task = Task::Stored(around.storing.store(around.data.mark()));
@@ -99,35 +104,35 @@ impl Job {
         }
     }
 
-    /// Changes the data in the connection's thread.
-    fn change_later(self, stored: bool, due: &Due) -> Step {
-        let (around, header, weight, due) = (self.around.clone(), self.header, self.weight, *due);
-        let outbox = Arc::clone(&around.outbox);
+    /// Changes the data in a helper's thread.
+    fn change_later(mut self, stored: bool, due: &Due) -> Step {
+        let (helper, due) = (self.asker.helper(), *due);
         if !stored {
-            outbox.later(Box::new(move || {
-                let outcome = self.change().map(|_| ());
-                self.answer(outcome);
+            helper.later(Box::new(move || {
+                let around = self.around.clone();
+                let outcome = self.task.change(self.range, &around.data);
+                self.answer(outcome.map(|_| ()));
                 around.delivered.count(&due, &*around.clock);
             }));
             return Step::Later;
         }
         let both = Arc::new(Both::default());
-        let task = Task::Stored(Arc::clone(&both));
-        let flushing = Self { around, header, weight, task };
-        outbox.later(Box::new(move || match self.change() {
-            Ok(_) => self.around.storing.store_for(self.around.data.mark(), &both),
+        let task = std::mem::replace(&mut self.task, Task::Stored(Arc::clone(&both)));
+        let (around, range) = (self.around.clone(), self.range);
+        helper.later(Box::new(move || match task.change(range, &around.data) {
+            Ok(_) => around.storing.store_for(around.data.mark(), &both),
             Err(error) => both.real(Err(error)),
         }));
-        Step::Flush(Box::new(flushing))
+        Step::Flush(Box::new(self))
     }
 }
 
-impl Work for Job {
+impl<A: Asker> Work for Job<A> {
     fn completed(self: Box<Self>, status: Status, due: &Due) -> Step {
         if let Status::Failed(kind) = status {
             if let (ErrorKind::DeviceGone, Task::Write { payload, .. }) = (kind, &self.task) {
                 // What cannot be torn for real is not there, which is as good.
-                let _ = self.around.data.tear(self.header.offset, payload);
+                let _ = self.around.data.tear(self.range.0, payload);
             }
             self.answer(Err(kind.into()));
             return Step::Answered;

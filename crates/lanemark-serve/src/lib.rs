@@ -10,10 +10,14 @@
 //! | [`desk`], [`metrics`] | control and figures, at sockets of their own |
 //! | [`nbd`] | the protocol, as pure functions of bytes |
 //! | [`socket`], [`server`], `connection`, `outbox` | clients: who may connect, their threads, and their answers |
+//! | `mount`, `attach` | the system as a file, and as a disk; feature `fuse` |
+//! | `undo` | takes both away before the process ends |
 //! | `job`, `storing` | what a request does to the data, and when that is stored |
 //!
 //! Nothing here prints, reads arguments or catches signals.
 
+#[cfg(feature = "fuse")]
+pub mod attach;
 pub mod clock;
 mod connection;
 pub mod data;
@@ -22,9 +26,13 @@ pub mod desk;
 pub mod engine;
 mod job;
 pub mod metrics;
+#[cfg(feature = "fuse")]
+pub mod mount;
 pub mod nbd;
 mod outbox;
 pub mod server;
 pub mod session;
 pub mod socket;
 mod storing;
+#[cfg(feature = "fuse")]
+pub mod undo;

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::job::Helper;
 use crate::socket::Socket;
 
 /// The most requests of a connection that are under way.
@@ -88,18 +89,6 @@ impl Outbox {
         self.work.notify_one();
     }
 
-    /// Lets the connection's thread do something that takes long.
-    pub(crate) fn later(&self, task: Box<dyn FnOnce() + Send>) {
-        let mut state = self.state();
-        if state.over {
-            drop(state);
-            return task();
-        }
-        state.waiting.push_back(Waiting::Task(task));
-        drop(state);
-        self.work.notify_one();
-    }
-
     fn let_out(&self, mut state: MutexGuard<'_, State>, weight: u64) {
         state.under_way -= 1;
         state.bytes -= weight;
@@ -170,5 +159,18 @@ impl Outbox {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Helper for Outbox {
+    fn later(&self, task: Box<dyn FnOnce() + Send>) {
+        let mut state = self.state();
+        if state.over {
+            drop(state);
+            return task();
+        }
+        state.waiting.push_back(Waiting::Task(task));
+        drop(state);
+        self.work.notify_one();
     }
 }

@@ -16,6 +16,8 @@ use crate::connection::Shared;
 use crate::data::{Cache, Data};
 use crate::delivered::Delivered;
 use crate::engine::{Core, Engine};
+#[cfg(feature = "fuse")]
+use crate::mount::Mounts;
 use crate::nbd::Export;
 use crate::server::Server;
 use crate::socket::{Endpoint, Listener};
@@ -31,8 +33,8 @@ pub struct Plan<'s> {
     pub description: String,
     /// Its data.
     pub data: Data,
-    /// The place where it is served.
-    pub endpoint: Endpoint,
+    /// The place where it is served over NBD, where it is.
+    pub endpoint: Option<Endpoint>,
     /// The speed of simulated time.
     pub scale: TimeScale,
     /// The seed of all that happens by chance.
@@ -43,7 +45,9 @@ pub struct Plan<'s> {
 
 /// A session at work.
 pub struct Session {
-    server: Server,
+    server: Option<Server>,
+    #[cfg(feature = "fuse")]
+    mounts: Mounts,
     data: Arc<Data>,
     storing: Arc<Storing>,
     storing_thread: Option<JoinHandle<()>>,
@@ -63,6 +67,8 @@ pub struct Figures {
     pub test: Option<Test>,
     /// Lines of what power cuts took.
     pub lost: Vec<String>,
+    /// Lines of what was not as it should be when the session ended.
+    pub told: Vec<String>,
     /// Requests under way.
     pub outstanding: u64,
     /// Connections that are open.
@@ -75,8 +81,12 @@ impl Session {
     /// # Errors
     /// Where the place cannot be listened at, or there can be no thread.
     pub fn start(plan: Plan<'_>) -> io::Result<Self> {
-        let listener = Listener::bind(&plan.endpoint)?;
-        let data = Arc::new(plan.data);
+        let listener = plan.endpoint.as_ref().map(Listener::bind).transpose()?;
+        let mut data = plan.data;
+        if !plan.has_latency {
+            data.without_power_cuts();
+        }
+        let data = Arc::new(data);
         let system = plan.system.device_side();
         let delivered = Arc::new(Delivered::default());
         let (storing, storing_thread) = Storing::start(Arc::clone(&data))?;
@@ -104,20 +114,44 @@ impl Session {
             delivered: Arc::clone(&delivered),
             engine: engine.as_ref().map(|(engine, _)| Arc::clone(engine)),
         });
-        let server = Server::start(listener, shared)?;
+        let server = listener.map(|listener| Server::start(listener, Arc::clone(&shared)));
+        let server = server.transpose()?;
         let (scale, began) = (plan.scale, std::time::Instant::now());
         let storing_thread = Some(storing_thread);
-        Ok(Self { server, data, storing, storing_thread, engine, delivered, scale, clock, began })
+        Ok(Self {
+            server,
+            #[cfg(feature = "fuse")]
+            mounts: Mounts::new(shared),
+            data,
+            storing,
+            storing_thread,
+            engine,
+            delivered,
+            scale,
+            clock,
+            began,
+        })
     }
 
-    /// The address, as an NBD URI.
-    pub fn address(&self) -> &str {
-        self.server.address()
+    /// The address, as an NBD URI, where it is served so.
+    pub fn address(&self) -> Option<&str> {
+        self.server.as_ref().map(Server::address)
     }
 
     /// The port, where it listens on one.
     pub fn port(&self) -> Option<u16> {
-        self.server.port()
+        self.server.as_ref().and_then(Server::port)
+    }
+
+    /// The system as a file and as a disk.
+    #[cfg(feature = "fuse")]
+    pub fn mounts(&mut self) -> &mut Mounts {
+        &mut self.mounts
+    }
+
+    /// Whether the engine's thread has ended by itself, as it does where it fails.
+    pub fn is_broken(&self) -> bool {
+        self.engine.as_ref().is_some_and(|(_, thread)| thread.is_finished())
     }
 
     /// Adds a fault; its time counts from now.
@@ -162,8 +196,8 @@ impl Session {
             writes: known(counts.writes),
             processor_s: processor_s(),
         });
-        let connections = self.server.connections();
-        Figures { sample, test, lost, outstanding, connections }
+        let connections = self.server.as_ref().map_or(0, Server::connections);
+        Figures { sample, test, lost, told: Vec::new(), outstanding, connections }
     }
 
     /// The simulated time.
@@ -176,7 +210,13 @@ impl Session {
     /// # Errors
     /// Where the data could not be stored.
     pub fn end(mut self) -> (Figures, io::Result<()>) {
-        self.server.end();
+        #[cfg(feature = "fuse")]
+        let told = self.mounts.end();
+        #[cfg(not(feature = "fuse"))]
+        let told = Vec::new();
+        if let Some(server) = &mut self.server {
+            server.end();
+        }
         let mut looked = None;
         if let Some((engine, thread)) = self.engine.take() {
             engine.end();
@@ -186,7 +226,8 @@ impl Session {
         if let Some(thread) = self.storing_thread.take() {
             let _ = thread.join();
         }
-        let figures = self.complete(looked);
+        let mut figures = self.complete(looked);
+        figures.told = told;
         let closed = self.data.close();
         (figures, closed)
     }

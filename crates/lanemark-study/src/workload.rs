@@ -7,8 +7,8 @@ mod transactions;
 
 use lanemark_core::units::{Bytes, Duration, Ratio};
 use lanemark_core::workload::{
-    Asks, Average, Interval, Order, QUEUE_DEPTH_MAX, Requests, Rounds, THREADS_MAX, Test, Tracked,
-    Transactions, Workload,
+    Asks, Average, Fault, Interval, Order, QUEUE_DEPTH_MAX, Requests, Rounds, THREADS_MAX, Test,
+    Tracked, Transactions, Workload,
 };
 
 use crate::document::{Context, Document, Section};
@@ -64,6 +64,24 @@ pub fn open_set(
 pub fn parse(id: &str, text: &str) -> Result<Workload, StudyError> {
     let (document, ledger) = (Document::parse(id, text)?, Ledger::default());
     read(&document, id, Context { ledger: &ledger, overrides: &Overrides::default() })
+}
+
+/// Reads `text` as a scenario, a file of `[[fault]]` tables and nothing else; `file` stands for it in errors.
+///
+/// # Errors
+/// All that is wrong in it.
+pub fn scenario(file: &str, text: &str) -> Result<Vec<Fault>, StudyError> {
+    let document = Document::parse(file, text)?;
+    document.read("scenario", None, |root| {
+        if !root.has("fault") {
+            let location = Location::file(document.file());
+            return Err(StudyError::new(location, "nothing goes wrong in it")
+                .hint("add [[fault]] tables, each with its kind and time"));
+        }
+        let faults = fault::faults(root)?;
+        root.finish()?;
+        Ok(faults)
+    })
 }
 
 /// A test's name as it is typed: lower case, dashes for all that is neither letter nor digit.
@@ -223,4 +241,68 @@ fn interval(section: &Section<'_>) -> Result<Option<Interval>, StudyError> {
         "automatic" => Some(Interval::Automatic),
         text => text.parse().ok().map(|interval| Interval::Fixed { interval }),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &str = "\
+[[fault]]
+kind = \"latency\"
+at = \"2 s\"
+extra = \"500 us\"
+
+[[fault]]
+kind = \"power-cut\"
+at = \"5 s\"
+boot = \"100 ms\"
+";
+
+    #[test]
+    fn a_scenario_is_its_faults_as_the_command_line_reads_them() {
+        let read: Vec<String> =
+            scenario("a.toml", SCENARIO).unwrap().iter().map(ToString::to_string).collect();
+        let lines = ["latency at=2s extra=500us", "power-cut at=5s boot=100ms"];
+        let wanted: Vec<String> =
+            lines.iter().map(|line| line.parse::<Fault>().unwrap().to_string()).collect();
+        assert_eq!(read, wanted);
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_scenario_is_told_with_its_place() {
+        let told = |text: &str| scenario("a.toml", text).unwrap_err().to_string();
+        assert!(told("").contains("nothing goes wrong"));
+        let other = format!("{SCENARIO}\n[workload]\nname = \"x\"\n");
+        assert!(told(&other).contains("workload"), "{}", told(&other));
+        let late = SCENARIO.replace("5 s", "2 days");
+        assert!(told(&late).contains("a.toml"), "{}", told(&late));
+        let many = SCENARIO.repeat(501);
+        assert!(told(&many).contains("more than 1000"), "{}", told(&many));
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_of_scenarios_panic() {
+        let mut random = lanemark_core::rng::Rng::new(lanemark_core::rng::StreamKey::from_seed(1));
+        let (mut good, mut bad) = (0, 0);
+        for _ in 0..3_000 {
+            let mut bytes = SCENARIO.as_bytes().to_vec();
+            for _ in 0..=random.below(3) {
+                let at = random.below(bytes.len() as u64) as usize;
+                match random.below(3) {
+                    0 => bytes[at] = random.below(256) as u8,
+                    1 => bytes.truncate(at.max(1)),
+                    _ => {
+                        let piece = bytes[at..].to_vec();
+                        bytes.extend(piece);
+                    }
+                }
+            }
+            match scenario("a.toml", &String::from_utf8_lossy(&bytes)) {
+                Ok(_) => good += 1,
+                Err(_) => bad += 1,
+            }
+        }
+        assert!(good > 20 && bad > 1_000, "{good} {bad}");
+    }
 }

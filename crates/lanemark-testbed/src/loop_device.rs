@@ -2,8 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::{text, tool, tool_or_skip};
+
+/// Time that a file system in use has to become free.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A loop device over a file of its own.
 #[derive(Debug)]
@@ -93,6 +97,10 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = tool("umount", &[text(self.0.path())]);
+        // Processes that have just been killed may still be about to close their files.
+        let began = Instant::now();
+        while tool("umount", &[text(self.0.path())]).is_err() && began.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }

@@ -8,6 +8,12 @@ use lanemark_serve::clock::TimeScale;
 
 use super::LibraryArgs;
 
+/// What makes a socket needless.
+#[cfg(feature = "fuse")]
+const OTHERS: [&str; 3] = ["port", "mount", "attach"];
+#[cfg(not(feature = "fuse"))]
+const OTHERS: [&str; 1] = ["port"];
+
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 The address that is printed is an NBD URI: nbdinfo, nbdcopy, qemu-img, qemu-io and fio's nbd engine take
@@ -20,11 +26,19 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) size: Option<Bytes>,
     /// Listen on this Unix socket, which only this user may connect to
-    #[arg(long, value_name = "PATH", required_unless_present = "port", conflicts_with = "port")]
+    #[arg(long, value_name = "PATH", required_unless_present_any = OTHERS, conflicts_with = "port")]
     pub(crate) socket: Option<PathBuf>,
     /// Listen on this TCP port of 127.0.0.1, which every user of this machine may connect to; 0 for any that is free
     #[arg(long, value_name = "N")]
     pub(crate) port: Option<u16>,
+    /// Serve it as this file too, which must not exist or be empty, and is one user's alone; goes with the server
+    #[cfg(feature = "fuse")]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mount: Option<PathBuf>,
+    /// Serve it as a disk too, /dev/loopN, which goes with the server; needs root
+    #[cfg(feature = "fuse")]
+    #[arg(long)]
+    pub(crate) attach: bool,
     /// Keep the data in this sparse file, with a journal beside it
     #[arg(
         long,
@@ -54,6 +68,9 @@ pub(crate) struct ServeArgs {
     /// Let something go wrong, "power-cut at=20s boot=5s"; may be given again
     #[arg(long, value_name = "FAULT", conflicts_with = "no_latency")]
     pub(crate) fault: Vec<String>,
+    /// Let go wrong what the [[fault]] tables of this file say; times count from the start
+    #[arg(long, value_name = "FILE", conflicts_with = "no_latency")]
+    pub(crate) scenario: Option<PathBuf>,
     /// Serve the data as fast as this machine can, without the model
     #[arg(long)]
     pub(crate) no_latency: bool,

@@ -3,7 +3,7 @@
 //! The ladder's horizontal axis is logarithmic in the share of requests beyond, so that each nine is as wide as the one
 //! before. Its whiskers go from the least to the greatest repeat. Both pictures are of all repeats together.
 
-use lanemark_core::result::{RunResult, TestResult};
+use lanemark_core::result::{LatencyHistogram, RunResult, TestResult};
 use maud::{Markup, html};
 
 use super::lines::{Chart, Line, Scale, entries, legend};
@@ -82,13 +82,16 @@ fn nines(percentile: f64) -> f64 {
     -(1.0 - percentile / 100.0).log10()
 }
 
+/// The rungs of `latency` that enough requests support, with latencies in ns times `factor`.
+pub(super) fn points(latency: &LatencyHistogram, factor: f64) -> Vec<(f64, f64)> {
+    let point = |&rung: &f64| Some((nines(rung), latency.percentile_ns(rung)? as f64 * factor));
+    RUNGS.iter().filter_map(point).collect()
+}
+
 fn ladder(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
     let line = |&(style, label, result): &(usize, &str, &TestResult)| {
         let latency = result.latency();
-        let points: Vec<(f64, f64)> = RUNGS
-            .iter()
-            .filter_map(|&rung| Some((nines(rung), latency.percentile_ns(rung)? as f64)))
-            .collect();
+        let points = points(&latency, 1.0);
         let repeats: Vec<_> = result.samples.iter().map(|sample| sample.latency()).collect();
         let range = |rung: f64| {
             let all: Option<Vec<u64>> =
@@ -99,7 +102,11 @@ fn ladder(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
         let intervals = WITH_RANGE.into_iter().filter_map(range).collect();
         Line { name: label.to_owned(), style, rings: false, points, intervals }
     };
-    let lines: Vec<Line> = results.iter().map(line).collect();
+    rungs(format!("{name}: percentiles"), results.iter().map(line).collect())
+}
+
+/// A ladder of `lines`, up to the last rung that any of them has.
+pub(super) fn rungs(title: String, lines: Vec<Line>) -> Chart {
     let values: Vec<f64> = lines
         .iter()
         .flat_map(|line| {
@@ -115,7 +122,7 @@ fn ladder(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
         .map(|&tick| (nines(tick), tick.to_string()))
         .collect();
     Chart {
-        title: format!("{name}: percentiles"),
+        title,
         across: Scale {
             name: "percentile of requests, %".to_owned(),
             ends: (nines(50.0), last),

@@ -22,6 +22,7 @@ mod plot;
 pub(crate) mod provenance;
 mod sensitivity;
 mod series;
+mod served;
 pub(crate) mod svg;
 mod theme;
 
@@ -117,6 +118,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
         }
         (optional("Latency over load", family_chart::over_load(&all)))
         (optional("How latencies are distributed", latency::distributions(&all)))
+        (optional("Modelled and delivered", served::delivered(&all)))
         (optional("Over time", series::over_time(&all)))
         (optional("Faults", faults::events(&all)))
         (optional("Where the time goes", budget::budgets(&all)))

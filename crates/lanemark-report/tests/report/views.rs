@@ -3,7 +3,8 @@
 use lanemark_core::result::series::Recorder;
 use lanemark_core::result::steady::Reason;
 use lanemark_core::result::{
-    DirectionResult, Metric, Role, RunResult, Statistic, StudyOutcome, Target, TestResult, Warning,
+    DirectionResult, LatencyHistogram, LiveUse, Metric, Role, RunResult, Statistic, StudyOutcome,
+    Target, TestResult, Warning,
 };
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{Operation, Test};
@@ -508,4 +509,44 @@ fn tests_that_differ_in_queue_depth_are_lines_and_latency_over_load() {
     run.tests.truncate(3);
     let page = html(None, &[&run]);
     assert!(!page.contains("latency over load"), "three points are bars");
+}
+
+#[test]
+fn a_served_run_has_what_was_delivered_beside_what_was_modelled() {
+    let mut run = fixture::simulated();
+    assert!(!html(None, &[&run]).contains("Modelled and delivered"));
+    run.tests.truncate(1);
+    let sample = &mut run.tests[0].samples[0];
+    let late = |direction: &DirectionResult| {
+        let mut late = DirectionResult::new();
+        for (ns, count) in direction.latency.bins() {
+            (0..count).for_each(|_| {
+                late.record(Bytes::kibi(4), Duration::from_nanoseconds(ns * 10 + 7_000));
+            });
+        }
+        late
+    };
+    let (reads, writes) = (sample.reads.as_ref().map(late), sample.writes.as_ref().map(late));
+    let has_reads = reads.is_some();
+    sample.live = Some(LiveUse {
+        time_scale: 10.0,
+        served: Duration::from_seconds(5),
+        lateness: LatencyHistogram::new(),
+        reads,
+        writes,
+        bounds: (Duration::from_microseconds(10), Duration::from_microseconds(50)),
+        processor_s: 1.0,
+    });
+    let page = html(None, &[&run]);
+    assert!(page.contains("Modelled and delivered"));
+    let name = if has_reads { "reads" } else { "writes" };
+    for kind in ["modelled", "delivered"] {
+        assert!(page.contains(&format!("{name}, {kind}")), "{kind}");
+    }
+    let detail = test_detail(&run, &run.tests[0], &PLAIN);
+    assert!(detail.contains(&format!("{name}, delivered")), "{detail}");
+    // Without either side of it there is nothing to compare.
+    let live = run.tests[0].samples[0].live.as_mut().unwrap();
+    (live.reads, live.writes) = (None, None);
+    assert!(!html(None, &[&run]).contains("Modelled and delivered"));
 }

@@ -55,7 +55,7 @@ impl Served {
             faults: &faults,
             description: "the example".to_owned(),
             data: wanted.data.unwrap_or_else(memory),
-            endpoint: Endpoint::Unix(socket.clone()),
+            endpoint: Some(Endpoint::Unix(socket.clone())),
             scale: TimeScale::ONE,
             seed: 1,
             has_latency: !wanted.no_latency,

@@ -15,7 +15,7 @@ fn text(path: &Path) -> &str {
 #[test]
 fn nbdinfo_sees_the_export() {
     for served in Served::both() {
-        let uri = served.session().address();
+        let uri = served.session().address().unwrap();
         let Some(told) = tool_or_skip("nbdinfo", &[uri]) else { return };
         let wanted = [
             "newstyle-fixed",
@@ -45,7 +45,7 @@ fn nbdcopy_brings_back_what_it_took_and_the_map_shows_its_holes() {
     bytes[..5 << 20].iter_mut().for_each(|byte| *byte = random.next_u64() as u8);
     fs::write(&image, &bytes).unwrap();
     for served in Served::both() {
-        let uri = served.session().address();
+        let uri = served.session().address().unwrap();
         if tool_or_skip("nbdcopy", &["--flush", text(&image), uri]).is_none() {
             return;
         }
@@ -63,7 +63,7 @@ fn qemu_writes_reads_and_compares() {
     let folder = tempfile::tempdir().unwrap();
     let image = folder.path().join("image.raw");
     for served in Served::both() {
-        let uri = served.session().address();
+        let uri = served.session().address().unwrap();
         let mut words = vec!["-f", "raw", uri];
         for command in [
             "write -P 7 1M 1M",
@@ -90,7 +90,7 @@ fn qemu_writes_reads_and_compares() {
 #[test]
 fn fio_verifies_what_it_wrote() {
     for served in Served::both() {
-        let uri = format!("--uri={}", served.session().address());
+        let uri = format!("--uri={}", served.session().address().unwrap());
         let words = [
             "--name=verify",
             "--ioengine=nbd",

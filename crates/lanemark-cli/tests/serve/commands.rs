@@ -1,84 +1,13 @@
-//! `lanemark serve` as a program: what it prints and saves, its control, and what a kill leaves.
-#![cfg(feature = "serve")]
+//! What a server prints and saves, its control, and what a kill leaves.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-use lanemark_testbed::NbdClient;
+use lanemark_core::rng::{Rng, StreamKey};
 use serde_json::Value;
-use tempfile::TempDir;
 
-const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
-/// Kills of the server while it is written to; `LANEMARK_SERVE_KILLS` sets another number.
-const KILLS: u64 = 25;
-
-struct Server {
-    child: Child,
-    folder: TempDir,
-}
-
-fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new("env");
-    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_lanemark")]);
-    command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-fn folder() -> TempDir {
-    // Paths of sockets are short.
-    tempfile::tempdir().unwrap()
-}
-
-impl Server {
-    /// Starts a server with these arguments besides system, socket and control, and waits until it listens.
-    fn start(folder: TempDir, arguments: &[&str]) -> Self {
-        let mut words = vec!["serve", SATA, "--socket", "nbd", "--control", "control"];
-        words.extend(["--out", "result.json"]);
-        words.extend(arguments);
-        let mut child = command(folder.path(), &words).spawn().unwrap();
-        let mut line = String::new();
-        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
-        out.read_line(&mut line).unwrap();
-        if !line.starts_with("nbd+unix://") {
-            let output = child.wait_with_output().unwrap();
-            panic!("{line}{}", String::from_utf8_lossy(&output.stderr));
-        }
-        Self { child, folder }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn client(&self) -> NbdClient {
-        NbdClient::connect(&self.path("nbd")).unwrap()
-    }
-
-    fn control(&self, words: &[&str]) -> Output {
-        let words = [&["serve-control", "control"], words].concat();
-        command(self.folder.path(), &words).output().unwrap()
-    }
-
-    fn stop(self) -> (TempDir, Output) {
-        let answer = self.control(&["stop"]);
-        assert!(answer.status.success());
-        (self.folder, self.child.wait_with_output().unwrap())
-    }
-
-    fn kill(mut self) -> TempDir {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-        self.folder
-    }
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use super::{SATA, Server, command, count, folder, said};
 
 #[test]
 fn a_server_tells_where_it_is_takes_commands_and_saves_what_it_did() {
@@ -122,6 +51,57 @@ fn a_server_tells_where_it_is_takes_commands_and_saves_what_it_did() {
 }
 
 #[test]
+fn a_scenario_happens_at_its_times() {
+    let folder = folder();
+    let scenario = "[[fault]]\nkind = \"pause\"\nat = \"1 us\"\nfor = \"400 ms\"\n\n\
+                    [[fault]]\nkind = \"read-only\"\nat = \"600 ms\"\n";
+    fs::write(folder.path().join("scenario.toml"), scenario).unwrap();
+    let began = Instant::now();
+    let arguments = ["--memory", "--size", "1MiB", "--scenario", "scenario.toml"];
+    let server = Server::start(folder, &arguments);
+    let mut client = server.client();
+    client.write(0, &[1; 512], false).unwrap().unwrap();
+    // A starting server takes its time; the pause counts from when it listens, or shortly before.
+    assert!(began.elapsed() > Duration::from_millis(350));
+    std::thread::sleep(Duration::from_millis(700));
+    assert_eq!(client.write(0, &[1; 512], false).unwrap(), Err(1));
+    drop(client);
+    let (folder, output) = server.stop();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let result = fs::read_to_string(folder.path().join("result.json")).unwrap();
+    let result: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["workload"]["faults"].as_array().unwrap().len(), 2);
+    assert_eq!(result["tests"][0]["samples"][0]["faults"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_file_that_is_no_scenario_is_refused_with_its_reason() {
+    let folder = folder();
+    let long = "# a comment\n".repeat(100_000);
+    let good = "[[fault]]\nkind = \"retrain\"\nat = \"1 s\"\n";
+    for (content, wanted) in [
+        ("", "nothing goes wrong in it"),
+        ("[[fault]]\nkind = \"dance\"\nat = \"1 s\"", "dance"),
+        ("[[fault]]\nkind = \"pause\"\nat = \"1 s\"\nfor = \"1 banana\"", "scenario:4"),
+        ("[[fault\n", "scenario:1"),
+        (&long, "at most 1048576"),
+        (&format!("{good}drive = 7\n"), "scenario"),
+    ] {
+        fs::write(folder.path().join("scenario"), content).unwrap();
+        let words = ["serve", SATA, "--port", "0", "--memory", "--scenario", "scenario"];
+        let output = command(folder.path(), &words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{wanted}: {}", said(&output));
+        assert!(said(&output).contains(wanted), "{wanted}: {}", said(&output));
+    }
+    for (path, wanted) in [("/dev/zero", "no regular file"), ("missing", "No such file")] {
+        let words = ["serve", SATA, "--port", "0", "--memory", "--scenario", path];
+        let output = command(folder.path(), &words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert!(said(&output).contains(wanted), "{}", said(&output));
+    }
+}
+
+#[test]
 fn what_would_lose_data_is_refused_with_code_3() {
     let folder = folder();
     fs::write(folder.path().join("theirs"), "important").unwrap();
@@ -148,13 +128,13 @@ fn block(round: u64) -> Vec<u8> {
 /// flushed before or a later one, whole sectors of either; and the next server says how the last one ended.
 #[test]
 fn a_kill_loses_nothing_that_was_flushed() {
-    let kills = std::env::var("LANEMARK_SERVE_KILLS").ok().and_then(|text| text.parse().ok());
+    let mut random = Rng::new(StreamKey::from_seed(18));
     let arguments = ["--data", "disk", "--size", "16MiB", "--no-latency"];
     let modelled = &arguments[..4];
     let blocks = 64u64;
     let mut folder = folder();
     let (mut round, mut flushed, mut unflushed) = (0u64, vec![0u64; blocks as usize], 0);
-    for kill in 0..kills.unwrap_or(KILLS) {
+    for kill in 0..count(20, 1_000) {
         let server = Server::start(folder, if kill % 2 == 0 { modelled } else { &arguments });
         let mut client = server.client();
         for at in 0..blocks {
@@ -169,8 +149,9 @@ fn a_kill_loses_nothing_that_was_flushed() {
             }
         }
         let id = server.child.id();
+        let moment = Duration::from_micros(300 + random.below(40_000));
         let killer = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_micros(300 + kill * 937 % 40_000));
+            std::thread::sleep(moment);
             Command::new("kill").args(["-KILL", &id.to_string()]).status().unwrap();
         });
         'writing: loop {

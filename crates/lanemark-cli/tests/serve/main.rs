@@ -1,0 +1,134 @@
+//! `lanemark serve` as a program.
+#![cfg(feature = "serve")]
+
+mod commands;
+#[cfg(feature = "fuse")]
+mod databases;
+#[cfg(feature = "fuse")]
+mod mounted;
+#[cfg(feature = "fuse")]
+mod soak;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use lanemark_testbed::NbdClient;
+use tempfile::TempDir;
+
+const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+/// The count of a test: `full` where `LANEMARK_SERVE_SOAK` is set, as `make serve-soak` does.
+fn count(short: u64, full: u64) -> u64 {
+    if std::env::var_os("LANEMARK_SERVE_SOAK").is_some() { full } else { short }
+}
+
+/// The options that are each a place more.
+const PLACES: [&str; 2] = ["--mount", "--attach"];
+
+struct Server {
+    child: Running,
+    folder: TempDir,
+    /// The lines that it has printed: where it is served.
+    places: Vec<String>,
+}
+
+/// A process that is killed where a test fails.
+struct Running(Option<Child>);
+
+impl Running {
+    fn id(&self) -> u32 {
+        self.0.as_ref().unwrap().id()
+    }
+
+    fn output(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_lanemark")]);
+    command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn folder() -> TempDir {
+    // Paths of sockets are short.
+    tempfile::tempdir().unwrap()
+}
+
+impl Server {
+    /// Starts a server with these arguments besides system, socket and control, and waits until it listens.
+    fn start(folder: TempDir, arguments: &[&str]) -> Self {
+        match Self::try_start(folder, arguments) {
+            Ok(server) => server,
+            Err(output) => panic!("{}", said(&output)),
+        }
+    }
+
+    /// Starts a server, or returns what one said that did not start.
+    fn try_start(folder: TempDir, arguments: &[&str]) -> Result<Self, Output> {
+        let mut words = vec!["serve", SATA, "--socket", "nbd", "--control", "control"];
+        words.extend(["--out", "result.json"]);
+        words.extend(arguments);
+        let mut child = Running(Some(command(folder.path(), &words).spawn().unwrap()));
+        let mut out = BufReader::new(child.0.as_mut().unwrap().stdout.as_mut().unwrap());
+        let wanted = 1 + arguments.iter().filter(|word| PLACES.contains(word)).count();
+        let mut places = Vec::new();
+        for _ in 0..wanted {
+            let mut line = String::new();
+            out.read_line(&mut line).unwrap();
+            if line.is_empty() {
+                return Err(child.output());
+            }
+            places.push(line.trim().to_owned());
+        }
+        assert!(places[0].starts_with("nbd+unix://"), "{places:?}");
+        Ok(Self { child, folder, places })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn client(&self) -> NbdClient {
+        NbdClient::connect(&self.path("nbd")).unwrap()
+    }
+
+    fn control(&self, words: &[&str]) -> Output {
+        let words = [&["serve-control", "control"], words].concat();
+        command(self.folder.path(), &words).output().unwrap()
+    }
+
+    fn stop(self) -> (TempDir, Output) {
+        let answer = self.control(&["stop"]);
+        assert!(answer.status.success());
+        (self.folder, self.child.output())
+    }
+
+    /// Ends the server by a signal.
+    fn signal(self, name: &str) -> (TempDir, Output) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+        (self.folder, self.child.output())
+    }
+
+    fn kill(self) -> TempDir {
+        drop(self.child);
+        self.folder
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

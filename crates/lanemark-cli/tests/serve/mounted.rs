@@ -1,0 +1,224 @@
+//! The served system as a file and as a disk: what programs see, and that nothing of it outlasts the server.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use lanemark_testbed::skipped;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{SATA, Server, command, folder, said};
+
+const SIZE: u64 = 64 << 20;
+const MOUNTED: [&str; 5] = ["--memory", "--size", "64MiB", "--mount", "disk"];
+const ATTACHED: [&str; 4] = ["--memory", "--size", "64MiB", "--attach"];
+
+/// Whoever looks whether a number of a loop device is free again is the only one that takes such numbers.
+pub(super) static DISKS: Mutex<()> = Mutex::new(());
+
+/// A server with a file or a disk; none where this machine or user has none.
+pub(super) fn start(folder: TempDir, arguments: &[&str]) -> Option<Server> {
+    match Server::try_start(folder, arguments) {
+        Ok(server) => Some(server),
+        Err(output) => {
+            let told = said(&output);
+            let lacks = ["/dev/fuse", "fusermount3", "only root", "no loop devices"];
+            assert!(lacks.iter().any(|lack| told.contains(lack)), "{told}");
+            skipped(told.trim());
+            None
+        }
+    }
+}
+
+pub(super) fn open(path: &Path) -> File {
+    OpenOptions::new().read(true).write(true).open(path).unwrap()
+}
+
+/// What of `folder` is mounted.
+fn mounts(folder: &Path) -> usize {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    mounts.lines().filter(|line| line.contains(folder.to_str().unwrap())).count()
+}
+
+fn is_attached(node: &str) -> bool {
+    Path::new("/sys/block").join(node.trim_start_matches("/dev/")).join("loop").exists()
+}
+
+fn result(folder: &Path) -> Value {
+    serde_json::from_slice(&fs::read(folder.join("result.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn the_file_is_the_drive_that_connections_have() {
+    let Some(server) = start(folder(), &MOUNTED) else { return };
+    let path = server.path("disk");
+    assert_eq!(server.places[1], path.canonicalize().unwrap().to_str().unwrap());
+    let there = fs::metadata(&path).unwrap();
+    assert_eq!((there.len(), there.permissions().mode()), (SIZE, 0o100_600));
+    let (file, mut client) = (open(&path), server.client());
+    file.write_all_at(&[7; 8192], 4096).unwrap();
+    assert_eq!(client.read(4096, 8192).unwrap().unwrap(), [7; 8192]);
+    client.write(8192, &[8; 4096], false).unwrap().unwrap();
+    let mut bytes = [0; 8192];
+    file.read_exact_at(&mut bytes, 4096).unwrap();
+    assert!(bytes[..4096] == [7; 4096] && bytes[4096..] == [8; 4096]);
+    // Nothing of it is cached in between, and bytes within a sector are its neighbours' too.
+    file.write_all_at(b"odd", 4097).unwrap();
+    assert_eq!(client.read(4096, 512).unwrap().unwrap()[..5], [7, b'o', b'd', b'd', 7]);
+    file.sync_all().unwrap();
+    file.sync_data().unwrap();
+    let punch = ["-p", "-o", "4096", "-l", "8192", "disk"];
+    let punched = Command::new("fallocate").args(punch).current_dir(server.folder.path()).status();
+    assert!(punched.unwrap().success());
+    assert_eq!(client.read(4096, 8192).unwrap().unwrap(), [0; 8192]);
+    // Its length stays, and so does its mode.
+    assert_eq!(file.set_len(5).unwrap_err().kind(), ErrorKind::PermissionDenied);
+    assert_eq!(file.write_at(&[1; 512], SIZE).unwrap_err().raw_os_error(), Some(libc::ENOSPC));
+    assert_eq!(file.write_at(&[1; 1024], SIZE - 512).unwrap(), 512);
+    assert_eq!(file.read_at(&mut bytes, SIZE).unwrap(), 0);
+    let wide = fs::set_permissions(&path, fs::Permissions::from_mode(0o644));
+    assert_eq!(wide.unwrap_err().kind(), ErrorKind::PermissionDenied);
+    drop((file, client));
+    let (folder, output) = server.stop();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(!folder.path().join("disk").exists() && mounts(folder.path()) == 0);
+    let sample = &result(folder.path())["tests"][0]["samples"][0];
+    assert_eq!(
+        (&sample["flushes"]["latency"]["count"], &sample["trims"]["bytes"]),
+        (&3.into(), &8192.into())
+    );
+}
+
+#[test]
+fn requests_of_several_programs_are_at_the_drive_at_once() {
+    let Some(server) = start(folder(), &MOUNTED) else { return };
+    let path = server.path("disk");
+    std::thread::scope(|scope| {
+        for thread in 0..16u64 {
+            let file = open(&path);
+            scope.spawn(move || {
+                let mut bytes = [0; 4096];
+                for page in 0..200 {
+                    file.read_exact_at(&mut bytes, (thread * 200 + page) * 4096).unwrap();
+                }
+            });
+        }
+    });
+    let (folder, _) = server.stop();
+    let result = result(folder.path());
+    let depth = result["tests"][0]["test"]["queue_depth"].as_u64().unwrap();
+    assert!((8..=16).contains(&depth), "{depth}");
+}
+
+#[test]
+fn no_exit_leaves_a_mount_and_after_a_kill_the_next_server_says_so() {
+    let Some(server) = start(folder(), &MOUNTED) else { return };
+    let second = ["serve", SATA, "--memory", "--size", "1MiB", "--mount", "disk", "--out", "two"];
+    let output = command(server.folder.path(), &second).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("another server"), "{}", said(&output));
+    let (mut folder, _) = server.signal("-INT");
+    for name in ["-TERM", "-HUP"] {
+        assert!(mounts(folder.path()) == 0 && !folder.path().join("disk").exists(), "{name}");
+        folder = Server::start(folder, &MOUNTED).signal(name).0;
+    }
+    // A program that has it open does not keep it there.
+    let server = Server::start(folder, &MOUNTED);
+    let file = open(&server.path("disk"));
+    let (folder, output) = server.signal("-TERM");
+    assert!(said(&output).contains("still open"), "{}", said(&output));
+    assert!(mounts(folder.path()) == 0 && file.read_at(&mut [0; 512], 0).is_err());
+    // Two signals end it at once.
+    let server = Server::start(folder, &MOUNTED);
+    let id = server.child.id().to_string();
+    let twice = format!("kill -TERM {id}; kill -INT {id}");
+    Command::new("sh").args(["-c", &twice]).status().unwrap();
+    let folder = server.signal("-0").0;
+    assert_eq!(mounts(folder.path()), 0);
+    let folder = Server::start(folder, &MOUNTED).kill();
+    assert_eq!(mounts(folder.path()), 1);
+    let (folder, output) = Server::start(folder, &MOUNTED).stop();
+    assert!(said(&output).contains("its mount was still there"), "{}", said(&output));
+    assert_eq!(mounts(folder.path()), 0);
+}
+
+#[test]
+fn nothing_that_was_there_is_mounted_over() {
+    let folder = folder();
+    fs::write(folder.path().join("theirs"), "important").unwrap();
+    for (file, wanted) in [("theirs", "data in it"), (".", "no file"), ("/dev/null", "no file")] {
+        let words = ["serve", SATA, "--memory", "--size", "1MiB", "--mount", file];
+        let output = command(folder.path(), &words).output().unwrap();
+        let told = said(&output);
+        assert!(matches!(output.status.code(), Some(2 | 3)), "{told}");
+        assert!(told.contains(wanted) || file == ".", "{told}");
+    }
+    assert_eq!(fs::read(folder.path().join("theirs")).unwrap(), b"important");
+    assert_eq!(mounts(folder.path()), 0);
+}
+
+#[test]
+fn a_disk_is_the_drive_and_goes_with_the_server() {
+    let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(server) = start(folder(), &ATTACHED) else { return };
+    let node = server.places[1].clone();
+    let mut client = server.client();
+    let disk = open(Path::new(&node));
+    disk.write_all_at(&[5; 4096], 1 << 20).unwrap();
+    disk.sync_all().unwrap();
+    assert_eq!(client.read(1 << 20, 4096).unwrap().unwrap(), [5; 4096]);
+    let of_node = Path::new("/sys/block").join(node.trim_start_matches("/dev/"));
+    let says = |file: &str| fs::read_to_string(of_node.join(file)).unwrap().trim().to_owned();
+    assert_eq!((says("loop/dio"), says("queue/logical_block_size")), ("1".into(), "512".into()));
+    assert_eq!(says("size"), (SIZE / 512).to_string());
+    // What the page cache has is written before the disk goes, and who still has it is told.
+    disk.write_all_at(&[6; 4096], 2 << 20).unwrap();
+    drop(client);
+    let (folder, output) = server.signal("-TERM");
+    assert!(said(&output).contains("still mounted or open"), "{}", said(&output));
+    assert!(disk.read_at(&mut [0; 512], 8 << 20).is_err());
+    drop(disk);
+    assert!(!is_attached(&node));
+    let written = &result(folder.path())["tests"][0]["samples"][0]["writes"]["bytes"];
+    assert_eq!(written, 8192);
+}
+
+#[test]
+fn a_killed_servers_disk_is_gone_though_the_page_cache_held_data_of_it() {
+    let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(server) = start(folder(), &ATTACHED) else { return };
+    let node = server.places[1].clone();
+    open(Path::new(&node)).write_all_at(&vec![5; 48 << 20], 0).unwrap();
+    let began = Instant::now();
+    server.kill();
+    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(!is_attached(&node));
+    let Some(next) = start(folder(), &ATTACHED) else { return };
+    let (_, output) = next.stop();
+    assert!(said(&output).contains("did not end by themselves"), "{}", said(&output));
+}
+
+#[test]
+fn whoever_is_not_root_is_told_that_a_disk_needs_it() {
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return skipped("setpriv, which only root can use");
+    }
+    let folder = folder();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let program = folder.path().join("lanemark");
+    fs::copy(env!("CARGO_BIN_EXE_lanemark"), &program).unwrap();
+    let output = Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(&program)
+        .args(["serve", SATA, "--memory", "--size", "1MiB", "--attach", "--out", "r.json"])
+        .current_dir(folder.path())
+        .output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("only root"), "{}", said(&output));
+}

@@ -1,0 +1,71 @@
+//! Latencies of served systems as they were modelled, beside what was delivered.
+//!
+//! Both are drawn by the wall clock: modelled ones are multiplied by the time scale. Between two lines of a colour lies
+//! what the server was late.
+
+use lanemark_core::result::{DirectionResult, LatencyHistogram, LiveUse, RunResult, Sample};
+use maud::{Markup, html};
+
+use super::latency::{points, rungs};
+use super::lines::{Chart, Line, legend};
+
+/// The lines of a picture, each with its number among the colours.
+const LINES: [(usize, &str); 4] = [
+    (0, "reads, modelled"),
+    (1, "reads, delivered"),
+    (2, "writes, modelled"),
+    (3, "writes, delivered"),
+];
+
+type Direction = for<'s> fn(&'s Sample) -> Option<&'s DirectionResult>;
+
+/// The section's content, or `None` where nothing was served and delivered.
+pub(super) fn delivered(runs: &[(String, &RunResult)]) -> Option<Markup> {
+    let charts: Vec<Chart> = runs.iter().flat_map(|(label, run)| charts(label, run)).collect();
+    (!charts.is_empty()).then(|| {
+        html! {
+            p class="soft" {
+                "What the model says that a request takes, times the time scale, and what it took from its arrival \
+                 at the server to its answer: the latency that a share of the requests did not exceed, up to the \
+                 last percentile that requests support."
+            }
+            (legend(LINES.iter().map(|(style, name)| (*style, *name))))
+            div class="panels pairs" {
+                @for chart in &charts { (chart.figure().draw()) }
+            }
+        }
+    })
+}
+
+fn charts(label: &str, run: &RunResult) -> Vec<Chart> {
+    let served = run.tests.iter().flat_map(|test| test.samples.iter().map(move |one| (test, one)));
+    let chart = |(test, sample): (&lanemark_core::result::TestResult, &Sample)| {
+        let live = sample.live.as_ref()?;
+        let lines = lines(sample, live);
+        let title = format!("{label}, {}: modelled and delivered", test.test.name);
+        (!lines.is_empty()).then(|| rungs(title, lines))
+    };
+    served.filter_map(chart).collect()
+}
+
+/// The lines of each direction of which both are known.
+fn lines(sample: &Sample, live: &LiveUse) -> Vec<Line> {
+    let of_reads: [Direction; 2] =
+        [|sample| sample.reads.as_ref(), |sample| sample.live.as_ref()?.reads.as_ref()];
+    let of_writes: [Direction; 2] =
+        [|sample| sample.writes.as_ref(), |sample| sample.live.as_ref()?.writes.as_ref()];
+    let mut lines = Vec::new();
+    for (first, of) in [(0, of_reads), (2, of_writes)] {
+        let [Some(modelled), Some(delivered)] = of.map(|of| of(sample)) else { continue };
+        let both = [(&modelled.latency, live.time_scale), (&delivered.latency, 1.0)];
+        for (place, (latency, factor)) in both.into_iter().enumerate() {
+            lines.push(line(LINES[first + place], latency, factor));
+        }
+    }
+    lines
+}
+
+fn line((style, name): (usize, &str), latency: &LatencyHistogram, factor: f64) -> Line {
+    let points = points(latency, factor);
+    Line { name: name.to_owned(), style, rings: false, points, intervals: Vec::new() }
+}

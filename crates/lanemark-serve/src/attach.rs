@@ -1,0 +1,199 @@
+//! A served system as a disk: a loop device (loop(4)) over the mounted file, with direct I/O, so that a request to the
+//! disk is one to the file and nothing is kept in between.
+//!
+//! The device goes with its last user (`LO_FLAGS_AUTOCLEAR`), and this process is one of them. So it is gone after a
+//! kill too, as soon as nobody has mounted it any more. The node has a lower number among this process's files than the
+//! file's server: the kernel releases those of a killed process from the highest number down, and the page cache's
+//! data of the disk, which the release of the node writes, must find that server gone, and not wait for it for good.
+//!
+//! A write with forced unit access comes as a write and a flush, since the loop driver knows no other way.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::io::Errno;
+use rustix::ioctl::{Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl};
+
+use crate::data::SECTOR;
+use crate::undo;
+
+/// Attempts to get a device that nobody else takes first.
+const ATTEMPTS: usize = 16;
+/// `linux/loop.h` and `linux/fs.h`.
+const CLEAR: Opcode = 0x4C01;
+const CONFIGURE: Opcode = 0x4C0A;
+const FLUSH: Opcode = 0x1261;
+const AUTOCLEAR: u32 = 4;
+const DIRECT_IO: u32 = 16;
+
+/// A loop device with this process's hand on it. Detached when it is dropped.
+#[derive(Debug)]
+pub struct Disk {
+    node: PathBuf,
+    open: Arc<Mutex<Option<File>>>,
+    undone: undo::Entry,
+}
+
+/// A free device, of which nobody has taken hold yet.
+#[derive(Debug)]
+pub(crate) struct Free {
+    node: PathBuf,
+    open: File,
+    /// Held open, so that no file that is opened later has a lower number than the node.
+    _control: File,
+}
+
+/// `struct loop_config` of `linux/loop.h`.
+#[repr(C)]
+struct LoopConfig {
+    file: u32,
+    block_size: u32,
+    info: LoopInfo,
+    reserved: [u64; 8],
+}
+
+/// `struct loop_info64` of `linux/loop.h`.
+#[repr(C)]
+struct LoopInfo {
+    of_file: [u64; 3],
+    offset: u64,
+    size: u64,
+    number: u32,
+    encryption: [u32; 2],
+    flags: u32,
+    name: [u8; 64],
+    encrypted: [u8; 96],
+    init: [u64; 2],
+}
+
+/// `LOOP_CTL_GET_FREE`, whose answer is the number that it returns.
+struct GetFree;
+
+// SAFETY: the request takes no argument, and the kernel writes to nothing.
+unsafe impl Ioctl for GetFree {
+    type Output = u32;
+    const IS_MUTATING: bool = false;
+
+    fn opcode(&self) -> Opcode {
+        0x4C82
+    }
+
+    fn as_ptr(&mut self) -> *mut std::ffi::c_void {
+        std::ptr::null_mut()
+    }
+
+    unsafe fn output_from_ptr(
+        number: IoctlOutput,
+        _: *mut std::ffi::c_void,
+    ) -> rustix::io::Result<Self::Output> {
+        Ok(number.unsigned_abs())
+    }
+}
+
+impl Free {
+    /// Finds a free device and opens it.
+    pub(crate) fn find() -> io::Result<Self> {
+        let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control");
+        let control = control.map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => {
+                io::Error::new(error.kind(), "only root may make a disk of it")
+            }
+            io::ErrorKind::NotFound => {
+                io::Error::new(error.kind(), "the kernel has no loop devices; modprobe loop")
+            }
+            _ => error,
+        })?;
+        // SAFETY: `GetFree` is the request that its description says.
+        let number = unsafe { ioctl(&control, GetFree) }?;
+        let node = PathBuf::from(format!("/dev/loop{number}"));
+        let open = OpenOptions::new().read(true).write(true).open(&node);
+        let open = open.map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", node.display()))
+        })?;
+        Ok(Self { node, open, _control: control })
+    }
+}
+
+impl Disk {
+    /// Makes a disk of `file`.
+    pub(crate) fn over(file: &File, mut free: Free) -> io::Result<Self> {
+        let mut name = [0; 64];
+        name[..14].copy_from_slice(b"lanemark-serve");
+        let mut attempt = 0;
+        loop {
+            let info = LoopInfo {
+                of_file: [0; 3],
+                offset: 0,
+                size: 0,
+                number: 0,
+                encryption: [0; 2],
+                flags: AUTOCLEAR | DIRECT_IO,
+                name,
+                encrypted: [0; 96],
+                init: [0; 2],
+            };
+            let (own, block_size) = (file.as_raw_fd().unsigned_abs(), SECTOR as u32);
+            let config = LoopConfig { file: own, block_size, info, reserved: [0; 8] };
+            // SAFETY: `LOOP_CONFIGURE` reads a `loop_config`, which this is.
+            let done = unsafe { ioctl(&free.open, Setter::<CONFIGURE, _>::new(config)) };
+            attempt += 1;
+            match done {
+                Ok(()) => break,
+                Err(Errno::BUSY) if attempt < ATTEMPTS => free = Free::find()?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let Free { node, open, .. } = free;
+        let open = Arc::new(Mutex::new(Some(open)));
+        let last = Arc::clone(&open);
+        let undone = undo::later(move || detach(&last));
+        Ok(Self { node, open, undone })
+    }
+
+    /// The device's node, `/dev/loop0`.
+    pub fn node(&self) -> &Path {
+        &self.node
+    }
+
+    /// Writes what the page cache and file systems on it hold of the disk.
+    pub(crate) fn flush(&self) {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = open.as_ref().and_then(|open| open.try_clone().ok());
+        drop(open);
+        if let Some(own) = own {
+            // SAFETY: `BLKFLSBUF` takes no argument. What cannot be written is an error of whoever wrote it.
+            let _ = unsafe { ioctl(&own, NoArg::<FLUSH>::new()) };
+        }
+    }
+
+    /// Detaches the disk. True where somebody still uses it: then it goes with the last of them, and fails until then.
+    pub fn end(self) -> bool {
+        self.close()
+    }
+
+    fn close(&self) -> bool {
+        if self.undone.cancel() {
+            detach(&self.open);
+        }
+        let name = self.node.file_name().unwrap_or_default();
+        Path::new("/sys/block").join(name).join("loop").exists()
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Lets go of the device, which with that has lost its last user, or will.
+fn detach(open: &Mutex<Option<File>>) {
+    let open = open.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(open) = open {
+        // SAFETY: `LOOP_CLR_FD` takes no argument. Where somebody else has detached it there is nothing to do.
+        let _ = unsafe { ioctl(&open, NoArg::<CLEAR>::new()) };
+    }
+}

@@ -1,0 +1,428 @@
+//! The file: what programs ask of it becomes requests of the engine, and answers whenever these are complete.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, INodeNo,
+    InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyLseek,
+    ReplyOpen, ReplyWrite, Request, TimeOrNow, WriteFlags,
+};
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::{Access, Operation};
+
+use crate::connection::{RANGE_MAX, Shared};
+use crate::data::SECTOR;
+use crate::engine::{self, Engine};
+use crate::job::{Around, Asker, Helper, Job, Task};
+use crate::nbd::NbdError;
+use crate::storing::stored;
+
+/// Requests that the kernel may have under way beside those that a program waits for.
+const BACKGROUND: u16 = 1024;
+/// The longest read or write: the kernel's own bound.
+const LENGTH_MAX: u32 = 1 << 20;
+/// The most data of requests under way; one may be longer by itself.
+const BYTES_MAX: u64 = 48 << 20;
+/// Time for which the kernel may keep what it was told of the file.
+const FOR_GOOD: Duration = Duration::from_secs(3600);
+/// `mode` of fallocate(2): the length stays, the range becomes a hole, or zeroes with room for data.
+const KEEP_SIZE: i32 = 1;
+const PUNCH_HOLE: i32 = 2;
+const ZERO_RANGE: i32 = 0x10;
+/// `whence` of lseek(2).
+const SEEK_DATA: i32 = 3;
+const SEEK_HOLE: i32 = 4;
+/// The number of the file's requests among those of connections, which begin at 1.
+const THREAD: u32 = 0;
+
+/// The file of an export.
+pub(super) struct ServedFile {
+    shared: Arc<Shared>,
+    around: Option<(Arc<Engine>, Around)>,
+    gate: Arc<Gate>,
+    helper: Arc<HelperThread>,
+    attributes: FileAttr,
+    /// Whether the server has ended: nothing is answered any more.
+    ended: Arc<AtomicBool>,
+}
+
+/// A program that waits for an answer.
+struct Caller {
+    reply: Reply,
+    gate: Arc<Gate>,
+    /// Weight that it was let in with.
+    weight: u64,
+    helper: Arc<HelperThread>,
+}
+
+enum Reply {
+    Data(ReplyData),
+    Written(ReplyWrite, u32),
+    Done(ReplyEmpty),
+}
+
+/// The bound of what is under way.
+#[derive(Default)]
+struct Gate {
+    bytes: Mutex<u64>,
+    room: Condvar,
+}
+
+/// The thread that writes long data.
+struct HelperThread(Mutex<Sender<Box<dyn FnOnce() + Send>>>);
+
+impl Gate {
+    fn let_in(&self, weight: u64) {
+        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        while *bytes > 0 && *bytes + weight > BYTES_MAX {
+            bytes = self.room.wait(bytes).unwrap_or_else(PoisonError::into_inner);
+        }
+        *bytes += weight;
+    }
+
+    fn let_out(&self, weight: u64) {
+        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_full = *bytes + u64::from(LENGTH_MAX) > BYTES_MAX;
+        *bytes -= weight;
+        drop(bytes);
+        if was_full {
+            self.room.notify_all();
+        }
+    }
+}
+
+impl HelperThread {
+    fn start() -> io::Result<Arc<Self>> {
+        let (send, tasks) = channel::<Box<dyn FnOnce() + Send>>();
+        let run = move || tasks.into_iter().for_each(|task| task());
+        thread::Builder::new().name("mount".to_owned()).spawn(run)?;
+        Ok(Arc::new(Self(Mutex::new(send))))
+    }
+}
+
+impl Helper for HelperThread {
+    fn later(&self, task: Box<dyn FnOnce() + Send>) {
+        let send = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(unsent) = send.send(task) {
+            unsent.0();
+        }
+    }
+}
+
+impl Reply {
+    fn send(self, outcome: Result<&[u8], NbdError>) {
+        match (self, outcome) {
+            (Self::Data(reply), Ok(bytes)) => reply.data(bytes),
+            (Self::Written(reply, length), Ok(_)) => reply.written(length),
+            (Self::Done(reply), Ok(_)) => reply.ok(),
+            (Self::Data(reply), Err(error)) => reply.error(number(error)),
+            (Self::Written(reply, _), Err(error)) => reply.error(number(error)),
+            (Self::Done(reply), Err(error)) => reply.error(number(error)),
+        }
+    }
+}
+
+impl Asker for Caller {
+    fn answer(self, outcome: Result<Option<Vec<u8>>, NbdError>) {
+        self.reply
+            .send(outcome.as_ref().map(|bytes| bytes.as_deref().unwrap_or(&[])).map_err(|e| *e));
+        self.gate.let_out(self.weight);
+    }
+
+    fn helper(&self) -> Arc<dyn Helper> {
+        Arc::clone(&self.helper) as _
+    }
+}
+
+/// The protocol's numbers of errors are those of Linux.
+fn number(error: NbdError) -> Errno {
+    Errno::from_i32(error as i32)
+}
+
+impl ServedFile {
+    pub(super) fn new(shared: Arc<Shared>, ended: Arc<AtomicBool>) -> io::Result<Self> {
+        let size = shared.data.size();
+        let around = shared.engine.as_ref().map(|engine| {
+            let around = Around {
+                data: Arc::clone(&shared.data),
+                storing: Arc::clone(&shared.storing),
+                delivered: Arc::clone(&shared.delivered),
+                clock: Arc::clone(engine.clock()),
+            };
+            (Arc::clone(engine), around)
+        });
+        let now = SystemTime::now();
+        let attributes = FileAttr {
+            ino: INodeNo::ROOT,
+            size,
+            blocks: size / 512,
+            atime: now,
+            mtime: now,
+            ctime: now,
+            crtime: now,
+            kind: FileType::RegularFile,
+            perm: 0o600,
+            nlink: 1,
+            uid: rustix::process::geteuid().as_raw(),
+            gid: rustix::process::getegid().as_raw(),
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        };
+        let (gate, helper) = (Arc::default(), HelperThread::start()?);
+        Ok(Self { shared, around, gate, helper, attributes, ended })
+    }
+
+    /// Threads that take requests. With a model one is enough, since another one answers.
+    pub(super) fn threads(&self) -> usize {
+        let most = if self.around.is_some() { 1 } else { 4 };
+        thread::available_parallelism().map_or(1, |threads| threads.get().min(most))
+    }
+
+    /// The part of a range that lies in the file.
+    fn within(&self, offset: u64, length: u64) -> u64 {
+        length.min(self.attributes.size.saturating_sub(offset))
+    }
+
+    fn is_over(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
+    }
+
+    /// Asks the engine, and without one does it now.
+    fn ask(&self, operation: Operation, range: (u64, u64), task: Task, reply: Reply) {
+        if self.is_over() {
+            return reply.send(Err(NbdError::Shutdown));
+        }
+        let Some((engine, around)) = &self.around else {
+            let done = self.do_now(operation, range, &task);
+            return match (&task, done) {
+                (Task::Read(bytes), Ok(())) => reply.send(Ok(bytes)),
+                (_, done) => reply.send(done.map(|()| &[][..])),
+            };
+        };
+        let weight = match &task {
+            Task::Read(_) | Task::Write { .. } => range.1,
+            _ => 0,
+        };
+        self.gate.let_in(weight);
+        let asker = Caller {
+            reply,
+            gate: Arc::clone(&self.gate),
+            weight,
+            helper: Arc::clone(&self.helper),
+        };
+        let length = Bytes(range.1.min(RANGE_MAX));
+        let access = Access { operation, offset: Bytes(range.0), length };
+        let work = Box::new(Job { around: around.clone(), asker, range, task });
+        let came = engine.clock().now();
+        engine.submit(engine::Request { access, thread: THREAD, came, work });
+    }
+
+    fn do_now(&self, operation: Operation, range: (u64, u64), task: &Task) -> Result<(), NbdError> {
+        let data = &self.shared.data;
+        self.shared.delivered.count_at_once(operation, Bytes(range.1));
+        let is_stored = match task {
+            Task::Failed(error) => return Err(*error),
+            Task::Nothing => operation == Operation::Flush,
+            task => task.change(range, data)?,
+        };
+        if is_stored { stored(data, data.mark()) } else { Ok(()) }
+    }
+}
+
+impl Filesystem for ServedFile {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        // What an older kernel does not know makes it slower and no more.
+        for wanted in [
+            InitFlags::FUSE_ASYNC_DIO,
+            InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
+            InitFlags::FUSE_MAX_PAGES,
+        ] {
+            let _ = config.add_capabilities(wanted);
+        }
+        let _ = config.set_max_background(BACKGROUND);
+        let _ = config.set_congestion_threshold(BACKGROUND);
+        let _ = config.set_max_write(LENGTH_MAX);
+        Ok(())
+    }
+
+    fn getattr(&self, _: &Request, _: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        reply.attr(&FOR_GOOD, &self.attributes);
+    }
+
+    fn setattr(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        mode: Option<u32>,
+        uid: Option<u32>,
+        gid: Option<u32>,
+        size: Option<u64>,
+        _: Option<TimeOrNow>,
+        _: Option<TimeOrNow>,
+        _: Option<SystemTime>,
+        _: Option<FileHandle>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        // Length, mode and owner are fixed; times are not kept.
+        let of_another_size = size.is_some_and(|size| size != self.attributes.size);
+        match of_another_size || mode.is_some() || uid.is_some() || gid.is_some() {
+            true => reply.error(Errno::EPERM),
+            false => reply.attr(&FOR_GOOD, &self.attributes),
+        }
+    }
+
+    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        if self.is_over() {
+            return reply.error(Errno::ESHUTDOWN);
+        }
+        // A close stores nothing, as that of a drive.
+        let flags = FopenFlags::FOPEN_DIRECT_IO
+            | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
+            | FopenFlags::FOPEN_NOFLUSH;
+        reply.opened(FileHandle(0), flags);
+    }
+
+    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        reply.ok();
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let length = self.within(offset, size.into());
+        if length == 0 {
+            return reply.data(&[]);
+        }
+        let mut bytes = vec![0; length as usize];
+        let task = match self.shared.data.read(offset, &mut bytes) {
+            Ok(()) => Task::Read(bytes),
+            Err(error) => Task::Failed(error.into()),
+        };
+        self.ask(Operation::Read, (offset, length), task, Reply::Data(reply));
+    }
+
+    fn write(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let length = self.within(offset, data.len() as u64);
+        if length == 0 {
+            let beyond = !data.is_empty();
+            return if beyond { reply.error(Errno::ENOSPC) } else { reply.written(0) };
+        }
+        let data = &data[..length as usize];
+        if self.around.is_none() && !self.is_over() {
+            self.shared.delivered.count_at_once(Operation::Write, Bytes(length));
+            return match self.shared.data.write(offset, data) {
+                Ok(()) => reply.written(length as u32),
+                Err(error) => reply.error(number(error.into())),
+            };
+        }
+        let task = Task::Write { payload: data.to_vec(), stored: false };
+        let reply = Reply::Written(reply, length as u32);
+        self.ask(Operation::Write, (offset, length), task, reply);
+    }
+
+    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        let task = match &self.around {
+            Some((_, around)) if !self.is_over() => {
+                Task::Stored(around.storing.store(around.data.mark()))
+            }
+            _ => Task::Nothing,
+        };
+        self.ask(Operation::Flush, (0, 0), task, Reply::Done(reply));
+    }
+
+    fn fallocate(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        let size = self.attributes.size;
+        let is_beyond = offset.checked_add(length).is_none_or(|end| end > size);
+        let hole = mode & PUNCH_HOLE != 0;
+        if mode & !(KEEP_SIZE | PUNCH_HOLE | ZERO_RANGE) != 0 || (hole && mode & ZERO_RANGE != 0) {
+            return reply.error(Errno::EOPNOTSUPP);
+        }
+        let length = if hole { self.within(offset, length) } else { length };
+        match mode & (PUNCH_HOLE | ZERO_RANGE) {
+            // Room for data there is already.
+            0 if is_beyond => reply.error(Errno::ENOSPC),
+            0 => reply.ok(),
+            _ if length == 0 => reply.ok(),
+            _ if is_beyond && !hole => reply.error(Errno::ENOSPC),
+            _ => {
+                let operation = if hole { Operation::Trim } else { Operation::Write };
+                let task = Task::Zero { hole, stored: false };
+                self.ask(operation, (offset, length), task, Reply::Done(reply));
+            }
+        }
+    }
+
+    fn lseek(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: i64,
+        whence: i32,
+        reply: ReplyLseek,
+    ) {
+        let (wanted_hole, size) = match whence {
+            SEEK_DATA => (false, self.attributes.size),
+            SEEK_HOLE => (true, self.attributes.size),
+            _ => return reply.error(Errno::EINVAL),
+        };
+        let Some(start) = u64::try_from(offset).ok().filter(|start| *start < size) else {
+            return reply.error(Errno::ENXIO);
+        };
+        let mut at = start;
+        for stretch in self.shared.data.stretches(start, size - start, 2) {
+            if stretch.hole == wanted_hole {
+                return reply.offset(at as i64);
+            }
+            at += stretch.length;
+        }
+        match wanted_hole {
+            // The end of the file is a hole.
+            true => reply.offset(size as i64),
+            false => reply.error(Errno::ENXIO),
+        }
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: fuser::ReplyStatfs) {
+        let sectors = self.attributes.size / SECTOR;
+        reply.statfs(sectors, 0, 0, 1, 0, SECTOR as u32, 255, SECTOR as u32);
+    }
+}

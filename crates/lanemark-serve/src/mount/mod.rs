@@ -1,0 +1,180 @@
+//! A served system as a file: FUSE (`fuse(4)`) mounted over a file of its own, which is all that there is of it.
+//!
+//! The file has the export's length and the mode 0600. It is opened for direct I/O whatever a program asks for, so that
+//! a request of a program is one of the drive, what a connection was answered is what the file has, and the other way
+//! round. Answers come from the engine's thread in any order.
+//!
+//! Nothing that was there before is hidden: the file must not exist, or be empty and of this user. The mount goes with
+//! its owner; after a kill of the process the next one takes away what is left, which the kernel has marked as dead.
+
+mod file;
+mod place;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fuser::{BackgroundSession, Config, MountOption};
+use rustix::fs::{Mode, OFlags};
+
+use crate::attach::{Disk, Free};
+use crate::connection::Shared;
+use crate::undo;
+use file::ServedFile;
+pub use place::{DISKS, MountError};
+use place::{Place, SOURCE};
+
+/// A mounted file. Unmounted when it is dropped.
+pub struct Mount {
+    session: Option<BackgroundSession>,
+    place: Place,
+    ended: Arc<AtomicBool>,
+    undone: undo::Entry,
+}
+
+impl Mount {
+    /// Mounts the export over `path`. Returns a line too where something had to be put in order before.
+    ///
+    /// # Errors
+    /// Where there is something else at that path, or the kernel does not let this user.
+    pub(crate) fn new(
+        path: &Path,
+        shared: &Arc<Shared>,
+    ) -> Result<(Self, Option<String>), MountError> {
+        let (place, told) = Place::take(path)?;
+        let ended = Arc::new(AtomicBool::new(false));
+        let file = ServedFile::new(Arc::clone(shared), Arc::clone(&ended))
+            .map_err(|error| MountError::System { path: path.to_owned(), error })?;
+        let mut config = Config::default();
+        config.mount_options = vec![
+            MountOption::FSName(SOURCE.to_owned()),
+            MountOption::DefaultPermissions,
+            MountOption::NoSuid,
+            MountOption::NoDev,
+            MountOption::NoExec,
+            MountOption::NoAtime,
+        ];
+        config.n_threads = Some(file.threads());
+        let mounted = fuser::spawn_mount(file, place.path(), &config);
+        let session = mounted.map_err(|error| MountError::of_mount(path, error))?;
+        let own = place.path().to_owned();
+        let undone = undo::later(move || {
+            let _ = place::unmount(&own);
+        });
+        Ok((Self { session: Some(session), place, ended, undone }, told))
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// Opens the file past the page cache.
+    pub(crate) fn open(&self) -> io::Result<std::fs::File> {
+        let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        Ok(rustix::fs::open(self.path(), flags, Mode::empty())?.into())
+    }
+
+    /// Ends the mount. True where a program still had the file open: its requests fail from now on.
+    pub fn end(mut self) -> bool {
+        self.close()
+    }
+
+    fn close(&mut self) -> bool {
+        let Some(session) = self.session.take() else { return false };
+        let is_open = self.undone.cancel() && place::unmount(self.path()).unwrap_or(true);
+        self.ended.store(true, Ordering::SeqCst);
+        // Its threads end with the last program that has the file open, or with this process.
+        drop(session);
+        is_open
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// What a session is besides a server: a file, and a disk.
+pub struct Mounts {
+    shared: Arc<Shared>,
+    file: Option<Mount>,
+    disk: Option<Disk>,
+}
+
+impl Mounts {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, file: None, disk: None }
+    }
+
+    /// Mounts the system over `path`. Returns a line where something had to be put in order before.
+    ///
+    /// # Errors
+    /// Where there is something else at that path, or the kernel does not let this user.
+    pub fn mount(&mut self, path: &Path) -> Result<Option<String>, MountError> {
+        let (mount, told) = Mount::new(path, &self.shared)?;
+        self.file = Some(mount);
+        Ok(told)
+    }
+
+    /// Makes a disk of the system, over the file at `path` or one of its own in [`DISKS`]. Returns a line where
+    /// something had to be put in order before.
+    ///
+    /// # Errors
+    /// As for a file; or where there are no loop devices, or this user may not have one.
+    pub fn attach(&mut self, path: Option<&Path>) -> Result<Option<String>, MountError> {
+        let of_loop = |error| MountError::System { path: PathBuf::from("a loop device"), error };
+        // Before the mount: see `attach`.
+        let free = Free::find().map_err(of_loop)?;
+        let (path, cleared) = match path {
+            Some(path) => (path.to_owned(), None),
+            None => place::of_disk().map_err(of_loop)?,
+        };
+        let told = self.mount(&path)?.or(cleared);
+        let file = self.file.as_ref().map(Mount::open).transpose().map_err(of_loop)?;
+        if let Some(file) = file {
+            self.disk = Some(Disk::over(&file, free).map_err(of_loop)?);
+        }
+        Ok(told)
+    }
+
+    /// The file.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_ref().map(Mount::path)
+    }
+
+    /// The disk's node.
+    pub fn disk(&self) -> Option<&Path> {
+        self.disk.as_ref().map(Disk::node)
+    }
+
+    /// Ends the disk and the file; tells who still had them.
+    pub(crate) fn end(&mut self) -> Vec<String> {
+        let mut told = Vec::new();
+        if let Some(disk) = self.disk.take() {
+            disk.flush();
+            let node = disk.node().to_owned();
+            if disk.end() {
+                told.push(format!(
+                    "{}: still mounted or open; it fails now, and is gone with its last user",
+                    node.display()
+                ));
+            }
+        }
+        if let Some(file) = self.file.take() {
+            let path = file.path().to_owned();
+            if file.end() {
+                told.push(format!("{}: still open; its requests fail now", path.display()));
+            }
+        }
+        told
+    }
+}
+
+impl Drop for Mounts {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

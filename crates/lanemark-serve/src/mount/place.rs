@@ -1,0 +1,261 @@
+//! The file that is mounted over: what it must not be, and what a killed server left there.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::io::Errno;
+use rustix::mount::UnmountFlags;
+use thiserror::Error;
+
+/// The name of the mount's source, by which the next server knows it.
+pub(super) const SOURCE: &str = "lanemark-serve";
+
+/// The folder of the files of disks, each named by the process that serves it. Each has a path of its own, since
+/// mkfs.btrfs takes two loop devices over files of one path for one.
+pub const DISKS: &str = "/run/lanemark-serve";
+
+/// The reason why nothing can be mounted.
+#[derive(Debug, Error)]
+pub enum MountError {
+    /// There is something that would be hidden.
+    #[error("{}: {reason}", path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// What is there.
+        reason: String,
+    },
+    /// The kernel, or the file system below, says no.
+    #[error("{}: {error}", path.display())]
+    System {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        error: io::Error,
+    },
+}
+
+impl MountError {
+    /// The error of a mount that the kernel refused.
+    pub(super) fn of_mount(path: &Path, error: io::Error) -> Self {
+        let path = path.to_owned();
+        let lacks = |why: &str| io::Error::new(error.kind(), format!("{error}: {why}"));
+        let error = match error.kind() {
+            io::ErrorKind::NotFound if !Path::new("/dev/fuse").exists() => {
+                lacks("there is no /dev/fuse; modprobe fuse")
+            }
+            io::ErrorKind::NotFound => {
+                lacks("users other than root need fusermount3, of Debian's package fuse3")
+            }
+            io::ErrorKind::PermissionDenied => {
+                lacks("users other than root need /dev/fuse to be open to them, and fusermount3")
+            }
+            _ => error,
+        };
+        Self::System { path, error }
+    }
+}
+
+/// An empty file that is mounted over.
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    /// Whether it was made for this mount.
+    is_made: bool,
+}
+
+impl Place {
+    /// Takes the file at `path`, which is made where there is none. Returns a line too where a dead mount had to go.
+    pub(super) fn take(path: &Path) -> Result<(Self, Option<String>), MountError> {
+        let system = |error| MountError::System { path: path.to_owned(), error };
+        let refused =
+            |reason: &str| MountError::Refused { path: path.to_owned(), reason: reason.to_owned() };
+        let own = absolute(path).map_err(system)?;
+        let mut told = None;
+        match source_of(&own).map_err(system)? {
+            Some(source) if source != SOURCE => return Err(refused("something is mounted there")),
+            Some(_) if !is_dead(&own) => return Err(refused("another server has it mounted")),
+            Some(_) => {
+                unmount(&own).map_err(system)?;
+                told = Some(format!(
+                    "{}: its last server did not end by itself, and its mount was still there",
+                    path.display()
+                ));
+            }
+            None => {}
+        }
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&own);
+        let is_made = match made {
+            Ok(_) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+            Err(error) => return Err(system(error)),
+        };
+        let there = fs::symlink_metadata(&own).map_err(system)?;
+        if !there.is_file() {
+            return Err(refused("only an empty file is mounted over, and this is no file"));
+        }
+        if there.len() > 0 || there.blocks() > 0 {
+            return Err(refused("only an empty file is mounted over, and there is data in it"));
+        }
+        if there.uid() != rustix::process::geteuid().as_raw() {
+            return Err(refused("only a file of one's own is mounted over"));
+        }
+        Ok((Self { path: own, is_made }, told))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Only what is still the empty file: a file system in use, or somebody's data, stays.
+        let is_empty = fs::symlink_metadata(&self.path).is_ok_and(|there| there.len() == 0);
+        if self.is_made && is_empty {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A path for the file of this process's disk, and a line where what killed servers had left there was cleared away.
+pub(super) fn of_disk() -> io::Result<(PathBuf, Option<String>)> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(DISKS)?;
+    let mut cleared = 0;
+    for entry in fs::read_dir(DISKS)?.flatten() {
+        let path = entry.path();
+        if is_dead(&path) && source_of(&path)?.as_deref() == Some(SOURCE) {
+            // Another server that starts now may be quicker.
+            cleared += u32::from(unmount(&path).is_ok() && fs::remove_file(&path).is_ok());
+        }
+    }
+    let told = format!(
+        "{cleared} servers of disks did not end by themselves; their mounts were still there"
+    );
+    let own = Path::new(DISKS).join(std::process::id().to_string());
+    Ok((own, (cleared > 0).then_some(told)))
+}
+
+/// Where `path` is, with its folder's links followed and its own name as it is.
+fn absolute(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    Ok(std::fs::canonicalize(folder.unwrap_or(Path::new(".")))?.join(name))
+}
+
+/// Whether the server of the mount at `path` is gone.
+fn is_dead(path: &Path) -> bool {
+    let error = fs::symlink_metadata(path).err().and_then(|error| error.raw_os_error());
+    error == Some(Errno::NOTCONN.raw_os_error()) || error == Some(Errno::CONNABORTED.raw_os_error())
+}
+
+/// The source of what is mounted at `path`, where anything is: that of the last line, which is the topmost one.
+fn source_of(path: &Path) -> io::Result<Option<String>> {
+    let mounts = fs::read("/proc/self/mountinfo")?;
+    Ok(source_in(&mounts, path))
+}
+
+/// The source of the topmost mount at `path` in a text of `/proc/PID/mountinfo` (proc_pid_mountinfo(5)).
+fn source_in(mounts: &[u8], path: &Path) -> Option<String> {
+    mounts.split(|byte| *byte == b'\n').rev().find_map(|line| {
+        let mut words = line.split(|byte| *byte == b' ');
+        let point = plain(words.nth(4)?);
+        if point != path.as_os_str().as_bytes() {
+            return None;
+        }
+        // Behind a hyphen there are the kind and the source.
+        let source = words.skip_while(|word| *word != b"-").nth(2)?;
+        Some(String::from_utf8_lossy(&plain(source)).into_owned())
+    })
+}
+
+/// A word of `mountinfo` with its octal escapes undone.
+fn plain(word: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((first, after)) = rest.split_first() {
+        let octal = after.get(..3).filter(|_| *first == b'\\');
+        let value =
+            octal.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        match value {
+            Some(value) => {
+                plain.push(value);
+                rest = &after[3..];
+            }
+            None => {
+                plain.push(*first);
+                rest = after;
+            }
+        }
+    }
+    std::ffi::OsString::from_vec(plain).into_vec()
+}
+
+/// Unmounts `path`. True where a program had it open: then its name is gone at once, and the rest when that ends.
+pub(super) fn unmount(path: &Path) -> io::Result<bool> {
+    match rustix::mount::unmount(path, UnmountFlags::NOFOLLOW) {
+        Ok(()) => Ok(false),
+        Err(Errno::BUSY) => {
+            rustix::mount::unmount(path, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH)?;
+            Ok(true)
+        }
+        // Users other than root ask the program that mounted it for them.
+        Err(Errno::PERM) => {
+            let words = [&["-u", "-q"][..], &["-u", "-q", "-z"]];
+            for (is_open, words) in words.into_iter().enumerate() {
+                let done = Command::new("fusermount3").args(words).arg("--").arg(path).status()?;
+                if done.success() {
+                    return Ok(is_open == 1);
+                }
+            }
+            Err(io::ErrorKind::PermissionDenied.into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &[u8] = b"\
+22 1 254:0 / / rw,noatime shared:1 - ext4 /dev/root rw
+63 22 0:50 / /tmp/a\\040b rw,nosuid shared:2 master:1 - fuse first rw,user_id=0
+64 22 0:51 / /tmp/a\\040b rw - fuse lanemark\\055serve rw
+65 22 0:52 / /tmp/short
+";
+
+    #[test]
+    fn the_topmost_mount_of_a_path_is_found_with_its_escapes() {
+        let source = |path: &str| source_in(MOUNTS, Path::new(path));
+        assert_eq!(source("/tmp/a b").as_deref(), Some("lanemark-serve"));
+        assert_eq!(source("/").as_deref(), Some("/dev/root"));
+        for none in ["/tmp", "/tmp/a", "/tmp/short", ""] {
+            assert_eq!(source(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn only_an_empty_file_is_taken_and_what_was_there_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("data"), "x").unwrap();
+        fs::write(path("empty"), "").unwrap();
+        std::os::unix::fs::symlink(path("empty"), path("link")).unwrap();
+        for (name, wanted) in [("data", "data in it"), ("link", "no file"), ("", "no file")] {
+            let error = Place::take(&path(name)).unwrap_err().to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+        assert!(matches!(Place::take(&path("no/file")), Err(MountError::System { .. })));
+        drop(Place::take(&path("empty")).unwrap());
+        let (made, told) = Place::take(&path("made")).unwrap();
+        assert!(told.is_none() && path("made").exists());
+        drop(made);
+        assert!(!path("made").exists() && path("empty").exists());
+        assert_eq!(fs::read(path("data")).unwrap(), b"x");
+    }
+}

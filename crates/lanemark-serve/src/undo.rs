@@ -1,0 +1,45 @@
+//! What a process has to undo before it ends, however it ends: mounts and disks, which outlast it.
+//!
+//! Each is undone by its owner when that is dropped, a panic included. A signal that ends the program at once drops
+//! nothing; whoever ends it calls [`all`] before.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+type Action = Box<dyn FnOnce() + Send>;
+
+/// All actions by their numbers, and the next number.
+static LEFT: Mutex<(BTreeMap<u64, Action>, u64)> = Mutex::new((BTreeMap::new(), 0));
+
+/// An action that is still to be done.
+#[derive(Debug)]
+pub(crate) struct Entry(u64);
+
+impl Entry {
+    /// Takes the action back, since its owner does it. False where it was done.
+    pub(crate) fn cancel(&self) -> bool {
+        left().0.remove(&self.0).is_some()
+    }
+}
+
+/// Notes an action.
+pub(crate) fn later(action: impl FnOnce() + Send + 'static) -> Entry {
+    let mut left = left();
+    left.1 += 1;
+    let number = left.1;
+    left.0.insert(number, Box::new(action));
+    Entry(number)
+}
+
+/// Undoes everything, the last first.
+pub fn all() {
+    loop {
+        let last = left().0.pop_last();
+        let Some((_, action)) = last else { return };
+        action();
+    }
+}
+
+fn left() -> MutexGuard<'static, (BTreeMap<u64, Action>, u64)> {
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
+}
