@@ -5,6 +5,7 @@
 //! | [`serve`] | listens on loopback, bounds connections and their headers |
 //! | [`guard`] | lets in whoever has the token, from the own page |
 //! | [`routes`] | answers: the page, the library, systems, simulations |
+//! | [`machine`] | this machine as one of the platforms |
 //! | [`asked`], [`listing`], [`figures`], [`command`] | what a page asks, and what it is told |
 //! | [`simulation`], [`suite`], [`stream`], [`jobs`] | simulations in steps, ended when nobody waits for them |
 //!
@@ -17,6 +18,7 @@ pub mod figures;
 pub mod guard;
 pub mod jobs;
 pub mod listing;
+pub mod machine;
 pub mod routes;
 pub mod serve;
 pub mod simulation;

@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use lanemark_lab::LabError;
 use lanemark_report::path_svg;
+use lanemark_study::library::Kind;
 use lanemark_study::{Library, path};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::asked::{SLOTS, SystemAsked, TestAsked};
 use crate::guard::Guard;
 use crate::jobs::Jobs;
+use crate::machine::{self, Machine};
 use crate::simulation::Simulation;
 use crate::suite::Suite;
 use crate::{command, listing, stream, suite};
@@ -40,6 +42,7 @@ pub struct Server {
     guard: Guard,
     jobs: Arc<Jobs>,
     library: Mutex<Library>,
+    machine: Machine,
     listing: OnceLock<Bytes>,
 }
 
@@ -113,10 +116,10 @@ impl IntoResponse for Problem {
 }
 
 impl Server {
-    /// A server with this library, which lets in whom `guard` does.
-    pub fn new(guard: Guard, library: Library, threads: usize) -> Arc<Self> {
-        let jobs = Jobs::new(threads);
-        Arc::new(Self { guard, jobs, library: Mutex::new(library), listing: OnceLock::new() })
+    /// A server with this library on this machine, which lets in whom `guard` does.
+    pub fn new(guard: Guard, library: Library, machine: Machine, threads: usize) -> Arc<Self> {
+        let (jobs, library) = (Jobs::new(threads), Mutex::new(library));
+        Arc::new(Self { guard, jobs, library, machine, listing: OnceLock::new() })
     }
 
     /// Returns the jobs.
@@ -140,6 +143,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/draw.js", get(|| async { script(include_str!("page/draw.js")) }))
         .route("/pick.js", get(|| async { script(include_str!("page/pick.js")) }))
         .route("/api/library", get(library))
+        .route("/api/machine", get(machine))
         .route("/api/status", get(status))
         .route("/api/system", post(system))
         .route("/api/simulate", post(simulate))
@@ -224,6 +228,16 @@ async fn library(State(server): State<Arc<Server>>) -> Response {
         )
         .into_response(),
     }
+}
+
+/// Reads this machine anew. From then on it is one of the platforms, as `this-machine`.
+async fn machine(State(server): State<Arc<Server>>) -> Result<Response, Problem> {
+    let (file, made) = server.machine.read().await?;
+    let listed = listing::machine(&file, made.left_out)?;
+    let mut library = server.library.lock().unwrap_or_else(PoisonError::into_inner);
+    library.add(Kind::Platform, machine::NAME, file);
+    drop(library);
+    Ok(json(&listed))
 }
 
 async fn status(State(server): State<Arc<Server>>) -> Response {

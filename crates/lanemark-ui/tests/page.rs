@@ -92,6 +92,41 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
 }
 
 #[test]
+fn this_machine_is_chosen_by_keys_and_comes_back_with_the_address() {
+    let machine = tempfile::tempdir().unwrap();
+    client::laptop::laptop(machine.path());
+    let client = Client::on_machine(machine.path());
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(folder.path()) else { return };
+    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
+    browser.wait(SETTLED);
+    let platform = "[...document.querySelectorAll('article:nth-child(2) .pick label')].find((one) => one.textContent.trim() === 'Platform').control";
+    let ports = "[...document.querySelectorAll('article:nth-child(2) .pick label')].find((one) => one.textContent.trim() === 'Port').control";
+    browser.value(&format!("{platform}.focus()"));
+    // It is the first of the platforms.
+    browser.press("Home", 36);
+    browser.wait(&format!("{ports}.value === 'nvme0n1' && {SETTLED}"));
+    let told = browser.value(&format!("{ports}.selectedOptions[0].textContent"));
+    assert_eq!(told, json!("nvme0n1: PCIe 3.0 x2"));
+    browser.wait("document.querySelector('article:nth-child(2) .pick').textContent.includes('Without a port: vda')");
+    let heading = browser.value("document.querySelector('article:nth-child(2) h3').textContent");
+    assert!(heading.as_str().unwrap().ends_with("at this machine:nvme0n1"), "{heading}");
+    // A page that begins with it reads it first.
+    let address = browser.value("location.href");
+    browser.ask("Page.navigate", json!({"url": "about:blank"}));
+    browser.ask("Page.navigate", json!({"url": address}));
+    browser.wait(&format!("{SETTLED} && {ports}.value === 'nvme0n1'"));
+
+    // Once it cannot be read, that is told, and the system stays as it was.
+    std::fs::remove_dir_all(machine.path()).unwrap();
+    let first = platform.replace("nth-child(2)", "nth-child(1)");
+    browser.value(&format!("{first}.focus()"));
+    browser.press("Home", 36);
+    browser.wait("document.querySelector('article .error').textContent.includes('Hint: ')");
+    browser.wait(&format!("{first}.value === 'workstation-z170'"));
+}
+
+#[test]
 fn a_page_without_the_token_says_how_to_come_in() {
     let client = Client::start();
     let folder = tempfile::tempdir().unwrap();

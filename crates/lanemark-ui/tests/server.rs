@@ -225,3 +225,62 @@ fn a_system_is_told_with_its_values_its_drawing_and_the_command() {
     let command = told["command"].as_str().unwrap();
     assert!(command.contains("--set 'drive.flash.read=60 us'"), "{command}");
 }
+
+#[test]
+fn this_machine_is_a_platform_once_it_was_read() {
+    let folder = tempfile::tempdir().unwrap();
+    client::laptop::laptop(folder.path());
+    let client = Client::on_machine(folder.path());
+    let system = "samsung-950-pro-512gb@this-machine:nvme0n1";
+    let body = json!({"system": {"system": system}, "test": *TEST});
+    let (status, text) = client.post("/api/system", &body);
+    assert!(status == 422 && text.contains("unknown platform `this-machine`"), "{text}");
+
+    let told = client.get_json("/api/machine");
+    let port = &told["platform"]["ports"][0];
+    assert_eq!((&port["name"], &port["connector"]), (&json!("nvme0n1"), &json!("PCIe 3.0 x2")));
+    assert_eq!(told["platform"]["ports"].as_array().unwrap().len(), 1);
+    assert!(told["left_out"][0].as_str().unwrap().starts_with("vda: "), "{told}");
+
+    // The same file as the command writes, but for the name that it has there.
+    let file = lanemark_lab::machine::platform(folder.path(), "own").unwrap().text;
+    let path = folder.path().join("own.toml");
+    std::fs::write(&path, file).unwrap();
+    let name = format!("samsung-950-pro-512gb@{}:nvme0n1", path.display());
+    let own = lanemark_lab::assemble(&lanemark_study::Library::built_in(), &name, &[]).unwrap();
+    let (status, text) = client.post("/api/system", &body);
+    assert_eq!(status, 200, "{text}");
+    let told: Value = serde_json::from_str(client::body_of(&text)).unwrap();
+    assert_eq!(told["values"].as_array().unwrap().len(), own.values.len());
+    assert!(told["command"].as_str().unwrap().starts_with("lanemark inspect --as-platform "));
+
+    let test = json!({"block": "1 MiB", "pattern": "sequential", "read_percent": 100.0,
+        "queue_depth": 8, "threads": 1, "span": "1 GiB"});
+    let body = json!({"page": "p", "slot": 0, "system": {"system": system}, "test": test});
+    let lines = client.lines("/api/simulate", &body);
+    let rate = lines[1]["figures"]["megabytes_per_second"].as_f64().unwrap();
+    // Two lanes of generation 3 carry at most 1,969 MB/s before packets.
+    assert!((1500.0..1969.0).contains(&rate), "{rate}");
+    // With the interval, whose systems are assembled again.
+    assert!(lines.iter().any(|line| line["figures"]["interval"].is_object()), "{lines:?}");
+}
+
+#[test]
+fn a_machine_that_cannot_be_read_is_told_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("block")).unwrap();
+    let told = |path: &std::path::Path| {
+        let (status, text) = Client::on_machine(path).get("/api/machine");
+        assert_eq!(status, 422, "{text}");
+        serde_json::from_str::<Value>(client::body_of(&text)).unwrap()
+    };
+    for path in [folder.path(), std::path::Path::new("/nowhere")] {
+        let told = told(path);
+        assert!(told["message"].as_str().unwrap().contains(&*path.display().to_string()), "{told}");
+        assert!(!told["hint"].is_null(), "{told}");
+    }
+    client::laptop::laptop(folder.path());
+    std::fs::remove_file(folder.path().join("block/nvme0n1")).unwrap();
+    let told = told(folder.path());
+    assert!(told["message"].as_str().unwrap().contains("vda: "), "{told}");
+}

@@ -1,7 +1,7 @@
 // The page's state, which its address holds, and the questions that it asks the server.
 
 import { budget, latency, make, number, path, summary, table } from "./draw.js";
-import { field, picker, select } from "./pick.js";
+import { MACHINE, field, isHere, picker, select } from "./pick.js";
 
 const SYSTEMS_MAX = 4;
 const WAIT_MS = 40;
@@ -110,10 +110,36 @@ function say(slot) {
   if (figures) of("said").textContent = `System ${slot + 1}: ${number(figures.megabytes_per_second)} megabytes a second, ${number(figures.iops)} I O P S, mean latency ${latency(figures.latency_mean_us)}.`;
 }
 
+/** Reads this machine into its place among the platforms. */
+async function readMachine() {
+  const told = await (await ask("/api/machine")).json();
+  Object.assign(library.platforms.find((one) => one.id === MACHINE), { ports: told.platform.ports, leftOut: told.left_out });
+}
+
+/** Reads this machine for the system in `slot`, and tells there why where that fails. */
+async function readMachineFor(slot) {
+  try {
+    slots[slot].error.textContent = "";
+    await readMachine();
+    return true;
+  } catch (error) {
+    fail(slot, error);
+    return false;
+  }
+}
+
+/** Draws all, once this machine is read where a system is of it. */
+async function allRead() {
+  let problem = null;
+  if (state.systems.some(({ system }) => isHere(system))) await readMachine().catch((error) => { problem = error; });
+  all();
+  if (problem) state.systems.forEach(({ system }, slot) => { if (isHere(system)) { clearTimeout(slots[slot].timer); fail(slot, problem); } });
+}
+
 function names() {
   return state.systems.map(({ system }) => {
     const drive = library.drives.find((one) => one.id === system.split("@")[0]);
-    return drive ? `${drive.name} at ${system.split("@")[1]}` : system;
+    return drive ? `${drive.name} at ${system.split("@")[1].replace(MACHINE, "this machine")}` : system;
   });
 }
 
@@ -147,7 +173,7 @@ function system(slot) {
     make("summary", {}, "The platform’s links"), own.drawing);
   const card = make("article", { class: "system", "aria-labelledby": heading.id },
     make("div", { class: "row" }, heading, remove),
-    picker(library, asked.system, (name) => { asked.system = name; asked.set = []; heading.textContent = names()[slot]; changed(slot); }),
+    picker(library, asked.system, (name) => { asked.system = name; asked.set = []; heading.textContent = names()[slot]; changed(slot); }, () => readMachineFor(slot)),
     own.error, own.result, values, drawing, make("p"), command, own.command);
   return card;
 }
@@ -293,6 +319,7 @@ function all() {
 async function begin() {
   try {
     library = await (await ask("/api/library")).json();
+    library.platforms.unshift({ id: MACHINE, name: "This machine, as lanemark inspect reads it", ports: [] });
   } catch (error) {
     of("systems").replaceChildren(make("p", { class: "error", role: "alert" }, error.message));
     return;
@@ -300,8 +327,8 @@ async function begin() {
   if (!state.systems.length) state.systems = structuredClone(FIRST.systems);
   of("add").addEventListener("click", () => { state.systems.push(structuredClone(state.systems.at(-1))); all(); });
   of("eight").addEventListener("click", eight);
-  addEventListener("hashchange", () => { state = read() ?? state; all(); });
-  all();
+  addEventListener("hashchange", () => { state = read() ?? state; allRead(); });
+  allRead();
 }
 
 begin();

@@ -3,15 +3,18 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 pub(crate) mod browser;
+pub(crate) mod laptop;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use lanemark_lab::Cancel;
 use lanemark_study::Library;
 use lanemark_ui::Ui;
+use lanemark_ui::machine::Machine;
 use serde_json::{Value, json};
 
 /// A system that every test may use.
@@ -39,7 +42,15 @@ impl Drop for Client {
 
 impl Client {
     pub(crate) fn start() -> Self {
-        let ui = Ui::new(0, Library::built_in()).unwrap();
+        Self::of(Ui::new(0, Library::built_in()).unwrap())
+    }
+
+    /// A server to which the sysfs tree at `path` is that of this machine.
+    pub(crate) fn on_machine(path: &Path) -> Self {
+        Self::of(Ui::on_machine(0, Library::built_in(), Machine::at(path.to_owned())).unwrap())
+    }
+
+    fn of(ui: Ui) -> Self {
         let address = ui.address().to_owned();
         let rest = address.strip_prefix("http://").unwrap();
         let (host, token) = rest.split_once("/?token=").unwrap();
