@@ -18,7 +18,9 @@ pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: 
     let mut sheet = Sheet::new(style);
     sheet.heading(&outcome.title);
     sheet.paragraph(&outcome.question);
-    sheet.aside(&outcome.document.citation);
+    if !outcome.document.citation.is_empty() {
+        sheet.aside(&outcome.document.citation);
+    }
     let here: Vec<(String, &RunResult)> =
         measured.iter().map(|run| ("measured\nhere".to_owned(), *run)).collect();
     for metric in figure_table::metrics(outcome) {
