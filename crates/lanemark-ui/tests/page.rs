@@ -54,7 +54,8 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
     assert_eq!(count(&mut browser, "article"), 2);
     assert_eq!(count(&mut browser, "svg.path .hop"), SYSTEMS.iter().map(hops).sum::<u64>());
     assert!(count(&mut browser, "svg.budget .part") >= 6);
-    assert_eq!(count(&mut browser, "#beside tbody tr"), 2);
+    // A column for the figures' names, and one for each system.
+    assert_eq!(count(&mut browser, "#beside thead th"), 3);
     // The token is not in the address any more, and the state is.
     let address = browser.value("location.href").as_str().unwrap().to_owned();
     assert!(!address.contains("token=") && address.contains("samsung-850-pro"), "{address}");

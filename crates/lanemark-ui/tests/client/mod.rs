@@ -141,6 +141,19 @@ impl Client {
     }
 }
 
+/// The file of a simulated run of two tests with three repeats each.
+pub(crate) fn run_file() -> String {
+    let library = Library::built_in();
+    let system = lanemark_lab::assemble(&library, SYSTEM, &[]).unwrap();
+    let mut workload = lanemark_study::workload::open(&library, "quick").unwrap();
+    workload.tests.truncate(2);
+    workload.repeats = 3;
+    workload.tests.iter_mut().for_each(|test| test.duration = Some("20 ms".parse().unwrap()));
+    let lab = lanemark_lab::Lab::default();
+    let run = lab.run(&system, &workload, &Default::default(), &mut |_| {}).unwrap();
+    serde_json::to_string(&run).unwrap()
+}
+
 /// Returns the body of an answer.
 pub(crate) fn body_of(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").unwrap().1
