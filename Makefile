@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python python-test python-bench wheels mysql check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build install tools clean docs
+.PHONY: help demo test axe python python-test python-bench wheels mysql check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build install tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -182,7 +182,7 @@ install: build   ## the program, its completions and manual pages to PREFIX (/us
 # What the tests need beyond cargo, as command:package of Debian. Only root can install packages; anybody else is told, and
 # what is missing is told again by each test that is skipped for it. In CI (CI=true) such a test fails.
 TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
-    mkfs.ext4:e2fsprogs nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium \
+    mkfs.ext4:e2fsprogs nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium npm:npm \
     zsh:zsh fish:fish
 tools:
 	@missing=""; for tool in $(TOOLS); do \
@@ -193,9 +193,20 @@ tools:
 	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	    apt-get update -qq && apt-get install -y -qq $$missing; } || \
 	    echo "missing, and their tests will be skipped: apt-get install$$missing"
+	@$(MAKE) --silent axe || echo "axe-core is missing (npm): the test of accessibility will be skipped"
 	@[ -x target/fio-plot/bin/fio-plot ] || \
 	    { python3 -m venv target/fio-plot && target/fio-plot/bin/pip install -q fio-plot==1.1.21; } || \
 	    echo "fio-plot is missing (python3 with venv and pip): the test that draws with it will be skipped"
+
+# axe-core judges the pages by the rules for accessibility (WCAG). Its licence, MPL 2.0, lies beside it; only tests use it.
+AXE        := 4.14.1
+AXE_SHA256 := e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
+axe:             ## axe-core for the tests of accessibility, from npm into target/tools
+	@[ -f target/tools/axe-core-$(AXE)/axe.min.js ] || { \
+	    mkdir -p target/tools/axe-core.new && cd target/tools/axe-core.new && \
+	    npm pack --silent axe-core@$(AXE) >/dev/null && \
+	    echo "$(AXE_SHA256)  axe-core-$(AXE).tgz" | sha256sum --check --quiet && \
+	    tar xzf axe-core-$(AXE).tgz && mv package ../axe-core-$(AXE) && cd .. && rm -r axe-core.new; }
 
 clean:           ## what was built, and the demo's results
 	cargo clean

@@ -82,7 +82,7 @@ impl Browser {
 
     /// The value of an expression in the page.
     pub(crate) fn value(&mut self, expression: &str) -> Value {
-        let asked = json!({"expression": expression, "returnByValue": true});
+        let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         self.ask("Runtime.evaluate", asked)["result"]["value"].clone()
     }
 
@@ -102,6 +102,31 @@ impl Browser {
                 json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
             self.ask("Input.dispatchKeyEvent", event);
         }
+    }
+
+    /// Shows the page as on a screen of such a width, in light or dark colours.
+    pub(crate) fn screen(&mut self, width: u32, scheme: &str) {
+        let size =
+            json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});
+        self.ask("Emulation.setDeviceMetricsOverride", size);
+        let colours = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        self.ask("Emulation.setEmulatedMedia", colours);
+    }
+
+    /// Takes a picture of the whole page to look at, into the folder that `LANEMARK_PICTURES` names, where it does.
+    pub(crate) fn picture(&mut self, name: &str) {
+        let Some(folder) = std::env::var_os("LANEMARK_PICTURES") else { return };
+        let asked = json!({"captureBeyondViewport": true});
+        let taken = self.ask("Page.captureScreenshot", asked)["data"].clone();
+        let path = Path::new(&folder).join(format!("{name}.png"));
+        let mut decoder = Command::new("base64")
+            .arg("-d")
+            .stdin(Stdio::piped())
+            .stdout(std::fs::File::create(path).unwrap())
+            .spawn()
+            .unwrap();
+        decoder.stdin.take().unwrap().write_all(taken.as_str().unwrap().as_bytes()).unwrap();
+        assert!(decoder.wait().unwrap().success());
     }
 
     /// Errors that the page's console has, and addresses that were asked for beside those of `own`.
