@@ -304,7 +304,7 @@ async function saveStudy() {
     const here = state.systems.some(({ system }) => isHere(system)) ? " Before that, in the same folder: lanemark inspect --as-platform this-machine.toml" : "";
     of("study-said").textContent = `Saved. Run it with: lanemark study lanemark-study.toml${here}`;
   } catch (error) {
-    of("study-said").textContent = error.hint ? `${error.message} ${error.hint}` : error.message;
+    of("study-said").textContent = error.hint ? `${error.message}. Hint: ${error.hint}` : error.message;
   }
 }
 
