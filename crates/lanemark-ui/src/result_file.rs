@@ -9,8 +9,10 @@ use lanemark_lab::LabError;
 use lanemark_lab::results::{self, Saved};
 use serde::Serialize;
 
+use crate::weight;
+
 /// The most bytes of a file. A run of eight tests has some hundred kilobytes.
-pub const FILE_MAX: usize = 32 << 20;
+pub const FILE_MAX: usize = 16 << 20;
 /// The most tests that are told of a file.
 const TESTS_MAX: usize = 256;
 /// The name of the file in errors, which a page replaces by its own.
@@ -82,6 +84,7 @@ pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
         LabError::input(format!("{NAME}: is no text: byte {at} is no UTF-8"))
             .hint("drop the .json file that `lanemark bench`, `sim` or `study` saved")
     })?;
+    weight::check(NAME, &text)?;
     let (title, runs) = match results::read_text(NAME, &text)? {
         Saved::Run(run) => (run.workload.name.clone(), vec![(None, *run)]),
         Saved::Study(study) => {
@@ -236,6 +239,19 @@ mod tests {
     }
 
     #[test]
+    fn a_run_on_a_real_target_is_told_as_measured() {
+        let mut value = serde_json::to_value(run(1)).unwrap();
+        value["target"] = serde_json::json!({"kind": "measured", "path": "/mnt/x", "device": false,
+            "size_bytes": 1_000_000, "file_system": null, "block_device": null,
+            "engine": "io_uring", "direct": true});
+        value["complete"] = false.into();
+        let told = read(serde_json::to_vec(&value).unwrap()).unwrap();
+        let told = &told.tests[0];
+        let expected = ("measured", "/mnt/x", true);
+        assert_eq!((told.how, told.target.as_str(), told.is_cut_short), expected);
+    }
+
+    #[test]
     fn a_prediction_has_its_own_interval_and_a_time_has_it_inversely() {
         let mut run = run(1);
         let interval = r#"{"low_ratio": 0.8, "high_ratio": 1.25}"#;
@@ -249,6 +265,15 @@ mod tests {
             assert!((interval.low / figure.value - at_least).abs() < 1e-9);
             assert!((interval.high / figure.value - 1.25).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn a_file_that_would_be_much_larger_in_memory_is_refused() {
+        let mut value = serde_json::to_value(run(1)).unwrap();
+        let sample = value["tests"][0]["samples"][0].clone();
+        value["tests"][0]["samples"] = vec![sample; weight::HISTOGRAMS_MAX + 1].into();
+        let error = read(serde_json::to_vec(&value).unwrap()).unwrap_err();
+        assert!(error.message.contains("more than 1024 samples"), "{}", error.message);
     }
 
     #[test]

@@ -30,7 +30,7 @@ use crate::{command, listing, result_file, saved, stream, suite};
 /// The most bytes of a question.
 const BODY_MAX: usize = 64 << 10;
 /// Files that are read at a time; others wait.
-const FILES_AT_ONCE: usize = 2;
+const FILES_AT_ONCE: usize = 1;
 /// Time in which a question has to come whole.
 const BODY_TIME: Duration = Duration::from_secs(10);
 /// The length of a page's name for itself.

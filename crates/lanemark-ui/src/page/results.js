@@ -3,7 +3,7 @@
 import { make } from "./draw.js";
 
 const FILES_MAX = 8;
-const BYTES_MAX = 32 * 2 ** 20;
+const BYTES_MAX = 16 * 2 ** 20;
 const SHOWN_MAX = 12;
 const SHOWN_FIRST = 3;
 
