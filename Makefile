@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python python-test python-bench wheels mysql serve-soak serve-bench check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build install tools clean docs
+.PHONY: help demo test axe python python-test python-bench wheels mysql serve-soak serve-bench check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build install tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -115,7 +115,7 @@ fuzz: build      ## hand each reader of foreign files what libFuzzer makes of go
 	@cp crates/lanemark-formats/tests/samples/*.json target/fuzz/corpus/fio_json
 	@cp crates/lanemark-formats/tests/samples/*.icf target/fuzz/corpus/iometer
 	@cp crates/lanemark-oltp/tests/former/*.json target/fuzz/corpus/former_oltp_run
-	@cp crates/lanemark-ui/tests/questions/*.json target/fuzz/corpus/ui_question
+	@cp crates/lanemark-ui/tests/questions/*.json crates/lanemark-cli/tests/former/*.json target/fuzz/corpus/ui_question
 	@cp crates/lanemark-serve/tests/clients/*.nbd target/fuzz/corpus/nbd
 	@[ -e target/fuzz/corpus/result/sim.json ] || $(LANEMARK) sim samsung-950-pro-512gb@workstation-z170:pcie-slot quick \
 	    --out target/fuzz/corpus/result/sim.json >/dev/null 2>&1
@@ -202,9 +202,20 @@ tools:
 	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	    apt-get update -qq && apt-get install -y -qq $$missing; } || \
 	    echo "missing, and their tests will be skipped: apt-get install$$missing"
+	@$(MAKE) --silent axe || echo "axe-core is missing (curl): the test of accessibility will be skipped"
 	@[ -x target/fio-plot/bin/fio-plot ] || \
 	    { python3 -m venv target/fio-plot && target/fio-plot/bin/pip install -q fio-plot==1.1.21; } || \
 	    echo "fio-plot is missing (python3 with venv and pip): the test that draws with it will be skipped"
+
+# axe-core judges the pages by the rules for accessibility (WCAG). Its licence, MPL 2.0, lies beside it; only tests use it.
+AXE        := 4.14.1
+AXE_SHA256 := e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
+axe:             ## axe-core for the tests of accessibility, into target/tools
+	@[ -f target/tools/axe-core-$(AXE)/axe.min.js ] || { \
+	    mkdir -p target/tools/axe-core.new && cd target/tools/axe-core.new && \
+	    curl -sSfLO https://registry.npmjs.org/axe-core/-/axe-core-$(AXE).tgz && \
+	    echo "$(AXE_SHA256)  axe-core-$(AXE).tgz" | sha256sum --check --quiet && \
+	    tar xzf axe-core-$(AXE).tgz && mv package ../axe-core-$(AXE) && cd .. && rm -r axe-core.new; }
 
 clean:           ## what was built, and the demo's results
 	cargo clean

@@ -1,8 +1,11 @@
-//! A question of a page: it is refused, or its system and its test can be.
+//! A question of a page: it is refused, or its system and its test can be. A page that is saved is a study that can be
+//! opened. A result file is told in numbers, or refused.
 #![no_main]
 
+use lanemark_study::Study;
 use lanemark_study::library::Library;
 use lanemark_ui::asked::{End, SystemAsked, TestAsked, ending};
+use lanemark_ui::{result_file, saved};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|question: &[u8]| {
@@ -10,10 +13,21 @@ fuzz_target!(|question: &[u8]| {
         && let Ok(asked) = system.assemble(&Library::built_in())
     {
         asked.system.spec.check().unwrap();
+        let test: TestAsked =
+            serde_json::from_str(include_str!("../../crates/lanemark-ui/tests/questions/test.json")).unwrap();
+        let text = saved::study(&Library::built_in(), &[system], &test, &test.read().unwrap()).unwrap();
+        let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+        std::fs::write(&file, text).unwrap();
+        Study::open(&Library::built_in(), file.path()).unwrap();
     }
     if let Ok(test) = serde_json::from_slice::<TestAsked>(question)
         && let Ok(test) = test.read()
     {
         let _ = ending(&test, End::Requests(1));
+    }
+    if let Ok(told) = result_file::read(question.to_vec()) {
+        // What is not finite would be `null` to the page.
+        let told = serde_json::to_string(&told).unwrap();
+        assert!(!told.contains("\"value\":null"), "{told}");
     }
 });

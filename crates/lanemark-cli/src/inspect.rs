@@ -4,9 +4,9 @@ use std::path::Path;
 
 use lanemark_core::result::{HopCeiling, Inspection};
 use lanemark_inspect::{Sysfs, ceilings, inspect};
-use lanemark_lab::input;
 use lanemark_lab::reserved::Reserved;
 use lanemark_lab::results::Outlet;
+use lanemark_lab::{input, machine};
 use lanemark_report::{ceilings_text, inspection_svg, inspection_text};
 use lanemark_study::{inspected, workload};
 use serde::Serialize;
@@ -51,16 +51,7 @@ fn sysfs(args: &InspectArgs) -> Result<Sysfs, Failure> {
     if let Some(file) = &args.lspci {
         return Ok(Sysfs::of_lspci(&input::text(file, LSPCI_MAX)?, file)?);
     }
-    let path = args.sysfs.as_path();
-    let tree = match path.extension().is_some_and(|extension| extension == "tar") && !path.is_dir()
-    {
-        true => {
-            let failed =
-                |error| Failure::input(format!("{}: can't be read: {error}", path.display()));
-            Sysfs::of_capture(input::open(path).map_err(failed)?, path)?
-        }
-        false => Sysfs::open(path)?,
-    };
+    let tree = machine::tree(&args.sysfs)?;
     Ok(if args.capture.is_some() { tree.recording() } else { tree })
 }
 

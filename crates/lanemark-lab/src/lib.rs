@@ -5,6 +5,7 @@
 //! | [`lab`] | assembles systems, and runs workloads on them |
 //! | [`opened`], [`scale`] | workloads by name or file, and their changes for a run |
 //! | [`bottleneck`], [`loss`], [`study`], [`whatif`], [`sweep`] | what is asked of such runs |
+//! | [`machine`] | a real machine as a platform |
 //! | [`measured`] | what is made of a measurement: its result with the path and the explanation |
 //! | [`columns`] | results as columns, for whoever keeps tables |
 //! | [`interval`] | how sure a prediction is: short runs with values drawn from their ranges |
@@ -51,6 +52,7 @@ pub mod interval;
 pub mod json;
 pub mod lab;
 pub mod loss;
+pub mod machine;
 pub mod measured;
 pub mod opened;
 pub mod pool;

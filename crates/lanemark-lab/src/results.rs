@@ -115,7 +115,7 @@ pub fn list(folder: &Path) -> Result<Vec<Listed>, LabError> {
 fn listed(path: PathBuf) -> Option<Listed> {
     let text = input::text(&path, input::RESULT_MAX).ok()?;
     let Head { schema_version, workload, systems, title, provenance, complete } =
-        head(&path, &text).ok()??;
+        head(&path.display().to_string(), &text).ok()??;
     let title = match workload {
         _ if systems.is_some() => title?,
         Some(Named::Workload { name }) | Some(Named::Name(name)) => name,
@@ -159,10 +159,19 @@ enum Named {
 }
 
 /// Reads a saved result.
+///
+/// # Errors
+/// Where the file cannot be read, and as [`read_text`].
 pub fn load(path: &Path) -> Result<Saved, LabError> {
-    let name = path.display();
-    let text = input::text(path, input::RESULT_MAX)?;
-    let head = head(path, &text)?.filter(|head| head.schema_version.is_some());
+    read_text(&path.display().to_string(), &input::text(path, input::RESULT_MAX)?)
+}
+
+/// Reads a saved result from its text, which is called `name` in errors.
+///
+/// # Errors
+/// Where it is no result, one of a newer program, or one with values that no run has.
+pub fn read_text(name: &str, text: &str) -> Result<Saved, LabError> {
+    let head = head(name, text)?.filter(|head| head.schema_version.is_some());
     let Some(head) = head else {
         return Err(LabError::input(format!("{name}: is no Lanemark result"))
             .hint("give a file that `lanemark bench`, `sim` or `study` saved"));
@@ -181,14 +190,14 @@ pub fn load(path: &Path) -> Result<Saved, LabError> {
     };
     match head.systems {
         Some(_) => {
-            let study: StudyOutcome = read(path, &text)?;
+            let study: StudyOutcome = read(name, text)?;
             study.systems.iter().try_for_each(|one| one.run.check()).map_err(damaged)?;
             Ok(Saved::Study(Box::new(study)))
         }
         None => {
             let run: RunResult = match former {
-                true => read::<FormerRun>(path, &text)?.into(),
-                false => read(path, &text)?,
+                true => read::<FormerRun>(name, text)?.into(),
+                false => read(name, text)?,
             };
             run.check().map_err(damaged)?;
             Ok(Saved::Run(Box::new(run)))
@@ -197,11 +206,11 @@ pub fn load(path: &Path) -> Result<Saved, LabError> {
 }
 
 /// Reads the kind of `text` from its first level; none where that is JSON and no object of ours.
-fn head(path: &Path, text: &str) -> Result<Option<Head>, LabError> {
+fn head(name: &str, text: &str) -> Result<Option<Head>, LabError> {
     match serde_json::from_str(text) {
         Ok(head) => Ok(Some(head)),
         Err(error) if error.is_data() => Ok(None),
-        Err(error) => Err(LabError::input(format!("{}: is no JSON: {error}", path.display()))),
+        Err(error) => Err(LabError::input(format!("{name}: is no JSON: {error}"))),
     }
 }
 
@@ -321,10 +330,9 @@ impl Kind {
     }
 }
 
-fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, LabError> {
-    serde_json::from_str(text).map_err(|error| {
-        LabError::input(format!("{}: is a damaged Lanemark result: {error}", path.display()))
-    })
+fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, LabError> {
+    serde_json::from_str(text)
+        .map_err(|error| LabError::input(format!("{name}: is a damaged Lanemark result: {error}")))
 }
 
 /// An existing file is replaced only where it is a result itself.

@@ -18,7 +18,9 @@ pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: 
     let mut sheet = Sheet::new(style);
     sheet.heading(&outcome.title);
     sheet.paragraph(&outcome.question);
-    sheet.aside(&outcome.document.citation);
+    if !outcome.document.citation.is_empty() {
+        sheet.aside(&outcome.document.citation);
+    }
     let here: Vec<(String, &RunResult)> =
         measured.iter().map(|run| ("measured\nhere".to_owned(), *run)).collect();
     for metric in figure_table::metrics(outcome) {
@@ -35,10 +37,13 @@ pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: 
         sheet.blank();
         sheet.table(&table);
     }
-    sheet.blank();
-    for role in [Role::Predicted, Role::Calibrated] {
-        let mark = format!("{:<12}", role_name(role));
-        sheet.item(&mark, &ErrorSummary::of(outcome, role).sentence(outcome), Ink::Plain);
+    // A study that is held against nothing has no errors to sum up.
+    if !outcome.document.citation.is_empty() {
+        sheet.blank();
+        for role in [Role::Predicted, Role::Calibrated] {
+            let mark = format!("{:<12}", role_name(role));
+            sheet.item(&mark, &ErrorSummary::of(outcome, role).sentence(outcome), Ink::Plain);
+        }
     }
     calibrations(&mut sheet, &settings(outcome));
     if let Some(answer) = answer(outcome) {

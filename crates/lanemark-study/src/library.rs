@@ -37,6 +37,7 @@ pub enum Kind {
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     folder: Option<PathBuf>,
+    added: Vec<(Kind, String, Document)>,
     used: RefCell<BTreeMap<String, String>>,
 }
 
@@ -77,7 +78,13 @@ impl Library {
             return Err(StudyError::new(location, "is no library")
                 .hint("a library is a folder with `drives`, `platforms` and `workloads`"));
         }
-        Ok(Self { folder: Some(folder.to_owned()), used: RefCell::default() })
+        Ok(Self { folder: Some(folder.to_owned()), ..Self::default() })
+    }
+
+    /// Adds a file that is on no disk, in place of any of its kind and name.
+    pub fn add(&mut self, kind: Kind, name: &str, file: Document) {
+        self.added.retain(|(other, known, _)| (*other, known.as_str()) != (kind, name));
+        self.added.push((kind, name.to_owned(), file));
     }
 
     /// Reads the file `name` of a kind. `platform,host` is a platform with a host in place of its own.
@@ -120,7 +127,10 @@ impl Library {
                 files.filter_map(|file| stem(file.path())).collect()
             }
         };
+        let added = self.added.iter().filter(|(own, ..)| *own == kind);
+        names.extend(added.map(|(_, name, _)| name.clone()));
         names.sort();
+        names.dedup();
         names
     }
 
@@ -151,6 +161,10 @@ impl Library {
             let location = Location::file(format!("library/{folder}"));
             let known = names.iter().map(String::as_str);
             return Err(StudyError::unknown(location, word, name, known));
+        }
+        let added = self.added.iter().find(|(own, known, _)| *own == kind && known == name);
+        if let Some((.., file)) = added {
+            return Ok(file.clone());
         }
         let place = format!("{folder}/{name}.toml");
         match self.folder_of(kind) {
@@ -184,4 +198,25 @@ pub fn open_file(path: &Path) -> Result<Document, StudyError> {
         fail(format!("is no UTF-8 text: byte {} is wrong", error.utf8_error().valid_up_to()))
     })?;
     Document::parse(&name, &text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_added_file_is_opened_by_its_name_in_place_of_an_older_one() {
+        let mut library = Library::built_in();
+        let before = library.names(Kind::Platform);
+        for name in ["first", "second"] {
+            let text = format!("[platform]\nname = \"{name}\"\n");
+            let file = Document::parse("own", &text).unwrap();
+            library.add(Kind::Platform, "own", file);
+        }
+        assert_eq!(library.names(Kind::Platform).len(), before.len() + 1);
+        assert_eq!(library.summary(Kind::Platform, "own").unwrap(), "second");
+        assert!(library.open(Kind::Drive, "own").is_err());
+        library.open(Kind::Platform, "own").unwrap();
+        assert!(library.used().contains_key("own"));
+    }
 }

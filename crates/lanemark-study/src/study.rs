@@ -8,7 +8,7 @@ use lanemark_core::result::{
     StudySystem,
 };
 use lanemark_core::units::{BytesPerSecond, Duration, Watts};
-use lanemark_core::workload::Workload;
+use lanemark_core::workload::{Fault, Workload};
 
 use crate::document::{Document, Section};
 use crate::error::{Location, StudyError};
@@ -55,24 +55,29 @@ impl Study {
     }
 
     fn read(library: &Library, document: &Document, id: &str) -> Result<Self, StudyError> {
-        document.read("study", None, |root| Self::read_root(library, root, id))
+        document.read("study", None, |root| Self::read_root(library, document, root, id))
     }
 
-    fn read_root(library: &Library, root: &Section<'_>, id: &str) -> Result<Self, StudyError> {
+    fn read_root(
+        library: &Library,
+        document: &Document,
+        root: &Section<'_>,
+        id: &str,
+    ) -> Result<Self, StudyError> {
         let head = root.table("study")?;
         let title = head.text("title")?;
         let question = head.text("question")?;
-        let publication =
-            Publication { file: head.text("document")?, citation: head.text("citation")? };
+        let publication = publication(root, &head)?;
         let notes = head.texts("notes")?;
-        let workload_name = head.text("workload")?;
-        let workload = workload::open(library, &workload_name)
-            .map_err(|error| locate(error, &head, "workload"))?;
+        let tests = Tests::of(document, root, &head, id)?;
+        let workload = tests
+            .open(library, &Overrides::default())
+            .map_err(|error| tests.locate(error, &head))?;
         head.finish()?;
 
         let settings = read_calibrations(root)?;
         let mut systems = root.each("system", |section, systems: &[Column]| {
-            let column = read_system(library, section, &workload_name, &settings)?;
+            let column = read_system(library, section, &tests, &settings)?;
             if systems.iter().any(|other| other.name == column.name) {
                 let message = format!("system `{}` is there twice", column.name);
                 return Err(section.error("name", message));
@@ -240,7 +245,7 @@ fn read_calibrations(root: &Section<'_>) -> Result<Vec<Setting>, StudyError> {
 fn read_system(
     library: &Library,
     section: &Section<'_>,
-    workload: &str,
+    tests: &Tests<'_>,
     settings: &[Setting],
 ) -> Result<Column, StudyError> {
     let name = section.text("name")?;
@@ -257,7 +262,8 @@ fn read_system(
     for (setting, location) in &asked {
         overrides.set(&setting.parameter, &setting.value, location.clone());
     }
-    let workload = chosen(&workload::open_set(library, workload, &overrides)?, section)?;
+    let mut workload = chosen(&tests.open(library, &overrides)?, section)?;
+    workload.faults.extend(own_faults(section)?);
     section.finish()?;
     let named_at = NamedAt {
         drive: section.location_of("drive"),
@@ -267,6 +273,67 @@ fn read_system(
     let mut system = System::assemble(library, &parts, &named_at, &name, &built)?;
     system.target.overrides.extend(asked.into_iter().map(|(setting, _)| setting));
     Ok(Column { name, label, made_of: (parts.to_string(), built), system, workload })
+}
+
+/// The publication that a study is held against; a study without figures needs none.
+fn publication(root: &Section<'_>, head: &Section<'_>) -> Result<Publication, StudyError> {
+    if !root.has("figure") && !head.has("document") && !head.has("citation") {
+        return Ok(Publication { file: String::new(), citation: String::new() });
+    }
+    Ok(Publication { file: head.text("document")?, citation: head.text("citation")? })
+}
+
+/// The tests of a study: those of a workload's file, or its own.
+enum Tests<'d> {
+    Named(String),
+    Own(&'d Document, &'d str),
+}
+
+impl<'d> Tests<'d> {
+    fn of(
+        document: &'d Document,
+        root: &Section<'_>,
+        head: &Section<'_>,
+        id: &'d str,
+    ) -> Result<Self, StudyError> {
+        if !root.has("workload") && !root.has("test") {
+            return Ok(Self::Named(head.text("workload")?));
+        }
+        if head.has("workload") {
+            let message = "the study has tests of its own, and names a workload";
+            return Err(head.error("workload", message).hint("leave out one of the two"));
+        }
+        // The workload's reader asks these for what is in them.
+        for key in ["workload", "defaults", "transactions"] {
+            root.optional_table(key)?;
+        }
+        root.tables("test")?;
+        Ok(Self::Own(document, id))
+    }
+
+    fn open(&self, library: &Library, overrides: &Overrides) -> Result<Workload, StudyError> {
+        match self {
+            Self::Named(name) => workload::open_set(library, name, overrides),
+            Self::Own(document, id) => workload::of_study(document, id, overrides),
+        }
+    }
+
+    /// An error about a name that is no workload's is told where the study has the name.
+    fn locate(&self, error: StudyError, head: &Section<'_>) -> StudyError {
+        match self {
+            Self::Named(_) => locate(error, head, "workload"),
+            Self::Own(..) => error,
+        }
+    }
+}
+
+/// The faults of one system, each as the command line has it.
+fn own_faults(section: &Section<'_>) -> Result<Vec<Fault>, StudyError> {
+    let read = |text: String| {
+        let fault = text.parse::<Fault>();
+        fault.map_err(|error| section.error("faults", format!("fault \"{text}\": {error}")))
+    };
+    section.texts("faults")?.into_iter().map(read).collect()
 }
 
 /// The drives of a system: one, or one in each of the ports that `+` joins; a volume, where `volume` says which.

@@ -94,7 +94,31 @@ fn read(document: &Document, id: &str, context: Context<'_>) -> Result<Workload,
     document.read("workload", Some(context), |root| read_root(root, id))
 }
 
+/// Reads the workload that a study has in its own file; the study's faults are not of it.
+///
+/// # Errors
+/// As [`open_set`].
+pub(crate) fn of_study(
+    document: &Document,
+    id: &str,
+    overrides: &Overrides,
+) -> Result<Workload, StudyError> {
+    let ledger = Ledger::default();
+    let context = Context { ledger: &ledger, overrides };
+    let workload = document.read("workload", Some(context), |root| tables(root, id))?;
+    overrides.check_used(&ledger)?;
+    Ok(workload)
+}
+
 fn read_root(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
+    let workload = tables(root, id)?;
+    let faults = fault::faults(root)?;
+    root.finish()?;
+    Ok(Workload { faults, ..workload })
+}
+
+/// Reads all tables of a workload but its faults.
+fn tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
     let head = root.table("workload")?;
     let workload_name = head.text("name")?;
     let repeats = head.integer("repeats", 1, REPEATS_MAX)? as u32;
@@ -118,9 +142,7 @@ fn read_root(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
         Ok(test)
     })?;
     defaults.map_or(Ok(()), |section| section.finish())?;
-    let faults = fault::faults(root)?;
-    root.finish()?;
-    let id = id.to_owned();
+    let (id, faults) = (id.to_owned(), Vec::new());
     Ok(Workload { id, name: workload_name, repeats, average, order, faults, tests })
 }
 

@@ -27,6 +27,13 @@ const PATTERNS: &str = "[workload]\nname = \"Patterns\"\nrepeats = 1\naverage = 
     [[test]]\nname = \"c\"\npattern = { normal = \"20%\" }\n\n\
     [[test]]\nname = \"d\"\npattern = { zones = [\"50% in 5%\", \"50% in 95%\"] }\n\n\
     [[test]]\nname = \"e\"\npattern = { hot_span = \"10%\", hot_share = \"90%\" }\n";
+/// A study with tests of its own, as a page saves it.
+const OWN_TESTS: &str = "[study]\ntitle = \"Own\"\nquestion = \"Which?\"\n\n\
+    [workload]\nname = \"Own\"\nrepeats = 1\naverage = \"mean\"\n\n\
+    [[test]]\nname = \"a\"\nblock = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\n\
+    queue_depth = 1\nspan = \"1 GiB\"\nduration = \"1 s\"\n\n\
+    [[system]]\nname = \"a\"\nlabel = \"A\"\ndrive = \"samsung-850-pro-1tb\"\n\
+    platform = \"workstation-z170\"\nport = \"sata\"\nfaults = [\"power-cut at=2s boot=1s\"]\n";
 const ROOTS: [&str; 7] = ["drive", "platform", "host", "workload", "study", "sweep", "priors"];
 
 fn project() -> PathBuf {
@@ -60,6 +67,9 @@ fn read_all(folder: &Path) {
             Study::open(&library, &path).unwrap();
         }
     }
+    let own = folder.join("own.toml");
+    fs::write(&own, OWN_TESTS).unwrap();
+    Study::open(&library, &own).unwrap();
     let sweep = folder.join("sweep.toml");
     fs::write(&sweep, SWEEP).unwrap();
     Definition::open(&sweep).unwrap();

@@ -3,6 +3,7 @@
 use lanemark_core::workload::Test;
 
 use crate::asked::{Places, SystemAsked, TestAsked};
+use crate::machine;
 
 /// The file that the command writes the test to.
 const FILE: &str = "lanemark-test.toml";
@@ -30,15 +31,25 @@ pub fn workload_file(asked: &TestAsked, test: &Test) -> String {
 pub fn shell(system: &SystemAsked, asked: &TestAsked, test: &Test) -> String {
     let file = workload_file(asked, test);
     let options = options(system);
-    format!(
-        "cat > {FILE} <<'END'\n{file}END\nlanemark sim {} ./{FILE}{options}\n",
-        quoted(&system.system)
-    )
+    let (before, name) = named(system);
+    format!("{before}cat > {FILE} <<'END'\n{file}END\nlanemark sim {name} ./{FILE}{options}\n")
 }
 
 /// The command that simulates a workload of the library.
 pub fn shell_workload(system: &SystemAsked, workload: &str) -> String {
-    format!("lanemark sim {} {}{}\n", quoted(&system.system), quoted(workload), options(system))
+    let (before, name) = named(system);
+    format!("{before}lanemark sim {name} {}{}\n", quoted(workload), options(system))
+}
+
+/// A system's name for a shell, and before it the line that writes this machine to a file, where the system is of it.
+fn named(system: &SystemAsked) -> (String, String) {
+    match machine::by_file(&system.system) {
+        Some(name) => (
+            format!("lanemark inspect --as-platform {} >/dev/null\n", machine::FILE),
+            quoted(&name),
+        ),
+        None => (String::new(), quoted(&system.system)),
+    }
 }
 
 fn options(system: &SystemAsked) -> String {
@@ -98,6 +109,16 @@ mod tests {
         assert_eq!(
             shell_workload(&system, "quick"),
             "lanemark sim 'a@b:c|d' quick --set 'drive.flash.read=60 us' --fault 'power-cut at=2s'\n"
+        );
+        let here = SystemAsked {
+            system: "a@this-machine:sda".to_owned(),
+            set: Vec::new(),
+            faults: Vec::new(),
+        };
+        assert_eq!(
+            shell_workload(&here, "quick"),
+            "lanemark inspect --as-platform this-machine.toml >/dev/null\n\
+             lanemark sim a@this-machine.toml:sda quick\n"
         );
     }
 }

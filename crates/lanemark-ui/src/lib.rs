@@ -5,7 +5,9 @@
 //! | [`serve`] | listens on loopback, bounds connections and their headers |
 //! | [`guard`] | lets in whoever has the token, from the own page |
 //! | [`routes`] | answers: the page, the library, systems, simulations |
+//! | [`machine`] | this machine as one of the platforms |
 //! | [`asked`], [`listing`], [`figures`], [`command`] | what a page asks, and what it is told |
+//! | [`result_file`], [`weight`], [`saved`] | a result that was dropped on a page, and its bounds; a page as a study file |
 //! | [`simulation`], [`suite`], [`stream`], [`jobs`] | simulations in steps, ended when nobody waits for them |
 //!
 //! All that is computed is computed here; the page draws it and keeps its state in its address. Nothing is written to
@@ -17,10 +19,14 @@ pub mod figures;
 pub mod guard;
 pub mod jobs;
 pub mod listing;
+pub mod machine;
+pub mod result_file;
 pub mod routes;
+pub mod saved;
 pub mod serve;
 pub mod simulation;
 pub mod stream;
 pub mod suite;
+pub mod weight;
 
 pub use serve::Ui;

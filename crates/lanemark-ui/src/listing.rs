@@ -3,13 +3,13 @@
 use lanemark_core::sim::spec::ProtocolKind;
 use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_lab::LabError;
-use lanemark_study::document::Context;
+use lanemark_study::document::{Context, Document};
 use lanemark_study::library::Kind;
 use lanemark_study::platform::Platform;
 use lanemark_study::{Ledger, Library, Origin, Overrides, Record, System, catalogue};
 use serde::Serialize;
 
-use crate::suite;
+use crate::{machine, suite};
 
 /// The library.
 #[derive(Clone, Debug, Serialize)]
@@ -44,6 +44,14 @@ pub struct PlatformListed {
     id: String,
     name: String,
     ports: Vec<PortListed>,
+}
+
+/// This machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct MachineListed {
+    platform: PlatformListed,
+    /// Devices without a port, each with the reason.
+    left_out: Vec<String>,
 }
 
 /// A port of a platform.
@@ -112,10 +120,22 @@ pub fn listing(library: &Library) -> Listing {
     Listing { drives, platforms, workloads, unread }
 }
 
+/// Reads a platform of the library.
 fn platform(library: &Library, id: &str) -> Result<Platform, LabError> {
+    read(&library.open(Kind::Platform, id)?)
+}
+
+fn read(file: &Document) -> Result<Platform, LabError> {
     let (ledger, overrides) = (Ledger::default(), Overrides::default());
-    let file = library.open(Kind::Platform, id)?;
-    Ok(Platform::read(&file, Context { ledger: &ledger, overrides: &overrides })?)
+    Ok(Platform::read(file, Context { ledger: &ledger, overrides: &overrides })?)
+}
+
+/// This machine as a page lists it.
+///
+/// # Errors
+/// Where its file is no platform.
+pub fn machine(file: &Document, left_out: Vec<String>) -> Result<MachineListed, LabError> {
+    Ok(MachineListed { platform: platform_listed(machine::NAME.to_owned(), read(file)?), left_out })
 }
 
 fn drive_listed(entry: catalogue::DriveEntry) -> DriveListed {

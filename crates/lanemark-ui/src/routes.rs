@@ -13,19 +13,24 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use lanemark_lab::LabError;
 use lanemark_report::path_svg;
+use lanemark_study::library::Kind;
 use lanemark_study::{Library, path};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 
 use crate::asked::{SLOTS, SystemAsked, TestAsked};
 use crate::guard::Guard;
 use crate::jobs::Jobs;
+use crate::machine::{self, Machine};
 use crate::simulation::Simulation;
 use crate::suite::Suite;
-use crate::{command, listing, stream, suite};
+use crate::{command, listing, result_file, saved, stream, suite};
 
 /// The most bytes of a question.
 const BODY_MAX: usize = 64 << 10;
+/// Files that are read at a time; others wait.
+const FILES_AT_ONCE: usize = 1;
 /// Time in which a question has to come whole.
 const BODY_TIME: Duration = Duration::from_secs(10);
 /// The length of a page's name for itself.
@@ -38,8 +43,11 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 #[derive(Debug)]
 pub struct Server {
     guard: Guard,
+    /// The right to read a file into memory.
+    files: Semaphore,
     jobs: Arc<Jobs>,
     library: Mutex<Library>,
+    machine: Machine,
     listing: OnceLock<Bytes>,
 }
 
@@ -69,6 +77,20 @@ struct SimulateAll {
     slot: u8,
     system: SystemAsked,
     workload: String,
+}
+
+/// A question for a page as a study file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SaveStudy {
+    systems: Vec<SystemAsked>,
+    test: TestAsked,
+}
+
+/// A study file as it is told.
+#[derive(Serialize)]
+struct StudyTold {
+    text: String,
 }
 
 /// A system as it is told.
@@ -113,10 +135,11 @@ impl IntoResponse for Problem {
 }
 
 impl Server {
-    /// A server with this library, which lets in whom `guard` does.
-    pub fn new(guard: Guard, library: Library, threads: usize) -> Arc<Self> {
-        let jobs = Jobs::new(threads);
-        Arc::new(Self { guard, jobs, library: Mutex::new(library), listing: OnceLock::new() })
+    /// A server with this library on this machine, which lets in whom `guard` does.
+    pub fn new(guard: Guard, library: Library, machine: Machine, threads: usize) -> Arc<Self> {
+        let (jobs, library) = (Jobs::new(threads), Mutex::new(library));
+        let files = Semaphore::new(FILES_AT_ONCE);
+        Arc::new(Self { guard, files, jobs, library, machine, listing: OnceLock::new() })
     }
 
     /// Returns the jobs.
@@ -139,8 +162,12 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/ui.js", get(|| async { script(include_str!("page/ui.js")) }))
         .route("/draw.js", get(|| async { script(include_str!("page/draw.js")) }))
         .route("/pick.js", get(|| async { script(include_str!("page/pick.js")) }))
+        .route("/results.js", get(|| async { script(include_str!("page/results.js")) }))
         .route("/api/library", get(library))
+        .route("/api/machine", get(machine))
         .route("/api/status", get(status))
+        .route("/api/result", post(result))
+        .route("/api/study", post(study))
         .route("/api/system", post(system))
         .route("/api/simulate", post(simulate))
         .route("/api/workload", post(simulate_all))
@@ -187,23 +214,31 @@ async fn guarded(State(server): State<Arc<Server>>, request: Request, next: Next
     answer
 }
 
+fn wrong(status: StatusCode, text: &str) -> Problem {
+    Problem(status, LabError::input(text))
+}
+
 /// Reads a question: JSON, whole within its time and length.
 async fn question<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Problem> {
-    let wrong = |status, text: &str| Problem(status, LabError::input(text));
+    let bytes = whole(headers, body, BODY_MAX).await?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| wrong(StatusCode::BAD_REQUEST, &format!("the question: {error}")))
+}
+
+/// Reads a body that is said to be JSON, whole within its time and `most` bytes.
+async fn whole(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, Problem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     if kind.is_none_or(|kind| kind.split(';').next() != Some("application/json")) {
         let text = "the question's Content-Type is not application/json";
         return Err(wrong(StatusCode::BAD_REQUEST, text));
     }
-    let read = tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_MAX)).await;
+    let read = tokio::time::timeout(BODY_TIME, to_bytes(body, most)).await;
     let late = |_| wrong(StatusCode::REQUEST_TIMEOUT, "the question did not come whole in time");
     let long = |_| {
-        let text = format!("the question broke off, or has more than {BODY_MAX} bytes");
+        let text = format!("the question broke off, or has more than {most} bytes");
         wrong(StatusCode::PAYLOAD_TOO_LARGE, &text)
     };
-    let bytes = read.map_err(late)?.map_err(long)?;
-    serde_json::from_slice(&bytes)
-        .map_err(|error| wrong(StatusCode::BAD_REQUEST, &format!("the question: {error}")))
+    read.map_err(late)?.map_err(long)
 }
 
 fn json(value: &impl Serialize) -> Response {
@@ -224,6 +259,52 @@ async fn library(State(server): State<Arc<Server>>) -> Response {
         )
         .into_response(),
     }
+}
+
+/// Reads this machine anew. From then on it is one of the platforms, as `this-machine`.
+async fn machine(State(server): State<Arc<Server>>) -> Result<Response, Problem> {
+    let (file, made) = server.machine.read().await?;
+    let listed = listing::machine(&file, made.left_out)?;
+    let mut library = server.library.lock().unwrap_or_else(PoisonError::into_inner);
+    library.add(Kind::Platform, machine::NAME, file);
+    drop(library);
+    Ok(json(&listed))
+}
+
+/// Reads a result file. Nothing of it is kept.
+async fn result(
+    State(server): State<Arc<Server>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let broke = || Problem::from(LabError::run("the file could not be read"));
+    let permit = server.files.acquire().await.map_err(|_| broke())?;
+    let bytes = whole(&headers, body, result_file::FILE_MAX).await?;
+    let told = tokio::task::spawn_blocking(move || result_file::read(bytes.into())).await;
+    drop(permit);
+    Ok(json(&told.map_err(|_| broke())??))
+}
+
+async fn study(
+    State(server): State<Arc<Server>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let asked: SaveStudy = question(&headers, body).await?;
+    if !(1..=usize::from(SLOTS)).contains(&asked.systems.len()) {
+        let text = format!("a study of a page has 1 to {SLOTS} systems");
+        return Err(wrong(StatusCode::BAD_REQUEST, &text));
+    }
+    let library = server.library();
+    let permit = server.jobs.permit().await;
+    let made = tokio::task::spawn_blocking(move || {
+        let test = asked.test.read()?;
+        saved::study(&library, &asked.systems, &asked.test, &test)
+    });
+    let made = made.await;
+    drop(permit);
+    let broke = |_| Problem::from(LabError::run("the study could not be made"));
+    Ok(json(&StudyTold { text: made.map_err(broke)?? }))
 }
 
 async fn status(State(server): State<Arc<Server>>) -> Response {

@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use crate::guard::Guard;
+use crate::machine::Machine;
 use crate::routes::{self, Server};
 
 /// Connections at a time; others wait.
@@ -48,6 +49,18 @@ impl Ui {
     /// # Errors
     /// Where `ip` is another machine's or reachable from one, and as [`Ui::new`].
     pub fn at(ip: IpAddr, port: u16, library: Library) -> io::Result<Self> {
+        Self::on(ip, port, library, Machine::default())
+    }
+
+    /// Listens with another machine than the running one as "this machine".
+    ///
+    /// # Errors
+    /// As [`Ui::new`].
+    pub fn on_machine(port: u16, library: Library, machine: Machine) -> io::Result<Self> {
+        Self::on(IpAddr::V4(Ipv4Addr::LOCALHOST), port, library, machine)
+    }
+
+    fn on(ip: IpAddr, port: u16, library: Library, machine: Machine) -> io::Result<Self> {
         if !ip.is_loopback() {
             let message = format!("{ip} is not loopback; the laboratory is for this machine alone");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
@@ -57,7 +70,7 @@ impl Ui {
         let bound = listener.local_addr()?;
         let guard = Guard::new(bound.port())?;
         let address = format!("http://{bound}/?token={}", guard.token());
-        let server = Server::new(guard, library, Pool::default().threads());
+        let server = Server::new(guard, library, machine, Pool::default().threads());
         Ok(Self { listener, server, address })
     }
 

@@ -1,14 +1,16 @@
 //! Whatever a page may send, the answer is figures or an error: random names, values, tests and faults.
 
+mod client;
+
 use std::time::{Duration, Instant};
 
 use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_lab::{Cancel, Pool};
-use lanemark_study::Library;
 use lanemark_study::library::Kind;
-use lanemark_ui::asked::{Places, SystemAsked, TestAsked};
+use lanemark_study::{Library, Study};
+use lanemark_ui::asked::{Asked, Places, SystemAsked, TestAsked};
 use lanemark_ui::simulation::Simulation;
-use lanemark_ui::{listing, suite};
+use lanemark_ui::{listing, saved, suite};
 
 /// Questions that are tried.
 const QUESTIONS: u32 = 150;
@@ -111,9 +113,23 @@ fn any_question_has_an_answer() {
     assert!(figures > 10 && errors > 20, "{figures} with figures and {errors} with errors");
 }
 
+/// Saves a question as a study, which has the same system.
+fn can_be_saved(system: &SystemAsked, test: &TestAsked, own: &Asked, library: &Library) {
+    let text = saved::study(library, std::slice::from_ref(system), test, &test.read().unwrap());
+    let (file, text) =
+        (tempfile::Builder::new().suffix(".toml").tempfile().unwrap(), text.unwrap());
+    std::fs::write(&file, &text).unwrap();
+    let study = Study::open(library, file.path()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let (_, again, workload) = study.systems().next().unwrap();
+    assert_eq!(again.spec, own.system.spec, "{text}");
+    assert_eq!(workload.faults, own.faults, "{text}");
+}
+
 /// Whether a question has figures, and no error.
 fn answer(system: &SystemAsked, test: &TestAsked, library: &Library) -> bool {
-    let (Ok(test), Ok(own)) = (test.read(), system.assemble(library)) else { return false };
+    let (Ok(read), Ok(own)) = (test.read(), system.assemble(library)) else { return false };
+    can_be_saved(system, test, &own, library);
+    let test = read;
     assert!(!listing::values(&own.system).is_empty());
     let cancel = Cancel::default();
     let timer = cancel.clone();
@@ -134,6 +150,60 @@ fn answer(system: &SystemAsked, test: &TestAsked, library: &Library) -> bool {
             Err(_) => return false,
         }
     }
+}
+
+/// A file like a good one: bytes changed, cut, or said twice.
+fn spoilt(rng: &mut Rng, good: &[u8]) -> Vec<u8> {
+    let mut bytes = good.to_vec();
+    for _ in 0..=rng.below(4) {
+        let at = rng.below(bytes.len() as u64) as usize;
+        let end = (at + 1 + rng.below(40) as usize).min(bytes.len());
+        match rng.below(5) {
+            0 => bytes[at] = rng.below(256) as u8,
+            1 => bytes[at] = *pick(rng, b"0123456789-.eE"),
+            2 => drop(bytes.splice(at..end, [])),
+            3 => {
+                let again = bytes[at..end].to_vec();
+                drop(bytes.splice(at..at, again));
+            }
+            _ => {
+                let value =
+                    *pick(rng, &["null", "-1", "1e308", "18446744073709551615", "\"x\"", "[]"]);
+                // In place of a number, where there is one behind.
+                let is_digit = |byte: &u8| byte.is_ascii_digit();
+                let Some(from) = bytes[at..].iter().position(is_digit) else { continue };
+                let from = at + from;
+                let length = bytes[from..].iter().take_while(|byte| is_digit(byte)).count();
+                drop(bytes.splice(from..from + length, value.bytes()));
+            }
+        }
+        if bytes.is_empty() {
+            return bytes;
+        }
+    }
+    bytes
+}
+
+#[test]
+fn any_file_is_told_in_numbers_or_refused() {
+    let good = client::run_file().into_bytes();
+    let mut rng = Rng::new(StreamKey { seed: 18, test: 0, repeat: 0, thread: 0 });
+    let (mut told, mut refused) = (0, 0);
+    for _ in 0..3000 {
+        match lanemark_ui::result_file::read(spoilt(&mut rng, &good)) {
+            Ok(file) => {
+                let text = serde_json::to_string(&file).unwrap();
+                // What is not finite would be `null` to the page.
+                assert!(!text.contains("\"value\":null") && !text.contains("[null"), "{text}");
+                told += 1;
+            }
+            Err(error) => {
+                assert!(error.message.starts_with("the file"), "{}", error.message);
+                refused += 1;
+            }
+        }
+    }
+    assert!(told > 50 && refused > 300, "{told} told and {refused} refused");
 }
 
 #[test]

@@ -54,7 +54,8 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
     assert_eq!(count(&mut browser, "article"), 2);
     assert_eq!(count(&mut browser, "svg.path .hop"), SYSTEMS.iter().map(hops).sum::<u64>());
     assert!(count(&mut browser, "svg.budget .part") >= 6);
-    assert_eq!(count(&mut browser, "#beside tbody tr"), 2);
+    // A column for the figures' names, and one for each system.
+    assert_eq!(count(&mut browser, "#beside thead th"), 3);
     // The token is not in the address any more, and the state is.
     let address = browser.value("location.href").as_str().unwrap().to_owned();
     assert!(!address.contains("token=") && address.contains("samsung-850-pro"), "{address}");
@@ -89,6 +90,94 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
 
     let (own, _) = client.address().split_once("?token=").unwrap();
     assert_eq!(browser.complaints(own.trim_end_matches('/')), Vec::<String>::new());
+}
+
+#[test]
+fn all_is_reached_by_tab_and_values_are_turned_by_keys() {
+    let client = Client::start();
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(folder.path()) else { return };
+    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
+    browser.wait(SETTLED);
+    browser.value("document.querySelector('article details summary').focus()");
+    browser.press(" ", 32);
+    browser.wait("document.querySelectorAll('.values .field').length > 20");
+
+    // Each control has the focus once on the way through the page, and shows it.
+    browser.value("document.activeElement.blur(); window.scrollTo(0, 0); window.seen = new Set(); window.bare = []; addEventListener('focusin', (event) => { seen.add(event.target); requestAnimationFrame(() => { if (event.target === document.activeElement && getComputedStyle(event.target).outlineStyle === 'none') bare.push(event.target.outerHTML); }); })");
+    let reached = "[...document.querySelectorAll('a[href], input, select, button, summary')].filter((one) => one.checkVisibility() && !one.disabled && !seen.has(one)).map((one) => one.outerHTML)";
+    for _ in 0..200 {
+        browser.press("Tab", 9);
+    }
+    assert_eq!(browser.value(reached), json!([]));
+    assert_eq!(browser.value("bare"), json!([]));
+
+    // A value of the drive, and the rate of its link.
+    let field = |name: &str| {
+        format!(
+            "[...document.querySelectorAll('.values code')].find((one) => one.textContent === '{name}').closest('.field')"
+        )
+    };
+    let before = browser.value(FIRST);
+    let read = field("drive.flash.read");
+    browser.value(&format!("{read}.querySelector('input').focus()"));
+    for _ in 0..8 {
+        browser.press("ArrowRight", 39);
+    }
+    browser.wait(&format!("{FIRST} !== {before} && {SETTLED}"));
+    assert!(browser.value("location.hash").as_str().unwrap().contains("drive.flash.read"));
+    let between = browser.value(FIRST);
+    let block = "document.getElementById('test-block')";
+    browser.value(&format!("{block}.focus()"));
+    browser.press("End", 35);
+    browser.wait("document.querySelector('label[for=test-block] output').textContent === '4 MiB'");
+    browser.wait(&format!("{FIRST} !== {between} && {SETTLED}"));
+    let whole = browser.value(FIRST);
+    let rate = field("platform.port.sata.sata");
+    browser.value(&format!("{rate}.querySelector('select').focus()"));
+    // From 6 Gb/s to 1.5.
+    browser.press("Home", 36);
+    browser.wait(&format!("{rate}.querySelector('select').value === '1.5 Gb/s'"));
+    browser.wait(&format!("{FIRST} !== {whole} && {SETTLED}"));
+    let number = |value: &Value| value.as_str().unwrap().replace(',', "").parse::<f64>().unwrap();
+    let slow = browser.value(FIRST);
+    // 1.5 Gb/s by 8b/10b is 150 MB/s at most.
+    assert!(number(&slow) <= 150.0 && number(&whole) > 400.0, "{slow} of {whole}");
+}
+
+#[test]
+fn this_machine_is_chosen_by_keys_and_comes_back_with_the_address() {
+    let machine = tempfile::tempdir().unwrap();
+    client::laptop::laptop(machine.path());
+    let client = Client::on_machine(machine.path());
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(folder.path()) else { return };
+    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
+    browser.wait(SETTLED);
+    let platform = "[...document.querySelectorAll('article:nth-child(2) .pick label')].find((one) => one.textContent.trim() === 'Platform').control";
+    let ports = "[...document.querySelectorAll('article:nth-child(2) .pick label')].find((one) => one.textContent.trim() === 'Port').control";
+    browser.value(&format!("{platform}.focus()"));
+    // It is the first of the platforms.
+    browser.press("Home", 36);
+    browser.wait(&format!("{ports}.value === 'nvme0n1' && {SETTLED}"));
+    let told = browser.value(&format!("{ports}.selectedOptions[0].textContent"));
+    assert_eq!(told, json!("nvme0n1: PCIe 3.0 x2"));
+    browser.wait("document.querySelector('article:nth-child(2) .pick').textContent.includes('Without a port: vda')");
+    let heading = browser.value("document.querySelector('article:nth-child(2) h3').textContent");
+    assert!(heading.as_str().unwrap().ends_with("at this machine:nvme0n1"), "{heading}");
+    // A page that begins with it reads it first.
+    let address = browser.value("location.href");
+    browser.ask("Page.navigate", json!({"url": "about:blank"}));
+    browser.ask("Page.navigate", json!({"url": address}));
+    browser.wait(&format!("{SETTLED} && {ports}.value === 'nvme0n1'"));
+
+    // Once it cannot be read, that is told, and the system stays as it was.
+    std::fs::remove_dir_all(machine.path()).unwrap();
+    let first = platform.replace("nth-child(2)", "nth-child(1)");
+    browser.value(&format!("{first}.focus()"));
+    browser.press("Home", 36);
+    browser.wait("document.querySelector('article .error').textContent.includes('Hint: ')");
+    browser.wait(&format!("{first}.value === 'workstation-z170'"));
 }
 
 #[test]

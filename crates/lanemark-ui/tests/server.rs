@@ -35,7 +35,7 @@ fn the_address_sets_a_cookie_that_only_this_site_sends() {
     let cookie = cookie.split(';').next().unwrap();
     let with = format!("GET /api/status HTTP/1.1\r\nHost: {{host}}\r\nCookie: {cookie}\r\n\r\n");
     assert_eq!(client.raw(&with).0, 200);
-    for path in ["/ui.js", "/draw.js", "/pick.js", "/ui.css"] {
+    for path in ["/ui.js", "/draw.js", "/pick.js", "/results.js", "/ui.css"] {
         let with = format!("GET {path} HTTP/1.1\r\nHost: {{host}}\r\nCookie: {cookie}\r\n\r\n");
         assert_eq!(client.raw(&with).0, 200, "{path}");
     }
@@ -224,4 +224,123 @@ fn a_system_is_told_with_its_values_its_drawing_and_the_command() {
     assert!(told["drawing"].as_str().unwrap().starts_with("<svg"));
     let command = told["command"].as_str().unwrap();
     assert!(command.contains("--set 'drive.flash.read=60 us'"), "{command}");
+}
+
+#[test]
+fn this_machine_is_a_platform_once_it_was_read() {
+    let folder = tempfile::tempdir().unwrap();
+    client::laptop::laptop(folder.path());
+    let client = Client::on_machine(folder.path());
+    let system = "samsung-950-pro-512gb@this-machine:nvme0n1";
+    let body = json!({"system": {"system": system}, "test": *TEST});
+    let (status, text) = client.post("/api/system", &body);
+    assert!(status == 422 && text.contains("unknown platform `this-machine`"), "{text}");
+
+    let told = client.get_json("/api/machine");
+    let port = &told["platform"]["ports"][0];
+    assert_eq!((&port["name"], &port["connector"]), (&json!("nvme0n1"), &json!("PCIe 3.0 x2")));
+    assert_eq!(told["platform"]["ports"].as_array().unwrap().len(), 1);
+    assert!(told["left_out"][0].as_str().unwrap().starts_with("vda: "), "{told}");
+
+    // The same file as the command writes, but for the name that it has there.
+    let file = lanemark_lab::machine::platform(folder.path(), "own").unwrap().text;
+    let path = folder.path().join("own.toml");
+    std::fs::write(&path, file).unwrap();
+    let name = format!("samsung-950-pro-512gb@{}:nvme0n1", path.display());
+    let own = lanemark_lab::assemble(&lanemark_study::Library::built_in(), &name, &[]).unwrap();
+    let (status, text) = client.post("/api/system", &body);
+    assert_eq!(status, 200, "{text}");
+    let told: Value = serde_json::from_str(client::body_of(&text)).unwrap();
+    assert_eq!(told["values"].as_array().unwrap().len(), own.values.len());
+    assert!(told["command"].as_str().unwrap().starts_with("lanemark inspect --as-platform "));
+
+    let test = json!({"block": "1 MiB", "pattern": "sequential", "read_percent": 100.0,
+        "queue_depth": 8, "threads": 1, "span": "1 GiB"});
+    let body = json!({"page": "p", "slot": 0, "system": {"system": system}, "test": test});
+    let lines = client.lines("/api/simulate", &body);
+    let rate = lines[1]["figures"]["megabytes_per_second"].as_f64().unwrap();
+    // Two lanes of generation 3 carry at most 1,969 MB/s before packets.
+    assert!((1500.0..1969.0).contains(&rate), "{rate}");
+    // With the interval, whose systems are assembled again.
+    assert!(lines.iter().any(|line| line["figures"]["interval"].is_object()), "{lines:?}");
+}
+
+#[test]
+fn a_machine_that_cannot_be_read_is_told_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("block")).unwrap();
+    let told = |path: &std::path::Path| {
+        let (status, text) = Client::on_machine(path).get("/api/machine");
+        assert_eq!(status, 422, "{text}");
+        serde_json::from_str::<Value>(client::body_of(&text)).unwrap()
+    };
+    for path in [folder.path(), std::path::Path::new("/nowhere")] {
+        let told = told(path);
+        assert!(told["message"].as_str().unwrap().contains(&*path.display().to_string()), "{told}");
+        assert!(!told["hint"].is_null(), "{told}");
+    }
+    client::laptop::laptop(folder.path());
+    std::fs::remove_file(folder.path().join("block/nvme0n1")).unwrap();
+    let told = told(folder.path());
+    assert!(told["message"].as_str().unwrap().contains("vda: "), "{told}");
+}
+
+#[test]
+fn a_result_file_is_told_and_what_is_too_long_or_none_is_refused() {
+    let client = Client::start();
+    let run = client::run_file();
+    let (status, text) = client.post_text("/api/result", &run);
+    assert_eq!(status, 200, "{text}");
+    let told: Value = serde_json::from_str(client::body_of(&text)).unwrap();
+    let run: Value = serde_json::from_str(&run).unwrap();
+    let tests = told["tests"].as_array().unwrap();
+    assert_eq!(tests.len(), run["tests"].as_array().unwrap().len());
+    for (told, own) in tests.iter().zip(run["tests"].as_array().unwrap()) {
+        assert_eq!((&told["test"], &told["how"]), (&own["test"]["name"], &json!("simulated")));
+        assert_eq!(told["iops"]["value"], own["iops"]["value"]);
+    }
+    let (status, text) = client.post_text("/api/result", "nothing of that kind");
+    assert!(status == 422 && text.contains("the file: is no JSON"), "{text}");
+    // A body that is too long is refused by what its head says, before all of it has come.
+    let most = lanemark_ui::result_file::FILE_MAX;
+    let head = format!(
+        "POST /api/result HTTP/1.1\r\nHost: {{host}}\r\nX-Lanemark-Token: {{token}}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        most + 1
+    );
+    assert_eq!(client.raw(&format!("{head}{}", " ".repeat(most + 1))).0, 413);
+    assert_eq!(client.get("/api/status").0, 200);
+}
+
+#[test]
+fn result_files_at_once_are_all_read() {
+    let client = Client::start();
+    let run = client::run_file();
+    let padded = format!("{}{run}", " ".repeat(1 << 20));
+    std::thread::scope(|scope| {
+        let asked: Vec<_> =
+            (0..16).map(|_| scope.spawn(|| client.post_text("/api/result", &padded).0)).collect();
+        for one in asked {
+            assert_eq!(one.join().unwrap(), 200);
+        }
+    });
+}
+
+#[test]
+fn a_page_is_saved_as_a_study() {
+    let client = Client::start();
+    let system = json!({"system": SYSTEM, "set": [["drive.flash.read", "60 us"]]});
+    let ask =
+        |systems: Value| client.post("/api/study", &json!({"systems": systems, "test": *TEST}));
+    let (status, text) = ask(json!([system, {"system": SYSTEM}]));
+    assert_eq!(status, 200, "{text}");
+    let told: Value = serde_json::from_str(client::body_of(&text)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study.toml");
+    std::fs::write(&path, told["text"].as_str().unwrap()).unwrap();
+    let study = lanemark_study::Study::open(&lanemark_study::Library::built_in(), &path).unwrap();
+    assert_eq!(study.systems().count(), 2);
+    assert_eq!(ask(json!([])).0, 400);
+    assert_eq!(ask(json!([system, system, system, system, system])).0, 400);
+    assert_eq!(ask(json!([{"system": "nothing@nowhere:none"}])).0, 422);
 }

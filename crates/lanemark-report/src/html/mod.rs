@@ -85,7 +85,9 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
             h1 { (title) }
             @if let Some(study) = study {
                 p class="question" { (study.question) }
-                p class="soft" { "Held against " (study.document.citation) }
+                @if !study.document.citation.is_empty() {
+                    p class="soft" { "Held against " (study.document.citation) }
+                }
                 @if let Some(answer) = answer(study) { div class="answer" { p { (answer) } } }
             } @else {
                 @let named: Vec<(&str, &RunResult)> = runs.iter().map(|(label, run)| (label.as_str(), *run)).collect();

@@ -115,11 +115,11 @@ function fitted(text, letters) {
   return text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
 }
 
-/** A table of figures: a row each, the first cell its heading. */
+/** A table of figures: a row each, the first cell its heading. A cell is a text or a list of what is in it. */
 export function table(element, head, rows, caption) {
   element.replaceChildren(
     make("caption", { class: "unseen" }, caption),
     make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text)))),
     make("tbody", {}, ...rows.map(([first, ...cells]) =>
-      make("tr", {}, make("th", { scope: "row" }, first), ...cells.map((text) => make("td", {}, text))))));
+      make("tr", {}, make("th", { scope: "row" }, first), ...cells.map((cell) => make("td", {}, ...[cell].flat()))))));
 }

@@ -22,8 +22,17 @@ function fits(drive, port) {
   return own === other || (own === "SATA" && other === "SAS");
 }
 
-/** Fields that choose drive, platform and port of `system`; `changed` is called with a new name. */
-export function picker(library, system, changed) {
+/** The platform that is this machine, which is read when somebody chooses it. */
+export const MACHINE = "this-machine";
+
+/** Whether a system is of this machine. */
+export const isHere = (system) => system.includes(`@${MACHINE}:`) || system.includes(`@${MACHINE},`);
+
+/**
+ * Fields that choose drive, platform and port of `system`. `changed` is called with a new name; `readMachine` reads this
+ * machine, and has told why where it answers false.
+ */
+export function picker(library, system, changed, readMachine) {
   const [drive, rest] = system.split("@");
   const colon = rest.indexOf(":");
   const now = { drive, platform: rest.slice(0, colon), port: rest.slice(colon + 1) };
@@ -31,8 +40,25 @@ export function picker(library, system, changed) {
   const makers = [...new Set(library.drives.map((one) => one.maker))].sort();
   const years = [...new Set(library.drives.map((one) => one.year).filter(Boolean))].sort((a, b) => b - a);
   const drives = make("select", { onchange: () => take("drive", drives.value) });
-  const platforms = make("select", { onchange: () => take("platform", platforms.value) });
+  const platforms = make("select", { onchange: () => platform(platforms.value) });
+  const note = make("p", { class: "soft", hidden: true });
   const ports = make("select", { onchange: () => take("port", ports.value) });
+
+  /** Takes a platform; this machine is read anew first, and where that fails the platform stays as it was. */
+  async function platform(value) {
+    if (value === MACHINE) {
+      platforms.setAttribute("aria-busy", "true");
+      const read = await readMachine();
+      platforms.removeAttribute("aria-busy");
+      // Meanwhile somebody may have chosen another.
+      if (platforms.value !== value) return;
+      if (!read) {
+        platforms.value = now.platform;
+        return;
+      }
+    }
+    take("platform", value);
+  }
 
   function take(key, value) {
     if (!value) return;
@@ -40,7 +66,8 @@ export function picker(library, system, changed) {
     const own = library.drives.find((one) => one.id === now.drive);
     const board = library.platforms.find((one) => one.id === now.platform);
     const good = board?.ports.filter((port) => own && fits(own, port)) ?? [];
-    if (good.length && !good.some((port) => port.name === now.port)) now.port = good[0].name;
+    const into = good.length ? good : board?.ports ?? [];
+    if (key !== "port" && into.length && !into.some((port) => port.name === now.port)) now.port = into[0].name;
     if (key !== "port") fill();
     changed(`${now.drive}@${now.platform}:${now.port}`);
   }
@@ -58,6 +85,10 @@ export function picker(library, system, changed) {
     drives.replaceChildren(...options);
     platforms.replaceChildren(...library.platforms.map((one) =>
       make("option", { value: one.id, selected: one.id === now.platform }, one.name)));
+    // A platform with a host of its own is the command line's to write, and is kept.
+    if (!library.platforms.some((one) => one.id === now.platform)) {
+      platforms.prepend(make("option", { value: now.platform, selected: true }, now.platform));
+    }
     const own = library.drives.find((one) => one.id === now.drive);
     const board = library.platforms.find((one) => one.id === now.platform);
     const listed = (board?.ports ?? []).map((port) => make("option",
@@ -68,6 +99,8 @@ export function picker(library, system, changed) {
       listed.unshift(make("option", { value: now.port, selected: true }, now.port));
     }
     ports.replaceChildren(...listed);
+    note.hidden = !board?.leftOut?.length;
+    note.textContent = `Without a port: ${(board?.leftOut ?? []).join("; ")}.`;
   }
 
   const narrow = (key) => (value) => { filters[key] = value; fill(); };
@@ -79,5 +112,5 @@ export function picker(library, system, changed) {
       field("Interface", select(all("any", ["NVMe", "SATA", "SAS"]), "", narrow("interface"))),
       field("Maker", select(all("any", makers), "", narrow("maker"))),
       field("Year", select(all("any", years), "", narrow("year")))),
-    field("Drive", drives), field("Platform", platforms), field("Port", ports));
+    field("Drive", drives), field("Platform", platforms), field("Port", ports), note);
 }

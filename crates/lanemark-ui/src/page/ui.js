@@ -1,7 +1,8 @@
 // The page's state, which its address holds, and the questions that it asks the server.
 
 import { budget, latency, make, number, path, summary, table } from "./draw.js";
-import { field, picker, select } from "./pick.js";
+import { results } from "./results.js";
+import { MACHINE, field, isHere, picker, select } from "./pick.js";
 
 const SYSTEMS_MAX = 4;
 const WAIT_MS = 40;
@@ -14,6 +15,7 @@ const FIRST = {
 };
 
 let library = null;
+let dropped = null;
 let state = read() ?? structuredClone(FIRST);
 const slots = Array.from({ length: SYSTEMS_MAX }, () => ({ figures: null, eight: [], abort: null, timer: 0, told: 0 }));
 const of = (id) => document.getElementById(id);
@@ -35,9 +37,11 @@ function keep() {
   history.replaceState(null, "", `/#${encodeURIComponent(JSON.stringify(state))}`);
 }
 
+/** Asks the server; a question that is the bytes of a file is sent as it is. */
 async function ask(path, question, signal) {
+  const body = question instanceof ArrayBuffer ? question : JSON.stringify(question);
   const answer = await fetch(path, question === undefined ? { signal } : {
-    method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(question),
+    method: "POST", signal, headers: { "Content-Type": "application/json" }, body,
   });
   if (answer.ok) return answer;
   const text = await answer.text();
@@ -110,21 +114,75 @@ function say(slot) {
   if (figures) of("said").textContent = `System ${slot + 1}: ${number(figures.megabytes_per_second)} megabytes a second, ${number(figures.iops)} I O P S, mean latency ${latency(figures.latency_mean_us)}.`;
 }
 
+/** Reads this machine into its place among the platforms. */
+async function readMachine() {
+  const told = await (await ask("/api/machine")).json();
+  Object.assign(library.platforms.find((one) => one.id === MACHINE), { ports: told.platform.ports, leftOut: told.left_out });
+}
+
+/** Reads this machine for the system in `slot`, and tells there why where that fails. */
+async function readMachineFor(slot) {
+  try {
+    slots[slot].error.textContent = "";
+    await readMachine();
+    return true;
+  } catch (error) {
+    fail(slot, error);
+    return false;
+  }
+}
+
+/** Draws all, once this machine is read where a system is of it. */
+async function allRead() {
+  let problem = null;
+  if (state.systems.some(({ system }) => isHere(system))) await readMachine().catch((error) => { problem = error; });
+  all();
+  if (problem) state.systems.forEach(({ system }, slot) => { if (isHere(system)) { clearTimeout(slots[slot].timer); fail(slot, problem); } });
+}
+
 function names() {
   return state.systems.map(({ system }) => {
     const drive = library.drives.find((one) => one.id === system.split("@")[0]);
-    return drive ? `${drive.name} at ${system.split("@")[1]}` : system;
+    return drive ? `${drive.name} at ${system.split("@")[1].replace(MACHINE, "this machine")}` : system;
   });
 }
 
+/** A figure of a system on the page as one of a result file is told. */
+const told = (figures, key, sense = 1) => {
+  const value = figures[key], { low_ratio: low, high_ratio: high } = figures.interval ?? {};
+  const interval = !figures.interval ? null : { of: "80%", low: sense > 0 ? value * low : value / high, high: sense > 0 ? value * high : value / low };
+  return { value, interval };
+};
+
+/** The systems and the tests of result files as columns, a figure in each row. */
 function beside() {
-  const shown = names().map((name, slot) => [name, slots[slot].figures]).filter(([, figures]) => figures);
-  if (!shown.length) return;
-  const first = shown[0][1];
-  const p = (figures, at) => latency(figures.latency_us.find(([own]) => own === at)?.[1]);
-  const times = (figures) => figures === first ? "1" : number(figures.iops / first.iops);
-  const rows = shown.map(([name, figures]) => [name, number(figures.megabytes_per_second), number(figures.iops), times(figures), latency(figures.latency_mean_us), p(figures, 50), p(figures, 99), p(figures, 99.9)]);
-  table(of("beside"), ["System", "MB/s", "IOPS", "× first", "mean", "50%", "99%", "99.9%"], rows, "Figures of all systems for the test above");
+  const systems = names().map((name, slot) => [name, slots[slot].figures]).filter(([, figures]) => figures);
+  const columns = [
+    ...systems.map(([name, figures]) => ({
+      name, test: figures.test, how: "simulated here", repeats: figures.repeats || "first answer", latency_us: figures.latency_us,
+      megabytes_per_second: told(figures, "megabytes_per_second"), iops: told(figures, "iops"), latency_mean_us: told(figures, "latency_mean_us", -1) })),
+    ...(dropped?.shown() ?? []).map((test) => ({
+      ...test, name: `${test.target} (${test.file})`, how: `${test.how}${test.is_cut_short ? ", cut short" : ""}` })),
+  ];
+  if (!columns.length) { of("beside").replaceChildren(); return; }
+  const ends = ({ interval: { low, high, of: share } }, word) => share === "all" ? `repeats ${word(low)}–${word(high)}` : `${share} in ${word(low)}–${word(high)}`;
+  const figure = (key, word) => (column) => {
+    const one = column[key];
+    return one ? [word(one.value), one.interval ? make("span", { class: "soft below" }, ends(one, word)) : ""] : ["–"];
+  };
+  const first = columns[0];
+  const percentile = (at) => ({ latency_us }) => [latency(latency_us.find(([own]) => own === at)?.[1])];
+  const rows = [
+    ["Test", (column) => [column.test]], ["Figures are", (column) => [column.how]], ["Repeats", (column) => [String(column.repeats)]],
+    ["MB/s", figure("megabytes_per_second", number)], ["IOPS", figure("iops", number)],
+    ["IOPS × first", (column) => [column.iops && first.iops?.value ? number(column.iops.value / first.iops.value) : "–"]],
+    ["Transactions a minute", figure("transactions_per_minute", number), (column) => column.transactions_per_minute],
+    ["Mean latency", figure("latency_mean_us", latency)],
+    ...[50, 90, 99, 99.9, 99.99].map((at) => [`${at}% of latencies`, percentile(at)]),
+  ];
+  table(of("beside"), ["Figure", ...columns.map((column) => column.name)],
+    rows.filter(([, , has]) => !has || columns.some(has)).map(([name, cell]) => [name, ...columns.map(cell)]),
+    "Figures of all systems for the test above, and of the tests of result files");
 }
 
 /** Draws the system in `slot` anew: its fields, and room for its figures. */
@@ -147,7 +205,7 @@ function system(slot) {
     make("summary", {}, "The platform’s links"), own.drawing);
   const card = make("article", { class: "system", "aria-labelledby": heading.id },
     make("div", { class: "row" }, heading, remove),
-    picker(library, asked.system, (name) => { asked.system = name; asked.set = []; heading.textContent = names()[slot]; changed(slot); }),
+    picker(library, asked.system, (name) => { asked.system = name; asked.set = []; heading.textContent = names()[slot]; changed(slot); }, () => readMachineFor(slot)),
     own.error, own.result, values, drawing, make("p"), command, own.command);
   return card;
 }
@@ -234,6 +292,22 @@ async function copy(slot, button) {
   setTimeout(() => { button.textContent = "Copy as command line"; }, 2000);
 }
 
+/** Gives the systems and the test to the browser as a file to save. */
+async function saveStudy() {
+  of("study-said").textContent = "";
+  try {
+    const { text } = await (await ask("/api/study", { systems: state.systems, test: state.test })).json();
+    const url = URL.createObjectURL(new Blob([text], { type: "application/toml" }));
+    const link = make("a", { href: url, download: "lanemark-study.toml" });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    const here = state.systems.some(({ system }) => isHere(system)) ? " Before that, in the same folder: lanemark inspect --as-platform this-machine.toml" : "";
+    of("study-said").textContent = `Saved. Run it with: lanemark study lanemark-study.toml${here}`;
+  } catch (error) {
+    of("study-said").textContent = error.hint ? `${error.message}. Hint: ${error.hint}` : error.message;
+  }
+}
+
 /** The fields of the test, which all systems have. */
 function test() {
   const asked = state.test;
@@ -285,7 +359,7 @@ function all() {
   keep();
   test();
   of("systems").replaceChildren(...state.systems.map((_, slot) => system(slot)));
-  of("beside").replaceChildren();
+  beside();
   of("add").disabled = state.systems.length >= SYSTEMS_MAX;
   state.systems.forEach((_, slot) => simulate(slot));
 }
@@ -293,15 +367,18 @@ function all() {
 async function begin() {
   try {
     library = await (await ask("/api/library")).json();
+    library.platforms.unshift({ id: MACHINE, name: "This machine, as lanemark inspect reads it", ports: [] });
   } catch (error) {
     of("systems").replaceChildren(make("p", { class: "error", role: "alert" }, error.message));
     return;
   }
   if (!state.systems.length) state.systems = structuredClone(FIRST.systems);
+  dropped = results(ask, beside);
+  of("study").addEventListener("click", saveStudy);
   of("add").addEventListener("click", () => { state.systems.push(structuredClone(state.systems.at(-1))); all(); });
   of("eight").addEventListener("click", eight);
-  addEventListener("hashchange", () => { state = read() ?? state; all(); });
-  all();
+  addEventListener("hashchange", () => { state = read() ?? state; allRead(); });
+  allRead();
 }
 
 begin();

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 /// Time that the page has to become as it should.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Height of a picture; a longer page has several.
+const PICTURE_HEIGHT: usize = 1500;
+
 /// A browser with one page.
 pub(crate) struct Browser {
     child: Child,
@@ -82,7 +85,7 @@ impl Browser {
 
     /// The value of an expression in the page.
     pub(crate) fn value(&mut self, expression: &str) -> Value {
-        let asked = json!({"expression": expression, "returnByValue": true});
+        let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         self.ask("Runtime.evaluate", asked)["result"]["value"].clone()
     }
 
@@ -101,6 +104,38 @@ impl Browser {
             let event =
                 json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
             self.ask("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    /// Shows the page as on a screen of such a width, in light or dark colours.
+    pub(crate) fn screen(&mut self, width: u32, scheme: &str) {
+        let size =
+            json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});
+        self.ask("Emulation.setDeviceMetricsOverride", size);
+        let colours = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        self.ask("Emulation.setEmulatedMedia", colours);
+    }
+
+    /// Takes pictures of the whole page to look at, into the folder that `LANEMARK_PICTURES` names, where it does.
+    pub(crate) fn picture(&mut self, name: &str) {
+        let Some(folder) = std::env::var_os("LANEMARK_PICTURES") else { return };
+        let size = self
+            .value("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]");
+        let (width, height) = (size[0].as_u64().unwrap(), size[1].as_u64().unwrap());
+        for (number, y) in (0..height).step_by(PICTURE_HEIGHT).enumerate() {
+            let own = (height - y).min(PICTURE_HEIGHT as u64);
+            let clip = json!({"x": 0, "y": y, "width": width, "height": own, "scale": 1});
+            let asked = json!({"captureBeyondViewport": true, "clip": clip});
+            let taken = self.ask("Page.captureScreenshot", asked)["data"].clone();
+            let path = Path::new(&folder).join(format!("{name}-{}.png", number + 1));
+            let mut decoder = Command::new("base64")
+                .arg("-d")
+                .stdin(Stdio::piped())
+                .stdout(std::fs::File::create(path).unwrap())
+                .spawn()
+                .unwrap();
+            decoder.stdin.take().unwrap().write_all(taken.as_str().unwrap().as_bytes()).unwrap();
+            assert!(decoder.wait().unwrap().success());
         }
     }
 

@@ -3,15 +3,18 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 pub(crate) mod browser;
+pub(crate) mod laptop;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use lanemark_lab::Cancel;
 use lanemark_study::Library;
 use lanemark_ui::Ui;
+use lanemark_ui::machine::Machine;
 use serde_json::{Value, json};
 
 /// A system that every test may use.
@@ -39,7 +42,15 @@ impl Drop for Client {
 
 impl Client {
     pub(crate) fn start() -> Self {
-        let ui = Ui::new(0, Library::built_in()).unwrap();
+        Self::of(Ui::new(0, Library::built_in()).unwrap())
+    }
+
+    /// A server to which the sysfs tree at `path` is that of this machine.
+    pub(crate) fn on_machine(path: &Path) -> Self {
+        Self::of(Ui::on_machine(0, Library::built_in(), Machine::at(path.to_owned())).unwrap())
+    }
+
+    fn of(ui: Ui) -> Self {
         let address = ui.address().to_owned();
         let rest = address.strip_prefix("http://").unwrap();
         let (host, token) = rest.split_once("/?token=").unwrap();
@@ -128,6 +139,19 @@ impl Client {
         let mut lines = lines.map(Result::unwrap).filter(|line| line.starts_with('{'));
         serde_json::from_str(&lines.next().unwrap()).unwrap()
     }
+}
+
+/// The file of a simulated run of two tests with three repeats each.
+pub(crate) fn run_file() -> String {
+    let library = Library::built_in();
+    let system = lanemark_lab::assemble(&library, SYSTEM, &[]).unwrap();
+    let mut workload = lanemark_study::workload::open(&library, "quick").unwrap();
+    workload.tests.truncate(2);
+    workload.repeats = 3;
+    workload.tests.iter_mut().for_each(|test| test.duration = Some("20 ms".parse().unwrap()));
+    let lab = lanemark_lab::Lab::default();
+    let run = lab.run(&system, &workload, &Default::default(), &mut |_| {}).unwrap();
+    serde_json::to_string(&run).unwrap()
 }
 
 /// Returns the body of an answer.

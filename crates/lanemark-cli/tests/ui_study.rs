@@ -1,0 +1,77 @@
+//! A page of the laboratory, saved as a study: `lanemark study` runs the file, and `inspect` the one beside it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use lanemark_lab::Lab;
+use lanemark_study::Library;
+use lanemark_ui::asked::{Places, SystemAsked, TestAsked};
+use lanemark_ui::{result_file, saved};
+use serde_json::Value;
+
+fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.current_dir(folder).args(arguments).output().unwrap()
+}
+
+#[test]
+fn a_page_that_is_saved_is_run_by_study() {
+    let library = Library::built_in();
+    let system = |name: &str, set: &[(&str, &str)]| SystemAsked {
+        system: name.to_owned(),
+        set: set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        faults: Vec::new(),
+    };
+    let systems = [
+        system("samsung-950-pro-512gb@workstation-z170:m2", &[("drive.flash.read", "90 us")]),
+        system("samsung-850-pro-1tb@workstation-z170:sata", &[]),
+    ];
+    let asked = TestAsked {
+        block: "4 KiB".to_owned(),
+        pattern: Places::Random,
+        read_percent: 100.0,
+        queue_depth: 2,
+        threads: 1,
+        span: "1 GiB".to_owned(),
+    };
+    let test = asked.read().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let text = saved::study(&library, &systems, &asked, &test).unwrap();
+    std::fs::write(folder.path().join("page.toml"), text).unwrap();
+
+    let output = lanemark(folder.path(), &["study", "page.toml", "--json", "--no-save"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for (place, one) in systems.iter().enumerate() {
+        let result = &outcome["systems"][place]["run"]["tests"][0];
+        assert_eq!(result["test"]["name"], Value::from(test.name.as_str()));
+        // The same test by the laboratory itself, which is what the page simulates too.
+        let own = one.assemble(&library).unwrap().system;
+        let mut workload =
+            lanemark_study::workload::open(&library, "quick:rnd4k-q1t1-read").unwrap();
+        workload.tests[0].asks = test.asks.clone();
+        workload.repeats = 1;
+        let run = Lab::default().run(&own, &workload, &Default::default(), &mut |_| {}).unwrap();
+        let ratio = result["iops"]["value"].as_f64().unwrap() / run.tests[0].iops.value;
+        assert!((ratio - 1.0).abs() < 0.02, "{}: {ratio}", one.system);
+    }
+    // The outcome goes back onto a page, a column for each system.
+    let file = result_file::read(output.stdout).unwrap();
+    let file = serde_json::to_value(file).unwrap();
+    let labels: Vec<&str> = file["tests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["target"].as_str().unwrap())
+        .collect();
+    assert_eq!(labels.len(), 2);
+    assert!(labels[0].starts_with("1: Samsung SSD 950 PRO"), "{labels:?}");
+    // For people: no figure was published, and no word is said of one.
+    let output =
+        lanemark(folder.path(), &["study", "page.toml", "--no-save", "--html", "page.html"]);
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.contains("How do these systems compare"), "{told}");
+    assert!(told.contains("950 PRO") && !told.contains("no figures"), "{told}");
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(page.contains("950 PRO") && !page.contains("Held against"), "{page:.300}");
+}

@@ -1,0 +1,93 @@
+//! This machine as one of the platforms: read as `inspect --as-platform` does, when a page asks.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lanemark_lab::{LabError, machine};
+use lanemark_study::document::Document;
+use lanemark_study::inspected::InspectedPlatform;
+use lanemark_study::system::SystemName;
+use tokio::sync::Semaphore;
+
+/// The name of this machine among the platforms.
+pub const NAME: &str = "this-machine";
+/// The name for people.
+const LABEL: &str = "This machine";
+/// The file that a command line or a study has it in.
+pub const FILE: &str = "this-machine.toml";
+/// Time in which the machine has to be read. A device that is failing can keep a reader of its files waiting.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The machine that can be read.
+#[derive(Debug)]
+pub struct Machine {
+    path: PathBuf,
+    /// One reader at a time, so that a file that never comes keeps one thread and no more.
+    reader: Arc<Semaphore>,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self::at(machine::SYSFS.into())
+    }
+}
+
+impl Machine {
+    /// The machine whose sysfs, or a capture of it, is at `path`.
+    pub fn at(path: PathBuf) -> Self {
+        Self { path, reader: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// Reads the machine now.
+    ///
+    /// # Errors
+    /// Where it cannot be read in time, or has no drive behind a link that a port could stand for.
+    pub async fn read(&self) -> Result<(Document, InspectedPlatform), LabError> {
+        let broke = || LabError::run("this machine could not be read");
+        let work = async {
+            let reader = Arc::clone(&self.reader).acquire_owned().await.map_err(|_| broke())?;
+            let path = self.path.clone();
+            let read = tokio::task::spawn_blocking(move || {
+                let _reader = reader;
+                let made = machine::platform(&path, LABEL)?;
+                Ok((Document::parse(FILE, &made.text)?, made))
+            });
+            read.await.map_err(|_| broke())?
+        };
+        let late = |_| {
+            let seconds = PATIENCE.as_secs();
+            LabError::run(format!("this machine could not be read within {seconds} s"))
+                .hint("`lanemark inspect` in a terminal shows what it waits for")
+        };
+        tokio::time::timeout(PATIENCE, work).await.map_err(late)?
+    }
+}
+
+/// Names a system of this machine by the platform's file, as a command line or a study does; none where the system is of
+/// the library alone.
+pub fn by_file(system: &str) -> Option<String> {
+    let mut name = SystemName::parse(system).ok()?;
+    let rest = name.platform.strip_prefix(NAME)?;
+    if !rest.is_empty() && !rest.starts_with(',') {
+        return None;
+    }
+    name.platform = format!("{FILE}{rest}");
+    Some(name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn systems_of_this_machine_are_named_by_its_file() {
+        let own = |system: &str| by_file(system);
+        assert_eq!(own("a@this-machine:nvme0n1").unwrap(), "a@this-machine.toml:nvme0n1");
+        let volume = own("stripe-64KiB:a@this-machine,linux-fsync:sda+b:sdb").unwrap();
+        assert_eq!(volume, "stripe-64KiB:a@this-machine.toml,linux-fsync:sda+b:sdb");
+        for other in ["a@workstation-z170:m2", "a@this-machine-2:m2", "nonsense"] {
+            assert_eq!(own(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! A result file that was dropped on a page: its tests with their figures, to stand beside the systems.
+//!
+//! The file is read as the command reads it, checked, told, and forgotten: the server keeps nothing of it.
+
+use lanemark_core::result::{
+    LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
+};
+use lanemark_lab::LabError;
+use lanemark_lab::results::{self, Saved};
+use serde::Serialize;
+
+use crate::weight;
+
+/// The most bytes of a file. A run of eight tests has some hundred kilobytes.
+pub const FILE_MAX: usize = 16 << 20;
+/// The most tests that are told of a file.
+const TESTS_MAX: usize = 256;
+/// The name of the file in errors, which a page replaces by its own.
+const NAME: &str = "the file";
+
+/// The tests of a file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FileTold {
+    /// The study's title, or the workload's name.
+    title: String,
+    /// The tests, those of each system together.
+    tests: Vec<TestTold>,
+    /// Number of the tests that are left out, since there are too many.
+    left_out: usize,
+}
+
+/// One test with its figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TestTold {
+    /// The test's name.
+    test: String,
+    /// The target that it ran on.
+    target: String,
+    /// Whether it was `measured` or `simulated`.
+    how: &'static str,
+    /// Number of repeats.
+    repeats: usize,
+    /// Whether the run was cut short.
+    is_cut_short: bool,
+    /// Throughput in MB/s, 10^6 bytes a second.
+    megabytes_per_second: Option<FigureTold>,
+    /// Requests a second.
+    iops: Option<FigureTold>,
+    /// Transactions a minute, where a database asked for the requests.
+    transactions_per_minute: Option<FigureTold>,
+    /// Mean latency of the requests, or of the transactions where there are some.
+    latency_mean_us: Option<FigureTold>,
+    /// Percentiles that enough requests support, each with its latency.
+    latency_us: Vec<(f64, f64)>,
+}
+
+/// A figure with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FigureTold {
+    /// The figure.
+    value: f64,
+    /// The interval, where there is one.
+    interval: Option<IntervalTold>,
+}
+
+/// An interval of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct IntervalTold {
+    /// Lower end.
+    low: f64,
+    /// Upper end.
+    high: f64,
+    /// `80%` of a prediction, `95%` of repeats, `all` where it is the range of two repeats.
+    of: &'static str,
+}
+
+/// Reads a result from `bytes`.
+///
+/// # Errors
+/// Where they are no text, or no result that this program reads.
+pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        LabError::input(format!("{NAME}: is no text: byte {at} is no UTF-8"))
+            .hint("drop the .json file that `lanemark bench`, `sim` or `study` saved")
+    })?;
+    weight::check(NAME, &text)?;
+    let (title, runs) = match results::read_text(NAME, &text)? {
+        Saved::Run(run) => (run.workload.name.clone(), vec![(None, *run)]),
+        Saved::Study(study) => {
+            let runs = study.systems.into_iter().map(|one| (Some(one.label), one.run));
+            (study.title, runs.collect())
+        }
+    };
+    let all: usize = runs.iter().map(|(_, run)| run.tests.len()).sum();
+    let tests: Vec<TestTold> =
+        runs.iter().flat_map(|(label, run)| told(label.as_deref(), run)).take(TESTS_MAX).collect();
+    if tests.is_empty() {
+        return Err(LabError::input(format!("{NAME}: has no test that ended")));
+    }
+    Ok(FileTold { title, left_out: all - tests.len(), tests })
+}
+
+fn told<'r>(label: Option<&'r str>, run: &'r RunResult) -> impl Iterator<Item = TestTold> + 'r {
+    let (own, how) = match &run.target {
+        Target::Simulated(target) => (&target.system, "simulated"),
+        Target::Measured(target) => (&target.path, "measured"),
+        Target::Database(target) => (&target.name, "measured"),
+    };
+    let target = label.unwrap_or(own);
+    run.tests.iter().map(move |test| TestTold {
+        test: test.test.name.clone(),
+        target: target.to_owned(),
+        how,
+        repeats: test.samples.len(),
+        is_cut_short: !run.complete,
+        ..figures(test)
+    })
+}
+
+/// The figures of a test, without its name and target.
+fn figures(result: &TestResult) -> TestTold {
+    let transactions = result.transactions_per_minute();
+    // Requests of a real database are counted by its device alone.
+    let are_counted = transactions.is_none() || result.iops.value > 0.0;
+    let of_rate = |statistic: &Statistic, unit: f64| {
+        are_counted.then(|| figure(result, statistic, unit, Sense::Rate))
+    };
+    let latency = match transactions.is_some() {
+        true => response(result),
+        false => result.latency(),
+    };
+    let supported = PERCENTILES.into_iter().filter_map(|percentile| {
+        Some((percentile, latency.percentile_ns(percentile)? as f64 / 1e3))
+    });
+    let latency_mean = match transactions.is_some() {
+        true => result.of_transactions(|all| Some(all.response.mean_ns())),
+        false => Some(result.latency_mean_ns),
+    };
+    TestTold {
+        test: String::new(),
+        target: String::new(),
+        how: "",
+        repeats: 0,
+        is_cut_short: false,
+        megabytes_per_second: of_rate(&result.throughput_bytes_per_second, 1e6),
+        iops: of_rate(&result.iops, 1.0),
+        transactions_per_minute: transactions.map(|one| figure(result, &one, 1.0, Sense::Rate)),
+        latency_mean_us: latency_mean
+            .filter(|one| one.value > 0.0)
+            .map(|one| figure(result, &one, 1e3, Sense::Time)),
+        latency_us: supported.collect(),
+    }
+}
+
+/// The response times of all repeats' transactions.
+fn response(result: &TestResult) -> LatencyHistogram {
+    let mut all = LatencyHistogram::new();
+    let transactions = result.samples.iter().filter_map(|sample| sample.transactions.as_ref());
+    transactions.for_each(|one| all.merge(&one.response));
+    all
+}
+
+/// The way in which a prediction's interval applies to a figure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sense {
+    /// As it is.
+    Rate,
+    /// Inversely: a system that is faster takes less time.
+    Time,
+}
+
+/// A statistic in a unit with its interval: that of the prediction, else that of the repeats.
+fn figure(result: &TestResult, statistic: &Statistic, unit: f64, sense: Sense) -> FigureTold {
+    let value = statistic.value / unit;
+    let of_repeats = || {
+        let all = (statistic.count > 1).then_some((statistic.min, statistic.max, "all"));
+        let told = statistic.interval_95.map(|(low, high)| (low, high, "95%")).or(all);
+        told.map(|(low, high, of)| IntervalTold { low: low / unit, high: high / unit, of })
+    };
+    let predicted = result.interval.as_ref().map(|one| {
+        let (low, high) = match sense {
+            Sense::Rate => (value * one.low_ratio, value * one.high_ratio),
+            Sense::Time => (value / one.high_ratio, value / one.low_ratio),
+        };
+        IntervalTold { low, high, of: "80%" }
+    });
+    FigureTold { value, interval: predicted.or_else(of_repeats) }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_core::workload::Average;
+    use lanemark_lab::Lab;
+    use lanemark_study::{Library, workload};
+
+    use super::*;
+
+    /// A simulated run of a test, with so many repeats.
+    fn run(repeats: u32) -> RunResult {
+        let library = Library::built_in();
+        let name = "samsung-950-pro-512gb@workstation-z170:m2";
+        let system = lanemark_lab::assemble(&library, name, &[]).unwrap();
+        let mut workload = workload::open(&library, "crystaldiskmark-8:rnd4k-q32t1-read").unwrap();
+        workload.repeats = repeats;
+        workload.tests[0].duration = Some("20 ms".parse().unwrap());
+        Lab::default().run(&system, &workload, &Default::default(), &mut |_| {}).unwrap()
+    }
+
+    fn told_of(run: &RunResult) -> TestTold {
+        let told = read(serde_json::to_vec(run).unwrap()).unwrap();
+        assert_eq!((told.tests.len(), told.left_out), (1, 0));
+        told.tests.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn a_run_is_told_with_its_figures_and_their_intervals() {
+        let mut run = run(5);
+        let test = &mut run.tests[0];
+        test.iops = Statistic::of(&[100.0, 110.0, 120.0, 130.0, 140.0], Average::Mean);
+        test.interval = None;
+        let told = told_of(&run);
+        assert_eq!((told.how, told.repeats, told.is_cut_short), ("simulated", 5, false));
+        assert_eq!(told.target, "samsung-950-pro-512gb@workstation-z170:m2");
+        let iops = told.iops.unwrap();
+        let of = iops.interval.unwrap();
+        assert_eq!((iops.value, of.of), (120.0, "95%"));
+        assert!(100.0 < of.low && of.low < 120.0 && 120.0 < of.high && of.high < 140.0);
+        let own = run.tests[0].latency();
+        let expected = own.percentile_ns(99.0).unwrap() as f64 / 1e3;
+        assert!(told.latency_us.contains(&(99.0, expected)), "{:?}", told.latency_us);
+        assert!(told.transactions_per_minute.is_none());
+
+        run.tests[0].iops = Statistic::of(&[100.0, 110.0], Average::Mean);
+        let interval = told_of(&run).iops.unwrap().interval.unwrap();
+        assert_eq!(interval, IntervalTold { low: 100.0, high: 110.0, of: "all" });
+        run.tests[0].iops = Statistic::of(&[100.0], Average::Mean);
+        assert_eq!(told_of(&run).iops.unwrap().interval, None);
+    }
+
+    #[test]
+    fn a_run_on_a_real_target_is_told_as_measured() {
+        let mut value = serde_json::to_value(run(1)).unwrap();
+        value["target"] = serde_json::json!({"kind": "measured", "path": "/mnt/x", "device": false,
+            "size_bytes": 1_000_000, "file_system": null, "block_device": null,
+            "engine": "io_uring", "direct": true});
+        value["complete"] = false.into();
+        let told = read(serde_json::to_vec(&value).unwrap()).unwrap();
+        let told = &told.tests[0];
+        let expected = ("measured", "/mnt/x", true);
+        assert_eq!((told.how, told.target.as_str(), told.is_cut_short), expected);
+    }
+
+    #[test]
+    fn a_prediction_has_its_own_interval_and_a_time_has_it_inversely() {
+        let mut run = run(1);
+        let interval = r#"{"low_ratio": 0.8, "high_ratio": 1.25}"#;
+        run.tests[0].interval = Some(serde_json::from_str(interval).unwrap());
+        let told = told_of(&run);
+        for (figure, at_least) in
+            [(told.iops.unwrap(), 0.8), (told.latency_mean_us.unwrap(), 1.0 / 1.25)]
+        {
+            let interval = figure.interval.unwrap();
+            assert_eq!(interval.of, "80%");
+            assert!((interval.low / figure.value - at_least).abs() < 1e-9);
+            assert!((interval.high / figure.value - 1.25).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_file_that_would_be_much_larger_in_memory_is_refused() {
+        let mut value = serde_json::to_value(run(1)).unwrap();
+        let sample = value["tests"][0]["samples"][0].clone();
+        value["tests"][0]["samples"] = vec![sample; weight::HISTOGRAMS_MAX + 1].into();
+        let error = read(serde_json::to_vec(&value).unwrap()).unwrap_err();
+        assert!(error.message.contains("more than 1024 samples"), "{}", error.message);
+    }
+
+    #[test]
+    fn what_is_no_result_is_told_so() {
+        let mut empty = run(1);
+        empty.tests.clear();
+        let mut newer = serde_json::to_value(&empty).unwrap();
+        newer["schema_version"] = 999.into();
+        let mut wrong = serde_json::to_value(run(1)).unwrap();
+        wrong["tests"][0]["samples"][0]["elapsed_ns"] = (-1).into();
+        let deep = "[".repeat(200_000);
+        let within = format!("{{\"schema_version\": 1, \"workload\": {deep}");
+        let cases = [
+            (Vec::new(), "is no JSON"),
+            (vec![0xff, 0xfe, 0x00], "byte 0 is no UTF-8"),
+            (b"\x00\x01\x02".to_vec(), "is no JSON"),
+            (b"{}".to_vec(), "is no Lanemark result"),
+            (b"[1, 2]".to_vec(), "is no Lanemark result"),
+            (br#"{"schema_version": 1, "tests": []}"#.to_vec(), "damaged"),
+            (deep.into_bytes(), "is no"),
+            (within.into_bytes(), "is no JSON"),
+            (serde_json::to_vec(&empty).unwrap(), "no test that ended"),
+            (serde_json::to_vec(&newer).unwrap(), "schema 999"),
+            (serde_json::to_vec(&wrong).unwrap(), "damaged"),
+        ];
+        for (bytes, expected) in cases {
+            let error = read(bytes).unwrap_err();
+            assert!(error.message.contains(expected), "{expected}: {}", error.message);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! A page's systems and test as a study file, which `lanemark study` reads and runs.
+
+use std::fmt::Write;
+
+use lanemark_core::workload::Test;
+use lanemark_lab::LabError;
+use lanemark_study::rated::FileValue;
+use lanemark_study::system::SystemName;
+use lanemark_study::{Library, catalogue};
+
+use crate::asked::{SystemAsked, TestAsked};
+use crate::{command, machine};
+
+/// The study of `systems` with one test.
+///
+/// # Errors
+/// Where a system does not assemble.
+pub fn study(
+    library: &Library,
+    systems: &[SystemAsked],
+    asked: &TestAsked,
+    test: &Test,
+) -> Result<String, LabError> {
+    let named = |system: &SystemAsked| {
+        system.assemble(library)?;
+        let file = machine::by_file(&system.system);
+        Ok((SystemName::parse(file.as_ref().unwrap_or(&system.system))?, file.is_some()))
+    };
+    let names = systems.iter().map(named).collect::<Result<Vec<_>, LabError>>()?;
+    let mut text = format!(
+        "# Systems and a test of `lanemark ui`. To run it: lanemark study FILE\n{}\n[study]\n\
+         title    = {}\nquestion = \"How do these systems compare under one load?\"\n\n",
+        match names.iter().any(|(_, is_here)| *is_here) {
+            true => format!(
+                "# One is this machine, whose file is made before that: lanemark inspect --as-platform {}\n",
+                machine::FILE
+            ),
+            false => String::new(),
+        },
+        quoted(&test.name),
+    );
+    text += &command::workload_file(asked, test);
+    for (place, (system, (name, _))) in systems.iter().zip(&names).enumerate() {
+        write_system(&mut text, library, place + 1, system, name);
+    }
+    Ok(text)
+}
+
+fn write_system(
+    text: &mut String,
+    library: &Library,
+    number: usize,
+    system: &SystemAsked,
+    name: &SystemName,
+) {
+    let drive = catalogue::drive(library, &name.drive).map(|entry| entry.name);
+    let drive = drive.unwrap_or_else(|_| name.drive.clone());
+    let label = format!("{number}: {drive} at {}:{}", name.platform, name.port);
+    // The name has the volume before the drive, and all drives but the first in the port.
+    let whole = name.to_string();
+    let (volume, rest) = match (name.volume, whole.split_once(':')) {
+        (Some(_), Some((volume, rest))) => (Some(volume), rest),
+        _ => (None, whole.as_str()),
+    };
+    let before_port = format!("{}@{}:", name.drive, name.platform);
+    let port = rest.strip_prefix(&before_port).unwrap_or(&name.port);
+    let _ = write!(
+        text,
+        "\n[[system]]\nname     = \"system-{number}\"\nlabel    = {}\ndrive    = {}\nplatform = {}\n\
+         port     = {}\n",
+        quoted(&label),
+        quoted(&name.drive),
+        quoted(&name.platform),
+        quoted(port),
+    );
+    if let Some(volume) = volume {
+        let _ = writeln!(text, "volume   = {}", quoted(volume));
+    }
+    if !system.faults.is_empty() {
+        let faults: Vec<String> = system.faults.iter().map(|fault| quoted(fault)).collect();
+        let _ = writeln!(text, "faults   = [{}]", faults.join(", "));
+    }
+    for (parameter, value) in &system.set {
+        let _ = write!(
+            text,
+            "\n[[assumption]]\nsystems   = [\"system-{number}\"]\nparameter = {}\nvalue     = {}\n\
+             reason    = \"set on the page\"\n",
+            quoted(parameter),
+            quoted(value),
+        );
+    }
+}
+
+/// A text as TOML has it.
+fn quoted(text: &str) -> String {
+    FileValue::Text(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_lab::Lab;
+    use lanemark_lab::study::Extras;
+    use lanemark_study::Study;
+
+    use super::*;
+    use crate::asked::Places;
+    use crate::simulation::{Simulation, Told};
+
+    fn test() -> TestAsked {
+        TestAsked {
+            block: "4 KiB".to_owned(),
+            pattern: Places::Random,
+            read_percent: 100.0,
+            queue_depth: 4,
+            threads: 1,
+            span: "1 GiB".to_owned(),
+        }
+    }
+
+    fn system(name: &str, set: &[(&str, &str)], faults: &[&str]) -> SystemAsked {
+        SystemAsked {
+            system: name.to_owned(),
+            set: set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+            faults: faults.iter().map(|&fault| fault.to_owned()).collect(),
+        }
+    }
+
+    /// Saves the study of `systems` and opens the file again.
+    fn opened(library: &Library, systems: &[SystemAsked]) -> Study {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.toml");
+        let asked = test();
+        let text = study(library, systems, &asked, &asked.read().unwrap()).unwrap();
+        std::fs::write(&path, &text).unwrap();
+        Study::open(library, &path).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    #[test]
+    fn the_study_has_the_systems_and_values_of_the_page() {
+        let library = Library::built_in();
+        let slow = [("drive.flash.read", "90 us"), ("platform.port.m2.pcie.lanes", "1")];
+        let fault = "latency extra=1ms at=1ms for=2ms";
+        let asked = [
+            system(
+                "samsung-950-pro-512gb@workstation-z170:m2",
+                &slow,
+                &[fault, "pause at=3ms for=1ms"],
+            ),
+            system("samsung-950-pro-512gb@workstation-z170,linux-fsync:m2", &[], &[]),
+            system("stripe-64KiB:samsung-850-pro-1tb@workstation-z170:sata+sata-2", &[], &[]),
+            system("samsung-850-pro-1tb@workstation-z170:sata+intel-520-240gb:sata-2", &[], &[]),
+        ];
+        let study = opened(&library, &asked);
+        let systems: Vec<_> = study.systems().collect();
+        assert_eq!(systems.len(), asked.len());
+        for ((_, system, workload), own) in systems.iter().zip(&asked) {
+            let page = own.assemble(&library).unwrap();
+            assert_eq!(system.spec, page.system.spec, "{}", own.system);
+            assert_eq!(workload.faults, page.faults);
+            assert_eq!((workload.tests.len(), workload.repeats), (1, 5));
+        }
+    }
+
+    #[test]
+    fn a_run_of_the_study_has_the_figures_of_the_page() {
+        let library = Library::built_in();
+        let asked = [
+            system(
+                "samsung-950-pro-512gb@workstation-z170:m2",
+                &[("drive.flash.read", "90 us")],
+                &[],
+            ),
+            system("samsung-850-pro-1tb@workstation-z170:sata", &[], &[]),
+        ];
+        let study = opened(&library, &asked);
+        let watch = &mut |_: lanemark_lab::Event<'_>| {};
+        let extras = Extras { bottleneck: false, intervals: None };
+        let outcome = Lab::default().study(&study, &Default::default(), extras, watch).unwrap();
+        for (own, run) in asked.iter().zip(&outcome.systems) {
+            let page = own.assemble(&library).unwrap();
+            let cancel = lanemark_lab::Cancel::default();
+            let began = std::time::Instant::now();
+            let mut simulation = Simulation::new(page, test().read().unwrap(), cancel, began);
+            let mut told = 0.0;
+            while !simulation.is_at_interval() {
+                let step = simulation.step(&library, Default::default()).unwrap();
+                let Some(Told::Figures { figures, .. }) = step else { panic!("{step:?}") };
+                told = figures.iops;
+            }
+            let ratio = run.run.tests[0].iops.value / told;
+            assert!((ratio - 1.0).abs() < 0.02, "{}: {ratio}", own.system);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The memory that a result file will take, judged before it is read: a histogram of latencies is 300 KB in memory and
+//! may be 60 bytes in a file.
+//!
+//! Every histogram that the reader takes is an object with `bins`, or an array of its fields in order, which has numbers
+//! and arrays in it. No program of ours writes such an array, so that it is refused and objects are counted.
+
+use lanemark_lab::LabError;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+/// The most histograms of a file. Eight tests of five repeats that read and write have 80.
+pub const HISTOGRAMS_MAX: usize = 1024;
+
+/// Checks that `text`, called `name`, is no more than a page can have. What is no JSON is left to its reader.
+///
+/// # Errors
+/// Where it has too many histograms, or arrays that no result has.
+pub fn check(name: &str, text: &str) -> Result<(), LabError> {
+    let mut seen = Seen { histograms: 0, is_mixed: false };
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let _ = Weigh(&mut seen).deserialize(&mut reader);
+    if seen.histograms > HISTOGRAMS_MAX {
+        let message = format!("{name}: has more than {HISTOGRAMS_MAX} samples of latencies");
+        return Err(LabError::input(message).hint("`lanemark report FILE` shows longer ones"));
+    }
+    if seen.is_mixed {
+        let message =
+            format!("{name}: is a damaged Lanemark result: an array holds numbers and arrays");
+        return Err(LabError::input(message));
+    }
+    Ok(())
+}
+
+/// What was seen so far.
+struct Seen {
+    histograms: usize,
+    is_mixed: bool,
+}
+
+/// The kind of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Container,
+    Other,
+}
+
+/// Walks through a value, and keeps nothing of it.
+struct Weigh<'s>(&'s mut Seen);
+
+impl<'de> DeserializeSeed<'de> for Weigh<'_> {
+    type Value = Kind;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Kind, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Weigh<'_> {
+    type Value = Kind;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("any value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Kind, E> {
+        Ok(Kind::Other)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Kind, E> {
+        Ok(Kind::Number)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Kind, E> {
+        Ok(Kind::Number)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Kind, E> {
+        Ok(Kind::Number)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Kind, E> {
+        Ok(Kind::Other)
+    }
+
+    fn visit_unit<E>(self) -> Result<Kind, E> {
+        Ok(Kind::Other)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Kind, A::Error> {
+        let (mut has_number, mut has_container) = (false, false);
+        while let Some(kind) = items.next_element_seed(Weigh(&mut *self.0))? {
+            has_number |= kind == Kind::Number;
+            has_container |= kind == Kind::Container;
+        }
+        if has_number && has_container {
+            self.0.is_mixed = true;
+            return Err(A::Error::custom("mixed"));
+        }
+        Ok(Kind::Container)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Kind, A::Error> {
+        while let Some(key) = pairs.next_key::<String>()? {
+            self.0.histograms += usize::from(key == "bins");
+            if self.0.histograms > HISTOGRAMS_MAX {
+                return Err(A::Error::custom("too many"));
+            }
+            pairs.next_value_seed(Weigh(&mut *self.0))?;
+        }
+        Ok(Kind::Container)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn histograms_are_counted_however_they_are_written() {
+        let of = |one: &str, count: usize| format!("{{\"all\": [{}]}}", vec![one; count].join(","));
+        let words = |text: &str| check("it", text).unwrap_err().message;
+        for one in [r#"{"bins": [[1, 2]]}"#, r#"{"\u0062ins": []}"#] {
+            assert_eq!(check("it", &of(one, HISTOGRAMS_MAX)), Ok(()));
+            assert!(words(&of(one, HISTOGRAMS_MAX + 1)).contains("more than 1024"));
+        }
+        assert!(words(&of("[0, 0.0, null, null, []]", 1)).contains("numbers and arrays"));
+        // What is no JSON is told by who reads it.
+        for other in ["", "{", "[[1, 2], [3, 4]]", "[\"a\", [1]]", "null", "\u{0}"] {
+            assert_eq!(check("it", other), Ok(()), "{other}");
+        }
+    }
+
+    #[test]
+    fn results_that_were_saved_pass() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../lanemark-cli/tests/former");
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            assert_eq!(check("it", &text), Ok(()));
+            count += 1;
+        }
+        assert!(count > 0);
+    }
+}

@@ -1,0 +1,147 @@
+//! The pages judged by axe-core, by the rules of WCAG and its good practices: nothing in them keeps anybody out.
+//!
+//! Needs Chromium, and axe-core, which `make axe` fetches. Where one is missing the tests are skipped, and in CI fail.
+//! `LANEMARK_PICTURES=FOLDER` takes pictures of what was judged.
+
+mod client;
+
+use std::path::Path;
+
+use client::Client;
+use client::browser::Browser;
+use serde_json::{Value, json};
+
+/// The version that the Makefile has.
+const AXE: &str = "4.14.1";
+const SCREENS: [(u32, &str); 4] = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")];
+
+/// The text of axe-core.
+fn axe() -> Option<String> {
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
+    let text = std::fs::read_to_string(tools.join(format!("axe-core-{AXE}/axe.min.js"))).ok();
+    if text.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "missing: make axe");
+        eprintln!("skipped: make axe");
+    }
+    text
+}
+
+/// Returns what axe finds wrong in the page, each as `rule: element`.
+fn violations(browser: &mut Browser, axe: &str) -> Vec<String> {
+    if browser.value("typeof axe") == json!("undefined") {
+        browser.value(axe);
+    }
+    let found = browser.value("axe.run(document, { resultTypes: ['violations'] })");
+    // A run that judged nothing would find nothing.
+    assert!(found["passes"].as_array().is_some_and(|passes| passes.len() > 3), "{found:.300}");
+    let violations = found["violations"].as_array().unwrap().iter();
+    let told = violations.flat_map(|one| {
+        let nodes = one["nodes"].as_array().unwrap().iter();
+        nodes.map(|node| {
+            let why = node["failureSummary"].as_str().unwrap_or_default().replace('\n', " ");
+            format!("{}: {} {why}", one["id"], node["html"])
+        })
+    });
+    told.collect()
+}
+
+/// Judges the page on each screen.
+fn judge(browser: &mut Browser, axe: &str, name: &str) {
+    let mut all = Vec::new();
+    for (width, scheme) in SCREENS {
+        browser.screen(width, scheme);
+        browser.value("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))");
+        browser.picture(&format!("{name}-{width}-{scheme}"));
+        let wide = browser.value("document.documentElement.scrollWidth").as_u64().unwrap();
+        assert!(wide <= u64::from(width), "{name} is {wide} wide at {width}");
+        let found = violations(browser, axe);
+        all.extend(found.into_iter().map(|one| format!("{width} {scheme}: {one}")));
+    }
+    assert!(all.is_empty(), "{name}:\n{}", all.join("\n"));
+}
+
+#[test]
+fn a_page_that_keeps_people_out_is_found() {
+    let Some(axe) = axe() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(&folder.path().join("browser")) else { return };
+    let path = folder.path().join("wrong.html");
+    let page = "<!doctype html><title>x</title><body style='background:#fff'><main><h1>x</h1>\
+        <p style='color:#ccc'>pale</p><input><img src='data:,'><ul><p>y</p></ul></main>";
+    std::fs::write(&path, page).unwrap();
+    browser.ask("Page.navigate", json!({"url": format!("file://{}", path.display())}));
+    browser.wait("document.readyState === 'complete'");
+    let found = violations(&mut browser, &axe).join("\n");
+    for rule in ["color-contrast", "html-has-lang", "image-alt", "label", "list"] {
+        assert!(found.contains(&format!("\"{rule}\"")), "{rule} is not in {found}");
+    }
+}
+
+#[test]
+fn nothing_in_the_laboratory_keeps_anybody_out() {
+    let Some(axe) = axe() else { return };
+    let machine = tempfile::tempdir().unwrap();
+    client::laptop::laptop(machine.path());
+    let client = Client::on_machine(machine.path());
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(&folder.path().join("browser")) else { return };
+    // Three systems, of which one is of this machine and one is wrong.
+    let own = |name: &str| json!({"system": name, "set": [], "faults": []});
+    let systems = [client::SYSTEM, "samsung-950-pro-512gb@this-machine:nvme0n1", "x@y:z"].map(own);
+    let state = json!({"test": *client::TEST, "systems": systems}).to_string();
+    let escaped: String = state.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let url = format!("{}#{escaped}", client.address());
+    browser.ask("Page.navigate", json!({"url": url}));
+    browser.wait("document.querySelectorAll('article').length === 3");
+    browser.wait("[...document.querySelectorAll('.result')].slice(0, 2).every((one) => one.textContent.includes('80% in'))");
+    browser
+        .wait("document.querySelectorAll('article')[2].querySelector('.error').textContent !== ''");
+    judge(&mut browser, &axe, "ui");
+
+    // All that can be opened, a result file, and a file that is none.
+    let files: Vec<_> = [("run.json", client::run_file()), ("none.json", "{}".to_owned())]
+        .into_iter()
+        .map(|(name, text)| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        })
+        .collect();
+    let input = json!({"expression": "document.getElementById('results-file')"});
+    let input = browser.ask("Runtime.evaluate", input)["result"]["objectId"].clone();
+    browser.ask("DOM.setFileInputFiles", json!({"files": files, "objectId": input}));
+    browser.value("for (const one of document.querySelectorAll('article:first-child details')) one.open = true");
+    browser.value("document.getElementById('eight').click()");
+    browser.value("document.getElementById('study').click()");
+    let copy = "[...document.querySelectorAll('article:first-child button')].find((one) => one.textContent.startsWith('Copy')).click()";
+    browser.value(copy);
+    browser.wait("document.querySelectorAll('.values .field').length > 20");
+    browser.wait("document.querySelector('.drawing')?.naturalWidth > 100");
+    browser.wait("document.querySelectorAll('#beside thead th').length === 5");
+    browser.wait("document.querySelectorAll('#eight-table tbody tr').length === 8 && !document.querySelector('#eight').disabled");
+    browser.wait("!document.querySelector('article pre').hidden");
+    judge(&mut browser, &axe, "ui-open");
+}
+
+#[test]
+fn nothing_in_a_report_keeps_anybody_out() {
+    let Some(axe) = axe() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(&folder.path().join("browser")) else { return };
+    let runs: Vec<Value> =
+        (0..2).map(|_| serde_json::from_str(&client::run_file()).unwrap()).collect();
+    let runs: Vec<lanemark_core::result::RunResult> =
+        runs.into_iter().map(|run| serde_json::from_value(run).unwrap()).collect();
+    let path = folder.path().join("report.html");
+    for (name, runs) in [("report", &runs[..1]), ("report-of-two", &runs[..])] {
+        let runs: Vec<_> = runs.iter().collect();
+        std::fs::write(&path, lanemark_report::html(None, &runs)).unwrap();
+        browser.ask("Page.navigate", json!({"url": format!("file://{}", path.display())}));
+        browser.wait(
+            "document.readyState === 'complete' && document.querySelectorAll('svg').length > 3",
+        );
+        // What is folded away is judged too.
+        browser.value("for (const one of document.querySelectorAll('details')) one.open = true");
+        judge(&mut browser, &axe, name);
+    }
+}
