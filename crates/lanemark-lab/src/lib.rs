@@ -62,6 +62,7 @@ pub mod results;
 pub mod scale;
 pub mod study;
 pub mod sweep;
+pub mod weight;
 pub mod whatif;
 
 pub use cancel::Cancel;

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::LabError;
 use crate::input;
 use crate::reserved::Reserved;
+use crate::weight;
 
 /// A saved result of either kind.
 pub enum Saved {
@@ -176,6 +177,7 @@ pub fn read_text(name: &str, text: &str) -> Result<Saved, LabError> {
         return Err(LabError::input(format!("{name}: is no Lanemark result"))
             .hint("give a file that `lanemark bench`, `sim` or `study` saved"));
     };
+    weight::check(name, text, weight::HISTOGRAMS_MAX)?;
     let former = matches!(&head.workload, Some(Named::Name(name)) if name == FORMER_MARK);
     let newest = if former { FORMER_VERSION } else { SCHEMA_VERSION };
     let version = head.schema_version.unwrap_or_default();

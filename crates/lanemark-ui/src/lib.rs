@@ -27,6 +27,5 @@ pub mod serve;
 pub mod simulation;
 pub mod stream;
 pub mod suite;
-pub mod weight;
 
 pub use serve::Ui;

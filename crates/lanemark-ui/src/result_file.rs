@@ -5,16 +5,16 @@
 use lanemark_core::result::{
     LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
 };
-use lanemark_lab::LabError;
 use lanemark_lab::results::{self, Saved};
+use lanemark_lab::{LabError, weight};
 use serde::Serialize;
-
-use crate::weight;
 
 /// The most bytes of a file. A run of eight tests has some hundred kilobytes.
 pub const FILE_MAX: usize = 16 << 20;
 /// The most tests that are told of a file.
 const TESTS_MAX: usize = 256;
+/// The most histograms of a file that stands on a page. Eight tests of five repeats that read and write have 80.
+const HISTOGRAMS_MAX: usize = 1024;
 /// The name of the file in errors, which a page replaces by its own.
 const NAME: &str = "the file";
 
@@ -84,7 +84,7 @@ pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
         LabError::input(format!("{NAME}: is no text: byte {at} is no UTF-8"))
             .hint("drop the .json file that `lanemark bench`, `sim` or `study` saved")
     })?;
-    weight::check(NAME, &text)?;
+    weight::check(NAME, &text, HISTOGRAMS_MAX)?;
     let (title, runs) = match results::read_text(NAME, &text)? {
         Saved::Run(run) => (run.workload.name.clone(), vec![(None, *run)]),
         Saved::Study(study) => {
@@ -271,7 +271,7 @@ mod tests {
     fn a_file_that_would_be_much_larger_in_memory_is_refused() {
         let mut value = serde_json::to_value(run(1)).unwrap();
         let sample = value["tests"][0]["samples"][0].clone();
-        value["tests"][0]["samples"] = vec![sample; weight::HISTOGRAMS_MAX + 1].into();
+        value["tests"][0]["samples"] = vec![sample; HISTOGRAMS_MAX + 1].into();
         let error = read(serde_json::to_vec(&value).unwrap()).unwrap_err();
         assert!(error.message.contains("more than 1024 samples"), "{}", error.message);
     }
