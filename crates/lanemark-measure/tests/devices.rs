@@ -258,30 +258,6 @@ fn what_others_left_on_a_device_is_named_and_kept_unless_it_is_offered() {
 }
 
 #[test]
-fn an_offered_device_is_written_inside_the_span_and_cannot_be_mounted_meanwhile() {
-    let before = content(4 * MIB);
-    let Some(device) = LoopDevice::holding(&before) else { return };
-    let test = Test { offset: Bytes::mebi(1), ..write() };
-    let (workload, stop) = (workload([test.clone()]), AtomicBool::new(false));
-    let offered = Some(device.node.as_path());
-    let run = Bench { offered, ..Bench::new(&device.node, &workload, 3, &stop) };
-    let mut claimed = Vec::new();
-    run.run(&mut |_| claimed.push(is_claimed(&device.node))).unwrap();
-    assert!(!claimed.is_empty() && claimed.iter().all(|&claimed| claimed), "{claimed:?}");
-    assert!(!is_claimed(&device.node), "the claim outlasts the run");
-    let after = device.bytes();
-    let end = test.end().get() as usize;
-    assert!(after[end..] == before[end..], "written behind the span");
-    assert!(after[..end] != before[..end]);
-}
-
-fn is_claimed(node: &Path) -> bool {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::EXCL;
-    rustix::fs::open(node, flags, Mode::empty()).is_err_and(|e| e == rustix::io::Errno::BUSY)
-}
-
-#[test]
 fn a_file_is_not_offered_as_a_device() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");

@@ -1,0 +1,42 @@
+//! A device that is written is claimed for as long, and no longer.
+//!
+//! The one test of its program: a child that another thread starts has all open files until it runs its own program, and
+//! would hold the claim that long.
+
+mod workloads;
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::Test;
+use lanemark_measure::Bench;
+use lanemark_testbed::LoopDevice;
+use workloads::{content, workload, write};
+
+const MIB: usize = 1 << 20;
+
+#[test]
+fn an_offered_device_is_written_inside_the_span_and_cannot_be_mounted_meanwhile() {
+    let before = content(4 * MIB);
+    let Some(device) = LoopDevice::holding(&before, false) else { return };
+    let test = Test { offset: Bytes::mebi(1), ..write() };
+    let (workload, stop) = (workload([test.clone()]), AtomicBool::new(false));
+    let offered = Some(device.node());
+    let run = Bench { offered, ..Bench::new(device.node(), &workload, 3, &stop) };
+    let mut claimed = Vec::new();
+    run.run(&mut |_| claimed.push(is_claimed(device.node()))).unwrap();
+    assert!(!claimed.is_empty() && claimed.iter().all(|&claimed| claimed), "{claimed:?}");
+    assert!(!is_claimed(device.node()), "the claim outlasts the run");
+    let after = fs::read(device.node()).unwrap();
+    let end = test.end().get() as usize;
+    assert!(after[end..] == before[end..], "written behind the span");
+    assert!(after[..end] != before[..end]);
+}
+
+fn is_claimed(node: &Path) -> bool {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::EXCL;
+    rustix::fs::open(node, flags, Mode::empty()).is_err_and(|e| e == rustix::io::Errno::BUSY)
+}
