@@ -7,7 +7,7 @@
 //! | [`routes`] | answers: the page, the library, systems, simulations |
 //! | [`machine`] | this machine as one of the platforms |
 //! | [`asked`], [`listing`], [`figures`], [`command`] | what a page asks, and what it is told |
-//! | [`result_file`], [`weight`], [`saved`] | a result that was dropped on a page, and its bounds; a page as a study file |
+//! | [`result_file`], [`saved`] | a result that was dropped on a page; a page as a study file |
 //! | [`simulation`], [`suite`], [`stream`], [`jobs`] | simulations in steps, ended when nobody waits for them |
 //!
 //! All that is computed is computed here; the page draws it and keeps its state in its address. Nothing is written to
