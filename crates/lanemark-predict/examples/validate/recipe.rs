@@ -252,8 +252,18 @@ pub(crate) fn host(row: &Row) -> &'static str {
     }
 }
 
+/// Whether a row tells how many requests its tool had outstanding: by its depth, its threads, or its tool, which asks for
+/// one at a time by the way that it is written.
+fn tells_what_is_outstanding(row: &Row) -> bool {
+    let told = ["queue_depth", "threads"].iter().any(|column| row.number(column).is_some());
+    told || row.text("tool").starts_with("PowerShell")
+}
+
 /// The test of the row; none where what it asks is not told or not simulated.
 pub(crate) fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
+    if !tells_what_is_outstanding(row) {
+        return None;
+    }
     let block = row.number("block_bytes").unwrap_or(match row.text("pattern") {
         "sequential" => 131_072.0,
         _ => 4096.0,
