@@ -2,9 +2,10 @@
 
 use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, PcieSetup};
 use lanemark_core::sim::spec::{
-    AGGREGATION_TIME_MAX, AdapterSpec, ArbitrationSpec, BURST_MAX, CROWDED_MAX, ClassWeights,
+    ADAPTER_CACHE_DEPTH_MAX, ADAPTER_CACHE_GATHER_MAX, ADAPTER_CACHE_MAX, AGGREGATION_TIME_MAX,
+    AdapterCacheSpec, AdapterSpec, ArbitrationSpec, BURST_MAX, CROWDED_MAX, ClassWeights,
     CoalescingSpec, CpuSpec, Crowded, HostPower, JournalSpec, ProtocolKind, ProtocolSpec,
-    QueueClass, THRESHOLD_MAX, WEIGHT_MAX,
+    QueueClass, SLOT, THRESHOLD_MAX, WEIGHT_MAX,
 };
 use lanemark_core::units::{Bytes, Duration, Ratio};
 
@@ -191,7 +192,7 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
                 interrupt_time: section.optional_quantity("interrupt_time")?.unwrap_or_default(),
                 arbitration: choice,
                 coalescing: coalesced,
-                adapter: adapter(section, kind)?,
+                adapter: adapter(section, kind, transfer_max)?,
             }
         }
     };
@@ -250,8 +251,13 @@ fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, St
     Ok(ArbitrationSpec { weights, burst, queue_classes })
 }
 
-/// Reads the `adapter` of `[sas]`: `command_time`, and where many commands crowd it, `crowded` and `crowded_time`.
-fn adapter(section: &Section<'_>, kind: ProtocolKind) -> Result<Option<AdapterSpec>, StudyError> {
+/// Reads the `adapter` of `[sas]`, whose largest command is `transfer_max`: `command_time`, where many commands crowd it
+/// `crowded` and `crowded_time`, and its `cache`.
+fn adapter(
+    section: &Section<'_>,
+    kind: ProtocolKind,
+    transfer_max: Bytes,
+) -> Result<Option<AdapterSpec>, StudyError> {
     if kind != ProtocolKind::SasHba {
         return Ok(None);
     }
@@ -272,8 +278,34 @@ fn adapter(section: &Section<'_>, kind: ProtocolKind) -> Result<Option<AdapterSp
             .error("crowded_time", message)
             .hint("an adapter with many commands outstanding is slower, or leave `crowded` out"));
     }
+    let cache = table.optional_table("cache")?;
+    let cache = cache.map(|cache| adapter_cache(&cache, transfer_max)).transpose()?;
     table.finish()?;
-    Ok(Some(AdapterSpec { command_time, crowded }))
+    Ok(Some(AdapterSpec { command_time, crowded, cache }))
+}
+
+/// Reads the `cache` of a RAID adapter whose largest command is `transfer_max`: `size`, `gather` and `depth`.
+fn adapter_cache(table: &Section<'_>, transfer_max: Bytes) -> Result<AdapterCacheSpec, StudyError> {
+    let size: Bytes = table.quantity("size")?;
+    if size < transfer_max || size > ADAPTER_CACHE_MAX {
+        let message = format!("size = {size}: must be from {transfer_max} to {ADAPTER_CACHE_MAX}");
+        return Err(table
+            .error("size", message)
+            .hint(format!("the largest command, transfer_max = {transfer_max}, has to fit")));
+    }
+    let gather: Bytes = table.quantity("gather")?;
+    let lines = gather > Bytes::ZERO && gather.get().is_multiple_of(SLOT.get());
+    if !lines || gather > ADAPTER_CACHE_GATHER_MAX {
+        let message = format!(
+            "gather = {gather}: must be a multiple of {SLOT} up to {ADAPTER_CACHE_GATHER_MAX}"
+        );
+        return Err(table
+            .error("gather", message)
+            .hint("it is the length of the largest write to a drive, into which neighbours go"));
+    }
+    let depth = table.integer("depth", 1, ADAPTER_CACHE_DEPTH_MAX.into())? as u32;
+    table.finish()?;
+    Ok(AdapterCacheSpec { size, gather, depth })
 }
 
 /// Reads `coalescing_threshold` and `coalescing_time`, both or neither.

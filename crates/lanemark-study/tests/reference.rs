@@ -103,7 +103,7 @@ fn page(root: &str, asked: &Asked) -> String {
             last.clone_from(table);
         }
         let kinds: Vec<&str> = about.kinds.iter().map(String::as_str).collect();
-        let must = if about.is_required { "must" } else { "" };
+        let must = if about.is_required && !about.may_be_absent { "must" } else { "" };
         let example = about.example.as_ref().map_or_else(String::new, |example| {
             format!("`{}`", example.chars().take(48).collect::<String>().replace('|', "/"))
         });

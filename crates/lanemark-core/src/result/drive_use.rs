@@ -27,6 +27,9 @@ pub struct DriveUse {
     /// Bytes in the write buffer; of a sample, how much more at its end than at its beginning.
     #[serde(rename = "buffered_bytes", default, skip_serializing_if = "Bytes::is_zero")]
     pub buffered: Bytes,
+    /// Bytes in the cache of a RAID adapter before the drives, counted as [`DriveUse::buffered`].
+    #[serde(rename = "adapter_cached_bytes", default, skip_serializing_if = "Bytes::is_zero")]
+    pub adapter_cached: Bytes,
 }
 
 /// More than this share of what was written into a buffer that was not full is a doubt.
@@ -44,15 +47,17 @@ impl DriveUse {
         (host > 0.0).then(|| self.flash_written().get() as f64 / host)
     }
 
-    /// The share of what the host wrote that went into room which the buffer still had, and is no rate that lasts.
+    /// The share of what the host wrote that went into room which buffer and adapter still had, and is no rate that lasts.
     pub fn filling(&self) -> f64 {
-        let host = self.host_written.get() as f64;
-        if host > 0.0 { (self.buffered.get() as f64 / host).min(1.0) } else { 0.0 }
+        let host = (self.host_written + self.adapter_cached).get() as f64;
+        let filled = (self.buffered + self.adapter_cached).get() as f64;
+        if host > 0.0 { (filled / host).min(1.0) } else { 0.0 }
     }
 
     /// Returns the bytes written since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
+        let more = |now: Bytes, before: Bytes| Bytes(now.get().saturating_sub(before.get()));
         Self {
             host_written: self.host_written - earlier.host_written,
             moved: self.moved - earlier.moved,
@@ -60,7 +65,8 @@ impl DriveUse {
             padded: self.padded - earlier.padded,
             map_written: self.map_written - earlier.map_written,
             superblocks_erased: self.superblocks_erased - earlier.superblocks_erased,
-            buffered: Bytes(self.buffered.get().saturating_sub(earlier.buffered.get())),
+            buffered: more(self.buffered, earlier.buffered),
+            adapter_cached: more(self.adapter_cached, earlier.adapter_cached),
         }
     }
 
@@ -73,5 +79,6 @@ impl DriveUse {
         self.map_written += other.map_written;
         self.superblocks_erased += other.superblocks_erased;
         self.buffered += other.buffered;
+        self.adapter_cached += other.adapter_cached;
     }
 }

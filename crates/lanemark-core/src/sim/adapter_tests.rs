@@ -15,6 +15,7 @@ fn behind_an_adapter() -> SystemSpec {
     system.attachments[0].protocol.adapter = Some(AdapterSpec {
         command_time: Duration::from_microseconds(5),
         crowded: Some(Crowded { above: 64, command_time: Duration::from_microseconds(8) }),
+        cache: None,
     });
     system
 }

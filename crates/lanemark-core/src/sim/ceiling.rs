@@ -133,10 +133,13 @@ fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
     let ProtocolSpec { kind, queues, queue_depth, transfer_max, adapter, .. } = &one.protocol;
     let mut law = format!("{queues} x {queue_depth} commands of at most {transfer_max}");
     let mut rate = None;
-    if let Some(AdapterSpec { command_time, crowded }) = *adapter {
+    if let Some(AdapterSpec { command_time, crowded, cache }) = *adapter {
         law += &format!(", {command_time} each");
         if let Some(Crowded { above, command_time }) = crowded {
             law += &format!(", {command_time} beyond {above} outstanding");
+        }
+        if let Some(cache) = cache {
+            law += &format!(", writes into {} of cache", cache.size);
         }
         // However many are outstanding: what some number of them can reach.
         let demand = command_time * commands(one, test);

@@ -31,6 +31,7 @@
 //! none where it cannot. There is no allocation and no hashing per event once a run is under way.
 
 mod adapter;
+mod adapter_cache;
 mod arbitration;
 mod budget;
 mod ceiling;
@@ -78,6 +79,8 @@ pub use spec::{CHUNK, CheckedSystem, Content, Multipath, SecondPort, SystemSpec,
 pub use storage::Storage;
 pub use target::{Extent, NAMESPACES_MAX, Target, extents};
 
+#[cfg(test)]
+mod adapter_cache_tests;
 #[cfg(test)]
 mod adapter_tests;
 #[cfg(test)]

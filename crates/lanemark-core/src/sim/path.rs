@@ -92,13 +92,53 @@ impl Path {
         (bytes, place): (Bytes, Place),
         trace: &mut Trace,
     ) -> Instant {
+        let hops = self.ways[usize::from(way)].hops(shared);
+        let span = write_over(hops, now, (bytes, place), trace);
+        self.write.carry(span, bytes, trace).end
+    }
+
+    /// Sends data of the cache of an adapter to the drive and returns when it is there.
+    pub(super) fn carry_write_from_adapter(
+        &mut self,
+        way: WayNumber,
+        now: Instant,
+        (bytes, place): (Bytes, Place),
+        trace: &mut Trace,
+    ) -> Instant {
+        let hops = self.ways[usize::from(way)].hops(&mut []);
+        let span = write_over(hops.filter(is_behind_adapter), now, (bytes, place), trace);
+        self.write.carry(span, bytes, trace).end
+    }
+
+    /// Sends write data from host memory to the cache of an adapter and returns when it is there.
+    pub(super) fn carry_write_to_adapter(
+        &mut self,
+        way: WayNumber,
+        shared: &mut [Link],
+        now: Instant,
+        data: (Bytes, Place),
+        trace: &mut Trace,
+    ) -> Instant {
+        let hops = self.ways[usize::from(way)].hops(shared);
+        write_over(hops.filter(|hop| !is_behind_adapter(hop)), now, data, trace).end
+    }
+
+    /// Sends data from the cache of an adapter over those links of a way that are the drive's alone and lie before the
+    /// adapter, and returns when it flows out of them.
+    pub(super) fn carry_read_from_adapter(
+        &mut self,
+        way: WayNumber,
+        now: Instant,
+        data: (Bytes, Place),
+        trace: &mut Trace,
+    ) -> Span {
         let mut span = Span { start: now, end: now };
-        let way = &mut self.ways[usize::from(way)];
-        for (hop, link) in way.hops(shared) {
-            span = delayed(link.carry_write(now, span, (bytes, place)), link.latency());
+        let hops = self.ways[usize::from(way)].hops(&mut []).rev();
+        for (hop, link) in hops.filter(|hop| !is_behind_adapter(hop)) {
+            span = delayed(link.carry_read(now, span, data), link.latency());
             trace.spend(hop, span);
         }
-        self.write.carry(span, bytes, trace).end
+        span
     }
 
     /// Adds the time busy of the data path and of the path's own links.
@@ -191,13 +231,30 @@ impl Way {
         operation: Operation,
         trace: &mut Trace,
     ) -> Instant {
-        let mut at = now;
-        for (hop, link) in self.hops(shared).rev() {
-            let span = delayed(link.complete(at, operation), link.latency());
-            trace.spend(hop, span);
-            at = span.end;
-        }
-        at
+        complete_over(self.hops(shared).rev(), now, operation, trace)
+    }
+
+    /// Tells the host that the adapter has completed a command by itself, and returns when its interrupt is there.
+    pub(super) fn complete_from_adapter(
+        &mut self,
+        shared: &mut [Link],
+        now: Instant,
+        operation: Operation,
+        trace: &mut Trace,
+    ) -> Instant {
+        let hops = self.hops(shared).rev().filter(|hop| !is_behind_adapter(hop));
+        complete_over(hops, now, operation, trace)
+    }
+
+    /// Tells the adapter that the drive has completed a command of its cache, and returns when it knows.
+    pub(super) fn complete_to_adapter(
+        &mut self,
+        now: Instant,
+        operation: Operation,
+        trace: &mut Trace,
+    ) -> Instant {
+        let hops = self.hops(&mut []).rev().filter(is_behind_adapter);
+        complete_over(hops, now, operation, trace)
     }
 
     /// All links from the host to the drive, with the hop that each is.
@@ -205,13 +262,51 @@ impl Way {
         &'l mut self,
         shared: &'l mut [Link],
     ) -> impl DoubleEndedIterator<Item = (usize, &'l mut Link)> {
-        let above = shared[..self.shared].iter_mut().enumerate();
+        let above = shared.iter_mut().take(self.shared).enumerate();
         let place = self.place;
         let own = self.links.iter_mut().enumerate();
         above
             .chain(own.map(move |(index, link)| (place + index, link)))
             .map(|(index, link)| (Hop::FirstLink as usize + index, link))
     }
+}
+
+/// Returns whether a link with its hop lies between an adapter and a drive: adapters speak to drives by frames.
+fn is_behind_adapter((_, link): &(usize, &mut Link)) -> bool {
+    link.issues_by_frames()
+}
+
+/// Sends write data over links, the nearest to the host first, and returns when it flows out of the last.
+#[inline]
+fn write_over<'l>(
+    hops: impl Iterator<Item = (usize, &'l mut Link)>,
+    now: Instant,
+    data: (Bytes, Place),
+    trace: &mut Trace,
+) -> Span {
+    let mut span = Span { start: now, end: now };
+    for (hop, link) in hops {
+        span = delayed(link.carry_write(now, span, data), link.latency());
+        trace.spend(hop, span);
+    }
+    span
+}
+
+/// Sends the completion of a command without data over links, the nearest to the drive first, and returns when it is there.
+#[inline]
+fn complete_over<'l>(
+    hops: impl Iterator<Item = (usize, &'l mut Link)>,
+    now: Instant,
+    operation: Operation,
+    trace: &mut Trace,
+) -> Instant {
+    let mut at = now;
+    for (hop, link) in hops {
+        let span = delayed(link.complete(at, operation), link.latency());
+        trace.spend(hop, span);
+        at = span.end;
+    }
+    at
 }
 
 /// Sends read data over the shared link `index`, into which it flowed during `inflow`.

@@ -206,7 +206,7 @@ fn fetching(spec: &SystemSpec) -> &'static str {
 
 fn fetch(protocol: &mut ProtocolSpec) {
     protocol.memory_read = protocol.memory_read / 2;
-    if let Some(AdapterSpec { command_time, crowded }) = &mut protocol.adapter {
+    if let Some(AdapterSpec { command_time, crowded, .. }) = &mut protocol.adapter {
         *command_time = *command_time / 2;
         if let Some(Crowded { command_time, .. }) = crowded {
             *command_time = *command_time / 2;

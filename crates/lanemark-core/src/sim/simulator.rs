@@ -7,6 +7,7 @@
 //! A request longer than the largest command is split; its commands go their ways at once, and the last
 //! to come back completes it. A read command brings its data in bursts, one for each flash unit.
 
+mod cached;
 mod command;
 mod completion;
 mod event;
@@ -276,6 +277,7 @@ impl Simulator {
     pub fn drive_use(&self) -> DriveUse {
         let mut sum = DriveUse::default();
         self.attachments.iter().for_each(|attachment| sum.add(&attachment.drive.usage()));
+        sum.adapter_cached = self.adapter_cached();
         sum
     }
 
@@ -399,7 +401,8 @@ impl Simulator {
             Event::Submit(request) => self.begin(request),
             Event::Submitted(command) => self.submitted(command),
             Event::Fetched(command) => self.admit(command),
-            Event::Admitted(command) => self.issue_frames(command, false),
+            Event::Admitted(command) => self.admitted(command),
+            Event::Cached(command) => self.cached(command),
             Event::Bridged(command) => self.issue_frames(command, true),
             Event::Arrived(command) => self.arrived(command),
             Event::Awake(command) => self.awake(command),

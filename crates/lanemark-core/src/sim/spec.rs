@@ -17,7 +17,10 @@ mod ports;
 mod power;
 mod volume;
 
-pub use adapter::{AdapterSpec, CROWDED_MAX, Crowded};
+pub use adapter::{
+    ADAPTER_CACHE_DEPTH_MAX, ADAPTER_CACHE_GATHER_MAX, ADAPTER_CACHE_MAX, AdapterCacheSpec,
+    AdapterSpec, CROWDED_MAX, Crowded,
+};
 pub use bounds::{STEP_TIME_MAX, SpecError};
 pub use checked::CheckedSystem;
 pub use content::Content;
@@ -318,6 +321,11 @@ impl DriveSpec {
 }
 
 impl ProtocolSpec {
+    /// The cache of the adapter, where it has one.
+    pub fn adapter_cache(&self) -> Option<AdapterCacheSpec> {
+        self.adapter.and_then(|adapter| adapter.cache)
+    }
+
     fn check_nvme(&self) -> Result<(), SpecError> {
         let ArbitrationSpec { weights, burst, queue_classes } = &self.arbitration;
         within("protocol.arbitration_burst", burst.unwrap_or(1).into(), 1, BURST_MAX.into())?;
@@ -396,7 +404,12 @@ impl AttachmentSpec {
         within("protocol.queue_depth", self.protocol.queue_depth.into(), 1, 65_536)?;
         self.protocol.check_nvme()?;
         self.protocol.check_times()?;
-        self.protocol.adapter.map_or(Ok(()), |adapter| adapter.check())?;
+        let transfer_max = self.protocol.transfer_max;
+        self.protocol.adapter.map_or(Ok(()), |adapter| adapter.check(transfer_max))?;
+        if self.second.is_some() && self.protocol.adapter_cache().is_some() {
+            let bound = "a drive at one port: a cache sees what goes through its own adapter";
+            return fail("adapter.cache", "a drive at two ports".to_owned(), bound);
+        }
         self.drive.front_end.check_times()?;
         within("drive.front_end.engines", self.drive.front_end.engines.into(), 1, 1024)?;
         let transfer = self.protocol.transfer_max;

@@ -15,7 +15,7 @@ use lanemark_core::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
 
 use crate::Style;
-use crate::number::{ABSENT, LatencyUnit, fixed, or_absent, percent_whole, significant};
+use crate::number::{ABSENT, LatencyUnit, fixed, grouped, or_absent, percent_whole, significant};
 use crate::table::{Cell, Column, Ink, Table, point};
 use crate::terminal::{Sheet, plain, wrap};
 use crate::test_detail::path_limit;
@@ -71,7 +71,7 @@ pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
         drives => format!(", which {drives} drives share"),
     };
     let carried = match random {
-        true => format!("{} IOPS", fixed(loss.iops, 0)),
+        true => format!("{} IOPS", grouped(&fixed(loss.iops, 0))),
         false => format!("{} MB/s", significant(loss.bytes_per_second / 1e6)),
     };
     let faster = match &loss.own {
@@ -89,7 +89,7 @@ pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
 pub(crate) fn sentence(view: &PathView) -> String {
     let told = |carried: BytesPerSecond| match view.random_block_bytes {
         Some(block) => {
-            format!("{}, {} IOPS,", rate(carried), fixed(carried.0 as f64 / block, 0))
+            format!("{}, {} IOPS,", rate(carried), grouped(&fixed(carried.0 as f64 / block, 0)))
         }
         None => rate(carried),
     };

@@ -15,8 +15,10 @@ pub type Asked = BTreeMap<(String, String), AskedKey>;
 pub struct AskedKey {
     /// Kinds of value that were asked for, with their bounds.
     pub kinds: BTreeSet<String>,
-    /// Whether some reader must have it.
+    /// Whether some reader must have it, where it does not look first whether it is there.
     pub is_required: bool,
+    /// Whether a reader looks first whether it is there.
+    pub may_be_absent: bool,
     /// The first value that a file had.
     pub example: Option<String>,
 }

@@ -138,6 +138,7 @@ impl<'d> Section<'d> {
     /// Whether `key` is there, or is set from outside.
     pub fn has(&self, key: &str) -> bool {
         self.ask(key);
+        asked::note(&self.shape, key, |asked| asked.may_be_absent = true);
         self.table.contains_key(key) || self.is_set(key)
     }
 

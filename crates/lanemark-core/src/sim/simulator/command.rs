@@ -148,6 +148,14 @@ impl Command {
     }
 }
 
+impl Command {
+    /// Whether the command is one of an adapter's cache, and of no request.
+    #[inline]
+    pub(super) fn is_of_cache(&self) -> bool {
+        self.request == Handle::NONE
+    }
+}
+
 impl Linked for Command {
     type Kind = Commands;
     fn next(&mut self) -> &mut CommandHandle {

@@ -15,6 +15,9 @@ impl Simulator {
     #[inline]
     pub(super) fn notified(&mut self, handle: CommandHandle) {
         self.answered(self.commands[handle].drive);
+        if self.commands[handle].is_of_cache() {
+            return self.drained(handle);
+        }
         if self.faults.is_some() && self.loses_answer(handle) {
             return;
         }

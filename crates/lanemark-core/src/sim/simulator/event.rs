@@ -17,6 +17,8 @@ pub(crate) enum Event {
     Fetched(CommandHandle),
     /// The host bus adapter has done its part of a command, and the frames for the drive go out.
     Admitted(CommandHandle),
+    /// The data of a write is in the cache of the host bus adapter.
+    Cached(CommandHandle),
     /// A bridge on the way has given a command on, and its frames for the drive go out.
     Bridged(CommandHandle),
     /// The drive has a command.

@@ -402,6 +402,7 @@ impl Simulator {
                 Event::Submitted(command)
                 | Event::Fetched(command)
                 | Event::Admitted(command)
+                | Event::Cached(command)
                 | Event::Bridged(command)
                 | Event::Arrived(command)
                 | Event::Awake(command)

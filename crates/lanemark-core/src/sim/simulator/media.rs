@@ -169,9 +169,13 @@ impl Simulator {
 
     /// Completes a command that moves no more data.
     pub(super) fn acknowledge(&mut self, handle: CommandHandle) {
+        let of_cache = self.commands[handle].is_of_cache();
         let Command { drive, way, operation, trace, .. } = &mut self.commands[handle];
         let way = self.attachments[usize::from(*drive)].path.way(*way);
-        let notified = way.complete(&mut self.shared, self.now, *operation, trace);
+        let notified = match of_cache {
+            true => way.complete_to_adapter(self.now, *operation, trace),
+            false => way.complete(&mut self.shared, self.now, *operation, trace),
+        };
         self.events.schedule(notified, Event::Notified(handle));
     }
 
@@ -212,10 +216,14 @@ impl Simulator {
         // Only the last burst is on the critical path: what came before it was waiting for room.
         self.aside.begin(self.now);
         let path = &mut self.attachments[usize::from(command.drive)].path;
+        let of_cache = command.is_of_cache();
         let trace = if place.last { &mut command.trace } else { &mut self.aside };
         trace.waited(Hop::Buffer, self.now);
-        let arrival =
-            path.carry_write(command.way, &mut self.shared, self.now, (length, place), trace);
+        let (way, now, data) = (command.way, self.now, (length, place));
+        let arrival = match of_cache {
+            true => path.carry_write_from_adapter(way, now, data, trace),
+            false => path.carry_write(way, &mut self.shared, now, data, trace),
+        };
         self.events.schedule(arrival, Event::DataIn(handle));
         if self.faults.is_some() {
             let WriteBurst { command, .. } = self.write_bursts[handle];
@@ -269,13 +277,29 @@ impl Simulator {
         self.aside.begin(self.now);
         let trace = if place.last { &mut command.trace } else { &mut self.aside };
         let outflow = path.carry_read(command.way, self.now, bytes, place, trace);
-        match path.way(command.way).shared() {
+        self.send_on(handle, bytes, place, outflow);
+        if self.faults.is_some() {
+            self.look_for_spoilt(handle);
+        }
+    }
+
+    /// Lets a burst that has left a drive's own links go on to the host, over those that it shares.
+    #[inline]
+    pub(super) fn send_on(
+        &mut self,
+        handle: CommandHandle,
+        bytes: Bytes,
+        place: Place,
+        outflow: Span,
+    ) {
+        let Command { drive, way, .. } = self.commands[handle];
+        match self.attachments[usize::from(drive)].path.way(way).shared() {
             0 if place.last => self.events.schedule(outflow.end, Event::Notified(handle)),
             0 => {}
             links => {
                 let transfer = self.transfers.insert(Transfer {
                     command: handle,
-                    port: port_of(command.drive, command.way),
+                    port: port_of(drive, way),
                     bytes,
                     place,
                     inflow: outflow,
@@ -284,9 +308,6 @@ impl Simulator {
                 });
                 self.towards_shared(transfer);
             }
-        }
-        if self.faults.is_some() {
-            self.look_for_spoilt(handle);
         }
     }
 

@@ -31,6 +31,12 @@ impl SystemSpec {
     }
 
     fn misfit_of(&self, fault: &Fault, attachment: &AttachmentSpec) -> Option<String> {
+        if attachment.protocol.adapter_cache().is_some() {
+            return Some(
+                "a drive without an adapter's cache, behind which faults are not modelled"
+                    .to_owned(),
+            );
+        }
         match fault.kind {
             FaultKind::MediaError { end, .. } => {
                 let capacity = attachment.drive.capacity;

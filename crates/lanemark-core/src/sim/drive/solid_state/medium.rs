@@ -254,7 +254,7 @@ impl Medium for SolidState {
             padded: SLOT * written.padded,
             map_written: self.spec.unit() * self.map_stored,
             superblocks_erased: self.translation.erases(),
-            buffered: Bytes::ZERO,
+            ..DriveUse::default()
         }
     }
 

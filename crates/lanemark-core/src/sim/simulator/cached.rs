@@ -1,0 +1,151 @@
+//! Commands at a RAID adapter with a cache: which of them end there, and the writes by which the cache is drained.
+//!
+//! A write of the cache is a command of no request: it begins at the adapter, goes over the links behind it, and ends
+//! where the adapter knows of it.
+
+use super::{Command, Event, Simulator};
+use crate::sim::adapter_cache::Cache;
+use crate::sim::budget::Hop;
+use crate::sim::drive::media::media;
+use crate::sim::drive::medium::Medium;
+use crate::sim::link::Place;
+use crate::sim::number::{DriveNumber, QueueNumber};
+use crate::sim::slab::{CommandHandle, Handle};
+use crate::units::Bytes;
+use crate::workload::Operation;
+
+/// A burst that is all of its command's data.
+const WHOLE: Place = Place { first: true, last: true };
+
+impl Simulator {
+    /// The adapter has done its part of a command, which ends in its cache or goes on to the drive.
+    pub(super) fn admitted(&mut self, handle: CommandHandle) {
+        let Command { operation, drive, offset, length, .. } = self.commands[handle];
+        if self.commands[handle].is_of_cache() || !self.has_cache(drive) {
+            return self.issue_frames(handle, false);
+        }
+        match operation {
+            Operation::Write => self.take_in(handle),
+            // The cache outlives a power cut, and so a flush has nothing to wait for.
+            Operation::Flush => self.answer(handle),
+            Operation::Read => {
+                let held = self.cache().is_some_and(|cache| cache.holds(drive, (offset, length)));
+                if held { self.give_out(handle, length) } else { self.issue_frames(handle, false) }
+            }
+            Operation::Trim => self.issue_frames(handle, false),
+        }
+    }
+
+    /// Returns the data in the cache of the adapter, which no drive has got yet.
+    pub(in crate::sim) fn adapter_cached(&self) -> Bytes {
+        let cache = self.adapter.as_ref().and_then(|adapter| adapter.cache.as_ref());
+        cache.map_or(Bytes::ZERO, |cache| cache.held())
+    }
+
+    fn has_cache(&self, drive: DriveNumber) -> bool {
+        self.adapter.as_ref().is_some_and(|adapter| adapter.cache.is_some())
+            && self.attachments[usize::from(drive)].protocol.has_adapter()
+    }
+
+    fn cache(&mut self) -> Option<&mut Cache> {
+        self.adapter.as_mut()?.cache.as_deref_mut()
+    }
+
+    /// A write takes room in the cache, or waits for it.
+    fn take_in(&mut self, handle: CommandHandle) {
+        let Self { adapter, commands, .. } = self;
+        let Some(cache) = adapter.as_mut().and_then(|one| one.cache.as_deref_mut()) else { return };
+        if cache.waiting.is_empty() && cache.reserve(commands[handle].length) {
+            self.fetch_into_cache(handle);
+        } else {
+            cache.waiting.push(commands, handle);
+        }
+    }
+
+    fn fetch_into_cache(&mut self, handle: CommandHandle) {
+        let Command { drive, way, length, trace, .. } = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(*drive)].path;
+        let data = (*length, WHOLE);
+        let arrival = path.carry_write_to_adapter(*way, &mut self.shared, self.now, data, trace);
+        self.events.schedule(arrival, Event::Cached(handle));
+    }
+
+    /// The data of a write is in the cache: to the host it is stored.
+    pub(super) fn cached(&mut self, handle: CommandHandle) {
+        let Command { drive, offset, length, .. } = self.commands[handle];
+        if let Some(cache) = self.cache() {
+            cache.put(drive, (offset, length));
+        }
+        self.answer(handle);
+        // What was overwritten may have given room.
+        self.take_waiting();
+        self.drain(drive);
+    }
+
+    /// Tells the host that a command is complete, without the drive.
+    fn answer(&mut self, handle: CommandHandle) {
+        let Command { drive, way, operation, trace, .. } = &mut self.commands[handle];
+        let way = self.attachments[usize::from(*drive)].path.way(*way);
+        let notified = way.complete_from_adapter(&mut self.shared, self.now, *operation, trace);
+        self.events.schedule(notified, Event::Notified(handle));
+    }
+
+    /// Sends the data of a read from the cache.
+    fn give_out(&mut self, handle: CommandHandle, length: Bytes) {
+        let Command { drive, way, trace, .. } = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(*drive)].path;
+        let outflow = path.carry_read_from_adapter(*way, self.now, (length, WHOLE), trace);
+        self.send_on(handle, length, WHOLE, outflow);
+    }
+
+    /// Sends what the cache has for a drive, as far as the drive takes it.
+    fn drain(&mut self, drive: DriveNumber) {
+        while let Some((offset, length)) = self.cache().and_then(|cache| cache.next(drive)) {
+            let command = self.commands.renew();
+            self.commands[command].begin(
+                self.now,
+                (Handle::NONE, false),
+                (drive, Operation::Write),
+                (offset, length),
+                (0, QueueNumber(0)),
+            );
+            let media = &mut self.attachments[usize::from(drive)].drive.media;
+            media!(media, media => media.takes(1));
+            let Some(adapter) = &mut self.adapter else { return };
+            let span = adapter.serve(self.now, 0);
+            self.events.schedule(span.end, Event::Admitted(command));
+        }
+    }
+
+    /// A drive has completed a write of the cache.
+    pub(super) fn drained(&mut self, handle: CommandHandle) {
+        let Command { drive, offset, length, .. } = self.commands[handle];
+        self.commands.free(handle);
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        if let Some(at) = media!(media, media => media.gives(self.now)) {
+            self.events.schedule(at, Event::Idle(drive));
+        }
+        if let Some(cache) = self.cache() {
+            cache.drained(drive, (offset, length));
+        }
+        self.take_waiting();
+        self.drain(drive);
+    }
+
+    /// Lets the writes that wait for room have what there is, in the order of their arrival.
+    fn take_waiting(&mut self) {
+        loop {
+            let Self { adapter, commands, .. } = self;
+            let Some(cache) = adapter.as_mut().and_then(|one| one.cache.as_deref_mut()) else {
+                return;
+            };
+            let first = cache.waiting.head();
+            if first == Handle::NONE || !cache.reserve(commands[first].length) {
+                return;
+            }
+            cache.waiting.pop(commands);
+            commands[first].trace.waited(Hop::Buffer, self.now);
+            self.fetch_into_cache(first);
+        }
+    }
+}
