@@ -1,5 +1,6 @@
 //! RAID adapters with a cache in whole systems, against what their law says in closed form.
 
+use super::power_tests::flash_power;
 use super::spec::{AdapterCacheSpec, AdapterSpec, PageTimes, SystemSpec, WriteCache};
 use super::tests::{at_rest, retrying, run, sas, test, times, unlimited};
 use super::{Completion, Simulator};
@@ -145,6 +146,20 @@ fn what_only_filled_the_cache_is_told() {
 }
 
 #[test]
+fn a_drive_is_at_work_for_commands_that_reach_it_alone() {
+    let mut system = with_cache(Bytes::mebi(64), BLOCK);
+    system.attachments[0].drive.power = Some(flash_power());
+    let mut cached = simulator(&system);
+    for block in 0..100 {
+        one(&mut cached, Operation::Write, BLOCK * block);
+        one(&mut cached, Operation::Read, BLOCK * block);
+        one(&mut cached, Operation::Flush, Bytes::ZERO);
+    }
+    assert!(cached.advance().is_none());
+    assert_eq!(cached.drive_use().host_written, BLOCK * 100);
+}
+
+#[test]
 fn drives_share_the_cache() {
     // Four drives drain it four times as fast.
     let volume = Bytes::mebi(16);
@@ -171,7 +186,7 @@ fn caches_out_of_bounds_and_faults_behind_one_are_refused() {
     let fault = refusal(|system| {
         system.faults.push(retrying(0.1));
     });
-    assert!(fault.contains("behind which faults are not modelled"), "{fault}");
+    assert!(fault.contains("not modelled behind the cache of an adapter"), "{fault}");
 }
 
 fn set(system: &mut SystemSpec, size: Bytes, gather: Bytes, depth: u32) {

@@ -84,7 +84,8 @@ impl Simulator {
 
     /// Tells the host that a command is complete, without the drive.
     fn answer(&mut self, handle: CommandHandle) {
-        let Command { drive, way, operation, trace, .. } = &mut self.commands[handle];
+        let Command { drive, way, operation, trace, in_cache, .. } = &mut self.commands[handle];
+        *in_cache = true;
         let way = self.attachments[usize::from(*drive)].path.way(*way);
         let notified = way.complete_from_adapter(&mut self.shared, self.now, *operation, trace);
         self.events.schedule(notified, Event::Notified(handle));
@@ -92,7 +93,8 @@ impl Simulator {
 
     /// Sends the data of a read from the cache.
     fn give_out(&mut self, handle: CommandHandle, length: Bytes) {
-        let Command { drive, way, trace, .. } = &mut self.commands[handle];
+        let Command { drive, way, trace, in_cache, .. } = &mut self.commands[handle];
+        *in_cache = true;
         let path = &mut self.attachments[usize::from(*drive)].path;
         let outflow = path.carry_read_from_adapter(*way, self.now, (length, WHOLE), trace);
         self.send_on(handle, length, WHOLE, outflow);

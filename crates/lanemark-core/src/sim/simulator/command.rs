@@ -56,6 +56,8 @@ pub(super) struct Command {
     pub(super) put_back: bool,
     /// Whether the command is all of its request, and the application's part is paid with it.
     pub(super) alone: bool,
+    /// Whether the command ends in the cache of an adapter, and never comes to the drive.
+    pub(super) in_cache: bool,
     /// The harm that a fault has done to the command.
     pub(super) harm: Harm,
     pub(super) trace: Trace,
@@ -111,6 +113,7 @@ impl Default for Command {
             way: WayNumber(0),
             put_back: false,
             alone: false,
+            in_cache: false,
             harm: Harm::default(),
             trace: Trace::new(Instant::ZERO),
         }
@@ -144,6 +147,7 @@ impl Command {
         self.way = WayNumber(0);
         self.put_back = false;
         self.alone = alone;
+        self.in_cache = false;
         self.harm = Harm::default();
     }
 }

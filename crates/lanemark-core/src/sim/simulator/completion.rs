@@ -14,7 +14,9 @@ impl Simulator {
     /// The completion of a command has reached the host.
     #[inline]
     pub(super) fn notified(&mut self, handle: CommandHandle) {
-        self.answered(self.commands[handle].drive);
+        if !self.commands[handle].in_cache {
+            self.answered(self.commands[handle].drive);
+        }
         if self.commands[handle].is_of_cache() {
             return self.drained(handle);
         }

@@ -32,10 +32,7 @@ impl SystemSpec {
 
     fn misfit_of(&self, fault: &Fault, attachment: &AttachmentSpec) -> Option<String> {
         if attachment.protocol.adapter_cache().is_some() {
-            return Some(
-                "a drive without an adapter's cache, behind which faults are not modelled"
-                    .to_owned(),
-            );
+            return Some("faults are not modelled behind the cache of an adapter".to_owned());
         }
         match fault.kind {
             FaultKind::MediaError { end, .. } => {
