@@ -26,6 +26,7 @@ test: tools      ## every test, and the benches once and short
 	cargo test --locked -p lanemark-cli --bench simulator --bench agreement --bench engine --bench serve
 	cargo test --locked -p lanemark-trace --bench reading
 	cargo test --locked -p lanemark-cli --features png --test plot
+	cargo test --locked -p lanemark-serve --features tls --test tls
 	$(MAKE) instructions
 	$(MAKE) fuzz FUZZ_SECONDS=1
 	$(MAKE) python-test

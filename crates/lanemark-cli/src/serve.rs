@@ -35,6 +35,9 @@ const LOOK: Duration = Duration::from_millis(50);
 const MOUNTED_ENDS: Duration = Duration::from_secs(10);
 /// The longest scenario: what a thousand faults may need, and comments.
 const SCENARIO_MAX: u64 = 1 << 20;
+/// The longest file of certificates or a key.
+#[cfg(feature = "tls")]
+const PEM_MAX: u64 = 1 << 20;
 /// Interval of `--watch`.
 const WATCH: Duration = Duration::from_secs(1);
 
@@ -67,17 +70,25 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     };
     let socket = args.socket.clone().map(Endpoint::Unix);
     let endpoint = socket.or(args.port.map(Endpoint::Loopback));
+    #[cfg(feature = "tls")]
+    let endpoint = endpoint.or(args.listen.map(Endpoint::Address));
     let named = match &endpoint {
         Some(Endpoint::Unix(path)) => format!("--socket {}", path.display()),
         Some(Endpoint::Loopback(port)) => format!("--port {port}"),
+        #[cfg(feature = "tls")]
+        Some(Endpoint::Address(at)) => format!("--listen {at}"),
         None => "the server".to_owned(),
     };
+    #[cfg(feature = "tls")]
+    let tls = tls(args)?;
     let session = Session::start(Plan {
         system: &spec,
         faults: &planned,
         description: system.target.system.clone(),
         data,
         endpoint,
+        #[cfg(feature = "tls")]
+        tls,
         scale: args.time_scale,
         seed: args.seed,
         has_latency: !args.no_latency,
@@ -114,6 +125,28 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
         ));
     }
     Ok(if stop::requested(&signal) { Outcome::Interrupted } else { Outcome::Done })
+}
+
+/// Reads the certificates and the key of `--listen`, and whom it takes.
+#[cfg(feature = "tls")]
+fn tls(args: &ServeArgs) -> Result<Option<lanemark_serve::tls::Tls>, Failure> {
+    use lanemark_serve::tls::{Clients, Tls};
+    let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
+    let read = |option: &str, path: &Path| {
+        input::bytes(path, PEM_MAX)
+            .map_err(|error| Failure::input(format!("{option} {}: {error}", path.display())))
+    };
+    let clients = match (&args.tls_clients, args.tls_anyone) {
+        (Some(authorities), _) => Clients::Of(read("--tls-clients", authorities)?),
+        (None, true) => Clients::Any,
+        (None, false) => {
+            return Err(Failure::input("--listen: it is not said who may read and write")
+                .hint("--tls-clients FILE, with the authorities of clients, or --tls-anyone"));
+        }
+    };
+    let own = (read("--tls-cert", certificate)?, read("--tls-key", key)?);
+    let tls = Tls::new(&own.0, &own.1, &clients);
+    tls.map(Some).map_err(|error| Failure::input(format!("--listen: {error}")))
 }
 
 /// Makes a file and a disk of the system, where they are asked for, and returns where they are.

@@ -10,6 +10,7 @@
 //! | [`desk`], [`metrics`] | control and figures, at sockets of their own |
 //! | [`nbd`] | the protocol, as pure functions of bytes |
 //! | [`socket`], [`server`], `connection`, `outbox` | clients: who may connect, their threads, and their answers |
+//! | `tls` | TLS in front of connections; feature `tls` |
 //! | `mount`, `attach` | the system as a file, and as a disk; feature `fuse` |
 //! | `undo` | takes both away before the process ends |
 //! | `job`, `storing` | what a request does to the data, and when that is stored |
@@ -34,5 +35,7 @@ pub mod server;
 pub mod session;
 pub mod socket;
 mod storing;
+#[cfg(feature = "tls")]
+pub mod tls;
 #[cfg(feature = "fuse")]
 pub mod undo;

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use crate::connection::Shared;
 use crate::outbox::Outbox;
-use crate::socket::Listener;
+use crate::socket::{Listener, Socket};
+#[cfg(feature = "tls")]
+use crate::tls::Tls;
 
 /// The most connections at a time; more are closed as they come.
 pub const CONNECTIONS_MAX: usize = 64;
@@ -35,11 +37,20 @@ impl Server {
     ///
     /// # Errors
     /// Where there can be no thread.
-    pub(crate) fn start(listener: Listener, shared: Arc<Shared>) -> io::Result<Self> {
+    pub(crate) fn start(
+        listener: Listener,
+        shared: Arc<Shared>,
+        #[cfg(feature = "tls")] tls: Option<Tls>,
+    ) -> io::Result<Self> {
         let (listener, open) = (Arc::new(listener), Arc::new(Open::default()));
         let (listens, opens) = (Arc::clone(&listener), Arc::clone(&open));
         let taking = thread::Builder::new().name("taking".to_owned());
-        let taking = taking.spawn(move || take(&listens, &opens, &shared))?;
+        let taking = taking.spawn(move || {
+            let accept = || listens.accept();
+            #[cfg(feature = "tls")]
+            let accept = || behind_tls(accept()?, tls.as_ref(), &opens);
+            take(&accept, &opens, &shared);
+        })?;
         Ok(Self { listener, taking: Some(taking), open })
     }
 
@@ -79,10 +90,27 @@ impl Drop for Server {
     }
 }
 
-fn take(listener: &Listener, open: &Arc<Open>, shared: &Arc<Shared>) {
+/// Puts TLS in front of a connection that has come by TCP, where the server has it.
+#[cfg(feature = "tls")]
+fn behind_tls(socket: Socket, tls: Option<&Tls>, open: &Open) -> io::Result<Socket> {
+    match (tls, socket) {
+        (Some(tls), Socket::Tcp(client)) => {
+            let room = lock(&open.connections).len() < CONNECTIONS_MAX;
+            if !room {
+                return Err(io::ErrorKind::ConnectionRefused.into());
+            }
+            let (served, relaying) = tls.front(client)?;
+            lock(&open.threads).push(relaying);
+            Ok(Socket::Unix(served))
+        }
+        (_, socket) => Ok(socket),
+    }
+}
+
+fn take(accept: &dyn Fn() -> io::Result<Socket>, open: &Arc<Open>, shared: &Arc<Shared>) {
     let mut number = 0u32;
     loop {
-        let socket = match listener.accept() {
+        let socket = match accept() {
             _ if open.ended.load(Ordering::SeqCst) => return,
             Ok(socket) => socket,
             Err(_) => {

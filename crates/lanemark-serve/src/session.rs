@@ -35,6 +35,9 @@ pub struct Plan<'s> {
     pub data: Data,
     /// The place where it is served over NBD, where it is.
     pub endpoint: Option<Endpoint>,
+    /// TLS in front of connections by TCP.
+    #[cfg(feature = "tls")]
+    pub tls: Option<crate::tls::Tls>,
     /// The speed of simulated time.
     pub scale: TimeScale,
     /// The seed of all that happens by chance.
@@ -114,7 +117,16 @@ impl Session {
             delivered: Arc::clone(&delivered),
             engine: engine.as_ref().map(|(engine, _)| Arc::clone(engine)),
         });
-        let server = listener.map(|listener| Server::start(listener, Arc::clone(&shared)));
+        #[cfg(feature = "tls")]
+        let tls = plan.tls;
+        let server = listener.map(|listener| {
+            Server::start(
+                listener,
+                Arc::clone(&shared),
+                #[cfg(feature = "tls")]
+                tls,
+            )
+        });
         let server = server.transpose()?;
         let (scale, began) = (plan.scale, std::time::Instant::now());
         let storing_thread = Some(storing_thread);

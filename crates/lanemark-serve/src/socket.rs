@@ -20,6 +20,9 @@ pub enum Endpoint {
     Unix(PathBuf),
     /// A port on 127.0.0.1; 0 for any that is free. Every user of the machine may connect.
     Loopback(u16),
+    /// A port at any address of the machine, for TLS alone.
+    #[cfg(feature = "tls")]
+    Address(std::net::SocketAddr),
 }
 
 /// A socket that listens.
@@ -65,6 +68,12 @@ impl Listener {
             Endpoint::Loopback(port) => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port))?;
                 let address = format!("nbd://{}", listener.local_addr()?);
+                Ok(Self { kind: Kind::Tcp(listener), address })
+            }
+            #[cfg(feature = "tls")]
+            Endpoint::Address(at) => {
+                let listener = TcpListener::bind(at)?;
+                let address = format!("nbds://{}", listener.local_addr()?);
                 Ok(Self { kind: Kind::Tcp(listener), address })
             }
         }

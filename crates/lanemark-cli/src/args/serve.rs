@@ -9,16 +9,22 @@ use lanemark_serve::clock::TimeScale;
 use super::LibraryArgs;
 
 /// What makes a socket needless.
-#[cfg(feature = "fuse")]
-const OTHERS: [&str; 3] = ["port", "mount", "attach"];
-#[cfg(not(feature = "fuse"))]
-const OTHERS: [&str; 1] = ["port"];
+const OTHERS: &[&str] = &[
+    "port",
+    #[cfg(feature = "fuse")]
+    "mount",
+    #[cfg(feature = "fuse")]
+    "attach",
+    #[cfg(feature = "tls")]
+    "listen",
+];
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 The address that is printed is an NBD URI: nbdinfo, nbdcopy, qemu-img, qemu-io and fio's nbd engine take
 it, and so does the kernel's client, nbd-client -unix SOCKET /dev/nbd0 -N lanemark. SIGINT (Ctrl-C) ends
-the server, and the result is saved. Nothing is served off this machine: there is no TLS.")]
+the server, and the result is saved. Nothing is served off this machine but over TLS, --listen, where
+that is built in.")]
 pub(crate) struct ServeArgs {
     /// The system, written DRIVE@PLATFORM:PORT, or a volume, stripe:DRIVE@PLATFORM:PORT+PORT
     pub(crate) system: String,
@@ -26,11 +32,31 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) size: Option<Bytes>,
     /// Listen on this Unix socket, which only this user may connect to
-    #[arg(long, value_name = "PATH", required_unless_present_any = OTHERS, conflicts_with = "port")]
+    #[arg(long, value_name = "PATH", required_unless_present_any = OTHERS.iter().copied(), conflicts_with = "port")]
     pub(crate) socket: Option<PathBuf>,
     /// Listen on this TCP port of 127.0.0.1, which every user of this machine may connect to; 0 for any that is free
     #[arg(long, value_name = "N")]
     pub(crate) port: Option<u16>,
+    /// Listen at this address of the machine, 0.0.0.0:10809, over TLS alone
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["socket", "port"], requires = "tls_cert")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+    /// The server's certificates for --listen, in PEM, its own first
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires_all = ["listen", "tls_key"])]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The key of the server's certificate, in PEM
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Take clients with a certificate of these authorities, in PEM
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "tls_cert", conflicts_with = "tls_anyone")]
+    pub(crate) tls_clients: Option<PathBuf>,
+    /// Take any client that can reach the port: all of them may read and write
+    #[cfg(feature = "tls")]
+    #[arg(long, requires = "tls_cert")]
+    pub(crate) tls_anyone: bool,
     /// Serve it as this file too, which must not exist or be empty, and is one user's alone; goes with the server
     #[cfg(feature = "fuse")]
     #[arg(long, value_name = "FILE")]

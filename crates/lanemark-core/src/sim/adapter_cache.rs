@@ -69,7 +69,7 @@ impl Cache {
     pub(super) fn put(&mut self, drive: DriveNumber, (offset, length): Piece) {
         let overwritten =
             self.drives[usize::from(drive)].put(offset.get(), (offset + length).get());
-        self.room = self.room + Bytes(overwritten);
+        self.room += Bytes(overwritten);
     }
 
     /// Returns the next piece to write to a drive, where the drive has room for a write and there is one.
@@ -88,7 +88,7 @@ impl Cache {
         let piece = (offset.get(), (offset + length).get());
         if let Some(at) = under_way.iter().position(|one| *one == piece) {
             under_way.swap_remove(at);
-            self.room = self.room + length;
+            self.room += length;
         }
     }
 

@@ -3,8 +3,9 @@
 //! After the protocol's document (`doc/proto.md` of the NetworkBlockDevice project): fixed newstyle [`negotiation`],
 //! then [`transmission`] with simple, structured or extended replies.
 //!
-//! Not spoken: oldstyle, TLS (`NBD_OPT_STARTTLS` is refused as not supported, so that nothing is served but on a Unix
-//! socket or loopback), block status of other contexts than `base:allocation`, resizing.
+//! TLS is in front of all this (`tls`, where it is built in); without it `NBD_OPT_STARTTLS` is refused as not supported.
+//!
+//! Not spoken: oldstyle, block status of other contexts than `base:allocation`, resizing.
 
 pub mod negotiation;
 pub mod transmission;

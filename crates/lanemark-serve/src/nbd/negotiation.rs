@@ -13,6 +13,8 @@ const REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 /// Handshake flags: fixed newstyle, and no zeroes behind the answer to `NBD_OPT_EXPORT_NAME`.
 const FIXED_NEWSTYLE: u16 = 1;
 const NO_ZEROES: u16 = 2;
+/// Length of a greeting.
+pub const GREETING: usize = 18;
 /// Length of an option's header.
 pub const HEADER: usize = 16;
 /// The most data of an option that is read. Names are at most 4,096 bytes.
@@ -26,6 +28,8 @@ const QUERIES_MAX: u32 = 64;
 const EXPORT_NAME: u32 = 1;
 const ABORT: u32 = 2;
 const LIST: u32 = 3;
+#[cfg(feature = "tls")]
+const STARTTLS: u32 = 5;
 const INFO: u32 = 6;
 const GO: u32 = 7;
 const STRUCTURED_REPLY: u32 = 8;
@@ -41,6 +45,8 @@ const META_CONTEXT: u32 = 4;
 const ERROR: u32 = 1 << 31;
 const UNSUPPORTED: u32 = ERROR | 1;
 const INVALID: u32 = ERROR | 3;
+#[cfg(feature = "tls")]
+const TLS_REQUIRED: u32 = ERROR | 5;
 const UNKNOWN: u32 = ERROR | 6;
 const TOO_BIG: u32 = ERROR | 9;
 const EXTENDED_REQUIRED: u32 = ERROR | 10;
@@ -64,8 +70,8 @@ const SEND_CACHE: u16 = 1 << 10;
 const SEND_FAST_ZERO: u16 = 1 << 11;
 
 /// Returns what a server says first.
-pub fn greeting() -> [u8; 18] {
-    let mut bytes = [0; 18];
+pub fn greeting() -> [u8; GREETING] {
+    let mut bytes = [0; GREETING];
     bytes[..8].copy_from_slice(&NBDMAGIC.to_be_bytes());
     bytes[8..16].copy_from_slice(&IHAVEOPT.to_be_bytes());
     bytes[16..].copy_from_slice(&(FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes());
@@ -100,6 +106,40 @@ pub enum Step {
     Transmit(Agreed),
     /// The connection ends.
     End,
+}
+
+/// The answer to an option before TLS.
+#[cfg(feature = "tls")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InTheClear {
+    /// Bytes of the answer.
+    pub reply: Vec<u8>,
+    /// Whether the handshake follows.
+    pub starts_tls: bool,
+    /// Whether the connection ends.
+    pub ends: bool,
+}
+
+/// Answers an option of a client that has to start TLS first.
+#[cfg(feature = "tls")]
+pub fn in_the_clear(header: OptionHeader) -> InTheClear {
+    let OptionHeader { option, length } = header;
+    let mut answer = InTheClear { reply: Vec::new(), starts_tls: false, ends: false };
+    match option {
+        STARTTLS if length == 0 => {
+            answer.starts_tls = true;
+            reply(&mut answer.reply, option, ACK, &[]);
+        }
+        STARTTLS => invalid(&mut answer.reply, option),
+        ABORT => {
+            answer.ends = true;
+            reply(&mut answer.reply, option, ACK, &[]);
+        }
+        // There is no way to refuse but to end.
+        EXPORT_NAME => answer.ends = true,
+        _ => refuse(&mut answer.reply, option, TLS_REQUIRED, "start TLS first"),
+    }
+    answer
 }
 
 /// A negotiation with one client.

@@ -56,6 +56,8 @@ impl Served {
             description: "the example".to_owned(),
             data: wanted.data.unwrap_or_else(memory),
             endpoint: Some(Endpoint::Unix(socket.clone())),
+            #[cfg(feature = "tls")]
+            tls: None,
             scale: TimeScale::ONE,
             seed: 1,
             has_latency: !wanted.no_latency,

@@ -1,0 +1,337 @@
+//! Served systems over TLS: other people's clients with certificates, clients without, and hostile ones.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use lanemark_core::sim::SystemSpec;
+use lanemark_core::sim::spec::WriteCache;
+use lanemark_serve::clock::TimeScale;
+use lanemark_serve::data::{Cache, Data};
+use lanemark_serve::session::{Plan, Session};
+use lanemark_serve::socket::Endpoint;
+use lanemark_serve::tls::{Clients, Tls};
+use lanemark_testbed::{tool, tool_or_skip};
+use tempfile::TempDir;
+
+const SIZE: u64 = 8 << 20;
+const IHAVEOPT: &[u8; 8] = b"IHAVEOPT";
+/// Options of the protocol.
+const EXPORT_NAME: u32 = 1;
+const LIST: u32 = 3;
+const STARTTLS: u32 = 5;
+const GO: u32 = 7;
+/// Replies: `NBD_REP_ACK` and `NBD_REP_ERR_TLS_REQD`.
+const ACK: u32 = 1;
+const TLS_REQUIRED: u32 = (1 << 31) | 5;
+
+/// Authorities, a server and a client with certificates of one of them, as libnbd and QEMU look for them.
+struct Certificates {
+    folder: TempDir,
+}
+
+impl Certificates {
+    /// Makes them; none where there is no `openssl`.
+    fn new() -> Option<Self> {
+        let one = Self { folder: tempfile::tempdir().unwrap() };
+        one.authority("ca-cert", "ca-key")?;
+        one.authority("other-cert", "other-key")?;
+        for (name, days) in [("server", "30"), ("client", "30"), ("expired", "-1")] {
+            one.signed(name, "ca-cert", "ca-key", days);
+        }
+        one.signed("stranger", "other-cert", "other-key", "30");
+        Some(one)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(format!("{name}.pem")).display().to_string()
+    }
+
+    fn authority(&self, certificate: &str, key: &str) -> Option<()> {
+        let (certificate, key) = (self.path(certificate), self.path(key));
+        let words = [
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "30",
+            "-subj",
+            "/CN=authority",
+            "-keyout",
+            &key,
+            "-out",
+            &certificate,
+        ];
+        tool_or_skip("openssl", &words).map(drop)
+    }
+
+    fn signed(&self, name: &str, authority: &str, authority_key: &str, days: &str) {
+        let (key, request) = (self.path(&format!("{name}-key")), self.path(&format!("{name}-req")));
+        let names = self.path("names");
+        fs::write(&names, "subjectAltName=DNS:localhost,IP:127.0.0.1\n").unwrap();
+        let words = [
+            "req",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-subj",
+            "/CN=localhost",
+            "-keyout",
+            &key,
+            "-out",
+            &request,
+        ];
+        tool("openssl", &words).unwrap();
+        let (by, by_key) = (self.path(authority), self.path(authority_key));
+        let out = self.path(&format!("{name}-cert"));
+        let words = [
+            "x509",
+            "-req",
+            "-in",
+            &request,
+            "-CA",
+            &by,
+            "-CAkey",
+            &by_key,
+            "-CAcreateserial",
+            "-days",
+            days,
+            "-extfile",
+            &names,
+            "-out",
+            &out,
+        ];
+        tool("openssl", &words).unwrap();
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    /// A folder with the authority and a client's certificate and key by the names that clients know.
+    fn client(&self, name: &str) -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (from, to) in [
+            ("ca-cert".to_owned(), "ca-cert"),
+            (format!("{name}-cert"), "client-cert"),
+            (format!("{name}-key"), "client-key"),
+        ] {
+            fs::copy(self.path(&from), folder.path().join(format!("{to}.pem"))).unwrap();
+        }
+        folder
+    }
+
+    fn tls(&self, clients: &Clients) -> Tls {
+        Tls::new(&self.read("server-cert"), &self.read("server-key"), clients).unwrap()
+    }
+
+    fn for_its_clients(&self) -> Session {
+        serve(self.tls(&Clients::Of(self.read("ca-cert"))))
+    }
+}
+
+fn serve(tls: Tls) -> Session {
+    let system = SystemSpec::example().checked().unwrap();
+    let cache = Cache { kind: WriteCache::Volatile, size: 4 << 20 };
+    let plan = Plan {
+        system: &system,
+        faults: &[],
+        description: "the example".to_owned(),
+        data: Data::memory(SIZE, cache, 1).unwrap(),
+        endpoint: Some(Endpoint::Address(SocketAddr::from(([127, 0, 0, 1], 0)))),
+        tls: Some(tls),
+        scale: TimeScale::ONE,
+        seed: 1,
+        has_latency: true,
+    };
+    Session::start(plan).unwrap()
+}
+
+fn uri(session: &Session, certificates: &Path) -> String {
+    format!(
+        "nbds://localhost:{}/?tls-certificates={}",
+        session.port().unwrap(),
+        certificates.display()
+    )
+}
+
+fn option(option: u32, data: &[u8]) -> Vec<u8> {
+    let mut bytes = IHAVEOPT.to_vec();
+    bytes.extend_from_slice(&option.to_be_bytes());
+    bytes.extend_from_slice(&(data.len() as u32).to_be_bytes());
+    bytes.extend_from_slice(data);
+    bytes
+}
+
+/// A client in the clear that has its greeting and has sent its flags.
+fn in_the_clear(session: &Session) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", session.port().unwrap())).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut greeting = [0; 18];
+    stream.read_exact(&mut greeting).unwrap();
+    assert_eq!(&greeting, b"NBDMAGICIHAVEOPT\0\x03");
+    stream.write_all(&3u32.to_be_bytes()).unwrap();
+    stream
+}
+
+/// The kind of the reply to an option.
+fn reply(stream: &mut TcpStream) -> u32 {
+    let mut header = [0; 20];
+    stream.read_exact(&mut header).unwrap();
+    let length = u32::from_be_bytes(header[16..].try_into().unwrap());
+    std::io::copy(&mut stream.take(length.into()), &mut std::io::sink()).unwrap();
+    u32::from_be_bytes(header[12..16].try_into().unwrap())
+}
+
+#[test]
+fn libnbd_and_qemu_read_and_write_over_tls() {
+    let Some(certificates) = Certificates::new() else { return };
+    let (session, own) = (certificates.for_its_clients(), certificates.client("client"));
+    let uri = uri(&session, own.path());
+    let Some(told) = tool_or_skip("nbdinfo", &[&uri]) else { return };
+    assert!(told.contains("with TLS") && told.contains("the example"), "{told}");
+    let image = own.path().join("image");
+    let content: Vec<u8> = (0..SIZE).map(|at| (at / 4096 * 31 + at % 251) as u8).collect();
+    fs::write(&image, &content).unwrap();
+    let image = image.display().to_string();
+    tool("nbdcopy", &[&image, &uri]).unwrap();
+    let back = own.path().join("back").display().to_string();
+    tool("nbdcopy", &[&uri, &back]).unwrap();
+    assert!(fs::read(&back).unwrap() == content, "what was copied there and back differs");
+    let credentials = format!("tls-creds-x509,id=t,endpoint=client,dir={}", own.path().display());
+    let port = session.port().unwrap();
+    let export =
+        format!("driver=nbd,server.type=inet,server.host=localhost,server.port={port},tls-creds=t");
+    let words = ["compare", "--object", &credentials, "--image-opts", &export, "--image-opts"];
+    let file = format!("driver=raw,file.driver=file,file.filename={image}");
+    let words: Vec<&str> = words.into_iter().take(5).chain([file.as_str()]).collect();
+    let told = tool_or_skip("qemu-img", &words).unwrap();
+    assert!(told.contains("identical"), "{told}");
+    let (figures, closed) = session.end();
+    closed.unwrap();
+    let live = figures.sample.live.unwrap();
+    assert_eq!(live.writes.unwrap().bytes.get(), SIZE);
+}
+
+#[test]
+fn clients_without_a_certificate_of_the_authority_are_refused() {
+    let Some(certificates) = Certificates::new() else { return };
+    let session = certificates.for_its_clients();
+    for name in ["stranger", "expired"] {
+        let own = certificates.client(name);
+        let told = tool("nbdinfo", &[&uri(&session, own.path())]);
+        assert!(told.is_err(), "{name}: {told:?}");
+    }
+    let none = tempfile::tempdir().unwrap();
+    fs::copy(certificates.path("ca-cert"), none.path().join("ca-cert.pem")).unwrap();
+    assert!(tool("nbdinfo", &[&uri(&session, none.path())]).is_err());
+    // The same client is taken where any is.
+    let open = serve(certificates.tls(&Clients::Any));
+    let told = tool("nbdinfo", &[&uri(&open, none.path())]).unwrap();
+    assert!(told.contains("with TLS"), "{told}");
+    // And a client does not take a server of another authority.
+    let foreign = Tls::new(
+        &certificates.read("stranger-cert"),
+        &certificates.read("stranger-key"),
+        &Clients::Any,
+    );
+    let foreign = serve(foreign.unwrap());
+    assert!(tool("nbdinfo", &[&uri(&foreign, none.path())]).is_err());
+}
+
+#[test]
+fn nothing_is_told_in_the_clear() {
+    let Some(certificates) = Certificates::new() else { return };
+    let session = serve(certificates.tls(&Clients::Any));
+    let mut client = in_the_clear(&session);
+    for (number, data) in [(LIST, &[][..]), (GO, &[0; 6]), (99, b"what"), (LIST, &[1; 100])] {
+        client.write_all(&option(number, data)).unwrap();
+        assert_eq!(reply(&mut client), TLS_REQUIRED, "option {number}");
+    }
+    client.write_all(&option(EXPORT_NAME, b"lanemark")).unwrap();
+    assert_eq!(
+        client.read(&mut [0; 1]).unwrap_or(0),
+        0,
+        "the one option without a refusal ends it"
+    );
+    let told = tool_or_skip("nbdinfo", &[&format!("nbd://127.0.0.1:{}", session.port().unwrap())]);
+    assert!(told.is_none_or(|told| !told.contains("export-size")));
+}
+
+#[test]
+fn what_comes_behind_starttls_in_the_clear_is_no_option() {
+    let Some(certificates) = Certificates::new() else { return };
+    let session = serve(certificates.tls(&Clients::Any));
+    let mut client = in_the_clear(&session);
+    let mut both = option(STARTTLS, &[]);
+    both.extend_from_slice(&option(LIST, &[]));
+    client.write_all(&both).unwrap();
+    assert_eq!(reply(&mut client), ACK);
+    let mut rest = Vec::new();
+    let _ = client.read_to_end(&mut rest);
+    assert!(rest.len() < 64 && !rest.windows(8).any(|window| window == b"lanemark"), "{rest:?}");
+}
+
+#[test]
+fn hostile_clients_end_and_others_are_served() {
+    let Some(certificates) = Certificates::new() else { return };
+    let session = serve(certificates.tls(&Clients::Any));
+    let own = certificates.client("client");
+    // Some say nothing, some stop in the handshake, some send no protocol at all.
+    let mut open = Vec::new();
+    for number in 0..30u8 {
+        let mut client = in_the_clear(&session);
+        match number % 3 {
+            0 => {}
+            1 => {
+                client.write_all(&option(STARTTLS, &[])).unwrap();
+                assert_eq!(reply(&mut client), ACK);
+                client.write_all(&[0x16, 3, 1, 2, 0, 1]).unwrap();
+            }
+            _ => client.write_all(&[number; 4096]).unwrap(),
+        }
+        open.push(client);
+    }
+    let mut long = in_the_clear(&session);
+    let mut header = option(LIST, &[]);
+    header[12..16].copy_from_slice(&u32::MAX.to_be_bytes());
+    long.write_all(&header).unwrap();
+    assert_eq!(long.read(&mut [0; 1]).unwrap_or(0), 0, "an option of 4 GiB ends it");
+    let began = Instant::now();
+    if let Some(told) = tool_or_skip("nbdinfo", &[&uri(&session, own.path())]) {
+        assert!(told.contains("with TLS"), "{told}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(5), "others wait for nobody");
+    // All are gone when their time for the handshake is over, and the server ends whatever is open.
+    let until = Instant::now() + Duration::from_secs(20);
+    while session.figures().connections > 0 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(session.figures().connections, 0);
+    let _late = in_the_clear(&session);
+    let (_, closed) = session.end();
+    closed.unwrap();
+}
+
+#[test]
+fn certificates_that_are_none_are_named() {
+    let Some(certificates) = Certificates::new() else { return };
+    let (own, key) = (certificates.read("server-cert"), certificates.read("server-key"));
+    let says = |certificates: &[u8], key: &[u8], clients: Clients, what: &str| {
+        let error = Tls::new(certificates, key, &clients).unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+    };
+    says(b"", &key, Clients::Any, "the certificate: no certificate in PEM");
+    says(&key, &key, Clients::Any, "the certificate: no certificate in PEM");
+    says(&own, b"junk", Clients::Any, "the key: no private key in PEM");
+    says(&own, &key, Clients::Of(b"junk".to_vec()), "the authorities of clients");
+    says(&own, &certificates.read("client-key"), Clients::Any, "");
+}
