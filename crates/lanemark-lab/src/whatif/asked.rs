@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lanemark_core::result::{Calibration, RunResult, Target, WhatIf};
+use lanemark_core::result::{Calibration, FittedDrive, RunResult, Target, WhatIf};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, Location, System};
 
@@ -79,23 +79,23 @@ impl Lab {
             }
         }
         // All that may be wrong is found before anything is simulated.
-        let here = assemble(library, &from.system, &[])?;
+        let fit = args.fit.map(results::read_fit).transpose()?;
+        // What the measurements told of their host holds on that platform, in whichever port.
+        let fit = fit.as_ref();
+        let (here, own) = with_fitted_host(library, &from.system, &[], fit)?;
         let present = Side { name: from.system.clone(), system: here, workload: now };
-        let there = assemble(library, &other, &set)?;
+        let (there, all) = with_fitted_host(library, &other, &set, fit)?;
         let mut other = Side { name: other, system: there, workload: then };
         present.check_places()?;
         other.check_places()?;
-        let ranges = match args.fit {
-            Some(path) => fitted_ranges(&results::read_fit(path)?),
-            None => Vec::new(),
-        };
+        let ranges = fit.map(fitted_ranges).unwrap_or_default();
         let named = other.name.clone();
         // The fit is of the other system's drive, and of the present one's where it is the same.
         let same = drive_of(&from.system) == drive_of(&named);
         let of_present = if same { ranges.as_slice() } else { &[] };
         let subject = |name, settings, ranges| Subject { library, name, settings, ranges };
         let subjects =
-            [subject(&from.system, &[], of_present), subject(&named, set.as_slice(), &ranges)];
+            [subject(&from.system, &own, of_present), subject(&named, all.as_slice(), &ranges)];
         if let Some(depth) = args.queue_depth {
             other.name += &format!(" at queue depth {depth}");
         }
@@ -106,6 +106,27 @@ impl Lab {
         let job = WhatIfJob { present, other, subjects, measured, changed, seed: args.seed };
         self.what_if(&job, watch)
     }
+}
+
+/// Assembles a system with `set`, and returns it with all that is set: on the platform that was fitted, these are the host's
+/// values that the fit found, too.
+fn with_fitted_host(
+    library: &Library,
+    name: &str,
+    set: &[(Calibration, Location)],
+    fit: Option<&FittedDrive>,
+) -> Result<(System, Vec<(Calibration, Location)>), LabError> {
+    let plain = assemble(library, name, set)?;
+    let host = fit.filter(|fit| fit.platform == plain.target.platform).map(|fit| &fit.host);
+    let is_set = |one: &Calibration| set.iter().any(|(other, _)| other.parameter == one.parameter);
+    let free = host.into_iter().flatten().filter(|one| !is_set(one));
+    let mut all: Vec<(Calibration, Location)> =
+        free.map(|one| (one.clone(), Location::file("--fit"))).collect();
+    if all.is_empty() {
+        return Ok((plain, set.to_vec()));
+    }
+    all.extend_from_slice(set);
+    Ok((assemble(library, name, &all)?, all))
 }
 
 /// The present system: by name, or with a result that it came from or stands for.
