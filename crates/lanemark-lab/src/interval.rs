@@ -10,7 +10,7 @@ use lanemark_core::result::{
 };
 use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_core::sim::run_test_watched;
-use lanemark_core::sim::spec::{MediaSpec, ProtocolKind};
+use lanemark_core::sim::spec::{MediaSpec, ProtocolKind, SystemSpec};
 use lanemark_core::units::Duration;
 use lanemark_core::workload::{Asks, Test, Workload};
 use lanemark_study::{Library, Location, System, Uncertain};
@@ -392,16 +392,25 @@ const FULL: f64 = 0.95;
 const LAW: f64 = 1.03;
 const LAW_PCIE: f64 = 1.1;
 
+/// Returns how far above the law of its links a system may be.
+fn law(system: &SystemSpec) -> f64 {
+    match system.first().protocol.kind {
+        ProtocolKind::Nvme => LAW_PCIE,
+        _ => LAW,
+    }
+}
+
+/// Returns how far above the law of the links of `system` a figure may be measured, by 80%.
+pub(crate) fn above_law(system: &SystemSpec, known: Known) -> f64 {
+    law(system) * (SIDES * known.chance).exp()
+}
+
 /// Returns the highest rate that the links of `system` may carry, over that of `sample`.
 fn headroom(system: &System, sample: &Sample) -> f64 {
     let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);
     let links = hops.iter().filter(|hop| matches!(hop.id, HopId::Link(_) | HopId::SecondLink(_)));
     let busiest = links.map(|hop| hop.utilisation).fold(0.0, f64::max);
-    let law = match system.spec.first().protocol.kind {
-        ProtocolKind::Nvme => LAW_PCIE,
-        _ => LAW,
-    };
-    law / busiest.clamp(1e-9, 1.0)
+    law(&system.spec) / busiest.clamp(1e-9, 1.0)
 }
 
 /// The factor that 80% of predictions like this one are within, for what the model leaves out.

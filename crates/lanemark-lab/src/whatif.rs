@@ -17,7 +17,7 @@ use lanemark_study::{System, Uncertain};
 
 use crate::error::LabError;
 use crate::event::{Event, Watch};
-use crate::interval::{Draws, Known, Subject, may_be_drawn};
+use crate::interval::{self, Draws, Known, Subject, may_be_drawn};
 use crate::lab::{Lab, Work};
 
 /// Small requests that count in a shortened test; fewer large ones are as good.
@@ -118,6 +118,7 @@ impl Lab {
             .iter()
             .map(|one| seen(one, measured.and_then(|(_, run)| run.test(&one.test.name))))
             .collect();
+        let other_system = &other.system;
         let tests = tests.map(|(place, (one, two))| {
             let other = Outlook::of(two);
             let carried = carried(&seen, place, other.limit);
@@ -145,7 +146,8 @@ impl Lab {
                         };
                         let ratio = test.limit_stays();
                         let interval = draws.carried_interval(place, ratio, known);
-                        interval.map(|interval| held(interval, &test))
+                        let above = interval::above_law(&other_system.spec, known);
+                        interval.map(|interval| held(interval, &test, above))
                     }
                     None => draws.interval(1, place),
                 });
@@ -240,9 +242,10 @@ fn seen<'t>(one: &'t TestResult, measured: Option<&TestResult>) -> Option<Seen<'
     log.is_finite().then_some(Seen { test: &one.test, limit, log })
 }
 
-/// Returns the interval of a measured figure that goes to another path, held below what the links of that path carry.
-fn held(interval: PredictionInterval, test: &WhatIfTest) -> PredictionInterval {
+/// Returns the interval of a measured figure that goes to another path, held below so many times what the links of that
+/// path carry.
+fn held(interval: PredictionInterval, test: &WhatIfTest, above: f64) -> PredictionInterval {
     let carried = test.other.links_bytes_per_second.unwrap_or(f64::INFINITY);
-    let most = (carried / test.expected()).max(1.0);
+    let most = (above * carried / test.expected()).max(1.0);
     PredictionInterval { high_ratio: interval.high_ratio.min(most), ..interval }
 }

@@ -13,6 +13,10 @@ use crate::PredictError;
 
 /// Least relative errors that are assumed, of throughput and mean latency, of the median and of the 99th percentile.
 const FLOORS: [f64; 3] = [0.015, 0.06, 0.25];
+/// Tests of a fit that are simulated with all requests that are asked for. Of more tests, as a grid has them, each has fewer.
+const WHOLE_TESTS: u64 = 40;
+/// The share of the requests asked for that each test of a large grid has at least.
+const LEAST_SHARE: u64 = 8;
 /// Requests below which a measured 99th percentile is not used.
 const TAIL_MIN: u64 = 2000;
 
@@ -156,6 +160,8 @@ impl Measurements {
             those.map(Trial::throughput).fold(0.0, f64::max)
         };
         let stored = fastest(true);
+        let tests = self.trials.len().max(1) as u64;
+        let requests = (requests * WHOLE_TESTS / tests).clamp(requests / LEAST_SHARE, requests);
         for trial in &mut self.trials {
             let count = match trial.test.block.get() {
                 0..=8192 => requests,
