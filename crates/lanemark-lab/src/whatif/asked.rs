@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use lanemark_core::result::{Calibration, FittedDrive, RunResult, Target, WhatIf};
+use lanemark_core::units::Duration;
 use lanemark_study::system::SystemName;
-use lanemark_study::{Library, Location, System};
+use lanemark_study::{Library, Location, System, Uncertain};
 
 use super::{Side, WhatIfJob, fitted_ranges};
 use crate::error::LabError;
@@ -13,6 +14,9 @@ use crate::interval::Subject;
 use crate::lab::{Lab, assemble, settings};
 use crate::scale::{Scale, scaled};
 use crate::{opened, results};
+
+/// The factor up and down by which a driver's time varies between hosts: that of any assumed time.
+const HOST_SPREAD: f64 = 1.4;
 
 /// A what-if question.
 #[derive(Clone, Copy, Debug)]
@@ -85,17 +89,22 @@ impl Lab {
         let (here, own) = with_fitted_host(library, &from.system, &[], fit)?;
         let present = Side { name: from.system.clone(), system: here, workload: now };
         let (there, all) = with_fitted_host(library, &other, &set, fit)?;
+        let is_other_host = present.system.target.platform != there.target.platform;
         let mut other = Side { name: other, system: there, workload: then };
         present.check_places()?;
         other.check_places()?;
         let ranges = fit.map(fitted_ranges).unwrap_or_default();
+        let mut others = ranges.clone();
+        if from.measured().is_some() && is_other_host {
+            others.extend(driver_times(&other.system));
+        }
         let named = other.name.clone();
         // The fit is of the other system's drive, and of the present one's where it is the same.
         let same = drive_of(&from.system) == drive_of(&named);
         let of_present = if same { ranges.as_slice() } else { &[] };
         let subject = |name, settings, ranges| Subject { library, name, settings, ranges };
         let subjects =
-            [subject(&from.system, &own, of_present), subject(&named, all.as_slice(), &ranges)];
+            [subject(&from.system, &own, of_present), subject(&named, all.as_slice(), &others)];
         if let Some(depth) = args.queue_depth {
             other.name += &format!(" at queue depth {depth}");
         }
@@ -106,6 +115,21 @@ impl Lab {
         let job = WhatIfJob { present, other, subjects, measured, changed, seed: args.seed };
         self.what_if(&job, watch)
     }
+}
+
+/// Returns the times of drivers on a host that nothing was measured on. A platform has them from one published machine, and
+/// on another processor they are as uncertain as its other times.
+fn driver_times(system: &System) -> Vec<Uncertain> {
+    let records = system.values.iter().filter(|one| {
+        one.parameter.starts_with("platform.") && one.parameter.ends_with(".driver_time")
+    });
+    let ranged = records.filter_map(|one| {
+        let time: Duration = one.text.parse().ok()?;
+        let at = |factor: f64| format!("{:.3} us", time.as_microseconds() * factor);
+        let ends = [at(1.0 / HOST_SPREAD), at(HOST_SPREAD)];
+        Uncertain::within(&one.parameter, &one.text, ends.each_ref().map(String::as_str))
+    });
+    ranged.collect()
 }
 
 /// Assembles a system with `set`, and returns it with all that is set: on the platform that was fitted, these are the host's

@@ -144,7 +144,8 @@ impl Truth {
             }
         }
         let mut workload = lanemark_study::workload::open(library, "fit")?;
-        ("grid".clone_into(&mut workload.id), "grid".clone_into(&mut workload.name));
+        workload.id = "grid".to_owned();
+        workload.name = "Random requests of 4 KiB by depth and jobs".to_owned();
         workload.tests = tests;
         workload.repeats = 1;
         let system = self.system(library, 0)?;
