@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test axe python python-test python-bench wheels mysql serve-soak serve-bench check bench instructions golden mutants ladders validate fuzz library fit endurance oltp-kills oltp-bench build install tools clean docs
+.PHONY: help demo test axe python python-test python-bench wheels mysql serve-soak serve-bench check bench instructions golden mutants ladders validate fuzz library fit grids endurance oltp-kills oltp-bench build install tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -154,6 +154,10 @@ validate:        ## hold predictions of drives that nothing was fitted to agains
 
 fit:             ## fit thirty random drives in one port and predict each in another (ten minutes on two free cores)
 	LANEMARK_FIT_DRIVES=30 cargo test --release --locked -p lanemark-predict --test round_trip -- --nocapture
+
+grids:           ## fit twenty drives to noisy grids on one path and predict each on another (half an hour on two free cores)
+	cargo build --release --locked -p lanemark-predict --example grids
+	target/release/examples/grids --drives=20
 
 oltp-kills:      ## kill drivers and servers of databases fifty times each, and check what is there (five minutes)
 	LANEMARK_OLTP_KILLS=50 cargo test --locked -p lanemark-oltp --test kills -- --nocapture

@@ -1,10 +1,13 @@
 //! A workload on two systems: both side by side, with the interval of each prediction.
 
 mod asked;
+mod deviation;
 
 pub use asked::WhatIfAsked;
+use deviation::{Seen, carried};
 use lanemark_core::result::{
-    FittedDrive, Outlook, PredictionInterval, Provenance, RunResult, WhatIf, WhatIfTest,
+    FittedDrive, Outlook, PathPart, PredictionInterval, Provenance, RunResult, TestResult, WhatIf,
+    WhatIfTest,
 };
 use lanemark_core::sim::spec::{AttachmentSpec, MediaSpec};
 use lanemark_core::units::{Bytes, Duration};
@@ -14,7 +17,7 @@ use lanemark_study::{System, Uncertain};
 
 use crate::error::LabError;
 use crate::event::{Event, Watch};
-use crate::interval::{Draws, Subject, may_be_drawn};
+use crate::interval::{self, Draws, Known, Subject, may_be_drawn};
 use crate::lab::{Lab, Work};
 
 /// Small requests that count in a shortened test; fewer large ones are as good.
@@ -110,22 +113,43 @@ impl Lab {
             subjects.as_ref().map(|subjects| self.both_drawn(*subjects, [before, after], *seed));
         let draws = draws.transpose()?;
         let tests = before.tests.iter().zip(&after.tests).enumerate();
+        let seen: Vec<Option<Seen<'_>>> = before
+            .tests
+            .iter()
+            .map(|one| seen(one, measured.and_then(|(_, run)| run.test(&one.test.name))))
+            .collect();
+        let other_system = &other.system;
         let tests = tests.map(|(place, (one, two))| {
+            let other = Outlook::of(two);
+            let carried = carried(&seen, place, other.limit);
             let mut test = WhatIfTest {
                 test: one.test.name.clone(),
                 random: is_random(&one.test),
                 measured: measured.and_then(|(_, run)| run.test(&one.test.name)).map(Outlook::of),
                 present: Outlook::of(one),
-                other: Outlook::of(two),
+                other,
                 interval: None,
+                carried: carried.map(|carried| carried.log.exp()),
                 shortened_to: shortened.get(place).copied().flatten(),
             };
             test.interval = draws
                 .as_ref()
                 .filter(|_| may_be_drawn(&before.workload, one))
-                .and_then(|draws| match test.measured.is_some() && test.limit_stays() {
-                    true => draws.ratio_interval(place).map(|interval| held(interval, &test)),
-                    false => draws.interval(1, place),
+                .and_then(|draws| match carried {
+                    Some(carried) => {
+                        let known = Known {
+                            chance: carried.chance.unwrap_or_default(),
+                            is_full: matches!(
+                                test.other.limit,
+                                Some(PathPart::Drive | PathPart::Link)
+                            ),
+                        };
+                        let ratio = test.limit_stays();
+                        let interval = draws.carried_interval(place, ratio, known);
+                        let above = interval::above_law(&other_system.spec, known);
+                        interval.map(|interval| held(interval, &test, above))
+                    }
+                    None => draws.interval(1, place),
                 });
             test
         });
@@ -210,9 +234,18 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
     Some(requests)
 }
 
-/// Returns the interval of a measured figure that goes to another path, held below what the links of that path carry.
-fn held(interval: PredictionInterval, test: &WhatIfTest) -> PredictionInterval {
+/// Returns a test of the present system with what was measured of it.
+fn seen<'t>(one: &'t TestResult, measured: Option<&TestResult>) -> Option<Seen<'t>> {
+    let measured = measured?.throughput_bytes_per_second.value;
+    let log = (measured / one.throughput_bytes_per_second.value).ln();
+    let limit = Outlook::of(one).limit;
+    log.is_finite().then_some(Seen { test: &one.test, limit, log })
+}
+
+/// Returns the interval of a measured figure that goes to another path, held below so many times what the links of that
+/// path carry.
+fn held(interval: PredictionInterval, test: &WhatIfTest, above: f64) -> PredictionInterval {
     let carried = test.other.links_bytes_per_second.unwrap_or(f64::INFINITY);
-    let most = (carried / test.expected()).max(1.0);
+    let most = (above * carried / test.expected()).max(1.0);
     PredictionInterval { high_ratio: interval.high_ratio.min(most), ..interval }
 }

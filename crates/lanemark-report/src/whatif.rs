@@ -45,14 +45,15 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
         sheet.item("- ", &told(test), Ink::Plain);
     }
     if let Some(name) = &whatif.measured {
-        let scaled = |test: &&WhatIfTest| test.measured.is_some() && test.limit_stays();
+        let scaled = |test: &&WhatIfTest| test.carried.is_some();
         sheet.blank();
         sheet.paragraph(&match whatif.tests.iter().filter(scaled).count() {
-            0 => format!("The limit of every test moves, so \"then\" is the model's figure and not the measured one ({name})."),
+            0 => format!("The limit of every test moves to where nothing was measured, so \"then\" is the model's figure and not the measured one ({name})."),
             _ => format!(
-                "\"then\" is the measured figure ({name}) times the ratio of both models, which takes out the error of the \
-                 present system's model, and at most what the other links carry. Where the limit moves from one part of \
-                 the path to another it is the model's figure."
+                "\"then\" is the model's figure times measured ({name}) over modelled now, which takes out the error of the \
+                 present system's model, and at most what the other links carry. Of five or more tests that differ only in depth \
+                 and threads this goes as a smooth mean. Where the limit moves to a part of the path that limited no such \
+                 test, it is the model's figure."
             ),
         });
     }

@@ -40,6 +40,10 @@ pub struct WhatIfTest {
     /// The 80% interval of [`Self::expected`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<PredictionInterval>,
+    /// Measured over modelled throughput of the present system, as it goes over to the other one; none where nothing was
+    /// measured, or nothing that tells of the other system's limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried: Option<f64>,
     /// Requests that were simulated and counted on either system, where those of the whole test would have been more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened_to: Option<u64>,
@@ -139,16 +143,16 @@ impl WhatIfTest {
 
     /// Returns the throughput to expect on the other system, in bytes a second.
     ///
-    /// Where a measured figure is given and the same part of the path limits both systems, it is that figure times the ratio
-    /// of both models, which takes out the error of the present system's model, and no more than the other system's links
-    /// carry. Where the limit moves, the measured figure tells nothing of the new one, and the model's own figure stands.
+    /// The model's own figure times what was measured over what was modelled on the present system, which takes out the
+    /// error of that model, and then no more than the other system's links carry. Where nothing measured tells of the
+    /// limit on the other system, the model's own figure stands.
     pub fn expected(&self) -> f64 {
-        match &self.measured {
-            Some(measured) if self.limit_stays() => {
-                let carried = self.other.links_bytes_per_second.unwrap_or(f64::INFINITY);
-                (measured.bytes_per_second * self.ratio()).min(carried)
+        match self.carried {
+            Some(carried) => {
+                let most = self.other.links_bytes_per_second.unwrap_or(f64::INFINITY);
+                (self.other.bytes_per_second * carried).min(most)
             }
-            _ => self.other.bytes_per_second,
+            None => self.other.bytes_per_second,
         }
     }
 }

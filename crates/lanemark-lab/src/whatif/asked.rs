@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use lanemark_core::result::{Calibration, RunResult, Target, WhatIf};
+use lanemark_core::result::{Calibration, FittedDrive, RunResult, Target, WhatIf};
+use lanemark_core::units::Duration;
 use lanemark_study::system::SystemName;
-use lanemark_study::{Library, Location, System};
+use lanemark_study::{Library, Location, System, Uncertain};
 
 use super::{Side, WhatIfJob, fitted_ranges};
 use crate::error::LabError;
@@ -13,6 +14,9 @@ use crate::interval::Subject;
 use crate::lab::{Lab, assemble, settings};
 use crate::scale::{Scale, scaled};
 use crate::{opened, results};
+
+/// The factor up and down by which a driver's time varies between hosts: that of any assumed time.
+const HOST_SPREAD: f64 = 1.4;
 
 /// A what-if question.
 #[derive(Clone, Copy, Debug)]
@@ -79,23 +83,28 @@ impl Lab {
             }
         }
         // All that may be wrong is found before anything is simulated.
-        let here = assemble(library, &from.system, &[])?;
+        let fit = args.fit.map(results::read_fit).transpose()?;
+        // What the measurements told of their host holds on that platform, in whichever port.
+        let fit = fit.as_ref();
+        let (here, own) = with_fitted_host(library, &from.system, &[], fit)?;
         let present = Side { name: from.system.clone(), system: here, workload: now };
-        let there = assemble(library, &other, &set)?;
+        let (there, all) = with_fitted_host(library, &other, &set, fit)?;
+        let is_other_host = present.system.target.platform != there.target.platform;
         let mut other = Side { name: other, system: there, workload: then };
         present.check_places()?;
         other.check_places()?;
-        let ranges = match args.fit {
-            Some(path) => fitted_ranges(&results::read_fit(path)?),
-            None => Vec::new(),
-        };
+        let ranges = fit.map(fitted_ranges).unwrap_or_default();
+        let mut others = ranges.clone();
+        if from.measured().is_some() && is_other_host {
+            others.extend(driver_times(&other.system));
+        }
         let named = other.name.clone();
         // The fit is of the other system's drive, and of the present one's where it is the same.
         let same = drive_of(&from.system) == drive_of(&named);
         let of_present = if same { ranges.as_slice() } else { &[] };
         let subject = |name, settings, ranges| Subject { library, name, settings, ranges };
         let subjects =
-            [subject(&from.system, &[], of_present), subject(&named, set.as_slice(), &ranges)];
+            [subject(&from.system, &own, of_present), subject(&named, all.as_slice(), &others)];
         if let Some(depth) = args.queue_depth {
             other.name += &format!(" at queue depth {depth}");
         }
@@ -106,6 +115,42 @@ impl Lab {
         let job = WhatIfJob { present, other, subjects, measured, changed, seed: args.seed };
         self.what_if(&job, watch)
     }
+}
+
+/// Returns the times of drivers on a host that nothing was measured on. A platform has them from one published machine, and
+/// on another processor they are as uncertain as its other times.
+fn driver_times(system: &System) -> Vec<Uncertain> {
+    let records = system.values.iter().filter(|one| {
+        one.parameter.starts_with("platform.") && one.parameter.ends_with(".driver_time")
+    });
+    let ranged = records.filter_map(|one| {
+        let time: Duration = one.text.parse().ok()?;
+        let at = |factor: f64| format!("{:.3} us", time.as_microseconds() * factor);
+        let ends = [at(1.0 / HOST_SPREAD), at(HOST_SPREAD)];
+        Uncertain::within(&one.parameter, &one.text, ends.each_ref().map(String::as_str))
+    });
+    ranged.collect()
+}
+
+/// Assembles a system with `set`, and returns it with all that is set: on the platform that was fitted, these are the host's
+/// values that the fit found, too.
+fn with_fitted_host(
+    library: &Library,
+    name: &str,
+    set: &[(Calibration, Location)],
+    fit: Option<&FittedDrive>,
+) -> Result<(System, Vec<(Calibration, Location)>), LabError> {
+    let plain = assemble(library, name, set)?;
+    let host = fit.filter(|fit| fit.platform == plain.target.platform).map(|fit| &fit.host);
+    let is_set = |one: &Calibration| set.iter().any(|(other, _)| other.parameter == one.parameter);
+    let free = host.into_iter().flatten().filter(|one| !is_set(one));
+    let mut all: Vec<(Calibration, Location)> =
+        free.map(|one| (one.clone(), Location::file("--fit"))).collect();
+    if all.is_empty() {
+        return Ok((plain, set.to_vec()));
+    }
+    all.extend_from_slice(set);
+    Ok((assemble(library, name, &all)?, all))
 }
 
 /// The present system: by name, or with a result that it came from or stands for.
