@@ -9,10 +9,15 @@ use lanemark_serve::clock::TimeScale;
 use super::LibraryArgs;
 
 /// What makes a socket needless.
-#[cfg(feature = "fuse")]
-const OTHERS: [&str; 3] = ["port", "mount", "attach"];
-#[cfg(not(feature = "fuse"))]
-const OTHERS: [&str; 1] = ["port"];
+const OTHERS: &[&str] = &[
+    "port",
+    #[cfg(feature = "fuse")]
+    "mount",
+    #[cfg(feature = "fuse")]
+    "attach",
+    #[cfg(feature = "vhost-user")]
+    "vhost_user",
+];
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -39,6 +44,10 @@ pub(crate) struct ServeArgs {
     #[cfg(feature = "fuse")]
     #[arg(long)]
     pub(crate) attach: bool,
+    /// Serve it to virtual machines too, as a vhost-user-blk device at this Unix socket, which only this user may use
+    #[cfg(feature = "vhost-user")]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) vhost_user: Option<PathBuf>,
     /// Keep the data in this sparse file, with a journal beside it
     #[arg(
         long,
