@@ -123,7 +123,8 @@ fn deliver(
 
 /// Runs as a guest's first process, where the words say so; the program has no other business then.
 pub(crate) fn as_first_process(words: &[OsString]) {
-    if let [_, word, plan] = words
+    // The kernel may add words of its own behind these.
+    if let [_, word, plan, ..] = words
         && word == init::WORD
     {
         init::run(Path::new(plan));

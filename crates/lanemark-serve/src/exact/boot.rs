@@ -49,6 +49,7 @@ impl Boot {
         if !kernel.is_file() {
             return Err(format!("{}: there is no kernel", kernel.display()));
         }
+        let kernel = fs::canonicalize(kernel).map_err(|error| error.to_string())?;
         let folder = fs::canonicalize(folder).map_err(|error| error.to_string())?;
         let text = folder.to_string_lossy();
         if text.len() > PATH_MAX
