@@ -243,7 +243,7 @@ pub(crate) mod tests {
     #[test]
     fn a_chain_is_read_and_answered_across_its_parts() {
         let (mut guest, mut ring) = Guest::new();
-        let at = |number| DESCRIPTORS + 16 * number;
+        let at = |number: u64| DESCRIPTORS + 16 * number;
         guest.descriptor(at(3), (0x1000, 3), [NEXT, 5]);
         guest.descriptor(at(5), (0x2000, 4), [NEXT, 0]);
         guest.descriptor(at(0), (0x3000, 2), [NEXT | WRITE, 1]);
