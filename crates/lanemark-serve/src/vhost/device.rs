@@ -220,8 +220,9 @@ impl Device {
     }
 
     fn protocol_features(&self) -> u64 {
-        let in_band = if self.in_band { P_IN_BAND | P_CHANNEL } else { 0 };
-        P_REPLY_ACK | P_CONFIG | in_band
+        // User-mode Linux takes no interrupt without the channel, whether it is used or not.
+        let in_band = if self.in_band { P_IN_BAND } else { 0 };
+        P_REPLY_ACK | P_CONFIG | P_CHANNEL | in_band
     }
 
     fn known(&self, what: &str, features: u64, known: u64) -> io::Result<()> {
