@@ -336,3 +336,80 @@ fn only(queue: u32) -> io::Result<()> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+    use crate::data::Cache;
+    use crate::delivered::Due;
+    use crate::vhost::ring::tests::{DESCRIPTORS, Guest as Machine};
+    use lanemark_core::sim::Status;
+    use lanemark_core::sim::spec::WriteCache;
+    use std::os::unix::fs::FileExt;
+
+    fn device() -> (Machine, Device) {
+        let cache = Cache { kind: WriteCache::Protected, size: 0 };
+        let data = Arc::new(crate::data::Data::memory(1 << 20, cache, 1).unwrap());
+        let (storing, _) = crate::storing::Storing::start(Arc::clone(&data)).unwrap();
+        let clock = Arc::new(ManualClock::default());
+        let around = Around { data, storing, delivered: Arc::default(), clock };
+        let mut device = Device::new(around, 1, true);
+        let (machine, ring) = Machine::new();
+        *lock(&device.queue.ring) = ring;
+        device.handle(Message::Enable(0, true), Vec::new()).unwrap();
+        (machine, device)
+    }
+
+    /// Makes a request of a page at `sector`, with its data at 0x3000, and returns its outcome.
+    fn asked(machine: &mut Machine, device: &Device, (kind, sector): (u32, u64)) -> u8 {
+        let head = [&kind.to_le_bytes()[..], &[0; 4], &sector.to_le_bytes()].concat();
+        machine.file.write_all_at(&head, 0x2000).unwrap();
+        machine.file.write_all_at(&[99], 0x2100).unwrap();
+        let data = if kind == 1 { 1 } else { 3 };
+        machine.descriptor(DESCRIPTORS, (0x2000, 16), [1, 1]);
+        machine.descriptor(DESCRIPTORS + 16, (0x3000, 4096), [data, 2]);
+        machine.descriptor(DESCRIPTORS + 32, (0x2100, 1), [2, 0]);
+        machine.offer(0);
+        for request in device.pull().unwrap().requests {
+            let (access, came) = (request.access, request.came);
+            let _ = request.work.completed(Status::Good, &Due { access, came, at: came });
+        }
+        let mut outcome = [0];
+        machine.file.read_exact_at(&mut outcome, 0x2100).unwrap();
+        assert!(device.queue().take_answers() && !device.queue().is_broken());
+        outcome[0]
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_what_is_wrong_is_answered() {
+        let (mut machine, device) = device();
+        machine.file.write_all_at(&[7; 4096], 0x3000).unwrap();
+        assert_eq!(asked(&mut machine, &device, (1, 8)), 0);
+        machine.file.write_all_at(&[0; 4096], 0x3000).unwrap();
+        assert_eq!(asked(&mut machine, &device, (0, 8)), 0);
+        let mut bytes = [0; 4096];
+        machine.file.read_exact_at(&mut bytes, 0x3000).unwrap();
+        assert!(bytes.iter().all(|byte| *byte == 7));
+        assert_eq!(asked(&mut machine, &device, (0, 2048)), 1);
+        assert_eq!(asked(&mut machine, &device, (77, 0)), 2);
+        assert_eq!(device.queue.under_way.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn messages_that_make_no_sense_end_the_connection() {
+        let (_, mut device) = device();
+        for message in [
+            Message::SetFeatures(1 << 63),
+            Message::SetProtocolFeatures(1),
+            Message::SetSize(0, 0),
+            Message::SetSize(0, 65_536),
+            Message::SetSize(1, 8),
+            Message::Kick(7),
+        ] {
+            assert!(device.handle(message.clone(), Vec::new()).is_err(), "{message:?}");
+        }
+        device.handle(Message::SetMemory(Vec::new()), Vec::new()).unwrap();
+        assert!(device.pull().is_err(), "a queue outside of memory");
+    }
+}
