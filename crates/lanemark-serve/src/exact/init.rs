@@ -67,7 +67,8 @@ pub fn run(plan: &Path) {
         within(&plan)
     }) {
         // The kernel's own output goes to the same place.
-        eprintln!("{WORD}: {error}");
+        let line = format!("{WORD}: {error}\n");
+        let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
     }
     rustix::fs::sync();
     let _ = reboot(RebootCommand::PowerOff);
