@@ -2,6 +2,8 @@
 
 mod completions;
 mod drive;
+#[cfg(feature = "exact")]
+mod exact;
 mod fit;
 mod library;
 mod plan;
@@ -19,6 +21,8 @@ mod whatif;
 
 pub(crate) use completions::{CompletionsArgs, CompletionsCommand};
 pub(crate) use drive::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
+#[cfg(feature = "exact")]
+pub(crate) use exact::ExactArgs;
 pub(crate) use fit::FitArgs;
 pub(crate) use library::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
 pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
@@ -117,6 +121,9 @@ pub(crate) enum Command {
     /// Command a server: its status, faults, a power cut
     #[cfg(feature = "serve")]
     ServeControl(ServeControlArgs),
+    /// Run a command in a kernel of its own, whose clock is the simulator's and whose disk is the modelled drive
+    #[cfg(feature = "exact")]
+    Exact(Box<ExactArgs>),
     /// Open the laboratory in a browser on this machine
     #[cfg(feature = "ui")]
     Ui(UiArgs),

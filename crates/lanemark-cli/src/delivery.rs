@@ -94,7 +94,10 @@ impl Delivery {
         };
         let series_written = write(series, &|| lanemark_report::series_csv(result));
         let page_written = write(page, &|| lanemark_report::html(None, &[result]));
-        let printed = shown(result).and_then(|text| output::print(&text));
+        let printed = shown(result).and_then(|text| match text.is_empty() {
+            true => Ok(()),
+            false => output::print(&text),
+        });
         if let (Ok(()), Some(place)) = (&saved, place) {
             tell!("saved {}", place.path().display());
         }

@@ -16,6 +16,9 @@ pub(crate) enum Outcome {
     /// A check found what must not be.
     Damaged,
     Interrupted,
+    /// What was run has ended with this exit code.
+    #[cfg(feature = "exact")]
+    Code(u8),
 }
 
 /// The error of a command.

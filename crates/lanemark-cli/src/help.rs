@@ -88,6 +88,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("serve-control", &["lanemark serve-control control.sock power-cut"]),
+    (
+        "exact",
+        &[
+            "lanemark exact samsung-850-pro-1tb@workstation-z170:sata --size 1GiB -- fio --name=read \\",
+            "    --filename=/dev/vda --direct=1 --rw=randread --bs=4k --iodepth=32 --ioengine=libaio --number_ios=1000",
+        ],
+    ),
     ("plan", &["lanemark plan bandwidth --video 3840x2160 --frames 60"]),
     (
         "plan battery",

@@ -12,6 +12,8 @@ mod compare;
 mod completions;
 mod delivery;
 mod drive;
+#[cfg(feature = "exact")]
+mod exact;
 mod export;
 mod failure;
 mod fit;
@@ -64,6 +66,8 @@ use messages::tell;
 /// process, and ends it where a signal or the words say so: a process runs one command.
 pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words = provenance::words_are(words);
+    #[cfg(feature = "exact")]
+    exact::as_first_process(words);
     let understood = help::command().try_get_matches_from(words);
     let args = understood.and_then(|matches| Args::from_arg_matches(&matches));
     let args = args.unwrap_or_else(|error| not_understood(&error, words));
@@ -73,6 +77,8 @@ pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     match outcome {
         Ok(Outcome::Done) => 0,
         Ok(Outcome::Damaged) => 1,
+        #[cfg(feature = "exact")]
+        Ok(Outcome::Code(code)) => code,
         Ok(Outcome::Interrupted) => stop::exit_code(),
         Err(failure) => {
             tell!("{failure}");
@@ -118,6 +124,8 @@ fn run(args: &Args) -> Result<Outcome, Failure> {
         Command::Serve(args) => serve::run(args),
         #[cfg(feature = "serve")]
         Command::ServeControl(args) => serve::control(args),
+        #[cfg(feature = "exact")]
+        Command::Exact(args) => exact::run(args),
         #[cfg(feature = "ui")]
         Command::Ui(args) => ui::run(args),
     }

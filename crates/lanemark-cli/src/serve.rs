@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     one_target(&system, &args.system)?;
     planned.iter().try_for_each(|fault| servable(&system, fault))?;
     let spec = system.with_faults(&planned, &from)?;
-    let size = size(args, &system)?;
+    let size = size(args.size, args.over.as_deref(), &system)?;
     let place = match &args.data {
         Some(file) => Place::File(file.clone()),
         None => Place::Memory,
@@ -95,6 +95,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     });
     let mut session = session.map_err(|error| Failure::input(format!("{named}: {error}")))?;
     let mut places: Vec<String> = session.address().map(str::to_owned).into_iter().collect();
+    #[cfg(feature = "vhost-user")]
+    if let Some(path) = &args.vhost_user {
+        let fail = |error| Failure::input(format!("--vhost-user {}: {error}", path.display()));
+        session.serve_machines(path).map_err(fail)?;
+        places.push(path.display().to_string());
+    }
     places.extend(mounted(args, &mut session)?);
     let session = Arc::new(session);
     let asked_to_stop = Arc::new(AtomicBool::new(false));
@@ -183,7 +189,7 @@ fn mounted(_: &ServeArgs, _: &mut Session) -> Result<Vec<String>, Failure> {
 }
 
 /// Refuses systems that are several block devices.
-fn one_target(system: &System, name: &str) -> Result<(), Failure> {
+pub(crate) fn one_target(system: &System, name: &str) -> Result<(), Failure> {
     match system.spec.targets().len() {
         1 => Ok(()),
         targets => Err(Failure::input(format!("{name}: one block device is served, and these are {targets}"))
@@ -204,7 +210,7 @@ fn planned(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
 }
 
 /// Refuses faults that data could not follow.
-fn servable(system: &System, fault: &Fault) -> Result<(), Failure> {
+pub(crate) fn servable(system: &System, fault: &Fault) -> Result<(), Failure> {
     let of_one = fault.drive.is_some() && matches!(fault.kind, FaultKind::PowerCut { .. });
     match of_one && system.spec.drives() > 1 {
         true => Err(Failure::input(format!(
@@ -215,11 +221,16 @@ fn servable(system: &System, fault: &Fault) -> Result<(), Failure> {
     }
 }
 
-fn size(args: &ServeArgs, system: &System) -> Result<u64, Failure> {
-    let image = args.over.as_deref().and_then(|over| std::fs::metadata(over).ok());
+/// The length of the data: what is asked for, else that of the image below it, else the capacity.
+pub(crate) fn size(
+    asked: Option<Bytes>,
+    over: Option<&Path>,
+    system: &System,
+) -> Result<u64, Failure> {
+    let image = over.and_then(|over| std::fs::metadata(over).ok());
     let image = image.map(|there| Bytes(there.len().next_multiple_of(SECTOR)));
     let capacity = system.capacity();
-    let size = args.size.or(image).unwrap_or(capacity);
+    let size = asked.or(image).unwrap_or(capacity);
     let wrong = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
     if size > capacity {
         return wrong(format!("the drive has {capacity}"));
@@ -316,13 +327,20 @@ fn deliver(
         delivery.deliver_nothing();
         return Ok(());
     }
-    let mut result = result(system, test, sample, faults);
+    let mut result = result(system, test, sample, faults, ("served", "served to programs"));
     result.provenance = provenance;
     delivery.deliver(&mut result)
 }
 
-fn result(system: &System, test: Test, sample: Sample, faults: Vec<Fault>) -> RunResult {
-    let (id, name) = ("served".to_owned(), "served to programs".to_owned());
+/// The result of a sample, whose workload has this id and name.
+pub(crate) fn result(
+    system: &System,
+    test: Test,
+    sample: Sample,
+    faults: Vec<Fault>,
+    (id, name): (&str, &str),
+) -> RunResult {
+    let (id, name) = (id.to_owned(), name.to_owned());
     let tests = vec![test.clone()];
     let (average, order) = (Average::Mean, Order::Listed);
     let workload = Workload { faults, id, name, repeats: 1, average, order, tests };

@@ -227,6 +227,12 @@ impl Core {
         (event.into_iter().chain(cut).min(), busy)
     }
 
+    /// The instant of the next step, where anything is to happen.
+    #[cfg(feature = "exact")]
+    pub(crate) fn next_event(&self) -> Option<Instant> {
+        self.next().0
+    }
+
     /// The instant of the next look at a drive of which nothing is asked.
     fn idle_look(&self) -> Instant {
         // A simulated second takes so many real ones, and the wait is of real time.

@@ -12,6 +12,8 @@
 //! | [`socket`], [`server`], `connection`, `outbox` | clients: who may connect, their threads, and their answers |
 //! | `tls` | TLS in front of connections; feature `tls` |
 //! | `mount`, `attach` | the system as a file, and as a disk; feature `fuse` |
+//! | `vhost` | the system as a disk of virtual machines; features `vhost-user` and `exact` |
+//! | `exact` | programs in a kernel whose clock is the simulator's; feature `exact` |
 //! | `undo` | takes both away before the process ends |
 //! | `job`, `storing` | what a request does to the data, and when that is stored |
 //!
@@ -25,6 +27,8 @@ pub mod data;
 pub mod delivered;
 pub mod desk;
 pub mod engine;
+#[cfg(feature = "exact")]
+pub mod exact;
 mod job;
 pub mod metrics;
 #[cfg(feature = "fuse")]
@@ -39,3 +43,5 @@ mod storing;
 pub mod tls;
 #[cfg(feature = "fuse")]
 pub mod undo;
+#[cfg(any(feature = "exact", feature = "vhost-user"))]
+pub mod vhost;

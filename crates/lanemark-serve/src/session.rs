@@ -16,12 +16,16 @@ use crate::connection::Shared;
 use crate::data::{Cache, Data};
 use crate::delivered::Delivered;
 use crate::engine::{Core, Engine};
+#[cfg(feature = "vhost-user")]
+use crate::job::Around;
 #[cfg(feature = "fuse")]
 use crate::mount::Mounts;
 use crate::nbd::Export;
 use crate::server::Server;
 use crate::socket::{Endpoint, Listener};
 use crate::storing::Storing;
+#[cfg(feature = "vhost-user")]
+use crate::vhost::machine::Machines;
 
 /// A session as it is asked for.
 pub struct Plan<'s> {
@@ -49,6 +53,11 @@ pub struct Plan<'s> {
 /// A session at work.
 pub struct Session {
     server: Option<Server>,
+    /// Machines whose disk it is. Before all that they use, so that they go first.
+    #[cfg(feature = "vhost-user")]
+    machines: Option<Machines>,
+    #[cfg(feature = "vhost-user")]
+    shared: Arc<Shared>,
     #[cfg(feature = "fuse")]
     mounts: Mounts,
     data: Arc<Data>,
@@ -117,6 +126,8 @@ impl Session {
             delivered: Arc::clone(&delivered),
             engine: engine.as_ref().map(|(engine, _)| Arc::clone(engine)),
         });
+        #[cfg(feature = "vhost-user")]
+        let shares = Arc::clone(&shared);
         #[cfg(feature = "tls")]
         let tls = plan.tls;
         let server = listener.map(|listener| {
@@ -132,6 +143,10 @@ impl Session {
         let storing_thread = Some(storing_thread);
         Ok(Self {
             server,
+            #[cfg(feature = "vhost-user")]
+            machines: None,
+            #[cfg(feature = "vhost-user")]
+            shared: shares,
             #[cfg(feature = "fuse")]
             mounts: Mounts::new(shared),
             data,
@@ -153,6 +168,23 @@ impl Session {
     /// The port, where it listens on one.
     pub fn port(&self) -> Option<u16> {
         self.server.as_ref().and_then(Server::port)
+    }
+
+    /// Serves machines at this Unix socket too, over vhost-user.
+    ///
+    /// # Errors
+    /// Where the place cannot be listened at, or there can be no thread.
+    #[cfg(feature = "vhost-user")]
+    pub fn serve_machines(&mut self, socket: &std::path::Path) -> io::Result<()> {
+        let listener = Listener::bind(&Endpoint::Unix(socket.to_owned()))?;
+        let around = Around {
+            data: Arc::clone(&self.data),
+            storing: Arc::clone(&self.storing),
+            delivered: Arc::clone(&self.delivered),
+            clock: Arc::clone(&self.clock),
+        };
+        self.machines = Some(Machines::start(listener, Arc::clone(&self.shared), around)?);
+        Ok(())
     }
 
     /// The system as a file and as a disk.
@@ -209,6 +241,8 @@ impl Session {
             processor_s: processor_s(),
         });
         let connections = self.server.as_ref().map_or(0, Server::connections);
+        #[cfg(feature = "vhost-user")]
+        let connections = connections + self.machines.as_ref().map_or(0, Machines::connections);
         Figures { sample, test, lost, told: Vec::new(), outstanding, connections }
     }
 
@@ -226,6 +260,8 @@ impl Session {
         let told = self.mounts.end();
         #[cfg(not(feature = "fuse"))]
         let told = Vec::new();
+        #[cfg(feature = "vhost-user")]
+        drop(self.machines.take());
         if let Some(server) = &mut self.server {
             server.end();
         }

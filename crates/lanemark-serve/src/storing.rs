@@ -52,6 +52,8 @@ impl Both {
 pub(crate) struct Storing {
     queue: Mutex<Option<Sender<(Mark, Arc<Both>)>>>,
     data: Arc<Data>,
+    /// Whether whoever asks waits until all is stored.
+    is_at_once: bool,
 }
 
 impl Storing {
@@ -64,7 +66,14 @@ impl Storing {
                 both.real(stored(&own, mark));
             }
         })?;
-        Ok((Arc::new(Self { queue: Mutex::new(Some(queue)), data }), thread))
+        let (queue, is_at_once) = (Mutex::new(Some(queue)), false);
+        Ok((Arc::new(Self { queue, data, is_at_once }), thread))
+    }
+
+    /// Stores without a thread, while whoever asks waits: in virtual time that takes none.
+    #[cfg(feature = "exact")]
+    pub(crate) fn at_once(data: Arc<Data>) -> Arc<Self> {
+        Arc::new(Self { queue: Mutex::new(None), data, is_at_once: true })
     }
 
     /// Begins to store what was written before `mark`.
@@ -76,7 +85,7 @@ impl Storing {
 
     /// Begins to store what was written before `mark`, for these ends.
     pub(crate) fn store_for(&self, mark: Mark, both: &Arc<Both>) {
-        if self.data.is_memory() {
+        if self.is_at_once || self.data.is_memory() {
             return both.real(stored(&self.data, mark));
         }
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);

@@ -17,6 +17,8 @@ const OTHERS: &[&str] = &[
     "attach",
     #[cfg(feature = "tls")]
     "listen",
+    #[cfg(feature = "vhost-user")]
+    "vhost_user",
 ];
 
 #[derive(Debug, ClapArgs)]
@@ -65,6 +67,10 @@ pub(crate) struct ServeArgs {
     #[cfg(feature = "fuse")]
     #[arg(long)]
     pub(crate) attach: bool,
+    /// Serve it to virtual machines too, as a vhost-user-blk device at this Unix socket, which only this user may use
+    #[cfg(feature = "vhost-user")]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) vhost_user: Option<PathBuf>,
     /// Keep the data in this sparse file, with a journal beside it
     #[arg(
         long,

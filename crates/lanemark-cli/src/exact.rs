@@ -1,0 +1,132 @@
+//! `lanemark exact`: a command in a guest whose clock is the simulator's.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use lanemark_core::result::{Provenance, RunResult};
+use lanemark_core::units::Bytes;
+use lanemark_lab::scale::faults;
+use lanemark_lab::{assemble, settings};
+use lanemark_serve::data::{DataPlan, Opened, Place};
+use lanemark_serve::exact::boot::Boot;
+use lanemark_serve::exact::init::{self, InitPlan};
+use lanemark_serve::exact::{ExactPlan, ExactRun, run as run_guest};
+use lanemark_serve::session::cache_of;
+use lanemark_study::system::SystemName;
+use lanemark_study::{Location, System};
+
+use crate::args::ExactArgs;
+use crate::delivery::Delivery;
+use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
+use crate::{library, provenance, serve, stop};
+
+/// The kernel that `make exact` builds.
+const KERNEL: &str = "target/exact/linux";
+/// The least memory with which a guest begins, and the most.
+const MEMORY: (Bytes, Bytes) = (Bytes::mebi(64), Bytes::mebi(65_536));
+
+pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
+    let signal = stop::on_signal();
+    let library = library::open(&args.library)?;
+    let system = assemble(&library, &args.system, &settings(&args.set)?)?;
+    let planned = faults(&args.fault)?;
+    serve::one_target(&system, &args.system)?;
+    planned.iter().try_for_each(|fault| serve::servable(&system, fault))?;
+    let spec = system.with_faults(&planned, &Location::file("--fault"))?;
+    let size = serve::size(args.size, args.over.as_deref(), &system)?;
+    let fail = |error: std::io::Error| Failure::run(format!("the guest can't be started: {error}"));
+    let folder = tempfile::Builder::new().prefix("lanemark-").tempdir().map_err(fail)?;
+    let boot = boot(args, folder.path())?;
+    let place = args.data.clone().map_or(Place::Memory, Place::File);
+    let plan = DataPlan { place, over: args.over.clone(), size, overwrite: None };
+    let Opened { data, told } = plan.open(cache_of(&spec), args.seed)?;
+    told.iter().for_each(|line| tell!("note: {line}"));
+    let mut provenance = provenance::own(args.seed);
+    provenance.inputs = library.used();
+    let drive = SystemName::parse(&args.system)?.drive;
+    let what = format!("exact-{}", drive.rsplit('/').next().unwrap_or("drive"));
+    // What is printed is the command's.
+    let shown = |_: &RunResult| Ok(String::new());
+    let delivery = Delivery::open(Some(&args.out), &what, &provenance.started_at, None, shown)?;
+    let plan = ExactPlan { system: &spec, faults: &planned, data, seed: args.seed, boot };
+    let ended = run_guest(plan, &|| stop::requested(&signal)).map_err(fail)?;
+    drop(folder);
+    ended.lost.iter().for_each(|line| tell!("note: {line}"));
+    let (code, failure) = (ended.code, why(&ended));
+    deliver(&delivery, &system, ended, planned, provenance)?;
+    match code {
+        _ if stop::requested(&signal) => Ok(Outcome::Interrupted),
+        Some(code) => Ok(Outcome::Code(u8::try_from(code).unwrap_or(u8::MAX))),
+        None => Err(failure),
+    }
+}
+
+/// The guest of the arguments, whose sockets and files are in `folder`.
+fn boot(args: &ExactArgs, folder: &Path) -> Result<Boot, Failure> {
+    let memory = args.guest_memory;
+    if memory < MEMORY.0 || memory > MEMORY.1 {
+        let (least, most) = MEMORY;
+        return Err(Failure::input(format!("--guest-memory {memory}: from {least} to {most}")));
+    }
+    let fail = |error: std::io::Error| Failure::run(format!("the guest can't be started: {error}"));
+    let program = std::env::current_exe().map_err(fail)?;
+    let kernel = args.kernel.clone().unwrap_or_else(|| kernel(&program));
+    let here = std::env::current_dir().map_err(fail)?;
+    let mut path = std::env::var_os("PATH").unwrap_or_default();
+    // Programs that make file systems are where only root looks.
+    path.push(":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin");
+    let output = folder.to_owned();
+    let plan = InitPlan { output, folder: here, path, words: args.command.clone() };
+    Boot::new(kernel, &program, folder, memory.get(), plan).map_err(|why| {
+        Failure::input(why).hint("`make exact` builds the kernel; --kernel names another one")
+    })
+}
+
+/// The kernel here, or the one beside the folder of this program.
+fn kernel(program: &Path) -> PathBuf {
+    let here = PathBuf::from(KERNEL);
+    let beside = program.parent().and_then(Path::parent).map(|target| target.join("exact/linux"));
+    match beside {
+        Some(beside) if !here.is_file() && beside.is_file() => beside,
+        _ => here,
+    }
+}
+
+/// The failure of a guest without an exit code of its command.
+fn why(ended: &ExactRun) -> Failure {
+    let why = ended.why.clone().unwrap_or_else(|| match ended.ended {
+        Some(status) => format!("its kernel ended by itself, {status}"),
+        None => "it did not end by itself".to_owned(),
+    });
+    let said = ended.said.trim_end();
+    let said = if said.is_empty() { "nothing".to_owned() } else { format!("\n{said}") };
+    Failure::run(format!("the guest has failed: {why}; its kernel's last words: {said}"))
+}
+
+fn deliver(
+    delivery: &Delivery,
+    system: &System,
+    ended: ExactRun,
+    faults: Vec<lanemark_core::workload::Fault>,
+    provenance: Provenance,
+) -> Result<(), Failure> {
+    if ended.sample.operations() == 0 {
+        delivery.deliver_nothing();
+        return Ok(());
+    }
+    let named = ("exact", "programs in virtual time");
+    let mut result = serve::result(system, ended.test, ended.sample, faults, named);
+    result.provenance = provenance;
+    delivery.deliver(&mut result)
+}
+
+/// Runs as a guest's first process, where the words say so; the program has no other business then.
+pub(crate) fn as_first_process(words: &[OsString]) {
+    // The kernel may add words of its own behind these.
+    if let [_, word, plan, ..] = words
+        && word == init::WORD
+    {
+        init::run(Path::new(plan));
+    }
+}

@@ -1,0 +1,173 @@
+//! `lanemark exact` as a program: a guest's clock is the simulator's, whatever the host does.
+//!
+//! The kernel is not built by tests, since that takes ten minutes: where `make exact` has not been run, each test says
+//! that it is skipped.
+#![cfg(feature = "exact")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+
+/// A drive whose reads take the same time, whatever else it does: nothing in it is worth waiting for.
+const FIXED: [&str; 9] = [
+    "samsung-950-pro-512gb@workstation-z170:m2",
+    "--set",
+    "drive.front_end.read_latency=420 us",
+    "--set",
+    "drive.front_end.read_time=0.1 us",
+    "--set",
+    "drive.flash.read=1 us",
+    "--set",
+    "drive.flash.channel_rate=4000 MB/s",
+];
+
+/// The kernel; none where it was not built, which is told.
+fn kernel() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/exact/linux");
+    if path.is_file() {
+        return Some(path);
+    }
+    eprintln!(
+        "skipped: the kernel of the exact mode is not built; `make exact` builds it in ten minutes"
+    );
+    None
+}
+
+fn command(folder: &Path, kernel: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_lanemark"), "exact"]);
+    command.args(words).current_dir(folder).env("LANEMARK_EXACT_KERNEL", kernel);
+    command.env("TMPDIR", folder);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A run of fio in a guest: the mean of its completion latencies, and the modelled mean, in us.
+fn fio(kernel: &Path, depth: u32, requests: u32) -> (f64, f64) {
+    let folder = tempfile::tempdir().unwrap();
+    let (depth, requests) = (format!("--iodepth={depth}"), format!("--number_ios={requests}"));
+    let words = ["--size", "64MiB", "--out", "result.json", "--", "fio", "--name=read"];
+    let fio =
+        ["--filename=/dev/vda", "--direct=1", "--rw=randread", "--bs=4k", "--ioengine=libaio"];
+    // Its own default reads the host's processor.
+    let more = ["--clocksource=clock_gettime", "--output-format=json", &depth, &requests];
+    let words = [&FIXED[..], &words, &fio, &more].concat();
+    let output = command(folder.path(), kernel, &words).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let measured: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result = std::fs::read_to_string(folder.path().join("result.json")).unwrap();
+    let result: Value = serde_json::from_str(&result).unwrap();
+    let measured = measured["jobs"][0]["read"]["clat_ns"]["mean"].as_f64().unwrap();
+    let modelled = &result["tests"][0]["samples"][0]["reads"]["latency"]["mean_ns"];
+    (measured / 1e3, modelled.as_f64().unwrap() / 1e3)
+}
+
+/// Busy loops on every processor, until this is dropped.
+struct Load(Vec<std::process::Child>);
+
+impl Load {
+    fn start() -> Self {
+        let busy = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        Self((0..3).map(|_| busy()).collect())
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+#[test]
+fn what_a_guest_measures_is_what_the_model_says_also_on_a_busy_host() {
+    let Some(kernel) = kernel() else { return };
+    if Command::new("fio").arg("--version").output().is_err() {
+        eprintln!("skipped: apt-get install fio");
+        return;
+    }
+    let alone = [(1, 1.0), (4, 1.0), (32, 2.0)].map(|(depth, bound)| {
+        let (measured, modelled) = // Whole rounds: fio leaves the answers of a last one that is not full until all are there.
+        fio(&kernel, depth, if depth == 32 { 800 } else { 400 });
+        let apart = (measured - modelled).abs();
+        assert!(apart < bound, "depth {depth}: {measured} us measured, {modelled} us modelled");
+        assert!(modelled > 400.0, "{modelled}");
+        (measured, modelled)
+    });
+    let load = Load::start();
+    let again = fio(&kernel, 4, 400);
+    drop(load);
+    // To the last bit: nothing of the host is in it.
+    assert_eq!(again, alone[1]);
+}
+
+#[test]
+fn a_commands_output_and_exit_code_are_its_own_and_nothing_is_left() {
+    let Some(kernel) = kernel() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let script = "echo out; echo error >&2; echo x >/etc/lanemark-exact && cat /etc/lanemark-exact; \
+                  mkfs.ext4 -q /dev/vda && mount /dev/vda /mnt && echo kept >/mnt/file && sync && \
+                  umount /mnt && mount /dev/vda /mnt && cat /mnt/file; sleep 1000; exit 7";
+    let began = Instant::now();
+    let words = [SATA, "--size", "64MiB", "--out", "result.json", "--", "sh", "-c", script];
+    let output = command(folder.path(), &kernel, &words).output().unwrap();
+    assert_eq!(output.status.code(), Some(7), "{}", said(&output));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "out\nx\nkept\n");
+    assert!(said(&output).contains("error\n"));
+    assert!(!Path::new("/etc/lanemark-exact").exists());
+    assert!(began.elapsed() < Duration::from_secs(300), "a guest's sleep takes no time");
+    assert_eq!(left(&folder), ["result.json"]);
+    let output =
+        command(folder.path(), &kernel, &[SATA, "--", "no-such-program"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(127), "{}", said(&output));
+}
+
+#[test]
+fn a_signal_ends_the_guest_and_leaves_nothing() {
+    let Some(kernel) = kernel() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let words = [SATA, "--size", "64MiB", "--out", "r", "--", "sh", "-c", "while :; do :; done"];
+    let child = command(folder.path(), &kernel, &words).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(4));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert!(left(&folder).iter().all(|name| !name.starts_with("lanemark")), "{:?}", left(&folder));
+    // Its sockets' folder is among the words of each of its processes.
+    let marker = folder.path().to_string_lossy().into_owned();
+    let found = Command::new("pgrep").args(["-f", &marker]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
+}
+
+#[test]
+fn wrong_input_is_told_with_a_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let none = Path::new("/no/kernel");
+    for (words, wanted) in [
+        (&[SATA, "--", "true"][..], "make exact"),
+        (&[SATA, "--guest-memory", "1MiB", "--", "true"], "--guest-memory"),
+        (&[SATA, "--size", "100", "--", "true"], "--size"),
+        (&[SATA], "COMMAND"),
+    ] {
+        let output = command(folder.path(), none, words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert!(said(&output).contains(wanted), "{wanted}: {}", said(&output));
+    }
+}
+
+fn left(folder: &TempDir) -> Vec<String> {
+    let names = std::fs::read_dir(folder.path()).unwrap();
+    names.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+}

@@ -1,0 +1,174 @@
+//! The start of a guest's kernel, its output, and its end.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::init::{self, InitPlan};
+
+/// Names of the sockets in the folder.
+pub(crate) const CALENDAR: &str = "calendar";
+pub(crate) const DISK: &str = "disk";
+/// Name of the file with what the guest's kernel says.
+const LOG: &str = "kernel";
+/// Bytes of that which are told.
+const LOG_TOLD: u64 = 2_000;
+/// Time that a kernel has to end when its guest is switched off.
+const ENDING: Duration = Duration::from_secs(10);
+/// The longest path of a socket.
+const PATH_MAX: usize = 80;
+
+/// A guest that is to be started.
+#[derive(Debug)]
+pub struct Boot {
+    kernel: PathBuf,
+    program: PathBuf,
+    folder: PathBuf,
+    memory: u64,
+    plan: InitPlan,
+}
+
+impl Boot {
+    /// A guest with this `kernel` and so many bytes of `memory`, whose first process is `program`. An empty `folder` is
+    /// for its sockets and files. The command and its working directory are of the `plan`.
+    ///
+    /// # Errors
+    /// A kernel that is not there, or a folder whose path the kernel's arguments cannot have.
+    pub fn new(
+        kernel: PathBuf,
+        program: &Path,
+        folder: &Path,
+        memory: u64,
+        plan: InitPlan,
+    ) -> Result<Self, String> {
+        if !kernel.is_file() {
+            return Err(format!("{}: there is no kernel", kernel.display()));
+        }
+        let kernel = fs::canonicalize(kernel).map_err(|error| error.to_string())?;
+        let folder = fs::canonicalize(folder).map_err(|error| error.to_string())?;
+        let text = folder.to_string_lossy();
+        if text.len() > PATH_MAX
+            || text.contains(|sign: char| sign.is_whitespace() || ":,".contains(sign))
+        {
+            return Err(format!(
+                "{text}: a folder for sockets has {PATH_MAX} bytes at most, and no blanks, colons or commas"
+            ));
+        }
+        Ok(Self { kernel, program: program.to_owned(), folder, memory, plan })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+/// A guest at work. It ends with this, whatever it does.
+pub(crate) struct Guest {
+    child: Child,
+    ended: Option<ExitStatus>,
+    folder: PathBuf,
+    /// What was forwarded of the command's output, and of its errors.
+    forwarded: [u64; 2],
+}
+
+impl Guest {
+    pub(crate) fn start(boot: Boot) -> io::Result<Self> {
+        let Boot { kernel, program, folder, memory, plan } = boot;
+        let (first, wanted) = (folder.join("init"), folder.join("plan"));
+        std::os::unix::fs::symlink(program, &first)?;
+        fs::write(&wanted, plan.bytes())?;
+        let log = File::create(folder.join(LOG))?;
+        let mut command = Command::new(kernel);
+        command.arg(format!("mem={}M", memory >> 20));
+        command.args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"]);
+        command.args(["con=null", "con0=null,fd:1", "quiet", "panic=-1"]);
+        command.arg(format!("uml_dir={}", folder.display()));
+        command.arg(format!("time-travel=ext:{}", folder.join(CALENDAR).display()));
+        command.arg(format!("virtio_uml.device={}:2", folder.join(DISK).display()));
+        command.arg(format!("init={}", first.display()));
+        command.args(["--", init::WORD]).arg(wanted);
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        command.current_dir("/").env_clear();
+        // Its processes are ended together, and a terminal's signals are not for them.
+        command.process_group(0);
+        let child = command.spawn()?;
+        Ok(Self { child, ended: None, folder, forwarded: [0; 2] })
+    }
+
+    /// Whether the kernel has ended.
+    pub(crate) fn has_ended(&mut self) -> io::Result<bool> {
+        if self.ended.is_none() {
+            self.ended = self.child.try_wait()?;
+        }
+        Ok(self.ended.is_some())
+    }
+
+    /// Hands on what the command has printed since this was last called.
+    pub(crate) fn forward(&mut self) -> io::Result<()> {
+        let [out, error] = &mut self.forwarded;
+        forward(&self.folder.join(init::OUT), out, &mut io::stdout())?;
+        forward(&self.folder.join(init::ERROR), error, &mut io::stderr())
+    }
+
+    /// Ends the guest: waits for its end where it `ends_itself`, and else makes one. Returns how its kernel ended, the
+    /// command's exit code, and where there is none the kernel's last words.
+    pub(crate) fn end(
+        mut self,
+        ends_itself: bool,
+    ) -> io::Result<(Option<ExitStatus>, Option<i32>, String)> {
+        let end = Instant::now() + ENDING;
+        while ends_itself && !self.has_ended()? && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let ended = self.ended;
+        self.kill();
+        self.forward()?;
+        let code = fs::read_to_string(self.folder.join(init::CODE)).unwrap_or_default();
+        let code = code.trim().parse().ok();
+        let said = match code {
+            Some(_) => String::new(),
+            None => last(&self.folder.join(LOG)).unwrap_or_default(),
+        };
+        Ok((ended, code, said))
+    }
+
+    fn kill(&mut self) {
+        if let Ok(id) = i32::try_from(self.child.id())
+            && let Some(group) = Pid::from_raw(id)
+        {
+            // The group may be there when its first process has ended.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn forward(path: &Path, from: &mut u64, to: &mut dyn Write) -> io::Result<()> {
+    let Ok(mut file) = File::open(path) else { return Ok(()) };
+    if file.metadata()?.len() > *from {
+        file.seek(SeekFrom::Start(*from))?;
+        *from += io::copy(&mut file, to)?;
+        to.flush()?;
+    }
+    Ok(())
+}
+
+fn last(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(LOG_TOLD);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(LOG_TOLD).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

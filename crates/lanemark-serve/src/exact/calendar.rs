@@ -1,0 +1,122 @@
+//! Messages between user-mode Linux and its calendar (`include/uapi/linux/um_timetravel.h`), as pure functions of bytes.
+
+/// Length of a message.
+pub const LENGTH: usize = 16;
+/// The time that means never: the guest waits for something that is not its own.
+pub const NEVER: u64 = i64::MAX as u64;
+
+/// A message of the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// A message of the calendar was taken.
+    Taken,
+    /// The connection begins.
+    Start,
+    /// The guest wants to run at this time, in ns; the last such message counts.
+    Request(u64),
+    /// The guest waits for the time that it requested.
+    Wait,
+    /// The guest asks for the time.
+    Get,
+    /// The guest has come to this time.
+    Update(u64),
+    /// The guest asks for the time of day.
+    Day,
+}
+
+/// A message of the calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// A message of the guest was taken, with the time that it asked for.
+    Taken(u64),
+    /// The guest runs, from this time on.
+    Run(u64),
+    /// The guest need not ask before this time.
+    FreeUntil(u64),
+}
+
+/// A message that breaks the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("calendar: message {operation} with time {time} is not known")]
+pub struct CalendarError {
+    /// Number of the message.
+    pub operation: u32,
+    /// Its time in ns.
+    pub time: u64,
+}
+
+/// Reads a message of the guest, with its number in the order of messages.
+///
+/// # Errors
+/// A message that is not known, or a time beyond the last one.
+pub fn read(bytes: [u8; LENGTH]) -> Result<(Said, u32), CalendarError> {
+    let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[at + byte]));
+    let (operation, order) = (word(0), word(4));
+    let time = u64::from(word(8)) | u64::from(word(12)) << 32;
+    let said = match operation {
+        0 => Said::Taken,
+        1 => Said::Start,
+        2 if time <= NEVER => Said::Request(time),
+        3 => Said::Wait,
+        4 => Said::Get,
+        5 if time < NEVER => Said::Update(time),
+        8 => Said::Day,
+        _ => return Err(CalendarError { operation, time }),
+    };
+    Ok((said, order))
+}
+
+/// The bytes of a message of the calendar, with its number in the order of messages, or that of the message it answers.
+pub fn write(told: Told, order: u32) -> [u8; LENGTH] {
+    let (operation, time): (u32, u64) = match told {
+        Told::Taken(time) => (0, time),
+        Told::Run(time) => (6, time),
+        Told::FreeUntil(time) => (7, time),
+    };
+    let mut bytes = [0; LENGTH];
+    bytes[..4].copy_from_slice(&operation.to_le_bytes());
+    bytes[4..8].copy_from_slice(&order.to_le_bytes());
+    bytes[8..].copy_from_slice(&time.to_le_bytes());
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(operation: u32, time: u64) -> [u8; LENGTH] {
+        let mut bytes = write(Told::Taken(time), 9);
+        bytes[..4].copy_from_slice(&operation.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn messages_of_the_guest_are_read_with_their_time_and_order() {
+        for (operation, wanted) in [
+            (0, Said::Taken),
+            (1, Said::Start),
+            (2, Said::Request(440_000)),
+            (3, Said::Wait),
+            (4, Said::Get),
+            (5, Said::Update(440_000)),
+            (8, Said::Day),
+        ] {
+            assert_eq!(read(bytes(operation, 440_000)), Ok((wanted, 9)));
+        }
+    }
+
+    #[test]
+    fn messages_of_the_calendar_and_times_beyond_the_last_are_refused() {
+        for operation in [6, 7, 9, u32::MAX] {
+            assert_eq!(read(bytes(operation, 1)), Err(CalendarError { operation, time: 1 }));
+        }
+        assert_eq!(read(bytes(2, NEVER)), Ok((Said::Request(NEVER), 9)));
+        assert!(read(bytes(2, NEVER + 1)).is_err() && read(bytes(5, NEVER)).is_err());
+    }
+
+    #[test]
+    fn a_message_is_its_number_its_order_and_its_time() {
+        assert_eq!(write(Told::Run(258), 7), [6, 0, 0, 0, 7, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(write(Told::FreeUntil(1), 0)[..4], [7, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,174 @@
+//! The first process of a guest: it makes room to write, runs the command, and switches the guest off.
+//!
+//! The guest's root is the host's, read-only. Over it lies memory, so that every path can be written to and nothing of
+//! that outlives the guest. `/dev` has the disk, `vda`. What the command prints goes to files in a folder of the host,
+//! written at once.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_move, unmount};
+use rustix::process::{Signal, chdir, chroot, kill_process_group};
+use rustix::system::{RebootCommand, reboot};
+
+/// The word after which the program's name has the plan, where it is a guest's first process.
+pub const WORD: &str = "lanemark-exact-init";
+/// Files of the folder: what the command printed, and its exit code.
+pub(crate) const OUT: &str = "out";
+pub(crate) const ERROR: &str = "error";
+pub(crate) const CODE: &str = "code";
+/// The exit code of a command that cannot be started.
+const NOT_STARTED: i32 = 127;
+
+/// A plan for the first process: where output goes, where the command runs, and the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitPlan {
+    /// The folder of the host that output goes to.
+    pub output: PathBuf,
+    /// The command's working directory.
+    pub folder: PathBuf,
+    /// The search path for programs.
+    pub path: OsString,
+    /// The command's words.
+    pub words: Vec<OsString>,
+}
+
+impl InitPlan {
+    /// The plan as bytes: its parts, each with a zero byte behind it, which none of them can have.
+    pub fn bytes(&self) -> Vec<u8> {
+        let places = [&self.output, &self.folder].map(|path| path.clone().into_os_string());
+        let parts = places.into_iter().chain([self.path.clone()]).chain(self.words.clone());
+        parts.flat_map(|part| [part.into_vec(), vec![0]].concat()).collect()
+    }
+
+    /// Reads a plan; none where the bytes are no plan.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let mut parts = bytes.strip_suffix(&[0])?.split(|byte| *byte == 0);
+        let mut next = || parts.next().map(|part| OsString::from_vec(part.to_vec()));
+        let (output, folder, path) = (next()?.into(), next()?.into(), next()?);
+        let words: Vec<OsString> = parts.map(|part| OsString::from_vec(part.to_vec())).collect();
+        (!words.is_empty()).then_some(Self { output, folder, path, words })
+    }
+}
+
+/// Runs the plan of the file `plan` in a guest, and switches the guest off. Nothing is done in any process but the first.
+pub fn run(plan: &Path) {
+    if std::process::id() != 1 {
+        return;
+    }
+    if let Err(error) = fs::read(plan).and_then(|bytes| {
+        let plan = InitPlan::read(&bytes).ok_or(io::ErrorKind::InvalidData)?;
+        within(&plan)
+    }) {
+        // The kernel's own output goes to the same place.
+        let line = format!("{WORD}: {error}\n");
+        let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
+    }
+    rustix::fs::sync();
+    let _ = reboot(RebootCommand::PowerOff);
+}
+
+fn within(plan: &InitPlan) -> io::Result<()> {
+    // Every host has this folder; what it has in it shows again in the new root.
+    let base = Path::new("/tmp");
+    let [root, upper, work, output] =
+        ["root", "upper", "work", "output"].map(|name| base.join(name));
+    mounted("tmpfs", base, "mode=0755", MountFlags::empty())?;
+    for folder in [&root, &upper, &work, &output] {
+        fs::create_dir(folder)?;
+    }
+    let options = format!("lowerdir=/,upperdir={},workdir={}", upper.display(), work.display());
+    mounted("overlay", &root, &options, MountFlags::empty())?;
+    mounted("hostfs", &output, &plan.output.to_string_lossy(), MountFlags::SYNCHRONOUS)?;
+    let (out, error) = (File::create(output.join(OUT))?, File::create(output.join(ERROR))?);
+    let mut code = File::create(output.join(CODE))?;
+    for folder in ["proc", "sys", "dev", "run"] {
+        let _ = fs::create_dir(root.join(folder));
+    }
+    mounted("proc", &root.join("proc"), "", MountFlags::empty())?;
+    mounted("sysfs", &root.join("sys"), "", MountFlags::empty())?;
+    mounted("devtmpfs", &root.join("dev"), "", MountFlags::empty())?;
+    mounted("tmpfs", &root.join("run"), "", MountFlags::empty())?;
+    for (folder, kind, options) in [("shm", "tmpfs", "mode=1777"), ("pts", "devpts", "")] {
+        let folder = root.join("dev").join(folder);
+        fs::create_dir(&folder)?;
+        mounted(kind, &folder, options, MountFlags::empty())?;
+    }
+    for (name, target) in [("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
+    {
+        symlink(Path::new("/proc/self").join(target), root.join("dev").join(name))?;
+    }
+    chdir(&root)?;
+    mount_move(".", "/")?;
+    chroot(".")?;
+    chdir("/")?;
+    let _ = chdir(&plan.folder);
+    let said = error.try_clone()?;
+    let ended = command(plan, out, error);
+    let number = match &ended {
+        Ok(status) => status.code().unwrap_or(128 + status.signal().unwrap_or(0)),
+        Err(_) => NOT_STARTED,
+    };
+    if let Err(error) = ended {
+        io::Write::write_all(&mut &said, format!("{:?}: {error}\n", plan.words[0]).as_bytes())?;
+    }
+    clear();
+    io::Write::write_all(&mut code, format!("{number}\n").as_bytes())
+}
+
+fn command(plan: &InitPlan, out: File, error: File) -> io::Result<std::process::ExitStatus> {
+    let mut command = Command::new(&plan.words[0]);
+    command.args(&plan.words[1..]).env_clear();
+    command.env("PATH", &plan.path).env("HOME", "/root").env("LC_ALL", "C.UTF-8");
+    command.stdin(Stdio::null()).stdout(out).stderr(error);
+    command.status()
+}
+
+/// Ends what the command left, and takes its file systems off the disk.
+fn clear() {
+    // All processes but this one.
+    let _ = kill_process_group_all();
+    let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let of_disk = mounts.lines().filter(|line| line.starts_with("/dev/vd"));
+    for target in of_disk.filter_map(|line| line.split(' ').nth(1)) {
+        let _ = unmount(target, UnmountFlags::empty());
+    }
+    rustix::fs::sync();
+}
+
+fn kill_process_group_all() -> rustix::io::Result<()> {
+    match rustix::process::Pid::from_raw(1) {
+        // A negative 1 is everybody but the first process, who asks.
+        Some(all) => kill_process_group(all, Signal::KILL),
+        None => Ok(()),
+    }
+}
+
+fn mounted(kind: &str, place: &Path, options: &str, flags: MountFlags) -> io::Result<()> {
+    let options = std::ffi::CString::new(options)?;
+    mount("none", place, kind, flags, Some(options.as_c_str())).map_err(|error| {
+        io::Error::other(format!("{kind} can't be mounted on {}: {error}", place.display()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_read_as_it_was_written() {
+        let words = ["echo", "", "a b\nc"].map(OsString::from).to_vec();
+        let (output, folder) = ("/x/y".into(), "/".into());
+        let plan = InitPlan { output, folder, path: "/bin".into(), words };
+        assert_eq!(InitPlan::read(&plan.bytes()), Some(plan));
+        for bytes in [&b""[..], b"\0", b"a\0b\0c\0", b"a\0b\0c\0d"] {
+            assert_eq!(InitPlan::read(bytes), None);
+        }
+    }
+}

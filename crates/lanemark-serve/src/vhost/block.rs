@@ -1,0 +1,186 @@
+//! Requests of a virtio block device, and its description (virtio 1.2, 5.2).
+
+use super::message::{F_PROTOCOL_FEATURES, Fields};
+
+/// Length of the part before a request's data.
+pub const HEAD: u64 = 16;
+/// The text that tells which device it is; its guest shows it as the serial number.
+pub const IDENTITY: [u8; 20] = *b"lanemark\0\0\0\0\0\0\0\0\0\0\0\0";
+/// Bytes of a sector, in which places are counted.
+const SECTOR: u64 = 512;
+/// The most parts of a request's data.
+const PARTS: u32 = 254;
+/// The most sectors of a request that writes zeroes, and of a discard.
+const ZEROED_MAX: u32 = 1 << 21;
+
+const SEG_MAX: u64 = 1 << 2;
+const BLOCK_SIZE: u64 = 1 << 6;
+const FLUSH: u64 = 1 << 9;
+const DISCARD: u64 = 1 << 13;
+const WRITE_ZEROES: u64 = 1 << 14;
+const INDIRECT: u64 = 1 << 28;
+const VERSION_1: u64 = 1 << 32;
+
+/// The features of the device.
+pub const FEATURES: u64 = SEG_MAX
+    | BLOCK_SIZE
+    | FLUSH
+    | DISCARD
+    | WRITE_ZEROES
+    | INDIRECT
+    | VERSION_1
+    | F_PROTOCOL_FEATURES;
+
+/// A request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Stores what was written.
+    Flush,
+    /// Lets a range read as zeroes, as a hole or not.
+    Zero {
+        /// Whether room is given back.
+        hole: bool,
+    },
+    /// Asks which device it is.
+    Identity,
+}
+
+/// The outcome of a request, as its last byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Outcome {
+    /// Done.
+    Good = 0,
+    /// Failed.
+    Failed = 1,
+    /// Not known here.
+    Unsupported = 2,
+}
+
+/// A range in bytes: first and length.
+pub type Range = (u64, u64);
+
+/// Reads what a request asks of a device of `size` bytes: its first bytes, 32 of them at most; the number of bytes of
+/// data that come behind its head, and of those that it has room for besides its outcome.
+///
+/// # Errors
+/// The outcome of a request that cannot be done.
+pub fn read(first: &[u8], sent: u64, room: u64, size: u64) -> Result<(Asked, Range), Outcome> {
+    let mut fields = Fields(first);
+    let (Some(kind), Some(_), Some(sector)) = (fields.u32(), fields.u32(), fields.u64()) else {
+        return Err(Outcome::Failed);
+    };
+    let within = |sector: u64, length: u64| {
+        let offset = sector.checked_mul(SECTOR).ok_or(Outcome::Failed)?;
+        let end = offset.checked_add(length).ok_or(Outcome::Failed)?;
+        let whole = length > 0 && length.is_multiple_of(SECTOR);
+        if whole && end <= size { Ok((offset, length)) } else { Err(Outcome::Failed) }
+    };
+    match kind {
+        0 => Ok((Asked::Read, within(sector, room)?)),
+        1 => Ok((Asked::Write, within(sector, sent)?)),
+        4 => Ok((Asked::Flush, (0, 0))),
+        8 => Ok((Asked::Identity, (0, room.min(IDENTITY.len() as u64)))),
+        11 | 13 => {
+            let (Some(sector), Some(sectors), Some(flags)) =
+                (fields.u64(), fields.u32(), fields.u32())
+            else {
+                return Err(Outcome::Failed);
+            };
+            // One range in each request, and of its flags only the one that gives back room of written zeroes.
+            let known = if kind == 13 { 1 } else { 0 };
+            if sent != 16 || flags & !known != 0 {
+                return Err(Outcome::Unsupported);
+            }
+            if sectors > ZEROED_MAX {
+                return Err(Outcome::Failed);
+            }
+            let range = within(sector, u64::from(sectors) * SECTOR)?;
+            Ok((Asked::Zero { hole: kind == 11 || flags == 1 }, range))
+        }
+        _ => Err(Outcome::Unsupported),
+    }
+}
+
+/// The description of a device of `size` bytes.
+pub fn config(size: u64) -> Vec<u8> {
+    let mut bytes = (size / SECTOR).to_le_bytes().to_vec();
+    let mut numbers = [0u32; 13];
+    numbers[1] = PARTS;
+    numbers[3] = SECTOR as u32;
+    // Discards and written zeroes: the most sectors, the most ranges, and where discards are aligned.
+    (numbers[7], numbers[8], numbers[9]) = (ZEROED_MAX, 1, 1);
+    (numbers[10], numbers[11]) = (ZEROED_MAX, 1);
+    // Zeroes may give back room.
+    numbers[12] = 1;
+    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(kind: u32, sector: u64) -> Vec<u8> {
+        let mut bytes = kind.to_le_bytes().to_vec();
+        bytes.extend([0; 4]);
+        bytes.extend(sector.to_le_bytes());
+        bytes
+    }
+
+    fn zeroes(kind: u32, sector: u64, sectors: u32, flags: u32) -> Vec<u8> {
+        let mut bytes = head(kind, 0);
+        bytes.extend(sector.to_le_bytes());
+        bytes.extend(sectors.to_le_bytes());
+        bytes.extend(flags.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn requests_lie_within_the_device() {
+        let size = 1 << 20;
+        assert_eq!(read(&head(0, 2), 0, 4096, size), Ok((Asked::Read, (1024, 4096))));
+        assert_eq!(read(&head(1, 2047), 512, 0, size), Ok((Asked::Write, (2047 * 512, 512))));
+        assert_eq!(read(&head(4, 0), 0, 0, size), Ok((Asked::Flush, (0, 0))));
+        for (kind, sector, sent, room) in [
+            (1, 2047, 1024, 0),
+            (1, 2048, 512, 0),
+            (0, u64::MAX, 0, 512),
+            (0, u64::MAX / 512, 0, 512),
+            (0, 0, 0, 0),
+            (0, 0, 0, 100),
+        ] {
+            assert_eq!(read(&head(kind, sector), sent, room, size), Err(Outcome::Failed));
+        }
+        assert_eq!(read(&head(99, 0), 0, 0, size), Err(Outcome::Unsupported));
+        assert_eq!(read(&head(0, 0)[..15], 0, 512, size), Err(Outcome::Failed));
+    }
+
+    #[test]
+    fn a_discard_and_written_zeroes_have_one_range_within_the_device() {
+        let size = 1 << 20;
+        let zero =
+            |kind, sector, sectors, flags| read(&zeroes(kind, sector, sectors, flags), 16, 0, size);
+        assert_eq!(zero(11, 8, 8, 0), Ok((Asked::Zero { hole: true }, (4096, 4096))));
+        assert_eq!(zero(13, 8, 8, 0), Ok((Asked::Zero { hole: false }, (4096, 4096))));
+        assert_eq!(zero(13, 8, 8, 1), Ok((Asked::Zero { hole: true }, (4096, 4096))));
+        assert_eq!(zero(11, 8, 8, 1), Err(Outcome::Unsupported));
+        assert_eq!(zero(13, 2040, 9, 0), Err(Outcome::Failed));
+        assert_eq!(zero(13, 0, u32::MAX, 0), Err(Outcome::Failed));
+        assert_eq!(read(&zeroes(11, 0, 8, 0), 32, 0, size), Err(Outcome::Unsupported));
+    }
+
+    #[test]
+    fn the_description_has_its_fields_at_their_places() {
+        let bytes = config(1 << 20);
+        let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        assert_eq!(bytes.len(), 60);
+        assert_eq!((number(0), number(12), number(20)), (2048, PARTS, 512));
+        assert_eq!((number(36), number(40), number(44)), (ZEROED_MAX, 1, 1));
+        assert_eq!((number(48), number(52), bytes[56]), (ZEROED_MAX, 1, 1));
+    }
+}

@@ -1,0 +1,415 @@
+//! The device that a guest sees: what was agreed with it, its queue, and its requests as work of the engine.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use lanemark_core::units::Bytes;
+use lanemark_core::workload::{Access, Operation};
+
+use super::block::{self, Asked, HEAD, Outcome, Range};
+use super::memory::Memory;
+use super::message::{F_PROTOCOL_FEATURES, Message, P_CHANNEL, P_CONFIG, P_IN_BAND, P_REPLY_ACK};
+use super::ring::{Chain, Ring, SIZE_MAX};
+use crate::engine::Request;
+use crate::job::{Around, Asker, Helper, Job, Task};
+use crate::nbd::NbdError;
+
+/// The most bytes of requests under way; what is beyond waits in the queue.
+const UNDER_WAY_MAX: u64 = 64 << 20;
+/// Weight of a request besides its data.
+const WEIGHT: u64 = 256;
+/// Time for the requests under way when a guest stops its queue.
+const STOPPING: Duration = Duration::from_secs(10);
+
+/// The device.
+pub(crate) struct Device {
+    around: Around,
+    thread: u32,
+    in_band: bool,
+    queue: Arc<Queue>,
+    is_enabled: bool,
+    /// The file by which the guest notifies of requests.
+    pub(crate) kick: Option<File>,
+    /// The channel for messages of the device.
+    pub(crate) channel: Option<UnixStream>,
+}
+
+/// The queue, shared with the requests under way.
+#[derive(Default)]
+pub(crate) struct Queue {
+    ring: Mutex<Ring>,
+    call: Mutex<Option<File>>,
+    /// Whether there are answers that the guest was not notified of, since it is by messages.
+    has_answers: AtomicBool,
+    under_way: AtomicU64,
+    /// Whether an answer could not be put, after which the connection is of no use.
+    is_broken: AtomicBool,
+}
+
+/// A request of the guest, to which its answer goes.
+struct Guest {
+    queue: Arc<Queue>,
+    chain: Chain,
+    weight: u64,
+}
+
+/// Long writes are done at once as short ones are.
+struct AtOnce;
+
+impl Helper for AtOnce {
+    fn later(&self, task: Box<dyn FnOnce() + Send>) {
+        task();
+    }
+}
+
+impl Asker for Guest {
+    fn answer(self, outcome: Result<Option<Vec<u8>>, NbdError>) {
+        let Self { queue, chain, weight } = self;
+        let (bytes, outcome) = match outcome {
+            Ok(bytes) => (bytes.unwrap_or_default(), Outcome::Good),
+            Err(NbdError::Unsupported) => (Vec::new(), Outcome::Unsupported),
+            Err(_) => (Vec::new(), Outcome::Failed),
+        };
+        queue.answer(&chain, &bytes, outcome);
+        queue.under_way.fetch_sub(weight, Ordering::AcqRel);
+    }
+
+    fn helper(&self) -> Arc<dyn Helper> {
+        Arc::new(AtOnce)
+    }
+}
+
+impl Queue {
+    /// Puts an answer, and notifies the guest of it.
+    fn answer(&self, chain: &Chain, bytes: &[u8], outcome: Outcome) {
+        let put = || -> io::Result<()> {
+            let last = chain.writable().checked_sub(1);
+            let last = last.ok_or_else(|| io::Error::other("a request has no room for its end"))?;
+            chain.write(0, bytes)?;
+            chain.write(last, &[outcome as u8])?;
+            lock(&self.ring).put(chain, (bytes.len() as u64).min(last) as u32 + 1)
+        };
+        if put().is_err() {
+            self.is_broken.store(true, Ordering::SeqCst);
+        }
+        match lock(&self.call).as_mut() {
+            // A full pipe has told the guest already.
+            Some(file) => drop(file.write(&1u64.to_le_bytes())),
+            None => self.has_answers.store(true, Ordering::SeqCst),
+        }
+    }
+
+    /// Whether there are answers that the guest is to be told of by a message; they count as told then.
+    pub(crate) fn take_answers(&self) -> bool {
+        self.has_answers.swap(false, Ordering::SeqCst)
+    }
+
+    /// Whether an answer could not be put.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.is_broken.load(Ordering::SeqCst)
+    }
+}
+
+/// Requests that a guest has made.
+#[derive(Default)]
+pub(crate) struct Pulled {
+    pub(crate) requests: Vec<Request>,
+    /// Whether more are in the queue, which wait until others are answered.
+    pub(crate) has_more: bool,
+}
+
+impl Device {
+    /// A device of which nothing is known yet; `in_band` where notifications are messages.
+    pub(crate) fn new(around: Around, thread: u32, in_band: bool) -> Self {
+        let (queue, is_enabled) = (Arc::default(), false);
+        Self { around, thread, in_band, queue, is_enabled, kick: None, channel: None }
+    }
+
+    /// The queue.
+    pub(crate) fn queue(&self) -> &Arc<Queue> {
+        &self.queue
+    }
+
+    /// Does what a message asks, and returns what is answered.
+    ///
+    /// # Errors
+    /// A message that makes no sense; the connection is of no use then.
+    pub(crate) fn handle(
+        &mut self,
+        message: Message,
+        files: Vec<OwnedFd>,
+    ) -> io::Result<Option<Vec<u8>>> {
+        let mut first = files.into_iter();
+        let number = |number: u64| Ok(Some(number.to_le_bytes().to_vec()));
+        match message {
+            Message::GetFeatures => return number(block::FEATURES),
+            Message::SetFeatures(features) => {
+                self.known("feature", features, block::FEATURES)?;
+                // Without the feature there is nothing that enables the queue.
+                self.is_enabled |= features & F_PROTOCOL_FEATURES == 0;
+            }
+            Message::GetProtocolFeatures => return number(self.protocol_features()),
+            Message::SetProtocolFeatures(features) => {
+                self.known("protocol feature", features, self.protocol_features())?;
+            }
+            Message::GetQueues => return number(1),
+            Message::SetMemory(regions) => {
+                lock(&self.queue.ring).memory = Arc::new(Memory::new(regions, first.collect()));
+            }
+            Message::SetSize(queue, size) => {
+                only(queue)?;
+                let size = u16::try_from(size).ok().filter(|size| (1..=SIZE_MAX).contains(size));
+                let wrong = || io::Error::other("a queue of another length than 1 to 1024");
+                lock(&self.queue.ring).size = size.ok_or_else(wrong)?;
+            }
+            Message::SetAddresses { queue, descriptors, used, available } => {
+                only(queue)?;
+                let mut ring = lock(&self.queue.ring);
+                (ring.descriptors, ring.used, ring.available) = (descriptors, used, available);
+            }
+            Message::SetBase(queue, base) => {
+                only(queue)?;
+                let mut ring = lock(&self.queue.ring);
+                ring.next_available = base as u16;
+                ring.next_used = ring.next_available;
+            }
+            Message::GetBase(queue) => {
+                only(queue)?;
+                self.stop();
+                let mut state = queue.to_le_bytes().to_vec();
+                let next = lock(&self.queue.ring).next_available;
+                state.extend(u32::from(next).to_le_bytes());
+                return Ok(Some(state));
+            }
+            Message::SetKick(queue, _) => {
+                only(queue)?;
+                self.kick = first.next().map(File::from);
+            }
+            Message::SetCall(queue, _) => {
+                only(queue)?;
+                let file = first.next();
+                if let Some(file) = &file {
+                    // A guest that does not read its notifications stops nobody.
+                    let flags = rustix::fs::fcntl_getfl(file)? | rustix::fs::OFlags::NONBLOCK;
+                    rustix::fs::fcntl_setfl(file, flags)?;
+                }
+                *lock(&self.queue.call) = file.map(File::from);
+            }
+            Message::Enable(queue, is_enabled) => {
+                only(queue)?;
+                self.is_enabled = is_enabled;
+            }
+            Message::SetChannel => self.channel = first.next().map(UnixStream::from),
+            Message::GetConfig { offset, size, flags } => {
+                let mut config = block::config(self.around.data.size());
+                config.resize((offset + size) as usize, 0);
+                let mut answer: Vec<u8> =
+                    [offset, size, flags].iter().flat_map(|number| number.to_le_bytes()).collect();
+                answer.extend(&config[offset as usize..]);
+                return Ok(Some(answer));
+            }
+            Message::Kick(queue) => only(queue)?,
+            Message::Ignored => {}
+        }
+        Ok(None)
+    }
+
+    fn protocol_features(&self) -> u64 {
+        // User-mode Linux takes no interrupt without the channel, whether it is used or not.
+        let in_band = if self.in_band { P_IN_BAND } else { 0 };
+        P_REPLY_ACK | P_CONFIG | P_CHANNEL | in_band
+    }
+
+    fn known(&self, what: &str, features: u64, known: u64) -> io::Result<()> {
+        match features & !known {
+            0 => Ok(()),
+            rest => Err(io::Error::other(format!("{what}s {rest:#x} were not offered"))),
+        }
+    }
+
+    /// Stops the queue when the requests under way are answered, or after some time.
+    pub(crate) fn stop(&mut self) {
+        self.is_enabled = false;
+        let end = Instant::now() + STOPPING;
+        // In virtual time nothing comes of waiting, and nobody asks.
+        while !self.in_band
+            && self.queue.under_way.load(Ordering::Acquire) > 0
+            && Instant::now() < end
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // What is answered later belongs to nobody.
+        let former = std::mem::take(&mut self.queue);
+        let mut before = lock(&former.ring);
+        let mut ring = lock(&self.queue.ring);
+        ring.memory = Arc::clone(&before.memory);
+        ring.size = before.size;
+        (ring.next_available, ring.next_used) = (before.next_available, before.next_used);
+        before.size = 0;
+        drop((before, ring));
+    }
+
+    /// Takes the requests that the guest has made.
+    ///
+    /// # Errors
+    /// A queue that breaks the rules.
+    pub(crate) fn pull(&self) -> io::Result<Pulled> {
+        let mut pulled = Pulled::default();
+        if !self.is_enabled || !lock(&self.queue.ring).is_ready() {
+            return Ok(pulled);
+        }
+        loop {
+            if self.queue.under_way.load(Ordering::Acquire) > UNDER_WAY_MAX {
+                pulled.has_more = true;
+                return Ok(pulled);
+            }
+            let Some(chain) = lock(&self.queue.ring).pop()? else { return Ok(pulled) };
+            pulled.requests.extend(self.request(chain)?);
+        }
+    }
+
+    /// The request of a chain; none where it is answered already.
+    fn request(&self, chain: Chain) -> io::Result<Option<Request>> {
+        let first = chain.bytes(0, 2 * HEAD)?;
+        let sent = chain.readable().saturating_sub(HEAD);
+        let Some(room) = chain.writable().checked_sub(1) else {
+            return Err(io::Error::other("a request has no room for its end"));
+        };
+        let (asked, range) = match block::read(&first, sent, room, self.around.data.size()) {
+            Ok((Asked::Identity, (_, length))) => {
+                let identity = &block::IDENTITY[..length as usize];
+                self.queue.answer(&chain, identity, Outcome::Good);
+                return Ok(None);
+            }
+            Ok(asked) => asked,
+            Err(outcome) => {
+                self.queue.answer(&chain, &[], outcome);
+                return Ok(None);
+            }
+        };
+        let task = self.task(asked, range, &chain)?;
+        let operation = match asked {
+            Asked::Read => Operation::Read,
+            Asked::Flush | Asked::Identity => Operation::Flush,
+            Asked::Zero { hole: true } => Operation::Trim,
+            Asked::Write | Asked::Zero { .. } => Operation::Write,
+        };
+        let weight = WEIGHT + chain.readable() + chain.writable();
+        self.queue.under_way.fetch_add(weight, Ordering::AcqRel);
+        let access = Access { operation, offset: Bytes(range.0), length: Bytes(range.1) };
+        let asker = Guest { queue: Arc::clone(&self.queue), chain, weight };
+        let came = self.around.clock.now();
+        let work = Box::new(Job { around: self.around.clone(), asker, range, task });
+        Ok(Some(Request { access, thread: self.thread, came, work }))
+    }
+
+    fn task(&self, asked: Asked, (offset, length): Range, chain: &Chain) -> io::Result<Task> {
+        Ok(match asked {
+            Asked::Read => {
+                let mut bytes = vec![0; length as usize];
+                match self.around.data.read(offset, &mut bytes) {
+                    Ok(()) => Task::Read(bytes),
+                    Err(error) => Task::Failed(error.into()),
+                }
+            }
+            Asked::Write => Task::Write { payload: chain.bytes(HEAD, length)?, stored: false },
+            Asked::Zero { hole } => Task::Zero { hole, stored: false },
+            Asked::Flush => Task::Stored(self.around.storing.store(self.around.data.mark())),
+            Asked::Identity => Task::Nothing,
+        })
+    }
+}
+
+/// Refuses queues that there are not.
+fn only(queue: u32) -> io::Result<()> {
+    match queue {
+        0 => Ok(()),
+        _ => Err(io::Error::other(format!("queue {queue}: the device has one"))),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+    use crate::data::Cache;
+    use crate::delivered::Due;
+    use crate::vhost::ring::tests::{DESCRIPTORS, Guest as Machine};
+    use lanemark_core::sim::Status;
+    use lanemark_core::sim::spec::WriteCache;
+    use std::os::unix::fs::FileExt;
+
+    fn device() -> (Machine, Device) {
+        let cache = Cache { kind: WriteCache::Protected, size: 0 };
+        let data = Arc::new(crate::data::Data::memory(1 << 20, cache, 1).unwrap());
+        let (storing, _) = crate::storing::Storing::start(Arc::clone(&data)).unwrap();
+        let clock = Arc::new(ManualClock::default());
+        let around = Around { data, storing, delivered: Arc::default(), clock };
+        let mut device = Device::new(around, 1, true);
+        let (machine, ring) = Machine::new();
+        *lock(&device.queue.ring) = ring;
+        device.handle(Message::Enable(0, true), Vec::new()).unwrap();
+        (machine, device)
+    }
+
+    /// Makes a request of a page at `sector`, with its data at 0x3000, and returns its outcome.
+    fn asked(machine: &mut Machine, device: &Device, (kind, sector): (u32, u64)) -> u8 {
+        let head = [&kind.to_le_bytes()[..], &[0; 4], &sector.to_le_bytes()].concat();
+        machine.file.write_all_at(&head, 0x2000).unwrap();
+        machine.file.write_all_at(&[99], 0x2100).unwrap();
+        let data = if kind == 1 { 1 } else { 3 };
+        machine.descriptor(DESCRIPTORS, (0x2000, 16), [1, 1]);
+        machine.descriptor(DESCRIPTORS + 16, (0x3000, 4096), [data, 2]);
+        machine.descriptor(DESCRIPTORS + 32, (0x2100, 1), [2, 0]);
+        machine.offer(0);
+        for request in device.pull().unwrap().requests {
+            let (access, came) = (request.access, request.came);
+            let _ = request.work.completed(Status::Good, &Due { access, came, at: came });
+        }
+        let mut outcome = [0];
+        machine.file.read_exact_at(&mut outcome, 0x2100).unwrap();
+        assert!(device.queue().take_answers() && !device.queue().is_broken());
+        outcome[0]
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_what_is_wrong_is_answered() {
+        let (mut machine, device) = device();
+        machine.file.write_all_at(&[7; 4096], 0x3000).unwrap();
+        assert_eq!(asked(&mut machine, &device, (1, 8)), 0);
+        machine.file.write_all_at(&[0; 4096], 0x3000).unwrap();
+        assert_eq!(asked(&mut machine, &device, (0, 8)), 0);
+        let mut bytes = [0; 4096];
+        machine.file.read_exact_at(&mut bytes, 0x3000).unwrap();
+        assert!(bytes.iter().all(|byte| *byte == 7));
+        assert_eq!(asked(&mut machine, &device, (0, 2048)), 1);
+        assert_eq!(asked(&mut machine, &device, (77, 0)), 2);
+        assert_eq!(device.queue.under_way.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn messages_that_make_no_sense_end_the_connection() {
+        let (_, mut device) = device();
+        for message in [
+            Message::SetFeatures(1 << 63),
+            Message::SetProtocolFeatures(1),
+            Message::SetSize(0, 0),
+            Message::SetSize(0, 65_536),
+            Message::SetSize(1, 8),
+            Message::Kick(7),
+        ] {
+            assert!(device.handle(message.clone(), Vec::new()).is_err(), "{message:?}");
+        }
+        device.handle(Message::SetMemory(Vec::new()), Vec::new()).unwrap();
+        assert!(device.pull().is_err(), "a queue outside of memory");
+    }
+}
