@@ -98,8 +98,8 @@ fn what_a_guest_measures_is_what_the_model_says_also_on_a_busy_host() {
         return;
     }
     let alone = [(1, 1.0), (4, 1.0), (32, 2.0)].map(|(depth, bound)| {
-        let (measured, modelled) = // Whole rounds: fio leaves the answers of a last one that is not full until all are there.
-        fio(&kernel, depth, if depth == 32 { 800 } else { 400 });
+        // Whole rounds: fio leaves the answers of a last one that is not full until all are there.
+        let (measured, modelled) = fio(&kernel, depth, if depth == 32 { 800 } else { 400 });
         let apart = (measured - modelled).abs();
         assert!(apart < bound, "depth {depth}: {measured} us measured, {modelled} us modelled");
         assert!(modelled > 400.0, "{modelled}");

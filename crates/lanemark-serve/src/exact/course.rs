@@ -304,16 +304,21 @@ fn ready<'s>(stream: &'s Option<UnixStream>, listener: &'s UnixListener) -> Wait
     }
 }
 
-/// Waits until something has come on either socket, and tells on which.
+/// Waits until something has come on either socket, or `most` is over, and tells on which. Signals that come meanwhile
+/// change nothing.
 fn wait_for(sockets: [Waited<'_>; 2], most: Duration) -> io::Result<[bool; 2]> {
     let [one, other] = sockets;
     let mut sockets = [one.0, other.0];
-    let most = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() };
-    match poll(&mut sockets, Some(&most)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => {}
-        Err(error) => return Err(error.into()),
+    let until = std::time::Instant::now() + most;
+    loop {
+        let left = until.saturating_duration_since(std::time::Instant::now());
+        let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+        match poll(&mut sockets, Some(&left)) {
+            Ok(_) => return Ok(sockets.map(|socket| !socket.revents().is_empty())),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
-    Ok(sockets.map(|socket| !socket.revents().is_empty()))
 }
 
 fn taken(listener: &UnixListener) -> io::Result<UnixStream> {
