@@ -246,8 +246,7 @@ impl Course {
         (&*stream).write_all(&calendar::write(told, order))?;
         while self.order.1 != order {
             let Some(stream) = &self.calendar else { return Ok(()) };
-            let [has_come, _] = wait_for([stream.into(), stream.into()], MESSAGE)?;
-            if !has_come {
+            if !wait_for_one(stream, MESSAGE)? {
                 return Err(io::Error::other("the guest does not take what the calendar says"));
             }
             self.hear_calendar()?;
@@ -304,17 +303,21 @@ fn ready<'s>(stream: &'s Option<UnixStream>, listener: &'s UnixListener) -> Wait
     }
 }
 
-/// Waits until something has come on either socket, or `most` is over, and tells on which. Signals that come meanwhile
+/// Waits until something has come on a socket, or `most` is over, and tells whether it has.
+fn wait_for_one(socket: &UnixStream, most: Duration) -> io::Result<bool> {
+    Ok(wait_for([socket.into()], most)? == [true])
+}
+
+/// Waits until something has come on one of the sockets, or `most` is over, and tells on which. Signals that come meanwhile
 /// change nothing.
-fn wait_for(sockets: [Waited<'_>; 2], most: Duration) -> io::Result<[bool; 2]> {
-    let [one, other] = sockets;
-    let mut sockets = [one.0, other.0];
+fn wait_for<const N: usize>(sockets: [Waited<'_>; N], most: Duration) -> io::Result<[bool; N]> {
+    let mut sockets = sockets.map(|socket| socket.0);
     let until = std::time::Instant::now() + most;
     loop {
         let left = until.saturating_duration_since(std::time::Instant::now());
         let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
         match poll(&mut sockets, Some(&left)) {
-            Ok(_) => return Ok(sockets.map(|socket| !socket.revents().is_empty())),
+            Ok(_) => return Ok(sockets.each_ref().map(|socket| !socket.revents().is_empty())),
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
