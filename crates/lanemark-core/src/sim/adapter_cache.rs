@@ -211,7 +211,7 @@ mod tests {
         const BLOCK: u64 = 4096;
         let mut rng = Rng::new(StreamKey::from_seed(5));
         let mut cache = cache(64 * BLOCK, 8 * BLOCK, 4);
-        let mut unwritten = vec![false; 128];
+        let mut unwritten = [false; 128];
         let mut under_way: Vec<Piece> = Vec::new();
         for _ in 0..20_000 {
             let held = unwritten.iter().filter(|one| **one).count() as u64
