@@ -98,6 +98,7 @@ impl Path {
     }
 
     /// Sends data of the cache of an adapter to the drive and returns when it is there.
+    #[cold]
     pub(super) fn carry_write_from_adapter(
         &mut self,
         way: WayNumber,
@@ -105,12 +106,13 @@ impl Path {
         (bytes, place): (Bytes, Place),
         trace: &mut Trace,
     ) -> Instant {
-        let hops = self.ways[usize::from(way)].hops(&mut []);
-        let span = write_over(hops.filter(is_behind_adapter), now, (bytes, place), trace);
+        let hops = self.ways[usize::from(way)].own_hops().filter(is_behind_adapter);
+        let span = write_over(hops, now, (bytes, place), trace);
         self.write.carry(span, bytes, trace).end
     }
 
     /// Sends write data from host memory to the cache of an adapter and returns when it is there.
+    #[cold]
     pub(super) fn carry_write_to_adapter(
         &mut self,
         way: WayNumber,
@@ -125,6 +127,7 @@ impl Path {
 
     /// Sends data from the cache of an adapter over those links of a way that are the drive's alone and lie before the
     /// adapter, and returns when it flows out of them.
+    #[cold]
     pub(super) fn carry_read_from_adapter(
         &mut self,
         way: WayNumber,
@@ -133,7 +136,7 @@ impl Path {
         trace: &mut Trace,
     ) -> Span {
         let mut span = Span { start: now, end: now };
-        let hops = self.ways[usize::from(way)].hops(&mut []).rev();
+        let hops = self.ways[usize::from(way)].own_hops().rev();
         for (hop, link) in hops.filter(|hop| !is_behind_adapter(hop)) {
             span = delayed(link.carry_read(now, span, data), link.latency());
             trace.spend(hop, span);
@@ -235,6 +238,7 @@ impl Way {
     }
 
     /// Tells the host that the adapter has completed a command by itself, and returns when its interrupt is there.
+    #[cold]
     pub(super) fn complete_from_adapter(
         &mut self,
         shared: &mut [Link],
@@ -247,14 +251,21 @@ impl Way {
     }
 
     /// Tells the adapter that the drive has completed a command of its cache, and returns when it knows.
+    #[cold]
     pub(super) fn complete_to_adapter(
         &mut self,
         now: Instant,
         operation: Operation,
         trace: &mut Trace,
     ) -> Instant {
-        let hops = self.hops(&mut []).rev().filter(is_behind_adapter);
+        let hops = self.own_hops().rev().filter(is_behind_adapter);
         complete_over(hops, now, operation, trace)
+    }
+
+    /// The links that are the way's alone, with the hop that each is.
+    fn own_hops(&mut self) -> impl DoubleEndedIterator<Item = (usize, &mut Link)> {
+        let first = Hop::FirstLink as usize + self.place;
+        self.links.iter_mut().enumerate().map(move |(index, link)| (first + index, link))
     }
 
     /// All links from the host to the drive, with the hop that each is.
@@ -262,7 +273,7 @@ impl Way {
         &'l mut self,
         shared: &'l mut [Link],
     ) -> impl DoubleEndedIterator<Item = (usize, &'l mut Link)> {
-        let above = shared.iter_mut().take(self.shared).enumerate();
+        let above = shared[..self.shared].iter_mut().enumerate();
         let place = self.place;
         let own = self.links.iter_mut().enumerate();
         above
@@ -277,7 +288,7 @@ fn is_behind_adapter((_, link): &(usize, &mut Link)) -> bool {
 }
 
 /// Sends write data over links, the nearest to the host first, and returns when it flows out of the last.
-#[inline]
+#[inline(always)]
 fn write_over<'l>(
     hops: impl Iterator<Item = (usize, &'l mut Link)>,
     now: Instant,
@@ -293,7 +304,7 @@ fn write_over<'l>(
 }
 
 /// Sends the completion of a command without data over links, the nearest to the drive first, and returns when it is there.
-#[inline]
+#[inline(always)]
 fn complete_over<'l>(
     hops: impl Iterator<Item = (usize, &'l mut Link)>,
     now: Instant,

@@ -190,6 +190,11 @@ impl Lane {
         storage.submit(at, target, access, self.place.threads_before + thread, tag)
     }
 
+    /// Whether all of the test's volume has been asked for.
+    pub(super) fn asks_no_more(&self) -> bool {
+        self.volume_left == 0
+    }
+
     /// Notes that a request is complete, counted or not; whether there are none left and none to come.
     pub(super) fn is_done_after_one(&mut self) -> bool {
         self.outstanding -= 1;

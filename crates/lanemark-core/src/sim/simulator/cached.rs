@@ -96,8 +96,9 @@ impl Simulator {
         let Command { drive, way, trace, in_cache, .. } = &mut self.commands[handle];
         *in_cache = true;
         let path = &mut self.attachments[usize::from(*drive)].path;
+        let from = (*drive, *way);
         let outflow = path.carry_read_from_adapter(*way, self.now, (length, WHOLE), trace);
-        self.send_on(handle, length, WHOLE, outflow);
+        self.send_on(handle, from, (length, WHOLE), outflow);
     }
 
     /// Sends what the cache has for a drive, as far as the drive takes it.
@@ -111,6 +112,7 @@ impl Simulator {
                 (offset, length),
                 (0, QueueNumber(0)),
             );
+            self.commands[command].in_cache = true;
             let media = &mut self.attachments[usize::from(drive)].drive.media;
             media!(media, media => media.takes(1));
             let Some(adapter) = &mut self.adapter else { return };
@@ -120,8 +122,10 @@ impl Simulator {
     }
 
     /// A drive has completed a write of the cache.
+    #[cold]
     pub(super) fn drained(&mut self, handle: CommandHandle) {
         let Command { drive, offset, length, .. } = self.commands[handle];
+        self.answered(drive);
         self.commands.free(handle);
         let media = &mut self.attachments[usize::from(drive)].drive.media;
         if let Some(at) = media!(media, media => media.gives(self.now)) {

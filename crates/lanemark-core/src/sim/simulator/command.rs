@@ -56,7 +56,7 @@ pub(super) struct Command {
     pub(super) put_back: bool,
     /// Whether the command is all of its request, and the application's part is paid with it.
     pub(super) alone: bool,
-    /// Whether the command ends in the cache of an adapter, and never comes to the drive.
+    /// Whether the command ends in the cache of an adapter and never comes to the drive, or is one of the cache.
     pub(super) in_cache: bool,
     /// The harm that a fault has done to the command.
     pub(super) harm: Harm,

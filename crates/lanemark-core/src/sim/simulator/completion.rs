@@ -14,11 +14,10 @@ impl Simulator {
     /// The completion of a command has reached the host.
     #[inline]
     pub(super) fn notified(&mut self, handle: CommandHandle) {
-        if !self.commands[handle].in_cache {
-            self.answered(self.commands[handle].drive);
-        }
-        if self.commands[handle].is_of_cache() {
-            return self.drained(handle);
+        match self.commands[handle].in_cache {
+            true if self.commands[handle].is_of_cache() => return self.drained(handle),
+            true => {}
+            false => self.answered(self.commands[handle].drive),
         }
         if self.faults.is_some() && self.loses_answer(handle) {
             return;

@@ -9,7 +9,7 @@ use crate::sim::drive::media::media;
 use crate::sim::drive::medium::Medium;
 use crate::sim::drive::outcome::{Outcome, Passage};
 use crate::sim::link::Place;
-use crate::sim::number::DriveNumber;
+use crate::sim::number::{DriveNumber, WayNumber};
 use crate::sim::path::carry_shared;
 use crate::sim::shared::{SharedLink, Transfer, port_of};
 use crate::sim::slab::{
@@ -169,10 +169,9 @@ impl Simulator {
 
     /// Completes a command that moves no more data.
     pub(super) fn acknowledge(&mut self, handle: CommandHandle) {
-        let of_cache = self.commands[handle].is_of_cache();
-        let Command { drive, way, operation, trace, .. } = &mut self.commands[handle];
+        let Command { drive, way, operation, trace, in_cache, .. } = &mut self.commands[handle];
         let way = self.attachments[usize::from(*drive)].path.way(*way);
-        let notified = match of_cache {
+        let notified = match *in_cache {
             true => way.complete_to_adapter(self.now, *operation, trace),
             false => way.complete(&mut self.shared, self.now, *operation, trace),
         };
@@ -216,11 +215,11 @@ impl Simulator {
         // Only the last burst is on the critical path: what came before it was waiting for room.
         self.aside.begin(self.now);
         let path = &mut self.attachments[usize::from(command.drive)].path;
-        let of_cache = command.is_of_cache();
+        let in_cache = command.in_cache;
         let trace = if place.last { &mut command.trace } else { &mut self.aside };
         trace.waited(Hop::Buffer, self.now);
         let (way, now, data) = (command.way, self.now, (length, place));
-        let arrival = match of_cache {
+        let arrival = match in_cache {
             true => path.carry_write_from_adapter(way, now, data, trace),
             false => path.carry_write(way, &mut self.shared, now, data, trace),
         };
@@ -277,22 +276,22 @@ impl Simulator {
         self.aside.begin(self.now);
         let trace = if place.last { &mut command.trace } else { &mut self.aside };
         let outflow = path.carry_read(command.way, self.now, bytes, place, trace);
-        self.send_on(handle, bytes, place, outflow);
+        let from = (command.drive, command.way);
+        self.send_on(handle, from, (bytes, place), outflow);
         if self.faults.is_some() {
             self.look_for_spoilt(handle);
         }
     }
 
-    /// Lets a burst that has left a drive's own links go on to the host, over those that it shares.
-    #[inline]
+    /// Lets a burst that has left a drive's own links of a way go on to the host, over those that it shares.
+    #[inline(always)]
     pub(super) fn send_on(
         &mut self,
         handle: CommandHandle,
-        bytes: Bytes,
-        place: Place,
+        (drive, way): (DriveNumber, WayNumber),
+        (bytes, place): (Bytes, Place),
         outflow: Span,
     ) {
-        let Command { drive, way, .. } = self.commands[handle];
         match self.attachments[usize::from(drive)].path.way(way).shared() {
             0 if place.last => self.events.schedule(outflow.end, Event::Notified(handle)),
             0 => {}
