@@ -196,8 +196,12 @@ def test_a_measurement_and_a_fit(tmp_path: Path) -> None:
     assert run.complete
     assert run.figure("iops") > 0
     assert not target.exists()
+    sequential = "crystaldiskmark-8:seq1m-q1t1-read"
+    lacking = lanemark.bench(
+        target, sequential, size="4 MiB", duration="50 ms", repeats=1, engine="sync", buffered=True
+    )
     with pytest.raises(InputError, match="the results lack"):
-        lanemark.fit(run, "workstation-z170:m2")
+        lanemark.fit(lacking, "workstation-z170:m2")
     target.write_bytes(b"important" * 2**20)
     with pytest.raises(RefusedError):
         lanemark.bench(target, "quick:rnd4k-q1t1-write", size="4 MiB", duration="50 ms")
