@@ -51,6 +51,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
         die: DieSpec::default(),
         translation: TranslationSpec::default(),
         condition: Condition::default(),
+        filled: Ratio::ONE,
         cycles: 0,
     };
     let endurance = section.optional_integer("endurance", 1, 100_000_000)?;
@@ -74,6 +75,9 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
     }
     let state = root.settings("state")?;
     spec.condition = state.setting("condition", CONDITIONS)?.unwrap_or_default();
+    if let Some(filled) = filled(&state, spec.condition)? {
+        spec.filled = filled;
+    }
     spec.cycles = state.optional_integer("cycles", 0, 100_000_000)?.unwrap_or(0) as u32;
     state.finish()?;
     Ok((spec, retries))
@@ -103,6 +107,21 @@ fn share(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> 
         let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
         Ratio::new(percent / 100.0)
     })
+}
+
+/// The share of the drive that was ever written, `filled`, for the conditions that know one.
+fn filled(state: &Section<'_>, condition: Condition) -> Result<Option<Ratio>, StudyError> {
+    let filled = state.optional_parsed("filled", "per cent, from \"1%\" to \"100%\"", |text| {
+        let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+        Ratio::new(percent / 100.0).filter(|share| share.get() >= 0.01)
+    })?;
+    match condition {
+        Condition::Fresh | Condition::Purged if filled.is_some() => {
+            let message = "is of a drive whose condition is `sequential` or `random`";
+            Err(state.error("filled", message))
+        }
+        _ => Ok(filled),
+    }
 }
 
 fn flag(section: &Section<'_>, key: &str) -> Result<bool, StudyError> {

@@ -7,12 +7,22 @@ use lanemark_testbed::systems::SATA;
 
 /// Returns the error where `parameter` of a system is set to `value`; empty where it is accepted.
 fn setting_says(system: &str, parameter: &str, value: &str) -> String {
+    settings_say(system, &[(parameter, value)])
+}
+
+/// Returns the error where several parameters of a system are set; empty where all are accepted.
+fn settings_say(system: &str, settings: &[(&str, &str)]) -> String {
     let location = Location::file("--set");
-    let (parameter, value) = (parameter.to_owned(), value.to_owned());
-    let setting = Calibration { parameter, value, figure: None, reason: None };
+    let settings: Vec<_> = settings
+        .iter()
+        .map(|&(parameter, value)| {
+            let (parameter, value) = (parameter.to_owned(), value.to_owned());
+            (Calibration { parameter, value, figure: None, reason: None }, location.clone())
+        })
+        .collect();
     let parts = SystemName::parse(system).unwrap();
     let (library, named_at) = (Library::built_in(), NamedAt::all(&location));
-    match System::assemble(&library, &parts, &named_at, system, &[(setting, location)]) {
+    match System::assemble(&library, &parts, &named_at, system, &settings) {
         Ok(_) => String::new(),
         Err(error) => format!("{error} | {}", error.hint.clone().unwrap_or_default()),
     }
@@ -90,6 +100,26 @@ fn what_a_file_leaves_out_can_be_set() {
         seen.contains("[pseudo_slc] is missing, with `read`, `program`, `when_full`"),
         "{seen}"
     );
+}
+
+#[test]
+fn how_full_a_drive_is_belongs_to_a_condition_that_fills_it() {
+    let system = "samsung-950-pro-512gb@workstation-z170:m2";
+    let random = [("drive.state.condition", "random")];
+    for (before, value, wanted) in [
+        (&random[..], "50%", ""),
+        (&random, "100%", ""),
+        (&random, "0.5%", "per cent, from \"1%\" to \"100%\""),
+        (&random, "-1%", "per cent, from \"1%\" to \"100%\""),
+        (&random, "nan%", "per cent, from \"1%\" to \"100%\""),
+        (&random, "101%", "per cent, from \"1%\" to \"100%\""),
+        (&random, "half", "per cent, from \"1%\" to \"100%\""),
+        (&[], "50%", "is of a drive whose condition is `sequential` or `random`"),
+    ] {
+        let all: Vec<_> = before.iter().copied().chain([("drive.state.filled", value)]).collect();
+        let seen = settings_say(system, &all);
+        assert!(seen.contains(wanted) && seen.is_empty() == wanted.is_empty(), "{value}: {seen}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::result::Phases;
 use crate::result::Sample;
 use crate::result::steady::{Outcome, ROUNDS_MAX, WINDOW, judge};
 use crate::rng::StreamKey;
-use crate::units::{Bytes, Duration};
+use crate::units::{Bytes, Duration, Ratio};
 use crate::workload::{Interval, Pattern, Rounds, Test, Tracked};
 
 /// 200 superblocks of 2 MiB, of which the data takes 156, so slow a flash that it alone is the limit.
@@ -100,6 +100,35 @@ fn a_drive_that_was_written_in_order_comes_to_the_state_that_the_law_begins_with
     within(run.iops(), law.iops(), 0.05);
     let amplification = |sample: &Sample| sample.drive.unwrap().write_amplification().unwrap();
     within(amplification(&run), amplification(&law), 0.05);
+}
+
+/// Share of a drive that was ever written, and writes go to that alone: the rest is spare, as by the law. What lies behind it
+/// is read without flash.
+#[test]
+fn what_was_never_written_is_spare_to_collection() {
+    for share in [0.5, 0.8, 1.0] {
+        let mut drive = drive(Condition::Random);
+        drive.flash_mut().filled = Ratio::new(share).unwrap();
+        let written = Bytes((drive.capacity.get() as f64 * share) as u64 / 4096 * 4096);
+        let system = nvme(drive.clone());
+        let test = Test { span: written, ..writes(&drive, 4) };
+        let seen = run(&system, &test).drive.unwrap().write_amplification().unwrap();
+        within(seen, theory(&DriveSpec { capacity: written, ..drive.clone() }), 0.06);
+    }
+    let mut drive = drive(Condition::Random);
+    drive.flash_mut().filled = Ratio::HALF;
+    let half = drive.capacity.get() / 2;
+    let reads = |offset| Test {
+        span: Bytes(half),
+        offset: Bytes(offset),
+        volume: Some(Bytes::mebi(4)),
+        ..test(Bytes::kibi(4), Pattern::Uniform, true, 1)
+    };
+    let (of_flash, of_nothing) = (reads(0), reads(half));
+    let system = nvme(drive.clone());
+    let latency = |test: &Test| run(&system, test).latency().mean_ns();
+    let sense = drive.flash().read.mean().as_seconds() * 1e9;
+    assert!(latency(&of_flash) > latency(&of_nothing) + 0.9 * sense);
 }
 
 #[test]

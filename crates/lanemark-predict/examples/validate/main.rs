@@ -143,15 +143,10 @@ fn hold(
         system = assemble(library, &name, &[]).map_err(|error| error.to_string())?;
     }
     let mut settings = Vec::new();
-    if class == "writes-steady"
-        && let MediaSpec::Flash(flash) = &system.spec.first().drive.media
-        && (test.span.get() as f64) < 0.97 * capacity
-    {
+    if class == "writes-steady" {
         // What was never written is spare to collection.
-        let set = [
-            format!("drive.flash.blocks_per_plane={}", flash.blocks_per_plane),
-            format!("drive.capacity={} B", test.span.get().next_multiple_of(4096)),
-        ];
+        let share = (100.0 * test.span.get() as f64 / capacity).clamp(1.0, 100.0);
+        let set = [format!("drive.state.filled={share}%")];
         settings = lanemark_lab::settings(&set).map_err(|error| error.to_string())?;
         system = assemble(library, &name, &settings).map_err(|error| error.to_string())?;
     }

@@ -292,7 +292,7 @@ pub(crate) fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
         "hdd" if !row.text("target").contains("file") => drive_capacity,
         _ => 8e9,
     };
-    let span = row.number("span_bytes").unwrap_or(usual).min(drive_capacity * 0.9);
+    let span = row.number("span_bytes").unwrap_or(usual).min(drive_capacity);
     let lot = block.get() * u64::from(test.threads);
     test.span = Bytes((span as u64 / lot).max(1) * lot);
     test.volume = None;

@@ -42,6 +42,7 @@ impl DriveSpec {
                 die: DieSpec::default(),
                 translation: TranslationSpec::default(),
                 condition: Condition::Fresh,
+                filled: Ratio::ONE,
                 cycles: 0,
             }),
             power: None,

@@ -124,6 +124,9 @@ pub struct FlashSpec {
     pub translation: TranslationSpec,
     /// Condition of the drive before the run.
     pub condition: Condition,
+    /// Share of the drive's capacity, from its beginning, that was ever written where the condition is sequential or
+    /// random. What was never written, or trimmed since, is spare to collection.
+    pub filled: Ratio,
     /// Program and erase cycles that each block has behind it.
     pub cycles: u32,
 }
@@ -174,9 +177,9 @@ pub enum Condition {
     Fresh,
     /// Nothing was written: the whole drive is erased, as a purge leaves it.
     Purged,
-    /// The whole drive was written in order.
+    /// The whole drive, or the share that is filled, was written in order.
     Sequential,
-    /// The whole drive was written at random for so long that nothing changes any more.
+    /// The whole drive, or the share that is filled, was written at random for so long that nothing changes any more.
     Random,
 }
 

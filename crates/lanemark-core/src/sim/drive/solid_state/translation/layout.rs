@@ -30,7 +30,7 @@ pub(crate) enum Layout {
         /// Number of slots in order.
         slots: u32,
     },
-    /// All slots lie where random writes have left them.
+    /// The first slots lie where random writes have left them, the rest holds nothing.
     Scattered(Scattered),
 }
 
@@ -41,7 +41,10 @@ impl Layout {
         match self {
             Self::InOrder { slots } if slot < *slots => slot,
             Self::InOrder { .. } => EMPTY,
-            Self::Scattered(scattered) => scattered.place(slot),
+            Self::Scattered(scattered) if slot < scattered.permutation.bound => {
+                scattered.place(slot)
+            }
+            Self::Scattered(_) => EMPTY,
         }
     }
 

@@ -160,18 +160,20 @@ impl Translation {
         let units_per_superblock = flash.dies() * u64::from(flash.pages_per_block);
         let slots_per_superblock = (u64::from(slots_per_unit) * units_per_superblock) as u32;
         let logical = drive.capacity.get().div_ceil(SLOT.get()) as u32;
+        let written = libm::round(f64::from(logical) * flash.filled.get()) as u32;
+        let written = written.clamp(1, logical.max(1));
         let in_order = |slots: u64| Layout::InOrder { slots: slots.min(logical.into()) as u32 };
         let layout = match flash.condition {
             // What is written in place needs no map.
             _ if flash.technology.in_place() => in_order(0),
             Condition::Fresh => in_order(content.written.get().div_ceil(SLOT.get())),
             Condition::Purged => in_order(0),
-            Condition::Sequential => in_order(u64::from(logical)),
+            Condition::Sequential => in_order(u64::from(written)),
             Condition::Random => {
                 // As many are erased as collection keeps, so that it goes on with the first that is filled.
                 let erased = u64::from(spec.erased_min) + flash.pseudo_slc_superblocks();
                 let filled = flash.blocks_per_plane - erased as u32;
-                Layout::Scattered(Scattered::new(logical, filled, slots_per_superblock))
+                Layout::Scattered(Scattered::new(written, filled, slots_per_superblock))
             }
         };
         let count = flash.blocks_per_plane as usize;
