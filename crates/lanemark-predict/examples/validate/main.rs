@@ -152,14 +152,14 @@ fn hold(
     }
     let outstanding = f64::from(test.queue_depth()) * f64::from(test.threads);
     let guess = baselines.rule_rate().max(1.0);
-    let counted = if class == "writes-steady" { 0.5 * superblock_of(&system) } else { 0.0 };
+    let counted = if class == "writes-steady" { 4.0 * superblock_of(&system) } else { 0.0 };
     let requests = 3_000f64.max(6.0 * outstanding).max(counted / test.block.get() as f64);
     let block = test.block.get() as f64;
     let warm = match row.text("drive_kind") {
         // Its cache is full.
         "hdd" => 64e6,
         // Collection comes in lumps of a superblock.
-        _ if class == "writes-steady" => 0.5 * superblock_of(&system),
+        _ if class == "writes-steady" => 4.0 * superblock_of(&system),
         _ if is_past_the_cache => 1.6e9,
         _ if sustained => (2.0 * test.span.get() as f64).min(2e5 * block),
         _ => 0.0,

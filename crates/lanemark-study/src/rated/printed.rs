@@ -94,9 +94,44 @@ const MEMORIES: [(&str, MapMemory); 3] =
 /// Capacity from which hard disks are of a server's design, whatever the label says: helium, many platters.
 const SERVER_DISK: Bytes = Bytes(8_000_000_000_000);
 
-/// Returns the market of a drive whose file does not tell it.
-fn usual_market(is_disk: bool, capacity: Bytes, protocol: ProtocolKind) -> Market {
-    let server = protocol == ProtocolKind::SasHba || is_disk && capacity > SERVER_DISK;
+/// Capacities in GB that drives with spare flash for collection are sold in. Clients' drives share a few of them.
+const SERVER_CAPACITIES: [u64; 21] = [
+    100, 200, 240, 300, 400, 480, 600, 800, 960, 1_200, 1_600, 1_920, 3_200, 3_840, 6_400, 7_680,
+    12_800, 15_360, 25_600, 30_720, 61_440,
+];
+/// Random writes over random reads, as rated, below which a drive of such a capacity is taken for one that is rated in its
+/// steady state, over NVMe and over SATA, and below which a drive of any capacity is. Fresh drives write about as often as
+/// they read, and collection takes most of that. Over SATA the bound lies below two clients' drives of 480 GB that are rated
+/// at 0.39 and 0.44 (Kingston UV400, UV500).
+const STEADY_SHARE_NVME: f64 = 0.5;
+const STEADY_SHARE_SATA: f64 = 0.38;
+const STEADY_SHARE_ANY: f64 = 0.25;
+/// The year from which the latter holds: controllers were not the limit of random writes any more.
+const STEADY_SHARE_FROM: u64 = 2014;
+
+/// Returns the market of a drive whose file does not tell it: by its plug and capacity, and for solid-state drives by how
+/// their `random` reads and writes are rated.
+fn usual_market(
+    is_disk: bool,
+    capacity: Bytes,
+    protocol: ProtocolKind,
+    (reads, writes): (Option<f64>, Option<f64>),
+    year: u64,
+) -> Market {
+    let share = reads.zip(writes).map_or(1.0, |(reads, writes)| writes / reads);
+    let gigabytes = (capacity.get() as f64 / 1e9).round() as u64;
+    let bound = match protocol {
+        ProtocolKind::Nvme => STEADY_SHARE_NVME,
+        _ => STEADY_SHARE_SATA,
+    };
+    let is_steady = match SERVER_CAPACITIES.contains(&gigabytes) {
+        true => share < bound,
+        false => share < STEADY_SHARE_ANY && year >= STEADY_SHARE_FROM,
+    };
+    let server = match is_disk {
+        true => protocol == ProtocolKind::SasHba || capacity > SERVER_DISK,
+        false => protocol == ProtocolKind::SasHba || is_steady,
+    };
     if server { Market::DataCenter } else { Market::Client }
 }
 
@@ -138,20 +173,22 @@ impl Rated {
             true => section.setting("nand", crate::flash::TECHNOLOGIES)?,
             false => None,
         };
+        let year = section.optional_integer("year", 1990, 2100)?.unwrap_or(plug.usual_year());
+        let random = (count("random_read", IOPS_MAX)?, count("random_write", IOPS_MAX)?);
         let rated = Self {
             capacity: capacity.get() as f64,
             protocol,
             link: plug.rate(),
-            year: section.optional_integer("year", 1990, 2100)?.unwrap_or(plug.usual_year()),
+            year,
             market: section
                 .setting("market", &MARKETS)?
-                .unwrap_or(usual_market(is_disk, capacity, protocol)),
+                .unwrap_or(usual_market(is_disk, capacity, protocol, random, year)),
             technology,
             memory: section.setting("memory", &MEMORIES)?.unwrap_or(MapMemory::Dram),
             read: rate("read")?,
             write: rate("write")?,
-            random_read: count("random_read", IOPS_MAX)?,
-            random_write: count("random_write", IOPS_MAX)?,
+            random_read: random.0,
+            random_write: random.1,
             one_read: one_read.map(|iops| 1.0 / iops).or(latency),
             one_write: one_write.map(|iops| 1.0 / iops).or(write_latency),
             steady_write: rate("steady_write")?,
