@@ -53,6 +53,18 @@ pub enum PredictError {
         /// Missing tests, each in words.
         missing: Vec<&'static str>,
     },
+    /// All that was read was read from no flash.
+    #[error(
+        "test `{test}`: reads took {read_us:.0} us, where flash takes {least_us:.0} us at least, and there is no other test of small random requests"
+    )]
+    WithoutFlash {
+        /// Name of the test.
+        test: String,
+        /// Mean latency of its reads, in microseconds.
+        read_us: f64,
+        /// The least that flash takes over this path, in microseconds.
+        least_us: f64,
+    },
     /// The template is a hard disk.
     #[error("{template} is a hard disk, and only flash drives are fitted")]
     HardDisk {
@@ -83,6 +95,9 @@ impl PredictError {
             Self::CutShort { .. } => "run it again, and let it end",
             Self::SeveralDrives { .. } => "fit each drive to its own results",
             Self::Figure { .. } => "run that test again: nothing moved in it",
+            Self::WithoutFlash { .. } => {
+                "write the whole span before it is measured (`lanemark bench --precondition`), or give the drive's kind with --like"
+            }
             Self::HardDisk { .. } => "give a flash drive with --like",
             Self::Unfit(_) => "give a template that is more like the drive with --like",
             Self::Refused { .. } => "use a smaller span, or a template as large as the drive",

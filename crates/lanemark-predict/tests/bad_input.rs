@@ -75,6 +75,36 @@ fn a_grid_of_small_requests_is_enough_and_what_it_leaves_open_names_its_test() {
     assert_eq!(of("drive.flash.read").standing, Standing::Identified);
 }
 
+/// A drive that was never written answers reads without its flash, which no fit may take for the drive's speed.
+#[test]
+fn reads_that_met_no_flash_are_left_out_and_say_so() {
+    let unwritten = |drive: &str, wanted: &dyn Fn(&str) -> bool| {
+        let library = library();
+        let mut workload = short_workload(&library, 5);
+        workload.repeats = 1;
+        workload.tests.retain(|test| wanted(&test.name));
+        let purged = [("drive.state.condition".to_owned(), "purged".to_owned())];
+        run(&system(&library, drive, &place(), &purged).unwrap(), &workload, 3)
+    };
+    let reads = |name: &str| name.ends_with("read");
+    let (message, hint) = told(&[unwritten("generic-nvme", &reads)], None);
+    assert!(message.starts_with("test `RND4K Q1T1 read`: reads took "), "{message}");
+    assert!(message.contains("where flash takes 28 us at least"), "{message}");
+    assert!(hint.contains("write the whole span"), "{hint}");
+    // Writes are as good as ever.
+    let fitted = outcome(&[unwritten("generic-nvme", &|_| true)], None).unwrap().drive;
+    let found = fitted.doubts.iter().find_map(|doubt| match doubt {
+        FitDoubt::WithoutFlash { read_ns, left_out, .. } => Some((*read_ns, *left_out)),
+        _ => None,
+    });
+    let (read_ns, left_out) = found.expect("a doubt");
+    assert!(read_ns < 28e3 && left_out > 3, "{read_ns} {left_out}");
+    assert!(fitted.figures.iter().all(|figure| !figure.test.ends_with("read")));
+    // What was written meets its flash.
+    let fitted = outcome(&[measured("generic-nvme", reads)], None).unwrap().drive;
+    assert!(!fitted.doubts.iter().any(|one| matches!(one, FitDoubt::WithoutFlash { .. })));
+}
+
 #[test]
 fn several_drives_are_not_mixed() {
     let one = measured("generic-nvme", |name| name.contains("read"));

@@ -153,6 +153,17 @@ pub enum FitDoubt {
         /// Reason, in words.
         reason: String,
     },
+    /// One read at a time was answered sooner than flash is sensed. Tests that read the same places were left out.
+    WithoutFlash {
+        /// Name of the test.
+        test: String,
+        /// Mean latency of its reads in nanoseconds.
+        read_ns: f64,
+        /// The least that flash takes over this path, in nanoseconds.
+        least_ns: f64,
+        /// Number of tests that were left out.
+        left_out: u32,
+    },
     /// The model misses a test by more than a tenth.
     Misses {
         /// Name of the test.
@@ -181,6 +192,9 @@ impl FitDoubt {
             }
             Self::NoWrites => "on a file that may be written, --workload fit has tests that write",
             Self::LeftOut { .. } => "the other tests stand; the workload `fit` has what is needed",
+            Self::WithoutFlash { .. } => {
+                "blocks that were never written or are trimmed are read from no flash, and caches answer for it: write the whole span first, or take a larger one"
+            }
             Self::Misses { .. } => {
                 "the model has no part that does this, or the template is another kind of drive: try another --like"
             }
@@ -202,6 +216,12 @@ impl fmt::Display for FitDoubt {
                 write!(f, "no test writes: all that writing involves is the template's")
             }
             Self::LeftOut { test, reason } => write!(f, "{test}: left out, {reason}"),
+            Self::WithoutFlash { test, read_ns, least_ns, left_out } => write!(
+                f,
+                "{test}: reads took {:.0} us where flash takes {:.0} us at least; {left_out} tests that read there are left out",
+                read_ns / 1e3,
+                least_ns / 1e3
+            ),
             Self::Misses { test, error } => {
                 write!(f, "{test}: the model misses it by {:+.0}%", error * 100.0)
             }

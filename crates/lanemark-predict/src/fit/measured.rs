@@ -152,6 +152,35 @@ impl Measurements {
         Ok(Self { drive, trials, doubts, host })
     }
 
+    /// Leaves out the tests that read where `least`, the time that flash takes to be read over the path, was not taken: blocks
+    /// that hold nothing, or a cache.
+    ///
+    /// # Errors
+    /// Where no test of small random requests is left.
+    pub(super) fn without_flash(&mut self, least: Duration) -> Result<(), PredictError> {
+        let least_ns = least.as_seconds() * 1e9;
+        let alone = |trial: &&Trial| {
+            !trial.writes() && is_small_random(&trial.test) && trial.outstanding() == 1
+        };
+        let latency = |trial: &Trial| {
+            let mean = trial.figure(FigureKind::ReadMean).unwrap_or(f64::INFINITY);
+            (mean < least_ns).then(|| (trial.test.clone(), mean))
+        };
+        while let Some((test, read_ns)) = self.trials.iter().filter(alone).find_map(latency) {
+            let before = self.trials.len();
+            let place = |test: &Test| (test.offset, test.span);
+            self.trials.retain(|trial| !trial.reads() || place(&trial.test) != place(&test));
+            if !self.trials.iter().any(|trial| is_small_random(&trial.test)) {
+                let (read_us, least_us) = (read_ns / 1e3, least_ns / 1e3);
+                return Err(PredictError::WithoutFlash { test: test.name, read_us, least_us });
+            }
+            let left_out = (before - self.trials.len()) as u32;
+            let test = test.name;
+            self.doubts.push(FitDoubt::WithoutFlash { test, read_ns, least_ns, left_out });
+        }
+        Ok(())
+    }
+
     /// Shortens each test for a model whose write buffer holds `buffer`, to about `requests` small ones.
     pub(super) fn shorten(&mut self, buffer: Bytes, capacity: Bytes, requests: u64) {
         let fastest = |in_order: bool| {
@@ -233,6 +262,10 @@ fn left_out(test: &Test) -> Option<&'static str> {
     })
 }
 
+fn is_small_random(test: &Test) -> bool {
+    !test.is_in_order() && test.block <= Bytes::kibi(16)
+}
+
 fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
     let fail = |figure, value| {
         let (result, test) = (result.to_owned(), test.test.name.clone());
@@ -257,9 +290,7 @@ fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
 /// Checks that there is what every fit needs: small random requests, of one direction or both. What else is not there
 /// leaves values open, and the table of values says which test would tell them.
 fn missing(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
-    let small =
-        |(test, _): &(Test, Vec<&Sample>)| !test.is_in_order() && test.block <= Bytes::kibi(16);
-    match groups.iter().any(small) {
+    match groups.iter().any(|(test, _)| is_small_random(test)) {
         true => Ok(()),
         false => Err(PredictError::Missing {
             missing: vec!["small random requests (RND4K Q1T1 to Q32T1 read)"],

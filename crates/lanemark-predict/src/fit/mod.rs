@@ -20,6 +20,8 @@ mod start;
 mod summary;
 
 use lanemark_core::result::{Calibration, FittedDrive, Provenance, RunResult};
+use lanemark_core::sim::spec::{ProtocolKind, SystemSpec};
+use lanemark_core::units::Duration;
 use lanemark_lab::{Cancel, Pool};
 use lanemark_study::document::{Context, Document};
 use lanemark_study::drive::Plug;
@@ -113,6 +115,9 @@ pub fn fit(
     if parameter::flash(&base.attachments[0].drive).is_none() {
         return Err(PredictError::HardDisk { template });
     }
+    if let Some(least) = least_read(&base) {
+        measurements.without_flash(least)?;
+    }
     let set: Vec<&Calibration> = job.settings.iter().map(|(setting, _)| setting).collect();
     let host = host::measured(&mut base, measurements.host, &set);
     measurements.shorten(
@@ -175,6 +180,22 @@ pub fn fit(
     let own = |setting: &&&Calibration| setting.parameter.starts_with("drive.");
     let settings = set.iter().filter(own).map(|&setting| setting.clone()).collect();
     Ok(Fit { drive, template: text, settings })
+}
+
+/// The least time in which NAND flash is read over the path of a system, with one request outstanding; none for media that
+/// are not NAND.
+///
+/// The fastest cells, SLC, take 20 to 25 us (tR, data sheets of Micron and others), and as much is what drives with
+/// pseudo-SLC caches need. The rest is what commands and their data take: over SATA two frames each way and firmware that
+/// answers them.
+fn least_read(system: &SystemSpec) -> Option<Duration> {
+    let attachment = system.attachments.first()?;
+    parameter::flash(&attachment.drive).filter(|flash| !flash.technology.in_place())?;
+    Some(Duration::from_microseconds(match attachment.protocol.kind {
+        ProtocolKind::Nvme => 28,
+        ProtocolKind::Ahci | ProtocolKind::AtaDma => 42,
+        ProtocolKind::SasHba | ProtocolKind::Uasp | ProtocolKind::BulkOnly => 38,
+    }))
 }
 
 /// The generic drive that fits a port.
