@@ -315,6 +315,10 @@ impl<'a> Bench<'a> {
     ) -> Vec<(usize, Sample)> {
         let mut kept = Vec::new();
         let moved = taken.iter().fold(Bytes::ZERO, |sum, one| sum + one.moved);
+        let flash_read_least = target
+            .block_device
+            .as_deref()
+            .and_then(|name| doubts::flash_read_least(Path::new("/sys/class/block"), name));
         for (index, Taken { sample, refusal, failure, .. }) in turn.tests().zip(taken) {
             outcome.failure = outcome.failure.take().or(failure);
             let test = &self.workload.tests[index];
@@ -323,6 +327,7 @@ impl<'a> Bench<'a> {
                 engine: self.settings.engine,
                 direct: target.page_cache.is_none(),
                 moved,
+                flash_read_least,
                 history,
             };
             for doubt in doubts::after(&taking, &sample) {

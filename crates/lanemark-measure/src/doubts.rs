@@ -5,9 +5,10 @@
 
 use std::fs;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lanemark_core::result::{Outstanding, Sample, Warning};
+use lanemark_core::sim::spec::ProtocolKind;
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::Test;
 use rustix::fs::{AtFlags, SeekFrom, StatxFlags};
@@ -148,6 +149,8 @@ pub(crate) struct Taking<'a> {
     pub(crate) direct: bool,
     /// Bytes moved by all tests side by side, with those of the ramp.
     pub(crate) moved: Bytes,
+    /// The least time in which the device's flash is read; none where it has no flash, or that is not known.
+    pub(crate) flash_read_least: Option<Duration>,
     /// The time and the requests counted so far, a few times a second.
     pub(crate) history: &'a [(Duration, u64)],
 }
@@ -167,6 +170,7 @@ pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
         found.push(Warning::Punted { test: test(), workers });
     }
     found.extend(device_doubt(taking, sample));
+    found.extend(without_flash(taking, sample));
     if let Some(threads) = evidence.threads.filter(|threads| threads.busiest > BUSY) {
         found.push(Warning::GeneratorBound { test: test(), busiest: threads.busiest });
     }
@@ -195,6 +199,50 @@ pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
     found.extend(lateness(taking.test, sample));
     found.extend(unaccounted(taking.test, sample));
     found
+}
+
+/// Model names of drives over NVMe whose media are faster than NAND flash: 3D XPoint, Z-NAND, XL-FLASH.
+const FASTER: [&str; 9] =
+    ["optane", "p4800x", "p4801x", "p5800x", "p5801x", "z-ssd", "sz983", "sz985", "fl6"];
+
+/// Returns the least time in which the block device `name` of the folder `block`, `/sys/class/block`, is read, where it is
+/// on a solid-state drive with NAND flash and directly on SATA or NVMe.
+pub(crate) fn flash_read_least(block: &Path, name: &str) -> Option<Duration> {
+    let mut folder = fs::canonicalize(block.join(name)).ok()?;
+    if folder.join("partition").exists() {
+        folder.pop();
+    }
+    let read = |file: &str| fs::read_to_string(folder.join(file)).ok();
+    if read("queue/rotational")?.trim() != "0" {
+        return None;
+    }
+    let disk = folder.file_name()?.to_str()?;
+    let on_ata = folder.components().any(|part| {
+        let number = part.as_os_str().to_str().and_then(|part| part.strip_prefix("ata"));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    });
+    let protocol = match disk {
+        _ if disk.starts_with("nvme") => ProtocolKind::Nvme,
+        _ if disk.starts_with("sd") && on_ata => ProtocolKind::Ahci,
+        _ => return None,
+    };
+    let model = read("device/model").unwrap_or_default().to_lowercase();
+    let is_faster = FASTER.iter().any(|name| model.contains(name));
+    (!is_faster).then(|| protocol.flash_read_least())
+}
+
+/// Returns the doubt where single reads came back sooner than from flash.
+fn without_flash(taking: &Taking<'_>, sample: &Sample) -> Option<Warning> {
+    let (test, least) = (taking.test, taking.flash_read_least?);
+    let is_alone = test.queue_depth() == 1 && test.threads == 1;
+    let reads = sample.reads.as_ref().filter(|_| is_alone && !test.writes() && taking.direct)?;
+    // Drives read ahead where requests are in order.
+    if test.is_in_order() || reads.latency.count() == 0 {
+        return None;
+    }
+    let (read_ns, least_ns) = (reads.latency.mean_ns(), least.as_seconds() * 1e9);
+    let test = test.name.clone();
+    (read_ns < least_ns).then_some(Warning::WithoutFlash { test, read_ns, least_ns })
 }
 
 /// Whether requests waited for processors that had gone idle.
@@ -305,6 +353,42 @@ mod tests {
         file.write_all_at(&vec![1; 1 << 20], 1 << 20).unwrap();
         assert_eq!(holes(&file, 0, 4 << 20), 0.75);
         assert_eq!(holes(&file, 1 << 20, 2 << 20), 0.0);
+    }
+
+    #[test]
+    fn flash_is_told_from_disks_and_from_faster_media() {
+        use ProtocolKind::{Ahci, Nvme};
+        let sys = tempfile::tempdir().unwrap();
+        let block = sys.path().join("class/block");
+        fs::create_dir_all(&block).unwrap();
+        for (place, rotational, model, wanted) in [
+            ("pci0/nvme/nvme0/nvme0n1", "0", Some("Crucial P5"), Some(Nvme)),
+            ("pci0/nvme/nvme1/nvme1n1", "0", Some("INTEL SSDPED1D480GA Optane"), None),
+            ("pci0/nvme/nvme2/nvme2n1", "0", None, Some(Nvme)),
+            ("pci0/ata3/host2/block/sda", "0", Some("Crucial MX500"), Some(Ahci)),
+            ("pci0/ata4/host3/block/sdb", "1", Some("ST2000DM001"), None),
+            ("pci0/usb1/host4/block/sdc", "0", Some("Extreme"), None),
+            ("pci0/atari/host4/block/sdd", "0", Some("Extreme"), None),
+            ("virtio0/block/vda", "0", None, None),
+        ] {
+            let disk = sys.path().join("devices").join(place);
+            let name = disk.file_name().unwrap().to_str().unwrap().to_owned();
+            fs::create_dir_all(disk.join("queue")).unwrap();
+            fs::create_dir_all(disk.join("device")).unwrap();
+            fs::create_dir_all(disk.join("part1")).unwrap();
+            fs::write(disk.join("queue/rotational"), format!("{rotational}\n")).unwrap();
+            fs::write(disk.join("part1/partition"), "1\n").unwrap();
+            if let Some(model) = model {
+                fs::write(disk.join("device/model"), format!("{model}\n")).unwrap();
+            }
+            let part = format!("{name}-part1");
+            std::os::unix::fs::symlink(&disk, block.join(&name)).unwrap();
+            std::os::unix::fs::symlink(disk.join("part1"), block.join(&part)).unwrap();
+            let wanted = wanted.map(ProtocolKind::flash_read_least);
+            assert_eq!(flash_read_least(&block, &name), wanted, "{name}");
+            assert_eq!(flash_read_least(&block, &part), wanted, "{part}");
+        }
+        assert_eq!(flash_read_least(&block, "gone"), None);
     }
 
     #[test]

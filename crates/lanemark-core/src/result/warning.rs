@@ -1,7 +1,7 @@
 //! Doubts about a result: a closed list, each with its advice, stored in the result and shown by every
 //! view.
 
-use std::fmt;
+mod text;
 
 use serde::{Deserialize, Serialize};
 
@@ -131,6 +131,15 @@ pub enum Warning {
         asked_bytes: Bytes,
         /// Bytes that the device moved.
         device_bytes: Bytes,
+    },
+    /// One read at a time was answered sooner than flash is sensed.
+    WithoutFlash {
+        /// Name of the test.
+        test: String,
+        /// Mean latency of its reads in nanoseconds.
+        read_ns: f64,
+        /// The least that flash takes over this path, in nanoseconds.
+        least_ns: f64,
     },
     /// A part of what is to be read was never written: it is read from no medium.
     Holes {
@@ -276,6 +285,7 @@ impl Warning {
             | Self::Transient { test, .. }
             | Self::GeneratorBound { test, .. }
             | Self::BufferFilling { test, .. }
+            | Self::WithoutFlash { test, .. }
             | Self::Stolen { test, .. }
             | Self::Asleep { test, .. }
             | Self::Unaccounted { test, .. }
@@ -330,6 +340,10 @@ impl Warning {
                  compress"
             }
             Self::OtherUse { .. } => "stop what else uses the device, and run again",
+            Self::WithoutFlash { .. } => {
+                "blocks that were never written or are trimmed are read from no flash, and caches answer for it: \
+                 write the whole span first (--precondition), or take a larger one"
+            }
             Self::Holes { below: None, .. } => {
                 "write the file full first: --overwrite lets a run do so"
             }
@@ -375,185 +389,5 @@ impl Warning {
             }
             Self::PathFails { .. } => "read the figures as those of both ports and of one, in turn",
         }
-    }
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PageCache { reason } => write!(f, "the page cache is in use ({reason})"),
-            Self::NotRegistered { reason } => {
-                write!(f, "buffers are not registered with the kernel ({reason})")
-            }
-            Self::FewRepeats { repeats: 1 } => write!(f, "only one repeat"),
-            Self::FewRepeats { repeats } => write!(f, "only {repeats} repeats"),
-            Self::Failed { test, errors } => {
-                let requests = errors.total();
-                write!(f, "{test}: {} ({errors})", counted(requests, "failed"))
-            }
-            Self::ShortSample { test, elapsed } => write!(f, "{test}: a sample of only {elapsed}"),
-            Self::Interrupted => write!(f, "the run was interrupted"),
-            Self::TrainedDown { drive, port } => write!(f, "{drive} drive trained down to {port}"),
-            Self::TimesBackward { requests, step_most } => write!(
-                f,
-                "{} earlier than the line above, by at most {step_most}, and the time above was taken",
-                counted(*requests, "came")
-            ),
-            Self::HeldBack { requests, outstanding } => write!(
-                f,
-                "{} to be submitted behind {outstanding} outstanding",
-                counted(*requests, "had to wait")
-            ),
-            Self::Wrapped { requests } => {
-                write!(f, "{} behind the end of the drive", counted(*requests, "lay"))
-            }
-            Self::EmptyRequests { requests } => {
-                write!(f, "{} no length and no effect", counted(*requests, "had"))
-            }
-            Self::PathFails { port, other, after } => {
-                write!(f, "port {port} fails after {after}, and {other} takes its commands")
-            }
-            Self::NotSteady { test, rounds, reason, range, slope_range } => {
-                write!(f, "{test}: not steady after {}", rounds_told(*rounds))?;
-                match reason {
-                    Reason::FewRounds => write!(f, ", and five are needed"),
-                    Reason::NoFigures => write!(f, ", in which nothing was done"),
-                    Reason::Range => {
-                        write!(f, ", the last five lie {:.0}% of their mean apart", range * 100.0)
-                    }
-                    Reason::Slope => write!(
-                        f,
-                        ", the last five move by {:.0}% of their mean",
-                        slope_range * 100.0
-                    ),
-                }
-            }
-            Self::FromPercentiles { test, known: 0 } => {
-                write!(f, "{test}: of the latencies only least, mean and greatest are known")
-            }
-            Self::FromPercentiles { test, known } => {
-                write!(
-                    f,
-                    "{test}: latencies rebuilt from {known} percentiles, and steps between them"
-                )
-            }
-            Self::Punted { test, workers } => write!(
-                f,
-                "{test}: requests were handed to {}",
-                match workers {
-                    1 => "a thread of the kernel".to_owned(),
-                    workers => format!("{workers} threads of the kernel"),
-                }
-            ),
-            Self::NotFromDevice { test, asked_bytes, device_bytes } => write!(
-                f,
-                "{test}: {} MB were asked for and the device moved {}: something before it answered",
-                megabytes(*asked_bytes),
-                megabytes(*device_bytes)
-            ),
-            Self::OtherUse { test, asked_bytes, device_bytes } => write!(
-                f,
-                "{test}: {} MB were asked for and the device moved {}: others used it, too",
-                megabytes(*asked_bytes),
-                megabytes(*device_bytes)
-            ),
-            Self::Holes { share, below } => {
-                write!(f, "{:.0}% of what is read was never written", share * 100.0)?;
-                below
-                    .as_ref()
-                    .map_or(Ok(()), |file| write!(f, " to {file}, which lies below the device"))
-            }
-            Self::NothingAsked => {
-                f.write_str("nothing was asked of the target: the figures are the program's own")
-            }
-            Self::Compresses { what } => write!(f, "{what} compresses or deduplicates"),
-            Self::CacheBelow { what } => write!(f, "{what}"),
-            Self::Fresh { written_bytes, capacity_bytes } => write!(
-                f,
-                "{written_bytes} written to a device of {capacity_bytes}, which may be fresh"
-            ),
-            Self::Throttled { limit } => write!(f, "the run is held back: {limit}"),
-            Self::OthersBusy { test, used, cores } => {
-                write!(f, "{test}: other programs took {used:.2} of {cores} cores")
-            }
-            Self::CoreWait { test, share } => write!(
-                f,
-                "{test}: a thread that asks waited for a core {:.0}% of the time",
-                share * 100.0
-            ),
-            Self::Transient { test, first_iops, second_iops, temperature_celsius } => {
-                write!(
-                    f,
-                    "{test}: {first_iops:.0} requests a second in the first half and {second_iops:.0} \
-                     in the second"
-                )?;
-                match temperature_celsius {
-                    Some(degrees) => write!(f, ", at {degrees:.0} °C"),
-                    None => Ok(()),
-                }
-            }
-            Self::GeneratorBound { test, busiest } => write!(
-                f,
-                "{test}: a thread of the program was busy {:.0}% of the time",
-                busiest * 100.0
-            ),
-            Self::BufferFilling { test, share } => write!(
-                f,
-                "{test}: {:.0}% of what was written only filled the write buffer",
-                share * 100.0
-            ),
-            Self::Stolen { test, cores } => {
-                write!(f, "{test}: the hypervisor took {cores:.2} cores away")
-            }
-            Self::Asleep { test, wakes } => write!(
-                f,
-                "{test}: {wakes:.1} times a request an idle processor of this virtual machine had to be woken"
-            ),
-            Self::NotDelivered { test, lateness: (p50, p99) } => write!(
-                f,
-                "{test}: the run is invalid: answers were {p50} late in the median, {p99} at p99"
-            ),
-            Self::Late { test, lateness_p50, held_back, unsubmitted, requests } => {
-                write!(
-                    f,
-                    "{test}: half of the requests were {lateness_p50} late or more, {held_back} of \
-                     {requests} behind others"
-                )?;
-                match unsubmitted {
-                    0 => Ok(()),
-                    more => write!(f, ", and {more} more were due and never submitted"),
-                }
-            }
-            Self::Unaccounted { test, outstanding, accounted } => write!(
-                f,
-                "{test}: {outstanding:.1} requests were outstanding on average, and throughput times \
-                 latency is {accounted:.1}"
-            ),
-            Self::ClockDrift { share } => {
-                write!(f, "two clocks of the machine went {:.3}% apart", share.abs() * 100.0)
-            }
-            Self::NoCollection { written_bytes } => {
-                write!(f, "{written_bytes} written to a fresh drive, with nothing to collect yet")
-            }
-        }
-    }
-}
-
-fn megabytes(bytes: Bytes) -> String {
-    format!("{:.0}", bytes.get() as f64 / 1e6)
-}
-
-fn rounds_told(rounds: u32) -> String {
-    match rounds {
-        1 => "one round".to_owned(),
-        rounds => format!("{rounds} rounds"),
-    }
-}
-
-/// `17 requests came`.
-fn counted(requests: u64, verb: &str) -> String {
-    match requests {
-        1 => format!("one request {verb}"),
-        requests => format!("{requests} requests {verb}"),
     }
 }

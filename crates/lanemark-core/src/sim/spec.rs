@@ -229,6 +229,20 @@ pub enum ProtocolKind {
 }
 
 impl ProtocolKind {
+    /// Returns the least time in which NAND flash answers one read behind such a protocol. What is answered sooner was read
+    /// from a cache, or holds nothing.
+    ///
+    /// The fastest cells, SLC and others used as such, take 20 to 25 us (tR, data sheets of Micron and others). The rest is
+    /// what a host, frames and firmware take at least.
+    pub fn flash_read_least(self) -> Duration {
+        Duration::from_microseconds(match self {
+            Self::Nvme => 28,
+            Self::SasHba => 38,
+            Self::Ahci | Self::AtaDma => 42,
+            Self::Uasp | Self::BulkOnly => 60,
+        })
+    }
+
     /// The name for people.
     pub fn name(self) -> &'static str {
         match self {

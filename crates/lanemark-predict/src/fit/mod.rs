@@ -20,7 +20,7 @@ mod start;
 mod summary;
 
 use lanemark_core::result::{Calibration, FittedDrive, Provenance, RunResult};
-use lanemark_core::sim::spec::{ProtocolKind, SystemSpec};
+use lanemark_core::sim::spec::SystemSpec;
 use lanemark_core::units::Duration;
 use lanemark_lab::{Cancel, Pool};
 use lanemark_study::document::{Context, Document};
@@ -182,20 +182,11 @@ pub fn fit(
     Ok(Fit { drive, template: text, settings })
 }
 
-/// The least time in which NAND flash is read over the path of a system, with one request outstanding; none for media that
-/// are not NAND.
-///
-/// The fastest cells, SLC, take 20 to 25 us (tR, data sheets of Micron and others), and as much is what drives with
-/// pseudo-SLC caches need. The rest is what commands and their data take: over SATA two frames each way and firmware that
-/// answers them.
+/// The least time in which the drive of a system is read with one request outstanding; none for media that are not NAND.
 fn least_read(system: &SystemSpec) -> Option<Duration> {
     let attachment = system.attachments.first()?;
     parameter::flash(&attachment.drive).filter(|flash| !flash.technology.in_place())?;
-    Some(Duration::from_microseconds(match attachment.protocol.kind {
-        ProtocolKind::Nvme => 28,
-        ProtocolKind::Ahci | ProtocolKind::AtaDma => 42,
-        ProtocolKind::SasHba | ProtocolKind::Uasp | ProtocolKind::BulkOnly => 38,
-    }))
+    Some(attachment.protocol.kind.flash_read_least())
 }
 
 /// The generic drive that fits a port.
