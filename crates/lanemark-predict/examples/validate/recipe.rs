@@ -114,6 +114,9 @@ pub(crate) fn drive_file(row: &Row, rated: Option<&Row>) -> String {
         "[drive]\nname = \"{name}\"\nkind = \"{kind}\"\ncapacity = \"{capacity:.0} B\"\n\
          port = {{ protocol = \"{protocol}\", {toml} }}\n\n[rated]\n"
     );
+    if kind == "ssd" && is_for_servers(row.text("drive")) {
+        text += "market = \"data-center\"\n";
+    }
     if row.text("drive_kind") == "optane" {
         text += "nand = \"3d-xpoint\"\n";
     }
@@ -150,6 +153,22 @@ pub(crate) fn drive_file(row: &Row, rated: Option<&Row>) -> String {
         }
     }
     text
+}
+
+/// Whether a name is one of a series for servers, as makers name these. Of other drives the ratings tell.
+fn is_for_servers(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let series = [
+        "dc ", "dc1", "dc5", "dc6", "pm17", "pm98", "pm9a3", "pm16", "sm8", "p4510", "p4610",
+        "cd6", "cd7", "cd8", "cm6", "cm7", "7300", "7400", "7450", "9300", "5300", "5400", "d7-",
+        "d5-", "d3-", "s3", "s4", "p55", "p58", "hgst", "sn6", "sn8",
+    ];
+    let word = |start: &str| name.split([' ', '-', '_']).any(|word| word.starts_with(start.trim()));
+    series.iter().any(|start| word(start))
+        && !name.contains("black")
+        && !name.contains("blue")
+        && !name.contains("sn850")
+        && !name.contains("evo")
 }
 
 /// The platform file: one port that the drive goes into, with the host that the row tells of.
