@@ -4,6 +4,8 @@
 mod commands;
 #[cfg(feature = "fuse")]
 mod databases;
+#[cfg(feature = "vhost-user")]
+mod machine;
 #[cfg(feature = "fuse")]
 mod mounted;
 #[cfg(feature = "fuse")]
