@@ -63,7 +63,7 @@ pub struct Session {
     data: Arc<Data>,
     storing: Arc<Storing>,
     storing_thread: Option<JoinHandle<()>>,
-    engine: Option<(Arc<Engine>, JoinHandle<Core>)>,
+    engine: Option<(Arc<Engine>, JoinHandle<Option<Core>>)>,
     delivered: Arc<Delivered>,
     scale: TimeScale,
     clock: Arc<dyn Clock>,
@@ -193,9 +193,9 @@ impl Session {
         &mut self.mounts
     }
 
-    /// Whether the engine's thread has ended by itself, as it does where it fails.
+    /// Whether the engine's thread has failed. All requests end with an error from then on.
     pub fn is_broken(&self) -> bool {
-        self.engine.as_ref().is_some_and(|(_, thread)| thread.is_finished())
+        self.engine.as_ref().is_some_and(|(engine, _)| engine.has_failed())
     }
 
     /// Adds a fault; its time counts from now.
@@ -268,7 +268,7 @@ impl Session {
         let mut looked = None;
         if let Some((engine, thread)) = self.engine.take() {
             engine.end();
-            looked = thread.join().ok().map(|mut core| look(&mut core));
+            looked = thread.join().ok().flatten().map(|mut core| look(&mut core));
         }
         self.storing.end();
         if let Some(thread) = self.storing_thread.take() {
@@ -336,3 +336,7 @@ fn empty() -> Sample {
         complete: true,
     }
 }
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

@@ -1,0 +1,201 @@
+//! The engine by itself: instants of completions, power cuts, its thread and how that fails.
+
+use super::*;
+use crate::clock::{ManualClock, TimeScale, WallClock};
+use lanemark_core::result::ErrorKind;
+use lanemark_core::rng::StreamKey;
+use lanemark_core::sim::SystemSpec;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Work that tells its outcome.
+struct Told(Sender<(Status, Due)>, bool);
+
+impl Work for Told {
+    fn completed(self: Box<Self>, status: Status, due: &Due) -> Step {
+        if self.1 {
+            return Step::Flush(Box::new(Told(self.0, false)));
+        }
+        self.0.send((status, *due)).unwrap();
+        Step::Answered
+    }
+}
+
+struct Cut;
+
+impl Held for Cut {
+    fn power_cut(&self) -> String {
+        "cut".to_owned()
+    }
+}
+
+fn live() -> Live {
+    let system = SystemSpec::example().checked().unwrap().device_side();
+    Live::new(&system, Bytes::mebi(64).into(), StreamKey::from_seed(1))
+}
+
+fn access(operation: Operation, page: u64) -> Access {
+    Access { operation, offset: Bytes::kibi(4) * page, length: Bytes::kibi(4) }
+}
+
+fn after_us(us: u64) -> Instant {
+    Instant::ZERO + Duration::from_microseconds(us)
+}
+
+struct Bench {
+    core: Core,
+    clock: Arc<ManualClock>,
+    told: Receiver<(Status, Due)>,
+    tell: Sender<(Status, Due)>,
+}
+
+fn bench(faults: &[Fault]) -> Bench {
+    let (tell, told) = channel();
+    let clock = Arc::new(ManualClock::default());
+    let mut live = live();
+    faults.iter().for_each(|fault| live.add_fault(fault.clone()).unwrap());
+    let held: Option<Box<dyn Held>> = Some(Box::new(Cut));
+    let core = Core::new(live, faults, held, Arc::default(), clock.clone());
+    Bench { core, clock, told, tell }
+}
+
+impl Bench {
+    fn submit(&mut self, access: Access, flushed: bool) {
+        let (came, work) = (self.clock.now(), Box::new(Told(self.tell.clone(), flushed)));
+        self.core.submit(Request { access, thread: 0, came, work });
+    }
+
+    fn turn_to(&mut self, at: Instant) -> Option<(Status, Due)> {
+        self.clock.turn_to(at);
+        while !self.core.turn() {}
+        self.told.try_recv().ok()
+    }
+}
+
+#[test]
+fn a_completion_is_handed_out_at_its_modelled_instant_and_not_before() {
+    let mut alone = live();
+    alone.submit(after_us(5), access(Operation::Read, 9), 0, 0).unwrap();
+    let due = alone.advance_until(Instant::END).unwrap().completed;
+    let mut bench = bench(&[]);
+    assert_eq!(bench.turn_to(after_us(5)), None);
+    bench.submit(access(Operation::Read, 9), false);
+    let before = Instant::from_picoseconds(due.picoseconds() - 1);
+    assert_eq!(bench.turn_to(before), None);
+    let (status, told) = bench.turn_to(due).unwrap();
+    assert_eq!((status, told.came, told.at), (Status::Good, after_us(5), due));
+    assert_eq!(bench.core.delivered.counts().lateness.max_ns(), Some(0));
+}
+
+#[test]
+fn what_is_handed_out_late_is_counted_so() {
+    let mut bench = bench(&[]);
+    bench.submit(access(Operation::Read, 9), false);
+    let (_, told) = bench.turn_to(after_us(10_000)).unwrap();
+    let late = after_us(10_000).since(told.at).nanoseconds();
+    let counts = bench.core.delivered.counts();
+    let counted = counts.lateness.max_ns().unwrap();
+    assert!(counted.abs_diff(late) * 100 < late, "{counted} {late}");
+    assert_eq!(counts.reads.latency.count(), 1);
+}
+
+#[test]
+fn a_write_with_forced_unit_access_is_answered_when_the_cache_is_flushed() {
+    let at = |flushed| {
+        let mut bench = bench(&[]);
+        bench.submit(access(Operation::Write, 1), flushed);
+        bench.turn_to(after_us(1_000_000)).unwrap().1.at
+    };
+    // A page of the example takes hundreds of microseconds to program, and its cache few to write to.
+    assert!(at(true) > at(false) + Duration::from_microseconds(100));
+}
+
+#[test]
+fn a_power_cut_comes_behind_what_was_complete_and_before_what_was_not() {
+    let cut: Fault = "power-cut at=100us boot=1ms".parse().unwrap();
+    let mut bench = bench(&[cut]);
+    bench.submit(access(Operation::Write, 1), false);
+    assert_eq!(bench.turn_to(after_us(99)).unwrap().0, Status::Good);
+    bench.submit(access(Operation::Read, 7), false);
+    assert!(bench.core.lost().is_empty());
+    let (status, due) = bench.turn_to(after_us(3_000)).unwrap();
+    assert_eq!(status, Status::Failed(ErrorKind::DeviceGone));
+    assert_eq!((due.at, bench.core.lost().len()), (after_us(100), 1));
+    bench.submit(access(Operation::Read, 7), false);
+    assert_eq!(bench.turn_to(after_us(9_000)).unwrap().0, Status::Good);
+}
+
+#[test]
+fn a_fault_added_counts_from_now() {
+    let mut bench = bench(&[]);
+    bench.turn_to(after_us(500));
+    bench.core.add_fault("power-cut at=100us boot=1ms".parse().unwrap()).unwrap();
+    bench.turn_to(after_us(599));
+    assert!(bench.core.lost().is_empty());
+    bench.turn_to(after_us(601));
+    assert_eq!(bench.core.lost(), ["cut"]);
+}
+
+#[test]
+fn a_request_beyond_the_drive_fails() {
+    let mut bench = bench(&[]);
+    bench.submit(access(Operation::Read, u64::MAX >> 20), false);
+    let (status, _) = bench.told.try_recv().unwrap();
+    assert!(matches!(status, Status::Failed(_)));
+}
+
+#[test]
+fn the_thread_answers_by_the_wall_clock_and_never_early() {
+    let (tell, told) = channel();
+    let clock = Arc::new(WallClock::start(TimeScale::ONE));
+    let delivered = Arc::new(Delivered::default());
+    let core = Core::new(live(), &[], None, Arc::clone(&delivered), clock.clone());
+    let (engine, thread) = Engine::start(core).unwrap();
+    for page in 0..50 {
+        let work = Box::new(Told(tell.clone(), false));
+        let access = access(Operation::Read, page * 31);
+        engine.submit(Request { access, thread: 0, came: clock.now(), work });
+        let (status, due) = told.recv().unwrap();
+        assert_eq!(status, Status::Good);
+        assert!(clock.now() >= due.at && due.at > due.came);
+    }
+    let reads = engine.ask(|core| core.live().sample().operations());
+    assert_eq!(reads, Some(50));
+    engine.end();
+    thread.join().unwrap();
+    assert_eq!(engine.ask(|_| ()), None);
+    assert_eq!(delivered.counts().lateness.count(), 50);
+}
+
+/// A request of a page far away, and the outcome of it.
+fn ask_for(engine: &Engine, tell: &Sender<(Status, Due)>, page: u64) {
+    let (came, work) = (engine.clock().now(), Box::new(Told(tell.clone(), page.is_multiple_of(2))));
+    engine.submit(Request { access: access(Operation::Read, page), thread: 0, came, work });
+}
+
+#[test]
+fn an_engine_that_fails_answers_all_requests_with_an_error() {
+    let (tell, told) = channel();
+    // So slow that nothing is complete by itself.
+    let clock = Arc::new(WallClock::start("100000".parse().unwrap()));
+    let core = Core::new(live(), &[], None, Arc::default(), clock);
+    let (engine, thread) = Engine::start(core).unwrap();
+    let failed = |told: &Receiver<(Status, Due)>| {
+        let (status, _) = told.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+        assert!(matches!(status, Status::Failed(_)), "{status:?}");
+    };
+    for page in 0..20 {
+        ask_for(&engine, &tell, page);
+    }
+    assert_eq!(engine.ask(|core| core.live().outstanding()), Some(20));
+    assert!(!engine.has_failed());
+    assert_eq!(engine.ask(|_| -> u32 { panic!("a fault of the engine, as tests make it") }), None);
+    (0..20).for_each(|_| failed(&told));
+    assert!(engine.has_failed());
+    for page in 0..5 {
+        ask_for(&engine, &tell, page);
+        failed(&told);
+        assert_eq!(engine.ask(|_| ()), None);
+    }
+    engine.end();
+    assert!(thread.join().unwrap().is_none(), "what failed gives nothing back");
+}

@@ -1,0 +1,94 @@
+//! A session whose engine fails: clients and files get errors instead of no answer, and the session ends in order.
+
+use std::time::{Duration, Instant};
+
+use lanemark_core::sim::SystemSpec;
+use lanemark_testbed::NbdClient;
+
+use super::*;
+/// The protocol's number of an input or output error, and the kernel's.
+const EIO: u32 = 5;
+
+const SIZE: u64 = 8 << 20;
+/// The most that any step may take before it is taken to hang.
+const LONGEST: Duration = Duration::from_secs(60);
+
+fn session(socket: &std::path::Path) -> Session {
+    let system = SystemSpec::example().checked().unwrap();
+    let cache = Cache { kind: WriteCache::Volatile, size: 1 << 20 };
+    let plan = Plan {
+        system: &system,
+        faults: &[],
+        description: "the example".to_owned(),
+        data: Data::memory(SIZE, cache, 1).unwrap(),
+        endpoint: Some(Endpoint::Unix(socket.to_owned())),
+        #[cfg(feature = "tls")]
+        tls: None,
+        scale: TimeScale::ONE,
+        seed: 1,
+        has_latency: true,
+    };
+    Session::start(plan).unwrap()
+}
+
+fn fail(session: &Session) {
+    let (engine, _) = session.engine.as_ref().unwrap();
+    let answer = engine.ask(|_| -> u32 { panic!("a fault of the engine, as tests make it") });
+    assert_eq!(answer, None);
+    let latest = Instant::now() + LONGEST;
+    while !session.is_broken() {
+        assert!(Instant::now() < latest, "the engine has not failed");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn clients_of_a_failed_engine_get_errors_and_the_data_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("socket");
+    let session = session(&socket);
+    let mut client = NbdClient::connect(&socket).unwrap();
+    client.write(4096, &[7; 4096], true).unwrap().unwrap();
+    fail(&session);
+    assert_eq!(client.read(4096, 4096).unwrap(), Err(EIO));
+    assert_eq!(client.write(0, &[8; 512], false).unwrap(), Err(EIO));
+    assert_eq!(client.flush().unwrap(), Err(EIO));
+    // One that comes later is answered too.
+    let mut later = NbdClient::connect(&socket).unwrap();
+    assert_eq!(later.read(0, 512).unwrap(), Err(EIO));
+    let began = Instant::now();
+    let figures = session.figures();
+    assert_eq!((figures.outstanding, figures.connections), (0, 2));
+    assert!(session.add_fault("latency at=1s for=1s extra=1ms".parse().unwrap()).is_err());
+    let data = Arc::clone(&session.data);
+    let (_, closed) = session.end();
+    closed.unwrap();
+    assert!(began.elapsed() < LONGEST);
+    let mut bytes = [0; 4096];
+    data.read(4096, &mut bytes).unwrap();
+    assert_eq!(bytes, [7; 4096]);
+}
+
+#[cfg(feature = "fuse")]
+#[test]
+fn a_file_of_a_failed_engine_has_errors_and_goes_with_the_session() {
+    use std::os::unix::fs::FileExt;
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = session(&folder.path().join("socket"));
+    let path = folder.path().join("disk");
+    if let Err(error) = session.mounts().mount(&path) {
+        return lanemark_testbed::skipped(&error.to_string());
+    }
+    let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+    file.write_all_at(&[7; 4096], 0).unwrap();
+    fail(&session);
+    let mut bytes = [0; 512];
+    assert_eq!(file.read_at(&mut bytes, 0).unwrap_err().raw_os_error(), Some(EIO as i32));
+    assert_eq!(file.write_at(&bytes, 0).unwrap_err().raw_os_error(), Some(EIO as i32));
+    assert!(file.sync_all().is_err());
+    drop(file);
+    let began = Instant::now();
+    let (_, closed) = session.end();
+    closed.unwrap();
+    assert!(began.elapsed() < LONGEST && !path.exists());
+}
