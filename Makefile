@@ -218,7 +218,7 @@ install: build   ## the program, its completions and manual pages to PREFIX (/us
 TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
     mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs setpriv:util-linux \
     nbdkit:nbdkit psql:postgresql-client nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium \
-    zsh:zsh fish:fish qemu-system-x86_64:qemu-system-x86
+    zsh:zsh fish:fish qemu-system-x86_64:qemu-system-x86 fusermount3:fuse3
 tools:
 	@missing=""; for tool in $(TOOLS); do \
 	    PATH="$$PATH:/usr/sbin:/sbin" command -v "$${tool%%:*}" >/dev/null || missing="$$missing $${tool##*:}"; \

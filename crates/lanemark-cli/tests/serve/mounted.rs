@@ -1,10 +1,10 @@
 //! The served system as a file and as a disk: what programs see, and that nothing of it outlasts the server.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::ErrorKind;
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use lanemark_testbed::skipped;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{SATA, Server, command, folder, said};
+use super::{Running, SATA, Server, command, folder, said};
 
 const SIZE: u64 = 64 << 20;
 const MOUNTED: [&str; 5] = ["--memory", "--size", "64MiB", "--mount", "disk"];
@@ -145,6 +145,47 @@ fn no_exit_leaves_a_mount_and_after_a_kill_the_next_server_says_so() {
     let (folder, output) = Server::start(folder, &MOUNTED).stop();
     assert!(said(&output).contains("its mount was still there"), "{}", said(&output));
     assert_eq!(mounts(folder.path()), 0);
+}
+
+/// Another user than root has a file too where the machine lets it have one, and is told what is missing elsewhere.
+#[test]
+fn a_user_without_rights_has_a_file_or_is_told_what_is_missing() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("only root takes another user's place");
+    }
+    let folder = folder();
+    let nobody = ["--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"];
+    let program = folder.path().join("lanemark");
+    fs::copy(env!("CARGO_BIN_EXE_lanemark"), &program).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let own = folder.path().join("own");
+    fs::create_dir(&own).unwrap();
+    std::os::unix::fs::chown(&own, Some(65_534), Some(65_534)).unwrap();
+    let mut server = Command::new("setpriv");
+    server.args(nobody).arg(&program).args(["serve", SATA]).args(MOUNTED);
+    server.args(["--out", "result.json"]).current_dir(&own).env_remove("LANEMARK_LIBRARY");
+    server.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = Running(Some(server.spawn().unwrap()));
+    let mut out = BufReader::new(child.0.as_mut().unwrap().stdout.take().unwrap());
+    let mut place = String::new();
+    out.read_line(&mut place).unwrap();
+    if place.is_empty() {
+        let told = said(&child.output());
+        assert!(told.contains("users other than root need /dev/fuse"), "{told}");
+        return;
+    }
+    let copy = |arguments: [&str; 2]| {
+        let mut dd = Command::new("setpriv");
+        dd.args(nobody).arg("dd").args(arguments).args(["bs=4k", "count=10", "conv=notrunc,fsync"]);
+        dd.current_dir(&own).stderr(Stdio::null()).status().unwrap().success()
+    };
+    assert!(copy(["if=/dev/urandom", "of=disk"]) && copy(["if=disk", "of=copied"]));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    let output = child.output();
+    assert_eq!(output.status.code(), Some(143), "{}", said(&output));
+    assert!(!own.join("disk").exists() && mounts(&own) == 0);
+    assert_eq!(fs::metadata(own.join("copied")).unwrap().len(), 40_960);
 }
 
 #[test]
