@@ -3,7 +3,9 @@
 mod laboratory;
 
 use laboratory::{Place, calibrations, library, run, short_workload, system};
-use lanemark_core::result::{DirectionResult, FitDoubt, RunResult, Standing, Target, TestResult};
+use lanemark_core::result::{
+    DirectionResult, FitDoubt, MeasuredTarget, RunResult, Standing, Target, TestResult,
+};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_lab::Pool;
 use lanemark_predict::{Job, PredictError, fit};
@@ -153,6 +155,31 @@ fn templates_that_cannot_be_are_named() {
     assert!(message.contains("unknown drive `samsung-980-pr-1tb`"), "{message}");
     assert!(hint.contains("samsung-980-pro-1tb"), "{hint}");
     assert!(outcome(&[run], Some("seagate-constellation-2-1tb")).is_err());
+}
+
+/// Linux names drives by how they are spoken to, and a PCIe port takes two kinds.
+#[test]
+fn the_template_of_a_pcie_port_follows_the_name_of_the_device() {
+    let run = measured("generic-nvme", |name| name.starts_with("RND4K") && name.ends_with("read"));
+    for (path, block_device, wanted) in [
+        ("/dev/nvme0n1", Some("nvme0n1"), "generic-nvme"),
+        ("/mnt/file", Some("sdb1"), "generic-pcie-ahci"),
+        ("/dev/sda", None, "generic-pcie-ahci"),
+        ("/mnt/sd", None, "generic-nvme"),
+        ("/dev/sd-card", None, "generic-nvme"),
+    ] {
+        let target = Target::Measured(MeasuredTarget {
+            path: path.to_owned(),
+            size_bytes: Bytes::mebi(1024),
+            device: path.starts_with("/dev/"),
+            file_system: None,
+            block_device: block_device.map(str::to_owned),
+            engine: "io_uring".to_owned(),
+            direct: true,
+        });
+        let fitted = outcome(&[RunResult { target, ..run.clone() }], None).unwrap().drive;
+        assert_eq!(fitted.template, wanted, "{path}");
+    }
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn imported(group: &[Printed], span: Option<Bytes>) -> Result<Imported, FormatEr
         let message = format!("{count} tests: a result has at most {TESTS_MAX}");
         return Err(FormatError::file(&stem, message).hint("import fewer files at once"));
     }
-    let (path, version, engine, direct, _) = group[0].identity();
+    let (path, version, engine, direct, disks) = group[0].identity();
     let mut workload = Workload {
         faults: Vec::new(),
         id: stem.clone(),
@@ -149,7 +149,7 @@ fn imported(group: &[Printed], span: Option<Bytes>) -> Result<Imported, FormatEr
             path: path.map_or(stem.clone(), str::to_owned),
             size_bytes: end.unwrap_or(Bytes::ZERO).max(span.unwrap_or(Bytes::ZERO)),
             file_system: None,
-            block_device: None,
+            block_device: if let [disk] = disks { Some(disk.clone()) } else { None },
             engine: format!("{}, {engine}", shown(version)),
             direct,
         }),

@@ -275,7 +275,11 @@ fn plug(library: &Library, drive: &str) -> Result<(&'static str, Vec<(String, St
             set("pcie.generation", number("generation")?),
             set("pcie.lanes", number("lanes")?),
         ];
-        return Ok(("generic-nvme", settings));
+        let generic = match port.text("protocol")?.as_str() {
+            "ahci" => "generic-pcie-ahci",
+            _ => "generic-nvme",
+        };
+        return Ok((generic, settings));
     }
     let plain =
         |section: &lanemark_study::document::Section<'_>, key: &str| match section.is_table(key) {

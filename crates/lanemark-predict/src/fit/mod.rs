@@ -19,7 +19,7 @@ mod solve;
 mod start;
 mod summary;
 
-use lanemark_core::result::{Calibration, FittedDrive, Provenance, RunResult};
+use lanemark_core::result::{Calibration, FittedDrive, Provenance, RunResult, Target};
 use lanemark_core::sim::spec::SystemSpec;
 use lanemark_core::units::Duration;
 use lanemark_lab::{Cancel, Pool};
@@ -204,8 +204,20 @@ fn generic(library: &Library, job: &Job<'_>) -> Result<&'static str, PredictErro
     };
     Ok(match port.plug {
         Plug::Sata(_) => "generic-sata",
+        Plug::Pcie(..) if job.results.iter().any(|(_, run)| is_scsi(run)) => "generic-pcie-ahci",
         Plug::Pcie(..) => "generic-nvme",
         Plug::Sas(..) => "generic-sas",
+    })
+}
+
+/// Whether a result is of a drive that its system drives as a SCSI disk, `sda` of Linux: in a PCIe port, one with AHCI.
+fn is_scsi(run: &RunResult) -> bool {
+    let Target::Measured(target) = &run.target else { return false };
+    let path = target.path.strip_prefix("/dev/");
+    target.block_device.as_deref().or(path).is_some_and(|name| {
+        let letters =
+            name.strip_prefix("sd").unwrap_or_default().trim_end_matches(char::is_numeric);
+        !letters.is_empty() && letters.bytes().all(|byte| byte.is_ascii_lowercase())
     })
 }
 
