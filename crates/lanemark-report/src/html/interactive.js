@@ -59,6 +59,11 @@
           data: { values: chart.marks }, mark: { type: 'rule', clip: true, strokeDash: [4, 3], color: colour('--soft') },
           encoding: { x: { field: 'at', type: 'quantitative' } },
         },
+        ...chart.marks.map((mark, row) => ({
+          data: { values: [mark] },
+          mark: { type: 'text', align: mark.at > chart.across.ends[1] / 3 ? 'right' : 'left', dx: mark.at > chart.across.ends[1] / 3 ? -4 : 4, clip: true, fontSize: 10.5, color: colour('--ink') },
+          encoding: { x: { field: 'at', type: 'quantitative' }, y: { value: 8 + row * 12 }, text: { field: 'name' } },
+        })),
         {
           transform: [lines], mark: { type: 'line', clip: true, strokeWidth: 1.4 },
           encoding: { x, y, color: colours, order: { field: 'place', type: 'quantitative' }, strokeDash: look((series) => dashes[Math.floor(series.style / 6) % 4]) },
