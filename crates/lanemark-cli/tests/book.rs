@@ -163,8 +163,8 @@ fn every_command_of_the_book_runs_and_prints_what_is_shown() {
 }
 
 #[test]
-fn every_page_with_rust_is_compiled_with_the_examples_of_core() {
-    let library = fs::read_to_string(project().join("crates/lanemark-core/src/lib.rs")).unwrap();
+fn every_page_with_rust_is_compiled_with_the_examples_of_the_lab() {
+    let library = fs::read_to_string(project().join("crates/lanemark-lab/src/lib.rs")).unwrap();
     let with_rust: Vec<String> =
         pages().into_iter().filter(|page| text(page).contains("```rust")).collect();
     assert!(with_rust.contains(&"tasks/rust.md".to_owned()), "{with_rust:?}");

@@ -60,8 +60,3 @@ pub mod sim;
 pub mod text;
 pub mod units;
 pub mod workload;
-
-/// The page of the book on the library in Rust, whose code is compiled and run with the examples.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/tasks/rust.md")]
-mod book {}
